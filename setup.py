@@ -1,0 +1,54 @@
+"""Build script: the hot packages are compiled ahead of time with mypyc.
+
+`OSTLER_PURE=1`, or no C compiler: the same sources are installed as they are and run interpreted.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from setuptools import Extension, setup
+
+HOT_PACKAGES = ("model", "engine", "log", "observe")
+# Modules of other packages that sit on the data path.
+HOT_MODULES: tuple[str, ...] = ("server/journal_writer.py", "client/mqi.py")
+# Big tables that gain nothing from being compiled and cost a long build.
+INTERPRETED = ("constants.py", "reasons.py", "attribute_table.py")
+
+
+def hot_sources() -> list[str]:
+    root = Path("src/ostler")
+    sources = [
+        str(path)
+        for package in HOT_PACKAGES
+        for path in sorted((root / package).rglob("*.py"))
+        if path.name not in INTERPRETED and path.name != "__init__.py"
+    ]
+    return sources + [str(root / module) for module in HOT_MODULES if (root / module).exists()]
+
+
+def why_pure() -> str:
+    if os.environ.get("OSTLER_PURE", "") not in ("", "0"):
+        return "OSTLER_PURE is set"
+    if not any(shutil.which(name) for name in (os.environ.get("CC", "cc"), "gcc", "clang")):
+        return "no C compiler was found"
+    return ""
+
+
+def extensions() -> list[Extension]:
+    reason = why_pure()
+    if reason:
+        print(f"ostler: building the interpreted flavour: {reason}", file=sys.stderr)
+        return []
+    from mypyc.build import mypycify
+
+    os.environ["MYPYPATH"] = "src"
+    options = ["--strict", "--config-file=pyproject.toml"]
+    built: list[Extension] = mypycify(options + hot_sources(), opt_level="3", debug_level="0", multi_file=True)
+    return built
+
+
+setup(ext_modules=extensions())

@@ -1,0 +1,81 @@
+"""The disk as a port: what the recovery log and the queue files may ask of storage.
+
+The server hands in the real one; tests hand in one that loses, keeps or tears what was not forced.
+Paths are strings relative to the directory the disk was made for, parts joined by "/".
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from mypy_extensions import mypyc_attr
+
+
+class DiskFull(Exception):
+    """A write or an allocation found no space; nothing that was forced before is affected."""
+
+
+class DiskFailed(Exception):
+    """The device refused to read or to force data. After a failed force the process must end, never retry."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class File(ABC):
+    """One open file, addressed by offset."""
+
+    @abstractmethod
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Up to `length` bytes; fewer only at the end of the file."""
+
+    @abstractmethod
+    def write_at(self, offset: int, parts: Sequence[bytes]) -> None:
+        """Write all parts one after the other. Raises DiskFull; durable only after `force`."""
+
+    @abstractmethod
+    def force(self) -> None:
+        """Return when all that was written is on stable storage (fdatasync)."""
+
+    @abstractmethod
+    def size_bytes(self) -> int: ...
+
+    @abstractmethod
+    def truncate(self, size_bytes: int) -> None: ...
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Disk(ABC):
+    """A directory tree that belongs to one queue manager (or to its log)."""
+
+    @abstractmethod
+    def open(self, path: str, create: bool) -> File:
+        """Open for reading and writing; with `create` the file is made if it is not there."""
+
+    @abstractmethod
+    def exists(self, path: str) -> bool: ...
+
+    @abstractmethod
+    def names(self, directory: str) -> list[str]:
+        """Names in a directory, sorted; empty when there is no such directory."""
+
+    @abstractmethod
+    def make_directory(self, path: str) -> None:
+        """Make it, and those above it, if not there."""
+
+    @abstractmethod
+    def remove(self, path: str) -> None:
+        """Remove a file, or a directory with all in it; no error when there is none."""
+
+    @abstractmethod
+    def rename(self, source: str, target: str) -> None:
+        """Atomically, replacing the target."""
+
+    @abstractmethod
+    def force_directory(self, path: str) -> None:
+        """Return when the names in a directory are on stable storage."""
+
+    @abstractmethod
+    def free_bytes(self) -> int: ...
