@@ -1,0 +1,141 @@
+"""What a program passes with message handles and properties, and the variable string."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ostler.model.constants import (
+    MQBMHO_DELETE_PROPERTIES,
+    MQBMHO_STRUC_ID,
+    MQCCSI_APPL,
+    MQCMHO_DEFAULT_VALIDATION,
+    MQCMHO_STRUC_ID,
+    MQCOPY_DEFAULT,
+    MQDMHO_NONE,
+    MQDMHO_STRUC_ID,
+    MQDMPO_DEL_FIRST,
+    MQDMPO_STRUC_ID,
+    MQENC_NATIVE,
+    MQIMPO_INQ_FIRST,
+    MQIMPO_STRUC_ID,
+    MQMHBO_PROPERTIES_IN_MQRFH2,
+    MQMHBO_STRUC_ID,
+    MQPD_NO_CONTEXT,
+    MQPD_NONE,
+    MQPD_STRUC_ID,
+    MQPD_SUPPORT_OPTIONAL,
+    MQRC_BMHO_ERROR,
+    MQRC_CMHO_ERROR,
+    MQRC_DMHO_ERROR,
+    MQRC_DMPO_ERROR,
+    MQRC_IMPO_ERROR,
+    MQRC_MHBO_ERROR,
+    MQRC_PD_ERROR,
+    MQRC_SMPO_ERROR,
+    MQRC_UNEXPECTED_ERROR,
+    MQSMPO_SET_FIRST,
+    MQSMPO_STRUC_ID,
+)
+from ostler.model.structures.layout import (
+    CHAR,
+    CHARV,
+    CHARV_BUFFER_SIZE,
+    CHARV_BYTES,
+    CHARV_CCSID,
+    CHARV_LENGTH,
+    CHARV_OFFSET,
+    CHARV_POINTER,
+    EMPTY_CHARV,
+    INT32,
+    POINTER,
+    Field,
+    Layout,
+)
+
+
+def _options_only(name: str, identifier: bytes, reason: int, options: int) -> Layout:
+    """Lay out one of the many structures that hold nothing but options."""
+    return Layout(
+        name,
+        identifier,
+        reason,
+        {1: 12},
+        [
+            Field("StrucId", CHAR, 0, 4, identifier, 1),
+            Field("Version", INT32, 4, 4, 0, 1),
+            Field("Options", INT32, 8, 4, options, 1),
+        ],
+    )
+
+
+MQCMHO: Final = _options_only("MQCMHO", MQCMHO_STRUC_ID, MQRC_CMHO_ERROR, MQCMHO_DEFAULT_VALIDATION)
+MQDMHO: Final = _options_only("MQDMHO", MQDMHO_STRUC_ID, MQRC_DMHO_ERROR, MQDMHO_NONE)
+MQDMPO: Final = _options_only("MQDMPO", MQDMPO_STRUC_ID, MQRC_DMPO_ERROR, MQDMPO_DEL_FIRST)
+MQBMHO: Final = _options_only("MQBMHO", MQBMHO_STRUC_ID, MQRC_BMHO_ERROR, MQBMHO_DELETE_PROPERTIES)
+MQMHBO: Final = _options_only("MQMHBO", MQMHBO_STRUC_ID, MQRC_MHBO_ERROR, MQMHBO_PROPERTIES_IN_MQRFH2)
+
+# Options for setting a property.
+MQSMPO: Final = Layout(
+    "MQSMPO",
+    MQSMPO_STRUC_ID,
+    MQRC_SMPO_ERROR,
+    {1: 20},
+    [
+        Field("StrucId", CHAR, 0, 4, MQSMPO_STRUC_ID, 1),
+        Field("Version", INT32, 4, 4, 0, 1),
+        Field("Options", INT32, 8, 4, MQSMPO_SET_FIRST, 1),
+        Field("ValueEncoding", INT32, 12, 4, MQENC_NATIVE, 1),
+        Field("ValueCCSID", INT32, 16, 4, MQCCSI_APPL, 1),
+    ],
+)
+
+# Options for inquiring a property.
+MQIMPO: Final = Layout(
+    "MQIMPO",
+    MQIMPO_STRUC_ID,
+    MQRC_IMPO_ERROR,
+    {1: 64},
+    [
+        Field("StrucId", CHAR, 0, 4, MQIMPO_STRUC_ID, 1),
+        Field("Version", INT32, 4, 4, 0, 1),
+        Field("Options", INT32, 8, 4, MQIMPO_INQ_FIRST, 1),
+        Field("RequestedEncoding", INT32, 12, 4, MQENC_NATIVE, 1),
+        Field("RequestedCCSID", INT32, 16, 4, MQCCSI_APPL, 1),
+        Field("ReturnedEncoding", INT32, 20, 4, MQENC_NATIVE, 1),
+        Field("ReturnedCCSID", INT32, 24, 4, 0, 1),
+        Field("Reserved1", INT32, 28, 4, 0, 1),
+        Field("ReturnedName", CHARV, 32, 24, EMPTY_CHARV, 1),
+        Field("TypeString", CHAR, 56, 8, b"", 1),
+    ],
+)
+
+# Property descriptor.
+MQPD: Final = Layout(
+    "MQPD",
+    MQPD_STRUC_ID,
+    MQRC_PD_ERROR,
+    {1: 24},
+    [
+        Field("StrucId", CHAR, 0, 4, MQPD_STRUC_ID, 1),
+        Field("Version", INT32, 4, 4, 0, 1),
+        Field("Options", INT32, 8, 4, MQPD_NONE, 1),
+        Field("Support", INT32, 12, 4, MQPD_SUPPORT_OPTIONAL, 1),
+        Field("Context", INT32, 16, 4, MQPD_NO_CONTEXT, 1),
+        Field("CopyOptions", INT32, 20, 4, MQCOPY_DEFAULT, 1),
+    ],
+)
+
+# Variable string. It has no header of its own and so nothing that could be refused.
+MQCHARV: Final = Layout(
+    "MQCHARV",
+    b"",
+    MQRC_UNEXPECTED_ERROR,
+    {1: CHARV_BYTES},
+    [
+        Field("VSPtr", POINTER, CHARV_POINTER, 8, 0, 1),
+        Field("VSOffset", INT32, CHARV_OFFSET, 4, 0, 1),
+        Field("VSBufSize", INT32, CHARV_BUFFER_SIZE, 4, 0, 1),
+        Field("VSLength", INT32, CHARV_LENGTH, 4, 0, 1),
+        Field("VSCCSID", INT32, CHARV_CCSID, 4, MQCCSI_APPL, 1),
+    ],
+)
