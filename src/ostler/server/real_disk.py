@@ -1,0 +1,216 @@
+"""The disk port over a directory of the operating system.
+
+All paths stay below the directory the disk was made for. A full file system, quota or file size limit is DiskFull;
+anything else the operating system refuses is DiskFailed, with the path and its words.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NoReturn
+
+from ostler.model.disk import Disk, DiskFailed, DiskFull, File
+
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_FILE_MODE: Final = 0o600
+_DIRECTORY_MODE: Final = 0o700
+# What one gathering write takes; POSIX promises 16, Linux has 1,024.
+_PARTS_MAX: Final = max(16, os.sysconf("SC_IOV_MAX")) if "SC_IOV_MAX" in os.sysconf_names else 16
+
+
+def _refuse(path: str, doing: str, error: OSError) -> NoReturn:
+    words = f"{path}: cannot {doing}: {error.strerror or error}"
+    if error.errno in _FULL:
+        raise DiskFull(words) from error
+    raise DiskFailed(words) from error
+
+
+class RealFile(File):
+    """One open file. Not to be shared by threads that close it under one another."""
+
+    def __init__(self, descriptor: int, path: str) -> None:
+        self._descriptor = descriptor
+        self._path = path
+        self._force_failed = False
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        try:
+            data = os.pread(self._descriptor, length, offset)
+            if len(data) == length or not data:
+                return data
+            # The end of the file, a signal, or more than one read can return: only an empty read is the end.
+            parts = [data]
+            total = len(data)
+            while total < length:
+                data = os.pread(self._descriptor, length - total, offset + total)
+                if not data:
+                    break
+                parts.append(data)
+                total += len(data)
+            return b"".join(parts)
+        except OSError as error:
+            _refuse(self._path, f"read {length} bytes at {offset}", error)
+
+    def write_at(self, offset: int, parts: Sequence[bytes]) -> None:
+        try:
+            if len(parts) == 1:
+                self._write_all(offset, parts[0])
+                return
+            for first in range(0, len(parts), _PARTS_MAX):
+                offset += self._gather(offset, parts[first : first + _PARTS_MAX])
+        except OSError as error:
+            _refuse(self._path, f"write at {offset}", error)
+
+    def _gather(self, offset: int, parts: Sequence[bytes]) -> int:
+        """Write parts with one call; finish part by part what one call could not."""
+        length = sum([len(part) for part in parts])
+        written = os.pwritev(self._descriptor, parts, offset) if length else 0
+        if written < length:
+            at = offset
+            for part in parts:
+                skip = min(max(written - (at - offset), 0), len(part))
+                if skip < len(part):
+                    self._write_all(at + skip, part[skip:])
+                at += len(part)
+        return length
+
+    def _write_all(self, offset: int, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            written = os.pwrite(self._descriptor, rest, offset)
+            if written == 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            rest = rest[written:]
+            offset += written
+
+    def force(self) -> None:
+        # The kernel forgets what it could not write and the next force would succeed: once failed is failed for good.
+        if self._force_failed:
+            raise DiskFailed(f"{self._path}: an earlier force failed; what was written since is not certain")
+        try:
+            os.fdatasync(self._descriptor)
+        except OSError as error:
+            self._force_failed = True
+            raise DiskFailed(f"{self._path}: cannot force data to disk: {error.strerror or error}") from error
+
+    def size_bytes(self) -> int:
+        try:
+            return os.fstat(self._descriptor).st_size
+        except OSError as error:
+            _refuse(self._path, "tell its size", error)
+
+    def truncate(self, size_bytes: int) -> None:
+        try:
+            os.ftruncate(self._descriptor, size_bytes)
+        except OSError as error:
+            _refuse(self._path, f"set its size to {size_bytes}", error)
+
+    def close(self) -> None:
+        """Close it; closing again does nothing."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor < 0:
+            return
+        try:
+            os.close(descriptor)
+        except OSError as error:
+            _refuse(self._path, "close", error)
+
+
+class RealDisk(Disk):
+    """The tree below `base`. Nothing is made until it is asked for; `make_directory("")` makes the base itself."""
+
+    def __init__(self, base: str | Path) -> None:
+        self._base = os.path.abspath(base)
+
+    def open(self, path: str, create: bool) -> File:
+        full = self._full(path)
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        try:
+            return RealFile(os.open(full, flags, _FILE_MODE), full)
+        except OSError as error:
+            _refuse(full, "open", error)
+
+    def exists(self, path: str) -> bool:
+        full = self._full(path)
+        try:
+            os.stat(full)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            _refuse(full, "look", error)
+        return True
+
+    def names(self, directory: str) -> list[str]:
+        full = self._full(directory)
+        try:
+            return sorted(os.listdir(full))
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            _refuse(full, "list", error)
+
+    def make_directory(self, path: str) -> None:
+        full = self._full(path)
+        try:
+            os.makedirs(self._base, _DIRECTORY_MODE, exist_ok=True)
+            at = self._base
+            for part in self._parts(path):
+                at = os.path.join(at, part)
+                if not os.path.isdir(at):
+                    os.mkdir(at, _DIRECTORY_MODE)
+        except OSError as error:
+            _refuse(full, "make the directory", error)
+
+    def remove(self, path: str) -> None:
+        full = self._full(path)
+        try:
+            if os.path.isdir(full) and not os.path.islink(full):
+                shutil.rmtree(full)
+            else:
+                os.unlink(full)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            _refuse(full, "remove", error)
+
+    def rename(self, source: str, target: str) -> None:
+        full = self._full(source)
+        try:
+            os.replace(full, self._full(target))
+        except OSError as error:
+            _refuse(full, f"rename to {target}", error)
+
+    def force_directory(self, path: str) -> None:
+        full = self._full(path)
+        try:
+            descriptor = os.open(full, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise DiskFailed(f"{full}: cannot force the directory to disk: {error.strerror or error}") from error
+
+    def free_bytes(self) -> int:
+        """What an ordinary user may still write, not counting the reserve of the super user."""
+        try:
+            state = os.statvfs(self._base)
+        except OSError as error:
+            _refuse(self._base, "tell the free space", error)
+        return state.f_bavail * state.f_frsize
+
+    def _full(self, path: str) -> str:
+        return os.path.join(self._base, *self._parts(path)) if path else self._base
+
+    def _parts(self, path: str) -> list[str]:
+        """The parts of a path that stays below the base. Anything else is a mistake of the caller."""
+        if not path:
+            return []
+        parts = path.split("/")
+        if any(part in ("", ".", "..") or "\0" in part for part in parts):
+            raise ValueError(f"{path!r} is not a path below {self._base}: parts joined by '/', without '.' and '..'")
+        return parts
