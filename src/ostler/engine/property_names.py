@@ -1,0 +1,154 @@
+"""What a message property may be called, which folder it lives in, and the JMS names that stand for others.
+
+A name without a dot lives in the folder `usr`; the canonical form of such a name leaves the folder out. Everything
+else is `folder.name` or `folder.group.name`.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from ostler.model.constants import (
+    MQ_MAX_PROPERTY_NAME_LENGTH,
+    MQRC_PROPERTY_NAME_ERROR,
+    MQRC_PROPERTY_NAME_LENGTH_ERR,
+    MQTYPE_BOOLEAN,
+    MQTYPE_INT32,
+    MQTYPE_INT64,
+    MQTYPE_STRING,
+)
+from ostler.model.errors import MQError
+
+KEYWORDS: Final = frozenset(
+    {"NULL", "TRUE", "FALSE", "NOT", "AND", "OR", "BETWEEN", "LIKE", "IN", "IS", "ESCAPE"},
+)
+DESCRIPTOR_PREFIX: Final = "Root.MQMD."
+# The JMS names that an MQI program may use, with the type each has.
+JMS_TYPES: Final[dict[str, int]] = {
+    "JMSCorrelationID": MQTYPE_STRING,
+    "JMSDeliveryMode": MQTYPE_INT32,
+    "JMSDestination": MQTYPE_STRING,
+    "JMSExpiration": MQTYPE_INT64,
+    "JMSMessageID": MQTYPE_STRING,
+    "JMSPriority": MQTYPE_INT32,
+    "JMSRedelivered": MQTYPE_BOOLEAN,
+    "JMSReplyTo": MQTYPE_STRING,
+    "JMSTimestamp": MQTYPE_INT64,
+    "JMSType": MQTYPE_STRING,
+    "JMSXAppID": MQTYPE_STRING,
+    "JMSXDeliveryCount": MQTYPE_INT32,
+    "JMSXGroupID": MQTYPE_STRING,
+    "JMSXGroupSeq": MQTYPE_INT32,
+    "JMSXUserID": MQTYPE_STRING,
+}
+# The only JMS names that MQSETMP sets, and the property each one is.
+JMS_SETTABLE: Final[dict[str, str]] = {
+    "JMSCorrelationID": "jms.Cid",
+    "JMSReplyTo": "jms.Rto",
+    "JMSType": "mcd.Type",
+    "JMSXGroupID": "jms.Gid",
+    "JMSXGroupSeq": "jms.Seq",
+}
+# Folders of an MQRFH2 that hold message properties without saying so; other folders say content='properties'.
+GROUPED_FOLDERS: Final = frozenset({"jms", "mcd", "mq_usr", "sib", "sib_context", "sib_usr", "usr"})
+UNGROUPED_FOLDERS: Final = frozenset({"ibm", "mq", "mqema", "mqext", "mqps", "mq_svc", "mqtt"})
+PROPERTY_FOLDERS: Final = GROUPED_FOLDERS | UNGROUPED_FOLDERS
+# A property in one of these makes MQPROP_COMPATIBILITY hand out all of them.
+COMPATIBILITY_FOLDERS: Final = frozenset({"mcd", "jms", "usr", "mqext"})
+# Characters that would not survive the MQRFH2 form of a name.
+_BREAKING: Final = frozenset("<>&'\"/= \t\r\n%")
+
+
+def canonical(name: str) -> str:
+    """The one form a name is stored and looked up by: `usr.colour` is `colour`."""
+    if name.startswith("usr.") and "." not in name[4:]:
+        return name[4:]
+    return name
+
+
+def folder_of(name: str) -> str:
+    dot = name.find(".")
+    return "usr" if dot < 0 else name[:dot]
+
+
+def groups_of(name: str) -> list[str]:
+    """The folder and the groups a name lies in, outermost first: a.b.c lies in a and a.b."""
+    if "." not in name:
+        return ["usr"]
+    groups: list[str] = []
+    dot = name.find(".")
+    while dot >= 0:
+        groups.append(name[:dot])
+        dot = name.find(".", dot + 1)
+    return groups
+
+
+def check_length(name: str) -> None:
+    if not 0 < len(name) <= MQ_MAX_PROPERTY_NAME_LENGTH:
+        raise MQError(
+            MQRC_PROPERTY_NAME_LENGTH_ERR,
+            f"A property name has 1 to {MQ_MAX_PROPERTY_NAME_LENGTH} characters, not {len(name)}.",
+        )
+
+
+def check_name(name: str) -> None:
+    """Refuse what MQ refuses as a property name."""
+    check_length(name)
+    fault = name_fault(name)
+    if fault:
+        raise MQError(MQRC_PROPERTY_NAME_ERROR, f"{name[:80]!r}: {fault}.")
+
+
+def check_carried(name: str) -> None:
+    """The least that even an unvalidated name must obey, or it could not be stored."""
+    check_length(name)
+    if "" in name.split(".") or not _BREAKING.isdisjoint(name):
+        raise MQError(MQRC_PROPERTY_NAME_ERROR, f"{name[:80]!r} cannot be written as an element of an MQRFH2.")
+
+
+def name_fault(name: str) -> str:
+    """Why this is not a valid property name; empty when it is. JMS and Root.MQMD names count as valid if they exist."""
+    if name.startswith(DESCRIPTOR_PREFIX):
+        return ""
+    if name.startswith(("Body", "Root")):
+        return "names may not begin with Body or Root, except Root.MQMD"
+    short = canonical(name)
+    if short.startswith("JMS"):
+        known = short in JMS_TYPES and short == name
+        return "" if known else "names that begin with JMS are reserved, and this is none of them"
+    if short.upper() in KEYWORDS:
+        return "it is a keyword of selection strings"
+    if short.startswith("usr."):
+        return "the folder usr has no groups"
+    if _is_mq_defined(name) and name.count(".") > 1:
+        return "names that begin with mq have at most one dot"
+    for part in name.split("."):
+        if not part:
+            return "a dot stands between two parts, never first, last or beside another"
+        if not part.replace("$", "_").isidentifier():
+            return "it holds a character that is not allowed, or a part begins with a digit"
+    if max(name) > "\uffff":
+        return "characters beyond U+FFFF are not allowed"
+    return ""
+
+
+@final
+class NamePattern:
+    """A whole name, or with % at its end all names that begin so. Names in the folder usr match with and without it."""
+
+    def __init__(self, text: str) -> None:
+        check_length(text)
+        self._wild = text.endswith("%")
+        self._sought = text[:-1] if self._wild else canonical(text)
+        if "%" in self._sought:
+            raise MQError(MQRC_PROPERTY_NAME_ERROR, "The wildcard % stands only at the end of a name.")
+
+    def matches(self, name: str) -> bool:
+        if not self._wild:
+            return name == self._sought
+        return name.startswith(self._sought) or ("." not in name and ("usr." + name).startswith(self._sought))
+
+
+def _is_mq_defined(name: str) -> bool:
+    start = name[:6].lower()
+    return start.startswith("mq") and start != "mq_usr"

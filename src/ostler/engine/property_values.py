@@ -1,0 +1,239 @@
+"""The data types a message property can have, which values fit them and how one becomes another.
+
+The rules are those of MQSETMP and MQINQMP: numbers widen but never narrow, everything becomes a string, and a string
+becomes a number or a boolean when it is written like one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from abc import ABC, abstractmethod
+from typing import Final
+
+from mypy_extensions import mypyc_attr
+
+from ostler.model.constants import (
+    MQRC_BUFFER_ERROR,
+    MQRC_BUFFER_LENGTH_ERROR,
+    MQRC_PROP_CONV_NOT_SUPPORTED,
+    MQRC_PROP_NUMBER_FORMAT_ERROR,
+    MQRC_PROPERTY_TYPE_ERROR,
+    MQTYPE_BOOLEAN,
+    MQTYPE_BYTE_STRING,
+    MQTYPE_FLOAT32,
+    MQTYPE_FLOAT64,
+    MQTYPE_INT8,
+    MQTYPE_INT16,
+    MQTYPE_INT32,
+    MQTYPE_INT64,
+    MQTYPE_NULL,
+    MQTYPE_STRING,
+)
+from ostler.model.errors import MQError
+
+Value = str | int | float | bool | bytes | None
+
+INTEGER_BITS: Final[dict[int, int]] = {MQTYPE_INT8: 8, MQTYPE_INT16: 16, MQTYPE_INT32: 32, MQTYPE_INT64: 64}
+TYPE_NAMES: Final[dict[int, str]] = {
+    MQTYPE_NULL: "null",
+    MQTYPE_BOOLEAN: "boolean",
+    MQTYPE_BYTE_STRING: "byte string",
+    MQTYPE_INT8: "8-bit integer",
+    MQTYPE_INT16: "16-bit integer",
+    MQTYPE_INT32: "32-bit integer",
+    MQTYPE_INT64: "64-bit integer",
+    MQTYPE_FLOAT32: "32-bit float",
+    MQTYPE_FLOAT64: "64-bit float",
+    MQTYPE_STRING: "string",
+}
+_ANY_INTEGER: Final = frozenset({MQTYPE_INT8, MQTYPE_INT16, MQTYPE_INT32, MQTYPE_INT64})
+# What MQINQMP converts to, besides the type itself.
+CONVERSIONS: Final[dict[int, frozenset[int]]] = {
+    MQTYPE_NULL: frozenset(),
+    MQTYPE_BOOLEAN: _ANY_INTEGER | {MQTYPE_STRING},
+    MQTYPE_BYTE_STRING: frozenset({MQTYPE_STRING}),
+    MQTYPE_INT8: frozenset({MQTYPE_STRING, MQTYPE_INT16, MQTYPE_INT32, MQTYPE_INT64}),
+    MQTYPE_INT16: frozenset({MQTYPE_STRING, MQTYPE_INT32, MQTYPE_INT64}),
+    MQTYPE_INT32: frozenset({MQTYPE_STRING, MQTYPE_INT64}),
+    MQTYPE_INT64: frozenset({MQTYPE_STRING}),
+    MQTYPE_FLOAT32: frozenset({MQTYPE_STRING, MQTYPE_FLOAT64}),
+    MQTYPE_FLOAT64: frozenset({MQTYPE_STRING}),
+    MQTYPE_STRING: _ANY_INTEGER | {MQTYPE_BOOLEAN, MQTYPE_FLOAT32, MQTYPE_FLOAT64},
+}
+_INTEGER_PREFIX: Final = re.compile(r" *([+-]?)0*([0-9]+)")
+_FLOAT_PREFIX: Final = re.compile(r" *([+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)")
+# Twenty digits are already beyond any 64-bit integer; longer ones need not be computed.
+_DIGITS_MAX: Final = 20
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class PropertySource(ABC):
+    """Whatever can tell the value of a property by its name; None when there is none, or when it is null."""
+
+    @abstractmethod
+    def value(self, name: str) -> Value: ...
+
+
+def check_type(type: int) -> None:
+    if type not in CONVERSIONS:
+        raise MQError(MQRC_PROPERTY_TYPE_ERROR, f"{type} is not one of the property data types.")
+
+
+def checked(type: int, value: Value) -> Value:
+    """The value as a property of that type holds it, or why it does not fit."""
+    check_type(type)
+    if type == MQTYPE_NULL:
+        return None if value is None else _misfit(type, value)
+    if type == MQTYPE_STRING:
+        return _checked_text(value) if isinstance(value, str) else _misfit(type, value)
+    if type == MQTYPE_BYTE_STRING:
+        return value if isinstance(value, bytes) else _misfit(type, value)
+    if type == MQTYPE_BOOLEAN:
+        return bool(value) if isinstance(value, int) else _misfit(type, value)
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return _misfit(type, value)
+    if type in INTEGER_BITS:
+        return in_range(type, value) if isinstance(value, int) else _misfit(type, value)
+    return in_single_range(float(value)) if type == MQTYPE_FLOAT32 else float(value)
+
+
+def _misfit(type: int, value: Value) -> Value:
+    raise MQError(MQRC_PROPERTY_TYPE_ERROR, f"{value!r:.60} is no value of type {TYPE_NAMES[type]}.")
+
+
+def _checked_text(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise MQError(MQRC_BUFFER_ERROR, "The string holds half of a surrogate pair.") from None
+    return text
+
+
+def in_range(type: int, number: int) -> int:
+    half = 1 << (INTEGER_BITS[type] - 1)
+    if not -half <= number < half:
+        raise MQError(MQRC_PROP_NUMBER_FORMAT_ERROR, f"{number} is outside the range of a {TYPE_NAMES[type]}.")
+    return number
+
+
+def in_single_range(number: float) -> float:
+    """The nearest 32-bit float, as a Python float."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", number))[0])
+    except OverflowError:
+        raise MQError(MQRC_PROP_NUMBER_FORMAT_ERROR, f"{number} is outside the range of a 32-bit float.") from None
+
+
+def text_of(type: int, value: Value) -> str:
+    """The string MQINQMP makes of a value, and the text an MQRFH2 element carries for a number."""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, bytes):
+        return value.hex().upper()
+    if isinstance(value, float):
+        return single_text(value) if type == MQTYPE_FLOAT32 else repr(value)
+    return "" if value is None else str(value)
+
+
+def single_text(number: float) -> str:
+    """The shortest text that reads back as the same 32-bit float."""
+    text = f"{number:.6g}"
+    for digits in range(6, 10):
+        text = f"{number:.{digits}g}"
+        if in_single_range(float(text)) == number:
+            break
+    return text
+
+
+def converted(type: int, value: Value, wanted: int) -> Value:
+    """The value of a property of one type as another type, by the rules of MQIMPO_CONVERT_TYPE."""
+    check_type(wanted)
+    if type == wanted:
+        return value
+    if wanted not in CONVERSIONS[type]:
+        raise MQError(
+            MQRC_PROP_CONV_NOT_SUPPORTED,
+            f"A {TYPE_NAMES[type]} does not become a {TYPE_NAMES[wanted]}; ask for another type.",
+        )
+    if wanted == MQTYPE_STRING:
+        return text_of(type, value)
+    if isinstance(value, str):
+        return _from_text(value, wanted)
+    if isinstance(value, bool):
+        return 1 if value else 0
+    return value
+
+
+def _from_text(text: str, wanted: int) -> Value:
+    if wanted == MQTYPE_BOOLEAN:
+        word = text.upper()
+        if word in ("TRUE", "1"):
+            return True
+        if word in ("FALSE", "0"):
+            return False
+        raise _number_error(text, wanted)
+    if wanted in INTEGER_BITS:
+        match = _INTEGER_PREFIX.match(text)
+        if match is None or len(match.group(2)) > _DIGITS_MAX:
+            raise _number_error(text, wanted)
+        return in_range(wanted, int(match.group(1) + match.group(2)))
+    match = _FLOAT_PREFIX.match(text)
+    if match is None:
+        raise _number_error(text, wanted)
+    number = float(match.group(1))
+    if math.isinf(number):
+        raise _number_error(text, wanted)
+    return in_single_range(number) if wanted == MQTYPE_FLOAT32 else number
+
+
+def _number_error(text: str, wanted: int) -> MQError:
+    return MQError(MQRC_PROP_NUMBER_FORMAT_ERROR, f"{text!r:.60} does not read as a {TYPE_NAMES[wanted]}.")
+
+
+def packed(type: int, value: Value, big_endian: bool) -> bytes:
+    """The value as MQINQMP lays it into the application's buffer; strings in UTF-8."""
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, bytes):
+        return value
+    order = ">" if big_endian else "<"
+    if type == MQTYPE_BOOLEAN:
+        return struct.pack(order + "i", 1 if value else 0)
+    if isinstance(value, float):
+        return struct.pack(order + ("f" if type == MQTYPE_FLOAT32 else "d"), value)
+    if isinstance(value, int):
+        return value.to_bytes(INTEGER_BITS[type] // 8, "big" if big_endian else "little", signed=True)
+    return b""
+
+
+def unpacked(type: int, data: bytes, big_endian: bool) -> Value:
+    """The value that MQSETMP finds in the application's buffer; strings in UTF-8."""
+    check_type(type)
+    if type == MQTYPE_BYTE_STRING:
+        return data
+    if type == MQTYPE_STRING:
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            raise MQError(MQRC_BUFFER_ERROR, "The string is not UTF-8.") from None
+    if len(data) != packed_length(type):
+        raise MQError(MQRC_BUFFER_LENGTH_ERROR, f"A {TYPE_NAMES[type]} does not take {len(data)} bytes.")
+    order = ">" if big_endian else "<"
+    if type == MQTYPE_NULL:
+        return None
+    if type == MQTYPE_BOOLEAN:
+        return any(data)
+    if type in INTEGER_BITS:
+        return int.from_bytes(data, "big" if big_endian else "little", signed=True)
+    return float(struct.unpack(order + ("f" if type == MQTYPE_FLOAT32 else "d"), data)[0])
+
+
+def packed_length(type: int) -> int:
+    """The bytes a value of a fixed-size type takes; 0 for null."""
+    if type in INTEGER_BITS:
+        return INTEGER_BITS[type] // 8
+    if type == MQTYPE_FLOAT64:
+        return 8
+    return 0 if type == MQTYPE_NULL else 4
