@@ -1,0 +1,31 @@
+"""What the recovery log says when it cannot go on."""
+
+from __future__ import annotations
+
+
+class LogError(Exception):
+    """The base of all that the recovery log raises of its own."""
+
+
+class LogRefused(LogError):
+    """The log is not opened or made: wrong settings, a newer format, none there or one there already."""
+
+
+class LogSpace(LogError):
+    """No extent for the next records: the disk or the log is full. Nothing is lost; try again when space is freed."""
+
+
+class LogDamaged(LogError):
+    """What was on stable storage is not there any more. Nothing was changed.
+
+    `file` is the path on the log's disk and `offset` the byte in that file where reading stopped.
+    """
+
+    def __init__(self, file: str, offset: int, what: str) -> None:
+        self.file = file
+        self.offset = offset
+        self.what = what
+        super().__init__(
+            f"{file} is damaged at offset {offset}: {what}. Nothing was changed. Put back an undamaged copy of this "
+            "file, or restore the queue manager's data and log together from a backup."
+        )

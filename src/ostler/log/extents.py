@@ -1,0 +1,236 @@
+"""The extent files: made, written, forced, used again, removed.
+
+An extent gets its name only when it is whole on stable storage: full size, zeros written (a hole or an unwritten
+extent of the file system would make every force slower), header page forced. So a named extent that is not whole is
+damage, never an interrupted creation.
+
+All of this belongs to the writer thread.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from ostler.log.errors import LogSpace
+from ostler.log.stream_format import (
+    PAGE_BYTES,
+    StreamShape,
+    extent_header,
+    extent_name,
+    extent_number,
+    what_is_wrong_with_extent,
+)
+from ostler.model.disk import Disk, DiskFull, File
+
+PREPARED_NAME: Final = "NEXT.TMP"
+# One write of zeros: short enough that a waiting batch does not notice.
+SLICE_BYTES: Final = 1 << 20
+
+
+class ExtentStore:
+    """The files from extent `first` to `last`, and spare ones that may become the next."""
+
+    def __init__(self, disk: Disk, directory: str, shape: StreamShape) -> None:
+        self._disk = disk
+        self._directory = directory
+        self._shape = shape
+        self.first: int = 0
+        """The oldest extent that is needed."""
+        self.last: int = -1
+        """All extents from `first` to here are on disk and ready to be written."""
+        self.spare: list[int] = []
+        """Extents on disk that nobody needs, to be used again or removed."""
+        self._kept: int = 0
+        """Extents from here up to `first` are not needed but kept."""
+        self._files: dict[int, File] = {}
+        self._touched: dict[int, File] = {}
+        self._prepared: File | None = None
+        self._prepared_bytes: int = 0
+        self._free_bytes_when_full: int = -1
+        self.created: int = 0
+        self.reused: int = 0
+
+    def path(self, extent: int) -> str:
+        return f"{self._directory}/{extent_name(extent)}"
+
+    def adopt(self, oldest_needed: int, end_lsn: i64, reusable_before: int) -> None:
+        """Take over what is on disk after a replay that ended at `end_lsn`."""
+        self._disk.remove(f"{self._directory}/{PREPARED_NAME}")
+        on_disk = numbers_on_disk(self._disk, self._directory)
+        self.first = oldest_needed
+        self._kept = reusable_before
+        self.last = max(oldest_needed, self._shape.extent_of(end_lsn)) - 1
+        if end_lsn > self._shape.start_of(self.last + 1) and self.last + 1 in on_disk:
+            self.last += 1
+            self._restore_size(self.last)
+        while is_whole(self._disk, self._directory, self._shape, self.last + 1):
+            self.last += 1
+        for extent in on_disk:
+            if extent < reusable_before or extent > self.last:
+                self._adopt_spare(extent)
+
+    def _adopt_spare(self, extent: int) -> None:
+        if self._file(extent).size_bytes() == self._shape.file_bytes:
+            self.spare.append(extent)
+        else:
+            self._files.pop(extent).close()
+            self._disk.remove(self.path(extent))
+
+    def _restore_size(self, extent: int) -> None:
+        # The last extent lost its unused end: it holds records, so it is filled up again rather than replaced.
+        file = self._file(extent)
+        size = file.size_bytes()
+        if size < self._shape.file_bytes:
+            file.write_at(size, [bytes(self._shape.file_bytes - size)])
+            file.force()
+
+    # -- writing
+
+    def write(self, lsn: i64, parts: list[bytes]) -> None:
+        """Write within one extent. Not durable before `force`. Raises LogSpace when the disk is full."""
+        extent = self._shape.extent_of(lsn)
+        file = self._file(extent)
+        try:
+            file.write_at(self._shape.file_offset(lsn), parts)
+        except DiskFull:
+            raise LogSpace(f"The disk is full: {self.path(extent)} cannot be written.") from None
+        self._touched[extent] = file
+
+    def force(self) -> int:
+        """Force every file written since the last call; how many there were."""
+        count = len(self._touched)
+        for file in self._touched.values():
+            file.force()
+        self._touched.clear()
+        return count
+
+    def _file(self, extent: int) -> File:
+        file = self._files.get(extent)
+        if file is None:
+            file = self._disk.open(self.path(extent), False)
+            self._files[extent] = file
+        return file
+
+    def close(self) -> None:
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
+        self._discard_prepared()
+
+    # -- the next extent
+
+    def is_preparing(self) -> bool:
+        return self._prepared is not None
+
+    def allocatable(self) -> int:
+        """How many more extents the disk seems to have space for, one kept back for others who write to it."""
+        free = self._disk.free_bytes()
+        if self._free_bytes_when_full >= 0:
+            # What the disk says did not hold last time. Believe it again when it says more.
+            if free < self._free_bytes_when_full + self._shape.file_bytes:
+                return 0
+            self._free_bytes_when_full = -1
+        return int(max(0, free // self._shape.file_bytes - 1))
+
+    def allocate(self) -> None:
+        """Make extent `last + 1` ready now. Raises LogSpace when the disk is full."""
+        extent = self.last
+        while self.last == extent:
+            self.allocate_step(False)
+
+    def allocate_step(self, force_each: bool) -> None:
+        """Go one bounded step towards extent `last + 1`: use a spare one again, or write some zeros."""
+        try:
+            if self.spare:
+                self._reuse(self.spare[0])
+            else:
+                self._prepare_slice(force_each)
+        except DiskFull:
+            self._discard_prepared()
+            self._free_bytes_when_full = self._disk.free_bytes()
+            raise LogSpace(f"The disk is full: no space for log extent {self.path(self.last + 1)}.") from None
+
+    def _reuse(self, spare: int) -> None:
+        # The header first: until the new name is durable the file has a name that nobody looks at.
+        extent = self.last + 1
+        file = self._file(spare)
+        file.write_at(0, [extent_header(self._shape, extent)])
+        file.force()
+        self._disk.rename(self.path(spare), self.path(extent))
+        self._disk.force_directory(self._directory)
+        self.spare.pop(0)
+        self._files[extent] = self._files.pop(spare)
+        self.last = extent
+        self.reused += 1
+
+    def _prepare_slice(self, force: bool) -> None:
+        path = f"{self._directory}/{PREPARED_NAME}"
+        if self._prepared is None:
+            self._disk.remove(path)
+            self._prepared = self._disk.open(path, True)
+            self._prepared_bytes = 0
+        file = self._prepared
+        count = min(SLICE_BYTES, self._shape.file_bytes - self._prepared_bytes)
+        file.write_at(self._prepared_bytes, [bytes(count)])
+        self._prepared_bytes += count
+        if self._prepared_bytes < self._shape.file_bytes:
+            if force:
+                file.force()
+            return
+        extent = self.last + 1
+        file.write_at(0, [extent_header(self._shape, extent)])
+        file.force()
+        self._disk.rename(path, self.path(extent))
+        self._disk.force_directory(self._directory)
+        self._prepared = None
+        self._files[extent] = file
+        self.last = extent
+        self.created += 1
+
+    def _discard_prepared(self) -> None:
+        if self._prepared is not None:
+            self._prepared.close()
+            self._prepared = None
+            self._disk.remove(f"{self._directory}/{PREPARED_NAME}")
+
+    # -- extents nobody needs
+
+    def release(self, oldest_needed: int, reusable_before: int) -> None:
+        """Extents before `oldest_needed` are not needed; those before `reusable_before` may be used again."""
+        for extent in range(self._kept, reusable_before):
+            if self._disk.exists(self.path(extent)):
+                self.spare.append(extent)
+        self._kept = max(self._kept, reusable_before)
+        for extent in range(self.first, oldest_needed):
+            if extent in self._files:
+                self._files.pop(extent).close()
+        self.first = max(self.first, oldest_needed)
+
+    def kept(self) -> list[int]:
+        """Extents on disk that are not needed and must not be used again yet."""
+        return [extent for extent in numbers_on_disk(self._disk, self._directory) if self._kept <= extent < self.first]
+
+    def remove_spare(self) -> None:
+        """Remove one spare extent."""
+        extent = self.spare.pop()
+        if extent in self._files:
+            self._files.pop(extent).close()
+        self._disk.remove(self.path(extent))
+
+
+def numbers_on_disk(disk: Disk, directory: str) -> list[int]:
+    return sorted(number for name in disk.names(directory) if (number := extent_number(name)) >= 0)
+
+
+def is_whole(disk: Disk, directory: str, shape: StreamShape, extent: int) -> bool:
+    """Whether this extent's file is there, has its full size and the right header."""
+    path = f"{directory}/{extent_name(extent)}"
+    if not disk.exists(path):
+        return False
+    file = disk.open(path, False)
+    wrong = what_is_wrong_with_extent(shape, extent, file.read_at(0, PAGE_BYTES))
+    size = file.size_bytes()
+    file.close()
+    return not wrong and size == shape.file_bytes

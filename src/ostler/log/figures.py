@@ -1,0 +1,87 @@
+"""What the log counts and shows, under the names that MQ's administrators know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mypy_extensions import i64
+
+
+class LogFigures:
+    """Plain counters since the start. Each is written by one thread only, so reading them needs no lock."""
+
+    def __init__(self) -> None:
+        # Counted by the owner as it appends.
+        self.records: i64 = 0
+        self.logical_bytes: i64 = 0
+        # Counted by the writer thread.
+        self.physical_bytes: i64 = 0
+        self.writes: i64 = 0
+        self.forces: i64 = 0
+        self.checkpoints: i64 = 0
+        self.write_bytes_last: i64 = 0
+        self.write_bytes_average: i64 = 0
+        """Over the last few dozen writes, later ones counting more."""
+        self.write_bytes_highest: i64 = 0
+        self.utilisation_percent: i64 = 0
+        """How well the work fits into the primary extents: their use just before checkpoints, smoothed."""
+
+    def count_write(self, size_bytes: i64, forces: i64) -> None:
+        self.writes += 1
+        self.forces += forces
+        self.physical_bytes += size_bytes
+        self.write_bytes_last = size_bytes
+        self.write_bytes_highest = max(self.write_bytes_highest, size_bytes)
+        if self.writes == 1:
+            self.write_bytes_average = size_bytes
+        else:
+            self.write_bytes_average += (size_bytes - self.write_bytes_average) // 32
+
+    def count_checkpoint(self, in_use_percent: i64) -> None:
+        self.checkpoints += 1
+        if self.checkpoints == 1:
+            self.utilisation_percent = in_use_percent
+        else:
+            self.utilisation_percent = (3 * self.utilisation_percent + in_use_percent) // 4
+
+
+@dataclass(frozen=True)
+class LogStatus:
+    """A moment's view, as DISPLAY QMSTATUS LOG shows it (MQ's keyword in brackets)."""
+
+    current_extent: str
+    """CURRLOG"""
+    restart_extent: str
+    """RECLOG"""
+    media_extent: str
+    """MEDIALOG; empty for a circular log"""
+    archive_extent: str
+    """ARCHLOG: the oldest one that waits for archiving; empty unless LogManagement is Archive"""
+    extent_bytes: int
+    """LOGEXTSZ"""
+    restart_bytes: int
+    """RECSZ"""
+    media_bytes: int
+    """MEDIASZ"""
+    reusable_bytes: int
+    """REUSESZ: extents that nobody needs and that may be used again"""
+    in_use_percent: int
+    """LOGINUSE: of the primary space, needed for restart; above 100 when secondary extents are in use"""
+    utilisation_percent: int
+    """LOGUTIL"""
+    active_extents: int
+    allocated_extents: int
+    capacity_bytes: int
+
+
+@dataclass(frozen=True)
+class RestartReport:
+    """What a replay found."""
+
+    restart_lsn: int
+    end_lsn: int
+    records: int
+    read_bytes: int
+    dropped_bytes: int
+    """Bytes of writes that were under way when the queue manager ended; nobody was told that they are durable."""
+    epoch: int

@@ -1,0 +1,115 @@
+"""Where the log ends: a torn last write, or damage?
+
+Reading stops at the first position without a valid block. Two cases, told apart by what the log itself says:
+
+- A write was under way when the machine stopped. Nobody was told that it is durable. The log ends there.
+- What was durable is not there any more. Every block names the LSN that was durable when it was written, and so does
+  the control file; when one of them lies behind the stop, durable records are lost, and the log is refused.
+
+Left-overs of earlier lives cannot mislead: what a life found durable ends before the position where the next life
+began to write, and no stop is before that unless there is damage.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from librt.strings import read_i64_le
+from mypy_extensions import i64
+
+from ostler.log.control_file import CONTROL_NAME, ControlState
+from ostler.log.errors import LogDamaged
+from ostler.log.extents import numbers_on_disk
+from ostler.log.reader import READ_BYTES, UINT32, BlockCursor, block_passes, sizes_are_possible
+from ostler.log.stream_format import (
+    BLOCK_BYTES_MAX,
+    BLOCK_HEADER_BYTES,
+    BLOCK_MAGIC,
+    PAGE_BYTES,
+    StreamShape,
+    extent_name,
+)
+from ostler.model.disk import Disk, File
+
+# Every byte of this much is searched behind the stop. Of extents further on only the first block is looked at: one
+# that the stream has reached begins with a block.
+SEARCH_BYTES: Final = 1 << 30
+
+
+def newer_control_damage(directory: str, control: ControlState, seen: i64) -> LogDamaged:
+    """The error for a block that knows a later control file than the one found."""
+    path = f"{directory}/{CONTROL_NAME}"
+    what = f"its newest slot has sequence number {control.sequence}, but the log was written with number {seen}"
+    return LogDamaged(path, (control.sequence + 1) % 2 * PAGE_BYTES, what)
+
+
+class EndJudge:
+    """Looks at all that lies behind the position where reading stopped."""
+
+    def __init__(self, disk: Disk, directory: str, active: str, shape: StreamShape, control: ControlState) -> None:
+        self._disk = disk
+        self._directory = directory
+        self._active = active
+        self._shape = shape
+        self._control = control
+        self._stop: i64 = 0
+        self._furthest: i64 = 0
+
+    def dropped_bytes(self, cursor: BlockCursor) -> int:
+        """Bytes of unfinished writes behind the cursor's stop. Raises LogDamaged when it is not the end."""
+        self._stop = cursor.position
+        self._furthest = cursor.position
+        if self._control.durable_lsn > self._stop or (cursor.header_is_wrong and not cursor.file_is_missing):
+            raise cursor.damage()
+        stop_extent = self._shape.extent_of(self._stop)
+        for extent in numbers_on_disk(self._disk, self._active):
+            if extent >= stop_extent:
+                self._search_extent(extent, cursor)
+        return int(self._furthest - self._stop)
+
+    def _search_extent(self, extent: i64, cursor: BlockCursor) -> None:
+        start = max(self._stop, self._shape.start_of(extent))
+        end = self._shape.start_of(extent + 1)
+        if start - self._stop > SEARCH_BYTES:
+            end = start + BLOCK_HEADER_BYTES + BLOCK_BYTES_MAX
+        file = self._disk.open(f"{self._active}/{extent_name(extent)}", False)
+        while start < end:
+            # Reads overlap by one block, so that each block is whole in one of them.
+            chunk = file.read_at(self._shape.file_offset(start), READ_BYTES)
+            self._search_chunk(chunk, start, end, cursor)
+            start += READ_BYTES - BLOCK_HEADER_BYTES - BLOCK_BYTES_MAX
+        file.close()
+
+    def _search_chunk(self, chunk: bytes, start: i64, end: i64, cursor: BlockCursor) -> None:
+        at: i64 = chunk.find(BLOCK_MAGIC)
+        while at >= 0:
+            if at % 8 == 0 and at + BLOCK_HEADER_BYTES <= len(chunk) and read_i64_le(chunk, at + 24) == start + at:
+                self._weigh(chunk, at, start + at, end, cursor)
+            at = chunk.find(BLOCK_MAGIC, at + 1)
+
+    def _weigh(self, chunk: bytes, at: i64, lsn: i64, end: i64, cursor: BlockCursor) -> None:
+        sizes = read_i64_le(chunk, at + 8)
+        if not sizes_are_possible(sizes, end - lsn):
+            return
+        length = sizes & UINT32
+        lives = read_i64_le(chunk, at + 16)
+        if lives & UINT32 == self._control.epoch:
+            self._furthest = max(self._furthest, lsn + BLOCK_HEADER_BYTES + length)
+        complete = at + BLOCK_HEADER_BYTES + length <= len(chunk)
+        if not complete or not block_passes(self._shape, chunk, at, length):
+            return
+        if lives >> 32 > self._control.sequence:
+            raise newer_control_damage(self._directory, self._control, lives >> 32)
+        if read_i64_le(chunk, at + 32) > self._stop:
+            raise cursor.damage()
+
+
+def force_extents(disk: Disk, active: str, first: int, last: int) -> None:
+    """Force what an earlier process may have written and not forced: it was read, so it must not vanish any more."""
+    for extent in range(first, last + 1):
+        path = f"{active}/{extent_name(extent)}"
+        if disk.exists(path):
+            file: File = disk.open(path, False)
+            file.force()
+            file.close()
+    disk.force_directory(active)

@@ -1,0 +1,273 @@
+"""The recovery log while the queue manager runs.
+
+Two parties share it. The owner appends under its own lock and never waits for the disk: `RecoveryLog`. One writer
+thread takes all that was appended as a batch, under the lock, writes and forces it without the lock (`LogWriter`), and
+reports it durable under the lock. So one force serves everybody who waits:
+
+    with lock:  batch = log.take_batch()
+    log.writer.write_batch(batch)
+    with lock:  log.batch_durable(batch)
+    log.writer.allocate_ahead()
+
+No thread and no lock is made here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from librt.strings import BytesWriter, write_i64_le
+from mypy_extensions import i64
+
+from ostler.log.control_file import ControlState
+from ostler.log.figures import LogFigures, LogStatus, RestartReport
+from ostler.log.log_writer import Batch, LogWriter
+from ostler.log.reader import BlockCursor, LogVisitor, RecordReader, pass_over, read_blocks
+from ostler.log.settings import LogManagement, LogSettings, LogType
+from ostler.log.stream_format import (
+    BLOCK_BYTES_MAX,
+    BLOCK_HEADER_BYTES,
+    ENTRY_BYTES,
+    FIRST,
+    LAST,
+    LIFE_START,
+    PADDED,
+    PAGE_BYTES,
+    RECORD_BYTES_MAX,
+    WHOLE,
+    Block,
+    StreamShape,
+    extent_name,
+    next_page,
+)
+from ostler.model.disk import Disk
+from ostler.model.journal import Journal
+
+# Room for a few batches of back-outs and a checkpoint even in the smallest log.
+RESERVE_BYTES_MIN: Final = 4 * PAGE_BYTES
+
+
+class RecoveryLog(Journal):
+    """An open log; `RestartableLog.replay` is the only way to get one. Every method wants the owner's lock held."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        active: str,
+        shape: StreamShape,
+        control: ControlState,
+        writer: LogWriter,
+        figures: LogFigures,
+        report: RestartReport,
+    ) -> None:
+        self._disk = disk
+        self._active = active
+        self._shape = shape
+        self._control = control
+        self.writer: Final[LogWriter] = writer
+        """What the writer thread calls, without the lock."""
+        self.settings: Final[LogSettings] = control.settings
+        self.figures: Final[LogFigures] = figures
+        self.restart_report: Final[RestartReport] = report
+        settings = control.settings
+        self._pages_are_final: Final[bool] = settings.pages_are_final()
+        self._buffer_bytes: Final[i64] = settings.buffer_bytes()
+        self._primary_bytes: Final[i64] = settings.primary_files * shape.payload_bytes
+        capacity: i64 = (settings.primary_files + settings.secondary_files) * shape.payload_bytes
+        self._capacity_bytes: Final[i64] = capacity
+        self._reserve_bytes: Final[i64] = max(capacity // 16, RESERVE_BYTES_MIN)
+        self._end: i64 = report.end_lsn
+        self._next: i64 = next_page(report.end_lsn) if self._pages_are_final else report.end_lsn
+        self._is_first_batch: bool = True
+        self._durable: i64 = report.end_lsn
+        # The block being filled, with a limit of 0 when there is none, and those closed since the last batch.
+        self._blocks: list[Block] = []
+        self._block_lsn: i64 = 0
+        self._block_limit: i64 = 0
+        self._parts: list[bytes | memoryview] = []
+        self._table: BytesWriter = BytesWriter()
+
+    # -- appending
+
+    def append(self, kind: i64, head: bytes, descriptor: bytes, body: bytes) -> i64:
+        """Add one record in memory; the LSN behind it. `kind` is 0 to 255.
+
+        Never refuses: who may still append is decided before, by `room_bytes`. The bytes are not copied.
+        """
+        assert 0 <= kind <= 255
+        length: i64 = len(head) + len(descriptor) + len(body)
+        end: i64 = self._end + ENTRY_BYTES + length
+        if end > self._block_limit:
+            return self._append_in_pieces(kind, [head, descriptor, body], length)
+        parts = self._parts
+        if head:
+            parts.append(head)
+        if descriptor:
+            parts.append(descriptor)
+        if body:
+            parts.append(body)
+        write_i64_le(self._table, length | (kind << 32) | (WHOLE << 40))
+        self._end = end
+        self.figures.records += 1
+        self.figures.logical_bytes += length
+        return end
+
+    def _append_in_pieces(self, kind: i64, sources: list[bytes], length: i64) -> i64:
+        """Add a record that needs a new block, or several."""
+        assert length <= RECORD_BYTES_MAX, "a record longer than any message can be"
+        views = [memoryview(source) for source in sources if source]
+        missing = length
+        flags: i64 = FIRST
+        while True:
+            if self._end + ENTRY_BYTES + min(missing, 1) > self._block_limit:
+                self._close_block()
+                self._open_block()
+            piece = min(missing, self._block_limit - self._end - ENTRY_BYTES)
+            self._move(views, piece)
+            missing -= piece
+            if missing == 0:
+                flags |= LAST
+            write_i64_le(self._table, piece | (kind << 32) | (flags << 40))
+            self._end += ENTRY_BYTES + piece
+            if missing == 0:
+                break
+            flags = 0
+        self.figures.records += 1
+        self.figures.logical_bytes += length
+        return self._end
+
+    def _move(self, views: list[memoryview], length: i64) -> None:
+        """Take `length` bytes off the front of the views and make them parts of the open block."""
+        while length > 0:
+            view = views[0]
+            if len(view) <= length:
+                self._parts.append(view)
+                views.pop(0)
+            else:
+                self._parts.append(view[:length])
+                views[0] = view[length:]
+            length -= min(len(view), length)
+
+    def _open_block(self) -> None:
+        start = self._shape.block_start(self._next)
+        self._block_lsn = start
+        self._block_limit = min(start + BLOCK_BYTES_MAX, self._shape.end_of_extent_at(start))
+        self._end = start + BLOCK_HEADER_BYTES
+
+    def _close_block(self) -> None:
+        if self._block_limit == 0:
+            return
+        length = self._end - self._block_lsn - BLOCK_HEADER_BYTES
+        self._blocks.append(Block(self._block_lsn, self._parts, self._table.getvalue(), length))
+        self._parts = []
+        self._table = BytesWriter()
+        self._next = self._end
+        self._block_limit = 0
+
+    def end_lsn(self) -> i64:
+        return self._end
+
+    def durable_lsn(self) -> i64:
+        return self._durable
+
+    def room_bytes(self) -> i64:
+        """Payload bytes that ordinary records may still take, on the careful side.
+
+        Counts extents that are on disk, and those that the disk had space for when the writer last looked. What is
+        kept in reserve lets back-outs, checkpoints and gets go on when this is 0; see `reserve_room_bytes`.
+        """
+        return self._payload_room(self.writer.reachable_end - self._reserve_bytes)
+
+    def reserve_room_bytes(self) -> i64:
+        """As `room_bytes`, the reserve included. Nothing at all may be appended beyond this."""
+        return self._payload_room(self.writer.reachable_end)
+
+    def _payload_room(self, limit: i64) -> i64:
+        # Off go the headers of the blocks a record is spread over, the ends of extents, and the last page's padding.
+        space = limit - max(self._next, self._end)
+        return max(0, space - space // 64 - 2 * PAGE_BYTES)
+
+    # -- what there is to do
+
+    def buffer_is_full(self) -> bool:
+        """LogBufferPages are appended and not durable: let the writer catch up before admitting more."""
+        return self._end - self._durable >= self._buffer_bytes
+
+    def needs_checkpoint(self) -> bool:
+        """A quarter of the primary space was written since the last checkpoint."""
+        return self._end - self.writer.checkpoint_lsn >= self._primary_bytes // 4
+
+    def is_filling(self) -> bool:
+        """Three quarters of all the log can hold are taken: back out the oldest unit of work."""
+        start = self._shape.start_of(self.writer.restart_extent)
+        return (self._end - start) * 4 >= (self.writer.reachable_end - start) * 3
+
+    def space_used_fraction(self) -> float:
+        """Use from the restart extent on, of primary and secondary extents together."""
+        used = self._end - self._shape.start_of(self.writer.restart_extent)
+        return float(used) / float(self._capacity_bytes)
+
+    def take_batch(self) -> Batch | None:
+        """Hand everything appended so far to the writer; None when there is nothing.
+
+        One batch at a time: the next is taken when the last one was reported by `batch_durable`.
+        """
+        self._close_block()
+        blocks = self._blocks
+        if not blocks:
+            return None
+        if self._is_first_batch:
+            blocks[0].flags = LIFE_START
+            self._is_first_batch = False
+        if self._pages_are_final:
+            blocks[-1].flags |= PADDED
+            self._next = next_page(self._next)
+        self._blocks = []
+        return Batch(blocks, self._end, self._durable, self.writer.control_sequence)
+
+    def batch_durable(self, batch: Batch) -> None:
+        """The writer has forced this batch."""
+        assert self._durable < batch.end_lsn <= self.writer.forced_lsn
+        self._durable = batch.end_lsn
+
+    # -- inquiries and media recovery
+
+    def status(self) -> LogStatus:
+        shape = self._shape
+        writer = self.writer
+        end = self._end
+        linear = self.settings.log_type is LogType.LINEAR
+        archiving = linear and self.settings.management is LogManagement.ARCHIVE
+        media_extent = shape.extent_of(writer.media_lsn)
+        restart_bytes = end - shape.start_of(writer.restart_extent)
+        return LogStatus(
+            current_extent=extent_name(shape.extent_of(end)),
+            restart_extent=extent_name(writer.restart_extent),
+            media_extent=extent_name(media_extent) if linear else "",
+            archive_extent=extent_name(writer.archived_extent + 1) if archiving else "",
+            extent_bytes=shape.file_bytes,
+            restart_bytes=restart_bytes,
+            media_bytes=end - shape.start_of(media_extent) if linear else 0,
+            reusable_bytes=writer.reusable_extents * shape.file_bytes,
+            in_use_percent=restart_bytes * 100 // self._primary_bytes,
+            utilisation_percent=self.figures.utilisation_percent,
+            active_extents=shape.extent_of(end) - writer.restart_extent + 1,
+            allocated_extents=writer.allocated_extents,
+            capacity_bytes=self._capacity_bytes,
+        )
+
+    def read_from(self, lsn: i64, visitor: LogVisitor, until_lsn: i64) -> None:
+        """Tell a visitor of the records behind `lsn`, up to `until_lsn`. Needs no lock while the media LSN stays.
+
+        Both are LSNs behind a durable record. Raises LogDamaged when one of the extents is missing or damaged.
+        """
+        shape = self._shape
+        start = shape.start_of(shape.extent_of(lsn))
+        cursor = BlockCursor(self._disk, self._active, shape, self._control, start)
+        try:
+            pass_over(cursor, lsn)
+            read_blocks(cursor, RecordReader(visitor, lsn, until_lsn), visitor, until_lsn, until_lsn - lsn)
+        finally:
+            cursor.close()
+        if cursor.position < until_lsn:
+            raise cursor.damage()

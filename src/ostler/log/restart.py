@@ -1,0 +1,148 @@
+"""Making a log, and the only way from a log on disk to one that can be appended to: replay."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from librt.strings import read_i64_le
+from mypy_extensions import i64
+
+from ostler.log.control_file import CONTROL_NAME, ControlFile, ControlState, create_control_file, open_control_file
+from ostler.log.errors import LogRefused
+from ostler.log.extents import ExtentStore, numbers_on_disk
+from ostler.log.figures import LogFigures, RestartReport
+from ostler.log.log_end import EndJudge, force_extents, newer_control_damage
+from ostler.log.log_writer import LogWriter, reusable_before
+from ostler.log.reader import BlockCursor, LogVisitor, RecordReader, pass_over, read_blocks
+from ostler.log.recovery_log import RecoveryLog
+from ostler.log.settings import LogSettings
+from ostler.log.stream_format import (
+    BLOCK_HEADER_BYTES,
+    BLOCK_MAGIC,
+    IDENTITY_BYTES,
+    PAGE_BYTES,
+    StreamShape,
+    extent_name,
+)
+from ostler.model.disk import Disk
+
+ACTIVE_NAME: Final = "active"
+LSN_MAX: Final = (1 << 63) - 1
+
+
+def create_log(disk: Disk, directory: str, settings: LogSettings, identity: bytes) -> None:
+    """Make an empty log: its primary extents, then its control file. `identity` is 16 bytes, different for each log.
+
+    Raises LogRefused for settings out of range or a log that is there already, LogSpace when the disk is full. After
+    a crash on the way there is no log, and this may be called again.
+    """
+    settings.validate()
+    create_log_of_any_size(disk, directory, settings, identity)
+
+
+def create_log_of_any_size(disk: Disk, directory: str, settings: LogSettings, identity: bytes) -> None:
+    """As `create_log`, but the settings may be outside MQ's ranges: extents of two pages serve tests well."""
+    if len(identity) != IDENTITY_BYTES:
+        raise LogRefused(f"A log's identity has {IDENTITY_BYTES} bytes, not {len(identity)}.")
+    if disk.exists(f"{directory}/{CONTROL_NAME}"):
+        raise LogRefused(f"There is a log in {directory} already.")
+    active = f"{directory}/{ACTIVE_NAME}"
+    disk.remove(active)
+    disk.make_directory(active)
+    disk.force_directory(directory)
+    store = ExtentStore(disk, active, StreamShape(identity, settings.file_pages))
+    for _ in range(settings.primary_files):
+        store.allocate()
+    store.close()
+    create_control_file(disk, directory, ControlState(identity, settings))
+
+
+def open_log(disk: Disk, directory: str, settings: LogSettings | None = None) -> RestartableLog:
+    """Find a log that is there. Without settings it goes on with those it has.
+
+    LogPrimaryFiles, LogSecondaryFiles, LogBufferPages, LogManagement and LogWriteIntegrity may change from one start
+    to the next; LogType and LogFilePages may not. Raises LogRefused and LogDamaged. Changes nothing.
+    """
+    control = open_control_file(disk, directory)
+    state = control.state
+    if settings is not None:
+        if settings.file_pages != state.settings.file_pages:
+            raise LogRefused(
+                f"LogFilePages is {settings.file_pages}, but the log was made with {state.settings.file_pages}. "
+                "It cannot be changed; set it back."
+            )
+        if settings.log_type is not state.settings.log_type:
+            raise LogRefused(
+                f"LogType is {settings.log_type.value}, but the log was made {state.settings.log_type.value}. "
+                "It cannot be changed; set it back."
+            )
+        state.settings = settings
+    return RestartableLog(disk, directory, control)
+
+
+class RestartableLog:
+    """A log as an earlier life left it. All one can do is replay it."""
+
+    def __init__(self, disk: Disk, directory: str, control: ControlFile) -> None:
+        self._disk = disk
+        self._directory = directory
+        self._active = f"{directory}/{ACTIVE_NAME}"
+        self._control = control
+        self._shape = StreamShape(control.state.identity, control.state.settings.file_pages)
+
+    def replay(self, visitor: LogVisitor) -> RecoveryLog:
+        """Tell the visitor of all records behind the restart LSN; the log to go on with.
+
+        On return all that the visitor saw is durable, and a new life has begun. Raises LogDamaged, having changed
+        nothing, when durable records are lost.
+        """
+        state = self._control.state
+        shape = self._shape
+        first = shape.extent_of(state.restart_lsn)
+        cursor = BlockCursor(self._disk, self._active, shape, state, shape.start_of(first))
+        reader = RecordReader(visitor, state.restart_lsn, LSN_MAX)
+        try:
+            pass_over(cursor, state.restart_lsn)
+            start = cursor.position
+            read_blocks(cursor, reader, visitor, LSN_MAX, self._estimated_end(first) - start)
+            dropped = self._judge_end(cursor)
+        finally:
+            cursor.close()
+        end = cursor.position
+        force_extents(self._disk, self._active, first, shape.extent_of(end))
+        report = RestartReport(state.restart_lsn, end, reader.records, end - start, dropped, state.epoch + 1)
+        return self._begin_life(report)
+
+    def _judge_end(self, cursor: BlockCursor) -> int:
+        state = self._control.state
+        if cursor.control_highest > state.sequence:
+            raise newer_control_damage(self._directory, state, cursor.control_highest)
+        return EndJudge(self._disk, self._directory, self._active, self._shape, state).dropped_bytes(cursor)
+
+    def _estimated_end(self, first: i64) -> i64:
+        """The end of the last extent that the stream seems to have reached, from a look at the first blocks."""
+        end: i64 = self._shape.start_of(first)
+        for extent in numbers_on_disk(self._disk, self._active):
+            if extent < first:
+                continue
+            file = self._disk.open(f"{self._active}/{extent_name(extent)}", False)
+            header = file.read_at(PAGE_BYTES, BLOCK_HEADER_BYTES)
+            file.close()
+            is_block = len(header) == BLOCK_HEADER_BYTES and header.startswith(BLOCK_MAGIC)
+            if is_block and read_i64_le(header, 24) == self._shape.start_of(extent):
+                end = self._shape.start_of(extent + 1)
+        return end
+
+    def _begin_life(self, report: RestartReport) -> RecoveryLog:
+        state = self._control.state
+        state.epoch = report.epoch
+        state.life_start_lsn = report.end_lsn
+        state.durable_lsn = report.end_lsn
+        # Twice, so that the other slot knows of this life as well.
+        self._control.write()
+        self._control.write()
+        store = ExtentStore(self._disk, self._active, self._shape)
+        store.adopt(state.oldest_extent, report.end_lsn, reusable_before(state))
+        figures = LogFigures()
+        writer = LogWriter(self._shape, self._control, store, figures, report.end_lsn)
+        return RecoveryLog(self._disk, self._active, self._shape, state, writer, figures, report)

@@ -1,0 +1,79 @@
+"""The Log stanza of qm.ini as one frozen value, with MQ's names, defaults and ranges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from ostler.log.errors import LogRefused
+
+
+class LogType(Enum):
+    CIRCULAR = "CIRCULAR"
+    LINEAR = "LINEAR"
+
+
+class LogManagement(Enum):
+    """What becomes of a linear log's extents that neither restart nor media recovery needs."""
+
+    AUTOMATIC = "Automatic"
+    """They are used again, or removed when there are enough."""
+    ARCHIVE = "Archive"
+    """As AUTOMATIC, once they have been reported as archived."""
+    MANUAL = "Manual"
+    """They are kept and listed; the administrator removes them."""
+
+
+class WriteIntegrity(Enum):
+    """Whether a page that holds durable records may be written again.
+
+    MQ writes such a page twice more; this log leaves the rest of the page empty instead, which is safe in the same
+    way and costs space rather than writes. SINGLE_WRITE packs the log tightly and needs a device that never spoils
+    the old bytes of a page it is writing.
+    """
+
+    SINGLE_WRITE = "SingleWrite"
+    DOUBLE_WRITE = "DoubleWrite"
+    TRIPLE_WRITE = "TripleWrite"
+
+
+PRIMARY_FILES_MIN, PRIMARY_FILES_MAX = 2, 510
+SECONDARY_FILES_MIN, SECONDARY_FILES_MAX = 1, 509
+FILES_MAX = 511
+FILE_PAGES_MIN, FILE_PAGES_MAX = 64, 65535
+BUFFER_PAGES_MIN, BUFFER_PAGES_MAX = 18, 4096
+
+
+@dataclass(frozen=True)
+class LogSettings:
+    primary_files: int = 3
+    secondary_files: int = 2
+    file_pages: int = 4096
+    buffer_pages: int = 0
+    log_type: LogType = LogType.CIRCULAR
+    management: LogManagement = LogManagement.AUTOMATIC
+    write_integrity: WriteIntegrity = WriteIntegrity.TRIPLE_WRITE
+
+    def validate(self) -> None:
+        """Raise LogRefused when a value is outside MQ's range; the sentence names the attribute."""
+        check_range("LogPrimaryFiles", self.primary_files, PRIMARY_FILES_MIN, PRIMARY_FILES_MAX)
+        check_range("LogSecondaryFiles", self.secondary_files, SECONDARY_FILES_MIN, SECONDARY_FILES_MAX)
+        files = self.primary_files + self.secondary_files
+        if files > FILES_MAX:
+            raise LogRefused(f"LogPrimaryFiles plus LogSecondaryFiles is {files}; together at most {FILES_MAX}.")
+        check_range("LogFilePages", self.file_pages, FILE_PAGES_MIN, FILE_PAGES_MAX)
+        if self.buffer_pages:
+            check_range("LogBufferPages", self.buffer_pages, BUFFER_PAGES_MIN, BUFFER_PAGES_MAX)
+
+    def buffer_bytes(self) -> int:
+        """How much may be appended and not yet durable before the owner should let the writer catch up."""
+        return (self.buffer_pages or BUFFER_PAGES_MAX) * 4096
+
+    def pages_are_final(self) -> bool:
+        """True when a page that holds durable records is never written again."""
+        return self.write_integrity is not WriteIntegrity.SINGLE_WRITE
+
+
+def check_range(name: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise LogRefused(f"{name} is {value}; it must be {low} to {high}.")

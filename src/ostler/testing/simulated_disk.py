@@ -1,0 +1,306 @@
+"""A disk in memory that crashes on demand.
+
+Reads see what was written. What a crash leaves is decided sector by sector: of a write that was not forced, each
+512-byte sector is kept, lost or torn on its own, and each name made, changed or removed since the directory was last
+forced may be lost on its own. Directories themselves are never lost. A program that is right on this disk relies on nothing but force.
+
+    disk = SimulatedDisk()
+    ...                              write through the Disk port
+    after = disk.crash(seed=7)       another disk: what a power failure left; the first one is as it was
+    disk                             go on with the same disk: what kill -9 leaves
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from ostler.model.disk import Disk, DiskFailed, DiskFull, File
+
+SECTOR_BYTES = 512
+CAPACITY_BYTES = 1 << 40
+
+Chooser: TypeAlias = Callable[[int], int]
+"""Given n, one of 0 to n - 1."""
+
+# What may become of a sector: all of the last write, nothing of any, or part of one.
+LOST, KEPT, TORN = range(3)
+
+
+class _Inode:
+    """A file's content, with or without names: what reads see and what a crash is sure to leave."""
+
+    def __init__(self) -> None:
+        self.current = bytearray()
+        self.stable = bytearray()
+        # For each sector written since the last force: its content after each of the writes.
+        self.unforced: dict[int, list[bytes]] = {}
+
+    def write(self, offset: int, data: bytes) -> None:
+        if not data:
+            return
+        end = offset + len(data)
+        start = min(offset, len(self.current))
+        if end > len(self.current):
+            self.current.extend(bytes(end - len(self.current)))
+        self.current[offset:end] = data
+        for sector in range(start // SECTOR_BYTES, (end - 1) // SECTOR_BYTES + 1):
+            self.unforced.setdefault(sector, []).append(self._sector(sector))
+
+    def _sector(self, sector: int) -> bytes:
+        return bytes(self.current[sector * SECTOR_BYTES : (sector + 1) * SECTOR_BYTES])
+
+    def truncate(self, size_bytes: int) -> None:
+        if size_bytes > len(self.current):
+            self.write(len(self.current), bytes(size_bytes - len(self.current)))
+        else:
+            del self.current[size_bytes:]
+
+    def force(self) -> None:
+        for sector in self.unforced:
+            start = sector * SECTOR_BYTES
+            content = self._sector(sector)
+            if len(self.stable) < start:
+                self.stable.extend(bytes(start - len(self.stable)))
+            self.stable[start : start + len(content)] = content
+        del self.stable[len(self.current) :]
+        self.unforced.clear()
+
+    def forget_unforced(self) -> None:
+        """A force failed: the cache still shows the writes, but the device never got them."""
+        self.unforced.clear()
+
+    def copy(self) -> _Inode:
+        twin = _Inode()
+        twin.current = bytearray(self.current)
+        twin.stable = bytearray(self.stable)
+        twin.unforced = {sector: list(versions) for sector, versions in self.unforced.items()}
+        return twin
+
+    def crashed(self, fate: Chooser, pick: Chooser, garbage: bool) -> _Inode:
+        """What a crash leaves of this file."""
+        content = bytearray(self.stable)
+        changed_size = len(self.current) != len(self.stable)
+        size = len(self.current) if changed_size and fate(3) == KEPT else len(self.stable)
+        for sector in sorted(self.unforced):
+            start = sector * SECTOR_BYTES
+            if len(content) < start + SECTOR_BYTES:
+                content.extend(bytes(start + SECTOR_BYTES - len(content)))
+            old = bytes(content[start : start + SECTOR_BYTES])
+            content[start : start + SECTOR_BYTES] = _fate_of_sector(old, self.unforced[sector], fate, pick, garbage)
+        content.extend(bytes(max(0, size - len(content))))
+        del content[size:]
+        survivor = _Inode()
+        survivor.current = content
+        survivor.stable = bytearray(content)
+        return survivor
+
+
+def _fate_of_sector(old: bytes, versions: list[bytes], fate: Chooser, pick: Chooser, garbage: bool) -> bytes:
+    chosen = fate(3)
+    if chosen == LOST:
+        return old
+    if chosen == KEPT:
+        return versions[-1].ljust(SECTOR_BYTES, b"\0")
+    if garbage:
+        return bytes([pick(256)]) * SECTOR_BYTES
+    version = pick(len(versions))
+    before = old if version == 0 else versions[version - 1].ljust(SECTOR_BYTES, b"\0")
+    after = versions[version].ljust(SECTOR_BYTES, b"\0")
+    cut = pick(SECTOR_BYTES + 1)
+    return after[:cut] + before[cut:] if pick(2) else before[:cut] + after[cut:]
+
+
+class SimulatedFile(File):
+    def __init__(self, disk: SimulatedDisk, inode: _Inode) -> None:
+        self._disk = disk
+        self._inode = inode
+        self._is_open = True
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        self._check_open()
+        return bytes(self._inode.current[offset : offset + length])
+
+    def write_at(self, offset: int, parts: Sequence[bytes]) -> None:
+        self._check_open()
+        data = b"".join(parts)
+        growth = max(0, offset + len(data) - len(self._inode.current))
+        missing = growth - self._disk.free_bytes()
+        if missing > 0:
+            # As a real one: what fits is written before the error.
+            self._inode.write(offset, data[: max(0, len(data) - missing)])
+            raise DiskFull("no space left on the simulated disk")
+        self._inode.write(offset, data)
+
+    def force(self) -> None:
+        self._check_open()
+        self._disk.count_force()
+        if self._disk.force_fails():
+            self._inode.forget_unforced()
+            raise DiskFailed("the simulated disk refused to force")
+        self._inode.force()
+
+    def size_bytes(self) -> int:
+        self._check_open()
+        return len(self._inode.current)
+
+    def truncate(self, size_bytes: int) -> None:
+        self._check_open()
+        self._inode.truncate(size_bytes)
+
+    def close(self) -> None:
+        self._is_open = False
+
+    def _check_open(self) -> None:
+        assert self._is_open, "the file was closed"
+
+
+class SimulatedDisk(Disk):
+    """See the module's text. Not for use by two threads in the same moment."""
+
+    def __init__(self, capacity_bytes: int = CAPACITY_BYTES) -> None:
+        self._capacity_bytes = capacity_bytes
+        self._names: dict[str, _Inode] = {}
+        self._stable_names: dict[str, _Inode] = {}
+        # What happened to names since their directory was forced: (name that goes, name that comes, file).
+        self._unforced_names: list[tuple[str, str, _Inode]] = []
+        self._directories: set[str] = {""}
+        self._forces_to_fail = 0
+        self.forces = 0
+        """Forces of files so far."""
+
+    # -- the port
+
+    def open(self, path: str, create: bool) -> File:
+        inode = self._names.get(path)
+        if inode is None:
+            if not create or _parent(path) not in self._directories:
+                raise FileNotFoundError(path)
+            inode = _Inode()
+            self._names[path] = inode
+            self._unforced_names.append(("", path, inode))
+        return SimulatedFile(self, inode)
+
+    def exists(self, path: str) -> bool:
+        return path in self._names or path in self._directories
+
+    def names(self, directory: str) -> list[str]:
+        known = set(self._names) | self._directories - {""}
+        return sorted(path.rpartition("/")[2] for path in known if _parent(path) == directory)
+
+    def make_directory(self, path: str) -> None:
+        while path:
+            self._directories.add(path)
+            path = _parent(path)
+
+    def remove(self, path: str) -> None:
+        for name in [name for name in self._names if name == path or name.startswith(f"{path}/")]:
+            self._unforced_names.append((name, "", self._names.pop(name)))
+        self._directories = {name for name in self._directories if name != path and not name.startswith(f"{path}/")}
+
+    def rename(self, source: str, target: str) -> None:
+        inode = self._names.pop(source, None)
+        if inode is None:
+            raise FileNotFoundError(source)
+        self._names[target] = inode
+        self._unforced_names.append((source, target, inode))
+
+    def force_directory(self, path: str) -> None:
+        later: list[tuple[str, str, _Inode]] = []
+        for change in self._unforced_names:
+            if path in (_parent(change[0] or change[1]), _parent(change[1] or change[0])):
+                _change_name(self._stable_names, change)
+            else:
+                later.append(change)
+        self._unforced_names = later
+
+    def free_bytes(self) -> int:
+        inodes = {id(inode): inode for inode in self._names.values()}
+        return self._capacity_bytes - sum(len(inode.current) for inode in inodes.values())
+
+    # -- what goes wrong
+
+    def crash(self, seed: int | None = None, chooser: Chooser | None = None, garbage: bool = False) -> SimulatedDisk:
+        """What a power failure would leave now, as another disk. This one is not changed.
+
+        The fates of sectors and names come from `chooser`, or from a generator seeded with `seed`. With `garbage` a
+        torn sector holds nothing of what was there before: a device that spoils the sector it is writing.
+        """
+        choose = chooser if chooser is not None else random.Random(seed).randrange
+        return self._crashed(choose, choose, garbage)
+
+    def crash_losing_all(self) -> SimulatedDisk:
+        """As `crash`: everything not forced is lost."""
+        return self._crashed(lambda n: LOST, lambda n: 0, False)
+
+    def crash_keeping_all(self) -> SimulatedDisk:
+        """As `crash`: everything written is there, forced or not."""
+        return self._crashed(lambda n: KEPT, lambda n: 0, False)
+
+    def _crashed(self, fate: Chooser, pick: Chooser, garbage: bool) -> SimulatedDisk:
+        names = dict(self._stable_names)
+        for change in self._unforced_names:
+            if fate(3) != LOST:
+                _change_name(names, change)
+        survivor = SimulatedDisk(self._capacity_bytes)
+        survivor._directories = set(self._directories)
+        survivors: dict[int, _Inode] = {}
+        for path, inode in names.items():
+            if id(inode) not in survivors:
+                survivors[id(inode)] = inode.crashed(fate, pick, garbage)
+            survivor._names[path] = survivors[id(inode)]
+        survivor._stable_names = dict(survivor._names)
+        return survivor
+
+    def copy(self) -> SimulatedDisk:
+        """The same disk a second time, unforced writes and all, to try two futures of one past."""
+        twin = SimulatedDisk(self._capacity_bytes)
+        inodes: dict[int, _Inode] = {}
+        changed = [change[2] for change in self._unforced_names]
+        for inode in [*self._names.values(), *self._stable_names.values(), *changed]:
+            if id(inode) not in inodes:
+                inodes[id(inode)] = inode.copy()
+        twin._names = {path: inodes[id(inode)] for path, inode in self._names.items()}
+        twin._stable_names = {path: inodes[id(inode)] for path, inode in self._stable_names.items()}
+        twin._unforced_names = [(old, new, inodes[id(inode)]) for old, new, inode in self._unforced_names]
+        twin._directories = set(self._directories)
+        return twin
+
+    def fill(self, bytes_left: int) -> None:
+        """From now on only so many more bytes fit; removing files makes space again."""
+        self._capacity_bytes += bytes_left - self.free_bytes()
+
+    def fail_force(self, times: int = 1) -> None:
+        """The next forces of files fail. As with a real one, what was to be forced is lost and the next force works."""
+        self._forces_to_fail = times
+
+    def corrupt(self, path: str, offset: int, data: bytes) -> None:
+        """Change stored bytes behind everybody's back."""
+        inode = self._names[path]
+        end = offset + len(data)
+        assert end <= len(inode.current), "there are no such bytes to corrupt"
+        inode.current[offset:end] = data
+        if end <= len(inode.stable):
+            inode.stable[offset:end] = data
+
+    def count_force(self) -> None:
+        self.forces += 1
+
+    def force_fails(self) -> bool:
+        """Whether this force is one of those that were told to fail."""
+        fails = self._forces_to_fail > 0
+        self._forces_to_fail = max(0, self._forces_to_fail - 1)
+        return fails
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _change_name(names: dict[str, _Inode], change: tuple[str, str, _Inode]) -> None:
+    goes, comes, inode = change
+    if goes and names.get(goes) is inode:
+        del names[goes]
+    if comes:
+        names[comes] = inode
