@@ -1370,7 +1370,7 @@ Check its length and pointer.
 2520 MQRC_RES_OBJECT_STRING_ERROR
 The place for the resolved object string is not a valid variable string.
 Check its length and pointer.
-2521 MQRC_CONNECTION_SUSPENDED
+2521 MQRC_CONNECTION_SUSPENDED warning
 Callbacks of the connection are suspended.
 Resume the connection.
 2522 MQRC_INVALID_DESTINATION
