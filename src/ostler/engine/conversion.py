@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from ostler.engine.code_pages import cut_text, is_known
+from ostler.engine.code_pages import UTF_8, cut_text, is_known
 from ostler.engine.conversion_fields import (
     Change,
     ConversionFailedError,
     convert_fields,
-    layout,
     layout_length,
+    layout_of,
 )
 from ostler.engine.conversion_headers import Header, convert_header, is_header
 from ostler.engine.conversion_pcf import convert_pcf
@@ -39,11 +39,12 @@ from ostler.model.constants import (
     MQTM_STRUC_ID,
     MQTM_VERSION_1,
 )
+from ostler.model.structures.headers import MQTM
 
 # An MQI buffer cannot be larger; a caller without a buffer passes this.
 NO_LIMIT: Final = 0x7FFF_FFFF
 
-_TM: Final = layout("c4 i1 c48 c48 c64 i1 c256 c128 c128")
+_TM: Final = layout_of(MQTM, MQTM_VERSION_1)
 _TM_LENGTH: Final = layout_length(_TM)
 _IMS_SEGMENT_LENGTH_MAX: Final = 0x7FFF
 # More headers than any message has; a longer chain is an attempt to keep the queue manager busy.
@@ -92,7 +93,7 @@ def convert_message(
     wanted_ccsid: int,
     buffer_length: int,
     accept_truncated: bool,
-    queue_manager_ccsid: int = 1208,
+    queue_manager_ccsid: int = UTF_8,
 ) -> Converted:
     """The data as the application gets it: never more than `buffer_length` bytes, never an exception.
 

@@ -32,6 +32,7 @@ from ostler.model.constants import (
     MQRC_TARGET_CCSID_ERROR,
     MQRC_TARGET_INTEGER_ENC_ERROR,
 )
+from ostler.model.structures.layout import CHAR, INT32, LETTER, Layout
 
 TEXT: Final = 1
 INTEGER: Final = 2
@@ -69,6 +70,20 @@ def layout(description: str) -> list[Field]:
             field = Field(BYTES, offset, count)
         fields.append(field)
         offset += field.length
+    return fields
+
+
+def layout_of(structure: Layout, version: int, start: int = 0) -> list[Field]:
+    """The layout of a version of one of MQ's structures that begins at `start`; integers in a row are one field."""
+    fields: list[Field] = []
+    for row in structure.fields:
+        if row.version > version:
+            continue
+        kind = INTEGER if row.kind == INT32 else TEXT if row.kind in (CHAR, LETTER) else BYTES
+        if kind == INTEGER and fields and fields[-1].kind == INTEGER:
+            fields[-1].length += row.length
+        else:
+            fields.append(Field(kind, start + row.offset, row.length))
     return fields
 
 

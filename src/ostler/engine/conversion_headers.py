@@ -16,13 +16,13 @@ from ostler.engine.conversion_fields import (
     convert_fields,
     layout,
     layout_length,
+    layout_of,
 )
 from ostler.engine.conversion_pcf import convert_pcf
 from ostler.model.constants import (
     MQCIH_STRUC_ID,
     MQCIH_VERSION_1,
     MQCIH_VERSION_2,
-    MQDLH_STRUC_ID,
     MQDLH_VERSION_1,
     MQEPH_STRUC_ID,
     MQEPH_VERSION_1,
@@ -35,9 +35,8 @@ from ostler.model.constants import (
     MQFMT_RF_HEADER_2,
     MQFMT_WORK_INFO_HEADER,
     MQFMT_XMIT_Q_HEADER,
-    MQIIH_STRUC_ID,
     MQIIH_VERSION_1,
-    MQMDE_STRUC_ID,
+    MQMD_VERSION_1,
     MQMDE_VERSION_2,
     MQRC_FORMAT_ERROR,
     MQRFH_STRUC_ID,
@@ -48,6 +47,9 @@ from ostler.model.constants import (
     MQXQH_STRUC_ID,
     MQXQH_VERSION_1,
 )
+from ostler.model.structures.headers import MQDLH, MQIIH, MQMDE, MQRFH2, MQXQH
+from ostler.model.structures.layout import Layout
+from ostler.model.structures.md import MQMD
 
 
 class Shape:
@@ -58,12 +60,12 @@ class Shape:
     """
 
     def __init__(
-        self, identifier: bytes, version: int, fields: str, encoding_at: int, length_at: int, shares_page: bool
+        self, identifier: bytes, version: int, fields: list[Field], encoding_at: int, length_at: int, shares_page: bool
     ) -> None:
         self.identifier = identifier
         self.version = version
-        self.fields: list[Field] = layout(fields)
-        self.length = layout_length(self.fields)
+        self.fields = fields
+        self.length = layout_length(fields)
         self.encoding_at = encoding_at
         self.length_at = length_at
         self.shares_page = shares_page
@@ -88,21 +90,32 @@ class Header:
         self.converted[at + 4 : at + 8] = self.change.packed(ccsid)
 
 
-_MD_1: Final = "c4 i7 c8 i2 b24 b24 i1 c48 c48 c12 b32 c32 i1 c28 c8 c8 c4"
 _DESCRIPTION: Final = "c4 i4 c8 i1"
-_CIH_1: Final = f"{_DESCRIPTION} i11 b8 c4 c4 c8 c8 c8 c4 c4 c4 c4 c4 c4 c4 c4 c8 c8"
+_CIH_FIELDS: Final = f"{_DESCRIPTION} i11 b8 c4 c4 c8 c8 c8 c4 c4 c4 c4 c4 c4 c4 c4 c8 c8"
+_WIH_FIELDS: Final = f"{_DESCRIPTION} c32 c8 b16 c32"
+_MD_AT: Final = MQXQH.offset("MsgDesc")
+# The descriptor in the header is bytes to others; here its fields count.
+_XQH_FIELDS: Final = layout_of(MQXQH, MQXQH_VERSION_1)[:-1] + layout_of(MQMD, MQMD_VERSION_1, _MD_AT)
 
-_DLH: Final = Shape(MQDLH_STRUC_ID, MQDLH_VERSION_1, "c4 i2 c48 c48 i2 c8 i1 c28 c8 c8", 108, -1, False)
-_XQH: Final = Shape(MQXQH_STRUC_ID, MQXQH_VERSION_1, f"c4 i1 c48 c48 {_MD_1}", 128, -1, False)
-_MDE: Final = Shape(MQMDE_STRUC_ID, MQMDE_VERSION_2, f"{_DESCRIPTION} b24 i4", 12, 8, False)
-_IIH: Final = Shape(MQIIH_STRUC_ID, MQIIH_VERSION_1, f"{_DESCRIPTION} c8 c8 c8 c8 b16 c1 c1 c1 c1", 12, 8, True)
-_CIH: Final = Shape(MQCIH_STRUC_ID, MQCIH_VERSION_1, _CIH_1, 12, 8, True)
-_CIH_2: Final = Shape(MQCIH_STRUC_ID, MQCIH_VERSION_2, f"{_CIH_1} i4", 12, 8, True)
-_WIH: Final = Shape(MQWIH_STRUC_ID, MQWIH_VERSION_1, f"{_DESCRIPTION} c32 c8 b16 c32", 12, 8, False)
+
+def _described(structure: Layout, version: int, shares_page: bool) -> Shape:
+    """A header that tells its length and what follows, all in its own fields."""
+    length_at = structure.offset("StrucLength") if "StrucLength" in structure.by_name else -1
+    fields = layout_of(structure, version)
+    return Shape(structure.identifier, version, fields, structure.offset("Encoding"), length_at, shares_page)
+
+
+_DLH: Final = _described(MQDLH, MQDLH_VERSION_1, False)
+_MDE: Final = _described(MQMDE, MQMDE_VERSION_2, False)
+_IIH: Final = _described(MQIIH, MQIIH_VERSION_1, True)
+_XQH: Final = Shape(MQXQH_STRUC_ID, MQXQH_VERSION_1, _XQH_FIELDS, _MD_AT + MQMD.offset("Encoding"), -1, False)
+_CIH: Final = Shape(MQCIH_STRUC_ID, MQCIH_VERSION_1, layout(_CIH_FIELDS), 12, 8, True)
+_CIH_2: Final = Shape(MQCIH_STRUC_ID, MQCIH_VERSION_2, layout(f"{_CIH_FIELDS} i4"), 12, 8, True)
+_WIH: Final = Shape(MQWIH_STRUC_ID, MQWIH_VERSION_1, layout(_WIH_FIELDS), 12, 8, False)
 # These have a part of varying length; the fields are those before it.
-_RFH: Final = Shape(MQRFH_STRUC_ID, MQRFH_VERSION_1, _DESCRIPTION, 12, 8, False)
-_RFH_2: Final = Shape(MQRFH_STRUC_ID, MQRFH_VERSION_2, f"{_DESCRIPTION} i1", 12, 8, False)
-_EPH: Final = Shape(MQEPH_STRUC_ID, MQEPH_VERSION_1, _DESCRIPTION, 12, 8, False)
+_RFH: Final = Shape(MQRFH_STRUC_ID, MQRFH_VERSION_1, layout(_DESCRIPTION), 12, 8, False)
+_RFH_2: Final = _described(MQRFH2, MQRFH_VERSION_2, False)
+_EPH: Final = Shape(MQEPH_STRUC_ID, MQEPH_VERSION_1, layout(_DESCRIPTION), 12, 8, False)
 
 _SHAPES: Final[dict[bytes, Shape]] = {
     MQFMT_DEAD_LETTER_HEADER: _DLH,
