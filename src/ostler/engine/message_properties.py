@@ -7,9 +7,10 @@ from typing import final
 from ostler.engine.descriptor_fields import field_named, field_value
 from ostler.engine.jms_fields import jms_value
 from ostler.engine.properties import Property, PropertySet
+from ostler.engine.property_block import decode_block
 from ostler.engine.property_names import DESCRIPTOR_PREFIX, JMS_TYPES, canonical
 from ostler.engine.property_values import PropertySource, Value
-from ostler.engine.rfh2 import Chain, Rfh2, decode_block, folder_properties, read_chain
+from ostler.engine.rfh2 import Chain, Rfh2, folder_properties, read_chain
 from ostler.model.errors import MQError
 
 

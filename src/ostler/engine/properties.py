@@ -13,6 +13,7 @@ from ostler.engine.property_names import (
     DESCRIPTOR_PREFIX,
     JMS_SETTABLE,
     JMS_TYPES,
+    NameCounts,
     NamePattern,
     canonical,
     check_carried,
@@ -126,8 +127,8 @@ class PropertySet(PropertySource):
         self.descriptor = descriptor
         self.descriptor_set: list[str] = []
         self.properties: list[Property] = []
-        self._names: dict[str, int] = {}
-        self._groups: dict[str, int] = {}
+        # Made when something is set; most sets are only read.
+        self._counts: NameCounts | None = None
         # None until something was inquired, and again when the property under the cursor is deleted.
         self._cursor: Property | None = None
         # Where MQIMPO_INQ_NEXT goes on.
@@ -140,10 +141,9 @@ class PropertySet(PropertySource):
 
     def find(self, name: str) -> Property | None:
         """The first property of that (canonical) name."""
-        if name in self._names:
-            for candidate in self.properties:
-                if candidate.name == name:
-                    return candidate
+        for candidate in self.properties:
+            if candidate.name == name:
+                return candidate
         return None
 
     def value(self, name: str) -> Value:
@@ -161,8 +161,7 @@ class PropertySet(PropertySource):
 
     def clear(self) -> None:
         self.properties = []
-        self._names = {}
-        self._groups = {}
+        self._counts = None
         self.reset_cursor()
 
     # MQSETMP.
@@ -201,11 +200,15 @@ class PropertySet(PropertySource):
         if options == MQSMPO_SET_PROP_UNDER_CURSOR:
             self._replace(self._listed(), added)
             return
-        existing = self.find(name) if options == MQSMPO_SET_FIRST else None
+        counts = self._name_counts()
+        existing = self.find(name) if options == MQSMPO_SET_FIRST and name in counts.names else None
         if existing is not None:
             self._replace(existing, added)
             return
-        self._check_mixed(name)
+        if counts.would_mix(name):
+            raise MQError(
+                MQRC_MIXED_CONTENT_NOT_ALLOWED, f"Part of {name[:80]!r} would be a property and a group; rename it."
+            )
         self._insert(self._place(name, options), added)
 
     def _set_field(self, name: str, type: int, value: Value) -> None:
@@ -224,17 +227,14 @@ class PropertySet(PropertySource):
             raise MQError(MQRC_PROPERTY_TYPE_ERROR, f"{name} has another type.")
         return JMS_SETTABLE[name]
 
-    def _check_mixed(self, name: str) -> None:
-        """A name is a value or a group, never both."""
-        full = name if "." in name else "usr." + name
-        mixed = full in self._groups
-        # The first group is the folder, and a folder is no property: usr.a and a.b may live together.
-        for group in groups_of(name)[1:]:
-            mixed = mixed or canonical(group) in self._names
-        if mixed:
-            raise MQError(
-                MQRC_MIXED_CONTENT_NOT_ALLOWED, f"Part of {name[:80]!r} would be a property and a group; rename it."
-            )
+    def _name_counts(self) -> NameCounts:
+        counts = self._counts
+        if counts is None:
+            counts = NameCounts()
+            for each in self.properties:
+                counts.change(each.name, 1)
+            self._counts = counts
+        return counts
 
     def _under_cursor(self) -> Property:
         if self._cursor is None:
@@ -253,10 +253,11 @@ class PropertySet(PropertySource):
         if options in (MQSMPO_SET_PROP_BEFORE_CURSOR, MQSMPO_SET_PROP_AFTER_CURSOR):
             at = self.properties.index(self._listed())
             return at if options == MQSMPO_SET_PROP_BEFORE_CURSOR else at + 1
-        if name in self._names:
+        counts = self._name_counts()
+        if name in counts.names:
             return self._behind(name, False)
         for group in reversed(groups_of(name)):
-            if group in self._groups:
+            if group in counts.groups:
                 return self._behind(group, True)
         return len(self.properties)
 
@@ -271,7 +272,8 @@ class PropertySet(PropertySource):
         self.properties.insert(at, added)
         if at < self._next:
             self._next += 1
-        self._count(added.name, 1)
+        if self._counts is not None:
+            self._counts.change(added.name, 1)
 
     def _replace(self, existing: Property, added: Property) -> None:
         """Give an existing property another value and descriptor; its name and place stay."""
@@ -281,11 +283,6 @@ class PropertySet(PropertySource):
         existing.context = added.context
         existing.copy_options = added.copy_options
         existing.type_text = ""
-
-    def _count(self, name: str, change: int) -> None:
-        _adjust(self._names, name, change)
-        for group in groups_of(name):
-            _adjust(self._groups, group, change)
 
     def add(self, added: Property) -> None:
         """Append a property as it was stored or sent, unchecked."""
@@ -368,7 +365,8 @@ class PropertySet(PropertySource):
             self._next -= 1
         if found is self._cursor:
             self._cursor = None
-        self._count(found.name, -1)
+        if self._counts is not None:
+            self._counts.change(found.name, -1)
 
 
 def _answer(found: Property, options: int, wanted_type: int) -> Inquiry:
@@ -381,11 +379,3 @@ def _answer(found: Property, options: int, wanted_type: int) -> Inquiry:
 
 def _not_available(name: str) -> MQError:
     return MQError(MQRC_PROPERTY_NOT_AVAILABLE, f"The message has no (further) property {name[:80]!r}.")
-
-
-def _adjust(counts: dict[str, int], key: str, change: int) -> None:
-    count = counts.get(key, 0) + change
-    if count:
-        counts[key] = count
-    else:
-        counts.pop(key, None)

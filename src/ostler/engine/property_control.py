@@ -31,6 +31,7 @@ from librt.strings import read_i64_le
 from ostler.engine.descriptor_fields import DEFAULT_DESCRIPTOR, FIELDS, FORMAT_AT, field_value, number_at, with_field
 from ostler.engine.message_properties import MessageProperties, collected, sent_properties
 from ostler.engine.properties import Property, PropertySet
+from ostler.engine.property_block import decode_block, encode_block
 from ostler.engine.property_names import COMPATIBILITY_FOLDERS, folder_of
 from ostler.engine.property_values import PropertySource, Value
 from ostler.engine.rfh2 import (
@@ -40,8 +41,6 @@ from ostler.engine.rfh2 import (
     Content,
     Rfh2,
     content_of,
-    decode_block,
-    encode_block,
     folder_properties,
     is_big_endian,
     read_chain,

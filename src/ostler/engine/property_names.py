@@ -83,6 +83,35 @@ def groups_of(name: str) -> list[str]:
     return groups
 
 
+@final
+class NameCounts:
+    """How often each name, and each group a name lies in, occurs among some properties."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, int] = {}
+        self.groups: dict[str, int] = {}
+
+    def change(self, name: str, change: int) -> None:
+        _adjust(self.names, name, change)
+        for group in groups_of(name):
+            _adjust(self.groups, group, change)
+
+    def would_mix(self, name: str) -> bool:
+        """Whether with this name something would be a value and a group."""
+        if (name if "." in name else "usr." + name) in self.groups:
+            return True
+        # The first group is the folder, and a folder is no property: usr.a and a.b may live together.
+        return any(canonical(group) in self.names for group in groups_of(name)[1:])
+
+
+def _adjust(counts: dict[str, int], key: str, change: int) -> None:
+    count = counts.get(key, 0) + change
+    if count:
+        counts[key] = count
+    else:
+        counts.pop(key, None)
+
+
 def check_length(name: str) -> None:
     if not 0 < len(name) <= MQ_MAX_PROPERTY_NAME_LENGTH:
         raise MQError(

@@ -13,7 +13,7 @@ from librt.strings import read_i32_be, read_i32_le
 
 from ostler.engine.descriptor_fields import CCSID_AT, ENCODING_AT, FORMAT_AT, FORMAT_END, number_at, with_content
 from ostler.engine.properties import Property
-from ostler.engine.rfh2_folders import folder_head, holds_properties, read_folder, write_folders
+from ostler.engine.rfh2_folders import folder_head, holds_properties, read_folder
 from ostler.model.constants import (
     MQCCSI_INHERIT,
     MQENC_INTEGER_MASK,
@@ -157,7 +157,7 @@ def _error(problem: str) -> MQError:
 def folder_properties(header: Rfh2, folder: bytes) -> list[Property] | None:
     """What a folder sent in message data says; None when it holds no properties. A faulty folder raises."""
     text = header.text(folder)
-    return read_folder(text, True) if holds_properties(folder_head(text)) else None
+    return read_folder(text) if holds_properties(folder_head(text)) else None
 
 
 class Chain:
@@ -204,26 +204,3 @@ def rewritten(md: bytes, body: bytes, chain: Chain, headers: list[Rfh2]) -> tupl
         parts.append(header.pack())
     parts.append(body[chain.data_at :])
     return with_content(md, first.encoding, first.ccsid, first.format), b"".join(parts)
-
-
-def encode_block(properties: list[Property]) -> bytes:
-    """The properties of a message handle as they are stored with a message: folders, little-endian lengths."""
-    parts: list[bytes] = []
-    for text in write_folders(properties):
-        data = text.encode()
-        padding = -len(data) % 4
-        parts.append(struct.pack("<i", len(data) + padding))
-        parts.append(data + b" " * padding)
-    return b"".join(parts)
-
-
-def decode_block(block: bytes) -> list[Property]:
-    """The properties of a stored block."""
-    properties: list[Property] = []
-    for folder in _pairs(block, 0, len(block), False):
-        try:
-            text = folder.decode()
-        except UnicodeDecodeError:
-            raise MQError(MQRC_RFH_FORMAT_ERROR, "The stored properties are not UTF-8.") from None
-        properties.extend(read_folder(text, False))
-    return properties

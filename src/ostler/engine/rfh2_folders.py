@@ -13,7 +13,7 @@ import re
 from typing import Final
 
 from ostler.engine.properties import Property
-from ostler.engine.property_names import KEYWORDS, PROPERTY_FOLDERS, folder_of
+from ostler.engine.property_names import KEYWORDS, PROPERTY_FOLDERS, canonical, folder_of
 from ostler.engine.property_values import Value, in_range, in_single_range, text_of
 from ostler.model.constants import (
     MQCOPY_ALL,
@@ -73,6 +73,7 @@ _ENTITIES: Final[dict[str, str]] = {"amp": "&", "lt": "<", "gt": ">", "quot": '"
 _ENTITY: Final = re.compile(r"&([^;&<]{0,10})(;?)")
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,20}\Z")
 _FLOAT: Final = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?|inf(?:inity)?|nan)\Z", re.I)
+_NO_ATTRIBUTES: Final[dict[str, str]] = {}
 _BLANKS: Final = " \t\r\n"
 _NAME_ENDS: Final = frozenset(" \t\r\n<>/=\"'&")
 
@@ -82,13 +83,18 @@ def format_error(problem: str, at: int) -> MQError:
 
 
 class Tag:
-    """A start tag. `empty` when it closed itself; `parent` when elements were found inside."""
+    """A start tag. `empty` when it closed itself; `parent` when elements were found inside.
+
+    `path` is the name of the property or group it stands for; `hidden` when no property call can name it.
+    """
 
     def __init__(self, name: str, attributes: dict[str, str], empty: bool) -> None:
         self.name = name
         self.attributes = attributes
         self.empty = empty
         self.parent = False
+        self.path = name
+        self.hidden = False
 
 
 class _Reader:
@@ -115,6 +121,12 @@ class _Reader:
         return name
 
     def start_tag(self) -> Tag:
+        end = self.text.find(">", self.at)
+        plain = self.text[self.at + 1 : end]
+        if plain.isidentifier() and self.text[self.at] == "<":
+            # The common case: no attributes.
+            self.at = end + 1
+            return Tag(plain, _NO_ATTRIBUTES, False)
         self.expect("<")
         name = self.name()
         attributes: dict[str, str] = {}
@@ -144,6 +156,10 @@ class _Reader:
         return value
 
     def end_tag(self, name: str) -> None:
+        whole = "</" + name + ">"
+        if self.text.startswith(whole, self.at):
+            self.at += len(whole)
+            return
         self.expect("</")
         if self.name() != name:
             raise format_error(f"the end of {name[:40]} is expected", self.at)
@@ -162,16 +178,15 @@ def holds_properties(head: Tag) -> bool:
     return head.name in PROPERTY_FOLDERS or head.attributes.get("content") == "properties"
 
 
-def read_folder(text: str, sent: bool) -> list[Property]:
-    """The properties of a folder. `sent` says that an application wrote it into its message data:
+def read_folder(text: str) -> list[Property]:
+    """The properties of a folder. Elements whose names no property can have are passed over.
 
-    then elements whose names are no valid property names are passed over, and the folder mq must be in its
-    restricted form.
+    The folder mq must be in its restricted form.
     """
     reader = _Reader(text)
     reader.skip_blanks()
     root = reader.start_tag()
-    restricted = sent and root.name == "mq"
+    restricted = root.name == "mq"
     if restricted and ("&" in text or "content" in root.attributes):
         raise _restricted()
     properties: list[Property] = []
@@ -188,7 +203,7 @@ def read_folder(text: str, sent: bool) -> list[Property]:
             reader.end_tag(tag.name)
             leaf = len(stack) > 1 and not tag.parent
             if leaf:
-                _collect(properties, stack, tag, content, sent)
+                _collect(properties, tag, content, root.name)
             stack.pop()
         else:
             leaf = False
@@ -199,12 +214,14 @@ def read_folder(text: str, sent: bool) -> list[Property]:
             if len(stack) == DEPTH_MAX or elements > ELEMENTS_MAX:
                 raise format_error("elements are nested too deep, or there are too many", opening)
             child = reader.start_tag()
-            stack.append(child)
+            child.path = tag.path + "." + child.name
+            child.hidden = tag.hidden or _is_hidden(child.name, len(stack) == 1 and root.name == "usr")
             if restricted and "xsi:nil" in child.attributes:
                 raise _restricted()
             if child.empty:
-                _collect(properties, stack, child, "", sent)
-                stack.pop()
+                _collect(properties, child, "", root.name)
+            else:
+                stack.append(child)
         if not leaf and content.strip(_BLANKS):
             raise format_error("text and elements are mixed", opening)
     if reader.text[reader.at :].strip(_BLANKS + "\0"):
@@ -216,13 +233,14 @@ def _restricted() -> MQError:
     return MQError(MQRC_RFH_RESTRICTED_FORMAT_ERR, "The folder mq has no groups, escapes, nulls or content attribute.")
 
 
-def _collect(properties: list[Property], stack: list[Tag], tag: Tag, content: str, sent: bool) -> None:
-    """Add the property that the innermost element of the stack is."""
-    names = [open_tag.name for open_tag in stack]
-    in_usr = len(names) == 2 and names[0] == "usr"
-    if sent and (any("." in name for name in names) or (in_usr and _is_reserved(names[1]))):
+def _collect(properties: list[Property], tag: Tag, content: str, folder: str) -> None:
+    """Add the property that an element is."""
+    if tag.hidden:
         return
-    name = names[1] if in_usr else ".".join(names)
+    name = canonical(tag.path)
+    if not tag.attributes:
+        properties.append(Property(name, MQTYPE_STRING, unescaped(content)))
+        return
     type_text = tag.attributes.get("dt", "string")
     property_type = _TYPES.get(type_text, MQTYPE_STRING)
     if tag.attributes.get("xsi:nil") == "true":
@@ -230,12 +248,13 @@ def _collect(properties: list[Property], stack: list[Tag], tag: Tag, content: st
     added = Property(name, property_type, _value_of(property_type, content))
     if type_text not in _TYPES and property_type != MQTYPE_NULL:
         added.type_text = type_text[:8]
-    _describe(added, tag.attributes, names[0])
+    _describe(added, tag.attributes, folder)
     properties.append(added)
 
 
-def _is_reserved(name: str) -> bool:
-    return name.startswith("JMS") or name.upper() in KEYWORDS
+def _is_hidden(name: str, in_usr: bool) -> bool:
+    """Whether no property can have this element name: dots join names, and usr must not hold reserved words."""
+    return "." in name or (in_usr and (name.startswith("JMS") or name.upper() in KEYWORDS))
 
 
 def _value_of(type: int, content: str) -> Value:

@@ -1,0 +1,136 @@
+"""Connections and the handles they have open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, final
+
+from mypy_extensions import i64
+
+from ostler.engine.selector import Selector
+from ostler.engine.slots import NONE
+from ostler.engine.unit_of_work import UnitOfWork
+from ostler.model.counters import VerbCounters
+
+if TYPE_CHECKING:
+    from ostler.engine.core import Engine
+    from ostler.engine.properties import PropertySet
+    from ostler.engine.queue import Queue
+    from ostler.model.definitions import Definition
+
+QUEUE: Final = 1
+OTHER_OBJECT: Final = 2  # queue manager, process, namelist: open for inquiry
+
+
+@final
+class GroupState:
+    """Where an application stands in a group, with logical order."""
+
+    def __init__(self) -> None:
+        self.in_group = False
+        self.in_segments = False
+        self.group_id: bytes = bytes(24)
+        self.sequence_number: i64 = 1
+        self.offset: i64 = 0
+        self.is_persistent = False
+        self.in_unit_of_work = False
+        self.last_was_last = False
+
+
+@final
+class Handle:
+    """An open object."""
+
+    def __init__(self, number: i64, kind: i64, name: str, options: i64) -> None:
+        self.number: i64 = number
+        self.kind: i64 = kind
+        self.name = name  # as resolved
+        self.options: i64 = options
+        self.queue: Queue | None = None
+        self.definition: Definition | None = None
+        self.base_name: str = name
+        self.object_name: str = name  # as the application gave it
+        self.for_input = False
+        self.for_output = False
+        self.for_browse = False
+        self.for_inquire = False
+        self.for_set = False
+        self.is_exclusive = False
+        self.created_dynamic = False
+        # What an alias overrides.
+        self.put_allowed_by_alias = True
+        self.get_allowed_by_alias = True
+        self.default_persistence: i64 = NONE
+        self.default_priority: i64 = NONE
+        self.property_control: i64 = NONE
+        self.definitions_on_path: list[Definition] = []
+        # A message for another queue manager is put on a transmission queue with this address.
+        self.remote_queue: str = ""
+        self.remote_manager: str = ""
+        self.resolved_names: bytes = b""  # ResolvedQName and ResolvedQMgrName as MQPMO wants them
+        self.alternate_user: str = ""
+        self.selector: Selector | None = None
+        # Browsing.
+        self.cursor: i64 = NONE
+        self.cursor_seq: i64 = 0
+        self.cursor_message_gone = False
+        self.cursor_set = False
+        self.locked_slot: i64 = NONE
+        self.locked_seq: i64 = 0
+        self.put_options_checked: i64 = -1
+        self.get_options_checked: i64 = -1
+        self.put_group = GroupState()
+        self.get_group = GroupState()
+        # Identity and origin of the last message got with MQOO_SAVE_ALL_CONTEXT.
+        self.saves_context = False
+        self.saved_context: bytes = b""
+        self.async_reads = False
+        self.valid = True  # false when the object was changed so that the handle no longer fits (2041)
+        self.consumer: object = None
+
+
+@final
+class AsyncStatus:
+    """What asynchronous puts came to since the last MQSTAT."""
+
+    def __init__(self) -> None:
+        self.succeeded: i64 = 0
+        self.warned: i64 = 0
+        self.failed: i64 = 0
+        self.first_completion: i64 = 0
+        self.first_reason: i64 = 0
+        self.object_type: i64 = 0
+        self.object_name: str = ""
+
+
+@final
+class Connection:
+    """One application's connection. Handles are numbered from 2: 1 has meant the connection itself for too long."""
+
+    def __init__(self, number: i64, engine: Engine, user: str, application: str, application_type: i64) -> None:
+        self.number: i64 = number
+        self.engine = engine
+        self.user = user
+        self.application = application
+        self.application_type: i64 = application_type
+        self.identity_context: bytes = b""  # user id, accounting token, application identity data
+        self.origin_prefix: bytes = b""  # put application type and name
+        self.context_stamp: bytes = b""  # of the cached default context
+        self.default_context: bytes = b""
+        self.handles: dict[int, Handle] = {}
+        self.next_handle: i64 = 2
+        self.unit_of_work: UnitOfWork | None = None
+        self.counters = VerbCounters()
+        self.async_status = AsyncStatus()
+        self.message_handles: dict[int, PropertySet] = {}
+        self.next_message_handle: i64 = 1
+        self.connected_ms: i64 = 0
+        self.connection_id: bytes = bytes(24)
+        self.quiescing_seen = False
+        self.broken: i64 = 0  # reason every further verb gets, such as MQRC_CONNECTION_BROKEN
+        self.consuming = False
+        self.suspended = False
+        # Answer of the last put or commit.
+        self.put_md: bytes = b""
+        self.put_resolved_names: bytes = b""
+        self.after_lsn: i64 = 0
+        self.owner: object = None  # what the server keeps with the connection

@@ -1,0 +1,179 @@
+"""The engine's whole state, and the small things every verb needs.
+
+One owner calls in, one call at a time. Nothing here waits, sleeps, or touches the clock: the owner sets `now_ms` before it
+calls, forces the journal afterwards, and wakes whoever is in `woken`.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from librt.strings import BytesWriter, write_i64_le
+from mypy_extensions import i64
+
+from ostler.engine.connection import Connection
+from ostler.engine.get_request import GetRequest
+from ostler.engine.queue import Queue
+from ostler.engine.queue_file import QueueFile
+from ostler.engine.timestamps import PutClock
+from ostler.engine.unit_of_work import UnitOfWork
+from ostler.model.attributes import ObjectType
+from ostler.model.counters import VerbCounters
+from ostler.model.definitions import Definition
+from ostler.model.disk import Disk
+from ostler.model.journal import Journal
+
+RUNNING: Final = 0
+QUIESCING: Final = 1
+STOPPING: Final = 2
+
+# Room a verb leaves in the journal beyond its own record.
+JOURNAL_MARGIN_BYTES: Final = 4096
+
+
+@final
+class Expiring:
+    """A message that expires: the queue, the slot and the sequence number that must still match."""
+
+    def __init__(self, queue: Queue, slot: i64, seq: i64) -> None:
+        self.queue = queue
+        self.slot: i64 = slot
+        self.seq: i64 = seq
+
+
+@final
+class Engine:
+    def __init__(self, name: str, disk: Disk, journal: Journal, manager: Definition) -> None:
+        self.name = name
+        self.padded_name: bytes = name.encode("ascii").ljust(48)
+        self.disk = disk
+        self.journal = journal
+        self.manager = manager
+        self.state: i64 = RUNNING
+        self.now_ms: i64 = 0
+        self.put_clock = PutClock()
+        # Objects. Local queues also have their live side in `queues`; others are definitions only.
+        self.definitions: dict[ObjectType, dict[str, Definition]] = {}
+        self.queues: dict[str, Queue] = {}
+        self.queues_by_id: dict[int, Queue] = {}
+        self.next_queue_id: i64 = 1
+        self.catalogue_changed = True
+        self.catalogue_lsn: i64 = 0
+        self.checkpoint_number: i64 = 0
+        self.removed_files: list[str] = []  # to be removed when the next checkpoint is durable
+        self.buffer_bytes_nonpersistent: i64 = 128 * 1024
+        self.buffer_bytes_persistent: i64 = 256 * 1024
+        # Applications.
+        self.connections: dict[int, Connection] = {}
+        self.next_connection: i64 = 1
+        self.units_of_work: dict[int, UnitOfWork] = {}
+        self.next_unit_of_work: i64 = 1
+        self.counters = VerbCounters()
+        self.woken: list[GetRequest] = []
+        # Unique part of message ids and of dynamic queue names.
+        self.id_prefix: bytes = b"AMQ " + name.encode("ascii")[:12].ljust(12)
+        self.unique: i64 = 0
+        # Log space ran out during the verb: the owner makes room and calls again.
+        self.journal_full = False
+        self.expired: list[Expiring] = []  # found by the selection under way
+        self.events: list[tuple[str, bytes]] = []
+        self.notices: list[str] = []  # for the operator
+        self.configure(manager)
+
+    def configure(self, manager: Definition) -> None:
+        self.manager = manager
+        a = manager.attributes
+        self.handles_max: i64 = _integer(a, "MAXHANDS", 256)
+        self.uncommitted_max: i64 = _integer(a, "MAXUMSGS", 10000)
+        self.message_bytes_max: i64 = _integer(a, "MAXMSGL", 4194304)
+        self.ccsid: i64 = _integer(a, "CCSID", 1208)
+        self.trigger_interval_ms: i64 = _integer(a, "TRIGINT", 999999999)
+        self.dead_letter_queue: str = _text(a, "DEADQ")
+        self.default_transmission_queue: str = _text(a, "DEFXMITQ")
+
+    # -- numbers -----------------------------------------------------------------------------------------------------------
+
+    def new_id(self) -> bytes:
+        """A message, correlation or group id nobody else has."""
+        self.unique += 1
+        writer = BytesWriter()
+        writer.write(self.id_prefix)
+        write_i64_le(writer, self.unique)
+        return writer.getvalue()
+
+    def unit_of_work_of(self, connection: Connection) -> UnitOfWork:
+        """The connection's unit of work, begun when there is none."""
+        unit = connection.unit_of_work
+        if unit is None:
+            unit = self.new_unit_of_work()
+            connection.unit_of_work = unit
+        return unit
+
+    def new_unit_of_work(self) -> UnitOfWork:
+        unit = UnitOfWork(self.next_unit_of_work)
+        unit.started_ms = self.now_ms
+        self.next_unit_of_work += 1
+        self.units_of_work[unit.number] = unit
+        return unit
+
+    def reply_address(self, queue_name: bytes, manager_name: bytes) -> bytes:
+        """Where replies shall go: a remote definition of that name is a reply-to queue alias."""
+        alias = self.of_type(ObjectType.QREMOTE).get(queue_name.decode("latin-1").rstrip())
+        if alias is not None:
+            remote_queue = _text(alias.attributes, "RNAME")
+            remote_manager = _text(alias.attributes, "RQMNAME")
+            if remote_queue:
+                queue_name = remote_queue.encode("ascii").ljust(48)
+            if remote_manager:
+                manager_name = remote_manager.encode("ascii").ljust(48)
+        return queue_name + manager_name
+
+    # -- objects -----------------------------------------------------------------------------------------------------------
+
+    def of_type(self, object_type: ObjectType) -> dict[str, Definition]:
+        table = self.definitions.get(object_type)
+        if table is None:
+            table = {}
+            self.definitions[object_type] = table
+        return table
+
+    def add_queue(self, definition: Definition, queue_id: i64) -> Queue:
+        """The live side of a local queue definition."""
+        file = QueueFile(self.disk, queue_path(definition.name, queue_id) + "/messages")
+        queue = Queue(queue_id, definition, file)
+        queue.buffer_bytes_nonpersistent = self.buffer_bytes_nonpersistent
+        queue.buffer_bytes_persistent = self.buffer_bytes_persistent
+        self.queues[definition.name] = queue
+        self.queues_by_id[queue_id] = queue
+        self.of_type(ObjectType.QLOCAL)[definition.name] = definition
+        if queue_id >= self.next_queue_id:
+            self.next_queue_id = queue_id + 1
+        return queue
+
+    def forget_queue(self, queue: Queue) -> None:
+        queue.deleted = True
+        queue.file.close()
+        if self.queues.get(queue.name) is queue:
+            del self.queues[queue.name]
+            del self.of_type(ObjectType.QLOCAL)[queue.name]
+        del self.queues_by_id[queue.queue_id]
+        if not queue.is_temporary:
+            self.removed_files.append(queue_path(queue.name, queue.queue_id))
+        else:
+            self.disk.remove(queue_path(queue.name, queue.queue_id))
+
+
+def queue_path(name: str, queue_id: i64) -> str:
+    """The directory of a queue: its name made safe for file systems, and its number (a name can be used again)."""
+    safe = name.replace(".", "!").replace("/", "&")
+    return f"queues/{safe}.{queue_id}"
+
+
+def _integer(attributes: dict[str, int | str | tuple[str, ...]], name: str, default: int) -> int:
+    value = attributes.get(name, default)
+    return value if isinstance(value, int) else default
+
+
+def _text(attributes: dict[str, int | str | tuple[str, ...]], name: str) -> str:
+    value = attributes.get(name, "")
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,216 @@
+"""MQGET: checks what was asked, answers it at once if it can be, and else leaves it waiting on the queue."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from ostler.engine import groups
+from ostler.engine.connection import Connection, Handle
+from ostler.engine.core import RUNNING, Engine
+from ostler.engine.get_request import (
+    ANY,
+    BY_BOTH,
+    BY_CORRELATION_ID,
+    BY_MESSAGE_ID,
+    BY_SCAN,
+    UNLIMITED,
+    GetRequest,
+)
+from ostler.engine.message import NULL_ID
+from ostler.engine.open import check_state, unlock
+from ostler.engine.queue import Queue
+from ostler.engine.selection import GROUP_OPTIONS
+from ostler.engine.transfer import BROWSE, attempt
+from ostler.model.constants import (
+    MQGMO_BROWSE_FIRST,
+    MQGMO_BROWSE_MSG_UNDER_CURSOR,
+    MQGMO_BROWSE_NEXT,
+    MQGMO_FAIL_IF_QUIESCING,
+    MQGMO_LOCK,
+    MQGMO_MSG_UNDER_CURSOR,
+    MQGMO_NO_SYNCPOINT,
+    MQGMO_SET_SIGNAL,
+    MQGMO_SYNCPOINT,
+    MQGMO_SYNCPOINT_IF_PERSISTENT,
+    MQGMO_UNLOCK,
+    MQGMO_WAIT,
+    MQMO_MATCH_CORREL_ID,
+    MQMO_MATCH_GROUP_ID,
+    MQMO_MATCH_MSG_ID,
+    MQMO_MATCH_MSG_SEQ_NUMBER,
+    MQMO_MATCH_MSG_TOKEN,
+    MQMO_MATCH_OFFSET,
+    MQRC_BACKED_OUT,
+    MQRC_BUFFER_LENGTH_ERROR,
+    MQRC_GET_INHIBITED,
+    MQRC_MATCH_OPTIONS_ERROR,
+    MQRC_NO_MSG_AVAILABLE,
+    MQRC_NO_MSG_LOCKED,
+    MQRC_NO_MSG_UNDER_CURSOR,
+    MQRC_NONE,
+    MQRC_NOT_OPEN_FOR_BROWSE,
+    MQRC_NOT_OPEN_FOR_INPUT,
+    MQRC_OBJECT_DAMAGED,
+    MQRC_OPTIONS_ERROR,
+    MQRC_Q_DELETED,
+    MQRC_SIGNAL1_ERROR,
+    MQRC_SYNCPOINT_LIMIT_REACHED,
+    MQRC_WAIT_INTERVAL_ERROR,
+)
+
+_ALL_OPTIONS: Final = 0x1FFFFFFF
+_UNDER_CURSOR: Final = MQGMO_MSG_UNDER_CURSOR | MQGMO_BROWSE_MSG_UNDER_CURSOR
+_SYNCPOINTS: Final = MQGMO_SYNCPOINT | MQGMO_NO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
+_MATCHES: Final = 0x3F
+
+
+def new_request(
+    connection: Connection,
+    handle: Handle,
+    options: i64,
+    match: i64,
+    message_id: bytes,
+    correlation_id: bytes,
+    max_bytes: i64,
+) -> GetRequest:
+    """A request by the identifiers of the descriptor; what else it asks for is filled in by the caller before `get`."""
+    request = GetRequest(connection, handle, options, max_bytes)
+    if match & MQMO_MATCH_MSG_ID and message_id != NULL_ID:
+        request.match = MQMO_MATCH_MSG_ID
+        request.message_id = message_id
+        request.kind = BY_MESSAGE_ID
+    if match & MQMO_MATCH_CORREL_ID and correlation_id != NULL_ID:
+        request.match |= MQMO_MATCH_CORREL_ID
+        request.correlation_id = correlation_id
+        request.kind |= BY_CORRELATION_ID
+    request.match |= match & (
+        MQMO_MATCH_GROUP_ID | MQMO_MATCH_MSG_SEQ_NUMBER | MQMO_MATCH_OFFSET | MQMO_MATCH_MSG_TOKEN
+    )
+    request.selector = handle.selector
+    if (
+        request.match & ~(MQMO_MATCH_MSG_ID | MQMO_MATCH_CORREL_ID)
+        or options & (BROWSE | MQGMO_MSG_UNDER_CURSOR | GROUP_OPTIONS)
+        or request.selector is not None
+        or match & ~_MATCHES
+    ):
+        request.kind = BY_SCAN
+        if match & ~_MATCHES:
+            request.match = match
+    return request
+
+
+def get(engine: Engine, request: GetRequest) -> bool:
+    """Answer a request now (True: `request` has the answer or the reason), or leave it waiting (False)."""
+    reason: i64 = _check(engine, request)
+    if reason != MQRC_NONE:
+        return refuse(engine, request, reason)
+    queue = request.handle.queue
+    assert queue is not None
+    if request.options & MQGMO_UNLOCK:
+        return refuse(
+            engine, request, MQRC_NONE if unlock(engine, queue, request.handle) else MQRC_NO_MSG_LOCKED
+        )
+    if request.handle.locked_slot >= 0 and request.options & BROWSE:
+        unlock(engine, queue, request.handle)
+    if attempt(engine, request, queue):
+        return True
+    if not request.options & MQGMO_WAIT or request.wait_ms == 0:
+        queue.counters.gets_empty += 1
+        engine.counters.gets_empty += 1
+        request.connection.counters.gets_empty += 1
+        return refuse(engine, request, MQRC_NO_MSG_AVAILABLE)
+    queue.waiting.add(request)
+    queue.counters.waits += 1
+    engine.counters.waits += 1
+    request.connection.counters.waits += 1
+    return False
+
+
+def refuse(engine: Engine, request: GetRequest, reason: i64) -> bool:
+    request.reason = reason
+    request.done = True
+    return True
+
+
+def cancel(engine: Engine, request: GetRequest, reason: i64) -> None:
+    """A wait is over without a message: the time is up, or the application is going away."""
+    if request.done:
+        return
+    queue = request.handle.queue
+    assert queue is not None
+    queue.waiting.remove(request)
+    if reason == MQRC_NO_MSG_AVAILABLE:
+        queue.counters.gets_empty += 1
+        engine.counters.gets_empty += 1
+        request.connection.counters.gets_empty += 1
+    refuse(engine, request, reason)
+
+
+def _check(engine: Engine, request: GetRequest) -> i64:
+    handle = request.handle
+    queue = handle.queue
+    options: i64 = request.options
+    browse: i64 = options & BROWSE
+    if queue is None:
+        return MQRC_NOT_OPEN_FOR_INPUT
+    if options != handle.get_options_checked:
+        reason: i64 = _check_options(request)
+        if reason != MQRC_NONE:
+            return reason
+        handle.get_options_checked = options
+    if browse or options & (MQGMO_LOCK | MQGMO_UNLOCK):
+        if not handle.for_browse:
+            return MQRC_NOT_OPEN_FOR_BROWSE
+    elif not handle.for_input:
+        return MQRC_NOT_OPEN_FOR_INPUT
+    if request.max_bytes < 0:
+        return MQRC_BUFFER_LENGTH_ERROR
+    if request.wait_ms < UNLIMITED and options & MQGMO_WAIT:
+        return MQRC_WAIT_INTERVAL_ERROR
+    if queue.deleted:
+        return MQRC_Q_DELETED
+    if not queue.get_allowed or not handle.get_allowed_by_alias:
+        return MQRC_GET_INHIBITED
+    if queue.damaged:
+        return MQRC_OBJECT_DAMAGED
+    if engine.state != RUNNING:
+        check_state(engine, options & MQGMO_FAIL_IF_QUIESCING != 0)
+    if options & _UNDER_CURSOR and not _has_cursor(queue, handle):
+        return MQRC_NO_MSG_UNDER_CURSOR
+    if options & (MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT):
+        unit = request.connection.unit_of_work
+        if unit is not None:
+            if unit.backed_out_by_system:
+                return MQRC_BACKED_OUT
+            if len(unit.entries) >= engine.uncommitted_max:
+                return MQRC_SYNCPOINT_LIMIT_REACHED
+    if options & GROUP_OPTIONS:
+        return groups.validate_get(request)
+    return MQRC_NONE
+
+
+def _has_cursor(queue: Queue, handle: Handle) -> bool:
+    return handle.cursor_set and handle.cursor >= 0 and not handle.cursor_message_gone
+
+
+def _check_options(request: GetRequest) -> i64:
+    options: i64 = request.options
+    syncpoint: i64 = options & _SYNCPOINTS
+    cursor: i64 = options & (MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT | _UNDER_CURSOR)
+    if options & MQGMO_SET_SIGNAL:
+        return MQRC_SIGNAL1_ERROR
+    if request.match & ~_MATCHES:
+        return MQRC_MATCH_OPTIONS_ERROR
+    if (
+        options & ~_ALL_OPTIONS
+        or syncpoint & (syncpoint - 1)
+        or cursor & (cursor - 1)
+        or (options & BROWSE and options & (MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT))
+        or (options & MQGMO_LOCK and not options & BROWSE)
+        or (options & MQGMO_LOCK and options & MQGMO_UNLOCK)
+        or (options & MQGMO_UNLOCK and options & (cursor | MQGMO_WAIT | GROUP_OPTIONS))
+    ):
+        return MQRC_OPTIONS_ERROR
+    return MQRC_NONE

@@ -1,0 +1,238 @@
+"""Making, changing and removing objects. Each change is a journal record, so a restart knows it."""
+
+from __future__ import annotations
+
+from mypy_extensions import i64
+
+from ostler.engine.core import Engine
+from ostler.engine.queue import Queue
+from ostler.engine.records import CLEAR, DEFINE, DELETE, GET, get_head, number_head
+from ostler.engine.slots import AVAILABLE, FREE, PERSISTENT
+from ostler.engine.timestamps import date_of_day, time_of_day
+from ostler.model.attributes import ObjectType, valid_name
+from ostler.model.constants import (
+    MQQDT_PERMANENT_DYNAMIC,
+    MQQDT_TEMPORARY_DYNAMIC,
+    MQRC_DYNAMIC_Q_NAME_ERROR,
+    MQRC_GET_INHIBITED,
+    MQRC_OBJECT_ALREADY_EXISTS,
+    MQRC_OBJECT_IN_USE,
+    MQRC_Q_DELETED,
+    MQRC_Q_NOT_EMPTY,
+    MQRC_RESOURCE_PROBLEM,
+    MQRC_UNKNOWN_OBJECT_NAME,
+)
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+
+QUEUE_TYPES = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL)
+_RECORD_ROOM_BYTES = 64 * 1024
+
+
+def find(engine: Engine, object_type: ObjectType, name: str) -> Definition | None:
+    if object_type == ObjectType.QMGR:
+        return engine.manager
+    return engine.of_type(object_type).get(name)
+
+
+def queue_definition(engine: Engine, name: str) -> Definition | None:
+    """The definition of a queue of whatever type: queues share one name space."""
+    for object_type in QUEUE_TYPES:
+        definition = engine.of_type(object_type).get(name)
+        if definition is not None:
+            return definition
+    return None
+
+
+def define(engine: Engine, definition: Definition, replace: bool = False) -> i64:
+    """Make an object, or with `replace` change the one that is there; the LSN behind its record."""
+    if not valid_name(definition.name) and definition.object_type != ObjectType.QMGR:
+        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"{definition.name!r} is not a valid object name.")
+    existing = (
+        queue_definition(engine, definition.name)
+        if definition.object_type in QUEUE_TYPES
+        else find(engine, definition.object_type, definition.name)
+    )
+    if existing is not None:
+        if not replace or existing.object_type != definition.object_type:
+            raise MQError(MQRC_OBJECT_ALREADY_EXISTS, f"{definition.name} exists already.")
+        return change(engine, definition)
+    _check_room(engine)
+    queue_id: i64 = engine.next_queue_id if definition.object_type == ObjectType.QLOCAL else 0
+    apply_define(engine, definition, queue_id)
+    lsn: i64 = engine.journal.append(DEFINE, number_head(queue_id), b"", definition.encode())
+    if queue_id:
+        engine.queues_by_id[queue_id].snapshot_lsn = lsn
+    return lsn
+
+
+def change(engine: Engine, definition: Definition) -> i64:
+    """Give an existing object new attributes; the LSN behind the record (0 for a temporary queue)."""
+    _check_room(engine)
+    queue_id: i64 = 0
+    if definition.object_type == ObjectType.QLOCAL:
+        queue = engine.queues[definition.name]
+        queue_id = queue.queue_id
+        apply_define(engine, definition, queue_id)
+        if not queue.get_allowed:
+            fail_waiting(engine, queue, MQRC_GET_INHIBITED)
+        if queue.is_temporary:
+            return 0
+    else:
+        apply_define(engine, definition, 0)
+    return engine.journal.append(DEFINE, number_head(queue_id), b"", definition.encode())
+
+
+def apply_define(engine: Engine, definition: Definition, queue_id: i64) -> None:
+    """The change of state behind a DEFINE record: live and at replay."""
+    engine.catalogue_changed = True
+    if definition.object_type == ObjectType.QMGR:
+        engine.configure(definition)
+    elif definition.object_type == ObjectType.QLOCAL:
+        queue = engine.queues_by_id.get(queue_id)
+        if queue is None:
+            engine.add_queue(definition, queue_id)
+        else:
+            queue.configure(definition)
+            engine.of_type(ObjectType.QLOCAL)[definition.name] = definition
+    else:
+        engine.of_type(definition.object_type)[definition.name] = definition
+
+
+def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = False) -> i64:
+    """Remove an object. A local queue must not be in use, and must be empty unless purged."""
+    definition = find(engine, object_type, name)
+    if definition is None:
+        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no {object_type.value} called {name}.")
+    if object_type != ObjectType.QLOCAL:
+        engine.catalogue_changed = True
+        del engine.of_type(object_type)[name]
+        return engine.journal.append(DELETE, number_head(0), b"", _typed_name(object_type, name))
+    queue = engine.queues[name]
+    if queue.handles or queue.uncommitted > 0:
+        raise MQError(MQRC_OBJECT_IN_USE, f"The queue {name} is open or has uncommitted messages.")
+    if queue.depth > 0 and not purge:
+        raise MQError(MQRC_Q_NOT_EMPTY, f"The queue {name} holds {queue.depth} messages.")
+    return delete_queue(engine, queue)
+
+
+def _typed_name(object_type: ObjectType, name: str) -> bytes:
+    return f"{object_type.value} {name}".encode("ascii")
+
+
+def read_typed_name(data: bytes) -> tuple[ObjectType, str]:
+    kind, _, name = data.decode("ascii").partition(" ")
+    return ObjectType(kind), name
+
+
+def delete_queue(engine: Engine, queue: Queue) -> i64:
+    """Remove a local queue with all it holds. Handles that are still open on it get MQRC_Q_DELETED."""
+    lsn: i64 = 0
+    fail_waiting(engine, queue, MQRC_Q_DELETED)
+    if not queue.is_temporary:
+        record = _typed_name(ObjectType.QLOCAL, queue.name)
+        lsn = engine.journal.append(DELETE, number_head(queue.queue_id), b"", record)
+        engine.catalogue_changed = True
+    engine.forget_queue(queue)
+    return lsn
+
+
+def fail_waiting(engine: Engine, queue: Queue, reason: i64) -> None:
+    """Nobody can be served any more: tell those who wait."""
+    for request in queue.waiting.everyone():
+        queue.waiting.remove(request)
+        request.reason = reason
+        request.done = True
+        engine.woken.append(request)
+
+
+def clear(engine: Engine, name: str) -> i64:
+    """CLEAR QLOCAL: remove all messages of a queue that nobody has open and that has no uncommitted ones."""
+    queue = engine.queues.get(name)
+    if queue is None:
+        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no local queue called {name}.")
+    if queue.handles or queue.uncommitted > 0:
+        raise MQError(MQRC_OBJECT_IN_USE, f"The queue {name} is open or has uncommitted messages.")
+    lsn: i64 = engine.journal.append(CLEAR, number_head(queue.queue_id), b"", b"")
+    apply_clear(queue)
+    return lsn
+
+
+def apply_clear(queue: Queue) -> None:
+    slots = queue.slots
+    slot: i64 = 0
+    while slot < len(slots.resident):
+        if slots.state(slot) == AVAILABLE:
+            queue.unlink(slot)
+            queue.release(slot)
+            queue.depth -= 1
+        slot += 1
+
+
+def create_dynamic(engine: Engine, model: Definition, wanted: str) -> Queue:
+    """A dynamic queue from a model; a trailing asterisk in the wanted name is replaced by something unique."""
+    name = _dynamic_name(engine, wanted)
+    attributes = dict(model.attributes)
+    is_temporary: bool = attributes.get("DEFTYPE") != MQQDT_PERMANENT_DYNAMIC
+    attributes["DEFTYPE"] = MQQDT_TEMPORARY_DYNAMIC if is_temporary else MQQDT_PERMANENT_DYNAMIC
+    day: i64 = engine.now_ms // 86_400_000
+    date = date_of_day(day).decode("ascii")
+    time = time_of_day(engine.now_ms % 86_400_000).decode("ascii")
+    stamp_date = f"{date[:4]}-{date[4:6]}-{date[6:]}"
+    stamp_time = f"{time[:2]}.{time[2:4]}.{time[4:6]}"
+    for key, value in (("CRDATE", stamp_date), ("CRTIME", stamp_time), ("ALTDATE", stamp_date), ("ALTTIME", stamp_time)):
+        attributes[key] = value
+    definition = Definition(ObjectType.QLOCAL, name, attributes)
+    queue_id: i64 = engine.next_queue_id
+    if is_temporary:
+        return engine.add_queue(definition, queue_id)
+    define(engine, definition)
+    return engine.queues[name]
+
+
+def _dynamic_name(engine: Engine, wanted: str) -> str:
+    if wanted in ("", "*") and wanted == "":
+        raise MQError(MQRC_DYNAMIC_Q_NAME_ERROR, "A model queue needs a dynamic queue name.")
+    name = wanted
+    if wanted.endswith("*"):
+        prefix = wanted[:-1][:32]
+        while True:
+            engine.unique += 1
+            name = f"{prefix}{engine.unique & 0xFFFFFFFFFFFFFFFF:016X}"
+            if queue_definition(engine, name) is None:
+                break
+    if not valid_name(name):
+        raise MQError(MQRC_DYNAMIC_Q_NAME_ERROR, f"{name!r} is not a valid queue name.")
+    if queue_definition(engine, name) is not None:
+        raise MQError(MQRC_OBJECT_ALREADY_EXISTS, f"A queue called {name} exists already.")
+    return name
+
+
+def _check_room(engine: Engine) -> None:
+    if engine.journal.room_bytes() < _RECORD_ROOM_BYTES:
+        engine.journal_full = True
+        raise MQError(MQRC_RESOURCE_PROBLEM, "The recovery log is full.")
+
+
+def discard_nonpersistent(engine: Engine, queue: Queue) -> int:
+    """At restart: messages that do not survive one. Returns how many there were."""
+    slots = queue.slots
+    count = 0
+    slot: i64 = 0
+    while slot < len(slots.resident):
+        if slots.state(slot) != FREE and not slots.flags[slot] & PERSISTENT:
+            queue.unlink(slot)
+            queue.release(slot)
+            queue.depth -= 1
+            count += 1
+        slot += 1
+    return count
+
+
+def remove_message(engine: Engine, queue: Queue, slot: i64) -> None:
+    """Take one available message off a queue on the administrator's word, journalled when persistent."""
+    if queue.slots.flags[slot] & PERSISTENT:
+        engine.journal.append(GET, get_head(0, queue.queue_id, queue.slots.seqs[slot]), b"", b"")
+    queue.unlink(slot)
+    queue.release(slot)
+    queue.depth -= 1

@@ -1,0 +1,330 @@
+"""MQOPEN and MQCLOSE."""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from mypy_extensions import i64
+
+from ostler.engine import groups, triggers
+from ostler.engine.connection import OTHER_OBJECT, QUEUE, Connection, Handle
+from ostler.engine.core import QUIESCING, RUNNING, Engine
+from ostler.engine.names import Resolved, resolve
+from ostler.engine.objects import create_dynamic, delete_queue
+from ostler.engine.queue import Queue
+from ostler.engine.selector import compile_selector
+from ostler.engine.slots import LOCKED, NONE
+from ostler.engine.syncpoint import serve_all
+from ostler.engine.transfer import send_reports
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import (
+    MQCO_DELETE,
+    MQCO_DELETE_PURGE,
+    MQCO_QUIESCE,
+    MQOO_BIND_NOT_FIXED,
+    MQOO_BIND_ON_GROUP,
+    MQOO_BIND_ON_OPEN,
+    MQOO_BROWSE,
+    MQOO_FAIL_IF_QUIESCING,
+    MQOO_INPUT_AS_Q_DEF,
+    MQOO_INPUT_EXCLUSIVE,
+    MQOO_INPUT_SHARED,
+    MQOO_INQUIRE,
+    MQOO_NO_READ_AHEAD,
+    MQOO_OUTPUT,
+    MQOO_PASS_ALL_CONTEXT,
+    MQOO_PASS_IDENTITY_CONTEXT,
+    MQOO_READ_AHEAD,
+    MQOO_SAVE_ALL_CONTEXT,
+    MQOO_SET,
+    MQOO_SET_ALL_CONTEXT,
+    MQOO_SET_IDENTITY_CONTEXT,
+    MQOT_NAMELIST,
+    MQOT_PROCESS,
+    MQOT_Q,
+    MQOT_Q_MGR,
+    MQQDT_PERMANENT_DYNAMIC,
+    MQRC_CONNECTION_STOPPING,
+    MQRC_HANDLE_NOT_AVAILABLE,
+    MQRC_NONE,
+    MQRC_OBJECT_DAMAGED,
+    MQRC_OBJECT_IN_USE,
+    MQRC_OBJECT_NAME_ERROR,
+    MQRC_OBJECT_TYPE_ERROR,
+    MQRC_OPTION_NOT_VALID_FOR_TYPE,
+    MQRC_OPTIONS_ERROR,
+    MQRC_Q_MGR_QUIESCING,
+    MQRC_Q_MGR_STOPPING,
+    MQRC_Q_NOT_EMPTY,
+    MQRC_UNKNOWN_OBJECT_NAME,
+)
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+
+_INPUT: Final = MQOO_INPUT_AS_Q_DEF | MQOO_INPUT_SHARED | MQOO_INPUT_EXCLUSIVE
+_ACTIONS: Final = _INPUT | MQOO_BROWSE | MQOO_OUTPUT | MQOO_INQUIRE | MQOO_SET
+_CONTEXT_OUT: Final = (
+    MQOO_PASS_IDENTITY_CONTEXT | MQOO_PASS_ALL_CONTEXT | MQOO_SET_IDENTITY_CONTEXT | MQOO_SET_ALL_CONTEXT
+)
+_ALL_OPTIONS: Final = 0x007FFFFF
+_DEFSOPT_EXCLUSIVE: Final = 4
+_READ_AHEAD_YES: Final = 1
+
+
+@final
+class OpenRequest:
+    """What MQOD says, as plain text."""
+
+    def __init__(self, object_type: i64, name: str, options: i64) -> None:
+        self.object_type: i64 = object_type
+        self.name = name
+        self.options: i64 = options
+        self.manager_name: str = ""
+        self.dynamic_name: str = ""
+        self.alternate_user: str = ""
+        self.selection: str = ""
+
+
+def check_state(engine: Engine, fail_if_quiescing: bool) -> None:
+    if engine.state == RUNNING:
+        return
+    if engine.state == QUIESCING:
+        if fail_if_quiescing:
+            raise MQError(MQRC_Q_MGR_QUIESCING)
+        return
+    raise MQError(MQRC_Q_MGR_STOPPING)
+
+
+def open_object(engine: Engine, connection: Connection, request: OpenRequest) -> Handle:
+    """MQOPEN; raises MQError, and then nothing was opened or made."""
+    check_state(engine, bool(request.options & MQOO_FAIL_IF_QUIESCING))
+    _check_options(request.options)
+    if len(connection.handles) >= engine.handles_max:
+        raise MQError(MQRC_HANDLE_NOT_AVAILABLE)
+    if request.object_type == MQOT_Q:
+        handle = _open_queue(engine, connection, request)
+    else:
+        handle = _open_other(engine, connection, request)
+    handle.object_name = request.name
+    handle.alternate_user = request.alternate_user
+    connection.handles[handle.number] = handle
+    connection.counters.opens += 1
+    engine.counters.opens += 1
+    return handle
+
+
+def _check_options(options: i64) -> None:
+    inputs: i64 = options & _INPUT
+    read_ahead: i64 = options & (MQOO_READ_AHEAD | MQOO_NO_READ_AHEAD)
+    binds: i64 = options & (MQOO_BIND_ON_OPEN | MQOO_BIND_NOT_FIXED | MQOO_BIND_ON_GROUP)
+    if (
+        options & ~_ALL_OPTIONS
+        or not options & _ACTIONS
+        or inputs & (inputs - 1)
+        or read_ahead & (read_ahead - 1)
+        or binds & (binds - 1)
+        or (options & MQOO_SAVE_ALL_CONTEXT and not inputs)
+        or (options & _CONTEXT_OUT and not options & MQOO_OUTPUT)
+    ):
+        raise MQError(MQRC_OPTIONS_ERROR)
+
+
+def _new_handle(connection: Connection, kind: i64, name: str, options: i64) -> Handle:
+    handle = Handle(connection.next_handle, kind, name, options)
+    connection.next_handle += 1
+    return handle
+
+
+def _open_other(engine: Engine, connection: Connection, request: OpenRequest) -> Handle:
+    """The queue manager, a process or a namelist: for inquiry only."""
+    if request.options & ~(MQOO_INQUIRE | MQOO_FAIL_IF_QUIESCING) & _ACTIONS:
+        raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE)
+    definition: Definition | None = None
+    if request.object_type == MQOT_Q_MGR:
+        if request.name not in ("", engine.name):
+            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"This queue manager is called {engine.name}.")
+        definition = engine.manager
+    elif request.object_type == MQOT_PROCESS:
+        definition = engine.of_type(ObjectType.PROCESS).get(request.name)
+    elif request.object_type == MQOT_NAMELIST:
+        definition = engine.of_type(ObjectType.NAMELIST).get(request.name)
+    else:
+        raise MQError(MQRC_OBJECT_TYPE_ERROR)
+    if definition is None:
+        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no object {request.name} of that type.")
+    handle = _new_handle(connection, OTHER_OBJECT, definition.name, request.options)
+    handle.definition = definition
+    handle.for_inquire = True
+    return handle
+
+
+def _open_queue(engine: Engine, connection: Connection, request: OpenRequest) -> Handle:
+    if request.name == "":
+        raise MQError(MQRC_OBJECT_NAME_ERROR, "The object name is blank.")
+    found = resolve(engine, request.name, request.manager_name)
+    is_created = False
+    if found.model is not None:
+        found.queue = create_dynamic(engine, found.model, request.dynamic_name)
+        found.queue_name = found.queue.name
+        found.manager_name = engine.name
+        is_created = True
+    queue = found.queue
+    assert queue is not None
+    handle = _new_handle(connection, QUEUE, queue.name, request.options)
+    try:
+        _check_fit(queue, found, request)
+        if request.selection:
+            handle.selector = compile_selector(request.selection)
+        _claim_input(queue, handle, request.options)
+    except MQError:
+        if is_created:
+            delete_queue(engine, queue)
+        raise
+    handle.created_dynamic = is_created
+    _fill_queue_handle(engine, handle, queue, found)
+    return handle
+
+
+def _check_fit(queue: Queue, found: Resolved, request: OpenRequest) -> None:
+    if queue.damaged:
+        raise MQError(MQRC_OBJECT_DAMAGED, queue.damaged)
+    if found.remote_manager and request.options & (_INPUT | MQOO_BROWSE):
+        raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "A remote queue can be opened for output only.")
+    if request.selection and not request.options & (_INPUT | MQOO_BROWSE):
+        raise MQError(MQRC_OPTIONS_ERROR, "A selection string needs the queue opened for input or browse.")
+
+
+def _claim_input(queue: Queue, handle: Handle, options: i64) -> None:
+    """Decide shared or exclusive input, and refuse it when somebody else stands against it."""
+    wanted: i64 = options & _INPUT
+    if wanted == 0:
+        return
+    if wanted == MQOO_INPUT_AS_Q_DEF:
+        exclusive: bool = queue.definition.attributes.get("DEFSOPT") == _DEFSOPT_EXCLUSIVE
+    else:
+        exclusive = wanted == MQOO_INPUT_EXCLUSIVE
+    if not queue.shareable:
+        exclusive = True
+    if queue.exclusive or (exclusive and queue.inputs > 0):
+        raise MQError(MQRC_OBJECT_IN_USE, f"The queue {queue.name} is open for input elsewhere.")
+    handle.for_input = True
+    handle.is_exclusive = exclusive
+
+
+def _fill_queue_handle(engine: Engine, handle: Handle, queue: Queue, found: Resolved) -> None:
+    options: i64 = handle.options
+    handle.queue = queue
+    handle.definition = found.path[0] if found.path else queue.definition
+    handle.for_output = options & MQOO_OUTPUT != 0
+    handle.for_browse = options & MQOO_BROWSE != 0
+    handle.for_inquire = options & MQOO_INQUIRE != 0
+    handle.for_set = options & MQOO_SET != 0
+    handle.saves_context = options & MQOO_SAVE_ALL_CONTEXT != 0
+    handle.async_reads = options & MQOO_READ_AHEAD != 0 or (
+        options & MQOO_NO_READ_AHEAD == 0 and queue.definition.attributes.get("DEFREADA") == _READ_AHEAD_YES
+    )
+    handle.remote_queue = found.remote_queue
+    handle.remote_manager = found.remote_manager
+    handle.definitions_on_path = found.path
+    handle.resolved_names = (found.queue_name.ljust(48) + found.manager_name.ljust(48)).encode("ascii")
+    apply_path(handle)
+    queue.handles.append(handle)
+    if handle.for_input:
+        queue.inputs += 1
+        queue.exclusive = handle.is_exclusive
+        send_reports(engine, triggers.on_initiation_queue_opened(engine, queue), None)
+    if handle.for_output:
+        queue.outputs += 1
+    if handle.for_browse:
+        queue.browsers.append(handle)
+
+
+def apply_path(handle: Handle) -> None:
+    """What the aliases on the way say about puts, gets and defaults. The first definition wins for the defaults."""
+    for definition in handle.definitions_on_path:
+        attributes = definition.attributes
+        handle.put_allowed_by_alias = attributes.get("PUT", 0) == 0
+        handle.get_allowed_by_alias = attributes.get("GET", 0) == 0
+        persistence = attributes.get("DEFPSIST")
+        priority = attributes.get("DEFPRTY")
+        control = attributes.get("PROPCTL")
+        if isinstance(persistence, int):
+            handle.default_persistence = persistence
+        if isinstance(priority, int):
+            handle.default_priority = priority
+        if isinstance(control, int):
+            handle.property_control = control
+
+
+def close_object(engine: Engine, connection: Connection, handle: Handle, options: i64) -> i64:
+    """MQCLOSE: 0, or a warning. Raises MQError when it is refused; the handle then stays open."""
+    if options & ~(MQCO_DELETE | MQCO_DELETE_PURGE | MQCO_QUIESCE | 12) or options & 3 == 3:
+        raise MQError(MQRC_OPTIONS_ERROR)
+    queue = handle.queue
+    if options & 3:
+        _check_delete(queue, handle, options)
+    reason: i64 = MQRC_NONE
+    if queue is not None:
+        reason = groups.close_reason(handle)
+        _leave_queue(engine, queue, handle)
+    connection.handles.pop(handle.number, None)
+    connection.counters.closes += 1
+    engine.counters.closes += 1
+    if queue is not None and not queue.deleted:
+        if options & 3 or (queue.is_temporary and handle.created_dynamic):
+            delete_queue(engine, queue)
+        elif queue.pending_delete and not queue.handles:
+            delete_queue(engine, queue)
+    return reason
+
+
+def _check_delete(queue: Queue | None, handle: Handle, options: i64) -> None:
+    if queue is None or handle.definitions_on_path:
+        raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE)
+    kind = queue.definition.attributes.get("DEFTYPE")
+    if queue.is_temporary:
+        if not handle.created_dynamic:
+            raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only the handle that made a temporary queue deletes it.")
+        return
+    if kind != MQQDT_PERMANENT_DYNAMIC:
+        raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only dynamic queues are deleted by closing them.")
+    if len(queue.handles) > 1 or queue.uncommitted > 0:
+        raise MQError(MQRC_OBJECT_IN_USE, f"The queue {queue.name} is in use elsewhere.")
+    if options & MQCO_DELETE and queue.depth > 0:
+        raise MQError(MQRC_Q_NOT_EMPTY)
+
+
+def _leave_queue(engine: Engine, queue: Queue, handle: Handle) -> None:
+    if handle in queue.handles:
+        queue.handles.remove(handle)
+    for request in queue.waiting.everyone():
+        if request.handle is handle:
+            queue.waiting.remove(request)
+            request.reason = MQRC_CONNECTION_STOPPING
+            request.done = True
+            engine.woken.append(request)
+    unlock(engine, queue, handle)
+    if handle.for_browse and handle in queue.browsers:
+        queue.browsers.remove(handle)
+    if handle.for_output:
+        queue.outputs -= 1
+    if handle.for_input:
+        queue.inputs -= 1
+        if handle.is_exclusive:
+            queue.exclusive = False
+        if queue.inputs == 0 and queue.trigger_on and not queue.deleted:
+            send_reports(engine, triggers.on_input_close(engine, queue), None)
+
+
+def unlock(engine: Engine, queue: Queue, handle: Handle) -> bool:
+    """Give up the browse lock of a handle. False: it held none."""
+    slot: i64 = handle.locked_slot
+    if slot == NONE:
+        return False
+    handle.locked_slot = NONE
+    if queue.slots.seqs[slot] != handle.locked_seq or not queue.slots.flags[slot] & LOCKED:
+        return False
+    queue.slots.flags[slot] &= ~LOCKED
+    if queue.waiting.count > 0:
+        serve_all(engine, queue)
+    return True

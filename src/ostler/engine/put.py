@@ -1,0 +1,405 @@
+"""MQPUT and MQPUT1: from an application's descriptor and data to a message on a queue."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from librt.strings import read_i32_le
+from mypy_extensions import i64
+
+from ostler.engine import groups, reports
+from ostler.engine.connection import Connection, Handle
+from ostler.engine.core import RUNNING, Engine
+from ostler.engine.message import (
+    BACKOUT_COUNT_AT,
+    CONTEXT_AT,
+    CORRELATION_ID_AT,
+    EXPIRY_AT,
+    FEEDBACK_AT,
+    FLAGS_AT,
+    GROUP_ID_AT,
+    MESSAGE_ID_AT,
+    MESSAGE_TYPE_AT,
+    NULL_ID,
+    PERSISTENCE_AT,
+    PRIORITY_AT,
+    REPLY_QUEUE_AT,
+    REPORT_AT,
+)
+from ostler.engine.open import OpenRequest, check_state, close_object, open_object
+from ostler.engine.queue import Queue
+from ostler.engine.remote import transmission_message
+from ostler.engine.syncpoint import back_out_unit, commit_unit
+from ostler.engine.transfer import admit, deliver
+from ostler.engine.unit_of_work import UnitOfWork
+from ostler.model.constants import (
+    MQMF_LAST_MSG_IN_GROUP,
+    MQMF_LAST_SEGMENT,
+    MQMF_MSG_IN_GROUP,
+    MQMF_SEGMENT,
+    MQMF_SEGMENTATION_ALLOWED,
+    MQMT_APPL_LAST,
+    MQMT_DATAGRAM,
+    MQMT_REQUEST,
+    MQMT_SYSTEM_FIRST,
+    MQOO_OUTPUT,
+    MQOO_PASS_ALL_CONTEXT,
+    MQOO_PASS_IDENTITY_CONTEXT,
+    MQOO_SET_ALL_CONTEXT,
+    MQOO_SET_IDENTITY_CONTEXT,
+    MQPMO_ASYNC_RESPONSE,
+    MQPMO_DEFAULT_CONTEXT,
+    MQPMO_FAIL_IF_QUIESCING,
+    MQPMO_LOGICAL_ORDER,
+    MQPMO_NEW_CORREL_ID,
+    MQPMO_NEW_MSG_ID,
+    MQPMO_NO_CONTEXT,
+    MQPMO_NO_SYNCPOINT,
+    MQPMO_PASS_ALL_CONTEXT,
+    MQPMO_PASS_IDENTITY_CONTEXT,
+    MQPMO_SET_ALL_CONTEXT,
+    MQPMO_SET_IDENTITY_CONTEXT,
+    MQPMO_SYNC_RESPONSE,
+    MQPMO_SYNCPOINT,
+    MQRC_BACKED_OUT,
+    MQRC_CONTEXT_HANDLE_ERROR,
+    MQRC_CONTEXT_NOT_AVAILABLE,
+    MQRC_EXPIRY_ERROR,
+    MQRC_FEEDBACK_ERROR,
+    MQRC_MISSING_REPLY_TO_Q,
+    MQRC_MSG_TOO_BIG_FOR_Q,
+    MQRC_MSG_TYPE_ERROR,
+    MQRC_NONE,
+    MQRC_NOT_OPEN_FOR_OUTPUT,
+    MQRC_NOT_OPEN_FOR_PASS_ALL,
+    MQRC_NOT_OPEN_FOR_PASS_IDENT,
+    MQRC_NOT_OPEN_FOR_SET_ALL,
+    MQRC_NOT_OPEN_FOR_SET_IDENT,
+    MQRC_OPTIONS_ERROR,
+    MQRC_PERSISTENCE_ERROR,
+    MQRC_PRIORITY_ERROR,
+    MQRC_PRIORITY_EXCEEDS_MAXIMUM,
+    MQRC_PUT_INHIBITED,
+    MQRC_Q_DELETED,
+    MQRC_REPORT_OPTIONS_ERROR,
+    MQRC_SYNCPOINT_LIMIT_REACHED,
+)
+
+_ALL_OPTIONS: Final = 0x3FFFFFFF
+_CONTEXTS: Final = (
+    MQPMO_DEFAULT_CONTEXT
+    | MQPMO_NO_CONTEXT
+    | MQPMO_PASS_IDENTITY_CONTEXT
+    | MQPMO_PASS_ALL_CONTEXT
+    | MQPMO_SET_IDENTITY_CONTEXT
+    | MQPMO_SET_ALL_CONTEXT
+)
+_OTHER_CONTEXTS: Final = _CONTEXTS & ~MQPMO_DEFAULT_CONTEXT
+_BLANK_REPLY: Final = b" " * 96
+_ZERO: Final = bytes(4)
+_GROUPED: Final = (
+    MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP | MQMF_SEGMENT | MQMF_LAST_SEGMENT | MQMF_SEGMENTATION_ALLOWED
+)
+_RESOLVED: Final = [
+    [priority.to_bytes(4, "little") + persistence.to_bytes(4, "little") for priority in range(10)]
+    for persistence in range(2)
+]
+_PRIORITY_MAX: Final = 9
+
+
+def put(
+    engine: Engine,
+    connection: Connection,
+    handle: Handle,
+    md: bytes,
+    options: i64,
+    properties: bytes,
+    body: bytes,
+    source: Handle | None,
+) -> i64:
+    """MQPUT: 0, a warning or the reason it was refused, and then nothing has changed.
+
+    `md` is a version 2 descriptor. On success `connection.put_md` is what was stored, and `connection.after_lsn` says when
+    the put may be called done. `source` is the handle whose context is passed on.
+    """
+    connection.after_lsn = 0
+    queue = handle.queue
+    if not handle.for_output or queue is None:
+        return MQRC_NOT_OPEN_FOR_OUTPUT
+    if options != handle.put_options_checked:
+        reason: i64 = _check_options(handle, options)
+        if reason != 0:
+            return reason
+        handle.put_options_checked = options
+    if queue.deleted:
+        return MQRC_Q_DELETED
+    if not queue.put_allowed or not handle.put_allowed_by_alias:
+        return MQRC_PUT_INHIBITED
+    if engine.state != RUNNING:
+        check_state(engine, options & MQPMO_FAIL_IF_QUIESCING != 0)
+    reason = _check_descriptor(md)
+    if reason != 0:
+        return reason
+    priority: i64 = i64(read_i32_le(md, PRIORITY_AT))
+    warning: i64 = 0
+    if priority < 0:
+        priority = handle.default_priority if handle.default_priority >= 0 else queue.default_priority
+    elif priority > _PRIORITY_MAX:
+        priority = _PRIORITY_MAX
+        warning = MQRC_PRIORITY_EXCEEDS_MAXIMUM
+    persistence: i64 = i64(read_i32_le(md, PERSISTENCE_AT))
+    if persistence == 2:
+        persistence = handle.default_persistence if handle.default_persistence >= 0 else queue.default_persistence
+    unit: UnitOfWork | None = None
+    if options & MQPMO_SYNCPOINT:
+        unit = engine.unit_of_work_of(connection)
+        if unit.backed_out_by_system:
+            return MQRC_BACKED_OUT
+        if len(unit.entries) >= engine.uncommitted_max:
+            return MQRC_SYNCPOINT_LIMIT_REACHED
+    context = _context(engine, connection, md, options, source)
+    if len(context) == 0:
+        return MQRC_CONTEXT_HANDLE_ERROR if source is None else MQRC_CONTEXT_NOT_AVAILABLE
+    stored = _stored_descriptor(engine, md, options, _RESOLVED[persistence][priority], context)
+    if options & MQPMO_LOGICAL_ORDER or i64(read_i32_le(md, FLAGS_AT)) & _GROUPED or md[GROUP_ID_AT]:
+        reason = _put_grouped(engine, connection, handle, queue, stored, options, properties, body, unit)
+    else:
+        reason = _place(engine, connection, handle, queue, stored, options, properties, body, unit)
+    if reason != 0:
+        return reason
+    _count(engine, connection, len(body), persistence == 1)
+    return warning
+
+
+def _place(
+    engine: Engine,
+    connection: Connection,
+    handle: Handle,
+    queue: Queue,
+    stored: bytes,
+    options: i64,
+    properties: bytes,
+    body: bytes,
+    unit: UnitOfWork | None,
+) -> i64:
+    placed_md = stored
+    if handle.remote_manager:
+        placed_md, body = transmission_message(engine, handle, stored, properties, body)
+        properties = b""
+    reason: i64 = admit(engine, queue, len(body), read_i32_le(stored, PERSISTENCE_AT) == 1)
+    if reason != 0:
+        return reason
+    lsn: i64 = deliver(engine, queue, placed_md, properties, body, unit)
+    if not options & MQPMO_ASYNC_RESPONSE:
+        connection.after_lsn = lsn
+    connection.put_md = stored
+    return 0
+
+
+def _put_grouped(
+    engine: Engine,
+    connection: Connection,
+    handle: Handle,
+    queue: Queue,
+    stored: bytes,
+    options: i64,
+    properties: bytes,
+    body: bytes,
+    unit: UnitOfWork | None,
+) -> i64:
+    """A message in a group, a segment, or one that the queue manager may cut into segments."""
+    is_persistent: bool = read_i32_le(stored, PERSISTENCE_AT) == 1
+    plan = groups.prepare_put(engine, handle, stored, options, len(body), unit is not None, is_persistent)
+    if plan.reason != 0:
+        return plan.reason
+    stored = plan.md
+    may_split: bool = i64(read_i32_le(stored, FLAGS_AT)) & MQMF_SEGMENTATION_ALLOWED != 0
+    if not may_split or len(body) <= queue.message_bytes_max or queue.message_bytes_max == 0:
+        reason: i64 = _place(engine, connection, handle, queue, stored, options, properties, body, unit)
+        if reason == 0:
+            groups.put_succeeded(handle, stored, options)
+        return reason
+    return _put_in_segments(engine, connection, handle, queue, stored, options, properties, body, unit)
+
+
+def _put_in_segments(
+    engine: Engine,
+    connection: Connection,
+    handle: Handle,
+    queue: Queue,
+    stored: bytes,
+    options: i64,
+    properties: bytes,
+    body: bytes,
+    unit: UnitOfWork | None,
+) -> i64:
+    """All segments or none: outside syncpoint they get a unit of work of their own."""
+    pieces = groups.split(stored, body, queue.message_bytes_max)
+    if not pieces or queue.depth + len(pieces) > queue.depth_max:
+        return MQRC_MSG_TOO_BIG_FOR_Q
+    own: UnitOfWork | None = None
+    if unit is None:
+        own = engine.new_unit_of_work()
+    reason: i64 = 0
+    for piece_md, piece in pieces:
+        reason = _place(engine, connection, handle, queue, piece_md, options, properties, piece, unit or own)
+        if reason != 0:
+            break
+        properties = b""
+    if own is not None:
+        if reason != 0:
+            back_out_unit(engine, own)
+        else:
+            connection.after_lsn = commit_unit(engine, own)
+    if reason == 0:
+        connection.put_md = stored
+        groups.put_succeeded(handle, stored, options)
+    return reason
+
+
+def _count(engine: Engine, connection: Connection, size_bytes: i64, is_persistent: bool) -> None:
+    own = connection.counters
+    own.puts += 1
+    own.put_bytes += size_bytes
+    engine.counters.puts += 1
+    engine.counters.put_bytes += size_bytes
+    if is_persistent:
+        own.puts_persistent += 1
+        engine.counters.puts_persistent += 1
+
+
+def _check_options(handle: Handle, options: i64) -> i64:
+    contexts: i64 = options & _CONTEXTS
+    responses: i64 = options & (MQPMO_ASYNC_RESPONSE | MQPMO_SYNC_RESPONSE)
+    syncpoint: i64 = options & (MQPMO_SYNCPOINT | MQPMO_NO_SYNCPOINT)
+    if (
+        options & ~_ALL_OPTIONS
+        or options & 0x19
+        or contexts & (contexts - 1)
+        or responses & (responses - 1)
+        or syncpoint & (syncpoint - 1)
+    ):
+        return MQRC_OPTIONS_ERROR
+    opened: i64 = handle.options
+    if contexts == MQPMO_PASS_IDENTITY_CONTEXT and not opened & (MQOO_PASS_IDENTITY_CONTEXT | MQOO_PASS_ALL_CONTEXT):
+        return MQRC_NOT_OPEN_FOR_PASS_IDENT
+    if contexts == MQPMO_PASS_ALL_CONTEXT and not opened & MQOO_PASS_ALL_CONTEXT:
+        return MQRC_NOT_OPEN_FOR_PASS_ALL
+    if contexts == MQPMO_SET_IDENTITY_CONTEXT and not opened & (MQOO_SET_IDENTITY_CONTEXT | MQOO_SET_ALL_CONTEXT):
+        return MQRC_NOT_OPEN_FOR_SET_IDENT
+    if contexts == MQPMO_SET_ALL_CONTEXT and not opened & MQOO_SET_ALL_CONTEXT:
+        return MQRC_NOT_OPEN_FOR_SET_ALL
+    return MQRC_NONE
+
+
+def _check_descriptor(md: bytes) -> i64:
+    """The fields an application may get wrong, in the order MQ looks at them."""
+    report: i64 = i64(read_i32_le(md, REPORT_AT))
+    if report != 0 and not reports.valid_report_options(report):
+        return MQRC_REPORT_OPTIONS_ERROR
+    message_type: i64 = i64(read_i32_le(md, MESSAGE_TYPE_AT))
+    if message_type != MQMT_DATAGRAM:
+        if message_type < MQMT_SYSTEM_FIRST or message_type > MQMT_APPL_LAST:
+            return MQRC_MSG_TYPE_ERROR
+        if message_type == MQMT_REQUEST and md[REPLY_QUEUE_AT] in (0, 32):
+            return MQRC_MISSING_REPLY_TO_Q
+    expiry: i64 = i64(read_i32_le(md, EXPIRY_AT))
+    if expiry != -1 and expiry <= 0:
+        return MQRC_EXPIRY_ERROR
+    if read_i32_le(md, FEEDBACK_AT) < 0:
+        return MQRC_FEEDBACK_ERROR
+    if read_i32_le(md, PRIORITY_AT) < -1:
+        return MQRC_PRIORITY_ERROR
+    persistence: i64 = i64(read_i32_le(md, PERSISTENCE_AT))
+    if persistence < 0 or persistence > 2:
+        return MQRC_PERSISTENCE_ERROR
+    if report != 0 and md[REPLY_QUEUE_AT] in (0, 32) and report & reports.REPLY_OPTIONS:
+        return MQRC_MISSING_REPLY_TO_Q
+    return MQRC_NONE
+
+
+def _context(engine: Engine, connection: Connection, md: bytes, options: i64, source: Handle | None) -> bytes:
+    """The 128 bytes of identity and origin context; empty when a handle to pass them from is missing."""
+    stamp = engine.put_clock.stamp(engine.now_ms)
+    if not options & _OTHER_CONTEXTS:
+        if stamp is not connection.context_stamp:
+            connection.context_stamp = stamp
+            connection.default_context = connection.identity_context + connection.origin_prefix + stamp + b"    "
+        return connection.default_context
+    origin = connection.origin_prefix + stamp + b"    "
+    if options & MQPMO_SET_ALL_CONTEXT:
+        return md[CONTEXT_AT:GROUP_ID_AT]
+    if options & MQPMO_SET_IDENTITY_CONTEXT:
+        return md[CONTEXT_AT : CONTEXT_AT + 76] + origin
+    if options & MQPMO_NO_CONTEXT:
+        return b" " * 12 + bytes(32) + b" " * 32 + _ZERO + b" " * 48
+    if source is None or len(source.saved_context) == 0:
+        return b""
+    if options & MQPMO_PASS_ALL_CONTEXT:
+        return source.saved_context
+    return source.saved_context[:76] + origin
+
+
+def _stored_descriptor(engine: Engine, md: bytes, options: i64, resolved: bytes, context: bytes) -> bytes:
+    message_id = md[MESSAGE_ID_AT:CORRELATION_ID_AT]
+    if options & MQPMO_NEW_MSG_ID or message_id == NULL_ID:
+        message_id = engine.new_id()
+    correlation_id = md[CORRELATION_ID_AT:BACKOUT_COUNT_AT]
+    if options & MQPMO_NEW_CORREL_ID:
+        correlation_id = engine.new_id()
+    reply = _BLANK_REPLY
+    if md[REPLY_QUEUE_AT] not in (0, 32):
+        reply = _reply_address(engine, md)
+    return b"".join(
+        (
+            md[:PRIORITY_AT],
+            resolved,
+            message_id,
+            correlation_id,
+            _ZERO,
+            reply,
+            context,
+            md[GROUP_ID_AT:],
+        )
+    )
+
+
+def _reply_address(engine: Engine, md: bytes) -> bytes:
+    """ReplyToQ and ReplyToQMgr, blank padded; a blank queue manager means this one (or what a reply-to alias says)."""
+    queue_name = padded_field(md[REPLY_QUEUE_AT : REPLY_QUEUE_AT + 48])
+    manager_name = padded_field(md[REPLY_QUEUE_AT + 48 : CONTEXT_AT])
+    if manager_name[0] == 32:
+        return engine.reply_address(queue_name, engine.padded_name)
+    return queue_name + manager_name
+
+
+def padded_field(field: bytes) -> bytes:
+    """A character field as it is stored: what follows a null byte does not count."""
+    end = field.find(b"\0")
+    return field if end < 0 else field[:end].ljust(len(field))
+
+
+def put1(
+    engine: Engine,
+    connection: Connection,
+    request: OpenRequest,
+    md: bytes,
+    options: i64,
+    properties: bytes,
+    body: bytes,
+    source: Handle | None,
+) -> i64:
+    """MQPUT1: open, put, close."""
+    # The bits for context and alternate user stand at the same places in open and put options.
+    opening: i64 = MQOO_OUTPUT | options & (_OTHER_CONTEXTS & ~MQPMO_NO_CONTEXT | 0x1000)
+    if options & MQPMO_FAIL_IF_QUIESCING:
+        opening |= MQPMO_FAIL_IF_QUIESCING
+    request.options = opening
+    handle = open_object(engine, connection, request)
+    try:
+        return put(engine, connection, handle, md, options, properties, body, source)
+    finally:
+        connection.put_resolved_names = handle.resolved_names
+        if handle.created_dynamic and handle.queue is not None and not handle.queue.is_temporary:
+            handle.created_dynamic = False
+        close_object(engine, connection, handle, 0)

@@ -1,0 +1,284 @@
+"""A local queue: its settings, its messages and who has it open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, final
+
+from mypy_extensions import i64
+
+from ostler.engine.get_request import WaitingRoom
+from ostler.engine.message import CORRELATION_ID_AT, GROUP_ID_AT, MESSAGE_ID_AT, Message, hash_id
+from ostler.engine.queue_file import QueueFile
+from ostler.engine.slots import (
+    GROUPED,
+    HAS_CURSOR,
+    NONE,
+    PERSISTENT,
+    PRIORITY_MASK,
+    PRIORITY_SHIFT,
+    SPILL_PENDING,
+    Slots,
+)
+from ostler.model.constants import MQMDS_FIFO, MQQDT_TEMPORARY_DYNAMIC
+from ostler.model.counters import QueueCounters
+from ostler.model.definitions import Definition
+
+if TYPE_CHECKING:
+    from ostler.engine.connection import Handle
+
+# Messages beyond the buffers are written to the file in batches of about this size.
+SPILL_BATCH_BYTES: Final = 256 * 1024
+
+
+@final
+class Queue:
+    def __init__(self, queue_id: i64, definition: Definition, file: QueueFile) -> None:
+        self.queue_id: i64 = queue_id
+        self.name: str = definition.name
+        self.definition = definition
+        self.slots = Slots()
+        self.file = file
+        self.waiting = WaitingRoom()
+        self.counters = QueueCounters()
+        self.groups: dict[bytes, list[int]] = {}  # group id -> slots of its available messages
+        self.next_seq: i64 = 1
+        self.depth: i64 = 0  # as CURDEPTH: available and not yet committed puts
+        self.uncommitted: i64 = 0
+        self.expiring: i64 = 0  # messages with an expiry time
+        # Buffers: bytes of messages held in memory beyond which messages are written to the file.
+        self.buffer_bytes_nonpersistent: i64 = 0
+        self.buffer_bytes_persistent: i64 = 0
+        self.resident_bytes_nonpersistent: i64 = 0
+        self.resident_bytes_persistent: i64 = 0
+        self.spill: list[int] = []
+        self.spill_bytes: i64 = 0
+        self.spill_prune_at: i64 = 256
+        self.spilled_lsn: i64 = 0  # no message in the file becomes visible later than here
+        # Persistent content changed since the last snapshot, and the LSN up to which that snapshot speaks.
+        self.changed = False
+        self.snapshot_lsn: i64 = 0
+        self.snapshot_number: i64 = 0
+        self.media_lsn: i64 = -1  # media recovery reads the journal from here; -1: no image was recorded
+        # Who has it open.
+        self.inputs: i64 = 0
+        self.outputs: i64 = 0
+        self.exclusive = False
+        self.browsers: list[Handle] = []
+        self.handles: list[Handle] = []
+        self.pending_delete = False
+        self.deleted = False
+        self.damaged = ""
+        # Triggering.
+        self.trigger_fired_ms: i64 = 0
+        self.trigger_armed = True
+        self.depth_event_state: i64 = 0
+        self.configure(definition)
+
+    def configure(self, definition: Definition) -> None:
+        """Take over the attributes that change behaviour."""
+        self.definition = definition
+        a = definition.attributes
+        self.depth_max: i64 = _integer(a, "MAXDEPTH")
+        self.message_bytes_max: i64 = _integer(a, "MAXMSGL")
+        self.put_allowed: bool = _integer(a, "PUT") == 0
+        self.get_allowed: bool = _integer(a, "GET") == 0
+        self.default_persistence: i64 = _integer(a, "DEFPSIST")
+        self.default_priority: i64 = _integer(a, "DEFPRTY")
+        self.is_fifo: bool = _integer(a, "MSGDLVSQ") == MQMDS_FIFO
+        self.shareable: bool = _integer(a, "SHARE") != 0
+        self.backout_threshold: i64 = _integer(a, "BOTHRESH")
+        self.harden_backout: bool = _integer(a, "HARDENBO") != 0
+        self.nonpersistent_high: bool = _integer(a, "NPMCLASS") == 10
+        self.is_transmission: bool = _integer(a, "USAGE") == 1
+        self.property_control: i64 = _integer(a, "PROPCTL")
+        self.trigger_on: bool = _integer(a, "TRIGGER") != 0
+        self.trigger_type: i64 = _integer(a, "TRIGTYPE")
+        self.trigger_depth: i64 = _integer(a, "TRIGDPTH")
+        self.trigger_priority: i64 = _integer(a, "TRIGMPRI")
+        self.depth_high: i64 = _integer(a, "QDEPTHHI")
+        self.depth_low: i64 = _integer(a, "QDEPTHLO")
+        self.events_on: bool = bool(_integer(a, "QDPHIEV") or _integer(a, "QDPLOEV") or _integer(a, "QDPMAXEV"))
+        self.is_temporary: bool = _integer(a, "DEFTYPE") == MQQDT_TEMPORARY_DYNAMIC
+
+    # -- messages in and out of memory -----------------------------------------------------------------------------------
+
+    def store(self, message: Message, flags: i64, expiry_ms: i64) -> i64:
+        """A slot for a new message, not linked yet. Call `has_room_in_file` first."""
+        md = message.md
+        slot: i64 = self.slots.take(
+            message, flags, hash_id(md, MESSAGE_ID_AT), hash_id(md, CORRELATION_ID_AT), expiry_ms
+        )
+        size: i64 = message.size_bytes()
+        if expiry_ms != 0:
+            self.expiring += 1
+        if flags & PERSISTENT:
+            self.changed = True
+            self.resident_bytes_persistent += size
+            if self.resident_bytes_persistent > self.buffer_bytes_persistent:
+                self._plan_spill(slot, size)
+        else:
+            self.resident_bytes_nonpersistent += size
+            if self.resident_bytes_nonpersistent > self.buffer_bytes_nonpersistent:
+                self._plan_spill(slot, size)
+        return slot
+
+    def _plan_spill(self, slot: i64, size: i64) -> None:
+        self.slots.flags[slot] |= SPILL_PENDING
+        self.spill.append(slot)
+        self.spill_bytes += size
+        if len(self.spill) >= self.spill_prune_at:
+            self.spill = self._pending_spill()
+            self.spill_prune_at = 2 * len(self.spill) + 256
+
+    def _pending_spill(self) -> list[int]:
+        """The slots planned for the file that still hold such a message, each once."""
+        pending: list[int] = []
+        seen: set[int] = set()
+        for slot in self.spill:
+            if slot not in seen and self.slots.flags[slot] & SPILL_PENDING:
+                seen.add(slot)
+                pending.append(slot)
+        return pending
+
+    def write_spill(self) -> None:
+        """Write what is beyond the buffers to the file. Raises DiskFull, with nothing changed."""
+        slots = self.slots
+        chosen = self._pending_spill()
+        messages: list[Message] = []
+        for slot in chosen:
+            message = slots.resident[slot]
+            assert message is not None
+            messages.append(message)
+        places = self.file.write(messages) if messages else []
+        index: i64 = 0
+        for slot in chosen:
+            message = messages[index]
+            slots.places[slot] = places[index]
+            slots.flags[slot] &= ~SPILL_PENDING
+            self._no_longer_resident(slot, message)
+            if message.visible_lsn > self.spilled_lsn:
+                self.spilled_lsn = message.visible_lsn
+            index += 1
+        self.counters.spilled += index
+        self.spill = []
+        self.spill_bytes = 0
+
+    def _no_longer_resident(self, slot: i64, message: Message) -> None:
+        self.slots.resident[slot] = None
+        if self.slots.flags[slot] & PERSISTENT:
+            self.resident_bytes_persistent -= message.size_bytes()
+        else:
+            self.resident_bytes_nonpersistent -= message.size_bytes()
+
+    def load(self, slot: i64) -> Message:
+        """The message of a slot, from memory or from the file."""
+        message = self.slots.resident[slot]
+        if message is None:
+            message = self.file.read(self.slots.places[slot])
+            message.visible_lsn = self.spilled_lsn
+            self.counters.spill_reads += 1
+        return message
+
+    def release(self, slot: i64) -> None:
+        """The message is gone for good: give back its slot, its memory and its place in the file."""
+        slots = self.slots
+        message = slots.resident[slot]
+        if message is not None:
+            self._no_longer_resident(slot, message)
+            if slots.flags[slot] & SPILL_PENDING:
+                self.spill_bytes -= message.size_bytes()
+                if self.spill_bytes == 0:
+                    self.spill = []
+        packed: i64 = slots.places[slot]
+        if packed != NONE:
+            self.file.release(packed)
+        if slots.expiries[slot] != 0:
+            self.expiring -= 1
+        if slots.flags[slot] & PERSISTENT:
+            self.changed = True
+        slots.release(slot)
+
+    def set_visible(self, slot: i64, lsn: i64) -> None:
+        message = self.slots.resident[slot]
+        if message is not None:
+            message.visible_lsn = lsn
+        elif lsn > self.spilled_lsn:
+            self.spilled_lsn = lsn
+
+    # -- order -----------------------------------------------------------------------------------------------------------
+
+    def order_flags(self, priority: i64) -> i64:
+        """The flag bits that place a message of this priority."""
+        return 0 if self.is_fifo else priority << PRIORITY_SHIFT
+
+    def link_new(self, slot: i64) -> None:
+        self.slots.link_last(slot)
+        if self.slots.flags[slot] & GROUPED:
+            self._add_to_group(slot)
+
+    def link_in_order(self, slot: i64, near_head: bool) -> None:
+        self.slots.link_in_order(slot, near_head)
+        if self.slots.flags[slot] & GROUPED:
+            self._add_to_group(slot)
+
+    def unlink(self, slot: i64) -> None:
+        flags: i64 = self.slots.flags[slot]
+        if flags & HAS_CURSOR:
+            self._move_cursors(slot)
+        if flags & GROUPED:
+            self._take_from_group(slot)
+        self.slots.unlink(slot)
+
+    def _add_to_group(self, slot: i64) -> None:
+        group = self.load(slot).md[GROUP_ID_AT : GROUP_ID_AT + 24]
+        members = self.groups.get(group)
+        if members is None:
+            self.groups[group] = [slot]
+        else:
+            members.append(slot)
+
+    def _take_from_group(self, slot: i64) -> None:
+        group = self.load(slot).md[GROUP_ID_AT : GROUP_ID_AT + 24]
+        members = self.groups[group]
+        members.remove(slot)
+        if not members:
+            del self.groups[group]
+
+    def preceding(self, slot: i64) -> i64:
+        """The linked slot delivered just before this one, or NONE."""
+        slots = self.slots
+        before: i64 = slots.previous[slot]
+        if before != NONE:
+            return before
+        priority: i64 = (slots.flags[slot] >> PRIORITY_SHIFT & PRIORITY_MASK) + 1
+        while priority <= 9:
+            if slots.filled >> priority & 1:
+                return slots.tails[priority]
+            priority += 1
+        return NONE
+
+    def _move_cursors(self, slot: i64) -> None:
+        """The message under some cursor goes away: the cursor falls back to the one before it."""
+        before: i64 = self.preceding(slot)
+        for handle in self.browsers:
+            if handle.cursor == slot:
+                handle.cursor = before
+                handle.cursor_message_gone = True
+                if before != NONE:
+                    self.slots.flags[before] |= HAS_CURSOR
+
+    def oldest_age_slot(self) -> i64:
+        """The slot with the lowest sequence number among the first of each priority, or NONE."""
+        best: i64 = NONE
+        priority: i64 = 0
+        while priority <= 9:
+            head: i64 = self.slots.heads[priority]
+            if head != NONE and (best == NONE or self.slots.seqs[head] < self.slots.seqs[best]):
+                best = head
+            priority += 1
+        return best
+
+
+def _integer(attributes: dict[str, int | str | tuple[str, ...]], name: str) -> int:
+    value = attributes.get(name, 0)
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,311 @@
+"""Restart: from the last checkpoint and the journal behind it to the state that was promised.
+
+First the catalogue and the queues' snapshots, then every record that they do not speak of yet. A unit of work takes effect
+at its commit record: an operation counts for a queue when that record lies behind the queue's snapshot. What was neither
+committed nor prepared when the journal ended is backed out, and that is journalled.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from mypy_extensions import i64
+
+from ostler.engine.checkpoint import Manifest, read_catalogue, read_manifest
+from ostler.engine.core import Engine
+from ostler.engine.message import Message
+from ostler.engine.objects import apply_clear, apply_define, read_typed_name
+from ostler.engine.queue import SPILL_BATCH_BYTES, Queue
+from ostler.engine.records import (
+    BACK_OUT,
+    CLEAR,
+    COMMIT,
+    DEFINE,
+    DELETE,
+    GET,
+    PREPARE,
+    PUT,
+    PutRecord,
+    read_get,
+    read_number,
+    read_put,
+)
+from ostler.engine.slots import AVAILABLE, GOT_UNCOMMITTED, PUT_UNCOMMITTED
+from ostler.engine.snapshot import SnapshotDamaged, load
+from ostler.engine.syncpoint import back_out_unit
+from ostler.engine.transfer import mark_damaged
+from ostler.engine.unit_of_work import ACTIVE, PREPARED, Entry, UnitOfWork
+from ostler.model.attributes import ObjectType
+from ostler.model.definitions import Definition
+
+_NOT_YET: Final = -2  # the slot of a get is looked for when its unit of work ends
+
+
+class JournalInconsistent(Exception):
+    """A record speaks of a message that should be there and is not. Nothing is guessed: the start is refused."""
+
+
+@final
+class Replay:
+    """Call `begin`, then `record` for each record in order, then `finish`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.manifest = Manifest()
+        self.units: dict[int, UnitOfWork] = {}
+        self.previous_lsn: i64 = 0  # behind the record before
+        self.slot_of: dict[int, dict[int, int]] = {}  # queue id -> sequence number -> slot, once needed
+        self.messages: i64 = 0
+        self.backed_out: i64 = 0
+        self.in_doubt: i64 = 0
+        self.was_orderly = False
+
+    def begin(self) -> None:
+        """Load what the last checkpoint saved."""
+        engine = self.engine
+        self.manifest = read_manifest(engine.disk)
+        manifest = self.manifest
+        self.was_orderly = manifest.orderly
+        engine.checkpoint_number = manifest.number
+        engine.catalogue_lsn = manifest.catalogue_lsn
+        engine.next_queue_id = manifest.next_queue_id
+        engine.next_unit_of_work = manifest.next_unit_of_work
+        for queue_id, definition in read_catalogue(engine.disk):
+            apply_define(engine, definition, queue_id)
+            if queue_id:
+                self._load_queue(engine.queues_by_id[queue_id])
+        engine.catalogue_changed = False
+
+    def _load_queue(self, queue: Queue) -> None:
+        manifest = self.manifest
+        queue.media_lsn = manifest.media_lsns.get(queue.queue_id, -1)
+        listed = manifest.snapshots.get(queue.queue_id, 0)
+        try:
+            load(self.engine.disk, queue, listed, manifest.number, manifest.orderly)
+        except SnapshotDamaged as damage:
+            mark_damaged(self.engine, queue, str(damage))
+            queue.snapshot_number = listed
+        if queue.snapshot_number > self.engine.checkpoint_number:
+            self.engine.checkpoint_number = queue.snapshot_number
+
+    # -- records -----------------------------------------------------------------------------------------------------------
+
+    def record(self, kind: i64, lsn: i64, payload: bytes) -> None:
+        if kind == PUT:
+            self._put(lsn, payload)
+        elif kind == GET:
+            self._get(lsn, payload)
+        elif kind == COMMIT:
+            self._commit(lsn, read_number(payload))
+        elif kind == BACK_OUT:
+            self._back_out(lsn, read_number(payload))
+        elif kind == PREPARE:
+            self._prepare(payload)
+        elif kind == DEFINE:
+            self._define(lsn, payload)
+        elif kind == DELETE:
+            self._delete(lsn, payload)
+        elif kind == CLEAR:
+            queue = self.engine.queues_by_id.get(read_number(payload))
+            if queue is not None and not queue.damaged and lsn > queue.snapshot_lsn:
+                apply_clear(queue)
+                self.slot_of.pop(queue.queue_id, None)
+        self.previous_lsn = lsn
+
+    def _unit(self, number: int) -> UnitOfWork:
+        unit = self.units.get(number)
+        if unit is None:
+            unit = UnitOfWork(number)
+            unit.first_lsn = self.previous_lsn
+            self.units[number] = unit
+            if number >= self.engine.next_unit_of_work:
+                self.engine.next_unit_of_work = number + 1
+        return unit
+
+    def _put(self, lsn: i64, payload: bytes) -> None:
+        record = read_put(payload)
+        queue = self.engine.queues_by_id.get(record.queue_id)
+        if queue is None or queue.damaged:
+            return
+        if record.seq >= queue.next_seq:
+            queue.next_seq = record.seq + 1
+        if record.unit_of_work == 0:
+            if lsn <= queue.snapshot_lsn:
+                return
+            slot: i64 = self._store(queue, record, AVAILABLE)
+            queue.link_in_order(slot, False)
+            self._note(queue, record.seq, slot)
+            self.messages += 1
+            return
+        unit = self._unit(record.unit_of_work)
+        if unit.state == PREPARED and _has_entry(unit, queue, record.seq):
+            return  # written again, so that the journal's start can move on
+        slot = self._store(queue, record, PUT_UNCOMMITTED)
+        queue.uncommitted += 1
+        unit.entries.append(Entry(queue, slot, record.seq, True, True))
+
+    def _store(self, queue: Queue, record: PutRecord, state: i64) -> i64:
+        if queue.spill_bytes >= SPILL_BATCH_BYTES:
+            queue.write_spill()
+        queue.depth += 1
+        message = Message(record.md, record.properties, record.body, record.seq)
+        return queue.store(message, record.flags | state, record.expiry_ms)
+
+    def _get(self, lsn: i64, payload: bytes) -> None:
+        record = read_get(payload)
+        queue = self.engine.queues_by_id.get(record.queue_id)
+        if queue is None or queue.damaged:
+            return
+        if record.unit_of_work != 0:
+            unit = self._unit(record.unit_of_work)
+            if unit.state != PREPARED or not _has_entry(unit, queue, record.seq):
+                unit.entries.append(Entry(queue, _NOT_YET, record.seq, False, True))
+        elif lsn > queue.snapshot_lsn:
+            self._remove(queue, record.seq, lsn)
+
+    def _commit(self, lsn: i64, number: int) -> None:
+        unit = self.units.pop(number, None)
+        if unit is None:
+            return
+        for entry in unit.entries:
+            queue = entry.queue
+            if queue.deleted or queue.damaged:
+                continue
+            counts: bool = lsn > queue.snapshot_lsn
+            if not entry.is_put:
+                if counts:
+                    self._remove(queue, entry.seq, lsn)
+                continue
+            queue.uncommitted -= 1
+            if counts:
+                queue.slots.set_state(entry.slot, AVAILABLE)
+                queue.link_in_order(entry.slot, False)
+                self._note(queue, entry.seq, entry.slot)
+                self.messages += 1
+            else:
+                queue.depth -= 1
+                queue.release(entry.slot)
+
+    def _back_out(self, lsn: i64, number: int) -> None:
+        unit = self.units.pop(number, None)
+        if unit is None:
+            return
+        for entry in unit.entries:
+            queue = entry.queue
+            if queue.deleted or queue.damaged:
+                continue
+            if entry.is_put:
+                queue.uncommitted -= 1
+                queue.depth -= 1
+                queue.release(entry.slot)
+            elif lsn > queue.snapshot_lsn:
+                slot: i64 = self._find(queue, entry.seq, lsn)
+                queue.slots.count_backout(slot)
+                queue.changed = True
+
+    def _prepare(self, payload: bytes) -> None:
+        unit = self._unit(read_number(payload))
+        unit.state = PREPARED
+        unit.xid = payload[8:]
+
+    def _define(self, lsn: i64, payload: bytes) -> None:
+        engine = self.engine
+        if lsn <= engine.catalogue_lsn:
+            return
+        queue_id = read_number(payload)
+        definition = Definition.decode(payload[8:])
+        is_new: bool = queue_id != 0 and queue_id not in engine.queues_by_id
+        apply_define(engine, definition, queue_id)
+        if is_new:
+            queue = engine.queues_by_id[queue_id]
+            queue.snapshot_lsn = lsn
+            self._load_queue(queue)
+
+    def _delete(self, lsn: i64, payload: bytes) -> None:
+        engine = self.engine
+        if lsn <= engine.catalogue_lsn:
+            return
+        queue_id = read_number(payload)
+        object_type, name = read_typed_name(payload[8:])
+        engine.catalogue_changed = True
+        if object_type == ObjectType.QLOCAL:
+            queue = engine.queues_by_id.get(queue_id)
+            if queue is not None:
+                engine.forget_queue(queue)
+        else:
+            engine.of_type(object_type).pop(name, None)
+
+    # -- finding messages --------------------------------------------------------------------------------------------------
+
+    def _note(self, queue: Queue, seq: i64, slot: i64) -> None:
+        known = self.slot_of.get(queue.queue_id)
+        if known is not None:
+            known[seq] = slot
+
+    def _find(self, queue: Queue, seq: i64, lsn: i64) -> i64:
+        known = self.slot_of.get(queue.queue_id)
+        if known is None:
+            known = _available_slots(queue)
+            self.slot_of[queue.queue_id] = known
+        slot = known.get(seq)
+        if slot is None:
+            raise JournalInconsistent(
+                f"the record before LSN {lsn} takes message {seq} of queue {queue.name}, which is not there"
+            )
+        return slot
+
+    def _remove(self, queue: Queue, seq: i64, lsn: i64) -> None:
+        slot: i64 = self._find(queue, seq, lsn)
+        del self.slot_of[queue.queue_id][seq]
+        queue.unlink(slot)
+        queue.release(slot)
+        queue.depth -= 1
+
+    # -- the end -----------------------------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """The journal has ended, and can be appended to: resolve what was under way."""
+        engine = self.engine
+        for unit in list(self.units.values()):
+            entries: list[Entry] = []
+            for entry in unit.entries:
+                if not entry.queue.deleted and not entry.queue.damaged:
+                    if not entry.is_put and entry.slot == _NOT_YET:
+                        self._take_again(entry)
+                    entries.append(entry)
+            unit.entries = entries
+            engine.units_of_work[unit.number] = unit
+            if unit.state == ACTIVE:
+                self.backed_out += 1
+                back_out_unit(engine, unit)
+            else:
+                self.in_doubt += 1
+        self.units = {}
+        self.slot_of = {}
+
+    def _take_again(self, entry: Entry) -> None:
+        """Put a message that was got under syncpoint back into the hands of its unit of work."""
+        queue = entry.queue
+        entry.slot = self._find(queue, entry.seq, 0)
+        queue.unlink(entry.slot)
+        queue.slots.set_state(entry.slot, GOT_UNCOMMITTED)
+        queue.depth -= 1
+        queue.uncommitted += 1
+
+
+def _has_entry(unit: UnitOfWork, queue: Queue, seq: i64) -> bool:
+    for entry in unit.entries:
+        if entry.seq == seq and entry.queue is queue:
+            return True
+    return False
+
+
+def _available_slots(queue: Queue) -> dict[int, int]:
+    slots = queue.slots
+    known: dict[int, int] = {}
+    slot: i64 = 0
+    while slot < len(slots.resident):
+        if slots.state(slot) == AVAILABLE:
+            known[slots.seqs[slot]] = slot
+        slot += 1
+    return known

@@ -1,0 +1,158 @@
+"""Which message answers a request: pure look-up, nothing is taken here.
+
+Messages found to have expired are skipped and left in `engine.expired` for the caller to discard.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from ostler.engine import groups
+from ostler.engine.core import Engine, Expiring
+from ostler.engine.get_request import ANY, BY_BOTH, BY_CORRELATION_ID, BY_MESSAGE_ID, GetRequest
+from ostler.engine.message import (
+    CORRELATION_ID_AT,
+    GROUP_ID_AT,
+    MESSAGE_ID_AT,
+    OFFSET_AT,
+    SEQUENCE_NUMBER_AT,
+    Message,
+    hash_id,
+)
+from ostler.engine.property_control import selector_source
+from ostler.engine.queue import Queue
+from ostler.engine.slots import AVAILABLE, LOCKED, NONE, STATE_MASK, IdIndex, Slots
+from ostler.model.constants import (
+    MQGMO_ALL_MSGS_AVAILABLE,
+    MQGMO_ALL_SEGMENTS_AVAILABLE,
+    MQGMO_BROWSE_MSG_UNDER_CURSOR,
+    MQGMO_BROWSE_NEXT,
+    MQGMO_COMPLETE_MSG,
+    MQGMO_LOGICAL_ORDER,
+    MQGMO_MSG_UNDER_CURSOR,
+    MQMO_MATCH_CORREL_ID,
+    MQMO_MATCH_GROUP_ID,
+    MQMO_MATCH_MSG_ID,
+    MQMO_MATCH_MSG_SEQ_NUMBER,
+    MQMO_MATCH_MSG_TOKEN,
+    MQMO_MATCH_OFFSET,
+)
+
+GROUP_OPTIONS: Final = (
+    MQGMO_LOGICAL_ORDER | MQGMO_COMPLETE_MSG | MQGMO_ALL_MSGS_AVAILABLE | MQGMO_ALL_SEGMENTS_AVAILABLE
+)
+_UNDER_CURSOR: Final = MQGMO_MSG_UNDER_CURSOR | MQGMO_BROWSE_MSG_UNDER_CURSOR
+
+
+def select(engine: Engine, request: GetRequest, queue: Queue) -> i64:
+    """The slot that answers the request, or NONE. With segments to be joined, `request.slots` has them all."""
+    slots = queue.slots
+    if request.kind == ANY:
+        slot: i64 = slots.first()
+        while slot != NONE and not _is_eligible(engine, queue, slot):
+            slot = slots.following(slot)
+        return slot
+    if request.kind == BY_CORRELATION_ID:
+        return _by_id(engine, request, queue, slots.by_correlation_id, request.correlation_id, CORRELATION_ID_AT)
+    if request.kind == BY_MESSAGE_ID or request.kind == BY_BOTH:
+        return _by_id(engine, request, queue, slots.by_message_id, request.message_id, MESSAGE_ID_AT)
+    if request.options & _UNDER_CURSOR:
+        return _under_cursor(request, slots)
+    if request.options & GROUP_OPTIONS:
+        return groups.select(engine, request, queue)
+    return scan(engine, request, queue)
+
+
+def _is_eligible(engine: Engine, queue: Queue, slot: i64) -> bool:
+    slots = queue.slots
+    expiry_ms: i64 = slots.expiries[slot]
+    if expiry_ms != 0 and expiry_ms <= engine.now_ms:
+        engine.expired.append(Expiring(queue, slot, slots.seqs[slot]))
+        return False
+    return slots.flags[slot] & LOCKED == 0
+
+
+def _by_id(engine: Engine, request: GetRequest, queue: Queue, index: IdIndex, wanted: bytes, at: i64) -> i64:
+    slots = queue.slots
+    best: i64 = NONE
+    slot: i64 = index.first(hash_id(wanted, 0))
+    while slot != NONE:
+        if _is_eligible(engine, queue, slot):
+            md = queue.load(slot).md
+            if md[at : at + 24] == wanted and (request.kind != BY_BOTH or md[72:96] == request.correlation_id):
+                if slots.filled & (slots.filled - 1) == 0:
+                    return slot  # one priority only: the oldest is the first
+                if best == NONE or slots.flags[slot] >> 16 & 15 > slots.flags[best] >> 16 & 15:
+                    best = slot
+        slot = index.following(slot)
+    return best
+
+
+def _under_cursor(request: GetRequest, slots: Slots) -> i64:
+    handle = request.handle
+    if handle.cursor == NONE or handle.cursor_message_gone:
+        return NONE
+    return handle.cursor if slots.flags[handle.cursor] & STATE_MASK == AVAILABLE else NONE
+
+
+def scan(engine: Engine, request: GetRequest, queue: Queue) -> i64:
+    """Walk the queue in delivery order, from the start or from behind the browse cursor."""
+    slots = queue.slots
+    handle = request.handle
+    slot: i64 = NONE
+    if request.options & MQGMO_BROWSE_NEXT and handle.cursor_set and handle.cursor != NONE:
+        slot = slots.following(handle.cursor)
+    else:
+        slot = slots.first()
+    hash_message: i64 = hash_id(request.message_id, 0) if request.match & MQMO_MATCH_MSG_ID else 0
+    hash_correlation: i64 = hash_id(request.correlation_id, 0) if request.match & MQMO_MATCH_CORREL_ID else 0
+    while slot != NONE:
+        if (
+            (hash_message == 0 or slots.by_message_id.hashes[slot] == hash_message)
+            and (hash_correlation == 0 or slots.by_correlation_id.hashes[slot] == hash_correlation)
+            and (_is_eligible(engine, queue, slot) or _is_own_lock(request, slots, slot))
+            and matches(request, queue, slot)
+        ):
+            return slot
+        slot = slots.following(slot)
+    return NONE
+
+
+def _is_own_lock(request: GetRequest, slots: Slots, slot: i64) -> bool:
+    handle = request.handle
+    return handle.locked_slot == slot and handle.locked_seq == slots.seqs[slot]
+
+
+def matches(request: GetRequest, queue: Queue, slot: i64) -> bool:
+    """Do the match options and the selector of a request fit this message?"""
+    if request.match == 0 and request.selector is None:
+        return True
+    message = queue.load(slot)
+    if request.match != 0 and not _fields_match(request, message, queue, slot):
+        return False
+    return request.selector is None or request.selector.matches(
+        selector_source(message.md, message.body, message.properties)
+    )
+
+
+def _fields_match(request: GetRequest, message: Message, queue: Queue, slot: i64) -> bool:
+    match: i64 = request.match
+    md = message.md
+    if match & MQMO_MATCH_MSG_ID and md[MESSAGE_ID_AT : MESSAGE_ID_AT + 24] != request.message_id:
+        return False
+    if match & MQMO_MATCH_CORREL_ID and md[CORRELATION_ID_AT : CORRELATION_ID_AT + 24] != request.correlation_id:
+        return False
+    if match & MQMO_MATCH_GROUP_ID and md[GROUP_ID_AT : GROUP_ID_AT + 24] != request.group_id:
+        return False
+    if match & MQMO_MATCH_MSG_SEQ_NUMBER and groups.field(md, SEQUENCE_NUMBER_AT) != request.sequence_number:
+        return False
+    if match & MQMO_MATCH_OFFSET and groups.field(md, OFFSET_AT) != request.offset:
+        return False
+    return not match & MQMO_MATCH_MSG_TOKEN or request.token == token_of(queue, slot)
+
+
+def token_of(queue: Queue, slot: i64) -> bytes:
+    """The message token: names one message on one queue as long as it is there."""
+    return groups.two_numbers(queue.slots.seqs[slot], slot)

@@ -1,0 +1,214 @@
+"""Snapshots of a queue's slots: what a restart begins with, before it replays the journal.
+
+A snapshot speaks of the committed state at one LSN: messages that are there (those being got under syncpoint included), not
+those put under syncpoint. Capturing copies the arrays while the engine stands still; filtering and writing happen after.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+from zlib import crc32
+
+from librt.strings import BytesWriter, read_i64_le, write_i64_le
+from mypy_extensions import i64
+
+from ostler.engine.core import Engine, queue_path
+from ostler.engine.message import Message
+from ostler.engine.queue import Queue
+from ostler.engine.slots import (
+    AVAILABLE,
+    BACKOUT_SHIFT,
+    GOT_UNCOMMITTED,
+    GROUPED,
+    NONE,
+    PERSISTENT,
+    PRIORITY_MASK,
+    PRIORITY_SHIFT,
+    STATE_MASK,
+)
+from ostler.model.disk import Disk
+
+_MAGIC: Final = 0x31544F4C534C544F  # "OTLSLOT1"
+_VERSION: Final = 1
+HEADER_BYTES: Final = 72
+ROW_BYTES: Final = 48
+_ROWS_PER_STEP: Final = 20_000
+_KEPT_FLAGS: Final = PERSISTENT | GROUPED | PRIORITY_MASK << PRIORITY_SHIFT
+
+
+class SnapshotDamaged(Exception):
+    """A snapshot file is missing, cut short or does not match its checksum."""
+
+
+@final
+class Snapshot:
+    """A captured queue on its way to its file. Call `step` until it returns True, then `write`."""
+
+    def __init__(self, queue: Queue, number: i64, lsn: i64, next_seq: i64, with_nonpersistent: bool) -> None:
+        self.queue = queue
+        self.number: i64 = number
+        self.lsn: i64 = lsn
+        self.next_seq: i64 = next_seq
+        self.with_nonpersistent = with_nonpersistent
+        slots = queue.slots
+        self._seqs = bytes(memoryview(slots.seqs))
+        self._flags = bytes(memoryview(slots.flags))
+        self._message_hashes = bytes(memoryview(slots.by_message_id.hashes))
+        self._correlation_hashes = bytes(memoryview(slots.by_correlation_id.hashes))
+        self._expiries = bytes(memoryview(slots.expiries))
+        self._places = bytes(memoryview(slots.places))
+        self._at: i64 = 0
+        self._writer = BytesWriter()
+        self.rows: i64 = 0
+
+    def step(self) -> bool:
+        """Filter some more slots into rows. True when all are done."""
+        end: i64 = min(self._at + _ROWS_PER_STEP * 8, len(self._flags))
+        at: i64 = self._at
+        writer = self._writer
+        while at < end:
+            flags: i64 = read_i64_le(self._flags, at)
+            state: i64 = flags & STATE_MASK
+            if (state == AVAILABLE or state == GOT_UNCOMMITTED) and (flags & PERSISTENT or self.with_nonpersistent):
+                assert read_i64_le(self._places, at) != NONE
+                write_i64_le(writer, read_i64_le(self._seqs, at))
+                write_i64_le(writer, (flags & _KEPT_FLAGS) | flags >> BACKOUT_SHIFT << BACKOUT_SHIFT)
+                write_i64_le(writer, read_i64_le(self._message_hashes, at))
+                write_i64_le(writer, read_i64_le(self._correlation_hashes, at))
+                write_i64_le(writer, read_i64_le(self._expiries, at))
+                write_i64_le(writer, read_i64_le(self._places, at))
+                self.rows += 1
+            at += 8
+        self._at = at
+        return at >= len(self._flags)
+
+    def write(self, disk: Disk) -> None:
+        """Make the snapshot durable, replacing the one before. The queue's file has been forced already."""
+        rows = self._writer.getvalue()
+        head = BytesWriter()
+        write_i64_le(head, _MAGIC)
+        write_i64_le(head, _VERSION)
+        write_i64_le(head, self.queue.queue_id)
+        write_i64_le(head, self.number)
+        write_i64_le(head, self.lsn)
+        write_i64_le(head, self.next_seq)
+        write_i64_le(head, self.rows)
+        write_i64_le(head, 1 if self.with_nonpersistent else 0)
+        write_i64_le(head, crc32(rows, crc32(head.getvalue())))
+        replace_file(disk, slots_path(self.queue), [head.getvalue(), rows])
+
+
+def slots_path(queue: Queue) -> str:
+    return queue_path(queue.name, queue.queue_id) + "/slots"
+
+
+def replace_file(disk: Disk, path: str, parts: list[bytes]) -> None:
+    """Write a whole file so that after a crash the old or the new one is there, never a mixture."""
+    slash = path.rfind("/")
+    directory = path[:slash] if slash >= 0 else ""
+    if directory:
+        disk.make_directory(directory)
+    file = disk.open(path + ".new", True)
+    file.truncate(0)
+    file.write_at(0, parts)
+    file.force()
+    file.close()
+    disk.rename(path + ".new", path)
+    disk.force_directory(directory)
+
+
+def capture(engine: Engine, queue: Queue, number: i64, with_nonpersistent: bool) -> Snapshot:
+    """Begin a snapshot of a queue as it is now. Messages that are only in memory are written to the file first."""
+    slots = queue.slots
+    chosen: list[int] = []
+    messages: list[Message] = []
+    slot: i64 = 0
+    for message in slots.resident:
+        if message is not None and slots.places[slot] == NONE:
+            flags: i64 = slots.flags[slot]
+            state: i64 = flags & STATE_MASK
+            if (state == AVAILABLE or state == GOT_UNCOMMITTED) and (flags & PERSISTENT or with_nonpersistent):
+                chosen.append(slot)
+                messages.append(message)
+        slot += 1
+    if messages:
+        places = queue.file.write(messages)
+        index: i64 = 0
+        for place in places:
+            slots.places[chosen[index]] = place
+            index += 1
+    queue.file.begin_snapshot()
+    queue.changed = False
+    return Snapshot(queue, number, engine.journal.end_lsn(), queue.next_seq, with_nonpersistent)
+
+
+def load(disk: Disk, queue: Queue, listed_number: i64, checkpoint_number: i64, orderly: bool) -> bool:
+    """Fill an empty queue from its snapshot. False: there is none that counts.
+
+    One that the last complete checkpoint lists (`listed_number` > 0) must be there. One that is newer than that checkpoint
+    comes from one that was interrupted, and counts. An older, unlisted one is left over.
+    """
+    path = slots_path(queue)
+    if not disk.exists(path):
+        if listed_number > 0:
+            raise SnapshotDamaged(f"{path} is missing")
+        return False
+    file = disk.open(path, False)
+    data = file.read_at(0, file.size_bytes())
+    file.close()
+    if len(data) < HEADER_BYTES or read_i64_le(data, 0) != _MAGIC:
+        raise SnapshotDamaged(f"{path}: no snapshot header at offset 0")
+    if read_i64_le(data, 8) != _VERSION:
+        raise SnapshotDamaged(f"{path}: format version {read_i64_le(data, 8)} at offset 8 is not {_VERSION}")
+    count: i64 = read_i64_le(data, 48)
+    view = memoryview(data)
+    checksum: i64 = crc32(view[HEADER_BYTES:], crc32(view[: HEADER_BYTES - 8]))
+    if len(data) != HEADER_BYTES + count * ROW_BYTES or read_i64_le(data, HEADER_BYTES - 8) != checksum:
+        raise SnapshotDamaged(f"{path}: the checksum at offset {HEADER_BYTES - 8} does not match the {len(data)} bytes")
+    number: i64 = read_i64_le(data, 24)
+    if read_i64_le(data, 16) != queue.queue_id or (listed_number == 0 and number <= checkpoint_number):
+        return False
+    if number < listed_number:
+        raise SnapshotDamaged(f"{path}: snapshot {number} is older than the {listed_number} the checkpoint names")
+    queue.snapshot_number = number
+    queue.snapshot_lsn = read_i64_le(data, 32)
+    queue.next_seq = read_i64_le(data, 40)
+    _load_rows(queue, data, count, orderly and read_i64_le(data, 56) == 1)
+    return True
+
+
+def _load_rows(queue: Queue, data: bytes, count: i64, with_nonpersistent: bool) -> None:
+    slots = queue.slots
+    order = _rows_by_seq(data, count)
+    for at in order:
+        flags: i64 = read_i64_le(data, at + 8)
+        if not flags & PERSISTENT and not with_nonpersistent:
+            continue
+        place: i64 = read_i64_le(data, at + 40)
+        slot: i64 = slots.take_stored(
+            read_i64_le(data, at),
+            flags | AVAILABLE,
+            read_i64_le(data, at + 16),
+            read_i64_le(data, at + 24),
+            read_i64_le(data, at + 32),
+            place,
+        )
+        queue.file.claim(place)
+        if slots.expiries[slot] != 0:
+            queue.expiring += 1
+        queue.link_new(slot)
+        queue.depth += 1
+    queue.file.claimed()
+
+
+def _rows_by_seq(data: bytes, count: i64) -> list[int]:
+    """Offsets of the rows in order of their sequence numbers; they mostly are in order already."""
+    offsets = list(range(HEADER_BYTES, HEADER_BYTES + count * ROW_BYTES, ROW_BYTES))
+    at: i64 = HEADER_BYTES
+    last: i64 = HEADER_BYTES + (count - 1) * ROW_BYTES
+    while at < last:
+        if read_i64_le(data, at) > read_i64_le(data, at + ROW_BYTES):
+            seqs = [read_i64_le(data, offset) for offset in offsets]
+            return [offset for _, offset in sorted(zip(seqs, offsets, strict=True))]
+        at += ROW_BYTES
+    return offsets

@@ -1,0 +1,159 @@
+"""Ending units of work: commit, back out, prepare."""
+
+from __future__ import annotations
+
+from mypy_extensions import i64
+
+from ostler.engine import groups
+from ostler.engine.connection import Connection
+from ostler.engine.core import Engine
+from ostler.engine.get_request import GetRequest
+from ostler.engine.queue import Queue
+from ostler.engine.records import BACK_OUT, COMMIT, PREPARE, number_head
+from ostler.engine.slots import AVAILABLE
+from ostler.engine.transfer import after_arrival, attempt, serve_waiting
+from ostler.engine.unit_of_work import ACTIVE, ENDED, PREPARED, Entry, UnitOfWork
+from ostler.model.constants import MQRC_BACKED_OUT
+
+
+def commit(engine: Engine, connection: Connection) -> i64:
+    """MQCMIT. `connection.after_lsn` says when it may be called done."""
+    connection.after_lsn = 0
+    unit = connection.unit_of_work
+    connection.counters.commits += 1
+    engine.counters.commits += 1
+    if unit is None:
+        return 0
+    connection.unit_of_work = None
+    _tell_groups(connection, not unit.backed_out_by_system)
+    if unit.backed_out_by_system:
+        return MQRC_BACKED_OUT
+    connection.after_lsn = commit_unit(engine, unit)
+    return 0
+
+
+def back_out(engine: Engine, connection: Connection) -> i64:
+    """MQBACK."""
+    connection.after_lsn = 0
+    unit = connection.unit_of_work
+    connection.counters.backouts += 1
+    engine.counters.backouts += 1
+    if unit is None:
+        return 0
+    connection.unit_of_work = None
+    _tell_groups(connection, False)
+    if not unit.backed_out_by_system:
+        back_out_unit(engine, unit)
+    return 0
+
+
+def _tell_groups(connection: Connection, committed: bool) -> None:
+    for handle in connection.handles.values():
+        groups.unit_of_work_ended(handle, committed)
+
+
+def commit_unit(engine: Engine, unit: UnitOfWork) -> i64:
+    """Make what a unit did visible to all; the LSN behind its commit record."""
+    lsn: i64 = 0
+    if unit.first_lsn >= 0:
+        lsn = engine.journal.append(COMMIT, number_head(unit.number), b"", b"")
+    _end(engine, unit)
+    for entry in unit.entries:
+        queue = entry.queue
+        if queue.deleted:
+            continue
+        queue.uncommitted -= 1
+        if entry.is_put:
+            _publish(engine, queue, entry, lsn)
+        else:
+            queue.release(entry.slot)
+    return lsn
+
+
+def _publish(engine: Engine, queue: Queue, entry: Entry, lsn: i64) -> None:
+    slot: i64 = entry.slot
+    queue.slots.set_state(slot, AVAILABLE)
+    queue.set_visible(slot, lsn)
+    if entry.is_persistent:
+        queue.changed = True
+    queue.link_in_order(slot, False)
+    if queue.waiting.count > 0 and queue.get_allowed:
+        serve_waiting(engine, queue, queue.load(slot).md)
+        if queue.slots.seqs[slot] != entry.seq or queue.slots.state(slot) != AVAILABLE:
+            return
+    if queue.trigger_on or queue.events_on:
+        after_arrival(engine, queue, queue.load(slot).md)
+
+
+def back_out_unit(engine: Engine, unit: UnitOfWork) -> None:
+    """Undo what a unit did: its puts vanish, its gets return to their old places with their back-out count raised."""
+    if unit.first_lsn >= 0:
+        engine.journal.append(BACK_OUT, number_head(unit.number), b"", b"")
+    _end(engine, unit)
+    for entry in reversed(unit.entries):
+        queue = entry.queue
+        if queue.deleted:
+            continue
+        queue.uncommitted -= 1
+        if entry.is_put:
+            queue.depth -= 1
+            queue.release(entry.slot)
+        else:
+            _give_back(engine, queue, entry)
+    for queue in {entry.queue.queue_id: entry.queue for entry in unit.entries if not entry.is_put}.values():
+        if queue.waiting.count > 0 and queue.get_allowed and not queue.deleted:
+            serve_all(engine, queue)
+
+
+def _give_back(engine: Engine, queue: Queue, entry: Entry) -> None:
+    queue.slots.set_state(entry.slot, AVAILABLE)
+    queue.slots.count_backout(entry.slot)
+    queue.depth += 1
+    queue.counters.backed_out += 1
+    engine.counters.backed_out_messages += 1
+    if entry.is_persistent:
+        queue.changed = True
+    queue.link_in_order(entry.slot, True)
+
+
+def serve_all(engine: Engine, queue: Queue) -> None:
+    """Messages came back, or may be got again: let everybody who waits look."""
+    for request in queue.waiting.everyone():
+        slot: i64 = queue.slots.first()
+        if slot < 0:
+            return
+        if not request.done:
+            serve_waiting_request(engine, queue, request)
+
+
+def serve_waiting_request(engine: Engine, queue: Queue, request: GetRequest) -> None:
+    if attempt(engine, request, queue):
+        queue.waiting.remove(request)
+        engine.woken.append(request)
+
+
+def _end(engine: Engine, unit: UnitOfWork) -> None:
+    unit.state = ENDED
+    engine.units_of_work.pop(unit.number, None)
+
+
+def prepare(engine: Engine, unit: UnitOfWork, xid: bytes) -> i64:
+    """First phase: from here on only the coordinator's word ends the unit, over restarts too."""
+    if unit.first_lsn < 0:
+        unit.first_lsn = engine.journal.end_lsn()
+    unit.xid = xid
+    unit.state = PREPARED
+    return engine.journal.append(PREPARE, number_head(unit.number) + xid, b"", b"")
+
+
+def back_out_oldest(engine: Engine) -> UnitOfWork | None:
+    """The journal is filling: back out the unit that has held it up longest. Its owner learns MQRC_BACKED_OUT."""
+    oldest: UnitOfWork | None = None
+    for unit in engine.units_of_work.values():
+        if unit.state == ACTIVE and unit.first_lsn >= 0 and (oldest is None or unit.first_lsn < oldest.first_lsn):
+            oldest = unit
+    if oldest is not None:
+        back_out_unit(engine, oldest)
+        oldest.backed_out_by_system = True
+        oldest.entries = []
+    return oldest

@@ -1,0 +1,462 @@
+"""How messages come onto local queues and leave them. Every path - verbs, commits, reports, triggers, replay - goes through here."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from librt.strings import BytesWriter, read_i32_le, write_i32_le
+from mypy_extensions import i32, i64
+
+from ostler.engine import groups, reports, triggers
+from ostler.engine.conversion import convert_message
+from ostler.engine.core import JOURNAL_MARGIN_BYTES, Engine
+from ostler.engine.get_request import GetRequest
+from ostler.engine.message import (
+    BACKOUT_COUNT_AT,
+    CCSID_AT,
+    CONTEXT_AT,
+    ENCODING_AT,
+    EXPIRY_AT,
+    FLAGS_AT,
+    FORMAT_AT,
+    GROUP_ID_AT,
+    PERSISTENCE_AT,
+    PRIORITY_AT,
+    REPORT_AT,
+    Message,
+)
+from ostler.engine.property_control import needs_property_view, properties_on_get
+from ostler.engine.queue import SPILL_BATCH_BYTES, Queue
+from ostler.engine.queue_file import QueueFileDamaged
+from ostler.engine.records import GET, PUT, get_head, put_head
+from ostler.engine.selection import GROUP_OPTIONS, select, token_of
+from ostler.engine.slots import (
+    AVAILABLE,
+    GOT_UNCOMMITTED,
+    GROUPED,
+    HAS_CURSOR,
+    LOCKED,
+    NONE,
+    PERSISTENT,
+    PUT_UNCOMMITTED,
+)
+from ostler.engine.unit_of_work import Entry, UnitOfWork
+from ostler.model.constants import (
+    MQGMO_ACCEPT_TRUNCATED_MSG,
+    MQGMO_BROWSE_FIRST,
+    MQGMO_BROWSE_MSG_UNDER_CURSOR,
+    MQGMO_BROWSE_NEXT,
+    MQGMO_CONVERT,
+    MQGMO_LOCK,
+    MQGMO_SYNCPOINT,
+    MQGMO_SYNCPOINT_IF_PERSISTENT,
+    MQMF_LAST_MSG_IN_GROUP,
+    MQMF_LAST_SEGMENT,
+    MQMF_MSG_IN_GROUP,
+    MQMF_SEGMENT,
+    MQRC_MSG_TOO_BIG_FOR_Q,
+    MQRC_MSG_TOO_BIG_FOR_Q_MGR,
+    MQRC_OBJECT_DAMAGED,
+    MQRC_PERSISTENT_NOT_ALLOWED,
+    MQRC_PUT_INHIBITED,
+    MQRC_Q_FULL,
+    MQRC_Q_SPACE_NOT_AVAILABLE,
+    MQRC_RESOURCE_PROBLEM,
+    MQRC_TRUNCATED_MSG_ACCEPTED,
+    MQRC_TRUNCATED_MSG_FAILED,
+    MQRC_UNKNOWN_OBJECT_NAME,
+)
+from ostler.model.disk import DiskFull
+
+BROWSE: Final = MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT | MQGMO_BROWSE_MSG_UNDER_CURSOR
+_GROUP_FLAGS: Final = MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP | MQMF_SEGMENT | MQMF_LAST_SEGMENT
+
+
+def admit(engine: Engine, queue: Queue, size_bytes: i64, is_persistent: bool) -> i64:
+    """May a message of this size come onto the queue now? 0, or the reason why not. Changes nothing."""
+    if queue.depth >= queue.depth_max:
+        return MQRC_Q_FULL
+    if size_bytes > queue.message_bytes_max:
+        return MQRC_MSG_TOO_BIG_FOR_Q
+    if size_bytes > engine.message_bytes_max:
+        return MQRC_MSG_TOO_BIG_FOR_Q_MGR
+    if queue.damaged:
+        return MQRC_OBJECT_DAMAGED
+    if queue.spill_bytes >= SPILL_BATCH_BYTES:
+        try:
+            queue.write_spill()
+        except DiskFull:
+            return MQRC_Q_SPACE_NOT_AVAILABLE
+    if is_persistent:
+        if queue.is_temporary:
+            return MQRC_PERSISTENT_NOT_ALLOWED
+        if engine.journal.room_bytes() < size_bytes + JOURNAL_MARGIN_BYTES:
+            engine.journal_full = True
+            return MQRC_RESOURCE_PROBLEM
+    return 0
+
+
+def deliver(engine: Engine, queue: Queue, md: bytes, properties: bytes, body: bytes, unit: UnitOfWork | None) -> i64:
+    """Put an admitted message on a queue; the LSN behind which the put is promised (0: nothing to wait for)."""
+    is_persistent: bool = read_i32_le(md, PERSISTENCE_AT) == 1
+    seq: i64 = queue.next_seq
+    queue.next_seq += 1
+    flags: i64 = queue.order_flags(i64(read_i32_le(md, PRIORITY_AT)))
+    expiry_ms: i64 = 0
+    tenths: i64 = i64(read_i32_le(md, EXPIRY_AT))
+    if tenths > 0:
+        expiry_ms = engine.now_ms + tenths * 100
+    if i64(read_i32_le(md, FLAGS_AT)) & _GROUP_FLAGS:
+        flags |= GROUPED
+    lsn: i64 = 0
+    if is_persistent:
+        flags |= PERSISTENT
+        if unit is not None and unit.first_lsn < 0:
+            unit.first_lsn = engine.journal.end_lsn()
+        head = put_head(
+            unit.number if unit is not None else 0, queue.queue_id, seq, flags, expiry_ms, len(properties)
+        )
+        lsn = engine.journal.append(PUT, head, md + properties if properties else md, body)
+    message = Message(md, properties, body, seq)
+    queue.depth += 1
+    _count_put(engine, queue, len(body), is_persistent)
+    if unit is not None:
+        slot: i64 = queue.store(message, flags | PUT_UNCOMMITTED, expiry_ms)
+        unit.entries.append(Entry(queue, slot, seq, True, is_persistent))
+        queue.uncommitted += 1
+        if i64(read_i32_le(md, REPORT_AT)) & reports.ARRIVAL_OPTIONS:
+            report_arrival(engine, queue, message, unit)
+        return 0
+    message.visible_lsn = lsn
+    make_available(engine, queue, message, flags, expiry_ms)
+    if i64(read_i32_le(md, REPORT_AT)) & reports.ARRIVAL_OPTIONS:
+        report_arrival(engine, queue, message, None)
+    return lsn
+
+
+def _count_put(engine: Engine, queue: Queue, size_bytes: i64, is_persistent: bool) -> None:
+    counters = queue.counters
+    counters.puts += 1
+    counters.put_bytes += size_bytes
+    if is_persistent:
+        counters.puts_persistent += 1
+    counters.last_put_ms = engine.now_ms
+    if queue.depth > counters.depth_high:
+        counters.depth_high = queue.depth
+
+
+def make_available(engine: Engine, queue: Queue, message: Message, flags: i64, expiry_ms: i64) -> None:
+    """A message put outside syncpoint: to a waiting getter if one wants it, else onto the queue."""
+    if queue.waiting.count > 0 and queue.get_allowed:
+        if not flags & (PERSISTENT | GROUPED) and queue.waiting.scanning.head is None:
+            request = queue.waiting.first_plain(message.md)
+            if request is not None and _takes_directly(engine, queue, message, request):
+                return
+        slot: i64 = queue.store(message, flags | AVAILABLE, expiry_ms)
+        queue.link_new(slot)
+        serve_waiting(engine, queue, message.md)
+        still_there: bool = queue.slots.seqs[slot] == message.seq and queue.slots.state(slot) == AVAILABLE
+        if not still_there:
+            return
+    else:
+        slot = queue.store(message, flags | AVAILABLE, expiry_ms)
+        queue.link_new(slot)
+    if queue.trigger_on or queue.events_on:
+        after_arrival(engine, queue, message.md)
+
+
+def _takes_directly(engine: Engine, queue: Queue, message: Message, request: GetRequest) -> bool:
+    """Queue avoidance: the message never takes a slot when the getter neither needs syncpoint nor fails to hold it."""
+    if request.options & MQGMO_SYNCPOINT or len(message.body) > request.max_bytes:
+        return False
+    queue.waiting.remove(request)
+    finish_get(engine, request, queue, message, NONE)
+    queue.counters.handed_over += 1
+    engine.woken.append(request)
+    return True
+
+
+def serve_waiting(engine: Engine, queue: Queue, md: bytes) -> None:
+    """A message became available: answer those who wait for it, the longest waiting first."""
+    if queue.waiting.scanning.head is None:
+        request = queue.waiting.first_plain(md)
+        while request is not None:
+            attempt(engine, request, queue)
+            if not request.done:
+                return
+            queue.waiting.remove(request)
+            engine.woken.append(request)
+            if request.reason != MQRC_TRUNCATED_MSG_FAILED:
+                return
+            request = queue.waiting.first_plain(md)
+        return
+    for request in queue.waiting.everyone():
+        if not request.done and attempt(engine, request, queue):
+            queue.waiting.remove(request)
+            engine.woken.append(request)
+
+
+def attempt(engine: Engine, request: GetRequest, queue: Queue) -> bool:
+    """Try to answer a request from what is on the queue now. False: nothing for it there."""
+    try:
+        slot: i64 = select(engine, request, queue)
+        if engine.expired:
+            discard_expired(engine)
+        if slot == NONE:
+            return False
+        if request.slots:
+            _finish_joined(engine, request, queue)
+        else:
+            finish_get(engine, request, queue, queue.load(slot), slot)
+    except QueueFileDamaged as damage:
+        mark_damaged(engine, queue, str(damage))
+        request.reason = MQRC_OBJECT_DAMAGED
+        request.done = True
+        return True
+    if request.options & GROUP_OPTIONS:
+        groups.after_get(request, request.md)
+    return True
+
+
+def mark_damaged(engine: Engine, queue: Queue, what: str) -> None:
+    """A queue cannot be trusted any more: verbs on it get MQRC_OBJECT_DAMAGED until it is recovered or deleted."""
+    queue.damaged = what
+    engine.notices.append(
+        f"AMQ7472E: Object {queue.name}, type queue damaged. {what}. With linear logging, recover it with rcrmqobj; "
+        "otherwise delete the queue and define it again."
+    )
+
+
+def finish_get(engine: Engine, request: GetRequest, queue: Queue, message: Message, slot: i64) -> None:
+    """Answer a request with a message. `slot` is NONE for one that never came onto the queue."""
+    md = message.md
+    body = message.body
+    reason: i64 = 0
+    if message.properties or needs_property_view(md, request.has_message_handle):
+        view = properties_on_get(
+            md,
+            body,
+            message.properties,
+            request.handle.property_control if request.handle.property_control >= 0 else queue.property_control,
+            request.options,
+            request.has_message_handle,
+        )
+        md = view.md
+        body = view.body
+        request.properties = view.property_set
+    if request.options & MQGMO_CONVERT:
+        converted = convert_message(
+            md[FORMAT_AT : FORMAT_AT + 8],
+            body,
+            i64(read_i32_le(md, ENCODING_AT)),
+            i64(read_i32_le(md, CCSID_AT)),
+            request.encoding,
+            request.ccsid if request.ccsid != 0 else engine.ccsid,
+            request.max_bytes,
+            request.options & MQGMO_ACCEPT_TRUNCATED_MSG != 0,
+        )
+        body = converted.body
+        reason = converted.reason
+        md = patch_i32(patch_i32(md, ENCODING_AT, converted.encoding), CCSID_AT, converted.ccsid)
+    size: i64 = len(body)
+    request.data_bytes = size
+    if size > request.max_bytes:
+        reason = MQRC_TRUNCATED_MSG_ACCEPTED
+        if not request.options & MQGMO_ACCEPT_TRUNCATED_MSG:
+            reason = MQRC_TRUNCATED_MSG_FAILED
+        body = body[: request.max_bytes]
+    if slot != NONE:
+        md = _with_current_fields(engine, queue, slot, md)
+        request.returned_token = token_of(queue, slot)
+    request.md = md
+    request.body = body
+    request.reason = reason
+    request.after_lsn = message.visible_lsn
+    request.done = True
+    if request.options & BROWSE:
+        _finish_browse(engine, request, queue, message, slot, reason != MQRC_TRUNCATED_MSG_FAILED)
+    elif reason != MQRC_TRUNCATED_MSG_FAILED:
+        take(engine, request, queue, message, slot)
+
+
+def _with_current_fields(engine: Engine, queue: Queue, slot: i64, md: bytes) -> bytes:
+    """Fill in what changes while a message is on a queue: its back-out count and the rest of its life."""
+    backouts: i64 = queue.slots.backout_count(slot)
+    if backouts != 0:
+        md = patch_i32(md, BACKOUT_COUNT_AT, backouts)
+    expiry_ms: i64 = queue.slots.expiries[slot]
+    if expiry_ms != 0:
+        left: i64 = (expiry_ms - engine.now_ms) // 100
+        md = patch_i32(md, EXPIRY_AT, left if left > 0 else 1)
+    return md
+
+
+def _finish_joined(engine: Engine, request: GetRequest, queue: Queue) -> None:
+    """Answer with a logical message made of segments: one descriptor, the bodies one behind the other."""
+    segments = request.slots
+    first = queue.load(segments[0])
+    body = b"".join([queue.load(slot).body for slot in segments])
+    whole = Message(groups.joined_descriptor(first.md, len(body)), first.properties, body, first.seq)
+    lsn: i64 = 0
+    for slot in segments:
+        visible: i64 = queue.load(slot).visible_lsn
+        if visible > lsn:
+            lsn = visible
+    whole.visible_lsn = lsn
+    limit_ok: bool = len(body) <= request.max_bytes or request.options & MQGMO_ACCEPT_TRUNCATED_MSG != 0
+    options: i64 = request.options
+    first_slot: i64 = segments[0]
+    if limit_ok and not options & BROWSE:
+        for slot in segments[1:]:
+            take(engine, request, queue, queue.load(slot), slot)
+    finish_get(engine, request, queue, whole, first_slot)
+    request.slots = []
+
+
+def _finish_browse(
+    engine: Engine, request: GetRequest, queue: Queue, message: Message, slot: i64, complete: bool
+) -> None:
+    handle = request.handle
+    handle.cursor = slot
+    handle.cursor_seq = message.seq
+    handle.cursor_set = True
+    handle.cursor_message_gone = False
+    queue.slots.flags[slot] |= HAS_CURSOR
+    if request.options & MQGMO_LOCK and complete:
+        queue.slots.flags[slot] |= LOCKED
+        handle.locked_slot = slot
+        handle.locked_seq = message.seq
+    size: i64 = len(request.body)
+    queue.counters.browses += 1
+    queue.counters.browse_bytes += size
+    request.connection.counters.browses += 1
+    request.connection.counters.browse_bytes += size
+    engine.counters.browses += 1
+    engine.counters.browse_bytes += size
+
+
+def take(engine: Engine, request: GetRequest, queue: Queue, message: Message, slot: i64) -> None:
+    """Take a message off the queue for a request that has been answered with it."""
+    is_persistent: bool = read_i32_le(message.md, PERSISTENCE_AT) == 1
+    options: i64 = request.options
+    unit: UnitOfWork | None = None
+    queue.depth -= 1
+    if slot != NONE:
+        if options & MQGMO_SYNCPOINT or (is_persistent and options & MQGMO_SYNCPOINT_IF_PERSISTENT):
+            unit = engine.unit_of_work_of(request.connection)
+        queue.unlink(slot)
+        if unit is not None:
+            queue.slots.set_state(slot, GOT_UNCOMMITTED)
+            queue.slots.flags[slot] &= ~LOCKED
+            unit.entries.append(Entry(queue, slot, message.seq, False, is_persistent))
+            queue.uncommitted += 1
+            if is_persistent:
+                if unit.first_lsn < 0:
+                    unit.first_lsn = engine.journal.end_lsn()
+                engine.journal.append(GET, get_head(unit.number, queue.queue_id, message.seq), b"", b"")
+        else:
+            if is_persistent:
+                head = get_head(0, queue.queue_id, message.seq)
+                request.after_lsn = engine.journal.append(GET, head, b"", b"")
+            queue.release(slot)
+    _count_get(engine, request, queue, message, is_persistent)
+    if request.handle.saves_context:
+        request.handle.saved_context = message.md[CONTEXT_AT:GROUP_ID_AT]
+    if i64(read_i32_le(message.md, REPORT_AT)) & reports.DELIVERY_OPTIONS:
+        send_reports(engine, reports.on_delivery(engine, message, queue.name), unit)
+    if queue.events_on or queue.trigger_on:
+        triggers.after_removal(engine, queue)
+
+
+def _count_get(engine: Engine, request: GetRequest, queue: Queue, message: Message, is_persistent: bool) -> None:
+    size: i64 = len(message.body)
+    counters = queue.counters
+    counters.gets += 1
+    counters.get_bytes += size
+    counters.last_get_ms = engine.now_ms
+    if queue.depth < counters.depth_low:
+        counters.depth_low = queue.depth
+    own = request.connection.counters
+    own.gets += 1
+    own.get_bytes += size
+    engine.counters.gets += 1
+    engine.counters.get_bytes += size
+    if is_persistent:
+        counters.gets_persistent += 1
+        own.gets_persistent += 1
+        engine.counters.gets_persistent += 1
+
+
+def discard_expired(engine: Engine) -> None:
+    """Remove the messages that were found to have expired, with the reports they ask for."""
+    found = engine.expired
+    engine.expired = []
+    for item in found:
+        discard_if_expired(engine, item.queue, item.slot, item.seq)
+
+
+def discard_if_expired(engine: Engine, queue: Queue, slot: i64, seq: i64) -> bool:
+    slots = queue.slots
+    if slots.seqs[slot] != seq or slots.state(slot) != AVAILABLE:
+        return False
+    expiry_ms: i64 = slots.expiries[slot]
+    if expiry_ms == 0 or expiry_ms > engine.now_ms:
+        return False
+    message = queue.load(slot)
+    queue.unlink(slot)
+    queue.depth -= 1
+    queue.counters.expired += 1
+    engine.counters.expired += 1
+    if slots.flags[slot] & PERSISTENT:
+        engine.journal.append(GET, get_head(0, queue.queue_id, seq), b"", b"")
+    queue.release(slot)
+    if i64(read_i32_le(message.md, REPORT_AT)) & reports.EXPIRATION_OPTIONS:
+        send_reports(engine, reports.on_expiry(engine, message), None)
+    return True
+
+
+def send_reports(engine: Engine, outgoing: list[reports.Outgoing], unit: UnitOfWork | None) -> None:
+    """Deliver messages the queue manager itself has made. What cannot be delivered goes to the dead-letter queue."""
+    for item in outgoing:
+        target = engine.queues.get(item.queue_name)
+        is_persistent: bool = read_i32_le(item.md, PERSISTENCE_AT) == 1
+        reason: i64 = MQRC_UNKNOWN_OBJECT_NAME
+        if target is not None:
+            reason = admit(engine, target, len(item.body), is_persistent)
+            if reason == 0 and not target.put_allowed:
+                reason = MQRC_PUT_INHIBITED
+        if target is not None and reason == 0:
+            deliver(engine, target, item.md, b"", item.body, unit)
+        else:
+            to_dead_letter_queue(engine, item, reason, unit)
+
+
+def to_dead_letter_queue(engine: Engine, item: reports.Outgoing, reason: i64, unit: UnitOfWork | None) -> bool:
+    """Put a message that cannot be delivered on the dead-letter queue. False: there is none, or it cannot take it."""
+    target = engine.queues.get(engine.dead_letter_queue)
+    if target is None or target.name == item.queue_name or not item.may_be_dead_lettered:
+        return False
+    md, body = reports.dead_letter(engine, item, reason)
+    is_persistent: bool = read_i32_le(md, PERSISTENCE_AT) == 1
+    if not target.put_allowed or admit(engine, target, len(body), is_persistent) != 0:
+        return False
+    deliver(engine, target, md, b"", body, unit)
+    return True
+
+
+def report_arrival(engine: Engine, queue: Queue, message: Message, unit: UnitOfWork | None) -> None:
+    send_reports(engine, reports.on_arrival(engine, message, queue.name), unit)
+
+
+def after_arrival(engine: Engine, queue: Queue, md: bytes) -> None:
+    """A message is available that nobody waited for: triggers and depth events."""
+    outgoing = triggers.after_arrival(engine, queue, i64(read_i32_le(md, PRIORITY_AT)))
+    if outgoing:
+        send_reports(engine, outgoing, None)
+
+
+def patch_i32(md: bytes, at: i64, value: i64) -> bytes:
+    """A copy of a descriptor with one integer changed."""
+    writer = BytesWriter()
+    write_i32_le(writer, i32(value))
+    return md[:at] + writer.getvalue() + md[at + 4 :]

@@ -1,0 +1,142 @@
+"""Forcing the recovery log: one force for everybody who waits.
+
+Whoever needs a record durable first becomes the leader: it takes all that was appended so far, writes and forces it while
+the engine goes on, and the others find their records durable when they get their turn. A background thread leads for
+those who do not wait themselves. A failed force is never tried again: the queue manager is finished.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import final
+
+from librt.threading import Lock
+from mypy_extensions import i64
+
+from ostler.log.log_writer import Batch
+from ostler.log.recovery_log import RecoveryLog
+from ostler.model.errors import MQError
+
+_MQRC_Q_MGR_NOT_AVAILABLE = 2059
+# Bounded, so that one force never waits behind many steps of extent keeping.
+_STEPS_AHEAD_MAX = 4
+
+
+@final
+class Waiting:
+    """Somebody to be told when the log is durable up to an LSN."""
+
+    def __init__(self, lsn: i64, tell: Callable[[], None]) -> None:
+        self.lsn: i64 = lsn
+        self.tell = tell
+
+
+@final
+class JournalWriter:
+    def __init__(self, log: RecoveryLog, engine_lock: Lock) -> None:
+        self.log = log
+        self.engine_lock = engine_lock
+        self.failure: str = ""
+        self._turn = threading.Lock()
+        self._kept: Batch | None = None  # a batch that found no space
+        self._waiting: list[Waiting] = []
+        self._kick = threading.Event()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="ostler-log", daemon=True)
+        self._thread.start()
+
+    # -- waiting -----------------------------------------------------------------------------------------------------------
+
+    def wait_durable(self, lsn: i64) -> None:
+        """Return when the log is durable up to here. Call without the engine's lock."""
+        while self.log.durable_lsn() < lsn:
+            with self._turn:
+                if self.failure:
+                    raise MQError(_MQRC_Q_MGR_NOT_AVAILABLE, self.failure)
+                if self.log.durable_lsn() < lsn:
+                    self._force()
+            if self._waiting:
+                self._tell()
+
+    def when_durable(self, lsn: i64, tell: Callable[[], None]) -> None:
+        """Have somebody told, from another thread, when the log is durable up to here. Call with the engine's lock."""
+        self._waiting.append(Waiting(lsn, tell))
+        if not self._kick.is_set():
+            self._kick.set()
+
+    def _tell(self) -> None:
+        self.engine_lock.acquire()
+        try:
+            durable: i64 = self.log.durable_lsn()
+            due = [each for each in self._waiting if each.lsn <= durable]
+            if due:
+                self._waiting = [each for each in self._waiting if each.lsn > durable]
+        finally:
+            self.engine_lock.release()
+        for each in due:
+            each.tell()
+
+    # -- forcing -----------------------------------------------------------------------------------------------------------
+
+    def _force(self) -> None:
+        """Write and force all that was appended. The turn is held, the engine's lock is not."""
+        batch = self._kept
+        if batch is None:
+            self.engine_lock.acquire()
+            try:
+                batch = self.log.take_batch()
+            finally:
+                self.engine_lock.release()
+        if batch is None:
+            return
+        self._kept = batch
+        try:
+            self.log.writer.write_batch(batch)
+        except Exception as error:
+            self.failure = f"The recovery log cannot be written: {error}"
+            raise MQError(_MQRC_Q_MGR_NOT_AVAILABLE, self.failure) from error
+        self._kept = None
+        self.engine_lock.acquire()
+        try:
+            self.log.batch_durable(batch)
+        finally:
+            self.engine_lock.release()
+
+    def note_checkpoint(self, restart_lsn: i64, checkpoint_lsn: i64) -> None:
+        with self._turn:
+            self.log.writer.note_checkpoint(restart_lsn, checkpoint_lsn)
+
+    def set_media_lsn(self, lsn: i64) -> None:
+        with self._turn:
+            self.log.writer.set_media_lsn(lsn)
+
+    def allocate_ahead(self) -> None:
+        """Some steps of extent keeping, between forces."""
+        for _ in range(_STEPS_AHEAD_MAX):
+            with self._turn:
+                if self.failure or not self.log.writer.allocate_ahead():
+                    return
+
+    def _run(self) -> None:
+        while not self._stopping:
+            self._kick.wait(0.5)
+            self._kick.clear()
+            try:
+                while self._waiting and not self.failure:
+                    self.wait_durable(self._waiting[-1].lsn)
+                self.allocate_ahead()
+            except MQError:
+                self._tell_all()
+
+    def _tell_all(self) -> None:
+        waiting = self._waiting
+        self._waiting = []
+        for each in waiting:
+            each.tell()
+
+    def stop(self) -> None:
+        """End the background thread. What was appended and not waited for is not forced here."""
+        self._stopping = True
+        self._kick.set()
+        self._thread.join()

@@ -1,0 +1,382 @@
+"""A queue manager in this process: engine, recovery log and housekeeping put together."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from librt.threading import Lock
+
+from ostler.engine import objects
+from ostler.engine.checkpoint import Checkpoint, Manifest, read_manifest, relog_prepared
+from ostler.engine.connection import Connection
+from ostler.engine.core import QUIESCING, STOPPING, Engine
+from ostler.engine.objects import fail_waiting
+from ostler.engine.open import close_object
+from ostler.engine.replay import Replay
+from ostler.engine.snapshot import Snapshot, replace_file
+from ostler.engine.syncpoint import back_out, back_out_oldest, commit
+from ostler.log.reader import LogVisitor
+from ostler.log.recovery_log import RecoveryLog
+from ostler.log.restart import create_log, open_log
+from ostler.log.settings import LogManagement, LogSettings, LogType, WriteIntegrity
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import (
+    MQRC_CONNECTION_BROKEN,
+    MQRC_CONNECTION_QUIESCING,
+    MQRC_Q_MGR_NOT_AVAILABLE,
+    MQRC_Q_MGR_QUIESCING,
+    MQRC_Q_MGR_STOPPING,
+)
+from ostler.model.definitions import Definition, new_definition
+from ostler.model.disk import Disk, DiskFailed, DiskFull
+from ostler.model.errors import MQError
+from ostler.model.journal import Journal
+from ostler.model.system_objects import system_definitions
+from ostler.server.housekeeping import Housekeeping
+from ostler.server.journal_writer import JournalWriter
+from ostler.server.qm_ini import LogSection, QueueManagerIni, QueueManagerSettings, new_qm_ini
+from ostler.server.real_disk import RealDisk
+
+INI_NAME = "qm.ini"
+LOG_DIRECTORY = "log"
+
+Progress = Callable[[int, int], None]
+"""Told how many bytes of how many are replayed."""
+
+
+@dataclass(frozen=True)
+class RestartSummary:
+    """What a start found and did."""
+
+    records: int
+    messages: int
+    units_backed_out: int
+    units_in_doubt: int
+    bytes_dropped: int
+    seconds: float
+
+
+class _NoJournal(Journal):
+    """Stands in until the log has been replayed; nothing may be appended before that."""
+
+    def append(self, kind: int, head: bytes, descriptor: bytes, body: bytes) -> int:
+        raise AssertionError("appended before the log was replayed")
+
+    def end_lsn(self) -> int:
+        return 0
+
+    def durable_lsn(self) -> int:
+        return 0
+
+    def room_bytes(self) -> int:
+        return 0
+
+
+class _Visitor(LogVisitor):
+    def __init__(self, replay: Replay, progress: Progress | None) -> None:
+        self._replay = replay
+        self._progress = progress
+
+    def record(self, kind: int, lsn: int, payload: bytes) -> None:
+        self._replay.record(kind, lsn, payload)
+
+    def progress(self, done_bytes: int, total_bytes: int) -> None:
+        if self._progress is not None:
+            self._progress(done_bytes, total_bytes)
+
+
+def log_settings(section: LogSection) -> LogSettings:
+    """The Log stanza in the log's own words."""
+    return LogSettings(
+        primary_files=section.primary_files,
+        secondary_files=section.secondary_files,
+        file_pages=section.file_pages,
+        buffer_pages=section.buffer_pages,
+        log_type=LogType(str(section.type)),
+        management=LogManagement(str(section.management)),
+        write_integrity=WriteIntegrity(str(section.write_integrity)),
+    )
+
+
+def create_queue_manager(name: str, directory: Path, log: LogSection | None = None) -> None:
+    """Make a queue manager's files in an empty or absent directory: qm.ini and an empty recovery log."""
+    section = log or LogSection()
+    ini = new_qm_ini(name, section)
+    directory.mkdir(parents=True, exist_ok=True)
+    disk, log_directory = _log_disk(directory, ini.settings, name)
+    create_log(disk, log_directory, log_settings(ini.settings.log), secrets.token_bytes(16))
+    ini.write(directory / INI_NAME)
+
+
+def _log_disk(directory: Path, settings: QueueManagerSettings, name: str) -> tuple[Disk, str]:
+    if settings.log.path:
+        base = Path(settings.log.path)
+        base.mkdir(parents=True, exist_ok=True)
+        return RealDisk(base), name.replace("/", "&")
+    return RealDisk(directory), LOG_DIRECTORY
+
+
+class QueueManager:
+    """A running queue manager. Applications reach it through the client package; commands through the methods here.
+
+    `lock` is the one lock of the engine: hold it for each call into the engine, and never while waiting for anything.
+    """
+
+    def __init__(self, name: str, directory: Path) -> None:
+        self.name = name
+        self.directory = directory
+        self.lock = Lock()
+        self.disk: Disk = RealDisk(directory)
+        self.settings = QueueManagerIni.read(directory / INI_NAME).settings
+        self.engine = Engine(name, self.disk, _NoJournal(), new_definition(ObjectType.QMGR, name, {}))
+        self.running = False
+        self.notices: list[str] = list(self.settings.notices)
+        self.restart = RestartSummary(0, 0, 0, 0, 0, 0.0)
+        self._checkpoint_turn = threading.Lock()
+        self._ended = threading.Event()
+        self.on_end: list[Callable[[], None]] = []
+
+    # -- start and end -----------------------------------------------------------------------------------------------------
+
+    def start(self, progress: Progress | None = None) -> RestartSummary:
+        """Recover what was promised and begin to work."""
+        began = time.monotonic()
+        engine = self.engine
+        tuning = self.settings.tuning
+        engine.buffer_bytes_nonpersistent = tuning.queue_buffer_bytes
+        engine.buffer_bytes_persistent = tuning.persistent_queue_buffer_bytes
+        engine.now_ms = int(time.time() * 1000)
+        engine.unique = engine.now_ms << 20
+        replay = Replay(engine)
+        replay.begin()
+        disk, log_directory = _log_disk(self.directory, self.settings, self.name)
+        restartable = open_log(disk, log_directory, log_settings(self.settings.log))
+        self.log: RecoveryLog = restartable.replay(_Visitor(replay, progress))
+        engine.journal = self.log
+        replay.finish()
+        self._no_longer_orderly(replay.manifest)
+        self.writer = JournalWriter(self.log, self.lock)
+        if not engine.queues_by_id:
+            self._define_system_objects()
+        self.running = True
+        self.housekeeping = Housekeeping(self)
+        self._take_notices()
+        report = self.log.restart_report
+        self.restart = RestartSummary(
+            report.records,
+            replay.messages,
+            replay.backed_out,
+            replay.in_doubt,
+            report.dropped_bytes,
+            time.monotonic() - began,
+        )
+        return self.restart
+
+    def _no_longer_orderly(self, manifest: Manifest) -> None:
+        """Non-persistent messages kept by the last orderly end must not come back a second time."""
+        if manifest.orderly:
+            manifest.orderly = False
+            replace_file(self.disk, "checkpoint", [manifest.encode()])
+
+    def _define_system_objects(self) -> None:
+        stamp = time.strftime("%Y-%m-%d %H.%M.%S", time.gmtime()).split()
+        manager = new_definition(ObjectType.QMGR, self.name, {}, None, stamp[0], stamp[1])
+        with self.lock:
+            objects.define(self.engine, manager, True)
+            for definition in system_definitions():
+                objects.define(self.engine, definition)
+            lsn = self.log.end_lsn()
+        self.writer.wait_durable(lsn)
+
+    def end(self, mode: str = "quiesce", wait_seconds: float = 0.0) -> None:
+        """End the queue manager: "quiesce" lets applications finish, "immediate" breaks their connections.
+
+        Either way units of work that were not committed are backed out, a checkpoint is taken and NPMCLASS(HIGH) messages
+        are kept. "preemptive" just stops, as a crash would.
+        """
+        if not self.running:
+            return
+        if mode != "preemptive":
+            self._quiesce(mode, wait_seconds)
+        self.running = False
+        self.housekeeping.stop()
+        if mode != "preemptive" and not self.writer.failure:
+            self.checkpoint(orderly=True)
+        self.writer.stop()
+        self.close_files(mode == "preemptive")
+        for tell in self.on_end:
+            tell()
+        self._ended.set()
+
+    def close_files(self, abrupt: bool) -> None:
+        if not abrupt and not self.writer.failure:
+            self.log.writer.close()
+        for queue in self.engine.queues_by_id.values():
+            queue.file.close()
+
+    def _quiesce(self, mode: str, wait_seconds: float) -> None:
+        with self.lock:
+            self.engine.state = QUIESCING if mode == "quiesce" else STOPPING
+            for queue in self.engine.queues_by_id.values():
+                reason = MQRC_Q_MGR_QUIESCING if mode == "quiesce" else MQRC_Q_MGR_STOPPING
+                fail_waiting(self.engine, queue, reason)
+            self.wake()
+        deadline = time.monotonic() + wait_seconds
+        while mode == "quiesce" and self.engine.connections and time.monotonic() < deadline:
+            time.sleep(0.01)
+        with self.lock:
+            self.engine.state = STOPPING
+            for connection in list(self.engine.connections.values()):
+                self._drop(connection, MQRC_CONNECTION_BROKEN)
+            self.wake()
+
+    # -- applications ------------------------------------------------------------------------------------------------------
+
+    def connect(self, user: str, application: str, application_type: int = 6) -> Connection:
+        with self.lock:
+            engine = self.engine
+            if not self.running:
+                raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, f"Queue manager {self.name} is not running.")
+            if engine.state != 0:
+                raise MQError(MQRC_CONNECTION_QUIESCING)
+            connection = Connection(engine.next_connection, engine, user, application, application_type)
+            engine.next_connection += 1
+            connection.identity_context = user.encode("utf-8")[:12].ljust(12) + bytes(32) + b" " * 32
+            name = application.encode("utf-8")[-28:].ljust(28)
+            connection.origin_prefix = application_type.to_bytes(4, "little") + name
+            connection.connected_ms = int(time.time() * 1000)
+            connection.connection_id = engine.new_id()
+            engine.connections[connection.number] = connection
+            return connection
+
+    def disconnect(self, connection: Connection, commit_work: bool = True) -> int:
+        """MQDISC, or with commit_work False the end of an application that never said it."""
+        with self.lock:
+            engine = self.engine
+            engine.now_ms = int(time.time() * 1000)
+            connection.after_lsn = 0
+            reason = 0
+            if connection.broken == 0:
+                reason = commit(engine, connection) if commit_work else back_out(engine, connection)
+                self._drop(connection, MQRC_CONNECTION_BROKEN)
+            self.wake()
+            lsn = connection.after_lsn
+        if lsn:
+            self.writer.wait_durable(lsn)
+        return reason
+
+    def _drop(self, connection: Connection, reason: int) -> None:
+        engine = self.engine
+        if connection.unit_of_work is not None:
+            back_out(engine, connection)
+        for handle in list(connection.handles.values()):
+            try:
+                close_object(engine, connection, handle, 0)
+            except MQError:
+                connection.handles.pop(handle.number, None)
+        connection.broken = reason
+        engine.connections.pop(connection.number, None)
+
+    def wake(self) -> None:
+        """Wake those whose get was answered. Call with the lock held."""
+        woken = self.engine.woken
+        if woken:
+            self.engine.woken = []
+            for request in woken:
+                waker = request.waker
+                if callable(waker):
+                    waker()
+
+    # -- log space and checkpoints -----------------------------------------------------------------------------------------
+
+    def make_room(self) -> None:
+        """The log is full: take a checkpoint, and if a unit of work holds the log back, back out the oldest one."""
+        self.checkpoint()
+        for _ in range(3):
+            with self.lock:
+                if not self.log.is_filling():
+                    break
+                unit = back_out_oldest(self.engine)
+                self.wake()
+                if unit is None:
+                    break
+                self.notices.append(
+                    f"AMQ7469W: Transactions rolled back to release log space. Unit of work {unit.number} was backed out: "
+                    "it was the oldest when the recovery log filled. Commit sooner, or give the log more files."
+                )
+            self.checkpoint()
+
+    def checkpoint(self, orderly: bool = False) -> None:
+        """Take a checkpoint now. Raises DiskFull when queue files cannot grow; nothing is lost then."""
+        with self._checkpoint_turn:
+            with self.lock:
+                self.engine.now_ms = int(time.time() * 1000)
+                relog_prepared(self.engine)
+                taken = Checkpoint(self.engine, orderly)
+                pending = taken.pending()
+            for queue_id in pending:
+                self._checkpoint_queue(taken, queue_id)
+            self._finish_checkpoint(taken)
+
+    def _checkpoint_queue(self, taken: Checkpoint, queue_id: int) -> None:
+        with self.lock:
+            snapshot = taken.begin_queue(queue_id)
+        if snapshot is None:
+            return
+        try:
+            self._write_snapshot(snapshot)
+        except (DiskFull, DiskFailed):
+            with self.lock:
+                snapshot.queue.changed = True
+            raise
+        with self.lock:
+            taken.end_queue(snapshot)
+
+    def _write_snapshot(self, snapshot: Snapshot) -> None:
+        while not snapshot.step():
+            pass
+        self.writer.wait_durable(snapshot.lsn)
+        snapshot.queue.file.force()
+        snapshot.write(self.disk)
+
+    def _finish_checkpoint(self, taken: Checkpoint) -> None:
+        with self.lock:
+            catalogue = taken.begin_catalogue()
+            lsn = self.log.end_lsn()
+        self.writer.wait_durable(lsn)
+        if catalogue:
+            taken.write_catalogue(self.disk, catalogue)
+        with self.lock:
+            manifest = taken.begin_manifest()
+        taken.write_manifest(self.disk, manifest)
+        with self.lock:
+            restart_lsn = max(taken.end(), self.log.writer_restart_lsn())
+            checkpoint_lsn = self.log.durable_lsn()
+        self.writer.note_checkpoint(min(restart_lsn, checkpoint_lsn), checkpoint_lsn)
+
+    def _take_notices(self) -> None:
+        self.notices.extend(self.engine.notices)
+        self.engine.notices = []
+
+    def define(self, definition: Definition, replace: bool = False) -> None:
+        """Make or change an object, durably."""
+        with self.lock:
+            self.engine.now_ms = int(time.time() * 1000)
+            lsn = objects.define(self.engine, definition, replace)
+            self.wake()
+        self.writer.wait_durable(lsn)
+
+    def delete(self, object_type: ObjectType, name: str, purge: bool = False) -> None:
+        with self.lock:
+            lsn = objects.delete(self.engine, object_type, name, purge)
+            self.wake()
+        self.writer.wait_durable(lsn)
+
+
+def last_checkpoint(directory: Path) -> Manifest:
+    return read_manifest(RealDisk(directory))
