@@ -123,6 +123,9 @@ class ControlFile:
             raise LogSpace("The disk is full: the log's control file cannot be written.") from None
         self._file.force()
 
+    def force(self) -> None:
+        self._file.force()
+
     def close(self) -> None:
         self._file.close()
 

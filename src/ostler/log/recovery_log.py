@@ -26,6 +26,7 @@ from ostler.log.reader import BlockCursor, LogVisitor, RecordReader, pass_over, 
 from ostler.log.settings import LogManagement, LogSettings, LogType
 from ostler.log.stream_format import (
     BLOCK_BYTES_MAX,
+    BLOCK_BYTES_MIN,
     BLOCK_HEADER_BYTES,
     ENTRY_BYTES,
     FIRST,
@@ -75,7 +76,7 @@ class RecoveryLog(Journal):
         self._primary_bytes: Final[i64] = settings.primary_files * shape.payload_bytes
         capacity: i64 = (settings.primary_files + settings.secondary_files) * shape.payload_bytes
         self._capacity_bytes: Final[i64] = capacity
-        self._reserve_bytes: Final[i64] = max(capacity // 16, RESERVE_BYTES_MIN)
+        self._reserve_bytes: Final[i64] = max(next_page(capacity // 16), RESERVE_BYTES_MIN)
         self._end: i64 = report.end_lsn
         self._next: i64 = next_page(report.end_lsn) if self._pages_are_final else report.end_lsn
         self._is_first_batch: bool = True
@@ -183,9 +184,10 @@ class RecoveryLog(Journal):
         return self._payload_room(self.writer.reachable_end)
 
     def _payload_room(self, limit: i64) -> i64:
-        # Off go the headers of the blocks a record is spread over, the ends of extents, and the last page's padding.
+        # Off go the headers of the blocks a record is spread over and the ends of extents. Not the padding of the last
+        # page: the limit is at the end of a page.
         space = limit - max(self._next, self._end)
-        return max(0, space - space // 64 - 2 * PAGE_BYTES)
+        return max(0, space - space // 64 - 4 * BLOCK_BYTES_MIN)
 
     # -- what there is to do
 
@@ -198,9 +200,9 @@ class RecoveryLog(Journal):
         return self._end - self.writer.checkpoint_lsn >= self._primary_bytes // 4
 
     def is_filling(self) -> bool:
-        """Three quarters of all the log can hold are taken: back out the oldest unit of work."""
+        """Three quarters of what ordinary records can take are taken: back out the oldest unit of work."""
         start = self._shape.start_of(self.writer.restart_extent)
-        return (self._end - start) * 4 >= (self.writer.reachable_end - start) * 3
+        return (self._end - start) * 4 >= (self.writer.reachable_end - self._reserve_bytes - start) * 3
 
     def space_used_fraction(self) -> float:
         """Use from the restart extent on, of primary and secondary extents together."""

@@ -134,6 +134,9 @@ class RestartableLog:
         return end
 
     def _begin_life(self, report: RestartReport) -> RecoveryLog:
+        # A killed process may have left the slot that was read unforced, and the next write goes over the other one.
+        self._control.force()
+        self._disk.force_directory(self._directory)
         state = self._control.state
         state.epoch = report.epoch
         state.life_start_lsn = report.end_lsn

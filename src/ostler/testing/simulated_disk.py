@@ -8,6 +8,9 @@ forced may be lost on its own. Directories themselves are never lost. A program 
     ...                              write through the Disk port
     after = disk.crash(seed=7)       another disk: what a power failure left; the first one is as it was
     disk                             go on with the same disk: what kill -9 leaves
+
+`lose_power_after(n)` ends the program in the middle: its n-th change to the disk raises PowerLost. With n from 0 up to
+where the program comes through, and some seeds for each, every crash point is visited.
 """
 
 from __future__ import annotations
@@ -26,6 +29,10 @@ Chooser: TypeAlias = Callable[[int], int]
 
 # What may become of a sector: all of the last write, nothing of any, or part of one.
 LOST, KEPT, TORN = range(3)
+
+
+class PowerLost(BaseException):
+    """The machine stopped. Not an Exception, so that no handler goes on as if nothing had been."""
 
 
 class _Inode:
@@ -132,10 +139,12 @@ class SimulatedFile(File):
             self._inode.write(offset, data[: max(0, len(data) - missing)])
             raise DiskFull("no space left on the simulated disk")
         self._inode.write(offset, data)
+        self._disk.count_change()
 
     def force(self) -> None:
         self._check_open()
-        self._disk.count_force()
+        self._disk.count_change()
+        self._disk.forces += 1
         if self._disk.force_fails():
             self._inode.forget_unforced()
             raise DiskFailed("the simulated disk refused to force")
@@ -148,6 +157,7 @@ class SimulatedFile(File):
     def truncate(self, size_bytes: int) -> None:
         self._check_open()
         self._inode.truncate(size_bytes)
+        self._disk.count_change()
 
     def close(self) -> None:
         self._is_open = False
@@ -167,6 +177,7 @@ class SimulatedDisk(Disk):
         self._unforced_names: list[tuple[str, str, _Inode]] = []
         self._directories: set[str] = {""}
         self._forces_to_fail = 0
+        self._changes_left = -1
         self.forces = 0
         """Forces of files so far."""
 
@@ -180,6 +191,7 @@ class SimulatedDisk(Disk):
             inode = _Inode()
             self._names[path] = inode
             self._unforced_names.append(("", path, inode))
+            self.count_change()
         return SimulatedFile(self, inode)
 
     def exists(self, path: str) -> bool:
@@ -197,6 +209,7 @@ class SimulatedDisk(Disk):
     def remove(self, path: str) -> None:
         for name in [name for name in self._names if name == path or name.startswith(f"{path}/")]:
             self._unforced_names.append((name, "", self._names.pop(name)))
+            self.count_change()
         self._directories = {name for name in self._directories if name != path and not name.startswith(f"{path}/")}
 
     def rename(self, source: str, target: str) -> None:
@@ -205,8 +218,10 @@ class SimulatedDisk(Disk):
             raise FileNotFoundError(source)
         self._names[target] = inode
         self._unforced_names.append((source, target, inode))
+        self.count_change()
 
     def force_directory(self, path: str) -> None:
+        self.count_change()
         later: list[tuple[str, str, _Inode]] = []
         for change in self._unforced_names:
             if path in (_parent(change[0] or change[1]), _parent(change[1] or change[0])):
@@ -284,8 +299,14 @@ class SimulatedDisk(Disk):
         if end <= len(inode.stable):
             inode.stable[offset:end] = data
 
-    def count_force(self) -> None:
-        self.forces += 1
+    def lose_power_after(self, changes: int) -> None:
+        """After so many more changes the next one raises PowerLost: a force without effect, all else not forced."""
+        self._changes_left = changes
+
+    def count_change(self) -> None:
+        if self._changes_left == 0:
+            raise PowerLost
+        self._changes_left -= 1
 
     def force_fails(self) -> bool:
         """Whether this force is one of those that were told to fail."""

@@ -1,0 +1,225 @@
+"""Torn tails end the log cleanly; damage refuses to start and names the place."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from ostler.log import LogDamaged, LogSettings, WriteIntegrity
+from ostler.testing.simulated_disk import PowerLost, SimulatedDisk
+
+FIRST = "log/active/S0000000.LOG"
+PACKED = LogSettings(primary_files=3, secondary_files=2, file_pages=4, write_integrity=WriteIntegrity.SINGLE_WRITE)
+BOTH = pytest.mark.parametrize("integrity", [WriteIntegrity.SINGLE_WRITE, WriteIntegrity.TRIPLE_WRITE])
+ANYTHING = b"\xa5\x5a\xff"
+
+
+def zero_tail(disk: SimulatedDisk, path: str, offset: int) -> SimulatedDisk:
+    twin = disk.copy()
+    twin.corrupt(path, offset, bytes(twin.open(path, False).size_bytes() - offset))
+    return twin
+
+
+def cut_tail(disk: SimulatedDisk, path: str, offset: int) -> SimulatedDisk:
+    twin = disk.copy()
+    file = twin.open(path, False)
+    file.truncate(offset)
+    file.force()
+    return twin
+
+
+@BOTH
+@pytest.mark.parametrize("cut", [zero_tail, cut_tail])
+def test_a_log_cut_at_every_byte_is_a_prefix_and_goes_on(log_life, cut, integrity):
+    settings = dataclasses.replace(PACKED, write_integrity=integrity)
+    life = log_life(SimulatedDisk(), settings)
+    life.commit(b"first", b"second" * 9)
+    life.commit(b"third" * 60)
+    life.commit(b"fourth", b"fifth" * 5)
+    end = 4096 + life.log.end_lsn()
+    # The blocks take less than 1000 bytes. What follows in a page is padding, one byte of it like the next.
+    for offset in [at for at in range(4096, end + 1) if at % 4096 < 1000 or at % 4096 > 4090]:
+        cut_life = log_life(cut(life.disk, FIRST, offset), settings)
+        seen = cut_life.seen
+        assert seen == life.appended[: len(seen)]
+        # Batches are there as a whole or not at all, and those that end before the cut are there. A block that ended
+        # in zeros may outlive the zeroing of its last bytes.
+        whole = sum(4096 + lsn <= offset for _, lsn, _ in life.appended)
+        assert len(seen) in (0, 2, 3, 5)
+        assert len(seen) >= max(count for count in (0, 2, 3, 5) if count <= whole)
+        cut_life.commit(b"goes on")
+        again = log_life(cut_life.disk.crash_losing_all(), settings)
+        assert again.payloads == [*cut_life.payloads, b"goes on"]
+
+
+def test_a_record_of_several_blocks_cut_at_every_block_is_dropped_whole(log_life):
+    life = log_life(SimulatedDisk(), PACKED)
+    life.commit(b"before")
+    life.append(b"long" * 7000)
+    batch = life.log.take_batch()
+    assert batch is not None
+    assert len(batch.blocks) == 3
+    life.writer.write_batch(batch)
+    for number, block in enumerate(batch.blocks):
+        extent, offset = divmod(block.lsn, 3 * 4096)
+        disk = life.disk.copy()
+        disk.corrupt(f"log/active/S000000{extent}.LOG", 4096 + offset + 100, ANYTHING)
+        cut_life = log_life(disk, PACKED)
+        assert cut_life.payloads == [b"before"]
+        assert cut_life.log.end_lsn() == block.lsn
+        cut_life.commit(b"next", b"short" * 4000)
+        again = log_life(cut_life.disk.crash_losing_all(), PACKED)
+        assert again.payloads == [b"before", b"next", b"short" * 4000], number
+
+
+def test_what_was_dropped_is_reported(log_life):
+    life = log_life(SimulatedDisk(), PACKED)
+    kept = life.commit(b"kept")
+    life.append(b"lost" * 100)
+    batch = life.log.take_batch()
+    assert batch is not None
+    life.disk.lose_power_after(0)
+    with pytest.raises(PowerLost):
+        life.writer.write_batch(batch)
+    disk = life.disk.crash_keeping_all()
+    disk.corrupt(FIRST, 4096 + batch.blocks[0].lsn + 200, ANYTHING)
+    report = log_life(disk, PACKED).log.restart_report
+    assert report.records == 1
+    assert report.end_lsn == batch.blocks[0].lsn >= kept
+    assert report.dropped_bytes == batch.end_lsn - report.end_lsn
+
+
+@BOTH
+def test_damage_before_durable_records_is_refused_at_every_byte(log_life, integrity):
+    settings = dataclasses.replace(PACKED, write_integrity=integrity)
+    life = log_life(SimulatedDisk(), settings)
+    life.commit(b"one" * 30)
+    start = 4096 if settings.pages_are_final() else life.log.end_lsn() + 7 & ~7
+    end = life.commit(b"two" * 30)
+    life.commit(b"three" * 30)
+    for lsn in range(start, end):
+        disk = life.disk.copy()
+        old = disk.open(FIRST, False).read_at(4096 + lsn, 1)
+        disk.corrupt(FIRST, 4096 + lsn, bytes([old[0] ^ 0x40]))
+        before = disk.copy()
+        with pytest.raises(LogDamaged) as refused:
+            log_life(disk, settings)
+        assert (refused.value.file, refused.value.offset) == (FIRST, 4096 + start)
+        assert FIRST in str(refused.value)
+        assert str(4096 + start) in str(refused.value)
+        for name in ("amqhlctl.lfh", "active/S0000000.LOG"):
+            size = disk.open(f"log/{name}", False).size_bytes()
+            contents = [each.open(f"log/{name}", False).read_at(0, size) for each in (disk, before)]
+            assert contents[0] == contents[1]
+
+
+def test_damage_is_seen_across_extents(log_life):
+    life = log_life(SimulatedDisk())
+    life.commit(b"a" * 11_000)
+    life.commit(b"b" * 11_000)
+    life.commit(b"c" * 100)
+    # The rest of the first extent, and all of the second but its last block, go.
+    life.disk.corrupt(FIRST, 4096, bytes(3 * 4096))
+    with pytest.raises(LogDamaged) as refused:
+        log_life(life.disk)
+    assert (refused.value.file, refused.value.offset) == (FIRST, 4096)
+
+
+def test_a_missing_extent_is_damage(log_life):
+    life = log_life(SimulatedDisk())
+    for letter in (b"a", b"b", b"c"):
+        life.commit(letter * 11_000)
+    life.disk.remove("log/active/S0000001.LOG")
+    with pytest.raises(LogDamaged, match="missing") as refused:
+        log_life(life.disk)
+    assert refused.value.file == "log/active/S0000001.LOG"
+
+
+def test_a_damaged_or_foreign_extent_header_is_damage(log_life):
+    life = log_life(SimulatedDisk())
+    life.commit(b"a" * 11_000)
+    life.commit(b"b" * 11_000)
+    disk = life.disk.copy()
+    disk.corrupt("log/active/S0000001.LOG", 20, ANYTHING)
+    with pytest.raises(LogDamaged, match="header page") as refused:
+        log_life(disk)
+    assert (refused.value.file, refused.value.offset) == ("log/active/S0000001.LOG", 0)
+    disk = life.disk.copy()
+    disk.remove("log/active/S0000001.LOG")
+    disk.rename("log/active/S0000002.LOG", "log/active/S0000001.LOG")
+    with pytest.raises(LogDamaged, match="names extent 2"):
+        log_life(disk)
+
+
+@pytest.mark.parametrize("ending", ["checkpoint", "close"])
+def test_the_control_file_knows_how_far_the_log_was_durable(log_life, ending):
+    """Without a later block nothing in the log tells a torn write from a damaged one, but the control file may."""
+    life = log_life(SimulatedDisk())
+    life.commit(b"acknowledged")
+    disk = life.disk.copy()
+    if ending == "checkpoint":
+        life.checkpoint(0)
+    else:
+        life.writer.close()
+    life.disk.corrupt(FIRST, 4096 + 60, ANYTHING)
+    disk.corrupt(FIRST, 4096 + 60, ANYTHING)
+    with pytest.raises(LogDamaged):
+        log_life(life.disk)
+    assert log_life(disk).payloads == []
+
+
+def test_what_an_earlier_life_left_behind_its_end_stays_dead(log_life):
+    """A stale block at exactly the right place, with a good checksum, must not be taken for a new one."""
+    first = log_life(SimulatedDisk(), PACKED)
+    first.commit(b"A" * 40)
+    for letter in (b"B", b"C"):
+        first.append(letter * 40)
+        batch = first.log.take_batch()
+        assert batch is not None
+        first.writer.write_batch(batch)
+        if letter == b"B":
+            start = 4096 + batch.blocks[0].lsn
+    # Power fails: B, not yet reported durable, is torn; C behind it reached the disk. So the log ends with A.
+    disk = first.disk.copy()
+    disk.corrupt(FIRST, start + 50, ANYTHING)
+    second = log_life(disk, PACKED)
+    assert second.payloads == [b"A" * 40]
+    assert second.log.restart_report.dropped_bytes > 100
+    # The second life writes exactly as much as B took. Right behind it stands the first life's C.
+    second.commit(b"D" * 40)
+    third = log_life(second.disk.crash_losing_all(), PACKED)
+    assert third.payloads == [b"A" * 40, b"D" * 40]
+    # The same when replay begins right before it.
+    third.checkpoint(third.seen[-1][1])
+    assert log_life(third.disk.crash_losing_all(), PACKED).payloads == []
+
+
+def test_a_life_that_wrote_nothing_does_not_revive_the_one_before(log_life):
+    first = log_life(SimulatedDisk(), PACKED)
+    first.commit(b"A" * 40)
+    first.append(b"B" * 40)
+    batch = first.log.take_batch()
+    assert batch is not None
+    first.disk.lose_power_after(0)
+    with pytest.raises(PowerLost):
+        first.writer.write_batch(batch)
+    lost, kept = first.disk.crash_losing_all(), first.disk.crash_keeping_all()
+    assert log_life(lost.copy(), PACKED).payloads == [b"A" * 40]
+    second = log_life(lost, PACKED)
+    # A device that brings back the lost sector after all, behind the restart that did not see it.
+    image = kept.open(FIRST, False).read_at(0, 16384)
+    second.disk.corrupt(FIRST, 0, image)
+    assert log_life(second.disk, PACKED).payloads == [b"A" * 40]
+
+
+def test_a_damaged_newest_control_slot_is_seen_from_the_log(log_life):
+    life = log_life(SimulatedDisk())
+    life.commit(b"one")
+    life.checkpoint()
+    life.commit(b"two")
+    sequence = life.writer.control_sequence
+    life.disk.corrupt("log/amqhlctl.lfh", sequence % 2 * 4096 + 30, ANYTHING)
+    with pytest.raises(LogDamaged, match="sequence number") as refused:
+        log_life(life.disk)
+    assert (refused.value.file, refused.value.offset) == ("log/amqhlctl.lfh", sequence % 2 * 4096)
