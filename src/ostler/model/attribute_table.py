@@ -1,0 +1,15 @@
+"""The one table of attributes: every object type, every attribute.
+
+MQSC, PCF, DISPLAY, defaults, ranges and the manual all come from here. The rows stand in the modules named after the
+families of objects.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ostler.model.attribute_table_manager import ATTRIBUTES as MANAGER
+from ostler.model.attribute_table_queues import ATTRIBUTES as QUEUES
+from ostler.model.attribute_types import Attribute
+
+ATTRIBUTES: Final[tuple[Attribute, ...]] = MANAGER + QUEUES

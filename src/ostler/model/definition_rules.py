@@ -1,0 +1,127 @@
+"""What attributes of one object must be like together."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ostler.model.attributes import ObjectType, Value, subtype_of
+from ostler.model.constants import (
+    MQIT_MSG_TOKEN,
+    MQPER_PERSISTENT,
+    MQQDT_TEMPORARY_DYNAMIC,
+    MQRCCF_CLUSTER_NAME_CONFLICT,
+    MQRCCF_CLUSTER_Q_USAGE_ERROR,
+    MQRCCF_DEF_XMIT_Q_CLUS_ERROR,
+    MQRCCF_DEST_NAME_ERROR,
+    MQRCCF_MISSING_CONN_NAME,
+    MQRCCF_PARM_MISSING,
+    MQRCCF_Q_ATTR_CONFLICT,
+    MQRCCF_REPOS_NAME_CONFLICT,
+    MQRCCF_STREAMQ_CONFLICT,
+    MQRCCF_STREAMQ_DEST_CONFLICT,
+    MQRCCF_TOPIC_STRING_NOT_FOUND,
+    MQRCCF_XMIT_Q_NAME_ERROR,
+    MQUS_TRANSMISSION,
+)
+from ostler.model.errors import MQError
+
+CLUSTER_TRANSMISSION_QUEUE: Final = "SYSTEM.CLUSTER.TRANSMIT.QUEUE"
+
+_NAME_LENGTHS: Final = {ObjectType.CHANNEL: 20, ObjectType.CFSTRUCT: 12, ObjectType.STGCLASS: 8}
+
+
+def name_length_max(object_type: ObjectType) -> int:
+    """How long a name of this object type may be."""
+    return _NAME_LENGTHS.get(object_type, 48)
+
+
+def check_rules(object_type: ObjectType, name: str, values: dict[str, Value]) -> None:
+    """Refuse, with MQError, attributes that do not go together."""
+    if object_type in (ObjectType.QLOCAL, ObjectType.QMODEL):
+        _check_holding(name, values)
+    if object_type in (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE):
+        _check_clusters(values)
+    elif object_type == ObjectType.QMODEL:
+        _check_model(values)
+    elif object_type == ObjectType.QMGR:
+        _check_manager(values)
+    elif object_type == ObjectType.CHANNEL:
+        _check_channel(name, values)
+    elif object_type == ObjectType.TOPIC:
+        _check_topic(name, values)
+    elif object_type == ObjectType.SUB:
+        _check_subscription(name, values)
+
+
+def _number(values: dict[str, Value], name: str) -> int:
+    value = values.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def _text(values: dict[str, Value], name: str) -> str:
+    value = values.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _check_holding(name: str, values: dict[str, Value]) -> None:
+    high = _number(values, "QDEPTHHI")
+    low = _number(values, "QDEPTHLO")
+    if high < low:
+        raise MQError(MQRCCF_Q_ATTR_CONFLICT, f"QDEPTHHI({high}) is below QDEPTHLO({low}).")
+    stream = _text(values, "STREAMQ")
+    if stream:
+        if stream == name:
+            raise MQError(MQRCCF_STREAMQ_DEST_CONFLICT, "STREAMQ names the queue itself.")
+        if _number(values, "USAGE") == MQUS_TRANSMISSION:
+            raise MQError(MQRCCF_STREAMQ_CONFLICT, "A transmission queue cannot have a STREAMQ.")
+
+
+def _check_clusters(values: dict[str, Value]) -> None:
+    clustered = _text(values, "CLUSTER") or _text(values, "CLUSNL")
+    if _text(values, "CLUSTER") and _text(values, "CLUSNL"):
+        raise MQError(MQRCCF_CLUSTER_NAME_CONFLICT, "Give CLUSTER or CLUSNL, not both.")
+    if clustered and _number(values, "USAGE") == MQUS_TRANSMISSION:
+        raise MQError(MQRCCF_CLUSTER_Q_USAGE_ERROR, "A transmission queue cannot be in a cluster.")
+
+
+def _check_model(values: dict[str, Value]) -> None:
+    if _number(values, "DEFTYPE") != MQQDT_TEMPORARY_DYNAMIC:
+        return
+    if _number(values, "DEFPSIST") == MQPER_PERSISTENT:
+        raise MQError(MQRCCF_Q_ATTR_CONFLICT, "A temporary dynamic queue cannot have DEFPSIST(YES).")
+    if _number(values, "INDXTYPE") == MQIT_MSG_TOKEN:
+        raise MQError(MQRCCF_Q_ATTR_CONFLICT, "A temporary dynamic queue cannot have INDXTYPE(MSGTOKEN).")
+
+
+def _check_manager(values: dict[str, Value]) -> None:
+    if _text(values, "REPOS") and _text(values, "REPOSNL"):
+        raise MQError(MQRCCF_REPOS_NAME_CONFLICT, "Give REPOS or REPOSNL, not both.")
+    if _text(values, "DEFXMITQ") == CLUSTER_TRANSMISSION_QUEUE:
+        raise MQError(MQRCCF_DEF_XMIT_Q_CLUS_ERROR, f"DEFXMITQ cannot be {CLUSTER_TRANSMISSION_QUEUE}.")
+
+
+def _check_channel(name: str, values: dict[str, Value]) -> None:
+    if _text(values, "CLUSTER") and _text(values, "CLUSNL"):
+        raise MQError(MQRCCF_CLUSTER_NAME_CONFLICT, "Give CLUSTER or CLUSNL, not both.")
+    # The models of channels that come with the queue manager leave open what every real channel must have.
+    if name.startswith("SYSTEM.DEF."):
+        return
+    subtype = subtype_of(ObjectType.CHANNEL, values)
+    if subtype in ("SDR", "SVR") and not _text(values, "XMITQ"):
+        raise MQError(MQRCCF_XMIT_Q_NAME_ERROR, f"A channel of type {subtype} needs XMITQ.")
+    if subtype in ("SDR", "RQSTR", "CLNTCONN", "CLUSSDR") and not _text(values, "CONNAME"):
+        raise MQError(MQRCCF_MISSING_CONN_NAME, f"A channel of type {subtype} needs CONNAME.")
+
+
+def _check_topic(name: str, values: dict[str, Value]) -> None:
+    if not _text(values, "TOPICSTR") and name not in ("SYSTEM.BASE.TOPIC", "SYSTEM.DEFAULT.TOPIC"):
+        raise MQError(MQRCCF_PARM_MISSING, "A topic object needs TOPICSTR.")
+
+
+def _check_subscription(name: str, values: dict[str, Value]) -> None:
+    if name == "SYSTEM.DEFAULT.SUB":
+        return
+    if not _text(values, "TOPICSTR") and not _text(values, "TOPICOBJ"):
+        raise MQError(MQRCCF_TOPIC_STRING_NOT_FOUND, "A subscription needs TOPICSTR or TOPICOBJ.")
+    if _number(values, "DESTCLAS") == 2 and not _text(values, "DEST"):
+        raise MQError(MQRCCF_DEST_NAME_ERROR, "A subscription with DESTCLAS(PROVIDED) needs DEST.")

@@ -1,0 +1,222 @@
+"""An object's definition: its type, its name and its attributes.
+
+A definition never changes; a change makes another one. Encoded it says itself what it holds, so that a later release
+reads what an earlier one wrote: a version, the type, the name, and each attribute with its MQSC name and its value.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from ostler.model.attributes import (
+    ObjectType,
+    Value,
+    attributes_of,
+    check,
+    defaults,
+    find,
+    has,
+    require,
+    subtype_of,
+    to_text,
+    valid_name,
+)
+from ostler.model.constants import (
+    MQRCCF_ATTR_VALUE_FIXED,
+    MQRCCF_KWD_VALUE_WRONG_TYPE,
+    MQRCCF_LIKE_OBJECT_WRONG_TYPE,
+    MQRCCF_OBJECT_NAME_ERROR,
+)
+from ostler.model.definition_rules import check_rules, name_length_max
+from ostler.model.errors import MQError
+
+VERSION: Final = 1
+_INTEGER: Final = 0
+_TEXT: Final = 1
+_LIST: Final = 2
+
+# What the queue manager writes into a definition by itself.
+_STAMPS: Final = ("CRDATE", "CRTIME", "ALTDATE", "ALTTIME")
+
+
+@final
+class Definition:
+    """One object as it was defined. `attributes` is keyed by MQSC name; nobody changes it in place."""
+
+    def __init__(self, object_type: ObjectType, name: str, attributes: dict[str, int | str | tuple[str, ...]]) -> None:
+        self.object_type: ObjectType = object_type
+        self.name: str = name
+        self.attributes: dict[str, int | str | tuple[str, ...]] = attributes
+
+    def __repr__(self) -> str:
+        return f"<{self.object_type.value} {self.name}>"
+
+    def altered(self, changes: dict[str, Value], date: str = "", time: str = "") -> Definition:
+        """The definition with some attributes changed, each checked, and all of them together. MQError when refused.
+
+        With a date (yyyy-mm-dd) and a time (hh.mm.ss) the definition says that it was altered then.
+        """
+        attributes = dict(self.attributes)
+        subtype = subtype_of(self.object_type, attributes)
+        for given, value in changes.items():
+            attribute = require(self.object_type, given)
+            if not has(attribute, subtype):
+                raise MQError(MQRCCF_KWD_VALUE_WRONG_TYPE, f"{attribute.name} does not belong to {subtype}.")
+            checked = check(attribute, value)
+            fixed = not attribute.at_alter and attribute.name not in _STAMPS
+            if fixed and attributes.get(attribute.name) != checked:
+                raise MQError(MQRCCF_ATTR_VALUE_FIXED, f"{attribute.name} cannot be altered.")
+            attributes[attribute.name] = checked
+        _stamp(attributes, "ALTDATE", "ALTTIME", date, time)
+        check_rules(self.object_type, self.name, attributes)
+        return Definition(self.object_type, self.name, attributes)
+
+    def encode(self) -> bytes:
+        """The definition as bytes for the log and the catalogue."""
+        parts: list[bytes] = [bytes((VERSION,))]
+        _add_text(parts, self.object_type.value)
+        _add_text(parts, self.name)
+        parts.append(len(self.attributes).to_bytes(2, "little"))
+        for name, value in self.attributes.items():
+            _add_text(parts, name)
+            if isinstance(value, tuple):
+                parts.append(bytes((_LIST,)))
+                parts.append(len(value).to_bytes(2, "little"))
+                for item in value:
+                    _add_text(parts, item)
+            elif isinstance(value, str):
+                parts.append(bytes((_TEXT,)))
+                _add_text(parts, value)
+            else:
+                parts.append(bytes((_INTEGER,)))
+                parts.append(value.to_bytes(8, "little", signed=True))
+        return b"".join(parts)
+
+    @staticmethod
+    def decode(data: bytes) -> Definition:
+        """The definition that `encode` wrote; ValueError for anything else. Attributes we do not know are kept."""
+        reader = _Reader(data)
+        version = reader.integer(1)
+        if version != VERSION:
+            raise ValueError(f"a definition of version {version}; this release reads version {VERSION}")
+        object_type = ObjectType(reader.text())
+        name = reader.text()
+        attributes: dict[str, int | str | tuple[str, ...]] = {}
+        for _ in range(reader.integer(2)):
+            key = reader.text()
+            if key in attributes:
+                raise ValueError(f"a definition with {key} twice")
+            attributes[key] = reader.value()
+        if reader.at != len(data):
+            raise ValueError(f"{len(data) - reader.at} bytes behind the end of a definition")
+        return Definition(object_type, name, attributes)
+
+
+@final
+class _Reader:
+    """Walks over an encoded definition and never beyond it."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data: bytes = data
+        self.at: int = 0
+
+    def take(self, count: int) -> bytes:
+        end = self.at + count
+        if end > len(self.data):
+            raise ValueError(f"a definition cut off at byte {len(self.data)}")
+        piece = self.data[self.at : end]
+        self.at = end
+        return piece
+
+    def integer(self, count: int) -> int:
+        return int.from_bytes(self.take(count), "little")
+
+    def text(self) -> str:
+        return self.take(self.integer(2)).decode("utf-8")
+
+    def value(self) -> int | str | tuple[str, ...]:
+        kind = self.integer(1)
+        if kind == _INTEGER:
+            return int.from_bytes(self.take(8), "little", signed=True)
+        if kind == _TEXT:
+            return self.text()
+        if kind == _LIST:
+            return tuple([self.text() for _ in range(self.integer(2))])
+        raise ValueError(f"a value of unknown kind {kind} before byte {self.at}")
+
+
+def _add_text(parts: list[bytes], text: str) -> None:
+    data = text.encode("utf-8")
+    if len(data) > 0xFFFF:
+        raise ValueError(f"a text of {len(data)} bytes in a definition")
+    parts.append(len(data).to_bytes(2, "little"))
+    parts.append(data)
+
+
+def new_definition(
+    object_type: ObjectType,
+    name: str,
+    given: dict[str, Value],
+    like: Definition | None = None,
+    date: str = "",
+    time: str = "",
+) -> Definition:
+    """A new object: MQ's defaults, over them those of the object it is like, over them what is given.
+
+    Everything is checked: each value, and all together. MQError when something is refused.
+    """
+    if like is not None and like.object_type != object_type:
+        raise MQError(MQRCCF_LIKE_OBJECT_WRONG_TYPE, f"{like.name} is not a {object_type.value}.")
+    if not valid_name(name, name_length_max(object_type)):
+        raise MQError(MQRCCF_OBJECT_NAME_ERROR, f"{name!r} is not a valid name of a {object_type.value}.")
+    checked: dict[str, Value] = {}
+    for key, value in given.items():
+        attribute = require(object_type, key)
+        checked[attribute.name] = check(attribute, value)
+        if not attribute.at_define and attribute.name not in _STAMPS and checked[attribute.name] != attribute.default:
+            raise MQError(MQRCCF_ATTR_VALUE_FIXED, f"{attribute.name} cannot be given.")
+    subtype = _subtype(object_type, checked, like)
+    attributes = defaults(object_type, subtype)
+    if like is not None:
+        for key, value in like.attributes.items():
+            known = find(object_type, key)
+            if known is not None and known.at_define and has(known, subtype):
+                attributes[key] = value
+    for key, value in checked.items():
+        known = find(object_type, key)
+        if known is not None and not has(known, subtype):
+            raise MQError(MQRCCF_KWD_VALUE_WRONG_TYPE, f"{key} does not belong to {subtype}.")
+        attributes[key] = value
+    if object_type == ObjectType.QMGR:
+        attributes["QMNAME"] = name
+    if find(object_type, "CRDATE") is not None:
+        _stamp(attributes, "CRDATE", "CRTIME", date, time)
+    _stamp(attributes, "ALTDATE", "ALTTIME", date, time)
+    check_rules(object_type, name, attributes)
+    return Definition(object_type, name, attributes)
+
+
+def _subtype(object_type: ObjectType, given: dict[str, Value], like: Definition | None) -> str:
+    subtype = subtype_of(object_type, given)
+    if not subtype and like is not None:
+        subtype = subtype_of(object_type, like.attributes)
+    if not subtype:
+        subtype = subtype_of(object_type, defaults(object_type))
+    return subtype
+
+
+def _stamp(attributes: dict[str, Value], date_name: str, time_name: str, date: str, time: str) -> None:
+    if date:
+        attributes[date_name] = date
+    if time:
+        attributes[time_name] = time
+
+
+def describe(definition: Definition) -> list[tuple[str, str]]:
+    """The attributes in the order of the table, each with its value as MQSC writes it."""
+    shown: list[tuple[str, str]] = []
+    for attribute in attributes_of(definition.object_type):
+        value = definition.attributes.get(attribute.name)
+        if value is not None:
+            shown.append((attribute.name, to_text(attribute, value)))
+    return shown
