@@ -244,6 +244,12 @@ def test_a_message_that_grows_beyond_the_buffer_is_cut_behind_a_character() -> N
     assert outcome(converted) == ("\xe9\xe9".encode(), NORMAL, UTF_8, mq.MQRC_TRUNCATED_MSG_ACCEPTED)
 
 
+def test_a_message_that_grows_to_fill_the_buffer_is_fine() -> None:
+    body = "\xe9\xe9".encode("latin_1")
+    converted = convert(mq.MQFMT_STRING, body, (NORMAL, ASCII), (NORMAL, UTF_8), buffer_length=4)
+    assert outcome(converted) == ("\xe9\xe9".encode(), NORMAL, UTF_8, mq.MQRC_NONE)
+
+
 def test_a_long_message_is_not_converted_when_truncation_is_not_accepted() -> None:
     converted = convert(mq.MQFMT_STRING, b"ABCDE", (NORMAL, ASCII), (NORMAL, EBCDIC), buffer_length=3)
     assert outcome(converted) == (b"ABC", NORMAL, ASCII, mq.MQRC_TRUNCATED_MSG_FAILED)

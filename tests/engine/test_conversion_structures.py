@@ -232,7 +232,109 @@ def test_a_header_that_shares_its_page_fails_with_what_follows() -> None:
     assert (converted.ccsid, converted.reason) == (ASCII, mq.MQRC_FORMAT_ERROR)
 
 
+def patched(body: bytes, at: int, value: int) -> bytes:
+    return body[:at] + struct.pack(">i", value) + body[at + 4 :]
+
+
+@pytest.mark.parametrize(
+    ("format", "at", "value"),
+    [
+        *[(format, 4, 99) for format in HEADERS],
+        *[(format, 0, 0x41424344) for format in HEADERS],
+        *[(format, 8, value) for format in list(HEADERS)[2:] for value in (-1, 0, 31, 0x7FFFFFFF)],
+        (mq.MQFMT_MD_EXTENSION, 8, 76),
+        (mq.MQFMT_IMS, 8, 88),
+        (mq.MQFMT_CICS, 8, 164),
+        (mq.MQFMT_TRIGGER, 0, 0x41424344),
+        (mq.MQFMT_TRIGGER, 4, 2),
+        (mq.MQFMT_RF_HEADER_2, 36, -1),
+        (mq.MQFMT_RF_HEADER_2, 36, -4),
+        (mq.MQFMT_RF_HEADER_2, 36, 4000),
+        (mq.MQFMT_RF_HEADER_2, 36, 45),
+        (mq.MQFMT_EMBEDDED_PCF, 36, 35),
+        (mq.MQFMT_EMBEDDED_PCF, 72, 17),
+    ],
+)
+def test_a_header_that_lies_is_refused(format: bytes, at: int, value: int) -> None:
+    body = patched(message(format, HOST), at, value)
+    converted = convert(format, body, HOST, LINUX)
+    assert (converted.body, converted.ccsid, converted.reason) == (body, EBCDIC, mq.MQRC_FORMAT_ERROR)
+
+
+def test_a_folder_may_be_empty() -> None:
+    body = described(HOST, "RFH ", 2, 40) + pack(HOST, "i i", UTF_8, 0) + encode(TEXT, EBCDIC)
+    expected = described(LINUX, "RFH ", 2, 40) + pack(LINUX, "i i", UTF_8, 0) + TEXT.encode()
+    assert convert(mq.MQFMT_RF_HEADER_2, body, HOST, LINUX).body == expected
+
+
+def test_names_inside_headers_may_end_with_a_null() -> None:
+    body = dead_letter_header(HOST)[:116] + encode("MQSTR\0??", EBCDIC) + dead_letter_header(HOST)[124:] + b"\xc1"
+    converted = convert(mq.MQFMT_DEAD_LETTER_HEADER, body, HOST, LINUX)
+    assert (converted.body[116:124], converted.body[172:], converted.reason) == (b"MQSTR\0??", b"A", mq.MQRC_NONE)
+
+
+def test_what_follows_a_null_may_go_when_a_field_grows() -> None:
+    header = dead_letter_header(LINUX)
+    body = header[:128] + ("\xe9" * 14 + "\0" + "x" * 13).encode("latin_1") + header[156:] + b"A"
+    converted = convert(mq.MQFMT_DEAD_LETTER_HEADER, body, LINUX, (REVERSED, UTF_8))
+    assert (converted.body[128:156], converted.reason) == (("\xe9" * 14).encode(), mq.MQRC_NONE)
+
+
+def test_a_field_may_be_filled_to_its_last_byte() -> None:
+    header = dead_letter_header(LINUX)
+    body = header[:128] + ("\xe9" * 14).encode("latin_1").ljust(28) + header[156:] + b"A"
+    converted = convert(mq.MQFMT_DEAD_LETTER_HEADER, body, LINUX, (REVERSED, UTF_8), len(body))
+    assert (converted.body[128:156], converted.reason) == (("\xe9" * 14).encode(), mq.MQRC_NONE)
+
+
+@pytest.mark.parametrize("format", HEADERS)
+def test_a_header_may_be_all_there_is(format: bytes) -> None:
+    converted = convert(format, HEADERS[format](HOST), HOST, LINUX)
+    assert (converted.body, converted.reason) == (HEADERS[format](LINUX), mq.MQRC_NONE)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_encoding_without_integers_is_refused(format: bytes) -> None:
+    body = message(format, HOST)
+    converted = convert(format, body, HOST, (0x110, ASCII))
+    assert (converted.body, converted.reason) == (body, mq.MQRC_TARGET_INTEGER_ENC_ERROR)
+    converted = convert(format, body, (0x110, EBCDIC), LINUX)
+    assert (converted.body, converted.reason) == (body, mq.MQRC_SOURCE_INTEGER_ENC_ERROR)
+
+
 # Commands
+
+
+@pytest.mark.parametrize(
+    ("pattern", "values"),
+    [
+        ("i i i i i", (4, 20, 2016, 0, 0)),
+        ("i i i i", (9, 16, 7001, 0)),
+        ("i i i i", (5, 16, 1229, 0)),
+        ("i i i i", (25, 16, 746, 0)),
+        ("i i i i i i", (6, 24, 3011, 0, 0, 0)),
+        ("i i i i i i", (6, 24, 3011, 0, 0, 48)),
+    ],
+)
+def test_a_parameter_may_be_empty(pattern: str, values: tuple[int, ...]) -> None:
+    header = "i i i i i i i i i", 16, 36, 3, 13, 1, 1, 0, 0, 1
+    converted = convert(mq.MQFMT_ADMIN, pack(HOST, *header) + pack(HOST, pattern, *values), HOST, LINUX)
+    assert converted.reason == mq.MQRC_NONE
+    assert converted.body == pack(LINUX, *header) + pack(LINUX, pattern, *values)
+
+
+def test_strings_into_an_unknown_page_are_refused() -> None:
+    converted = convert(mq.MQFMT_ADMIN, command(HOST), HOST, (REVERSED, 12345))
+    assert (converted.body, converted.reason) == (command(HOST), mq.MQRC_TARGET_CCSID_ERROR)
+
+
+@pytest.mark.parametrize("length", range(0, 420, 11))
+def test_a_cut_embedded_command(length: int) -> None:
+    body = embedded_command(HOST) + encode(TEXT, EBCDIC)
+    converted = convert(mq.MQFMT_EMBEDDED_PCF, body, HOST, LINUX, buffer_length=length)
+    expected = embedded_command(LINUX) + TEXT.encode()
+    assert converted.body[20:] == expected[20 : len(converted.body)]
+    assert converted.reason == (mq.MQRC_NONE if length >= len(body) else mq.MQRC_TRUNCATED_MSG_ACCEPTED)
 
 
 def test_a_string_with_a_page_of_its_own() -> None:

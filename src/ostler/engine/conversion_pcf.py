@@ -163,7 +163,7 @@ def _convert_string_list(change: Change, structure: bytes) -> bytes:
     strings = [structure[fixed + length * at : fixed + length * (at + 1)] for at in range(count if length else 0)]
     ccsid, ccsid_field = _string_ccsid(change, structure, 12)
     converted = [change.string_from(string, ccsid) for string in strings]
-    longest = max([len(string) for string in converted], default=0)
+    longest = max([len(string) for string in converted], default=length)
     blank = change.blank()
     joined = b"".join([_filled(string, longest, blank) for string in converted])
     padding = _padding(len(joined))
