@@ -1,0 +1,83 @@
+"""Does a message answer a request? What selection by order, by identifier and by group have in common."""
+
+from __future__ import annotations
+
+from mypy_extensions import i64
+
+from ostler.engine.core import Engine, Expiring
+from ostler.engine.descriptor_numbers import field, two_numbers
+from ostler.engine.get_request import GetRequest
+from ostler.engine.message import (
+    CORRELATION_ID_AT,
+    GROUP_ID_AT,
+    MESSAGE_ID_AT,
+    NULL_ID,
+    OFFSET_AT,
+    SEQUENCE_NUMBER_AT,
+)
+from ostler.engine.property_control import selector_source
+from ostler.engine.queue import Queue
+from ostler.engine.slots import LOCKED
+from ostler.model.constants import (
+    MQMO_MATCH_CORREL_ID,
+    MQMO_MATCH_GROUP_ID,
+    MQMO_MATCH_MSG_ID,
+    MQMO_MATCH_MSG_SEQ_NUMBER,
+    MQMO_MATCH_MSG_TOKEN,
+    MQMO_MATCH_OFFSET,
+)
+
+
+def is_eligible(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -> bool:
+    """May this request have the message? One that has expired is left in `engine.expired`."""
+    slots = queue.slots
+    expiry_ms: i64 = slots.expiries[slot]
+    if expiry_ms != 0 and expiry_ms <= engine.now_ms:
+        engine.expired.append(Expiring(queue, slot, slots.seqs[slot]))
+        return False
+    if slots.flags[slot] & LOCKED:
+        handle = request.handle
+        return handle.locked_slot == slot and handle.locked_seq == slots.seqs[slot]
+    return True
+
+
+def matches(request: GetRequest, queue: Queue, slot: i64) -> bool:
+    """Do the match options and the selector of a request fit this message?"""
+    if request.match == 0 and request.selector is None:
+        return True
+    message = queue.load(slot)
+    if request.match != 0:
+        if not identifiers_match(request, message.md) or not numbers_match(request, message.md):
+            return False
+        if request.match & MQMO_MATCH_MSG_TOKEN and request.token != token_of(queue, slot):
+            return False
+    return request.selector is None or request.selector.matches(
+        selector_source(message.md, message.body, message.properties)
+    )
+
+
+def identifiers_match(request: GetRequest, md: bytes) -> bool:
+    """The message and correlation identifiers. Null ones fit everything."""
+    match: i64 = request.match
+    if match & MQMO_MATCH_MSG_ID and not _same_id(request.message_id, md, MESSAGE_ID_AT):
+        return False
+    return not match & MQMO_MATCH_CORREL_ID or _same_id(request.correlation_id, md, CORRELATION_ID_AT)
+
+
+def _same_id(wanted: bytes, md: bytes, at: i64) -> bool:
+    return md[at : at + 24] == wanted or wanted == NULL_ID
+
+
+def numbers_match(request: GetRequest, md: bytes) -> bool:
+    """What places a message in its group."""
+    match: i64 = request.match
+    if match & MQMO_MATCH_GROUP_ID and not _same_id(request.group_id, md, GROUP_ID_AT):
+        return False
+    if match & MQMO_MATCH_MSG_SEQ_NUMBER and field(md, SEQUENCE_NUMBER_AT) != request.sequence_number:
+        return False
+    return not match & MQMO_MATCH_OFFSET or field(md, OFFSET_AT) == request.offset
+
+
+def token_of(queue: Queue, slot: i64) -> bytes:
+    """The message token: names one message on one queue as long as it is there."""
+    return two_numbers(queue.slots.seqs[slot], slot)
