@@ -4,660 +4,287 @@ from __future__ import annotations
 
 from typing import Final
 
-from ostler.model.attribute_table_rows import (
-    altered,
-    date,
-    flag,
-    integer,
-    name_of,
-    one_of,
-    several,
-    table,
-    text,
-    time,
-)
-from ostler.model.attribute_types import Attribute, ObjectType, Shown
+from ostler.model.attribute_table_rows import read_rows
+from ostler.model.attribute_types import Attribute
 
-QMGR: Final = (ObjectType.QMGR,)
-
-_EVENT: Final = "DISABLED=MQEVR_DISABLED ENABLED=MQEVR_ENABLED"
-_OFF_ON: Final = "OFF=MQMON_OFF ON=MQMON_ON"
-_NONE_OFF_ON: Final = "NONE=MQMON_NONE OFF=MQMON_OFF ON=MQMON_ON"
-_DISABLED_ENABLED: Final = "DISABLED=MQMON_DISABLED ENABLED=MQMON_ENABLED"
-_LEVELS: Final = "LOW=MQMON_LOW MEDIUM=MQMON_MEDIUM HIGH=MQMON_HIGH"
-_START: Final = "QMGR=MQSVC_CONTROL_Q_MGR MANUAL=MQSVC_CONTROL_MANUAL"
-_NOT_SUPPORTED: Final = "NO=MQCAP_NOT_SUPPORTED YES=MQCAP_SUPPORTED"
-
-# The level of MQ whose commands are understood, and the version that programs ask for.
-COMMAND_LEVEL: Final = 940
-VERSION: Final = "09040000"
-
-_IDENTITY: Final = table(
-    name_of(QMGR, "QMNAME", "MQCA_Q_MGR_NAME", 48, None, "The name of the queue manager."),
-    text(
-        QMGR,
-        "QMID",
-        "MQCA_Q_MGR_IDENTIFIER",
-        48,
-        None,
-        "What tells the queue manager from others of its name.",
-        define=True,
-        alter=False,
-    ),
-    text(QMGR, "DESCR", "MQCA_Q_MGR_DESC", 64, "", "A comment for people."),
-    date(QMGR, "CRDATE", "MQCA_CREATION_DATE", "The day on which the queue manager was made.", mqinq=False),
-    time(QMGR, "CRTIME", "MQCA_CREATION_TIME", "The time of day at which the queue manager was made.", mqinq=False),
-    *altered(QMGR),
-    text(QMGR, "CUSTOM", "MQCA_CUSTOM", 128, "", "Features that have no attribute of their own yet."),
-    integer(
-        QMGR,
-        "CMDLEVEL",
-        "MQIA_COMMAND_LEVEL",
-        "100..999",
-        COMMAND_LEVEL,
-        "The level of the commands that are understood.",
-        alter=False,
-    ),
-    text(
-        QMGR, "VERSION", "MQCA_VERSION", 8, VERSION, "The version whose behaviour programs may count on.", alter=False
-    ),
-    one_of(
-        QMGR,
-        "PLATFORM",
-        "MQIA_PLATFORM",
-        "UNIX=MQPL_UNIX MVS=MQPL_ZOS OS400=MQPL_OS400 WINDOWSNT=MQPL_WINDOWS_NT NSK=MQPL_NSK APPLIANCE=MQPL_APPLIANCE",
-        "UNIX",
-        "The kind of machine the queue manager runs on.",
-        alter=False,
-    ),
-    integer(
-        QMGR, "CCSID", "MQIA_CODED_CHAR_SET_ID", "1..65535", 1208, "The code page of the queue manager's own text."
-    ),
-    integer(QMGR, "MAXPRTY", "MQIA_MAX_PRIORITY", "0..9", 9, "The highest priority of messages.", alter=False),
-    flag(
-        QMGR,
-        "SYNCPT",
-        "MQIA_SYNCPOINT",
-        "SYNCPT=MQSP_AVAILABLE NOSYNCPT=MQSP_NOT_AVAILABLE",
-        "SYNCPT",
-        "Whether units of work are available.",
-        alter=False,
-    ),
-    one_of(
-        QMGR,
-        "DISTL",
-        "MQIA_DIST_LISTS",
-        "NO=MQDL_NOT_SUPPORTED YES=MQDL_SUPPORTED",
-        "YES",
-        "Whether distribution lists are available.",
-        alter=False,
-    ),
-    name_of(
-        QMGR,
-        "COMMANDQ",
-        "MQCA_COMMAND_INPUT_Q_NAME",
-        48,
-        "SYSTEM.ADMIN.COMMAND.QUEUE",
-        "The queue that takes commands in the form of messages.",
-        alter=False,
-    ),
-)
-
-_LIMITS: Final = table(
-    name_of(QMGR, "DEADQ", "MQCA_DEAD_LETTER_Q_NAME", 48, "", "The queue for messages that cannot be delivered."),
-    name_of(
-        QMGR,
-        "DEFXMITQ",
-        "MQCA_DEF_XMIT_Q_NAME",
-        48,
-        "",
-        "The transmission queue to queue managers that have none of their own.",
-    ),
-    integer(
-        QMGR, "MAXHANDS", "MQIA_MAX_HANDLES", "0..999999999", 256, "How many handles one connection may have open."
-    ),
-    integer(
-        QMGR,
-        "MAXUMSGS",
-        "MQIA_MAX_UNCOMMITTED_MSGS",
-        "1..999999999",
-        10000,
-        "How many messages one unit of work may hold.",
-    ),
-    integer(
-        QMGR,
-        "MAXMSGL",
-        "MQIA_MAX_MSG_LENGTH",
-        "32768..104857600",
-        4194304,
-        "The longest message, in bytes, on any queue.",
-    ),
-    integer(
-        QMGR,
-        "MAXPROPL",
-        "MQIA_MAX_PROPERTIES_LENGTH",
-        "0..104857600",
-        "NOLIMIT",
-        "How many bytes the properties of one message may take.",
-        words="NOLIMIT=MQPROP_UNRESTRICTED_LENGTH",
-    ),
-    integer(
-        QMGR,
-        "MARKINT",
-        "MQIA_MSG_MARK_BROWSE_INTERVAL",
-        "0..999999999",
-        5000,
-        "For how many milliseconds a message marked by a browser stays marked.",
-        words="NOLIMIT=MQMMBI_UNLIMITED",
-    ),
-    integer(
-        QMGR,
-        "TRIGINT",
-        "MQIA_TRIGGER_INTERVAL",
-        "0..999999999",
-        999999999,
-        "After how many milliseconds the first message triggers again.",
-    ),
-    integer(
-        QMGR,
-        "TREELIFE",
-        "MQIA_TREE_LIFE_TIME",
-        "0..604000",
-        1800,
-        "After how many seconds an unused topic made by applications is forgotten.",
-    ),
-)
-
-_EVENTS: Final = table(
-    one_of(
-        QMGR,
-        "AUTHOREV",
-        "MQIA_AUTHORITY_EVENT",
-        _EVENT,
-        "DISABLED",
-        "Whether a refusal for want of authority is an event.",
-    ),
-    one_of(
-        QMGR,
-        "INHIBTEV",
-        "MQIA_INHIBIT_EVENT",
-        _EVENT,
-        "DISABLED",
-        "Whether a put or get on an inhibited queue is an event.",
-    ),
-    one_of(
-        QMGR,
-        "LOCALEV",
-        "MQIA_LOCAL_EVENT",
-        _EVENT,
-        "DISABLED",
-        "Whether a local name that cannot be resolved is an event.",
-    ),
-    one_of(
-        QMGR,
-        "REMOTEEV",
-        "MQIA_REMOTE_EVENT",
-        _EVENT,
-        "DISABLED",
-        "Whether a remote name that cannot be resolved is an event.",
-    ),
-    one_of(
-        QMGR,
-        "PERFMEV",
-        "MQIA_PERFORMANCE_EVENT",
-        _EVENT,
-        "DISABLED",
-        "Whether depths and service intervals of queues are events.",
-    ),
-    one_of(
-        QMGR,
-        "STRSTPEV",
-        "MQIA_START_STOP_EVENT",
-        _EVENT,
-        "ENABLED",
-        "Whether start and stop of the queue manager are events.",
-    ),
-    one_of(
-        QMGR,
-        "CHLEV",
-        "MQIA_CHANNEL_EVENT",
-        _EVENT + " EXCEPTION=MQEVR_EXCEPTION",
-        "DISABLED",
-        "Which changes of channels are events.",
-    ),
-    one_of(QMGR, "SSLEV", "MQIA_SSL_EVENT", _EVENT, "DISABLED", "Whether a failed secure handshake is an event."),
-    one_of(
-        QMGR,
-        "CHADEV",
-        "MQIA_CHANNEL_AUTO_DEF_EVENT",
-        _EVENT,
-        "DISABLED",
-        "Whether an automatic channel definition is an event.",
-    ),
-    one_of(
-        QMGR, "CONFIGEV", "MQIA_CONFIGURATION_EVENT", _EVENT, "DISABLED", "Whether a change of an object is an event."
-    ),
-    one_of(
-        QMGR,
-        "CMDEV",
-        "MQIA_COMMAND_EVENT",
-        _EVENT + " NODISPLAY=MQEVR_NO_DISPLAY",
-        "DISABLED",
-        "Which commands are events.",
-    ),
-    one_of(
-        QMGR,
-        "LOGGEREV",
-        "MQIA_LOGGER_EVENT",
-        _EVENT,
-        "DISABLED",
-        "Whether the recovery log tells of its extents by events.",
-    ),
-)
-
-_MONITORING: Final = table(
-    one_of(QMGR, "STATMQI", "MQIA_STATISTICS_MQI", _OFF_ON, "OFF", "Whether statistics of the verbs are collected."),
-    one_of(QMGR, "STATQ", "MQIA_STATISTICS_Q", _NONE_OFF_ON, "OFF", "Whether statistics of queues are collected."),
-    one_of(
-        QMGR,
-        "STATCHL",
-        "MQIA_STATISTICS_CHANNEL",
-        f"NONE=MQMON_NONE OFF=MQMON_OFF {_LEVELS}",
-        "OFF",
-        "How closely statistics of channels are collected.",
-    ),
-    one_of(
-        QMGR,
-        "STATACLS",
-        "MQIA_STATISTICS_AUTO_CLUSSDR",
-        f"QMGR=MQMON_Q_MGR OFF=MQMON_OFF {_LEVELS}",
-        "QMGR",
-        "How closely statistics of automatic cluster-sender channels are collected.",
-    ),
-    integer(
-        QMGR, "STATINT", "MQIA_STATISTICS_INTERVAL", "1..604800", 1800, "Every how many seconds statistics are written."
-    ),
-    one_of(
-        QMGR, "ACCTMQI", "MQIA_ACCOUNTING_MQI", _OFF_ON, "OFF", "Whether the verbs of applications are accounted for."
-    ),
-    one_of(QMGR, "ACCTQ", "MQIA_ACCOUNTING_Q", _NONE_OFF_ON, "OFF", "Whether the use of queues is accounted for."),
-    integer(
-        QMGR, "ACCTINT", "MQIA_ACCOUNTING_INTERVAL", "1..604800", 1800, "Every how many seconds accounts are written."
-    ),
-    one_of(
-        QMGR,
-        "ACCTCONO",
-        "MQIA_ACCOUNTING_CONN_OVERRIDE",
-        _DISABLED_ENABLED,
-        "DISABLED",
-        "Whether applications may choose their own accounting.",
-    ),
-    one_of(QMGR, "ACTVTRC", "MQIA_ACTIVITY_TRACE", _OFF_ON, "OFF", "Whether the activity of applications is traced."),
-    one_of(
-        QMGR,
-        "ACTVCONO",
-        "MQIA_ACTIVITY_CONN_OVERRIDE",
-        _DISABLED_ENABLED,
-        "DISABLED",
-        "Whether applications may choose their own activity trace.",
-    ),
-    one_of(
-        QMGR,
-        "MONQ",
-        "MQIA_MONITORING_Q",
-        f"NONE=MQMON_NONE OFF=MQMON_OFF {_LEVELS}",
-        "OFF",
-        "How closely queues are watched.",
-    ),
-    one_of(
-        QMGR,
-        "MONCHL",
-        "MQIA_MONITORING_CHANNEL",
-        f"NONE=MQMON_NONE OFF=MQMON_OFF {_LEVELS}",
-        "OFF",
-        "How closely channels are watched.",
-    ),
-    one_of(
-        QMGR,
-        "MONACLS",
-        "MQIA_MONITORING_AUTO_CLUSSDR",
-        f"QMGR=MQMON_Q_MGR OFF=MQMON_OFF {_LEVELS}",
-        "QMGR",
-        "How closely automatic cluster-sender channels are watched.",
-    ),
-    one_of(
-        QMGR,
-        "ACTIVREC",
-        "MQIA_ACTIVITY_RECORDING",
-        "DISABLED=MQRECORDING_DISABLED QUEUE=MQRECORDING_Q MSG=MQRECORDING_MSG",
-        "MSG",
-        "Where activity reports go.",
-    ),
-    one_of(
-        QMGR,
-        "ROUTEREC",
-        "MQIA_TRACE_ROUTE_RECORDING",
-        "DISABLED=MQRECORDING_DISABLED QUEUE=MQRECORDING_Q MSG=MQRECORDING_MSG",
-        "MSG",
-        "Where the reports of trace-route messages go.",
-    ),
-    one_of(
-        QMGR,
-        "OTELTRAC",
-        "MQIA_OTEL_TRACE",
-        "OFF=MQOTEL_TRACE_OFF ON=MQOTEL_TRACE_ON NONE=MQOTEL_TRACE_NONE",
-        "OFF",
-        "Whether messages take part in distributed tracing.",
-    ),
-    one_of(
-        QMGR,
-        "OTELPCTL",
-        "MQIA_OTEL_PROPAGATION_CONTROL",
-        "MANUAL=MQOTEL_PCTL_MANUAL AUTO=MQOTEL_PCTL_AUTO",
-        "MANUAL",
-        "Who carries the context of distributed tracing from message to message.",
-    ),
-)
-
-_RECOVERY: Final = table(
-    one_of(
-        QMGR,
-        "IMGSCHED",
-        "MQIA_MEDIA_IMAGE_SCHEDULING",
-        "MANUAL=MQMEDIMGSCHED_MANUAL AUTO=MQMEDIMGSCHED_AUTO",
-        "MANUAL",
-        "Whether media images are taken automatically.",
-    ),
-    integer(
-        QMGR,
-        "IMGINTVL",
-        "MQIA_MEDIA_IMAGE_INTERVAL",
-        "1..999999999",
-        60,
-        "Every how many minutes a media image is taken.",
-        words="OFF=MQMEDIMGINTVL_OFF",
-    ),
-    integer(
-        QMGR,
-        "IMGLOGLN",
-        "MQIA_MEDIA_IMAGE_LOG_LENGTH",
-        "1..999999999",
-        "OFF",
-        "After how many megabytes of log a media image is taken.",
-        words="OFF=MQMEDIMGLOGLN_OFF",
-    ),
-    one_of(
-        QMGR,
-        "IMGRCOVO",
-        "MQIA_MEDIA_IMAGE_RECOVER_OBJ",
-        "NO=MQIMGRCOV_NO YES=MQIMGRCOV_YES",
-        "YES",
-        "Whether objects other than queues can be rebuilt from a media image.",
-    ),
-    one_of(
-        QMGR,
-        "IMGRCOVQ",
-        "MQIA_MEDIA_IMAGE_RECOVER_Q",
-        "NO=MQIMGRCOV_NO YES=MQIMGRCOV_YES",
-        "YES",
-        "Whether queues that leave it to the queue manager can be rebuilt from a media image.",
-    ),
-)
-
-_CHANNELS: Final = table(
-    one_of(
-        QMGR,
-        "CHAD",
-        "MQIA_CHANNEL_AUTO_DEF",
-        "DISABLED=MQCHAD_DISABLED ENABLED=MQCHAD_ENABLED",
-        "DISABLED",
-        "Whether receiving channels are defined when a partner asks for them.",
-    ),
-    text(
-        QMGR, "CHADEXIT", "MQCA_CHANNEL_AUTO_DEF_EXIT", 128, "", "The exit that looks at automatic channel definitions."
-    ),
-    one_of(
-        QMGR,
-        "CHLAUTH",
-        "MQIA_CHLAUTH_RECORDS",
-        "DISABLED=MQCHLA_DISABLED ENABLED=MQCHLA_ENABLED",
-        "ENABLED",
-        "Whether channel authentication records are applied.",
-    ),
-    name_of(
-        QMGR,
-        "CONNAUTH",
-        "MQCA_CONN_AUTH",
-        48,
-        "SYSTEM.DEFAULT.AUTHINFO.IDPWOS",
-        "The object that says how users and passwords are checked.",
-    ),
-    one_of(
-        QMGR,
-        "REVDNS",
-        "MQIA_REVERSE_DNS_LOOKUP",
-        "ENABLED=MQRDNS_ENABLED DISABLED=MQRDNS_DISABLED",
-        "ENABLED",
-        "Whether the host name of a partner is looked up.",
-    ),
-    one_of(
-        QMGR,
-        "SCHINIT",
-        "MQIA_CHINIT_CONTROL",
-        _START,
-        "QMGR",
-        "Whether the channel initiator starts with the queue manager.",
-    ),
-    one_of(
-        QMGR,
-        "SCMDSERV",
-        "MQIA_CMD_SERVER_CONTROL",
-        _START,
-        "QMGR",
-        "Whether the command server starts with the queue manager.",
-    ),
-    one_of(
-        QMGR,
-        "CERTVPOL",
-        "MQIA_CERT_VAL_POLICY",
-        "ANY=MQ_CERT_VAL_POLICY_ANY RFC5280=MQ_CERT_VAL_POLICY_RFC5280 NONE=MQ_CERT_VAL_POLICY_NONE",
-        "ANY",
-        "By which rules the certificates of partners are judged.",
-    ),
-    text(QMGR, "CERTLABL", "MQCA_CERT_LABEL", 64, "", "The label of the queue manager's certificate."),
-    text(QMGR, "SSLKEYR", "MQCA_SSL_KEY_REPOSITORY", 256, "", "Where keys and certificates are kept."),
-    text(
-        QMGR,
-        "KEYRPWD",
-        "MQCA_SSL_KEY_REPO_PASSWORD",
-        1536,
-        "",
-        "The password of the key repository.",
-        shown=Shown.MASKED,
-        mqinq=False,
-    ),
-    text(
-        QMGR,
-        "INITKEY",
-        "MQCA_INITIAL_KEY",
-        256,
-        "",
-        "The key that protects stored passwords.",
-        shown=Shown.MASKED,
-        mqinq=False,
-    ),
-    name_of(
-        QMGR, "SSLCRLNL", "MQCA_SSL_CRL_NAMELIST", 48, "", "The namelist of the places that know revoked certificates."
-    ),
-    text(QMGR, "SSLCRYP", "MQCA_SSL_CRYPTO_HARDWARE", 256, "", "How to reach cryptographic hardware."),
-    one_of(
-        QMGR,
-        "SSLFIPS",
-        "MQIA_SSL_FIPS_REQUIRED",
-        "NO=MQSSL_FIPS_NO YES=MQSSL_FIPS_YES",
-        "NO",
-        "Whether only FIPS-certified algorithms may be used.",
-    ),
-    integer(
-        QMGR,
-        "SSLRKEYC",
-        "MQIA_SSL_RESET_COUNT",
-        "0..999999999",
-        0,
-        "After how many bytes a secure channel agrees on a new key.",
-    ),
-    several(
-        QMGR,
-        "SUITEB",
-        "MQIA_SUITE_B_STRENGTH",
-        4,
-        "NONE=MQ_SUITE_B_NONE 128_BIT=MQ_SUITE_B_128_BIT 192_BIT=MQ_SUITE_B_192_BIT",
-        ("NONE",),
-        "Which strengths of Suite B cryptography are asked for.",
-        value_error="MQRCCF_SUITE_B_ERROR",
-        mqinq=False,
-    ),
-)
-
-_CLUSTERS: Final = table(
-    name_of(
-        QMGR,
-        "REPOS",
-        "MQCA_REPOSITORY_NAME",
-        48,
-        "",
-        "The cluster that this queue manager keeps a full repository for.",
-    ),
-    name_of(
-        QMGR,
-        "REPOSNL",
-        "MQCA_REPOSITORY_NAMELIST",
-        48,
-        "",
-        "The namelist of the clusters it keeps full repositories for.",
-    ),
-    text(QMGR, "CLWLDATA", "MQCA_CLUSTER_WORKLOAD_DATA", 32, "", "Text handed to the workload exit."),
-    text(
-        QMGR,
-        "CLWLEXIT",
-        "MQCA_CLUSTER_WORKLOAD_EXIT",
-        128,
-        "",
-        "The exit that chooses where the messages of a cluster go.",
-    ),
-    integer(
-        QMGR,
-        "CLWLLEN",
-        "MQIA_CLUSTER_WORKLOAD_LENGTH",
-        "0..999999999",
-        100,
-        "How many bytes of a message the workload exit sees.",
-    ),
-    integer(
-        QMGR,
-        "CLWLMRUC",
-        "MQIA_CLWL_MRU_CHANNELS",
-        "1..999999999",
-        999999999,
-        "Among how many most recently used channels work is spread.",
-    ),
-    one_of(
-        QMGR,
-        "CLWLUSEQ",
-        "MQIA_CLWL_USEQ",
-        "LOCAL=MQCLWL_USEQ_LOCAL ANY=MQCLWL_USEQ_ANY",
-        "LOCAL",
-        "Whether messages for a local queue may also go to queues of that name elsewhere in the cluster.",
-    ),
-    one_of(
-        QMGR,
-        "DEFCLXQ",
-        "MQIA_DEF_CLUSTER_XMIT_Q_TYPE",
-        "SCTQ=MQCLXQ_SCTQ CHANNEL=MQCLXQ_CHANNEL",
-        "SCTQ",
-        "Whether cluster-sender channels share one transmission queue or have one each.",
-    ),
-)
-
-_PUBLISHING: Final = table(
-    one_of(
-        QMGR,
-        "PSMODE",
-        "MQIA_PUBSUB_MODE",
-        "DISABLED=MQPSM_DISABLED COMPAT=MQPSM_COMPAT ENABLED=MQPSM_ENABLED",
-        "ENABLED",
-        "Which publish and subscribe interfaces run.",
-    ),
-    one_of(
-        QMGR,
-        "PSCLUS",
-        "MQIA_PUBSUB_CLUSTER",
-        "DISABLED=MQPSCLUS_DISABLED ENABLED=MQPSCLUS_ENABLED",
-        "ENABLED",
-        "Whether publications travel through clusters.",
-    ),
-    one_of(
-        QMGR,
-        "PSNPMSG",
-        "MQIA_PUBSUB_NP_MSG",
-        "DISCARD=MQUNDELIVERED_DISCARD KEEP=MQUNDELIVERED_KEEP",
-        "DISCARD",
-        "What becomes of a queued nonpersistent publication that cannot be handled.",
-    ),
-    one_of(
-        QMGR,
-        "PSNPRES",
-        "MQIA_PUBSUB_NP_RESP",
-        "NORMAL=MQUNDELIVERED_NORMAL SAFE=MQUNDELIVERED_SAFE DISCARD=MQUNDELIVERED_DISCARD KEEP=MQUNDELIVERED_KEEP",
-        "NORMAL",
-        "What becomes of a nonpersistent answer that cannot be delivered.",
-    ),
-    integer(
-        QMGR,
-        "PSRTYCNT",
-        "MQIA_PUBSUB_MAXMSG_RETRY_COUNT",
-        "0..999999999",
-        5,
-        "How often a failing queued publication is tried again.",
-    ),
-    one_of(
-        QMGR,
-        "PSSYNCPT",
-        "MQIA_PUBSUB_SYNC_PT",
-        "YES=MQSYNCPOINT_YES IFPER=MQSYNCPOINT_IFPER",
-        "IFPER",
-        "Whether queued publications are handled in units of work.",
-    ),
-    name_of(QMGR, "PARENT", "MQCA_PARENT", 48, "", "The parent in a hierarchy of queue managers."),
-)
-
-_CAPABILITIES: Final = table(
-    one_of(
-        QMGR,
-        "ADVCAP",
-        "MQIA_ADVANCED_CAPABILITY",
-        "ENABLED=MQCAP_SUPPORTED DISABLED=MQCAP_NOT_SUPPORTED",
-        "ENABLED",
-        "Whether the advanced capabilities are there.",
-        alter=False,
-    ),
-    one_of(
-        QMGR, "AMQPCAP", "MQIA_AMQP_CAPABILITY", _NOT_SUPPORTED, "NO", "Whether AMQP channels are there.", alter=False
-    ),
-    one_of(
-        QMGR,
-        "SPLCAP",
-        "MQIA_PROT_POLICY_CAPABILITY",
-        "DISABLED=MQCAP_NOT_SUPPORTED ENABLED=MQCAP_SUPPORTED",
-        "DISABLED",
-        "Whether message protection policies are there.",
-        alter=False,
-    ),
-    one_of(
-        QMGR, "XRCAP", "MQIA_XR_CAPABILITY", _NOT_SUPPORTED, "NO", "Whether telemetry channels are there.", alter=False
-    ),
-)
-
-ATTRIBUTES: Final[tuple[Attribute, ...]] = (
-    _IDENTITY + _LIMITS + _EVENTS + _MONITORING + _RECOVERY + _CHANNELS + _CLUSTERS + _PUBLISHING + _CAPABILITIES
-)
+ATTRIBUTES: Final[tuple[Attribute, ...]] = read_rows("""\
+* QMGR
+QMNAME MQCA_Q_MGR_NAME name=48
+    The name of the queue manager.
+QMID MQCA_Q_MGR_IDENTIFIER text=48 given lasting
+    What tells the queue manager from others of its name.
+DESCR MQCA_Q_MGR_DESC text=64 default=
+    A comment for people.
+CRDATE MQCA_CREATION_DATE date noinq
+    The day on which the queue manager was made.
+CRTIME MQCA_CREATION_TIME time noinq
+    The time of day at which the queue manager was made.
+ALTDATE MQCA_ALTERATION_DATE date
+    The day on which the definition was last changed.
+ALTTIME MQCA_ALTERATION_TIME time
+    The time of day at which the definition was last changed.
+CUSTOM MQCA_CUSTOM text=128 default=
+    Features that have no attribute of their own yet.
+CMDLEVEL MQIA_COMMAND_LEVEL integer=100..999 default=940 lasting
+    The level of the commands that are understood.
+VERSION MQCA_VERSION text=8 default=09040000 lasting
+    The version whose behaviour programs may count on.
+PLATFORM MQIA_PLATFORM word default=UNIX lasting UNIX=MQPL_UNIX MVS=MQPL_ZOS OS400=MQPL_OS400 \
+WINDOWSNT=MQPL_WINDOWS_NT NSK=MQPL_NSK APPLIANCE=MQPL_APPLIANCE
+    The kind of machine the queue manager runs on.
+CCSID MQIA_CODED_CHAR_SET_ID integer=1..65535 default=1208
+    The code page of the queue manager's own text.
+MAXPRTY MQIA_MAX_PRIORITY integer=0..9 default=9 lasting
+    The highest priority of messages.
+SYNCPT MQIA_SYNCPOINT flag default=SYNCPT lasting SYNCPT=MQSP_AVAILABLE NOSYNCPT=MQSP_NOT_AVAILABLE
+    Whether units of work are available.
+DISTL MQIA_DIST_LISTS word default=YES lasting NO=MQDL_NOT_SUPPORTED YES=MQDL_SUPPORTED
+    Whether distribution lists are available.
+COMMANDQ MQCA_COMMAND_INPUT_Q_NAME name=48 default=SYSTEM.ADMIN.COMMAND.QUEUE lasting
+    The queue that takes commands in the form of messages.
+DEADQ MQCA_DEAD_LETTER_Q_NAME name=48 default=
+    The queue for messages that cannot be delivered.
+DEFXMITQ MQCA_DEF_XMIT_Q_NAME name=48 default=
+    The transmission queue to queue managers that have none of their own.
+MAXHANDS MQIA_MAX_HANDLES integer=0..999999999 default=256
+    How many handles one connection may have open.
+MAXUMSGS MQIA_MAX_UNCOMMITTED_MSGS integer=1..999999999 default=10000
+    How many messages one unit of work may hold.
+MAXMSGL MQIA_MAX_MSG_LENGTH integer=32768..104857600 default=4194304
+    The longest message, in bytes, on any queue.
+MAXPROPL MQIA_MAX_PROPERTIES_LENGTH integer=0..104857600 default=NOLIMIT NOLIMIT=MQPROP_UNRESTRICTED_LENGTH
+    How many bytes the properties of one message may take.
+MARKINT MQIA_MSG_MARK_BROWSE_INTERVAL integer=0..999999999 default=5000 NOLIMIT=MQMMBI_UNLIMITED
+    For how many milliseconds a message marked by a browser stays marked.
+TRIGINT MQIA_TRIGGER_INTERVAL integer=0..999999999 default=999999999
+    After how many milliseconds the first message triggers again.
+TREELIFE MQIA_TREE_LIFE_TIME integer=0..604000 default=1800
+    After how many seconds an unused topic made by applications is forgotten.
+AUTHOREV MQIA_AUTHORITY_EVENT word default=DISABLED @event
+    Whether a refusal for want of authority is an event.
+INHIBTEV MQIA_INHIBIT_EVENT word default=DISABLED @event
+    Whether a put or get on an inhibited queue is an event.
+LOCALEV MQIA_LOCAL_EVENT word default=DISABLED @event
+    Whether a local name that cannot be resolved is an event.
+REMOTEEV MQIA_REMOTE_EVENT word default=DISABLED @event
+    Whether a remote name that cannot be resolved is an event.
+PERFMEV MQIA_PERFORMANCE_EVENT word default=DISABLED @event
+    Whether depths and service intervals of queues are events.
+STRSTPEV MQIA_START_STOP_EVENT word default=ENABLED @event
+    Whether start and stop of the queue manager are events.
+CHLEV MQIA_CHANNEL_EVENT word default=DISABLED @event EXCEPTION=MQEVR_EXCEPTION
+    Which changes of channels are events.
+SSLEV MQIA_SSL_EVENT word default=DISABLED @event
+    Whether a failed secure handshake is an event.
+CHADEV MQIA_CHANNEL_AUTO_DEF_EVENT word default=DISABLED @event
+    Whether an automatic channel definition is an event.
+CONFIGEV MQIA_CONFIGURATION_EVENT word default=DISABLED @event
+    Whether a change of an object is an event.
+CMDEV MQIA_COMMAND_EVENT word default=DISABLED @event NODISPLAY=MQEVR_NO_DISPLAY
+    Which commands are events.
+LOGGEREV MQIA_LOGGER_EVENT word default=DISABLED @event
+    Whether the recovery log tells of its extents by events.
+STATMQI MQIA_STATISTICS_MQI word default=OFF @off-on
+    Whether statistics of the verbs are collected.
+STATQ MQIA_STATISTICS_Q word default=OFF NONE=MQMON_NONE @off-on
+    Whether statistics of queues are collected.
+STATCHL MQIA_STATISTICS_CHANNEL word default=OFF NONE=MQMON_NONE @levels
+    How closely statistics of channels are collected.
+STATACLS MQIA_STATISTICS_AUTO_CLUSSDR word default=QMGR QMGR=MQMON_Q_MGR @levels
+    How closely statistics of automatic cluster-sender channels are collected.
+STATINT MQIA_STATISTICS_INTERVAL integer=1..604800 default=1800
+    Every how many seconds statistics are written.
+ACCTMQI MQIA_ACCOUNTING_MQI word default=OFF @off-on
+    Whether the verbs of applications are accounted for.
+ACCTQ MQIA_ACCOUNTING_Q word default=OFF NONE=MQMON_NONE @off-on
+    Whether the use of queues is accounted for.
+ACCTINT MQIA_ACCOUNTING_INTERVAL integer=1..604800 default=1800
+    Every how many seconds accounts are written.
+ACCTCONO MQIA_ACCOUNTING_CONN_OVERRIDE word default=DISABLED @on-allowed
+    Whether applications may choose their own accounting.
+ACTVTRC MQIA_ACTIVITY_TRACE word default=OFF @off-on
+    Whether the activity of applications is traced.
+ACTVCONO MQIA_ACTIVITY_CONN_OVERRIDE word default=DISABLED @on-allowed
+    Whether applications may choose their own activity trace.
+MONQ MQIA_MONITORING_Q word default=OFF NONE=MQMON_NONE @levels
+    How closely queues are watched.
+MONCHL MQIA_MONITORING_CHANNEL word default=OFF NONE=MQMON_NONE @levels
+    How closely channels are watched.
+MONACLS MQIA_MONITORING_AUTO_CLUSSDR word default=QMGR QMGR=MQMON_Q_MGR @levels
+    How closely automatic cluster-sender channels are watched.
+ACTIVREC MQIA_ACTIVITY_RECORDING word default=MSG @recording
+    Where activity reports go.
+ROUTEREC MQIA_TRACE_ROUTE_RECORDING word default=MSG @recording
+    Where the reports of trace-route messages go.
+OTELTRAC MQIA_OTEL_TRACE word default=OFF OFF=MQOTEL_TRACE_OFF ON=MQOTEL_TRACE_ON NONE=MQOTEL_TRACE_NONE
+    Whether messages take part in distributed tracing.
+OTELPCTL MQIA_OTEL_PROPAGATION_CONTROL word default=MANUAL MANUAL=MQOTEL_PCTL_MANUAL AUTO=MQOTEL_PCTL_AUTO
+    Who carries the context of distributed tracing from message to message.
+IMGSCHED MQIA_MEDIA_IMAGE_SCHEDULING word default=MANUAL MANUAL=MQMEDIMGSCHED_MANUAL AUTO=MQMEDIMGSCHED_AUTO
+    Whether media images are taken automatically.
+IMGINTVL MQIA_MEDIA_IMAGE_INTERVAL integer=1..999999999 default=60 OFF=MQMEDIMGINTVL_OFF
+    Every how many minutes a media image is taken.
+IMGLOGLN MQIA_MEDIA_IMAGE_LOG_LENGTH integer=1..999999999 default=OFF OFF=MQMEDIMGLOGLN_OFF
+    After how many megabytes of log a media image is taken.
+IMGRCOVO MQIA_MEDIA_IMAGE_RECOVER_OBJ word default=YES NO=MQIMGRCOV_NO YES=MQIMGRCOV_YES
+    Whether objects other than queues can be rebuilt from a media image.
+IMGRCOVQ MQIA_MEDIA_IMAGE_RECOVER_Q word default=YES NO=MQIMGRCOV_NO YES=MQIMGRCOV_YES
+    Whether queues that leave it to the queue manager can be rebuilt from a media image.
+CHAD MQIA_CHANNEL_AUTO_DEF word default=DISABLED DISABLED=MQCHAD_DISABLED ENABLED=MQCHAD_ENABLED
+    Whether receiving channels are defined when a partner asks for them.
+CHADEXIT MQCA_CHANNEL_AUTO_DEF_EXIT text=128 default=
+    The exit that looks at automatic channel definitions.
+CHLAUTH MQIA_CHLAUTH_RECORDS word default=ENABLED DISABLED=MQCHLA_DISABLED ENABLED=MQCHLA_ENABLED
+    Whether channel authentication records are applied.
+CONNAUTH MQCA_CONN_AUTH name=48 default=SYSTEM.DEFAULT.AUTHINFO.IDPWOS
+    The object that says how users and passwords are checked.
+REVDNS MQIA_REVERSE_DNS_LOOKUP word default=ENABLED ENABLED=MQRDNS_ENABLED DISABLED=MQRDNS_DISABLED
+    Whether the host name of a partner is looked up.
+SCHINIT MQIA_CHINIT_CONTROL word default=QMGR @start
+    Whether the channel initiator starts with the queue manager.
+SCMDSERV MQIA_CMD_SERVER_CONTROL word default=QMGR @start
+    Whether the command server starts with the queue manager.
+CERTVPOL MQIA_CERT_VAL_POLICY word default=ANY ANY=MQ_CERT_VAL_POLICY_ANY RFC5280=MQ_CERT_VAL_POLICY_RFC5280 \
+NONE=MQ_CERT_VAL_POLICY_NONE
+    By which rules the certificates of partners are judged.
+CERTLABL MQCA_CERT_LABEL text=64 default=
+    The label of the queue manager's certificate.
+SSLKEYR MQCA_SSL_KEY_REPOSITORY text=256 default=
+    Where keys and certificates are kept.
+KEYRPWD MQCA_SSL_KEY_REPO_PASSWORD text=1536 default= noinq masked
+    The password of the key repository.
+INITKEY MQCA_INITIAL_KEY text=256 default= noinq masked
+    The key that protects stored passwords.
+SSLCRLNL MQCA_SSL_CRL_NAMELIST name=48 default=
+    The namelist of the places that know revoked certificates.
+SSLCRYP MQCA_SSL_CRYPTO_HARDWARE text=256 default=
+    How to reach cryptographic hardware.
+SSLFIPS MQIA_SSL_FIPS_REQUIRED word default=NO NO=MQSSL_FIPS_NO YES=MQSSL_FIPS_YES
+    Whether only FIPS-certified algorithms may be used.
+SSLRKEYC MQIA_SSL_RESET_COUNT integer=0..999999999 default=0
+    After how many bytes a secure channel agrees on a new key.
+SUITEB MQIA_SUITE_B_STRENGTH words=4 default=NONE noinq error=MQRCCF_SUITE_B_ERROR NONE=MQ_SUITE_B_NONE \
+128_BIT=MQ_SUITE_B_128_BIT 192_BIT=MQ_SUITE_B_192_BIT
+    Which strengths of Suite B cryptography are asked for.
+REPOS MQCA_REPOSITORY_NAME name=48 default=
+    The cluster that this queue manager keeps a full repository for.
+REPOSNL MQCA_REPOSITORY_NAMELIST name=48 default=
+    The namelist of the clusters it keeps full repositories for.
+CLWLDATA MQCA_CLUSTER_WORKLOAD_DATA text=32 default=
+    Text handed to the workload exit.
+CLWLEXIT MQCA_CLUSTER_WORKLOAD_EXIT text=128 default=
+    The exit that chooses where the messages of a cluster go.
+CLWLLEN MQIA_CLUSTER_WORKLOAD_LENGTH integer=0..999999999 default=100
+    How many bytes of a message the workload exit sees.
+CLWLMRUC MQIA_CLWL_MRU_CHANNELS integer=1..999999999 default=999999999
+    Among how many most recently used channels work is spread.
+CLWLUSEQ MQIA_CLWL_USEQ word default=LOCAL LOCAL=MQCLWL_USEQ_LOCAL ANY=MQCLWL_USEQ_ANY
+    Whether messages for a local queue may also go to queues of that name elsewhere in the cluster.
+DEFCLXQ MQIA_DEF_CLUSTER_XMIT_Q_TYPE word default=SCTQ SCTQ=MQCLXQ_SCTQ CHANNEL=MQCLXQ_CHANNEL
+    Whether cluster-sender channels share one transmission queue or have one each.
+PSMODE MQIA_PUBSUB_MODE word default=ENABLED DISABLED=MQPSM_DISABLED COMPAT=MQPSM_COMPAT ENABLED=MQPSM_ENABLED
+    Which publish and subscribe interfaces run.
+PSCLUS MQIA_PUBSUB_CLUSTER word default=ENABLED DISABLED=MQPSCLUS_DISABLED ENABLED=MQPSCLUS_ENABLED
+    Whether publications travel through clusters.
+PSNPMSG MQIA_PUBSUB_NP_MSG word default=DISCARD DISCARD=MQUNDELIVERED_DISCARD KEEP=MQUNDELIVERED_KEEP
+    What becomes of a queued nonpersistent publication that cannot be handled.
+PSNPRES MQIA_PUBSUB_NP_RESP word default=NORMAL NORMAL=MQUNDELIVERED_NORMAL SAFE=MQUNDELIVERED_SAFE \
+DISCARD=MQUNDELIVERED_DISCARD KEEP=MQUNDELIVERED_KEEP
+    What becomes of a nonpersistent answer that cannot be delivered.
+PSRTYCNT MQIA_PUBSUB_MAXMSG_RETRY_COUNT integer=0..999999999 default=5
+    How often a failing queued publication is tried again.
+PSSYNCPT MQIA_PUBSUB_SYNC_PT word default=IFPER YES=MQSYNCPOINT_YES IFPER=MQSYNCPOINT_IFPER
+    Whether queued publications are handled in units of work.
+PARENT MQCA_PARENT name=48 default=
+    The parent in a hierarchy of queue managers.
+ADVCAP MQIA_ADVANCED_CAPABILITY word default=ENABLED lasting ENABLED=MQCAP_SUPPORTED DISABLED=MQCAP_NOT_SUPPORTED
+    Whether the advanced capabilities are there.
+AMQPCAP MQIA_AMQP_CAPABILITY word default=NO lasting @capability
+    Whether AMQP channels are there.
+SPLCAP MQIA_PROT_POLICY_CAPABILITY word default=DISABLED lasting \
+DISABLED=MQCAP_NOT_SUPPORTED ENABLED=MQCAP_SUPPORTED
+    Whether message protection policies are there.
+XRCAP MQIA_XR_CAPABILITY word default=NO lasting @capability
+    Whether telemetry channels are there.
+ACTCHL MQIA_ACTIVE_CHANNELS integer=1..9999 default=200 zos
+    How many channels may be active at a time.
+ADOPTCHK MQIA_ADOPTNEWMCA_CHECK word default=ALL zos ALL=MQADOPT_CHECK_ALL NONE=MQADOPT_CHECK_NONE \
+NETADDR=MQADOPT_CHECK_NET_ADDR QMNAME=MQADOPT_CHECK_Q_MGR_NAME
+    What must agree before a channel that starts again takes over its orphaned instance.
+ADOPTMCA MQIA_ADOPTNEWMCA_TYPE word default=ALL zos ALL=MQADOPT_TYPE_ALL NO=MQADOPT_TYPE_NO
+    Whether a channel that starts again takes over its orphaned instance.
+BRIDGEEV MQIA_BRIDGE_EVENT word default=DISABLED zos @event
+    Whether start and stop of the IMS bridge are events.
+CFCONLOS MQIA_QMGR_CFCONLOS word default=TERMINATE zos TERMINATE=MQCFCONLOS_TERMINATE TOLERATE=MQCFCONLOS_TOLERATE
+    Whether the queue manager lives on when it loses the coupling facility.
+CHIADAPS MQIA_CHINIT_ADAPTERS integer=1..9999 default=8 zos
+    How many adapter tasks the channel initiator has.
+CHIDISPS MQIA_CHINIT_DISPATCHERS integer=1..9999 default=5 zos
+    How many dispatchers the channel initiator has.
+CHISERVP MQCA_CHINIT_SERVICE_PARM text=32 default= zos
+    A parameter for those who service the channel initiator.
+CPILEVEL MQIA_CPI_LEVEL integer=0..999999999 zos
+    The level of the common programming interface.
+DNSGROUP MQCA_DNS_GROUP text=18 default= zos
+    The group that the listener joins for dynamic name services.
+DNSWLM MQIA_DNS_WLM word default=NO zos NO=MQDNSWLM_NO YES=MQDNSWLM_YES
+    Whether the listener registers with the workload manager.
+EXPRYINT MQIA_EXPIRY_INTERVAL integer=1..99999999 default=OFF zos OFF=MQEXPI_OFF
+    Every how many seconds queues are searched for expired messages.
+GROUPUR MQIA_GROUP_UR word default=DISABLED zos DISABLED=MQGUR_DISABLED ENABLED=MQGUR_ENABLED
+    Whether applications may have units of recovery of the whole group.
+IGQ MQIA_INTRA_GROUP_QUEUING word default=DISABLED zos DISABLED=MQIGQ_DISABLED ENABLED=MQIGQ_ENABLED
+    Whether small messages travel inside the group without channels.
+IGQAUT MQIA_IGQ_PUT_AUTHORITY word default=DEF zos DEF=MQIGQPA_DEFAULT CTX=MQIGQPA_CONTEXT \
+ONLYIGQ=MQIGQPA_ONLY_IGQ ALTIGQ=MQIGQPA_ALTERNATE_OR_IGQ
+    Whose authority intra-group queuing uses to put messages.
+IGQUSER MQCA_IGQ_USER_ID text=12 default= zos
+    The user of intra-group queuing.
+IPADDRV MQIA_IP_ADDRESS_VERSION word default=IPV4 zos IPV4=MQIPADDR_IPV4 IPV6=MQIPADDR_IPV6
+    Which kind of address a name that has both stands for.
+LSTRTMR MQIA_LISTENER_TIMER integer=5..9999 default=60 zos
+    After how many seconds a failed listener starts again.
+LUGROUP MQCA_LU_GROUP_NAME text=8 default= zos
+    The generic logical unit of the listener.
+LUNAME MQCA_LU_NAME text=8 default= zos
+    The logical unit of outbound channels.
+LU62ARM MQCA_LU62_ARM_SUFFIX text=2 default= zos
+    The suffix of the member that restarts logical units.
+LU62CHL MQIA_LU62_CHANNELS integer=0..9999 default=200 zos
+    How many channels may use LU 6.2.
+MAXCHL MQIA_MAX_CHANNELS integer=1..9999 default=200 zos
+    How many channels may be current at a time.
+OPORTMAX MQIA_OUTBOUND_PORT_MAX integer=0..65535 default=0 zos
+    The highest port that outbound channels bind to.
+OPORTMIN MQIA_OUTBOUND_PORT_MIN integer=0..65535 default=0 zos
+    The lowest port that outbound channels bind to.
+QSGNAME MQCA_QSG_NAME text=4 zos
+    The queue-sharing group that the queue manager belongs to.
+CERTQSGL MQCA_QSG_CERT_LABEL text=64 default= zos
+    The label of the certificate that the group shares.
+RCVTIME MQIA_RECEIVE_TIMEOUT integer=0..999999 default=0 zos
+    How long a channel waits for its partner, beside the heartbeat.
+RCVTMIN MQIA_RECEIVE_TIMEOUT_MIN integer=0..999999 default=0 zos
+    The least number of seconds that a channel waits for its partner.
+RCVTTYPE MQIA_RECEIVE_TIMEOUT_TYPE word default=MULTIPLY zos MULTIPLY=MQRCVTIME_MULTIPLY ADD=MQRCVTIME_ADD \
+EQUAL=MQRCVTIME_EQUAL
+    How RCVTIME and the heartbeat make the time to wait.
+SCYCASE MQIA_SECURITY_CASE word default=UPPER zos UPPER=MQSCYC_UPPER MIXED=MQSCYC_MIXED
+    Whether security profiles are in capitals or in mixed case.
+SQQMNAME MQIA_SHARED_Q_Q_MGR_NAME word default=USE zos USE=MQSQQM_USE IGNORE=MQSQQM_IGNORE
+    Whether a shared queue is opened here although another queue manager of the group is named.
+SSLTASKS MQIA_SSL_TASKS integer=0..9999 default=0 zos
+    How many tasks serve secure channels.
+TCPCHL MQIA_TCP_CHANNELS integer=0..9999 default=200 zos
+    How many channels may use TCP/IP.
+TCPKEEP MQIA_TCP_KEEP_ALIVE word default=NO zos NO=MQTCPKEEP_NO YES=MQTCPKEEP_YES
+    Whether TCP checks that the other end is still there.
+TCPNAME MQCA_TCP_NAME text=8 default= zos
+    The TCP/IP stack to use.
+TCPSTACK MQIA_TCP_STACK_TYPE word default=SINGLE zos SINGLE=MQTCPSTACK_SINGLE MULTIPLE=MQTCPSTACK_MULTIPLE
+    Whether one TCP/IP stack is used or several.
+TRAXSTR MQIA_CHINIT_TRACE_AUTO_START word default=YES zos NO=MQTRAXSTR_NO YES=MQTRAXSTR_YES
+    Whether the trace of the channel initiator starts by itself.
+TRAXTBL MQIA_CHINIT_TRACE_TABLE_SIZE integer=0..2048 default=2 zos
+    How many megabytes the trace of the channel initiator may take.
+""")

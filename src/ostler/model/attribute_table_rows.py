@@ -1,24 +1,69 @@
-"""How a row of the attribute table is written.
+"""How a row of the attribute table is written, and the reader that makes an Attribute of it.
 
-One row may serve several object types: it becomes one Attribute for each. Numbers are named by their constants, words
-are written `WORD=MQ_CONSTANT` (or `WORD=number`), and a range `low..high`. A default of None says that the queue
-manager supplies the value, so that nobody may give one unless the row says otherwise.
+A line that begins with `*` names the object types that the rows after it belong to. A row is two lines. The first says
+it all in short: the MQSC name with its synonyms (`TARGET/TARGQ`), the constant of its PCF parameter (`-` for none), the
+kind of value, and then in any order:
+
+    WORD=CONSTANT    a word that may be written for that number; a plain number will do as the constant
+    @set             one of the word sets below
+    default=...      the value of a new object; without it the queue manager supplies the value and nobody else may
+    SDR.default=...  the same for one subtype
+    for=SDR,SVR      the subtypes that have the attribute, when not all do
+    given            may be given when the object is made, though it has no default
+    lasting          may be given when the object is made, and not altered later
+    fixed            has a default that nobody may change
+    mqset[=REASON]   MQSET can change it, and gives that reason for a wrong value
+    noinq            MQINQ does not give it, though its constant looks so
+    masked, request, never      when DISPLAY shows it
+    zos              a queue manager on z/OS has it, others keep it only when it is given
+    error=REASON     what a wrong value is answered with
+
+The second line, indented, tells people what the attribute is for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypedDict, Unpack
+from typing import Final
 
 from ostler.model import constants
 from ostler.model.attribute_types import Attribute, ObjectType, Shown, Value, ValueKind
 from ostler.model.constants import MQRCCF_ATTR_VALUE_ERROR
 
-Types = tuple[ObjectType, ...]
-Default = int | str | tuple[str, ...] | None
+# Words that several attributes share.
+WORD_SETS: Final[dict[str, str]] = {
+    "@event": "DISABLED=MQEVR_DISABLED ENABLED=MQEVR_ENABLED",
+    "@off-on": "OFF=MQMON_OFF ON=MQMON_ON",
+    "@levels": "OFF=MQMON_OFF LOW=MQMON_LOW MEDIUM=MQMON_MEDIUM HIGH=MQMON_HIGH",
+    "@on-allowed": "DISABLED=MQMON_DISABLED ENABLED=MQMON_ENABLED",
+    "@recording": "DISABLED=MQRECORDING_DISABLED QUEUE=MQRECORDING_Q MSG=MQRECORDING_MSG",
+    "@capability": "NO=MQCAP_NOT_SUPPORTED YES=MQCAP_SUPPORTED",
+    "@start": "QMGR=MQSVC_CONTROL_Q_MGR MANUAL=MQSVC_CONTROL_MANUAL",
+    "@group": "QMGR=MQQSGD_Q_MGR COPY=MQQSGD_COPY SHARED=MQQSGD_SHARED GROUP=MQQSGD_GROUP",
+    "@no-yes": "NO=0 YES=1",
+}
+
+_KINDS: Final = {
+    "integer": ValueKind.INTEGER,
+    "word": ValueKind.ENUM,
+    "flag": ValueKind.FLAG,
+    "options": ValueKind.OPTIONS,
+    "text": ValueKind.STRING,
+    "name": ValueKind.NAME,
+    "texts": ValueKind.STRINGS,
+    "names": ValueKind.NAMES,
+    "words": ValueKind.WORDS,
+    "integers": ValueKind.INTEGERS,
+    "date": ValueKind.DATE,
+    "time": ValueKind.TIME,
+    "hex": ValueKind.HEX,
+}
+_LISTS: Final = (ValueKind.STRINGS, ValueKind.NAMES, ValueKind.WORDS, ValueKind.INTEGERS)
+_NUMBERS: Final = (ValueKind.INTEGER, ValueKind.ENUM, ValueKind.FLAG, ValueKind.OPTIONS)
+_SHOWN: Final = {"masked": Shown.MASKED, "request": Shown.ON_REQUEST, "never": Shown.NEVER}
+_SWITCHES: Final = frozenset(("given", "lasting", "fixed", "mqset", "noinq", "zos", "masked", "request", "never"))
 
 # The object types that MQINQ reaches.
-_INQUIRED = frozenset(
+_INQUIRED: Final = frozenset(
     (
         ObjectType.QMGR,
         ObjectType.QLOCAL,
@@ -31,21 +76,20 @@ _INQUIRED = frozenset(
 )
 
 
-class More(TypedDict, total=False):
-    """What a row may add. Lists are written in one text, separated by blanks."""
-
-    synonyms: str
-    words: str
-    subtypes: str
-    subtype_defaults: dict[str, int | str]
-    define: bool
-    alter: bool
-    mqset: bool
-    mqinq: bool
-    shown: Shown
-    zos: bool
-    value_error: str
-    set_error: str
+def read_rows(rows: str) -> tuple[Attribute, ...]:
+    """The attributes that a text of rows describes, once for each object type they belong to."""
+    attributes: list[Attribute] = []
+    object_types: list[ObjectType] = []
+    lines = iter(rows.strip().split("\n"))
+    for line in lines:
+        if line.startswith("*"):
+            object_types = [ObjectType(word) for word in line[1:].split()]
+            continue
+        description = next(lines)
+        assert description.startswith("    "), f"no description behind {line}"
+        row = _Row(line)
+        attributes += [row.attribute(object_type, description.strip()) for object_type in object_types]
+    return tuple(attributes)
 
 
 def number(name: str) -> int:
@@ -57,165 +101,105 @@ def number(name: str) -> int:
     return value
 
 
-def _words(text: str) -> tuple[tuple[str, int], ...]:
-    pairs = (pair.partition("=") for pair in text.split())
-    return tuple((word, number(constant)) for word, _, constant in pairs)
+class _Row:
+    """The first line of a row, taken apart."""
 
+    def __init__(self, line: str) -> None:
+        names, self.pcf_name, kind, *rest = line.split()
+        self.name, *self.synonyms = names.split("/")
+        self.kind, self.size = self._kind(kind)
+        self.words: list[tuple[str, int]] = []
+        self.default: str | None = None
+        self.subtype_defaults: list[tuple[str, str]] = []
+        self.settings: dict[str, str] = {}
+        for token in rest:
+            self._read(token)
 
-def _value(default: Default, words: tuple[tuple[str, int], ...]) -> Default:
-    """A default written as a word becomes the word's number."""
-    if isinstance(default, str) and words:
-        return dict(words)[default]
-    return default
+    @staticmethod
+    def _kind(token: str) -> tuple[ValueKind, str]:
+        word, _, size = token.partition("=")
+        return _KINDS[word], size
 
+    def _read(self, token: str) -> None:
+        key, equals, value = token.partition("=")
+        if token in WORD_SETS:
+            for pair in WORD_SETS[token].split():
+                self._read(pair)
+        elif key == "default":
+            self.default = value
+        elif key.endswith(".default"):
+            self.subtype_defaults.append((key.removesuffix(".default"), value))
+        elif key in _SWITCHES or (equals and key in ("for", "error")):
+            self.settings[key] = value
+        else:
+            assert key == key.upper(), f"{token} in the row of {self.name}"
+            self.words.append((key, number(value)))
 
-def _attributes(
-    types: Types,
-    name: str,
-    pcf_name: str,
-    kind: ValueKind,
-    default: Default,
-    about: str,
-    more: More,
-    low: int = 0,
-    high: int = 0,
-    length: int = 0,
-    items: int = 0,
-) -> tuple[Attribute, ...]:
-    words = _words(more.get("words", ""))
-    number_words = () if kind is ValueKind.WORDS else words
-    given: Value | None = _value(default, number_words)
-    special = more.get("subtype_defaults", {})
-    overrides = tuple((subtype, _value(value, number_words)) for subtype, value in special.items())
-    settable = default is not None
-    inquired = pcf_name.startswith(("MQIA_", "MQCA_"))
-    return tuple(
-        Attribute(
+    def value(self, text: str) -> Value:
+        """A default in the form in which it is kept."""
+        if self.kind in _LISTS:
+            return tuple(text.split(",")) if text else ()
+        if self.kind not in _NUMBERS:
+            return text
+        words = dict(self.words)
+        return words[text] if text in words else int(text)
+
+    def limits(self) -> tuple[int, int]:
+        if self.kind is ValueKind.INTEGERS:
+            return -(2**31), 2**31 - 1
+        if self.kind is not ValueKind.INTEGER:
+            return 0, 0
+        low, _, high = self.size.partition("..")
+        return int(low), int(high)
+
+    def lengths(self) -> tuple[int, int]:
+        """The longest text in bytes, and how many items a list may have. MQINQ gives dates in twelve characters."""
+        if self.kind is ValueKind.DATE:
+            return 12, 0
+        if self.kind is ValueKind.TIME:
+            return 8, 0
+        if self.kind in _LISTS:
+            items, _, length = self.size.partition("x")
+            return int(length or 0), int(items)
+        if self.kind in _NUMBERS:
+            return 0, 0
+        return int(self.size), 0
+
+    def shown(self) -> Shown:
+        for word, shown in _SHOWN.items():
+            if word in self.settings:
+                return shown
+        return Shown.ALWAYS
+
+    def attribute(self, object_type: ObjectType, description: str) -> Attribute:
+        settings = self.settings
+        pcf_name = "" if self.pcf_name == "-" else self.pcf_name
+        low, high = self.limits()
+        length_max, items_max = self.lengths()
+        at_define = (self.default is not None and "fixed" not in settings) or "given" in settings
+        inquired = pcf_name.startswith(("MQIA_", "MQCA_")) and object_type in _INQUIRED
+        return Attribute(
             object_type=object_type,
-            name=name,
-            synonyms=tuple(more.get("synonyms", "").split()),
+            name=self.name,
+            synonyms=tuple(self.synonyms),
             pcf_name=pcf_name,
             pcf=number(pcf_name) if pcf_name else 0,
-            kind=kind,
+            kind=self.kind,
             low=low,
             high=high,
-            length_max=length,
-            items_max=items,
-            words=words,
-            default=given,
-            subtype_defaults=tuple((subtype, value) for subtype, value in overrides if value is not None),
-            subtypes=tuple(more.get("subtypes", "").split()),
-            at_define=more.get("define", settable),
-            at_alter=more.get("alter", more.get("define", settable)),
-            by_mqset=more.get("mqset", False),
-            by_mqinq=more.get("mqinq", inquired and object_type in _INQUIRED),
-            shown=more.get("shown", Shown.ALWAYS),
-            zos_only=more.get("zos", False),
-            value_error=number(more.get("value_error", "")) if "value_error" in more else MQRCCF_ATTR_VALUE_ERROR,
-            set_error=number(more["set_error"]) if "set_error" in more else 0,
-            description=about,
+            length_max=length_max,
+            items_max=items_max,
+            words=tuple(self.words),
+            default=None if self.default is None else self.value(self.default),
+            subtype_defaults=tuple((subtype, self.value(text)) for subtype, text in self.subtype_defaults),
+            subtypes=tuple(settings["for"].split(",")) if "for" in settings else (),
+            at_define=at_define,
+            at_alter=at_define and "lasting" not in settings,
+            by_mqset="mqset" in settings,
+            by_mqinq=inquired and "noinq" not in settings,
+            shown=self.shown(),
+            zos_only="zos" in settings,
+            value_error=number(settings["error"]) if "error" in settings else MQRCCF_ATTR_VALUE_ERROR,
+            set_error=number(settings["mqset"]) if settings.get("mqset") else 0,
+            description=description,
         )
-        for object_type in types
-    )
-
-
-def integer(
-    types: Types, name: str, pcf: str, limits: str, default: Default, about: str, **more: Unpack[More]
-) -> tuple[Attribute, ...]:
-    """A number between two limits; `words` names the numbers outside them that are allowed too."""
-    low, _, high = limits.partition("..")
-    return _attributes(types, name, pcf, ValueKind.INTEGER, default, about, more, low=int(low), high=int(high))
-
-
-def one_of(
-    types: Types, name: str, pcf: str, choices: str, default: Default, about: str, **more: Unpack[More]
-) -> tuple[Attribute, ...]:
-    """One of several words."""
-    more["words"] = choices
-    return _attributes(types, name, pcf, ValueKind.ENUM, default, about, more)
-
-
-def flag(
-    types: Types, name: str, pcf: str, choices: str, default: Default, about: str, **more: Unpack[More]
-) -> tuple[Attribute, ...]:
-    """Two words, each of which stands alone in MQSC without a value."""
-    more["words"] = choices
-    return _attributes(types, name, pcf, ValueKind.FLAG, default, about, more)
-
-
-def options(
-    types: Types, name: str, pcf: str, choices: str, default: Default, about: str, **more: Unpack[More]
-) -> tuple[Attribute, ...]:
-    """A number whose bits have names."""
-    more["words"] = choices
-    return _attributes(types, name, pcf, ValueKind.OPTIONS, default, about, more)
-
-
-def text(
-    types: Types, name: str, pcf: str, length: int, default: Default, about: str, **more: Unpack[More]
-) -> tuple[Attribute, ...]:
-    """Text of a limited length."""
-    return _attributes(types, name, pcf, ValueKind.STRING, default, about, more, length=length)
-
-
-def name_of(
-    types: Types, name: str, pcf: str, length: int, default: Default, about: str, **more: Unpack[More]
-) -> tuple[Attribute, ...]:
-    """The name of an object, in MQ's character set."""
-    return _attributes(types, name, pcf, ValueKind.NAME, default, about, more, length=length)
-
-
-def texts(
-    types: Types, name: str, pcf: str, items: int, length: int, default: Default, about: str, **more: Unpack[More]
-) -> tuple[Attribute, ...]:
-    """A list of texts."""
-    return _attributes(types, name, pcf, ValueKind.STRINGS, default, about, more, length=length, items=items)
-
-
-def names(
-    types: Types, name: str, pcf: str, items: int, length: int, default: Default, about: str, **more: Unpack[More]
-) -> tuple[Attribute, ...]:
-    """A list of names in MQ's character set."""
-    return _attributes(types, name, pcf, ValueKind.NAMES, default, about, more, length=length, items=items)
-
-
-def several(
-    types: Types, name: str, pcf: str, items: int, choices: str, default: Default, about: str, **more: Unpack[More]
-) -> tuple[Attribute, ...]:
-    """A list of words."""
-    more["words"] = choices
-    return _attributes(types, name, pcf, ValueKind.WORDS, default, about, more, items=items)
-
-
-def integers(types: Types, name: str, pcf: str, items: int, about: str, **more: Unpack[More]) -> tuple[Attribute, ...]:
-    """A list of numbers, each written in digits."""
-    high = 2**63 - 1
-    return _attributes(types, name, pcf, ValueKind.INTEGERS, None, about, more, low=-high, high=high, items=items)
-
-
-def date(types: Types, name: str, pcf: str, about: str, **more: Unpack[More]) -> tuple[Attribute, ...]:
-    """A day, yyyy-mm-dd. The queue manager supplies it. MQINQ gives it in twelve characters."""
-    return _attributes(types, name, pcf, ValueKind.DATE, None, about, more, length=12)
-
-
-def time(types: Types, name: str, pcf: str, about: str, **more: Unpack[More]) -> tuple[Attribute, ...]:
-    """A time of day, hh.mm.ss. The queue manager supplies it."""
-    return _attributes(types, name, pcf, ValueKind.TIME, None, about, more, length=8)
-
-
-def hexadecimal(
-    types: Types, name: str, pcf: str, length: int, default: Default, about: str, **more: Unpack[More]
-) -> tuple[Attribute, ...]:
-    """Bytes, written in hexadecimal; the length counts bytes."""
-    return _attributes(types, name, pcf, ValueKind.HEX, default, about, more, length=length)
-
-
-def altered(types: Types) -> Iterable[tuple[Attribute, ...]]:
-    """When an object was last changed: every definition has this."""
-    yield date(types, "ALTDATE", "MQCA_ALTERATION_DATE", "The day on which the definition was last changed.")
-    yield time(types, "ALTTIME", "MQCA_ALTERATION_TIME", "The time of day at which the definition was last changed.")
-
-
-def table(*rows: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
-    """Join rows into one table."""
-    return tuple(attribute for row in rows for attribute in row)
