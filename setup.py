@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -16,7 +17,7 @@ HOT_PACKAGES = ("model", "engine", "log", "observe")
 # Modules of other packages that sit on the data path.
 HOT_MODULES: tuple[str, ...] = ("server/journal_writer.py", "client/mqi.py")
 # Big tables that gain nothing from being compiled and cost a long build.
-INTERPRETED = ("constants.py", "reasons.py", "attribute_table.py")
+INTERPRETED = ("constants.py", "reasons*.py", "attribute_table*.py", "system_objects*.py")
 
 
 def hot_sources() -> list[str]:
@@ -25,7 +26,7 @@ def hot_sources() -> list[str]:
         str(path)
         for package in HOT_PACKAGES
         for path in sorted((root / package).rglob("*.py"))
-        if path.name not in INTERPRETED and path.name != "__init__.py"
+        if path.name != "__init__.py" and not any(fnmatch(path.name, pattern) for pattern in INTERPRETED)
     ]
     return sources + [str(root / module) for module in HOT_MODULES if (root / module).exists()]
 

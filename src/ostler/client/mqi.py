@@ -25,7 +25,7 @@ from ostler.engine import put as putting
 from ostler.engine import syncpoint
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import Engine
-from ostler.engine.get_request import GetRequest
+from ostler.engine.get_request import BY_SCAN, GetRequest
 from ostler.engine.message import MD_BYTES
 from ostler.model.constants import (
     MQCC_FAILED,
@@ -243,7 +243,7 @@ def get_request(bound: Bound, hobj: int, md: bytearray, gmo: bytearray, length: 
     request.wait_ms = i64(read_i32_le(options_structure, 12))
     request.encoding = i64(read_i32_le(descriptor, 24))
     request.ccsid = i64(read_i32_le(descriptor, 28))
-    if request.kind == getting.BY_SCAN:
+    if request.kind == BY_SCAN:
         if len(descriptor) >= MD_BYTES:
             request.group_id = descriptor[324:348]
             request.sequence_number = i64(read_i32_le(descriptor, 348))

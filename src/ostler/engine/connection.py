@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from mypy_extensions import i64
 
+from ostler.engine.group_state import GroupState
 from ostler.engine.selector import Selector
 from ostler.engine.slots import NONE
 from ostler.engine.unit_of_work import UnitOfWork
@@ -19,21 +20,6 @@ if TYPE_CHECKING:
 
 QUEUE: Final = 1
 OTHER_OBJECT: Final = 2  # queue manager, process, namelist: open for inquiry
-
-
-@final
-class GroupState:
-    """Where an application stands in a group, with logical order."""
-
-    def __init__(self) -> None:
-        self.in_group = False
-        self.in_segments = False
-        self.group_id: bytes = bytes(24)
-        self.sequence_number: i64 = 1
-        self.offset: i64 = 0
-        self.is_persistent = False
-        self.in_unit_of_work = False
-        self.last_was_last = False
 
 
 @final
@@ -80,6 +66,7 @@ class Handle:
         self.get_options_checked: i64 = -1
         self.put_group = GroupState()
         self.get_group = GroupState()
+        self.browse_group = GroupState()
         # Identity and origin of the last message got with MQOO_SAVE_ALL_CONTEXT.
         self.saves_context = False
         self.saved_context: bytes = b""

@@ -87,7 +87,9 @@ class Engine:
         self.uncommitted_max: i64 = _integer(a, "MAXUMSGS", 10000)
         self.message_bytes_max: i64 = _integer(a, "MAXMSGL", 4194304)
         self.ccsid: i64 = _integer(a, "CCSID", 1208)
+        self.ccsid_field: bytes = _integer(a, "CCSID", 1208).to_bytes(4, "little")
         self.trigger_interval_ms: i64 = _integer(a, "TRIGINT", 999999999)
+        self.performance_events: bool = _integer(a, "PERFMEV", 0) != 0
         self.dead_letter_queue: str = _text(a, "DEADQ")
         self.default_transmission_queue: str = _text(a, "DEFXMITQ")
 

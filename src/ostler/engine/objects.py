@@ -6,8 +6,8 @@ from mypy_extensions import i64
 
 from ostler.engine.core import Engine
 from ostler.engine.queue import Queue
-from ostler.engine.records import CLEAR, DEFINE, DELETE, GET, get_head, number_head
-from ostler.engine.slots import AVAILABLE, FREE, PERSISTENT
+from ostler.engine.records import CLEAR, DEFINE, DELETE, number_head
+from ostler.engine.slots import AVAILABLE
 from ostler.engine.timestamps import date_of_day, time_of_day
 from ostler.model.attributes import ObjectType, valid_name
 from ostler.model.constants import (
@@ -59,10 +59,13 @@ def define(engine: Engine, definition: Definition, replace: bool = False) -> i64
         return change(engine, definition)
     _check_room(engine)
     queue_id: i64 = engine.next_queue_id if definition.object_type == ObjectType.QLOCAL else 0
+    before: i64 = engine.journal.end_lsn()
     apply_define(engine, definition, queue_id)
     lsn: i64 = engine.journal.append(DEFINE, number_head(queue_id), b"", definition.encode())
     if queue_id:
-        engine.queues_by_id[queue_id].snapshot_lsn = lsn
+        queue = engine.queues_by_id[queue_id]
+        queue.snapshot_lsn = lsn
+        queue.media_lsn = before  # until an image is recorded, the whole history is the image
     return lsn
 
 
@@ -212,27 +215,3 @@ def _check_room(engine: Engine) -> None:
     if engine.journal.room_bytes() < _RECORD_ROOM_BYTES:
         engine.journal_full = True
         raise MQError(MQRC_RESOURCE_PROBLEM, "The recovery log is full.")
-
-
-def discard_nonpersistent(engine: Engine, queue: Queue) -> int:
-    """At restart: messages that do not survive one. Returns how many there were."""
-    slots = queue.slots
-    count = 0
-    slot: i64 = 0
-    while slot < len(slots.resident):
-        if slots.state(slot) != FREE and not slots.flags[slot] & PERSISTENT:
-            queue.unlink(slot)
-            queue.release(slot)
-            queue.depth -= 1
-            count += 1
-        slot += 1
-    return count
-
-
-def remove_message(engine: Engine, queue: Queue, slot: i64) -> None:
-    """Take one available message off a queue on the administrator's word, journalled when persistent."""
-    if queue.slots.flags[slot] & PERSISTENT:
-        engine.journal.append(GET, get_head(0, queue.queue_id, queue.slots.seqs[slot]), b"", b"")
-    queue.unlink(slot)
-    queue.release(slot)
-    queue.depth -= 1

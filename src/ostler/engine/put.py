@@ -7,16 +7,18 @@ from typing import Final
 from librt.strings import read_i32_le
 from mypy_extensions import i64
 
-from ostler.engine import groups, reports
+from ostler.engine import events, groups, reports
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import RUNNING, Engine
 from ostler.engine.message import (
     BACKOUT_COUNT_AT,
+    CCSID_AT,
     CONTEXT_AT,
     CORRELATION_ID_AT,
     EXPIRY_AT,
     FEEDBACK_AT,
     FLAGS_AT,
+    FORMAT_AT,
     GROUP_ID_AT,
     MESSAGE_ID_AT,
     MESSAGE_TYPE_AT,
@@ -30,7 +32,7 @@ from ostler.engine.open import OpenRequest, check_state, close_object, open_obje
 from ostler.engine.queue import Queue
 from ostler.engine.remote import transmission_message
 from ostler.engine.syncpoint import back_out_unit, commit_unit
-from ostler.engine.transfer import admit, deliver
+from ostler.engine.transfer import admit, deliver, send_reports
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.constants import (
     MQMF_LAST_MSG_IN_GROUP,
@@ -81,6 +83,7 @@ from ostler.model.constants import (
     MQRC_PRIORITY_EXCEEDS_MAXIMUM,
     MQRC_PUT_INHIBITED,
     MQRC_Q_DELETED,
+    MQRC_Q_FULL,
     MQRC_REPORT_OPTIONS_ERROR,
     MQRC_SYNCPOINT_LIMIT_REACHED,
 )
@@ -188,6 +191,8 @@ def _place(
         properties = b""
     reason: i64 = admit(engine, queue, len(body), read_i32_le(stored, PERSISTENCE_AT) == 1)
     if reason != 0:
+        if reason == MQRC_Q_FULL and engine.performance_events:
+            send_reports(engine, events.on_queue_full(engine, queue), None)
         return reason
     lsn: i64 = deliver(engine, queue, placed_md, properties, body, unit)
     if not options & MQPMO_ASYNC_RESPONSE:
@@ -350,9 +355,12 @@ def _stored_descriptor(engine: Engine, md: bytes, options: i64, resolved: bytes,
     reply = _BLANK_REPLY
     if md[REPLY_QUEUE_AT] not in (0, 32):
         reply = _reply_address(engine, md)
+    head = md[:PRIORITY_AT]
+    if read_i32_le(md, CCSID_AT) == 0:  # MQCCSI_Q_MGR
+        head = md[:CCSID_AT] + engine.ccsid_field + md[FORMAT_AT:PRIORITY_AT]
     return b"".join(
         (
-            md[:PRIORITY_AT],
+            head,
             resolved,
             message_id,
             correlation_id,

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Final, final
 
 from mypy_extensions import i64
 
+from ostler.engine import group_members
 from ostler.engine.get_request import WaitingRoom
-from ostler.engine.message import CORRELATION_ID_AT, GROUP_ID_AT, MESSAGE_ID_AT, Message, hash_id
+from ostler.engine.group_members import LATER_MESSAGE, LATER_SEGMENT, Group
+from ostler.engine.message import CORRELATION_ID_AT, MESSAGE_ID_AT, Message, hash_id
+from ostler.engine.performance import PerformanceState
 from ostler.engine.queue_file import QueueFile
 from ostler.engine.slots import (
     GROUPED,
@@ -40,7 +43,8 @@ class Queue:
         self.file = file
         self.waiting = WaitingRoom()
         self.counters = QueueCounters()
-        self.groups: dict[bytes, list[int]] = {}  # group id -> slots of its available messages
+        self.groups: dict[bytes, Group] = {}  # by group id, of the messages that are available
+        self.performance = PerformanceState()
         self.next_seq: i64 = 1
         self.depth: i64 = 0  # as CURDEPTH: available and not yet committed puts
         self.uncommitted: i64 = 0
@@ -71,7 +75,6 @@ class Queue:
         # Triggering.
         self.trigger_fired_ms: i64 = 0
         self.trigger_armed = True
-        self.depth_event_state: i64 = 0
         self.configure(definition)
 
     def configure(self, definition: Definition) -> None:
@@ -97,7 +100,6 @@ class Queue:
         self.trigger_priority: i64 = _integer(a, "TRIGMPRI")
         self.depth_high: i64 = _integer(a, "QDEPTHHI")
         self.depth_low: i64 = _integer(a, "QDEPTHLO")
-        self.events_on: bool = bool(_integer(a, "QDPHIEV") or _integer(a, "QDPLOEV") or _integer(a, "QDPMAXEV"))
         self.is_temporary: bool = _integer(a, "DEFTYPE") == MQQDT_TEMPORARY_DYNAMIC
 
     # -- messages in and out of memory -----------------------------------------------------------------------------------
@@ -230,19 +232,13 @@ class Queue:
         self.slots.unlink(slot)
 
     def _add_to_group(self, slot: i64) -> None:
-        group = self.load(slot).md[GROUP_ID_AT : GROUP_ID_AT + 24]
-        members = self.groups.get(group)
-        if members is None:
-            self.groups[group] = [slot]
-        else:
-            members.append(slot)
+        message = self.load(slot)
+        self.slots.flags[slot] &= ~(LATER_MESSAGE | LATER_SEGMENT)
+        self.slots.flags[slot] |= group_members.add(self.groups, message.md, len(message.body), slot, message.seq)
 
     def _take_from_group(self, slot: i64) -> None:
-        group = self.load(slot).md[GROUP_ID_AT : GROUP_ID_AT + 24]
-        members = self.groups[group]
-        members.remove(slot)
-        if not members:
-            del self.groups[group]
+        message = self.load(slot)
+        group_members.remove(self.groups, message.md, message.seq)
 
     def preceding(self, slot: i64) -> i64:
         """The linked slot delivered just before this one, or NONE."""

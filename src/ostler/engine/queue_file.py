@@ -240,6 +240,14 @@ class QueueFile:
             self.file.close()
             self.file = None
 
+    def forget(self) -> None:
+        """The file was removed: begin with an empty one."""
+        self.live = vec[i64]()
+        self.marks = vec[i64]()
+        self.free = []
+        self.current = NONE
+        self.fill = 0
+
     def size_bytes(self) -> i64:
         return len(self.live) * SEGMENT_BYTES
 

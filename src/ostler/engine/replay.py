@@ -220,6 +220,8 @@ class Replay:
             queue = engine.queues_by_id[queue_id]
             queue.snapshot_lsn = lsn
             self._load_queue(queue)
+            if queue.media_lsn < 0:
+                queue.media_lsn = self.previous_lsn
 
     def _delete(self, lsn: i64, payload: bytes) -> None:
         engine = self.engine

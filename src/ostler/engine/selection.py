@@ -10,20 +10,12 @@ from typing import Final
 from mypy_extensions import i64
 
 from ostler.engine import groups
-from ostler.engine.core import Engine, Expiring
+from ostler.engine.core import Engine
 from ostler.engine.get_request import ANY, BY_BOTH, BY_CORRELATION_ID, BY_MESSAGE_ID, GetRequest
-from ostler.engine.message import (
-    CORRELATION_ID_AT,
-    GROUP_ID_AT,
-    MESSAGE_ID_AT,
-    OFFSET_AT,
-    SEQUENCE_NUMBER_AT,
-    Message,
-    hash_id,
-)
-from ostler.engine.property_control import selector_source
+from ostler.engine.matching import is_eligible, matches
+from ostler.engine.message import CORRELATION_ID_AT, MESSAGE_ID_AT, hash_id
 from ostler.engine.queue import Queue
-from ostler.engine.slots import AVAILABLE, LOCKED, NONE, STATE_MASK, IdIndex, Slots
+from ostler.engine.slots import AVAILABLE, NONE, STATE_MASK, IdIndex, Slots
 from ostler.model.constants import (
     MQGMO_ALL_MSGS_AVAILABLE,
     MQGMO_ALL_SEGMENTS_AVAILABLE,
@@ -33,11 +25,7 @@ from ostler.model.constants import (
     MQGMO_LOGICAL_ORDER,
     MQGMO_MSG_UNDER_CURSOR,
     MQMO_MATCH_CORREL_ID,
-    MQMO_MATCH_GROUP_ID,
     MQMO_MATCH_MSG_ID,
-    MQMO_MATCH_MSG_SEQ_NUMBER,
-    MQMO_MATCH_MSG_TOKEN,
-    MQMO_MATCH_OFFSET,
 )
 
 GROUP_OPTIONS: Final = (
@@ -51,7 +39,7 @@ def select(engine: Engine, request: GetRequest, queue: Queue) -> i64:
     slots = queue.slots
     if request.kind == ANY:
         slot: i64 = slots.first()
-        while slot != NONE and not _is_eligible(engine, queue, slot):
+        while slot != NONE and not is_eligible(engine, request, queue, slot):
             slot = slots.following(slot)
         return slot
     if request.kind == BY_CORRELATION_ID:
@@ -65,21 +53,12 @@ def select(engine: Engine, request: GetRequest, queue: Queue) -> i64:
     return scan(engine, request, queue)
 
 
-def _is_eligible(engine: Engine, queue: Queue, slot: i64) -> bool:
-    slots = queue.slots
-    expiry_ms: i64 = slots.expiries[slot]
-    if expiry_ms != 0 and expiry_ms <= engine.now_ms:
-        engine.expired.append(Expiring(queue, slot, slots.seqs[slot]))
-        return False
-    return slots.flags[slot] & LOCKED == 0
-
-
 def _by_id(engine: Engine, request: GetRequest, queue: Queue, index: IdIndex, wanted: bytes, at: i64) -> i64:
     slots = queue.slots
     best: i64 = NONE
     slot: i64 = index.first(hash_id(wanted, 0))
     while slot != NONE:
-        if _is_eligible(engine, queue, slot):
+        if is_eligible(engine, request, queue, slot):
             md = queue.load(slot).md
             if md[at : at + 24] == wanted and (request.kind != BY_BOTH or md[72:96] == request.correlation_id):
                 if slots.filled & (slots.filled - 1) == 0:
@@ -112,47 +91,9 @@ def scan(engine: Engine, request: GetRequest, queue: Queue) -> i64:
         if (
             (hash_message == 0 or slots.by_message_id.hashes[slot] == hash_message)
             and (hash_correlation == 0 or slots.by_correlation_id.hashes[slot] == hash_correlation)
-            and (_is_eligible(engine, queue, slot) or _is_own_lock(request, slots, slot))
+            and is_eligible(engine, request, queue, slot)
             and matches(request, queue, slot)
         ):
             return slot
         slot = slots.following(slot)
     return NONE
-
-
-def _is_own_lock(request: GetRequest, slots: Slots, slot: i64) -> bool:
-    handle = request.handle
-    return handle.locked_slot == slot and handle.locked_seq == slots.seqs[slot]
-
-
-def matches(request: GetRequest, queue: Queue, slot: i64) -> bool:
-    """Do the match options and the selector of a request fit this message?"""
-    if request.match == 0 and request.selector is None:
-        return True
-    message = queue.load(slot)
-    if request.match != 0 and not _fields_match(request, message, queue, slot):
-        return False
-    return request.selector is None or request.selector.matches(
-        selector_source(message.md, message.body, message.properties)
-    )
-
-
-def _fields_match(request: GetRequest, message: Message, queue: Queue, slot: i64) -> bool:
-    match: i64 = request.match
-    md = message.md
-    if match & MQMO_MATCH_MSG_ID and md[MESSAGE_ID_AT : MESSAGE_ID_AT + 24] != request.message_id:
-        return False
-    if match & MQMO_MATCH_CORREL_ID and md[CORRELATION_ID_AT : CORRELATION_ID_AT + 24] != request.correlation_id:
-        return False
-    if match & MQMO_MATCH_GROUP_ID and md[GROUP_ID_AT : GROUP_ID_AT + 24] != request.group_id:
-        return False
-    if match & MQMO_MATCH_MSG_SEQ_NUMBER and groups.field(md, SEQUENCE_NUMBER_AT) != request.sequence_number:
-        return False
-    if match & MQMO_MATCH_OFFSET and groups.field(md, OFFSET_AT) != request.offset:
-        return False
-    return not match & MQMO_MATCH_MSG_TOKEN or request.token == token_of(queue, slot)
-
-
-def token_of(queue: Queue, slot: i64) -> bytes:
-    """The message token: names one message on one queue as long as it is there."""
-    return groups.two_numbers(queue.slots.seqs[slot], slot)

@@ -81,7 +81,7 @@ def _publish(engine: Engine, queue: Queue, entry: Entry, lsn: i64) -> None:
         serve_waiting(engine, queue, queue.load(slot).md)
         if queue.slots.seqs[slot] != entry.seq or queue.slots.state(slot) != AVAILABLE:
             return
-    if queue.trigger_on or queue.events_on:
+    if queue.trigger_on:
         after_arrival(engine, queue, queue.load(slot).md)
 
 

@@ -7,10 +7,11 @@ from typing import Final
 from librt.strings import BytesWriter, read_i32_le, write_i32_le
 from mypy_extensions import i32, i64
 
-from ostler.engine import groups, reports, triggers
+from ostler.engine import events, groups, reports, triggers
 from ostler.engine.conversion import convert_message
 from ostler.engine.core import JOURNAL_MARGIN_BYTES, Engine
 from ostler.engine.get_request import GetRequest
+from ostler.engine.matching import token_of
 from ostler.engine.message import (
     BACKOUT_COUNT_AT,
     CCSID_AT,
@@ -29,7 +30,7 @@ from ostler.engine.property_control import needs_property_view, properties_on_ge
 from ostler.engine.queue import SPILL_BATCH_BYTES, Queue
 from ostler.engine.queue_file import QueueFileDamaged
 from ostler.engine.records import GET, PUT, get_head, put_head
-from ostler.engine.selection import GROUP_OPTIONS, select, token_of
+from ostler.engine.selection import GROUP_OPTIONS, select
 from ostler.engine.slots import (
     AVAILABLE,
     GOT_UNCOMMITTED,
@@ -143,6 +144,8 @@ def _count_put(engine: Engine, queue: Queue, size_bytes: i64, is_persistent: boo
     counters.last_put_ms = engine.now_ms
     if queue.depth > counters.depth_high:
         counters.depth_high = queue.depth
+    if engine.performance_events:
+        send_reports(engine, events.after_arrival(engine, queue), None)
 
 
 def make_available(engine: Engine, queue: Queue, message: Message, flags: i64, expiry_ms: i64) -> None:
@@ -161,7 +164,7 @@ def make_available(engine: Engine, queue: Queue, message: Message, flags: i64, e
     else:
         slot = queue.store(message, flags | AVAILABLE, expiry_ms)
         queue.link_new(slot)
-    if queue.trigger_on or queue.events_on:
+    if queue.trigger_on:
         after_arrival(engine, queue, message.md)
 
 
@@ -364,8 +367,10 @@ def take(engine: Engine, request: GetRequest, queue: Queue, message: Message, sl
         request.handle.saved_context = message.md[CONTEXT_AT:GROUP_ID_AT]
     if i64(read_i32_le(message.md, REPORT_AT)) & reports.DELIVERY_OPTIONS:
         send_reports(engine, reports.on_delivery(engine, message, queue.name), unit)
-    if queue.events_on or queue.trigger_on:
+    if queue.trigger_on:
         triggers.after_removal(engine, queue)
+    if engine.performance_events:
+        send_reports(engine, events.after_removal(engine, queue), None)
 
 
 def _count_get(engine: Engine, request: GetRequest, queue: Queue, message: Message, is_persistent: bool) -> None:
@@ -449,7 +454,7 @@ def report_arrival(engine: Engine, queue: Queue, message: Message, unit: UnitOfW
 
 
 def after_arrival(engine: Engine, queue: Queue, md: bytes) -> None:
-    """A message is available that nobody waited for: triggers and depth events."""
+    """A message is available that nobody waited for: perhaps an application shall be started."""
     outgoing = triggers.after_arrival(engine, queue, i64(read_i32_le(md, PRIORITY_AT)))
     if outgoing:
         send_reports(engine, outgoing, None)

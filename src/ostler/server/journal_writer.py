@@ -43,8 +43,8 @@ class JournalWriter:
         self._waiting: list[Waiting] = []
         self._kick = threading.Event()
         self._stopping = False
-        self._thread = threading.Thread(target=self._run, name="ostler-log", daemon=True)
-        self._thread.start()
+        self._runner = threading.Thread(target=self._run, name="ostler-log", daemon=True)
+        self._runner.start()
 
     # -- waiting -----------------------------------------------------------------------------------------------------------
 
@@ -139,4 +139,4 @@ class JournalWriter:
         """End the background thread. What was appended and not waited for is not forced here."""
         self._stopping = True
         self._kick.set()
-        self._thread.join()
+        self._runner.join()

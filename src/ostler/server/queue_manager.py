@@ -12,7 +12,7 @@ from pathlib import Path
 from librt.threading import Lock
 
 from ostler.engine import objects
-from ostler.engine.checkpoint import Checkpoint, Manifest, read_manifest, relog_prepared
+from ostler.engine.checkpoint import Checkpoint, Manifest, relog_prepared
 from ostler.engine.connection import Connection
 from ostler.engine.core import QUIESCING, STOPPING, Engine
 from ostler.engine.objects import fail_waiting
@@ -20,6 +20,7 @@ from ostler.engine.open import close_object
 from ostler.engine.replay import Replay
 from ostler.engine.snapshot import Snapshot, replace_file
 from ostler.engine.syncpoint import back_out, back_out_oldest, commit
+from ostler.log.control_file import CONTROL_NAME
 from ostler.log.reader import LogVisitor
 from ostler.log.recovery_log import RecoveryLog
 from ostler.log.restart import create_log, open_log
@@ -37,12 +38,13 @@ from ostler.model.disk import Disk, DiskFailed, DiskFull
 from ostler.model.errors import MQError
 from ostler.model.journal import Journal
 from ostler.model.system_objects import system_definitions
+from ostler.server import directories
+from ostler.server.directories import InstanceLock, QueueManagerDirectory, QueueManagerNotFoundError
 from ostler.server.housekeeping import Housekeeping
 from ostler.server.journal_writer import JournalWriter
 from ostler.server.qm_ini import LogSection, QueueManagerIni, QueueManagerSettings, new_qm_ini
 from ostler.server.real_disk import RealDisk
 
-INI_NAME = "qm.ini"
 LOG_DIRECTORY = "log"
 
 Progress = Callable[[int, int], None]
@@ -103,22 +105,29 @@ def log_settings(section: LogSection) -> LogSettings:
     )
 
 
-def create_queue_manager(name: str, directory: Path, log: LogSection | None = None) -> None:
-    """Make a queue manager's files in an empty or absent directory: qm.ini and an empty recovery log."""
-    section = log or LogSection()
-    ini = new_qm_ini(name, section)
-    directory.mkdir(parents=True, exist_ok=True)
-    disk, log_directory = _log_disk(directory, ini.settings, name)
-    create_log(disk, log_directory, log_settings(ini.settings.log), secrets.token_bytes(16))
-    ini.write(directory / INI_NAME)
+def create_queue_manager(root: Path, name: str, log: LogSection | None = None) -> QueueManagerDirectory:
+    """Make a queue manager below a data root: its tree with qm.ini, and an empty recovery log.
+
+    Raises MQError, QueueManagerExistsError, ConfigurationError, LogRefused and DiskFull. An interrupted creation is
+    completed by the first start.
+    """
+    ini = new_qm_ini(name, log or LogSection())
+    directory = directories.create_queue_manager(root, name, ini)
+    _create_log(directory, ini.settings)
+    return directory
 
 
-def _log_disk(directory: Path, settings: QueueManagerSettings, name: str) -> tuple[Disk, str]:
+def _create_log(directory: QueueManagerDirectory, settings: QueueManagerSettings) -> None:
+    disk, log_directory = _log_disk(directory, settings)
+    create_log(disk, log_directory, log_settings(settings.log), secrets.token_bytes(16))
+
+
+def _log_disk(directory: QueueManagerDirectory, settings: QueueManagerSettings) -> tuple[Disk, str]:
     if settings.log.path:
         base = Path(settings.log.path)
         base.mkdir(parents=True, exist_ok=True)
-        return RealDisk(base), name.replace("/", "&")
-    return RealDisk(directory), LOG_DIRECTORY
+        return RealDisk(base), directories.directory_name(directory.name)
+    return RealDisk(directory.path), LOG_DIRECTORY
 
 
 class QueueManager:
@@ -127,12 +136,16 @@ class QueueManager:
     `lock` is the one lock of the engine: hold it for each call into the engine, and never while waiting for anything.
     """
 
-    def __init__(self, name: str, directory: Path) -> None:
+    def __init__(self, directory: QueueManagerDirectory) -> None:
+        """Raises ConfigurationError when qm.ini is damaged, QueueManagerNotFoundError when there is none."""
+        name = directory.name
+        if not directory.exists():
+            raise QueueManagerNotFoundError(f"there is no queue manager {name} in {directory.root}")
         self.name = name
         self.directory = directory
         self.lock = Lock()
-        self.disk: Disk = RealDisk(directory)
-        self.settings = QueueManagerIni.read(directory / INI_NAME).settings
+        self.disk: Disk = RealDisk(directory.path)
+        self.settings = QueueManagerIni.read(directory.ini).settings
         self.engine = Engine(name, self.disk, _NoJournal(), new_definition(ObjectType.QMGR, name, {}))
         self.running = False
         self.notices: list[str] = list(self.settings.notices)
@@ -146,6 +159,15 @@ class QueueManager:
     def start(self, progress: Progress | None = None) -> RestartSummary:
         """Recover what was promised and begin to work."""
         began = time.monotonic()
+        self._instance = InstanceLock(self.directory)
+        try:
+            self._recover(began, progress)
+        except BaseException:
+            self._instance.release()
+            raise
+        return self.restart
+
+    def _recover(self, began: float, progress: Progress | None) -> None:
         engine = self.engine
         tuning = self.settings.tuning
         engine.buffer_bytes_nonpersistent = tuning.queue_buffer_bytes
@@ -154,7 +176,9 @@ class QueueManager:
         engine.unique = engine.now_ms << 20
         replay = Replay(engine)
         replay.begin()
-        disk, log_directory = _log_disk(self.directory, self.settings, self.name)
+        disk, log_directory = _log_disk(self.directory, self.settings)
+        if replay.manifest.number == 0 and not disk.exists(f"{log_directory}/{CONTROL_NAME}"):
+            _create_log(self.directory, self.settings)
         restartable = open_log(disk, log_directory, log_settings(self.settings.log))
         self.log: RecoveryLog = restartable.replay(_Visitor(replay, progress))
         engine.journal = self.log
@@ -175,7 +199,6 @@ class QueueManager:
             report.dropped_bytes,
             time.monotonic() - began,
         )
-        return self.restart
 
     def _no_longer_orderly(self, manifest: Manifest) -> None:
         """Non-persistent messages kept by the last orderly end must not come back a second time."""
@@ -218,6 +241,7 @@ class QueueManager:
             self.log.writer.close()
         for queue in self.engine.queues_by_id.values():
             queue.file.close()
+        self._instance.release()
 
     def _quiesce(self, mode: str, wait_seconds: float) -> None:
         with self.lock:
@@ -355,7 +379,7 @@ class QueueManager:
             manifest = taken.begin_manifest()
         taken.write_manifest(self.disk, manifest)
         with self.lock:
-            restart_lsn = max(taken.end(), self.log.writer_restart_lsn())
+            restart_lsn = max(taken.end(), self.log.writer.restart_lsn)
             checkpoint_lsn = self.log.durable_lsn()
         self.writer.note_checkpoint(min(restart_lsn, checkpoint_lsn), checkpoint_lsn)
 
@@ -376,7 +400,3 @@ class QueueManager:
             lsn = objects.delete(self.engine, object_type, name, purge)
             self.wake()
         self.writer.wait_durable(lsn)
-
-
-def last_checkpoint(directory: Path) -> Manifest:
-    return read_manifest(RealDisk(directory))

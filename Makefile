@@ -1,0 +1,62 @@
+# Everything works from a fresh clone: the targets make their own virtual environments below this directory.
+
+PYTHON ?= python3
+VENV := .venv
+PURE := .venv-pure
+SOURCES := $(shell find src -name '*.py') pyproject.toml setup.py
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint test-compiled test-pure stress bench clean install
+
+help: ## Show what can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+install: $(VENV)/.installed ## Set up .venv with ostler compiled
+
+demo: $(VENV)/.installed ## Create a queue manager, exchange messages, kill and restart it, show what survived
+	@$(VENV)/bin/ostler demo
+
+test: lint test-compiled test-pure ## Run all checks and tests, compiled and interpreted
+
+lint: $(VENV)/.installed ## Style, types, import contracts
+	$(VENV)/bin/ruff check src tests setup.py
+	$(VENV)/bin/ruff format --check src tests setup.py
+	$(VENV)/bin/mypy
+	PYTHONPATH=src $(VENV)/bin/lint-imports --no-cache
+
+test-compiled: $(VENV)/.installed ## Tests against the compiled package
+	$(VENV)/bin/python -m pytest -m "not stress" $(PYTEST_ARGS)
+
+test-pure: $(PURE)/.installed ## Tests against the interpreted package (without the slow ones)
+	$(PURE)/bin/python -m pytest -m "not stress and not slow" $(PYTEST_ARGS)
+
+stress: $(VENV)/.installed ## Long runs: fifty rounds of kill -9 under load, and more
+	$(VENV)/bin/python -m pytest -m stress $(PYTEST_ARGS)
+
+bench: $(VENV)/.installed ## Measure, and write result files below results/
+	$(VENV)/bin/ostler bench --output results
+
+clean: ## Remove what was built
+	rm -rf $(VENV) $(PURE) build results .mypy_cache .ruff_cache .pytest_cache src/*.egg-info
+
+define make_venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Ostler needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
+	@test -x $(1)/bin/python || $(PYTHON) -m venv $(1) || { echo "Python's venv module is missing; on Debian: apt-get install python3-venv"; exit 1; }
+	$(1)/bin/python -m pip install --quiet --upgrade pip
+endef
+
+$(VENV)/.installed: $(SOURCES)
+	$(call make_venv,$(VENV))
+	@echo "Installing ostler into $(VENV); the hot packages are compiled, which takes a few minutes."
+	@rm -rf build
+	$(VENV)/bin/python -m pip install --quiet ".[dev,lab]"
+	@rm -rf build src/*.egg-info
+	@touch $@
+
+$(PURE)/.installed: $(SOURCES)
+	$(call make_venv,$(PURE))
+	@rm -rf build
+	OSTLER_PURE=1 $(PURE)/bin/python -m pip install --quiet ".[dev,lab]"
+	@rm -rf build src/*.egg-info
+	@touch $@
