@@ -261,6 +261,32 @@ def test_a_header_that_lies_is_refused(format: bytes, at: int, value: int) -> No
     assert (converted.body, converted.ccsid, converted.reason) == (body, EBCDIC, mq.MQRC_FORMAT_ERROR)
 
 
+@pytest.mark.parametrize("format", [format for format in FORMATS if format != mq.MQFMT_IMS_VAR_STRING])
+@pytest.mark.parametrize("length", [1, 4, 7, 8, 9, 12, 31])
+def test_a_structure_that_is_too_short_is_refused(format: bytes, length: int) -> None:
+    body = message(format, HOST)[:length]
+    converted = convert(format, body, HOST, LINUX)
+    assert (converted.body, converted.ccsid, converted.reason) == (body, EBCDIC, mq.MQRC_FORMAT_ERROR)
+
+
+@pytest.mark.parametrize("length", [1, 3, 4, 8, 10, 12, 26])
+def test_an_ims_segment_that_is_not_whole_is_refused(length: int) -> None:
+    body = ims_segments(HOST)[:length]
+    converted = convert(mq.MQFMT_IMS_VAR_STRING, body, HOST, LINUX)
+    assert (converted.body, converted.ccsid, converted.reason) == (body, EBCDIC, mq.MQRC_FORMAT_ERROR)
+
+
+def test_an_ims_segment_cannot_grow_beyond_its_length_field() -> None:
+    body = pack(LINUX, "h", 20_004) + b"\0\0" + b"\xe9" * 20_000
+    converted = convert(mq.MQFMT_IMS_VAR_STRING, body, LINUX, (REVERSED, UTF_8))
+    assert (converted.body, converted.reason) == (body, mq.MQRC_CONVERTED_STRING_TOO_BIG)
+    body = pack(LINUX, "h", 32_764) + b"\0\0" + b"\xe9\xe9\xe9" + b"a" * 32_757
+    assert convert(mq.MQFMT_IMS_VAR_STRING, body, LINUX, (REVERSED, UTF_8)).reason == mq.MQRC_NONE
+    body = pack(LINUX, "h", 32_765) + b"\0\0" + b"\xe9\xe9\xe9" + b"a" * 32_758
+    converted = convert(mq.MQFMT_IMS_VAR_STRING, body, LINUX, (REVERSED, UTF_8))
+    assert converted.reason == mq.MQRC_CONVERTED_STRING_TOO_BIG
+
+
 def test_a_folder_may_be_empty() -> None:
     body = described(HOST, "RFH ", 2, 40) + pack(HOST, "i i", UTF_8, 0) + encode(TEXT, EBCDIC)
     expected = described(LINUX, "RFH ", 2, 40) + pack(LINUX, "i i", UTF_8, 0) + TEXT.encode()
@@ -326,6 +352,14 @@ def test_a_parameter_may_be_empty(pattern: str, values: tuple[int, ...]) -> None
 def test_strings_into_an_unknown_page_are_refused() -> None:
     converted = convert(mq.MQFMT_ADMIN, command(HOST), HOST, (REVERSED, 12345))
     assert (converted.body, converted.reason) == (command(HOST), mq.MQRC_TARGET_CCSID_ERROR)
+
+
+def test_an_empty_list_into_an_unknown_page_is_refused() -> None:
+    body = pack(HOST, "i i i i i i i i i", 16, 36, 3, 13, 1, 1, 0, 0, 1) + pack(
+        HOST, "i i i i i i", 6, 24, 3011, 0, 0, 48
+    )
+    converted = convert(mq.MQFMT_ADMIN, body, HOST, (REVERSED, 12345))
+    assert (converted.body, converted.reason) == (body, mq.MQRC_TARGET_CCSID_ERROR)
 
 
 @pytest.mark.parametrize("length", range(0, 420, 11))
