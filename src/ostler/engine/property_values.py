@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import struct
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from typing import Final
 
 from mypy_extensions import mypyc_attr
@@ -68,8 +68,9 @@ _FLOAT_PREFIX: Final = re.compile(r" *([+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]
 _DIGITS_MAX: Final = 20
 
 
+# The metaclass and not ABC as a base: a compiled class below ABC corrupts memory when somebody holds a weak reference.
 @mypyc_attr(allow_interpreted_subclasses=True)
-class PropertySource(ABC):
+class PropertySource(metaclass=ABCMeta):
     """Whatever can tell the value of a property by its name; None when there is none, or when it is null."""
 
     @abstractmethod
