@@ -11,6 +11,7 @@ from ostler.testing.simulated_disk import PowerLost, SimulatedDisk
 
 FIRST = "log/active/S0000000.LOG"
 PACKED = LogSettings(primary_files=3, secondary_files=2, file_pages=4, write_integrity=WriteIntegrity.SINGLE_WRITE)
+PADDED = dataclasses.replace(PACKED, write_integrity=WriteIntegrity.TRIPLE_WRITE)
 BOTH = pytest.mark.parametrize("integrity", [WriteIntegrity.SINGLE_WRITE, WriteIntegrity.TRIPLE_WRITE])
 ANYTHING = b"\xa5\x5a\xff"
 
@@ -49,6 +50,7 @@ def test_a_log_cut_at_every_byte_is_a_prefix_and_goes_on(log_life, cut, integrit
         assert len(seen) in (0, 2, 3, 5)
         assert len(seen) >= max(count for count in (0, 2, 3, 5) if count <= whole)
         cut_life.commit(b"goes on")
+        assert cut_life.disk.open(FIRST, False).size_bytes() == 16384
         again = log_life(cut_life.disk.crash_losing_all(), settings)
         assert again.payloads == [*cut_life.payloads, b"goes on"]
 
@@ -190,6 +192,7 @@ def test_what_an_earlier_life_left_behind_its_end_stays_dead(log_life):
     second.commit(b"D" * 40)
     third = log_life(second.disk.crash_losing_all(), PACKED)
     assert third.payloads == [b"A" * 40, b"D" * 40]
+    assert third.log.restart_report.dropped_bytes == 0
     # The same when replay begins right before it.
     third.checkpoint(third.seen[-1][1])
     assert log_life(third.disk.crash_losing_all(), PACKED).payloads == []
@@ -220,6 +223,48 @@ def test_a_damaged_newest_control_slot_is_seen_from_the_log(log_life):
     life.commit(b"two")
     sequence = life.writer.control_sequence
     life.disk.corrupt("log/amqhlctl.lfh", sequence % 2 * 4096 + 30, ANYTHING)
-    with pytest.raises(LogDamaged, match="sequence number") as refused:
+    with pytest.raises(LogDamaged, match="slot is number 4, but the log knows number 5") as refused:
         log_life(life.disk)
     assert (refused.value.file, refused.value.offset) == ("log/amqhlctl.lfh", sequence % 2 * 4096)
+
+
+def packed_then_padded(log_life):
+    """A life that packs its pages, then one that leaves the half written page alone and begins at the next."""
+    first = log_life(SimulatedDisk(), PACKED)
+    first.commit(b"A" * 40)
+    first.commit(b"B" * 40)
+    second = log_life(first.disk, PADDED)
+    lsn = second.commit(b"C" * 40)
+    assert first.log.end_lsn() < 4096 < lsn
+    return second
+
+
+def test_a_life_may_begin_at_the_page_behind_the_end_of_the_one_before(log_life):
+    second = packed_then_padded(log_life)
+    third = log_life(second.disk.crash_losing_all(), PADDED)
+    assert third.payloads == [b"A" * 40, b"B" * 40, b"C" * 40]
+
+
+def test_the_step_to_the_next_page_does_not_hide_damage(log_life):
+    second = packed_then_padded(log_life)
+    start = 4096 + (second.seen[0][1] + 7 & ~7)
+    second.disk.corrupt(FIRST, start + 60, ANYTHING)
+    with pytest.raises(LogDamaged) as refused:
+        log_life(second.disk, PADDED)
+    assert (refused.value.file, refused.value.offset) == (FIRST, start)
+
+
+def test_a_later_block_at_the_next_page_is_no_new_life(log_life):
+    """The second block of an unfinished batch begins at a page, the one before it is torn: the log ends there."""
+    life = log_life(SimulatedDisk(), PACKED)
+    # The block ends at a multiple of eight in the last page of the extent, so the next begins right there.
+    durable = life.commit(b"x" * (3 * 4096 - 48 - 8 - 1000))
+    life.append(b"y" * 3000)
+    batch = life.log.take_batch()
+    assert batch is not None
+    assert [block.lsn for block in batch.blocks] == [durable, 3 * 4096]
+    life.writer.write_batch(batch)
+    life.disk.corrupt(FIRST, 4096 + durable + 100, ANYTHING)
+    again = log_life(life.disk, PACKED)
+    assert again.seen == life.appended[:1]
+    assert again.log.end_lsn() == durable

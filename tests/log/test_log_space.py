@@ -6,10 +6,10 @@ import dataclasses
 
 import pytest
 
-from ostler.log import LogManagement, LogRefused, LogSettings, LogSpace, LogType
+from ostler.log import LogManagement, LogRefused, LogSettings, LogSpace, LogType, WriteIntegrity
 from ostler.log.restart import create_log_of_any_size
 from ostler.model.disk import DiskFailed
-from ostler.testing.simulated_disk import SimulatedDisk
+from ostler.testing.simulated_disk import PowerLost, SimulatedDisk
 
 EXTENT_FILE_BYTES = 4 * 4096
 EXTENT_BYTES = 3 * 4096
@@ -87,12 +87,18 @@ def test_a_log_written_beyond_its_reserve_keeps_the_batch_until_a_checkpoint(log
     assert log_life(life.disk.crash_losing_all()).seen == life.appended[1:]
 
 
-def test_room_is_never_more_than_what_can_be_written(log_life):
-    life = log_life(SimulatedDisk())
-    while (room := life.log.room_bytes()) > 0:
-        life.commit(b"r" * room)
-    assert life.log.space_used_fraction() <= 1.0
-    assert log_life(life.disk).seen == life.appended
+@pytest.mark.parametrize("integrity", [WriteIntegrity.SINGLE_WRITE, WriteIntegrity.TRIPLE_WRITE])
+def test_room_is_never_more_than_what_can_be_written(log_life, integrity):
+    for size in range(0, 13_000, 419):
+        life = log_life(SimulatedDisk(), dataclasses.replace(SMALL, write_integrity=integrity))
+        life.commit(b"before" * (size // 6))
+        life.append(b"r" * life.log.room_bytes())
+        assert life.log.room_bytes() < EXTENT_BYTES // 8
+        while (room := life.log.reserve_room_bytes()) > 0:
+            life.append(b"s" * room)
+        life.commit()
+        assert 0.9 < life.log.space_used_fraction() <= 1.0
+        assert log_life(life.disk).seen == life.appended
 
 
 def test_the_buffer_is_full_when_the_writer_is_behind(log_life):
@@ -253,6 +259,90 @@ def test_a_disk_too_small_for_a_new_log(log_life):
     disk.fill(10 * EXTENT_FILE_BYTES)
     create_log_of_any_size(disk, "log", SMALL, bytes(16))
     assert log_life(disk).seen == []
+
+
+def test_a_full_disk_that_refuses_to_overwrite(log_life):
+    life = log_life(SimulatedDisk(copy_on_write=True))
+    kept = life.commit(b"kept")
+    life.append(b"waits")
+    batch = life.log.take_batch()
+    assert batch is not None
+    life.disk.fill(0)
+    for _ in range(3):
+        with pytest.raises(LogSpace, match="cannot be written"):
+            life.writer.write_batch(batch)
+        with pytest.raises(LogSpace, match="control file"):
+            life.writer.note_checkpoint(kept, kept)
+        # Half a slot may have been written; the good one is still there.
+        assert log_life_on_roomy_copy(log_life, life.disk).payloads == [b"kept"]
+    life.disk.fill(100_000)
+    life.writer.write_batch(batch)
+    life.log.batch_durable(batch)
+    life.writer.note_checkpoint(kept, kept)
+    assert log_life(life.disk.crash_losing_all()).payloads == [b"waits"]
+
+
+def log_life_on_roomy_copy(log_life, disk: SimulatedDisk):
+    copy = disk.crash_keeping_all()
+    copy.fill(100_000)
+    return log_life(copy)
+
+
+class BoastfulDisk(SimulatedDisk):
+    """Says it has space that a quota does not let us use."""
+
+    boast_bytes = 100 * EXTENT_FILE_BYTES
+
+    def free_bytes(self) -> int:
+        return self.boast_bytes
+
+
+def test_a_disk_whose_promise_of_space_did_not_hold_is_not_believed_again(log_life):
+    disk = BoastfulDisk()
+    life = log_life(disk)
+    disk.fill(0)
+    life.commit(b"n" * (2 * EXTENT_BYTES + EXTENT_BYTES * 3 // 4))
+    assert life.log.room_bytes() > 0
+    assert life.writer.allocate_ahead() is False
+    assert life.log.room_bytes() == 0
+    disk.fill(10 * EXTENT_FILE_BYTES)
+    assert life.writer.allocate_ahead() is False
+    disk.boast_bytes += EXTENT_FILE_BYTES
+    assert life.log.room_bytes() == 0
+    life.writer.allocate_ahead()
+    assert life.log.room_bytes() > 0
+    assert life.extents() == names(0, 1, 2, 3)
+
+
+def test_an_interrupted_allocation_is_cleared_away(log_life):
+    life = log_life(SimulatedDisk())
+    life.commit(b"n" * (2 * EXTENT_BYTES + EXTENT_BYTES * 3 // 4))
+    life.disk.lose_power_after(2)
+    with pytest.raises(PowerLost):
+        life.writer.allocate_ahead()
+    disk = life.disk.crash_keeping_all()
+    assert "NEXT.TMP" in disk.names("log/active")
+    again = log_life(disk)
+    assert again.extents() == names(0, 1, 2)
+    assert again.seen == life.appended
+
+
+@pytest.mark.parametrize("harm", ["header", "size", "gap"])
+def test_an_extent_ahead_that_is_not_whole_is_made_again(log_life, harm):
+    disk = log_life(SimulatedDisk()).disk
+    if harm == "header":
+        disk.corrupt("log/active/S0000001.LOG", 3, b"?")
+    elif harm == "size":
+        disk.open("log/active/S0000001.LOG", False).truncate(5000)
+    else:
+        disk.remove("log/active/S0000001.LOG")
+    life = log_life(disk)
+    life.commit(b"first" * 500)
+    life.commit(b"second" * 5000)
+    life.keep_extents()
+    assert life.extents() == names(0, 1, 2, 3)
+    assert {disk.open(f"log/active/{name}", False).size_bytes() for name in life.extents()} == {EXTENT_FILE_BYTES}
+    assert log_life(disk.crash_losing_all()).seen == life.appended
 
 
 def test_a_failed_force_is_not_swallowed(log_life):

@@ -168,7 +168,6 @@ class ExtentStore:
     def _prepare_slice(self, force: bool) -> None:
         path = f"{self._directory}/{PREPARED_NAME}"
         if self._prepared is None:
-            self._disk.remove(path)
             self._prepared = self._disk.open(path, True)
             self._prepared_bytes = 0
         file = self._prepared

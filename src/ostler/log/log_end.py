@@ -17,38 +17,30 @@ from typing import Final
 from librt.strings import read_i64_le
 from mypy_extensions import i64
 
-from ostler.log.control_file import CONTROL_NAME, ControlState
-from ostler.log.errors import LogDamaged
+from ostler.log.control_file import ControlState
 from ostler.log.extents import numbers_on_disk
-from ostler.log.reader import READ_BYTES, UINT32, BlockCursor, block_passes, sizes_are_possible
+from ostler.log.reader import READ_BYTES, BlockCursor, block_passes, sizes_are_possible
 from ostler.log.stream_format import (
     BLOCK_BYTES_MAX,
     BLOCK_HEADER_BYTES,
     BLOCK_MAGIC,
-    PAGE_BYTES,
+    UINT32,
     StreamShape,
     extent_name,
 )
 from ostler.model.disk import Disk, File
 
-# Every byte of this much is searched behind the stop. Of extents further on only the first block is looked at: one
-# that the stream has reached begins with a block.
-SEARCH_BYTES: Final = 1 << 30
-
-
-def newer_control_damage(directory: str, control: ControlState, seen: i64) -> LogDamaged:
-    """The error for a block that knows a later control file than the one found."""
-    path = f"{directory}/{CONTROL_NAME}"
-    what = f"its newest slot has sequence number {control.sequence}, but the log was written with number {seen}"
-    return LogDamaged(path, (control.sequence + 1) % 2 * PAGE_BYTES, what)
+# Every byte of this much is searched behind the stop: more than the buffer and the longest message, so that the batch
+# after a damaged one is found. Of extents further on only the first block is looked at: one that the stream has
+# reached begins with a block. So a large log does not make a long restart.
+SEARCH_BYTES: Final = 128 << 20
 
 
 class EndJudge:
     """Looks at all that lies behind the position where reading stopped."""
 
-    def __init__(self, disk: Disk, directory: str, active: str, shape: StreamShape, control: ControlState) -> None:
+    def __init__(self, disk: Disk, active: str, shape: StreamShape, control: ControlState) -> None:
         self._disk = disk
-        self._directory = directory
         self._active = active
         self._shape = shape
         self._control = control
@@ -92,14 +84,11 @@ class EndJudge:
         if not sizes_are_possible(sizes, end - lsn):
             return
         length = sizes & UINT32
-        lives = read_i64_le(chunk, at + 16)
-        if lives & UINT32 == self._control.epoch:
+        if read_i64_le(chunk, at + 16) & UINT32 == self._control.epoch:
             self._furthest = max(self._furthest, lsn + BLOCK_HEADER_BYTES + length)
         complete = at + BLOCK_HEADER_BYTES + length <= len(chunk)
         if not complete or not block_passes(self._shape, chunk, at, length):
             return
-        if lives >> 32 > self._control.sequence:
-            raise newer_control_damage(self._directory, self._control, lives >> 32)
         if read_i64_le(chunk, at + 32) > self._stop:
             raise cursor.damage()
 

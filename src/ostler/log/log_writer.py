@@ -44,6 +44,7 @@ class LogWriter:
         self._capacity_extents: Final[int] = settings.primary_files + settings.secondary_files
         self._primary_bytes: Final[i64] = settings.primary_files * shape.payload_bytes
         self.forced_lsn: i64 = end_lsn
+        self.restart_lsn: i64 = control.state.restart_lsn
         self.restart_extent: i64 = shape.extent_of(control.state.restart_lsn)
         self.checkpoint_lsn: i64 = control.state.checkpoint_lsn
         self.media_lsn: i64 = control.state.media_lsn
@@ -61,8 +62,7 @@ class LogWriter:
         Raises LogSpace when there is no extent for it: nothing is lost, keep the batch and write it again when a
         checkpoint or a roomier disk has made space. DiskFailed: what is on the disk is unknown, the process must end.
         """
-        last = batch.blocks[-1]
-        self._allocate_through(self._shape.extent_of(last.end() - 1))
+        self._allocate_through(self._shape.extent_of(batch.blocks[-1].lsn))
         epoch = self._control.state.epoch
         size: i64 = 0
         for block in batch.blocks:
@@ -155,6 +155,7 @@ class LogWriter:
         self.media_lsn = state.media_lsn
         self.archived_extent = state.archived_extent
         self._store.release(state.oldest_extent, reusable_before(state))
+        self.restart_lsn = state.restart_lsn
         self.restart_extent = self._shape.extent_of(state.restart_lsn)
         self._publish_reach()
 

@@ -25,6 +25,7 @@ from ostler.log.stream_format import (
     LIFE_START,
     PADDED,
     PAGE_BYTES,
+    UINT32,
     WHOLE,
     StreamShape,
     extent_name,
@@ -34,8 +35,6 @@ from ostler.log.stream_format import (
 from ostler.model.disk import Disk, File
 
 READ_BYTES: Final = 4 << 20
-# Two neighbouring 32-bit fields are read as one number: the first is the lower half.
-UINT32: Final = 0xFFFFFFFF
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -211,7 +210,7 @@ def sizes_are_possible(sizes: i64, space: i64) -> bool:
 def block_passes(shape: StreamShape, chunk: bytes, at: i64, length: i64) -> bool:
     """Whether the block at `at`, complete in `chunk`, passes its checksum."""
     checked = memoryview(chunk)[at + 8 : at + BLOCK_HEADER_BYTES + length]
-    return zlib.crc32(checked, shape.seed) == read_i32_le(chunk, at + 4) & 0xFFFFFFFF
+    return zlib.crc32(checked, shape.seed) == read_i64_le(chunk, at + 4) & UINT32
 
 
 class RecordReader:
@@ -222,7 +221,6 @@ class RecordReader:
         self._from_lsn: Final[i64] = from_lsn
         self._until_lsn: Final[i64] = until_lsn
         self._pieces: list[bytes] = []
-        self._pieces_epoch: i64 = 0
         self.records: i64 = 0
 
     def read_block(self, cursor: BlockCursor) -> None:
@@ -249,8 +247,7 @@ class RecordReader:
         if flags & FIRST:
             # A life that ended in the middle of a record leaves its first pieces; the next life goes on behind them.
             self._pieces = []
-            self._pieces_epoch = cursor.epoch
-        elif not self._pieces or self._pieces_epoch != cursor.epoch:
+        elif not self._pieces:
             cursor.position = cursor.lsn
             cursor.what = "a record is continued here whose beginning is missing"
             raise cursor.damage()
@@ -263,13 +260,11 @@ class RecordReader:
 
 
 def pass_over(cursor: BlockCursor, lsn: i64) -> None:
-    """Bring the cursor before the block that holds the first byte behind `lsn`, or to the end of the log."""
+    """Bring the cursor before the block that holds the first byte behind `lsn`, or to where the chain ends."""
     while cursor.advance():
         if cursor.end() > lsn:
             cursor.position = cursor.lsn
             return
-    if cursor.position < lsn:
-        raise cursor.damage()
 
 
 def read_blocks(cursor: BlockCursor, reader: RecordReader, visitor: LogVisitor, until_lsn: i64, total: i64) -> None:

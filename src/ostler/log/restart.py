@@ -8,10 +8,10 @@ from librt.strings import read_i64_le
 from mypy_extensions import i64
 
 from ostler.log.control_file import CONTROL_NAME, ControlFile, ControlState, create_control_file, open_control_file
-from ostler.log.errors import LogRefused
+from ostler.log.errors import LogDamaged, LogRefused
 from ostler.log.extents import ExtentStore, numbers_on_disk
 from ostler.log.figures import LogFigures, RestartReport
-from ostler.log.log_end import EndJudge, force_extents, newer_control_damage
+from ostler.log.log_end import EndJudge, force_extents
 from ostler.log.log_writer import LogWriter, reusable_before
 from ostler.log.reader import BlockCursor, LogVisitor, RecordReader, pass_over, read_blocks
 from ostler.log.recovery_log import RecoveryLog
@@ -116,8 +116,12 @@ class RestartableLog:
     def _judge_end(self, cursor: BlockCursor) -> int:
         state = self._control.state
         if cursor.control_highest > state.sequence:
-            raise newer_control_damage(self._directory, state, cursor.control_highest)
-        return EndJudge(self._disk, self._directory, self._active, self._shape, state).dropped_bytes(cursor)
+            raise LogDamaged(
+                f"{self._directory}/{CONTROL_NAME}",
+                (state.sequence + 1) % 2 * PAGE_BYTES,
+                f"its newest good slot is number {state.sequence}, but the log knows number {cursor.control_highest}",
+            )
+        return EndJudge(self._disk, self._active, self._shape, state).dropped_bytes(cursor)
 
     def _estimated_end(self, first: i64) -> i64:
         """The end of the last extent that the stream seems to have reached, from a look at the first blocks."""

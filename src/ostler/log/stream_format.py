@@ -57,6 +57,9 @@ BLOCK_BYTES_MIN: Final = 64
 # Above MQ's 100 MB message with its descriptor and properties.
 RECORD_BYTES_MAX: Final = 256 << 20
 
+# Numbers without sign are read as the lower half of eight bytes: what reads four takes them for signed.
+UINT32: Final = 0xFFFFFFFF
+
 PADDED: Final = 1
 LIFE_START: Final = 2
 FIRST: Final = 1
@@ -126,9 +129,9 @@ def extent_header(shape: StreamShape, extent: int) -> bytes:
 def what_is_wrong_with_extent(shape: StreamShape, extent: int, page: bytes) -> str:
     """Empty when `page` is the header of this extent of this log. A newer format raises LogRefused."""
     size = _EXTENT_HEADER.size
-    if len(page) < size + 4 or page[:8] != EXTENT_MAGIC:
+    if len(page) < PAGE_BYTES or page[:8] != EXTENT_MAGIC:
         return "the header page is not that of an extent"
-    if zlib.crc32(page[:size]) != read_i32_le(page, size) & 0xFFFFFFFF:
+    if zlib.crc32(page[:size]) != read_i64_le(page, size) & UINT32:
         return "the header page fails its checksum"
     version = read_i32_le(page, 8)
     if version > FORMAT_VERSION:

@@ -2,7 +2,8 @@
 
 Reads see what was written. What a crash leaves is decided sector by sector: of a write that was not forced, each
 512-byte sector is kept, lost or torn on its own, and each name made, changed or removed since the directory was last
-forced may be lost on its own. Directories themselves are never lost. A program that is right on this disk relies on nothing but force.
+forced may be lost on its own. Directories themselves are never lost. A program that is right on this disk relies on
+nothing but force.
 
     disk = SimulatedDisk()
     ...                              write through the Disk port
@@ -132,8 +133,7 @@ class SimulatedFile(File):
     def write_at(self, offset: int, parts: Sequence[bytes]) -> None:
         self._check_open()
         data = b"".join(parts)
-        growth = max(0, offset + len(data) - len(self._inode.current))
-        missing = growth - self._disk.free_bytes()
+        missing = self._disk.missing_bytes(self._inode.current, offset, data)
         if missing > 0:
             # As a real one: what fits is written before the error.
             self._inode.write(offset, data[: max(0, len(data) - missing)])
@@ -169,8 +169,10 @@ class SimulatedFile(File):
 class SimulatedDisk(Disk):
     """See the module's text. Not for use by two threads in the same moment."""
 
-    def __init__(self, capacity_bytes: int = CAPACITY_BYTES) -> None:
+    def __init__(self, capacity_bytes: int = CAPACITY_BYTES, copy_on_write: bool = False) -> None:
+        """With `copy_on_write` a full disk refuses to overwrite as well, as some file systems do."""
         self._capacity_bytes = capacity_bytes
+        self._copy_on_write = copy_on_write
         self._names: dict[str, _Inode] = {}
         self._stable_names: dict[str, _Inode] = {}
         # What happened to names since their directory was forced: (name that goes, name that comes, file).
@@ -231,6 +233,9 @@ class SimulatedDisk(Disk):
         self._unforced_names = later
 
     def free_bytes(self) -> int:
+        return self._space_left()
+
+    def _space_left(self) -> int:
         inodes = {id(inode): inode for inode in self._names.values()}
         return self._capacity_bytes - sum(len(inode.current) for inode in inodes.values())
 
@@ -258,7 +263,7 @@ class SimulatedDisk(Disk):
         for change in self._unforced_names:
             if fate(3) != LOST:
                 _change_name(names, change)
-        survivor = SimulatedDisk(self._capacity_bytes)
+        survivor = SimulatedDisk(self._capacity_bytes, self._copy_on_write)
         survivor._directories = set(self._directories)
         survivors: dict[int, _Inode] = {}
         for path, inode in names.items():
@@ -270,7 +275,7 @@ class SimulatedDisk(Disk):
 
     def copy(self) -> SimulatedDisk:
         """The same disk a second time, unforced writes and all, to try two futures of one past."""
-        twin = SimulatedDisk(self._capacity_bytes)
+        twin = SimulatedDisk(self._capacity_bytes, self._copy_on_write)
         inodes: dict[int, _Inode] = {}
         changed = [change[2] for change in self._unforced_names]
         for inode in [*self._names.values(), *self._stable_names.values(), *changed]:
@@ -284,7 +289,7 @@ class SimulatedDisk(Disk):
 
     def fill(self, bytes_left: int) -> None:
         """From now on only so many more bytes fit; removing files makes space again."""
-        self._capacity_bytes += bytes_left - self.free_bytes()
+        self._capacity_bytes += bytes_left - self._space_left()
 
     def fail_force(self, times: int = 1) -> None:
         """The next forces of files fail. As with a real one, what was to be forced is lost and the next force works."""
@@ -307,6 +312,11 @@ class SimulatedDisk(Disk):
         if self._changes_left == 0:
             raise PowerLost
         self._changes_left -= 1
+
+    def missing_bytes(self, content: bytearray, offset: int, data: bytes) -> int:
+        """How much space a write needs that is not there; 0 or less when it fits."""
+        needed = len(data) if self._copy_on_write else max(0, offset + len(data) - len(content))
+        return needed - self._space_left()
 
     def force_fails(self) -> bool:
         """Whether this force is one of those that were told to fail."""
