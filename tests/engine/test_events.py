@@ -236,6 +236,11 @@ def test_a_message_that_expired_leaves_an_empty_queue_behind() -> None:
 
 
 def test_a_message_handed_straight_to_a_getter_is_in_time() -> None:
+    world = World(QSVCIEV=mq.MQQSIE_HIGH, **SERVICE)
+    for _ in range(2):
+        world.pass_ms(5000)  # the queue is empty since its beginning, and then since the last get
+        world.queue.depth += 1
+        assert reasons(world.get()) == []
     world = World(QSVCIEV=mq.MQQSIE_OK, **SERVICE)
     world.queue.depth += 1
     assert reasons(world.get()) == [IN_TIME]

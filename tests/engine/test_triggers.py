@@ -202,6 +202,14 @@ def test_several_messages_of_one_commit_are_a_first_one() -> None:
     world.store()
     made = [triggers.after_arrival(world.engine, world.application, 0) for _ in range(2)]
     assert [len(each) for each in made] == [1, 0]
+    world.get()
+    assert fired(world, 1) == [False]
+    world.get()
+    world.get()
+    world.store()
+    world.store()
+    made = [triggers.after_arrival(world.engine, world.application, 0) for _ in range(2)]
+    assert [len(each) for each in made] == [1, 0]
 
 
 def test_an_expired_message_makes_room_for_a_first_one_without_being_told() -> None:
@@ -356,10 +364,12 @@ def test_closing_does_not_trigger_for_low_priorities() -> None:
 )
 def test_the_first_opening_of_the_initiation_queue_triggers(kind: int, expected: int) -> None:
     world = World(TRIGTYPE=kind, TRIGDPTH=1)
-    other = world.queue("OTHER", TRIGGER=mq.MQTC_ON, TRIGTYPE=kind, INITQ="ELSEWHERE", PROCESS=PROCESS)
     world.initiation.inputs = 0
     world.put()
-    other.depth = 1
+    served = world.application
+    world.application = world.queue("OTHER", **{**served.definition.attributes, "INITQ": "ELSEWHERE"})
+    world.put()
+    world.queue("ELSEWHERE").inputs = 1
     world.initiation.inputs = 1
     made = triggers.on_initiation_queue_opened(world.engine, world.initiation)
     assert [item.queue_name for item in made] == [INITIATION] * expected
