@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from ostler.model.attribute_table_channels import ATTRIBUTES as CHANNELS
 from ostler.model.attribute_table_manager import ATTRIBUTES as MANAGER
+from ostler.model.attribute_table_others import ATTRIBUTES as OTHERS
 from ostler.model.attribute_table_queues import ATTRIBUTES as QUEUES
+from ostler.model.attribute_table_security import ATTRIBUTES as SECURITY
+from ostler.model.attribute_table_topics import ATTRIBUTES as TOPICS
 from ostler.model.attribute_types import Attribute
 
-ATTRIBUTES: Final[tuple[Attribute, ...]] = MANAGER + QUEUES
+ATTRIBUTES: Final[tuple[Attribute, ...]] = MANAGER + QUEUES + CHANNELS + TOPICS + SECURITY + OTHERS

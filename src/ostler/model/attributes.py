@@ -31,6 +31,7 @@ __all__ = [
     "find",
     "from_text",
     "has",
+    "has_subtypes",
     "require",
     "subtype_of",
     "to_text",
@@ -73,6 +74,7 @@ _SUBTYPED: Final = {
     ObjectType.CHANNEL: "CHLTYPE",
     ObjectType.AUTHINFO: "AUTHTYPE",
     ObjectType.CHLAUTH: "TYPE",
+    ObjectType.LISTENER: "TRPTYPE",
 }
 
 
@@ -120,6 +122,11 @@ def defaults(object_type: ObjectType, subtype: str = "") -> dict[str, Value]:
         if value is not None:
             values[attribute.name] = value
     return values
+
+
+def has_subtypes(object_type: ObjectType) -> bool:
+    """Whether objects of this type are told apart by a subtype, as channels are by CHLTYPE."""
+    return object_type in _SUBTYPED
 
 
 def subtype_of(object_type: ObjectType, values: dict[str, Value]) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ostler.model.attributes import ObjectType, Value, subtype_of
+from ostler.model.attributes import ObjectType, Value, subtype_of, valid_name
 from ostler.model.constants import (
+    MQDC_PROVIDED,
     MQIT_MSG_TOKEN,
     MQPER_PERSISTENT,
     MQQDT_TEMPORARY_DYNAMIC,
@@ -14,6 +15,7 @@ from ostler.model.constants import (
     MQRCCF_DEF_XMIT_Q_CLUS_ERROR,
     MQRCCF_DEST_NAME_ERROR,
     MQRCCF_MISSING_CONN_NAME,
+    MQRCCF_OBJECT_NAME_ERROR,
     MQRCCF_PARM_MISSING,
     MQRCCF_Q_ATTR_CONFLICT,
     MQRCCF_REPOS_NAME_CONFLICT,
@@ -28,11 +30,19 @@ from ostler.model.errors import MQError
 CLUSTER_TRANSMISSION_QUEUE: Final = "SYSTEM.CLUSTER.TRANSMIT.QUEUE"
 
 _NAME_LENGTHS: Final = {ObjectType.CHANNEL: 20, ObjectType.CFSTRUCT: 12, ObjectType.STGCLASS: 8}
+# Subscriptions and rules go by any text: a rule is known by its profile and by what it looks at.
+_TEXT_NAMES: Final = (ObjectType.SUB, ObjectType.CHLAUTH, ObjectType.AUTHREC)
+_TEXT_NAME_BYTES_MAX: Final = 10240
 
 
-def name_length_max(object_type: ObjectType) -> int:
-    """How long a name of this object type may be."""
-    return _NAME_LENGTHS.get(object_type, 48)
+def check_name(object_type: ObjectType, name: str) -> None:
+    """Refuse, with MQError, what cannot be the name of an object of this type."""
+    if object_type in _TEXT_NAMES:
+        valid = name.isprintable() and name.strip() != "" and len(name.encode("utf-8")) <= _TEXT_NAME_BYTES_MAX
+    else:
+        valid = valid_name(name, _NAME_LENGTHS.get(object_type, 48))
+    if not valid:
+        raise MQError(MQRCCF_OBJECT_NAME_ERROR, f"{name[:64]!r} is not a valid name of a {object_type.value}.")
 
 
 def check_rules(object_type: ObjectType, name: str, values: dict[str, Value]) -> None:
@@ -123,5 +133,5 @@ def _check_subscription(name: str, values: dict[str, Value]) -> None:
         return
     if not _text(values, "TOPICSTR") and not _text(values, "TOPICOBJ"):
         raise MQError(MQRCCF_TOPIC_STRING_NOT_FOUND, "A subscription needs TOPICSTR or TOPICOBJ.")
-    if _number(values, "DESTCLAS") == 2 and not _text(values, "DEST"):
+    if _number(values, "DESTCLAS") == MQDC_PROVIDED and not _text(values, "DEST"):
         raise MQError(MQRCCF_DEST_NAME_ERROR, "A subscription with DESTCLAS(PROVIDED) needs DEST.")

@@ -16,18 +16,18 @@ from ostler.model.attributes import (
     defaults,
     find,
     has,
+    has_subtypes,
     require,
     subtype_of,
     to_text,
-    valid_name,
 )
 from ostler.model.constants import (
     MQRCCF_ATTR_VALUE_FIXED,
     MQRCCF_KWD_VALUE_WRONG_TYPE,
     MQRCCF_LIKE_OBJECT_WRONG_TYPE,
-    MQRCCF_OBJECT_NAME_ERROR,
+    MQRCCF_PARM_MISSING,
 )
-from ostler.model.definition_rules import check_rules, name_length_max
+from ostler.model.definition_rules import check_name, check_rules
 from ostler.model.errors import MQError
 
 VERSION: Final = 1
@@ -167,8 +167,7 @@ def new_definition(
     """
     if like is not None and like.object_type != object_type:
         raise MQError(MQRCCF_LIKE_OBJECT_WRONG_TYPE, f"{like.name} is not a {object_type.value}.")
-    if not valid_name(name, name_length_max(object_type)):
-        raise MQError(MQRCCF_OBJECT_NAME_ERROR, f"{name!r} is not a valid name of a {object_type.value}.")
+    check_name(object_type, name)
     checked: dict[str, Value] = {}
     for key, value in given.items():
         attribute = require(object_type, key)
@@ -202,6 +201,8 @@ def _subtype(object_type: ObjectType, given: dict[str, Value], like: Definition 
         subtype = subtype_of(object_type, like.attributes)
     if not subtype:
         subtype = subtype_of(object_type, defaults(object_type))
+    if not subtype and has_subtypes(object_type):
+        raise MQError(MQRCCF_PARM_MISSING, f"A {object_type.value} needs to say of which type it is.")
     return subtype
 
 
