@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from struct import Struct
 from typing import Final, final
 
-from librt.strings import read_i32_le, read_i64_le
+from librt.strings import BytesWriter, read_i32_le, read_i64_le, write_i32_le
 from librt.threading import Lock
 from librt.time import time
-from mypy_extensions import i64
+from librt.vecs import vec
+from mypy_extensions import i32, i64
 
 from ostler.engine import get as getting
 from ostler.engine import put as putting
@@ -26,14 +28,13 @@ from ostler.engine import syncpoint
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import Engine
 from ostler.engine.get_request import BY_SCAN, GetRequest
-from ostler.engine.message import MD_BYTES
+from ostler.engine.message import MD_BYTES, NULL_ID
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_OK,
     MQCC_WARNING,
-    MQRC_BACKED_OUT,
-    MQRC_BUFFER_ERROR,
-    MQRC_CALL_IN_PROGRESS,
+    MQMO_MATCH_CORREL_ID,
+    MQMO_MATCH_MSG_ID,
     MQRC_GMO_ERROR,
     MQRC_HCONN_ERROR,
     MQRC_HOBJ_ERROR,
@@ -54,8 +55,12 @@ _V1_TAIL: Final = bytes(24) + b"\x01\0\0\0" + bytes(8) + b"\xff\xff\xff\xff"
 _MD_ID: Final = 0x2020444D  # "MD  "
 _PMO_ID: Final = 0x204F4D50  # "PMO "
 _GMO_ID: Final = 0x204F4D47  # "GMO "
-_GMO_BYTES: Final = (0, 72, 80, 100, 112)
-_PMO_BYTES: Final = (0, 128, 160, 184)
+_GMO_BYTES: Final = vec[i64]([0, 72, 80, 100, 112])
+_PMO_BYTES: Final = vec[i64]([0, 128, 160, 184])
+# Ways to write into a bytearray without the copy that a slice assignment makes.
+_patch_descriptor: Final = Struct("364s").pack_into
+_patch_version_1: Final = Struct("324s").pack_into
+_patch_names: Final = Struct("96s").pack_into
 _DEFAULT_MATCH: Final = 3
 _ROOM_TRIES: Final = 3
 _MILLISECONDS: Final = 1000.0
@@ -120,138 +125,188 @@ def failed(error: MQError) -> Result:
 
 def MQPUT(hconn: int, hobj: int, md: bytearray, pmo: bytearray, buffer: bytes) -> Result:
     """Put a message on an open queue. `md` and `pmo` come back filled in."""
+    stored, filled, code, reason = put_message(hconn, hobj, bytes(md), bytes(pmo), buffer)
+    if code != MQCC_FAILED:
+        return_descriptor(md, stored)
+        _patch_names(pmo, 32, filled[32:128])
+    return code, reason
+
+
+def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> tuple[bytes, bytes, int, int]:
+    """MQPUT with values instead of buffers: the descriptor and options as they come back, completion and reason."""
     try:
         bound = bound_connection(hconn)
-        reason: i64 = _put(bound, hobj, md, pmo, buffer, b"")
+        handle = bound.connection.handles.get(hobj)
+        if handle is None:
+            return md, pmo, MQCC_FAILED, MQRC_HOBJ_ERROR
+        reason: i64 = _put(bound, handle, put_descriptor(md), pmo, buffer, b"")
     except MQError as error:
-        return failed(error)
-    return (MQCC_OK, MQRC_NONE) if reason == 0 else (completion(reason), reason)
+        return md, pmo, error.completion, error.reason
+    if reason != 0 and reason not in WARNINGS:
+        bound.connection.counters.puts_failed += 1
+        return md, pmo, MQCC_FAILED, reason
+    if pmo is not handle.put_options_given:
+        handle.put_options_given = pmo
+        handle.put_options_returned = pmo[:32] + handle.resolved_names + pmo[128:]
+    return bound.connection.put_md, handle.put_options_returned, MQCC_OK if reason == 0 else MQCC_WARNING, reason
 
 
-def _put(bound: Bound, hobj: int, md: bytearray, pmo: bytearray, buffer: bytes, properties: bytes) -> i64:
-    descriptor = put_descriptor(md)
-    options_structure = bytes(pmo)
-    check_structure(options_structure, _PMO_ID, _PMO_BYTES, MQRC_PMO_ERROR)
-    if not isinstance(buffer, bytes):
-        raise MQError(MQRC_BUFFER_ERROR)
-    options: i64 = i64(read_i32_le(options_structure, 8))
+def _put(bound: Bound, handle: Handle, md: bytes, pmo: bytes, buffer: bytes, properties: bytes) -> i64:
+    version: i64 = check_structure(pmo, _PMO_ID, MQRC_PMO_ERROR)
+    if version > 3 or len(pmo) < _PMO_BYTES[version]:
+        raise MQError(MQRC_PMO_ERROR)
+    options: i64 = i64(read_i32_le(pmo, 8))
     connection = bound.connection
-    handle = connection.handles.get(hobj)
-    if handle is None:
-        return MQRC_HOBJ_ERROR
     source: Handle | None = None
-    context: i64 = i64(read_i32_le(options_structure, 16))
+    context: i64 = i64(read_i32_le(pmo, 16))
     if context != 0:
         source = connection.handles.get(context)
+    engine = bound.engine
+    lock = bound.lock
     tries: i64 = 0
     while True:
-        bound.lock.acquire()
+        lock.acquire()
         try:
-            bound.engine.now_ms = i64(time() * _MILLISECONDS)
-            reason: i64 = putting.put(
-                bound.engine, connection, handle, descriptor, options, properties, buffer, source
-            )
+            engine.now_ms = i64(time() * _MILLISECONDS)
+            reason: i64 = putting.put(engine, connection, handle, md, options, properties, buffer, source)
             lsn: i64 = connection.after_lsn
-            stored = connection.put_md
-            if bound.engine.woken:
+            if engine.woken:
                 bound.manager.wake()
-            full: bool = bound.engine.journal_full
-            bound.engine.journal_full = False
+            full: bool = engine.journal_full
+            engine.journal_full = False
         finally:
-            bound.lock.release()
+            lock.release()
         if not full or tries == _ROOM_TRIES:
             break
         tries += 1
         bound.manager.make_room()
-    if reason == 0 or reason in WARNINGS:
-        if len(md) == MD_BYTES:
-            md[:] = stored
-        else:
-            md[:] = stored[: len(md)]
-            md[4:8] = descriptor_version(len(md))
-        pmo[32:128] = handle.resolved_names
-        if lsn > bound.writer.log.durable_lsn():
-            bound.writer.wait_durable(lsn)
-    else:
-        connection.counters.puts_failed += 1
+    if lsn != 0 and lsn > bound.writer.log.durable_lsn():
+        bound.writer.wait_durable(lsn)
     return reason
 
 
-def descriptor_version(length: int) -> bytes:
-    return b"\x02\0\0\0" if length >= MD_BYTES else b"\x01\0\0\0"
+def return_descriptor(md: bytearray, stored: bytes) -> None:
+    """Give an application's descriptor the values of a stored one, in the version it has."""
+    if len(md) == MD_BYTES:
+        _patch_descriptor(md, 0, stored)
+    else:
+        _patch_version_1(md, 0, stored)
+        md[4] = 1
 
 
-def put_descriptor(md: bytearray) -> bytes:
+def put_descriptor(md: bytes) -> bytes:
     """The descriptor of a message to put, as version 2."""
-    descriptor = bytes(md)
-    length: i64 = len(descriptor)
-    if length < 324 or i64(read_i32_le(descriptor, 0)) != _MD_ID:
+    length: i64 = len(md)
+    if length < 324 or i64(read_i32_le(md, 0)) != _MD_ID:
         raise MQError(MQRC_MD_ERROR)
-    version: i64 = i64(read_i32_le(descriptor, 4))
+    version: i64 = i64(read_i32_le(md, 4))
     if version == _VERSION_2 and length == MD_BYTES:
-        return descriptor
+        return md
     if version == 1:
-        return descriptor[:4] + b"\x02\0\0\0" + descriptor[8:324] + _V1_TAIL
+        return md[:4] + b"\x02\0\0\0" + md[8:324] + _V1_TAIL
     raise MQError(MQRC_MD_ERROR)
 
 
-def check_structure(structure: bytes, identifier: i64, sizes: tuple[int, ...], reason: int) -> i64:
-    """The version of a structure whose identifier, version and length fit together."""
-    length: i64 = len(structure)
-    if length < 8 or i64(read_i32_le(structure, 0)) != identifier:
+def check_structure(structure: bytes, identifier: i64, reason: int) -> i64:
+    """The version of a structure that has the right identifier; its length is for the caller to check."""
+    if len(structure) < 72 or i64(read_i32_le(structure, 0)) != identifier:
         raise MQError(reason)
     version: i64 = i64(read_i32_le(structure, 4))
-    if version < 1 or version >= len(sizes) or length < sizes[version]:
+    if version < 1:
         raise MQError(reason)
     return version
 
 
 def MQGET(hconn: int, hobj: int, md: bytearray, gmo: bytearray, length: int) -> tuple[bytes, int, int, int]:
     """Get or browse a message of up to `length` bytes: the data, the message's whole length, completion and reason."""
+    data, returned, filled, data_bytes, code, reason = get_message(hconn, hobj, bytes(md), bytes(gmo), length)
+    if returned is not None:
+        return_descriptor(md, returned)
+        gmo[:] = filled
+    return data, data_bytes, code, reason
+
+
+def get_message(
+    hconn: int, hobj: int, md: bytes, gmo: bytes, length: int
+) -> tuple[bytes, bytes | None, bytes, int, int, int]:
+    """MQGET with values instead of buffers: data, descriptor (None: no message), options, whole length, completion, reason."""
     try:
         bound = bound_connection(hconn)
         request = get_request(bound, hobj, md, gmo, length)
         run_get(bound, request)
     except MQError as error:
-        return b"", 0, error.completion, error.reason
-    return finish(request, md, gmo)
+        return b"", None, gmo, 0, error.completion, error.reason
+    reason: i64 = request.reason
+    if len(request.md) == 0:
+        return b"", None, gmo, 0, completion(reason), reason
+    return (
+        request.body,
+        request.md,
+        returned_options(request, gmo),
+        request.data_bytes,
+        MQCC_OK if reason == 0 else MQCC_WARNING,
+        reason,
+    )
 
 
-def get_request(bound: Bound, hobj: int, md: bytearray, gmo: bytearray, length: int) -> GetRequest:
+def returned_options(request: GetRequest, gmo: bytes) -> bytes:
+    """The get options with what the queue manager fills in: the queue's name, group and segment status, the token."""
+    handle = request.handle
+    if len(gmo) < 80:
+        if gmo is not handle.get_options_given:
+            handle.get_options_given = gmo
+            handle.get_options_returned = gmo[:24] + handle.resolved_names[:48]
+        return handle.get_options_returned
+    writer = BytesWriter()
+    writer.write(gmo[:24])
+    writer.write(handle.resolved_names[:48])
+    writer.write(gmo[72:76])
+    writer.append(request.group_status)
+    writer.append(request.segment_status)
+    writer.append(request.segmentation)
+    writer.append(32)
+    if len(gmo) >= 100:
+        writer.write(request.returned_token)
+        write_i32_le(writer, i32(len(request.body)))
+        writer.write(gmo[100:])
+    return writer.getvalue()
+
+
+def get_request(bound: Bound, hobj: int, md: bytes, gmo: bytes, length: int) -> GetRequest:
     """What an application's structures ask for."""
     connection = bound.connection
     handle = connection.handles.get(hobj)
     if handle is None:
         raise MQError(MQRC_HOBJ_ERROR)
-    options_structure = bytes(gmo)
-    version: i64 = check_structure(options_structure, _GMO_ID, _GMO_BYTES, MQRC_GMO_ERROR)
-    descriptor = bytes(md)
-    if len(descriptor) < 324 or i64(read_i32_le(descriptor, 0)) != _MD_ID:
+    version: i64 = check_structure(gmo, _GMO_ID, MQRC_GMO_ERROR)
+    if version > 4 or len(gmo) < _GMO_BYTES[version]:
+        raise MQError(MQRC_GMO_ERROR)
+    if len(md) < 324 or i64(read_i32_le(md, 0)) != _MD_ID:
         raise MQError(MQRC_MD_ERROR)
-    match: i64 = _DEFAULT_MATCH
-    if version >= _VERSION_2:
-        match = i64(read_i32_le(options_structure, 72))
+    match: i64 = i64(read_i32_le(gmo, 72)) if version >= _VERSION_2 else _DEFAULT_MATCH
+    message_id = NULL_ID
+    correlation_id = NULL_ID
+    if match & MQMO_MATCH_MSG_ID:
+        message_id = md[48:72]
+    if match & MQMO_MATCH_CORREL_ID:
+        correlation_id = md[72:96]
     request = getting.new_request(
-        connection,
-        handle,
-        i64(read_i32_le(options_structure, 8)),
-        match,
-        descriptor[48:72],
-        descriptor[72:96],
-        length,
+        connection, handle, i64(read_i32_le(gmo, 8)), match, message_id, correlation_id, length
     )
-    request.wait_ms = i64(read_i32_le(options_structure, 12))
-    request.encoding = i64(read_i32_le(descriptor, 24))
-    request.ccsid = i64(read_i32_le(descriptor, 28))
+    request.wait_ms = i64(read_i32_le(gmo, 12))
+    request.encoding = i64(read_i32_le(md, 24))
+    request.ccsid = i64(read_i32_le(md, 28))
     if request.kind == BY_SCAN:
-        if len(descriptor) >= MD_BYTES:
-            request.group_id = descriptor[324:348]
-            request.sequence_number = i64(read_i32_le(descriptor, 348))
-            request.offset = i64(read_i32_le(descriptor, 352))
+        if len(md) >= MD_BYTES:
+            request.group_id = md[324:348]
+            request.sequence_number = i64(read_i32_le(md, 348))
+            request.offset = i64(read_i32_le(md, 352))
         if version > _VERSION_2:
-            request.token = options_structure[80:96]
+            request.token = gmo[80:96]
+    if version > _VERSION_2:
+        request.wants_token = True
     if version > 3:
-        request.has_message_handle = read_i64_le(options_structure, 104) > 0
+        request.has_message_handle = read_i64_le(gmo, 104) > 0
     return request
 
 
@@ -286,26 +341,6 @@ def wait_for(bound: Bound, request: GetRequest) -> None:
         bound.lock.release()
     # It was answered in the last moment: take the wake-up that belongs to it.
     bound.waker.acquire()
-
-
-def finish(request: GetRequest, md: bytearray, gmo: bytearray) -> tuple[bytes, int, int, int]:
-    """Patch the answer into the application's structures."""
-    reason: i64 = request.reason
-    if len(request.md) != 0:
-        if len(md) == MD_BYTES:
-            md[:] = request.md
-        else:
-            md[:] = request.md[: len(md)]
-            md[4:8] = descriptor_version(len(md))
-        gmo[24:72] = request.handle.resolved_names[:48]
-        if len(gmo) >= 80:
-            gmo[76] = request.group_status
-            gmo[77] = request.segment_status
-            gmo[78] = request.segmentation
-        if len(gmo) >= 100:
-            gmo[80:96] = request.returned_token
-            gmo[96:100] = len(request.body).to_bytes(4, "little")
-    return request.body, request.data_bytes, completion(reason), reason
 
 
 def MQCMIT(hconn: int) -> Result:

@@ -64,6 +64,11 @@ class Handle:
         self.locked_seq: i64 = 0
         self.put_options_checked: i64 = -1
         self.get_options_checked: i64 = -1
+        # The last option structures a binding was given, and what they came back as: most programs give the same again.
+        self.put_options_given: bytes = b""
+        self.put_options_returned: bytes = b""
+        self.get_options_given: bytes = b""
+        self.get_options_returned: bytes = b""
         self.put_group = GroupState()
         self.get_group = GroupState()
         self.browse_group = GroupState()

@@ -87,7 +87,6 @@ class Engine:
         self.uncommitted_max: i64 = _integer(a, "MAXUMSGS", 10000)
         self.message_bytes_max: i64 = _integer(a, "MAXMSGL", 4194304)
         self.ccsid: i64 = _integer(a, "CCSID", 1208)
-        self.ccsid_field: bytes = _integer(a, "CCSID", 1208).to_bytes(4, "little")
         self.trigger_interval_ms: i64 = _integer(a, "TRIGINT", 999999999)
         self.performance_events: bool = _integer(a, "PERFMEV", 0) != 0
         self.dead_letter_queue: str = _text(a, "DEADQ")
@@ -97,11 +96,14 @@ class Engine:
 
     def new_id(self) -> bytes:
         """A message, correlation or group id nobody else has."""
-        self.unique += 1
         writer = BytesWriter()
+        self.write_id(writer)
+        return writer.getvalue()
+
+    def write_id(self, writer: BytesWriter) -> None:
+        self.unique += 1
         writer.write(self.id_prefix)
         write_i64_le(writer, self.unique)
-        return writer.getvalue()
 
     def unit_of_work_of(self, connection: Connection) -> UnitOfWork:
         """The connection's unit of work, begun when there is none."""

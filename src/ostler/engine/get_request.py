@@ -24,6 +24,7 @@ BY_BOTH: Final = 3
 BY_SCAN: Final = 4  # group, sequence number, offset, token, selector, logical order, browse
 
 UNLIMITED: Final = -1
+_NO_TOKEN: Final = bytes(16)
 
 
 @final
@@ -59,7 +60,8 @@ class GetRequest:
         self.data_bytes: i64 = 0  # of the whole message, whatever was returned
         self.properties: PropertySet | None = None
         self.after_lsn: i64 = 0  # the answer may be shown when the journal is durable up to here
-        self.returned_token: bytes = b""
+        self.wants_token = False
+        self.returned_token: bytes = _NO_TOKEN
         self.group_status: i64 = 0x20
         self.segment_status: i64 = 0x20
         self.segmentation: i64 = 0x20

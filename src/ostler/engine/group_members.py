@@ -63,14 +63,11 @@ class LogicalMessage:
         self.unsegmented: i64 = 0  # parts that are no segments
         self.present_bytes: i64 = 0
         self.end: i64 = -1  # where the last segment ends, once it is there
-        self.last_in_group: i64 = 0  # parts that say so
         self.complete = False
 
     def add(self, part: Part) -> None:
         self.parts.insert(self.position(part.key, part.seq), part)
         self.present_bytes += part.length
-        if part.flags & MQMF_LAST_MSG_IN_GROUP:
-            self.last_in_group += 1
         if not part.flags & MQMF_SEGMENT:
             self.unsegmented += 1
         elif part.flags & MQMF_LAST_SEGMENT:
@@ -83,8 +80,6 @@ class LogicalMessage:
         part = self.parts.pop(self.position(key, seq))
         assert part.seq == seq
         self.present_bytes -= part.length
-        if part.flags & MQMF_LAST_MSG_IN_GROUP:
-            self.last_in_group -= 1
         if not part.flags & MQMF_SEGMENT:
             self.unsegmented -= 1
         elif part.flags & MQMF_LAST_SEGMENT:
@@ -133,7 +128,7 @@ class Group:
     def __init__(self) -> None:
         self.messages: dict[int, LogicalMessage] = {}
         self.complete_messages: i64 = 0
-        self.last_sequence: i64 = 0  # the number of the last message, once it is there
+        self.last_sequence: i64 = 0  # the number of the last message, once it has come
 
     def add(self, sequence: i64, part: Part) -> None:
         message = self.messages.get(sequence)
@@ -143,7 +138,7 @@ class Group:
         before: bool = message.complete
         message.add(part)
         self._count(before, message.complete)
-        if message.last_in_group > 0:
+        if part.flags & MQMF_LAST_MSG_IN_GROUP:
             self.last_sequence = sequence
 
     def remove(self, sequence: i64, key: i64, seq: i64) -> None:
@@ -151,8 +146,6 @@ class Group:
         before: bool = message.complete
         message.remove(key, seq)
         self._count(before, message.complete)
-        if message.last_in_group == 0 and self.last_sequence == sequence:
-            self.last_sequence = 0
         if not message.parts:
             del self.messages[sequence]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from librt.strings import read_i32_le
-from mypy_extensions import i64
+from librt.strings import BytesWriter, read_i32_le, read_i64_le, write_i32_le
+from mypy_extensions import i32, i64
 
 from ostler.engine import events, groups, reports
 from ostler.engine.connection import Connection, Handle
@@ -98,8 +98,8 @@ _CONTEXTS: Final = (
     | MQPMO_SET_ALL_CONTEXT
 )
 _OTHER_CONTEXTS: Final = _CONTEXTS & ~MQPMO_DEFAULT_CONTEXT
-_BLANK_REPLY: Final = b" " * 96
 _ZERO: Final = bytes(4)
+_NO_REPLY: Final = bytes(4) + b" " * 96  # back-out count, ReplyToQ and ReplyToQMgr
 _GROUPED: Final = (
     MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP | MQMF_SEGMENT | MQMF_LAST_SEGMENT | MQMF_SEGMENTATION_ALLOWED
 )
@@ -346,30 +346,37 @@ def _context(engine: Engine, connection: Connection, md: bytes, options: i64, so
 
 
 def _stored_descriptor(engine: Engine, md: bytes, options: i64, resolved: bytes, context: bytes) -> bytes:
-    message_id = md[MESSAGE_ID_AT:CORRELATION_ID_AT]
-    if options & MQPMO_NEW_MSG_ID or message_id == NULL_ID:
-        message_id = engine.new_id()
-    correlation_id = md[CORRELATION_ID_AT:BACKOUT_COUNT_AT]
-    if options & MQPMO_NEW_CORREL_ID:
-        correlation_id = engine.new_id()
-    reply = _BLANK_REPLY
-    if md[REPLY_QUEUE_AT] not in (0, 32):
-        reply = _reply_address(engine, md)
-    head = md[:PRIORITY_AT]
+    writer = BytesWriter()
     if read_i32_le(md, CCSID_AT) == 0:  # MQCCSI_Q_MGR
-        head = md[:CCSID_AT] + engine.ccsid_field + md[FORMAT_AT:PRIORITY_AT]
-    return b"".join(
-        (
-            head,
-            resolved,
-            message_id,
-            correlation_id,
-            _ZERO,
-            reply,
-            context,
-            md[GROUP_ID_AT:],
-        )
-    )
+        writer.write(md[:CCSID_AT])
+        write_i32_le(writer, i32(engine.ccsid))
+        writer.write(md[FORMAT_AT:PRIORITY_AT])
+    else:
+        writer.write(md[:PRIORITY_AT])
+    writer.write(resolved)
+    if options & MQPMO_NEW_MSG_ID or _is_null(md, MESSAGE_ID_AT):
+        engine.write_id(writer)
+    else:
+        writer.write(md[MESSAGE_ID_AT:CORRELATION_ID_AT])
+    if options & MQPMO_NEW_CORREL_ID:
+        engine.write_id(writer)
+    elif _is_null(md, CORRELATION_ID_AT):
+        writer.write(NULL_ID)
+    else:
+        writer.write(md[CORRELATION_ID_AT:BACKOUT_COUNT_AT])
+    first: i64 = i64(md[REPLY_QUEUE_AT])
+    if first == 0 or first == 32:
+        writer.write(_NO_REPLY)
+    else:
+        writer.write(_ZERO)
+        writer.write(_reply_address(engine, md))
+    writer.write(context)
+    writer.write(md[GROUP_ID_AT:])
+    return writer.getvalue()
+
+
+def _is_null(md: bytes, at: i64) -> bool:
+    return read_i64_le(md, at) | read_i64_le(md, at + 8) | read_i64_le(md, at + 16) == 0
 
 
 def _reply_address(engine: Engine, md: bytes) -> bytes:

@@ -257,20 +257,24 @@ def finish_get(engine: Engine, request: GetRequest, queue: Queue, message: Messa
             request.ccsid if request.ccsid != 0 else engine.ccsid,
             request.max_bytes,
             request.options & MQGMO_ACCEPT_TRUNCATED_MSG != 0,
+            engine.ccsid,
         )
         body = converted.body
         reason = converted.reason
         md = patch_i32(patch_i32(md, ENCODING_AT, converted.encoding), CCSID_AT, converted.ccsid)
     size: i64 = len(body)
     request.data_bytes = size
-    if size > request.max_bytes:
+    if reason == MQRC_TRUNCATED_MSG_ACCEPTED or reason == MQRC_TRUNCATED_MSG_FAILED:
+        request.data_bytes = len(message.body)  # the conversion has cut it to the buffer
+    elif size > request.max_bytes:
         reason = MQRC_TRUNCATED_MSG_ACCEPTED
         if not request.options & MQGMO_ACCEPT_TRUNCATED_MSG:
             reason = MQRC_TRUNCATED_MSG_FAILED
         body = body[: request.max_bytes]
     if slot != NONE:
         md = _with_current_fields(engine, queue, slot, md)
-        request.returned_token = token_of(queue, slot)
+        if request.wants_token:
+            request.returned_token = token_of(queue, slot)
     request.md = md
     request.body = body
     request.reason = reason

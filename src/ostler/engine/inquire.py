@@ -1,0 +1,279 @@
+"""MQINQ and MQSET: the attributes of an open object, by their selectors.
+
+An object answers for itself: an alias with its own attributes and not with those of the queue it leads to, a dynamic
+queue with what it has and not with its model, a local definition of a remote queue with that definition. A selector
+that other types of queue have is answered with "not applicable" and a warning; one that no queue has is an error.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ostler.engine import objects, triggers
+from ostler.engine.connection import OTHER_OBJECT, Handle
+from ostler.engine.core import Engine
+from ostler.engine.open import apply_path
+from ostler.engine.transfer import send_reports
+from ostler.model.attributes import Attribute, ObjectType, Value, by_pcf, check
+from ostler.model.constants import (
+    MQIA_FIRST,
+    MQIA_LAST,
+    MQIAV_NOT_APPLICABLE,
+    MQQT_ALIAS,
+    MQQT_LOCAL,
+    MQQT_MODEL,
+    MQQT_REMOTE,
+    MQRC_CHAR_ATTR_LENGTH_ERROR,
+    MQRC_CHAR_ATTRS_ERROR,
+    MQRC_GET_INHIBITED,
+    MQRC_INT_ATTR_COUNT_ERROR,
+    MQRC_NONE,
+    MQRC_NOT_OPEN_FOR_INQUIRE,
+    MQRC_NOT_OPEN_FOR_SET,
+    MQRC_OBJECT_CHANGED,
+    MQRC_Q_DELETED,
+    MQRC_SELECTOR_ERROR,
+    MQRC_SELECTOR_LIMIT_EXCEEDED,
+    MQRC_SELECTOR_NOT_FOR_TYPE,
+)
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+
+SELECTORS_MAX: Final = 256
+
+_QUEUE_TYPES: Final = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL)
+_TYPE_NUMBERS: Final[dict[ObjectType, int]] = {
+    ObjectType.QLOCAL: MQQT_LOCAL,
+    ObjectType.QALIAS: MQQT_ALIAS,
+    ObjectType.QREMOTE: MQQT_REMOTE,
+    ObjectType.QMODEL: MQQT_MODEL,
+}
+# The attribute that is an object's own name.
+_NAMES: Final[dict[ObjectType, str]] = {
+    ObjectType.QMGR: "QMNAME",
+    ObjectType.QLOCAL: "QUEUE",
+    ObjectType.QALIAS: "QUEUE",
+    ObjectType.QREMOTE: "QUEUE",
+    ObjectType.QMODEL: "QUEUE",
+    ObjectType.PROCESS: "PROCESS",
+    ObjectType.NAMELIST: "NAMELIST",
+}
+_IDENTIFIER_NAME_BYTES: Final = 28
+
+
+def inquire(engine: Engine, handle: Handle, selectors: list[int]) -> tuple[list[int], list[bytes], int]:
+    """The integers and the texts that were asked for, each in the order of their selectors, and MQRC_NONE or a warning.
+
+    Texts have the length MQ gives them; a list of names is one text.
+    """
+    if not handle.for_inquire:
+        raise MQError(MQRC_NOT_OPEN_FOR_INQUIRE)
+    if len(selectors) > SELECTORS_MAX:
+        raise MQError(MQRC_SELECTOR_LIMIT_EXCEEDED, f"At most {SELECTORS_MAX} selectors can be given at a time.")
+    definition = current_definition(engine, handle)
+    integers: list[int] = []
+    texts: list[bytes] = []
+    reason: int = MQRC_NONE
+    for selector in selectors:
+        attribute = inquirable(definition.object_type, selector)
+        if attribute is None:
+            reason = MQRC_SELECTOR_NOT_FOR_TYPE
+            other = _of_another_queue_type(selector)
+            if is_integer(selector):
+                integers.append(MQIAV_NOT_APPLICABLE)
+            else:
+                texts.append(b"*" * other.length_max)
+            continue
+        value = live_value(engine, handle, definition, attribute)
+        if is_integer(selector):
+            integers.append(value if isinstance(value, int) else MQIAV_NOT_APPLICABLE)
+        else:
+            texts.append(_packed_text(value, attribute))
+    engine.counters.inquires += 1
+    return integers, texts, reason
+
+
+def is_integer(selector: int) -> bool:
+    return MQIA_FIRST <= selector <= MQIA_LAST
+
+
+def current_definition(engine: Engine, handle: Handle) -> Definition:
+    """What the handle was opened on, as it is defined now."""
+    opened = handle.definition
+    if not handle.valid:
+        raise MQError(MQRC_OBJECT_CHANGED)
+    if handle.kind == OTHER_OBJECT:
+        assert opened is not None
+        found = objects.find(engine, opened.object_type, opened.name)
+        if found is None:
+            raise MQError(MQRC_OBJECT_CHANGED, f"{opened.name} was deleted.")
+        return found
+    queue = handle.queue
+    assert queue is not None
+    if queue.deleted:
+        raise MQError(MQRC_Q_DELETED)
+    for passed in handle.definitions_on_path:
+        if passed.name == handle.object_name:
+            found = objects.find(engine, passed.object_type, passed.name)
+            if found is None:
+                raise MQError(MQRC_OBJECT_CHANGED, f"{passed.name} was deleted.")
+            return found
+    if handle.remote_manager:
+        raise MQError(MQRC_NOT_OPEN_FOR_INQUIRE, "A queue of another queue manager has no attributes here.")
+    return queue.definition
+
+
+def inquirable(object_type: ObjectType, selector: int) -> Attribute | None:
+    """The attribute of a selector; None when only other types of queue have it. MQError when nothing has it."""
+    attribute = by_pcf(object_type, selector)
+    if attribute is not None and _answers(attribute):
+        return attribute
+    if object_type in _QUEUE_TYPES:
+        _of_another_queue_type(selector)
+        return None
+    raise MQError(MQRC_SELECTOR_ERROR, f"A {object_type.value} has no attribute with the selector {selector}.")
+
+
+def _answers(attribute: Attribute) -> bool:
+    return attribute.by_mqinq and not attribute.zos_only
+
+
+def _of_another_queue_type(selector: int) -> Attribute:
+    for object_type in _QUEUE_TYPES:
+        attribute = by_pcf(object_type, selector)
+        if attribute is not None and _answers(attribute):
+            return attribute
+    raise MQError(MQRC_SELECTOR_ERROR, f"No queue has an attribute with the selector {selector}.")
+
+
+def live_value(engine: Engine, handle: Handle, definition: Definition, attribute: Attribute) -> Value:
+    """The value of an attribute at this moment."""
+    name = attribute.name
+    if _NAMES.get(definition.object_type) == name:
+        return definition.name
+    if name == "TYPE" and definition.object_type in _TYPE_NUMBERS:
+        return _TYPE_NUMBERS[definition.object_type]
+    if definition.object_type == ObjectType.QLOCAL:
+        queue = handle.queue
+        assert queue is not None
+        if name == "CURDEPTH":
+            return queue.depth
+        if name == "IPPROCS":
+            return queue.inputs
+        if name == "OPPROCS":
+            return queue.outputs
+    elif name == "NAMCOUNT":
+        names = definition.attributes.get("NAMES", ())
+        return len(names) if isinstance(names, tuple) else 0
+    elif name == "QMID":
+        return _identifier(definition)
+    value = definition.attributes.get(name)
+    if value is not None:
+        return value
+    return "" if attribute.default is None else attribute.default
+
+
+def _identifier(manager: Definition) -> str:
+    given = manager.attributes.get("QMID")
+    if isinstance(given, str) and given:
+        return given
+    made = f"{manager.attributes.get('CRDATE', '')}_{manager.attributes.get('CRTIME', '')}"
+    return f"{manager.name[:_IDENTIFIER_NAME_BYTES]}_{made}"
+
+
+def _packed_text(value: Value, attribute: Attribute) -> bytes:
+    length = attribute.length_max
+    if isinstance(value, tuple):
+        return b"".join([item.encode().ljust(length)[:length] for item in value])
+    text = value if isinstance(value, str) else ""
+    return text.encode().ljust(length)[:length]
+
+
+def set_attributes(engine: Engine, handle: Handle, selectors: list[int], integers: list[int], texts: bytes) -> int:
+    """MQSET: all of the changes or none; the LSN behind which they are promised (0: nothing to wait for).
+
+    The date of the last alteration stays: MQ keeps it for commands.
+    """
+    if not handle.for_set:
+        raise MQError(MQRC_NOT_OPEN_FOR_SET)
+    if len(selectors) > SELECTORS_MAX:
+        raise MQError(MQRC_SELECTOR_LIMIT_EXCEEDED, f"At most {SELECTORS_MAX} selectors can be given at a time.")
+    definition = current_definition(engine, handle)
+    changes = _changes(definition.object_type, selectors, integers, texts)
+    engine.counters.sets += 1
+    if not changes:
+        return 0
+    attributes = {**definition.attributes, **changes}
+    changed = Definition(definition.object_type, definition.name, attributes)
+    lsn: int = objects.change(engine, changed)
+    if changed.object_type == ObjectType.QLOCAL:
+        queue = handle.queue
+        assert queue is not None
+        send_reports(engine, triggers.on_definition_change(engine, queue, definition), None)
+    else:
+        _tell_handles(engine, changed)
+    return lsn
+
+
+def _changes(object_type: ObjectType, selectors: list[int], integers: list[int], texts: bytes) -> dict[str, Value]:
+    changes: dict[str, Value] = {}
+    next_integer = 0
+    next_text = 0
+    for selector in selectors:
+        attribute = by_pcf(object_type, selector)
+        if attribute is None or not attribute.by_mqset:
+            raise MQError(MQRC_SELECTOR_ERROR, f"The selector {selector} is none that MQSET can set here.")
+        if is_integer(selector):
+            if next_integer >= len(integers):
+                raise MQError(MQRC_INT_ATTR_COUNT_ERROR, "There are fewer integers than selectors that need one.")
+            changes[attribute.name] = _settable(attribute, integers[next_integer])
+            next_integer += 1
+        else:
+            end = next_text + attribute.length_max
+            if end > len(texts):
+                raise MQError(MQRC_CHAR_ATTR_LENGTH_ERROR, "The characters end before the last selector has its text.")
+            changes[attribute.name] = _readable(texts[next_text:end])
+            next_text = end
+    return changes
+
+
+def _settable(attribute: Attribute, value: int) -> Value:
+    try:
+        return check(attribute, value)
+    except MQError as error:
+        raise MQError(attribute.set_error or MQRC_SELECTOR_ERROR, error.detail) from None
+
+
+def _readable(text: bytes) -> str:
+    try:
+        return text.partition(b"\0")[0].rstrip(b" ").decode()
+    except UnicodeDecodeError:
+        raise MQError(MQRC_CHAR_ATTRS_ERROR, "The text is not in the queue manager's character set.") from None
+
+
+def _tell_handles(engine: Engine, changed: Definition) -> None:
+    """An alias or remote definition changed: those who came through it feel it at once."""
+    for connection in engine.connections.values():
+        for handle in connection.handles.values():
+            path = handle.definitions_on_path
+            is_concerned = False
+            for at in range(len(path)):
+                if path[at].name == changed.name and path[at].object_type == changed.object_type:
+                    path[at] = changed
+                    is_concerned = True
+            if is_concerned:
+                apply_path(handle)
+                if not handle.get_allowed_by_alias:
+                    _fail_waiting(engine, handle)
+
+
+def _fail_waiting(engine: Engine, handle: Handle) -> None:
+    queue = handle.queue
+    if queue is None:
+        return
+    for request in queue.waiting.everyone():
+        if request.handle is handle:
+            queue.waiting.remove(request)
+            request.reason = MQRC_GET_INHIBITED
+            request.done = True
+            engine.woken.append(request)
