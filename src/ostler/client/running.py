@@ -1,0 +1,68 @@
+"""The queue managers that run in this process, by name: what MQCONN looks a name up in."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from typing import Final
+
+from ostler.model.attributes import valid_name
+from ostler.model.constants import MQRC_Q_MGR_NAME_ERROR, MQRC_Q_MGR_NOT_AVAILABLE
+from ostler.model.errors import MQError
+from ostler.server.queue_manager import QueueManager
+
+_lock: Final = threading.Lock()
+_running: Final[dict[str, QueueManager]] = {}
+_known: Final[set[str]] = set()  # names that ran here once, so that "ended" and "never heard of" are told apart
+_default: Final[list[str]] = [""]
+
+
+def announce(manager: QueueManager, default: bool = False) -> None:
+    """Let applications in this process connect to a started queue manager by its name, until it ends.
+
+    With `default` a blank name means this one; without, it means the only one that runs.
+    """
+    with _lock:
+        _running[manager.name] = manager
+        _known.add(manager.name)
+        if default:
+            _default[0] = manager.name
+    manager.on_end.append(partial(withdraw, manager))
+
+
+def withdraw(manager: QueueManager) -> None:
+    """Take a queue manager out of the registry; happens by itself when it ends."""
+    with _lock:
+        if _running.get(manager.name) is manager:
+            del _running[manager.name]
+
+
+def running() -> list[QueueManager]:
+    """All queue managers that applications can connect to."""
+    with _lock:
+        return list(_running.values())
+
+
+def find(name: str) -> QueueManager:
+    """The queue manager of a name; a blank one means the default, or the only one. MQError when there is none."""
+    with _lock:
+        if not name:
+            return _default_manager()
+        manager = _running.get(name)
+        if manager is not None:
+            return manager
+        if not valid_name(name) or name not in _known:
+            raise MQError(MQRC_Q_MGR_NAME_ERROR, f"No queue manager {name[:48]!r} is known in this process.")
+        raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, f"Queue manager {name} is not running.")
+
+
+def _default_manager() -> QueueManager:
+    chosen = _default[0]
+    if chosen:
+        manager = _running.get(chosen)
+        if manager is None:
+            raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, f"The default queue manager {chosen} is not running.")
+        return manager
+    if len(_running) == 1:
+        return next(iter(_running.values()))
+    raise MQError(MQRC_Q_MGR_NAME_ERROR, "The name is blank, and no queue manager is the default one.")
