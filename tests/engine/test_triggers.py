@@ -212,6 +212,21 @@ def test_several_messages_of_one_commit_are_a_first_one() -> None:
     assert [len(each) for each in made] == [1, 0]
 
 
+def test_a_get_that_is_backed_out_does_not_make_the_next_message_first() -> None:
+    world = World()
+    assert fired(world, 1) == [True]
+    queue = world.application
+    slot = queue.slots.first()
+    queue.unlink(slot)
+    queue.depth -= 1
+    queue.uncommitted += 1
+    triggers.after_removal(world.engine, queue)
+    queue.link_in_order(slot, True)
+    queue.depth += 1
+    queue.uncommitted -= 1
+    assert fired(world, 1) == [False]
+
+
 def test_an_expired_message_makes_room_for_a_first_one_without_being_told() -> None:
     world = World()
     world.put()

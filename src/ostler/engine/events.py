@@ -161,7 +161,7 @@ def on_queue_full(engine: Engine, queue: Queue) -> list[Outgoing]:
 
 
 def after_restart(engine: Engine) -> None:
-    """Figures begin anew, and a queue that holds messages waits from now on."""
+    """Figures begin anew, and a queue that holds messages waits from now on. Also when PERFMEV is switched on."""
     for queue in engine.queues.values():
         take_figures(engine, queue)
         queue.performance.waiting_since_ms = engine.now_ms if queue.depth > 0 else 0
@@ -209,7 +209,7 @@ def _count(number: i64) -> int:
 
 def _reports_performance(engine: Engine, queue: Queue) -> bool:
     # The event queue does not report on itself: every report would be another reason to report.
-    return engine.manager.attributes.get("PERFMEV", 0) == MQEVR_ENABLED and queue.name != PERFORMANCE_QUEUE
+    return engine.performance_events and queue.name != PERFORMANCE_QUEUE
 
 
 def _is_on(queue: Queue, name: str) -> bool:

@@ -59,7 +59,7 @@ def after_arrival(engine: Engine, queue: Queue, priority: i64) -> list[Outgoing]
     if queue.trigger_type == MQTT_EVERY:
         return _trigger(engine, queue)
     if queue.trigger_type == MQTT_FIRST:
-        # Several can become available with one commit, so being alone on the queue is not the only way to be first.
+        # Alone on the queue; or one of several that became available at once on an empty queue.
         is_first: bool = queue.trigger_armed or _enough(queue, 2) == 1
         queue.trigger_armed = False
         if is_first or _interval_is_over(engine, queue):
@@ -69,8 +69,8 @@ def after_arrival(engine: Engine, queue: Queue, priority: i64) -> list[Outgoing]
 
 
 def after_removal(engine: Engine, queue: Queue) -> None:
-    """A message left the queue. When it was the last that counts, the next one is a first one again."""
-    if queue.trigger_on and not queue.trigger_armed and _enough(queue, 1) == 0:
+    """A message left the queue. When nothing is left that could come back, whatever comes next is a first one."""
+    if queue.slots.count == 0:
         queue.trigger_armed = True
 
 
@@ -86,7 +86,7 @@ def on_definition_change(engine: Engine, queue: Queue, before: Definition) -> li
     new = queue.definition.attributes
     changed = [name for name in _ATTRIBUTES_OF_A_TRIGGER if old.get(name) != new.get(name)]
     if changed:
-        queue.trigger_armed = _enough(queue, 1) == 0
+        queue.trigger_armed = queue.slots.count == 0
     if changed or (old.get("GET", 0) != 0 and queue.get_allowed):
         made.extend(_trigger_if_ready(engine, queue))
     if old.get("PUT", 0) != 0 and queue.put_allowed:
@@ -105,7 +105,7 @@ def after_restart(engine: Engine) -> list[Outgoing]:
     for queue in list(engine.queues.values()):
         if queue.trigger_on:
             queue.trigger_fired_ms = 0
-            queue.trigger_armed = _enough(queue, 1) == 0
+            queue.trigger_armed = queue.slots.count == 0
             made.extend(_trigger_if_ready(engine, queue))
     return made
 
