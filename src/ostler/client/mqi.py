@@ -181,7 +181,7 @@ def _put(bound: Bound, handle: Handle, md: bytes, pmo: bytes, buffer: bytes, pro
         tries += 1
         bound.manager.make_room()
     if lsn != 0 and lsn > bound.writer.log.durable_lsn():
-        bound.writer.wait_durable(lsn)
+        bound.writer.settle(lsn)
     return reason
 
 
@@ -324,7 +324,7 @@ def run_get(bound: Bound, request: GetRequest) -> None:
     if not done:
         wait_for(bound, request)
     if request.after_lsn > bound.writer.log.durable_lsn():
-        bound.writer.wait_durable(request.after_lsn)
+        bound.writer.settle(request.after_lsn)
 
 
 def wait_for(bound: Bound, request: GetRequest) -> None:
@@ -358,7 +358,7 @@ def MQCMIT(hconn: int) -> Result:
         finally:
             bound.lock.release()
         if lsn > bound.writer.log.durable_lsn():
-            bound.writer.wait_durable(lsn)
+            bound.writer.settle(lsn)
     except MQError as error:
         return failed(error)
     return completion(reason), reason

@@ -6,7 +6,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from ostler.engine import groups
+from ostler.engine import events, groups
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import RUNNING, Engine
 from ostler.engine.get_request import (
@@ -22,7 +22,7 @@ from ostler.engine.message import NULL_ID
 from ostler.engine.open import check_state, unlock
 from ostler.engine.queue import Queue
 from ostler.engine.selection import GROUP_OPTIONS
-from ostler.engine.transfer import BROWSE, attempt
+from ostler.engine.transfer import BROWSE, attempt, send_reports
 from ostler.model.constants import (
     MQGMO_BROWSE_FIRST,
     MQGMO_BROWSE_MSG_UNDER_CURSOR,
@@ -30,7 +30,11 @@ from ostler.model.constants import (
     MQGMO_FAIL_IF_QUIESCING,
     MQGMO_LOCK,
     MQGMO_MSG_UNDER_CURSOR,
+    MQGMO_NO_PROPERTIES,
     MQGMO_NO_SYNCPOINT,
+    MQGMO_PROPERTIES_COMPATIBILITY,
+    MQGMO_PROPERTIES_FORCE_MQRFH2,
+    MQGMO_PROPERTIES_IN_HANDLE,
     MQGMO_SET_SIGNAL,
     MQGMO_SYNCPOINT,
     MQGMO_SYNCPOINT_IF_PERSISTENT,
@@ -45,6 +49,7 @@ from ostler.model.constants import (
     MQRC_BACKED_OUT,
     MQRC_BUFFER_LENGTH_ERROR,
     MQRC_GET_INHIBITED,
+    MQRC_HMSG_ERROR,
     MQRC_MATCH_OPTIONS_ERROR,
     MQRC_NO_MSG_AVAILABLE,
     MQRC_NO_MSG_LOCKED,
@@ -64,6 +69,12 @@ _ALL_OPTIONS: Final = 0x1FFFFFFF
 _UNDER_CURSOR: Final = MQGMO_MSG_UNDER_CURSOR | MQGMO_BROWSE_MSG_UNDER_CURSOR
 _SYNCPOINTS: Final = MQGMO_SYNCPOINT | MQGMO_NO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 _MATCHES: Final = 0x3F
+_PROPERTIES: Final = (
+    MQGMO_NO_PROPERTIES
+    | MQGMO_PROPERTIES_COMPATIBILITY
+    | MQGMO_PROPERTIES_FORCE_MQRFH2
+    | MQGMO_PROPERTIES_IN_HANDLE
+)
 
 
 def new_request(
@@ -155,7 +166,7 @@ def _check(engine: Engine, request: GetRequest) -> i64:
     browse: i64 = options & BROWSE
     if queue is None:
         return MQRC_NOT_OPEN_FOR_INPUT
-    if options != handle.get_options_checked:
+    if options != handle.get_options_checked or options & MQGMO_PROPERTIES_IN_HANDLE:
         reason: i64 = _check_options(request)
         if reason != MQRC_NONE:
             return reason
@@ -172,6 +183,8 @@ def _check(engine: Engine, request: GetRequest) -> i64:
     if queue.deleted:
         return MQRC_Q_DELETED
     if not queue.get_allowed or not handle.get_allowed_by_alias:
+        refused = events.on_refused(engine, request.connection, MQRC_GET_INHIBITED, handle.object_name)
+        send_reports(engine, refused, None)
         return MQRC_GET_INHIBITED
     if queue.damaged:
         return MQRC_OBJECT_DAMAGED
@@ -198,6 +211,7 @@ def _has_cursor(queue: Queue, handle: Handle) -> bool:
 def _check_options(request: GetRequest) -> i64:
     options: i64 = request.options
     syncpoint: i64 = options & _SYNCPOINTS
+    properties: i64 = options & _PROPERTIES
     cursor: i64 = options & (MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT | _UNDER_CURSOR)
     if options & MQGMO_SET_SIGNAL:
         return MQRC_SIGNAL1_ERROR
@@ -211,6 +225,9 @@ def _check_options(request: GetRequest) -> i64:
         or (options & MQGMO_LOCK and not options & BROWSE)
         or (options & MQGMO_LOCK and options & MQGMO_UNLOCK)
         or (options & MQGMO_UNLOCK and options & (cursor | MQGMO_WAIT | GROUP_OPTIONS))
+        or properties & (properties - 1)
     ):
         return MQRC_OPTIONS_ERROR
+    if properties == MQGMO_PROPERTIES_IN_HANDLE and not request.has_message_handle:
+        return MQRC_HMSG_ERROR
     return MQRC_NONE

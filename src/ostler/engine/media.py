@@ -38,7 +38,7 @@ from ostler.model.constants import MQRC_OBJECT_IN_USE, MQRC_RESOURCE_PROBLEM
 from ostler.model.errors import MQError
 
 _BYTES_PER_STEP: Final = 1 << 20
-_ROOM_LEFT_BYTES: Final = 1 << 20
+_BYTES_MIN: Final = 1 << 14
 
 
 @final
@@ -59,15 +59,18 @@ class ImageWriter:
         self.end_lsn: i64 = 0
 
     def step(self) -> bool:
-        """Copy about a megabyte. Raises MQError when the journal has no room for it; the old image then still counts."""
+        """Copy up to a megabyte. Raises MQError when the journal has no room: make some and call again, or give up.
+
+        Until the image is complete and durable, the one before it counts.
+        """
         queue = self.queue
         journal = self.engine.journal
-        if journal.room_bytes() < _BYTES_PER_STEP + _ROOM_LEFT_BYTES:
-            self.engine.journal_full = True
+        limit: i64 = min(journal.room_bytes() // 4, _BYTES_PER_STEP)
+        if limit < _BYTES_MIN:
             raise MQError(MQRC_RESOURCE_PROBLEM, "The recovery log has no room for the media image.")
         slots = queue.slots
         copied: i64 = 0
-        while self._slot < len(slots.resident) and copied < _BYTES_PER_STEP:
+        while self._slot < len(slots.resident) and copied < limit:
             slot: i64 = self._slot
             flags: i64 = slots.flags[slot]
             state: i64 = flags & STATE_MASK

@@ -6,7 +6,7 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
-from ostler.engine import groups, triggers
+from ostler.engine import events, groups, triggers
 from ostler.engine.connection import OTHER_OBJECT, QUEUE, Connection, Handle
 from ostler.engine.core import QUIESCING, RUNNING, Engine
 from ostler.engine.names import Resolved, resolve
@@ -102,7 +102,12 @@ def open_object(engine: Engine, connection: Connection, request: OpenRequest) ->
     if len(connection.handles) >= engine.handles_max:
         raise MQError(MQRC_HANDLE_NOT_AVAILABLE)
     if request.object_type == MQOT_Q:
-        handle = _open_queue(engine, connection, request)
+        try:
+            handle = _open_queue(engine, connection, request)
+        except MQError as refusal:
+            event = events.on_refused(engine, connection, refusal.reason, request.name, request.manager_name)
+            send_reports(engine, event, None)
+            raise
     else:
         handle = _open_other(engine, connection, request)
     handle.object_name = request.name

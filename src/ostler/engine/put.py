@@ -137,14 +137,18 @@ def put(
     if queue.deleted:
         return MQRC_Q_DELETED
     if not queue.put_allowed or not handle.put_allowed_by_alias:
+        send_reports(engine, events.on_refused(engine, connection, MQRC_PUT_INHIBITED, handle.object_name), None)
         return MQRC_PUT_INHIBITED
     if engine.state != RUNNING:
         check_state(engine, options & MQPMO_FAIL_IF_QUIESCING != 0)
-    reason = _check_descriptor(md)
+    reason = _check_descriptor(md, len(handle.remote_manager) != 0)
     if reason != 0:
         return reason
     priority: i64 = i64(read_i32_le(md, PRIORITY_AT))
     warning: i64 = 0
+    report: i64 = i64(read_i32_le(md, REPORT_AT))
+    if report != 0:
+        warning = reports.report_options_reason(report, len(handle.remote_manager) != 0)
     if priority < 0:
         priority = handle.default_priority if handle.default_priority >= 0 else queue.default_priority
     elif priority > _PRIORITY_MAX:
@@ -187,7 +191,9 @@ def _place(
 ) -> i64:
     placed_md = stored
     if handle.remote_manager:
-        placed_md, body = transmission_message(engine, handle, stored, properties, body)
+        placed_md, body = transmission_message(
+            handle.remote_queue, handle.remote_manager, stored, properties, body
+        )
         properties = b""
     reason: i64 = admit(engine, queue, len(body), read_i32_le(stored, PERSISTENCE_AT) == 1)
     if reason != 0:
@@ -297,11 +303,13 @@ def _check_options(handle: Handle, options: i64) -> i64:
     return MQRC_NONE
 
 
-def _check_descriptor(md: bytes) -> i64:
+def _check_descriptor(md: bytes, is_remote: bool) -> i64:
     """The fields an application may get wrong, in the order MQ looks at them."""
     report: i64 = i64(read_i32_le(md, REPORT_AT))
-    if report != 0 and not reports.valid_report_options(report):
-        return MQRC_REPORT_OPTIONS_ERROR
+    if report != 0:
+        reason: i64 = reports.report_options_reason(report, is_remote)
+        if reason == MQRC_REPORT_OPTIONS_ERROR:
+            return reason
     message_type: i64 = i64(read_i32_le(md, MESSAGE_TYPE_AT))
     if message_type != MQMT_DATAGRAM:
         if message_type < MQMT_SYSTEM_FIRST or message_type > MQMT_APPL_LAST:

@@ -6,8 +6,6 @@ from typing import Final
 
 from librt.strings import BytesWriter, read_i32_le, write_i32_le
 
-from ostler.engine.connection import Handle
-from ostler.engine.core import Engine
 from ostler.engine.message import CCSID_AT, ENCODING_AT, FORMAT_AT, GROUP_ID_AT
 from ostler.engine.property_control import properties_on_get
 from ostler.model.constants import MQFMT_MD_EXTENSION, MQFMT_XMIT_Q_HEADER, MQMDE_LENGTH_2, MQPROP_FORCE_MQRFH2
@@ -17,7 +15,7 @@ _PLAIN_TAIL: Final = bytes(24) + b"\x01\0\0\0" + bytes(8) + b"\xff\xff\xff\xff"
 
 
 def transmission_message(
-    engine: Engine, handle: Handle, md: bytes, properties: bytes, body: bytes
+    remote_queue: str, remote_manager: str, md: bytes, properties: bytes, body: bytes
 ) -> tuple[bytes, bytes]:
     """The descriptor and body to put on the transmission queue: MQXQH with the message's own descriptor, then its data."""
     if properties:
@@ -31,8 +29,8 @@ def transmission_message(
     writer = BytesWriter()
     writer.write(b"XQH ")
     write_i32_le(writer, _HEADER_VERSION)
-    writer.write(handle.remote_queue.ljust(48).encode("ascii"))
-    writer.write(handle.remote_manager.ljust(48).encode("ascii"))
+    writer.write(remote_queue.ljust(48).encode("ascii"))
+    writer.write(remote_manager.ljust(48).encode("ascii"))
     writer.write(inner)
     writer.write(body)
     outer = md[:FORMAT_AT] + MQFMT_XMIT_Q_HEADER + md[FORMAT_AT + 8 : GROUP_ID_AT] + _PLAIN_TAIL

@@ -26,10 +26,12 @@ from ostler.engine.message import (
     REPORT_AT,
     Message,
 )
+from ostler.engine.names import resolve
 from ostler.engine.property_control import needs_property_view, properties_on_get
 from ostler.engine.queue import SPILL_BATCH_BYTES, Queue
 from ostler.engine.queue_file import QueueFileDamaged
 from ostler.engine.records import GET, PUT, get_head, put_head
+from ostler.engine.remote import transmission_message
 from ostler.engine.selection import GROUP_OPTIONS, select
 from ostler.engine.slots import (
     AVAILABLE,
@@ -68,6 +70,7 @@ from ostler.model.constants import (
     MQRC_UNKNOWN_OBJECT_NAME,
 )
 from ostler.model.disk import DiskFull
+from ostler.model.errors import MQError
 
 BROWSE: Final = MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT | MQGMO_BROWSE_MSG_UNDER_CURSOR
 _GROUP_FLAGS: Final = MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP | MQMF_SEGMENT | MQMF_LAST_SEGMENT
@@ -348,7 +351,9 @@ def take(engine: Engine, request: GetRequest, queue: Queue, message: Message, sl
     options: i64 = request.options
     unit: UnitOfWork | None = None
     queue.depth -= 1
+    expiry_ms: i64 = 0
     if slot != NONE:
+        expiry_ms = queue.slots.expiries[slot]
         if options & MQGMO_SYNCPOINT or (is_persistent and options & MQGMO_SYNCPOINT_IF_PERSISTENT):
             unit = engine.unit_of_work_of(request.connection)
         queue.unlink(slot)
@@ -370,7 +375,7 @@ def take(engine: Engine, request: GetRequest, queue: Queue, message: Message, sl
     if request.handle.saves_context:
         request.handle.saved_context = message.md[CONTEXT_AT:GROUP_ID_AT]
     if i64(read_i32_le(message.md, REPORT_AT)) & reports.DELIVERY_OPTIONS:
-        send_reports(engine, reports.on_delivery(engine, message, queue.name), unit)
+        send_reports(engine, reports.on_delivery(engine, message, queue.name, expiry_ms), unit)
     if queue.trigger_on:
         triggers.after_removal(engine, queue)
     if engine.performance_events:
@@ -426,18 +431,37 @@ def discard_if_expired(engine: Engine, queue: Queue, slot: i64, seq: i64) -> boo
 
 def send_reports(engine: Engine, outgoing: list[reports.Outgoing], unit: UnitOfWork | None) -> None:
     """Deliver messages the queue manager itself has made. What cannot be delivered goes to the dead-letter queue."""
+    if not outgoing:
+        return
+    # The verb that led here is done: whether these find room in the journal says nothing about it.
+    was_full = engine.journal_full
     for item in outgoing:
-        target = engine.queues.get(item.queue_name)
-        is_persistent: bool = read_i32_le(item.md, PERSISTENCE_AT) == 1
-        reason: i64 = MQRC_UNKNOWN_OBJECT_NAME
-        if target is not None:
-            reason = admit(engine, target, len(item.body), is_persistent)
-            if reason == 0 and not target.put_allowed:
-                reason = MQRC_PUT_INHIBITED
-        if target is not None and reason == 0:
-            deliver(engine, target, item.md, b"", item.body, unit)
-        else:
+        reason: i64 = _send(engine, item, unit)
+        if reason != 0:
             to_dead_letter_queue(engine, item, reason, unit)
+    engine.journal_full = was_full
+
+
+def _send(engine: Engine, item: reports.Outgoing, unit: UnitOfWork | None) -> i64:
+    try:
+        found = resolve(engine, item.queue_name, item.manager_name)
+    except MQError as error:
+        return error.reason
+    target = found.queue
+    if target is None:
+        return MQRC_UNKNOWN_OBJECT_NAME
+    if not target.put_allowed:
+        return MQRC_PUT_INHIBITED
+    md = item.md
+    properties = item.properties
+    body = item.body
+    if found.remote_manager:
+        md, body = transmission_message(found.remote_queue, found.remote_manager, md, properties, body)
+        properties = b""
+    reason: i64 = admit(engine, target, len(body), read_i32_le(md, PERSISTENCE_AT) == 1)
+    if reason == 0:
+        deliver(engine, target, md, properties, body, unit)
+    return reason
 
 
 def to_dead_letter_queue(engine: Engine, item: reports.Outgoing, reason: i64, unit: UnitOfWork | None) -> bool:
@@ -449,7 +473,7 @@ def to_dead_letter_queue(engine: Engine, item: reports.Outgoing, reason: i64, un
     is_persistent: bool = read_i32_le(md, PERSISTENCE_AT) == 1
     if not target.put_allowed or admit(engine, target, len(body), is_persistent) != 0:
         return False
-    deliver(engine, target, md, b"", body, unit)
+    deliver(engine, target, md, item.properties, body, unit)
     return True
 
 

@@ -34,8 +34,12 @@ class Waiting:
 
 @final
 class JournalWriter:
-    def __init__(self, log: RecoveryLog, engine_lock: Lock) -> None:
+    def __init__(
+        self, log: RecoveryLog, engine_lock: Lock, make_room: Callable[[], None], ask_for_checkpoint: Callable[[], None]
+    ) -> None:
         self.log = log
+        self.make_room = make_room
+        self.ask_for_checkpoint = ask_for_checkpoint
         self.engine_lock = engine_lock
         self.failure: str = ""
         self._turn = threading.Lock()
@@ -58,6 +62,16 @@ class JournalWriter:
                     self._force()
             if self._waiting:
                 self._tell()
+
+    def settle(self, lsn: i64) -> None:
+        """As `wait_durable`, for applications: who writes to a log that fills helps to make room before going on."""
+        self.wait_durable(lsn)
+        log = self.log
+        if log.needs_checkpoint():
+            if log.is_filling():
+                self.make_room()
+            else:
+                self.ask_for_checkpoint()
 
     def when_durable(self, lsn: i64, tell: Callable[[], None]) -> None:
         """Have somebody told, from another thread, when the log is durable up to here. Call with the engine's lock."""
@@ -124,7 +138,7 @@ class JournalWriter:
             self._kick.clear()
             try:
                 while self._waiting and not self.failure:
-                    self.wait_durable(self._waiting[-1].lsn)
+                    self.settle(self._waiting[-1].lsn)
                 self.allocate_ahead()
             except MQError:
                 self._tell_all()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from librt.threading import Lock
 
-from ostler.engine import objects
+from ostler.engine import events, objects, triggers
 from ostler.engine.checkpoint import Checkpoint, Manifest, relog_prepared
 from ostler.engine.connection import Connection
 from ostler.engine.core import QUIESCING, STOPPING, Engine
@@ -19,7 +19,8 @@ from ostler.engine.objects import fail_waiting
 from ostler.engine.open import close_object
 from ostler.engine.replay import Replay
 from ostler.engine.snapshot import Snapshot, replace_file
-from ostler.engine.syncpoint import back_out, back_out_oldest, commit
+from ostler.engine.syncpoint import back_out, back_out_oldest, commit, serve_all
+from ostler.engine.transfer import send_reports
 from ostler.log.control_file import CONTROL_NAME
 from ostler.log.reader import LogVisitor
 from ostler.log.recovery_log import RecoveryLog
@@ -151,6 +152,7 @@ class QueueManager:
         self.notices: list[str] = list(self.settings.notices)
         self.restart = RestartSummary(0, 0, 0, 0, 0, 0.0)
         self._checkpoint_turn = threading.Lock()
+        self._room_turn = threading.Lock()
         self._ended = threading.Event()
         self.on_end: list[Callable[[], None]] = []
 
@@ -184,11 +186,17 @@ class QueueManager:
         engine.journal = self.log
         replay.finish()
         self._no_longer_orderly(replay.manifest)
-        self.writer = JournalWriter(self.log, self.lock)
+        self.housekeeping = Housekeeping(self)
+        self.writer = JournalWriter(self.log, self.lock, self.make_room, self.housekeeping.ask)
         if not engine.queues_by_id:
             self._define_system_objects()
+        with self.lock:
+            events.after_restart(engine)
+            send_reports(engine, triggers.after_restart(engine), None)
+            send_reports(engine, events.on_start(engine), None)
+            self.wake()
         self.running = True
-        self.housekeeping = Housekeeping(self)
+        self.housekeeping.start()
         self._take_notices()
         report = self.log.restart_report
         self.restart = RestartSummary(
@@ -250,6 +258,7 @@ class QueueManager:
                 reason = MQRC_Q_MGR_QUIESCING if mode == "quiesce" else MQRC_Q_MGR_STOPPING
                 fail_waiting(self.engine, queue, reason)
             self.wake()
+            send_reports(self.engine, events.on_stop(self.engine, mode != "quiesce"), None)
         deadline = time.monotonic() + wait_seconds
         while mode == "quiesce" and self.engine.connections and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -319,21 +328,25 @@ class QueueManager:
     # -- log space and checkpoints -----------------------------------------------------------------------------------------
 
     def make_room(self) -> None:
-        """The log is full: take a checkpoint, and if a unit of work holds the log back, back out the oldest one."""
-        self.checkpoint()
-        for _ in range(3):
-            with self.lock:
-                if not self.log.is_filling():
-                    break
-                unit = back_out_oldest(self.engine)
-                self.wake()
-                if unit is None:
-                    break
-                self.notices.append(
-                    f"AMQ7469W: Transactions rolled back to release log space. Unit of work {unit.number} was backed out: "
-                    "it was the oldest when the recovery log filled. Commit sooner, or give the log more files."
-                )
+        """The log fills: take a checkpoint, and if a unit of work still holds the log back, back out the oldest one."""
+        with self._room_turn:
+            if not self.log.is_filling():
+                return  # somebody else has just done it
             self.checkpoint()
+            while self.log.is_filling() and self._back_out_oldest():
+                self.checkpoint()
+
+    def _back_out_oldest(self) -> bool:
+        with self.lock:
+            unit = back_out_oldest(self.engine)
+            self.wake()
+        if unit is None:
+            return False
+        self.notices.append(
+            f"AMQ7469W: Transactions rolled back to release log space. Unit of work {unit.number} was backed out: it was "
+            "the oldest when the recovery log filled. Commit sooner, or give the log more or larger files."
+        )
+        return True
 
     def checkpoint(self, orderly: bool = False) -> None:
         """Take a checkpoint now. Raises DiskFull when queue files cannot grow; nothing is lost then."""
@@ -390,8 +403,14 @@ class QueueManager:
     def define(self, definition: Definition, replace: bool = False) -> None:
         """Make or change an object, durably."""
         with self.lock:
-            self.engine.now_ms = int(time.time() * 1000)
-            lsn = objects.define(self.engine, definition, replace)
+            engine = self.engine
+            engine.now_ms = int(time.time() * 1000)
+            queue = engine.queues.get(definition.name)
+            before = queue.definition if queue is not None else None
+            lsn = objects.define(engine, definition, replace)
+            if queue is not None and before is not None:
+                send_reports(engine, triggers.on_definition_change(engine, queue, before), None)
+                serve_all(engine, queue)
             self.wake()
         self.writer.wait_durable(lsn)
 
