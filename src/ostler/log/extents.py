@@ -46,6 +46,7 @@ class ExtentStore:
         """Extents from here up to `first` are not needed but kept."""
         self._files: dict[int, File] = {}
         self._touched: dict[int, File] = {}
+        self._current: int = 0
         self._prepared: File | None = None
         self._prepared_bytes: int = 0
         self._free_bytes_when_full: int = -1
@@ -60,10 +61,11 @@ class ExtentStore:
         self._disk.remove(f"{self._directory}/{PREPARED_NAME}")
         on_disk = numbers_on_disk(self._disk, self._directory)
         self.first = oldest_needed
+        self._current = oldest_needed
         self._kept = reusable_before
-        self.last = max(oldest_needed, self._shape.extent_of(end_lsn)) - 1
-        if end_lsn > self._shape.start_of(self.last + 1) and self.last + 1 in on_disk:
-            self.last += 1
+        self.last = oldest_needed - 1
+        if end_lsn > self._shape.start_of(oldest_needed):
+            self.last = self._shape.extent_of(end_lsn - 1)
             self._restore_size(self.last)
         while is_whole(self._disk, self._directory, self._shape, self.last + 1):
             self.last += 1
@@ -83,7 +85,10 @@ class ExtentStore:
         file = self._file(extent)
         size = file.size_bytes()
         if size < self._shape.file_bytes:
-            file.write_at(size, [bytes(self._shape.file_bytes - size)])
+            try:
+                file.write_at(size, [bytes(self._shape.file_bytes - size)])
+            except DiskFull:
+                raise LogSpace(f"The disk is full: {self.path(extent)} cannot be restored to its size.") from None
             file.force()
 
     # -- writing
@@ -103,8 +108,16 @@ class ExtentStore:
         count = len(self._touched)
         for file in self._touched.values():
             file.force()
+        self._close_before(max(self._touched, default=0))
         self._touched.clear()
         return count
+
+    def _close_before(self, current: int) -> None:
+        # The stream never comes back to an extent it has left, and a linear log has many.
+        for extent in range(self._current, current):
+            if extent in self._files:
+                self._files.pop(extent).close()
+        self._current = max(self._current, current)
 
     def _file(self, extent: int) -> File:
         file = self._files.get(extent)
@@ -202,9 +215,6 @@ class ExtentStore:
             if self._disk.exists(self.path(extent)):
                 self.spare.append(extent)
         self._kept = max(self._kept, reusable_before)
-        for extent in range(self.first, oldest_needed):
-            if extent in self._files:
-                self._files.pop(extent).close()
         self.first = max(self.first, oldest_needed)
 
     def kept(self) -> list[int]:
