@@ -324,6 +324,8 @@ def test_accepted(object_type: ObjectType, name: str, value: Value, kept: Value)
         (ObjectType.QLOCAL, "INITQ", "A B", MQRCCF_OBJECT_NAME_ERROR),
         (ObjectType.QLOCAL, "INITQ", "A" * 49, MQRCCF_CFST_STRING_LENGTH_ERR),
         (ObjectType.QLOCAL, "CRDATE", "2026-2-28", MQRCCF_ATTR_VALUE_ERROR),
+        (ObjectType.QLOCAL, "CRDATE", "2026-02-281", MQRCCF_ATTR_VALUE_ERROR),
+        (ObjectType.QLOCAL, "CRTIME", "23.59.5", MQRCCF_ATTR_VALUE_ERROR),
         (ObjectType.QLOCAL, "CRTIME", "23:59:59", MQRCCF_ATTR_VALUE_ERROR),
         (ObjectType.NAMELIST, "NAMES", ("A*",), MQRCCF_OBJECT_NAME_ERROR),
         (ObjectType.NAMELIST, "NAMES", ("A",) * 257, MQRCCF_CFSL_COUNT_ERROR),
@@ -335,6 +337,7 @@ def test_accepted(object_type: ObjectType, name: str, value: Value, kept: Value)
         (ObjectType.SUB, "SUBID", "00" * 25, MQRCCF_CFST_STRING_LENGTH_ERR),
         (ObjectType.CONN, "CONNOPTS", 2, MQRCCF_ATTR_VALUE_ERROR),
         (ObjectType.QSTATUS, "QTIME", ("1-",), MQRCCF_ATTR_VALUE_ERROR),
+        (ObjectType.QSTATUS, "QTIME", ("--1",), MQRCCF_ATTR_VALUE_ERROR),
     ],
 )
 def test_refused(object_type: ObjectType, name: str, value: Value, reason: int) -> None:
@@ -392,7 +395,7 @@ def test_values_from_text(name: str, text: str, value: Value) -> None:
     assert from_text(require(ObjectType.QLOCAL, name), text) == value
 
 
-@pytest.mark.parametrize("text", ["", "1.5", "--1", "+-1", "0x10", "٣", "9" * 40, "YES"])
+@pytest.mark.parametrize("text", ["", "1.5", "--1", "+-1", "0x10", "٣", "9" * 40, "9" * 5000, "YES"])
 def test_text_that_is_no_number(text: str) -> None:
     with pytest.raises(MQError) as caught:
         from_text(require(ObjectType.QLOCAL, "MAXDEPTH"), text)

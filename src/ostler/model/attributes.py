@@ -301,7 +301,7 @@ def from_text(attribute: Attribute, text: str) -> Value:
         return total
     if kind == ValueKind.INTEGER:
         digits = text.strip()
-        if digits.lstrip("+-").isdecimal() and digits.isascii() and len(digits) < 20:
+        if digits.lstrip("+-").isdecimal() and digits.isascii():
             try:
                 return check(attribute, int(digits))
             except ValueError:
