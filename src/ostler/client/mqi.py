@@ -63,6 +63,7 @@ _patch_version_1: Final = Struct("324s").pack_into
 _patch_names: Final = Struct("96s").pack_into
 _DEFAULT_MATCH: Final = 3
 _ROOM_TRIES: Final = 3
+_BLANK: Final = 32
 _MILLISECONDS: Final = 1000.0
 
 
@@ -252,23 +253,22 @@ def get_message(
 def returned_options(request: GetRequest, gmo: bytes) -> bytes:
     """The get options with what the queue manager fills in: the queue's name, group and segment status, the token."""
     handle = request.handle
-    if len(gmo) < 80:
-        if gmo is not handle.get_options_given:
-            handle.get_options_given = gmo
-            handle.get_options_returned = gmo[:24] + handle.resolved_names[:48]
-        return handle.get_options_returned
+    if gmo is not handle.get_options_given:
+        handle.get_options_given = gmo
+        handle.get_options_returned = gmo[:24] + handle.resolved_names[:48] + gmo[72:76] + b"    "
+    length: i64 = len(gmo)
+    if length == 72:
+        return handle.get_options_returned[:72]
+    head = handle.get_options_returned
+    if request.group_status | request.segment_status | request.segmentation != _BLANK:
+        head = head[:76] + bytes((request.group_status, request.segment_status, request.segmentation, _BLANK))
+    if length < 100:
+        return head
     writer = BytesWriter()
-    writer.write(gmo[:24])
-    writer.write(handle.resolved_names[:48])
-    writer.write(gmo[72:76])
-    writer.append(request.group_status)
-    writer.append(request.segment_status)
-    writer.append(request.segmentation)
-    writer.append(32)
-    if len(gmo) >= 100:
-        writer.write(request.returned_token)
-        write_i32_le(writer, i32(len(request.body)))
-        writer.write(gmo[100:])
+    writer.write(head)
+    writer.write(request.returned_token)
+    write_i32_le(writer, i32(len(request.body)))
+    writer.write(gmo[100:])
     return writer.getvalue()
 
 

@@ -72,6 +72,7 @@ class Message:
         self.seq: i64 = seq
         # A get or browse that shows this message must wait until the journal is durable up to here.
         self.visible_lsn: i64 = 0
+        self.put_ms: i64 = 0  # when it came onto the queue; 0: only the descriptor knows
 
     def size_bytes(self) -> i64:
         """What the message takes of a queue's buffer."""

@@ -140,13 +140,14 @@ def delete_queue(engine: Engine, queue: Queue) -> i64:
     return lsn
 
 
-def fail_waiting(engine: Engine, queue: Queue, reason: i64) -> None:
-    """Nobody can be served any more: tell those who wait."""
+def fail_waiting(engine: Engine, queue: Queue, reason: i64, with_option: i64 = 0) -> None:
+    """Those who wait cannot be served any more: tell them, or only those with an option."""
     for request in queue.waiting.everyone():
-        queue.waiting.remove(request)
-        request.reason = reason
-        request.done = True
-        engine.woken.append(request)
+        if with_option == 0 or request.options & with_option:
+            queue.waiting.remove(request)
+            request.reason = reason
+            request.done = True
+            engine.woken.append(request)
 
 
 def clear(engine: Engine, name: str) -> i64:

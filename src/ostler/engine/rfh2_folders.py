@@ -44,7 +44,7 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 
 DEPTH_MAX: Final = 32
-ELEMENTS_MAX: Final = 65_535
+ELEMENTS_MAX: Final = 16_384
 _ATTRIBUTES_MAX: Final = 16
 
 _TYPES: Final[dict[str, int]] = {

@@ -1,10 +1,12 @@
-"""The LIKE of selection strings: `_` is any one character, `%` any run of them, an escape character takes them back."""
+"""The LIKE of selection strings: `_` is any one character, `%` any run of them, an escape character takes them back.
+
+A pattern is cut at its runs. The pieces are then looked for from left to right, each as early as it can be found:
+that is enough, for a run may always be longer. Time grows with the text, hardly with the pattern, whoever wrote them.
+"""
 
 from __future__ import annotations
 
 from typing import Final
-
-from mypy_extensions import i64
 
 from ostler.engine.property_values import PropertySource
 from ostler.engine.selector_nodes import BOOLEAN, FALSE, TRUE, UNKNOWN, Node
@@ -14,28 +16,79 @@ ANY_ONE: Final = -1
 ANY_RUN: Final = -2
 
 
-class Pattern:
-    """A compiled pattern.
+class Piece:
+    """A part of a pattern without runs. `fixed` is its text when it has no `_` either.
 
-    The common shapes (no wildcard; one run at either end) go straight to the string methods.
+    With `_` it is found by the shift-and method: bit n of the state says that the first n + 1 characters of the piece
+    match what was just read. `_masks` has for a character the bits of the places where it may stand.
     """
 
     def __init__(self, codes: list[int]) -> None:
-        self.codes = codes
-        leading = bool(codes) and codes[0] == ANY_RUN
-        trailing = bool(codes) and codes[-1] == ANY_RUN
-        inner = codes[1 if leading else 0 : len(codes) - (1 if trailing else 0)]
-        self.leading = leading
-        self.trailing = trailing
-        self.plain = all(code >= 0 for code in inner)
-        self.fixed = "".join([chr(code) for code in inner]) if self.plain else ""
+        self.length = len(codes)
+        self.plain = ANY_ONE not in codes
+        self.fixed = "".join([chr(code) for code in codes]) if self.plain else ""
+        self._anywhere = 0
+        self._masks: dict[int, int] = {}
+        if not self.plain:
+            self._make_masks(codes)
+
+    def _make_masks(self, codes: list[int]) -> None:
+        for at, code in enumerate(codes):
+            if code == ANY_ONE:
+                self._anywhere |= 1 << at
+            else:
+                self._masks[code] = self._masks.get(code, 0) | 1 << at
+        for code in self._masks:
+            self._masks[code] |= self._anywhere
+
+    def stands_at(self, text: str, at: int) -> bool:
+        """Whether the piece stands at a position from which the text is long enough."""
+        if self.plain:
+            return text.startswith(self.fixed, at)
+        return self.find(text, at, at + self.length) == at
+
+    def find(self, text: str, start: int, end: int) -> int:
+        """Where the piece first stands between two positions; -1 when it does not."""
+        if self.plain:
+            return text.find(self.fixed, start, end)
+        found = 1 << (self.length - 1)
+        state = 0
+        for at in range(start, end):
+            state = (state << 1 | 1) & self._masks.get(ord(text[at]), self._anywhere)
+            if state & found:
+                return at - self.length + 1
+        return -1
+
+
+class Pattern:
+    """A compiled pattern: the piece it begins with, those between runs, and the piece it ends with."""
+
+    def __init__(self, codes: list[int]) -> None:
+        pieces: list[list[int]] = [[]]
+        for code in codes:
+            if code == ANY_RUN:
+                pieces.append([])
+            else:
+                pieces[-1].append(code)
+        self._whole = len(pieces) == 1
+        self._first = Piece(pieces[0])
+        self._last = Piece(pieces[-1])
+        self._middle = [Piece(piece) for piece in pieces[1:-1] if piece]
 
     def matches(self, text: str) -> bool:
-        if not self.plain:
-            return wildcard_match(self.codes, text)
-        if self.leading:
-            return self.fixed in text if self.trailing else text.endswith(self.fixed)
-        return text.startswith(self.fixed) if self.trailing else text == self.fixed
+        first = self._first
+        if self._whole:
+            return len(text) == first.length and first.stands_at(text, 0)
+        at = first.length
+        end = len(text) - self._last.length
+        if at > end or not first.stands_at(text, 0) or not self._last.stands_at(text, end):
+            return False
+        for piece in self._middle:
+            at = piece.find(text, at, end)
+            if at < 0:
+                return False
+            at += piece.length
+        return True
 
 
 def pattern_codes(pattern: str, escape: str) -> list[int] | None:
@@ -51,39 +104,10 @@ def pattern_codes(pattern: str, escape: str) -> list[int] | None:
         elif character == "_":
             codes.append(ANY_ONE)
         elif character == "%":
-            # Two runs side by side match what one does.
-            if not codes or codes[-1] != ANY_RUN:
-                codes.append(ANY_RUN)
+            codes.append(ANY_RUN)
         else:
             codes.append(ord(character))
     return None if escaped else codes
-
-
-def wildcard_match(codes: list[int], text: str) -> bool:
-    """Match from left to right; on a mismatch the last run takes one character more. No recursion."""
-    at: i64 = 0
-    code_at: i64 = 0
-    run_at: i64 = -1
-    run_text_at: i64 = 0
-    length: i64 = len(text)
-    code_count: i64 = len(codes)
-    while at < length:
-        if code_at < code_count and codes[code_at] == ANY_RUN:
-            run_at = code_at
-            run_text_at = at
-            code_at += 1
-        elif code_at < code_count and (codes[code_at] == ANY_ONE or codes[code_at] == ord(text[at])):
-            at += 1
-            code_at += 1
-        elif run_at >= 0:
-            run_text_at += 1
-            at = run_text_at
-            code_at = run_at + 1
-        else:
-            return False
-    while code_at < code_count and codes[code_at] == ANY_RUN:
-        code_at += 1
-    return code_at == code_count
 
 
 class Like(Node):

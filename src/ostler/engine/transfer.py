@@ -23,6 +23,7 @@ from ostler.engine.message import (
     GROUP_ID_AT,
     PERSISTENCE_AT,
     PRIORITY_AT,
+    PUT_DATE_AT,
     REPORT_AT,
     Message,
 )
@@ -43,6 +44,7 @@ from ostler.engine.slots import (
     PERSISTENT,
     PUT_UNCOMMITTED,
 )
+from ostler.engine.timestamps import milliseconds_of
 from ostler.engine.unit_of_work import Entry, UnitOfWork
 from ostler.model.constants import (
     MQGMO_ACCEPT_TRUNCATED_MSG,
@@ -122,6 +124,7 @@ def deliver(engine: Engine, queue: Queue, md: bytes, properties: bytes, body: by
         )
         lsn = engine.journal.append(PUT, head, md + properties if properties else md, body)
     message = Message(md, properties, body, seq)
+    message.put_ms = engine.now_ms
     queue.depth += 1
     _count_put(engine, queue, len(body), is_persistent)
     if unit is not None:
@@ -390,6 +393,11 @@ def _count_get(engine: Engine, request: GetRequest, queue: Queue, message: Messa
     counters.last_get_ms = engine.now_ms
     if queue.depth < counters.depth_low:
         counters.depth_low = queue.depth
+    put_ms: i64 = message.put_ms if message.put_ms != 0 else milliseconds_of(message.md[PUT_DATE_AT : PUT_DATE_AT + 16])
+    age_ms: i64 = engine.now_ms - put_ms
+    counters.age_total_ms += age_ms
+    if age_ms > counters.age_max_ms:
+        counters.age_max_ms = age_ms
     own = request.connection.counters
     own.gets += 1
     own.get_bytes += size

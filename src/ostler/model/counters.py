@@ -64,3 +64,21 @@ class QueueCounters:
         # Time on the queue of the messages got destructively.
         self.age_total_ms: i64 = 0
         self.age_max_ms: i64 = 0
+
+
+@final
+class ForceCounters:
+    """Forces of the recovery log, as those who wait for them feel them."""
+
+    def __init__(self) -> None:
+        self.forces: i64 = 0
+        self.total_us: i64 = 0
+        self.max_us: i64 = 0
+        self.last_us: i64 = 0
+
+    def count(self, microseconds: i64) -> None:
+        self.forces += 1
+        self.total_us += microseconds
+        self.last_us = microseconds
+        if microseconds > self.max_us:
+            self.max_us = microseconds

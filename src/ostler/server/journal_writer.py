@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from time import perf_counter_ns
 from typing import final
 
 from librt.threading import Lock
@@ -16,6 +17,7 @@ from mypy_extensions import i64
 
 from ostler.log.log_writer import Batch
 from ostler.log.recovery_log import RecoveryLog
+from ostler.model.counters import ForceCounters
 from ostler.model.errors import MQError
 
 _MQRC_Q_MGR_NOT_AVAILABLE = 2059
@@ -42,6 +44,7 @@ class JournalWriter:
         self.ask_for_checkpoint = ask_for_checkpoint
         self.engine_lock = engine_lock
         self.failure: str = ""
+        self.counters = ForceCounters()
         self._turn = threading.Lock()
         self._kept: Batch | None = None  # a batch that found no space
         self._waiting: list[Waiting] = []
@@ -105,12 +108,15 @@ class JournalWriter:
         if batch is None:
             return
         self._kept = batch
+        began: i64 = perf_counter_ns()
         try:
             self.log.writer.write_batch(batch)
         except Exception as error:
             self.failure = f"The recovery log cannot be written: {error}"
             raise MQError(_MQRC_Q_MGR_NOT_AVAILABLE, self.failure) from error
         self._kept = None
+        ended: i64 = perf_counter_ns()
+        self.counters.count((ended - began) // 1000)
         self.engine_lock.acquire()
         try:
             self.log.batch_durable(batch)

@@ -28,6 +28,7 @@ from ostler.log.restart import create_log, open_log
 from ostler.log.settings import LogManagement, LogSettings, LogType, WriteIntegrity
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
+    MQGMO_FAIL_IF_QUIESCING,
     MQRC_CONNECTION_BROKEN,
     MQRC_CONNECTION_QUIESCING,
     MQRC_Q_MGR_NOT_AVAILABLE,
@@ -39,10 +40,12 @@ from ostler.model.disk import Disk, DiskFailed, DiskFull
 from ostler.model.errors import MQError
 from ostler.model.journal import Journal
 from ostler.model.system_objects import system_definitions
+from ostler.observe.statistics import Statistics, counts, queue_counts
 from ostler.server import directories
 from ostler.server.directories import InstanceLock, QueueManagerDirectory, QueueManagerNotFoundError
 from ostler.server.housekeeping import Housekeeping
 from ostler.server.journal_writer import JournalWriter
+from ostler.server.log_statistics import log_counts
 from ostler.server.qm_ini import LogSection, QueueManagerIni, QueueManagerSettings, new_qm_ini
 from ostler.server.real_disk import RealDisk
 
@@ -255,8 +258,10 @@ class QueueManager:
         with self.lock:
             self.engine.state = QUIESCING if mode == "quiesce" else STOPPING
             for queue in self.engine.queues_by_id.values():
-                reason = MQRC_Q_MGR_QUIESCING if mode == "quiesce" else MQRC_Q_MGR_STOPPING
-                fail_waiting(self.engine, queue, reason)
+                if mode == "quiesce":
+                    fail_waiting(self.engine, queue, MQRC_Q_MGR_QUIESCING, MQGMO_FAIL_IF_QUIESCING)
+                else:
+                    fail_waiting(self.engine, queue, MQRC_Q_MGR_STOPPING)
             self.wake()
             send_reports(self.engine, events.on_stop(self.engine, mode != "quiesce"), None)
         deadline = time.monotonic() + wait_seconds
@@ -395,6 +400,18 @@ class QueueManager:
             restart_lsn = max(taken.end(), self.log.writer.restart_lsn)
             checkpoint_lsn = self.log.durable_lsn()
         self.writer.note_checkpoint(min(restart_lsn, checkpoint_lsn), checkpoint_lsn)
+
+    def statistics(self) -> Statistics:
+        """All counters as they stand now."""
+        with self.lock:
+            engine = self.engine
+            return Statistics(
+                time.time(),
+                counts(engine.counters),
+                {name: queue_counts(queue.counters, queue.depth) for name, queue in engine.queues.items()},
+                {number: counts(each.counters) for number, each in engine.connections.items()},
+                log_counts(self.log.status(), self.log.figures, self.writer.counters),
+            )
 
     def _take_notices(self) -> None:
         self.notices.extend(self.engine.notices)
