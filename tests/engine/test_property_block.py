@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -71,6 +72,9 @@ def test_the_layout_of_a_block() -> None:
         b"\x01\x00x\x00\x04\x16\x00\x01\x00\x00\x00\x01d\x01\x00\x00\x00y"
     )
     assert described(decode_block(block))[1][6] == "d"
+    with pytest.raises(MQError) as caught:
+        decode_block(b"\x02" + block[1:])
+    assert caught.value.reason == mq.MQRC_RFH_FORMAT_ERROR
 
 
 # The block as such, its texts, the length of a value, its type.

@@ -254,9 +254,11 @@ def test_a_header_in_no_unicode_gets_a_new_one_before_it() -> None:
 
 
 def test_the_handle_gets_the_descriptor_of_what_is_returned() -> None:
-    view = properties_on_get(*FOREIGN, ALL, 0, True)
+    body = header(b"<usr><a>1</a></usr>  ") + b"data"
+    view = properties_on_get(RFH2, body, b"", ALL, 0, True)
     assert view.property_set is not None
     assert view.property_set.descriptor == view.md
+    assert view.property_set.inquire("Root.MQMD.Format").value == "MQSTR"
 
 
 def test_selectors_see_both_places_and_the_call_wins() -> None:

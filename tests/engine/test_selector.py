@@ -218,6 +218,11 @@ def test_keywords_come_in_any_case_and_names_do_not() -> None:
         ("%%", "x", True),
         ("%ab%ab%", "abab", True),
         ("%ab%ab%", "aba", False),
+        ("%a_b%", "xaabyab", True),
+        ("%a_b%a_b", "aabaab", True),
+        ("%a_b%a_b", "aabab", False),
+        ("a_%_a", "aaa", False),
+        ("a_%_a", "aaaa", True),
         ("a.c", "abc", False),
         ("a[b]%", "a[b]c", True),
         ("A%", "abc", False),
@@ -238,6 +243,13 @@ def test_like_with_escape() -> None:
     assert selects("a LIKE '!!x' ESCAPE '!'", a="!x")
     assert selects("a LIKE '%%' ESCAPE '%'", a="%")
     assert selects("a LIKE 'it''s%' ESCAPE ''''", a="itxs") is False
+
+
+def test_like_takes_no_worse_than_linear_time() -> None:
+    pattern = "%" + "a_" * 2000 + "b"
+    assert not selects(f"a LIKE '{pattern}'", a="a" * 20_000)
+    assert selects(f"a LIKE '{pattern}'", a="a" * 20_000 + "b")
+    assert not selects("a LIKE '" + "%a_" * 2000 + "b'", a="a" * 10_000)
 
 
 def test_a_blank_selector_selects_everything() -> None:

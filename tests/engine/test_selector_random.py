@@ -231,6 +231,12 @@ def test_random_conditions_agree_with_the_naive_evaluator(tree: Tree, values: di
     assert opposite is (expected is False), text
 
 
+@settings(max_examples=400, deadline=None)
+@given(st.text("ab%_", max_size=10), st.text("ab", max_size=12))
+def test_like_agrees_with_a_regular_expression(pattern: str, text: str) -> None:
+    assert compile_selector(f"a LIKE '{pattern}'").matches(Given({"a": text})) is like(pattern, "", text)
+
+
 WORDS = ["a", "NOT", "AND", "OR", "IN", "LIKE", "ESCAPE", "BETWEEN", "IS", "NULL", "(", ")", ",", "'x'", "1", "=", "<"]
 
 
