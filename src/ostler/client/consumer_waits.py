@@ -1,0 +1,75 @@
+"""How the consumers of one connection wait on their queues together, until one of them has to be called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ostler.client.consumers import Consumer
+from ostler.client.mqi import Bound
+from ostler.engine import get as getting
+from ostler.engine.core import Engine
+from ostler.engine.get_request import GetRequest
+from ostler.model.constants import MQRC_NO_MSG_AVAILABLE
+from ostler.model.errors import MQError
+
+Answers = list[tuple[Consumer, GetRequest]]
+
+
+def look(engine: Engine, bound: Bound, active: list[Consumer], waiting: Answers, ring: Callable[[], None]) -> Answers:
+    """One try for each consumer in turn. When there is nothing for any of them, their requests are left `waiting`.
+
+    A consumer that is alone waits with its get itself. One of several waits with a watch, that takes nothing.
+    """
+    is_alone = len(active) == 1
+    for consumer in active:
+        request = consumer.request(bound, is_alone)
+        request.waker = ring
+        if not _ask(engine, request):
+            waiting.append((consumer, request))
+        elif request.reason != MQRC_NO_MSG_AVAILABLE:
+            return [(consumer, request)]
+    if not is_alone:
+        for consumer in active:
+            waiting.append((consumer, _waiting_request(engine, bound, consumer, ring)))
+    return [each for each in waiting if each[1].done]
+
+
+def _ask(engine: Engine, request: GetRequest) -> bool:
+    """Try a get; False when it is left waiting. A refusal is an answer too."""
+    try:
+        return getting.get(engine, request)
+    except MQError as error:
+        request.reason = error.reason
+        request.done = True
+        return True
+
+
+def _waiting_request(engine: Engine, bound: Bound, consumer: Consumer, ring: Callable[[], None]) -> GetRequest:
+    if consumer.is_browsing:
+        # A browse takes nothing, and a watch would move its cursor.
+        request = consumer.request(bound, True)
+        request.waker = ring
+        _ask(engine, request)
+        return request
+    request = consumer.watch(bound)
+    request.waker = ring
+    queue = request.handle.queue
+    assert queue is not None
+    queue.waiting.add(request)
+    return request
+
+
+def withdraw(waiting: Answers, now: float) -> Answers:
+    """Take back what still waits. Messages that were got are delivered, however the wait ended."""
+    answered: Answers = []
+    for consumer, request in waiting:
+        if not request.done:
+            queue = request.handle.queue
+            assert queue is not None
+            queue.waiting.remove(request)
+            if consumer.waits_until and consumer.waits_until <= now:
+                request.reason = MQRC_NO_MSG_AVAILABLE
+                answered.append((consumer, request))
+        elif request.max_bytes >= 0:
+            answered.append((consumer, request))
+    return answered
