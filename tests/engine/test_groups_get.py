@@ -33,6 +33,7 @@ from ostler.model.constants import (
     MQMO_MATCH_OFFSET,
     MQMT_DATAGRAM,
     MQMT_REPORT,
+    MQPMO_LOGICAL_ORDER,
     MQRC_INCOMPLETE_GROUP,
     MQRC_INCOMPLETE_MSG,
     MQRC_INCONSISTENT_BROWSE,
@@ -42,6 +43,7 @@ from ostler.model.constants import (
     MQRC_INVALID_MSG_UNDER_CURSOR,
     MQRC_MATCH_OPTIONS_ERROR,
     MQRC_OPTIONS_ERROR,
+    MQRC_TRUNCATED_MSG_ACCEPTED,
     MQRC_TRUNCATED_MSG_FAILED,
 )
 from ostler.model.definitions import Definition
@@ -85,6 +87,7 @@ class Sent:
     ccsid: int = 1208
     encoding: int = 546
     feedback: int = 0
+    length: int = -1  # of the segment that a report is about
 
     def md(self) -> bytes:
         md = bytearray(DEFAULT_DESCRIPTOR)
@@ -93,7 +96,7 @@ class Sent:
         struct.pack_into("<ii", md, 24, self.encoding, self.ccsid)
         struct.pack_into("<ii", md, 40, self.priority, 0)
         md[48:72] = self.name.encode().ljust(24, b".")
-        length = len(self.name) if self.flags & SEGMENT else -1
+        length = len(self.name) if self.flags & SEGMENT and self.length < 0 else self.length
         struct.pack_into("<24siiii", md, 324, self.group.encode(), self.sequence, self.offset, self.flags, length)
         return bytes(md)
 
@@ -130,8 +133,11 @@ class World:
             return ""
         slots = request.slots or [slot]
         messages = [self.queue.load(each) for each in slots]
-        body = groups.joined_body(messages)
-        request.md = messages[0].md if len(slots) == 1 else groups.joined_descriptor(messages[0].md, len(body))
+        request.md = messages[0].md
+        body = messages[0].body
+        if len(slots) > 1:
+            body = groups.joined_body(messages)
+            request.md = groups.joined_descriptor(request.md, len(body))
         if request.options & (FIRST | NEXT | MQGMO_BROWSE_MSG_UNDER_CURSOR):
             self.handle.cursor = slots[0]
             self.handle.cursor_seq = messages[0].seq
@@ -235,7 +241,7 @@ def test_gets_and_browses_stand_at_their_own_places() -> None:
 def test_browsing_goes_on_where_messages_were_taken_away() -> None:
     world = example()
     assert [world.get(FIRST | LOGICAL)] + [world.get(NEXT | LOGICAL) for _ in range(4)] == LOGICAL_ORDER[:5]
-    for name in ("Y1", "Y3-2", "A"):
+    for name in ("Y1", "Y3-2"):
         world.remove(world.slot_of(name))
     assert world.get(NEXT | LOGICAL) == "Z1"
     world.remove(world.slot_of("Z1"))
@@ -322,6 +328,19 @@ def test_what_is_locked_or_has_expired_is_not_there(options: int) -> None:
     assert world.get(options) == "1"
 
 
+def test_a_locked_segment_holds_back_its_group() -> None:
+    world = World()
+    world.put(
+        Sent("1", "G", 1, 0, IN_GROUP),
+        Sent("ab", "G", 2, 0, IN_GROUP | LAST_IN_GROUP | SEGMENT),
+        Sent("cd", "G", 2, 2, IN_GROUP | LAST_IN_GROUP | SEGMENT | LAST_SEGMENT),
+    )
+    world.queue.slots.flags[world.slot_of("cd")] |= LOCKED
+    assert world.get(ALL_MESSAGES) == ""
+    world.queue.slots.flags[world.slot_of("cd")] &= ~LOCKED
+    assert world.get(ALL_MESSAGES) == "1"
+
+
 def test_locked_segments_are_not_joined() -> None:
     world = World()
     world.put(Sent("ab", "G", 1, 0, SEGMENT), Sent("cd", "G", 1, 2, SEGMENT | LAST_SEGMENT))
@@ -343,6 +362,16 @@ def test_reports_of_one_kind_make_up_a_message() -> None:
     assert world.get(COMPLETE) == ""
     world.put(Sent("COA2", "G", 1, 4, SEGMENT | LAST_SEGMENT, feedback=259))
     assert world.get_all(LOGICAL) == ["COA1", "COA2"]
+
+
+def test_reports_without_data_make_up_a_message_too() -> None:
+    world = World()
+    world.put(
+        Sent("z", "G", 1, 6, SEGMENT | LAST_SEGMENT, feedback=259, length=2),
+        Sent("abc", "G", 1, 0, SEGMENT, feedback=259, length=6),
+    )
+    assert world.get(FIRST | COMPLETE) == "abc\0\0\0z\0"
+    assert world.get_all(LOGICAL | ALL_SEGMENTS) == ["abc", "z"]
 
 
 @pytest.mark.parametrize(
@@ -530,6 +559,25 @@ def test_leaving_logical_order_within_a_group(count: int, name: str, reason: int
     assert world.answer(request) == name
     assert request.reason == reason
     assert groups.close_reason(world.handle) == 0
+
+
+def test_of_two_incomplete_things_the_message_is_named() -> None:
+    world = example()
+    for _ in range(2):
+        world.get(LOGICAL)
+    md = Sent("x", "P", 1, 0, SEGMENT).md()
+    groups.put_succeeded(world.handle, md, MQPMO_LOGICAL_ORDER)
+    assert groups.close_reason(world.handle) == MQRC_INCOMPLETE_MSG
+
+
+def test_what_the_get_itself_has_to_say_comes_first() -> None:
+    world = example()
+    for _ in range(2):
+        world.get(LOGICAL)
+    request = world.request(ALL_MESSAGES)
+    request.reason = MQRC_TRUNCATED_MSG_ACCEPTED
+    assert world.answer(request) == "Z2"
+    assert request.reason == MQRC_TRUNCATED_MSG_ACCEPTED
 
 
 def test_going_on_with_a_group_by_number_is_no_reason_to_warn() -> None:

@@ -55,6 +55,35 @@ def some_pieces(draw: st.DrawFn) -> list[Piece]:
     return chosen[: draw(st.integers(0, len(chosen)))] if draw(st.booleans()) else chosen
 
 
+def part(sequence: int, offset: int, length: int, flags: int, feedback: int = 0) -> bytes:
+    md = bytearray(DEFAULT_DESCRIPTOR)
+    struct.pack_into("<i", md, 12, 4 if feedback else 8)
+    struct.pack_into("<i", md, 20, feedback)
+    struct.pack_into("<24siiii", md, 324, GROUP_ID, sequence, offset, flags, length)
+    return bytes(md)
+
+
+def test_reports_of_different_kinds_do_not_complete_one_another() -> None:
+    known: dict[bytes, Group] = {}
+    add(known, part(1, 0, 4, SEGMENT, 259), 0, 1, 1)
+    add(known, part(1, 4, 4, SEGMENT, 259), 0, 2, 2)
+    add(known, part(1, 8, 4, SEGMENT | LAST_SEGMENT, 260), 0, 3, 3)
+    message = known[GROUP_ID].messages[1]
+    assert not message.complete
+    add(known, part(1, 8, 4, SEGMENT | LAST_SEGMENT, 259), 0, 4, 4)
+    assert message.complete
+
+
+def test_messages_beyond_the_last_do_not_stand_for_others() -> None:
+    known: dict[bytes, Group] = {}
+    add(known, part(1, 0, 4, IN_GROUP | SEGMENT), 4, 1, 1)
+    add(known, part(2, 0, -1, IN_GROUP | LAST_IN_GROUP), 4, 2, 2)
+    add(known, part(3, 0, -1, IN_GROUP), 4, 3, 3)
+    assert not known[GROUP_ID].is_complete()
+    add(known, part(1, 4, 4, IN_GROUP | SEGMENT | LAST_SEGMENT), 4, 4, 4)
+    assert known[GROUP_ID].is_complete()
+
+
 @given(some_pieces(), st.data())
 def test_a_group_knows_when_it_is_complete(pieces: list[Piece], data: st.DataObject) -> None:
     known: dict[bytes, Group] = {}

@@ -367,6 +367,10 @@ def test_going_on_with_a_group_by_hand_is_no_reason_to_warn() -> None:
     assert putter.plan(descriptor(IN_GROUP, group_id, 2), MQPMO_SYNCPOINT).warning == MQRC_INCONSISTENT_UOW
     putter.persistent = True
     assert putter.plan(descriptor(IN_GROUP, group_id, 2), 0).warning == MQRC_INCONSISTENT_PERSISTENCE
+    putter = Putter()
+    group_id = place(putter.put(descriptor(SEGMENT), LOGICAL))[0]
+    assert putter.plan(descriptor(SEGMENT, group_id, 1, 10), 0).warning == 0
+    assert putter.plan(descriptor(SEGMENT, group_id, 1, 11), 0).warning == MQRC_INCOMPLETE_MSG
 
 
 def test_a_group_can_be_taken_up_in_the_middle() -> None:
@@ -410,6 +414,14 @@ def test_a_group_goes_on_after_a_commit_and_goes_back_with_a_back_out() -> None:
 
 def test_puts_outside_units_of_work_are_not_taken_back() -> None:
     putter = Putter()
+    group_id = place(putter.put(descriptor(IN_GROUP), LOGICAL))[0]
+    groups.unit_of_work_ended(putter.handle, committed=False)
+    assert place(putter.put(descriptor(IN_GROUP), LOGICAL)) == (group_id, 2, 0)
+
+
+def test_a_put_outside_a_unit_of_work_is_not_taken_back_with_what_was_within() -> None:
+    putter = Putter()
+    putter.put(descriptor(IN_GROUP | LAST_IN_GROUP), LOGICAL | MQPMO_SYNCPOINT)
     group_id = place(putter.put(descriptor(IN_GROUP), LOGICAL))[0]
     groups.unit_of_work_ended(putter.handle, committed=False)
     assert place(putter.put(descriptor(IN_GROUP), LOGICAL)) == (group_id, 2, 0)

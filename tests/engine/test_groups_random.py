@@ -259,6 +259,17 @@ def test_a_message_too_big_for_the_queue(body: bytes, limit: int, options: int, 
         assert manager.put(Piece(0, 1, 0, 0, body).md(), body) == MQRC_MSG_TOO_BIG_FOR_Q
 
 
+def test_headers_and_data_in_different_code_pages_are_joined() -> None:
+    manager = Manager(message_bytes_max=200)
+    header = b"DLH " + bytes(104) + struct.pack("<ii8s", 273, 500, b"MYFORMAT") + bytes(48)
+    md = bytearray(Piece(0, 1, 0, MQMF_SEGMENTATION_ALLOWED, b"").md())
+    struct.pack_into("<ii8s", md, 24, 546, 1208, b"MQDEAD  ")
+    assert manager.put(bytes(md), header + bytes(300)) == 0
+    segments = manager.get_all(MQGMO_BROWSE_FIRST | LOGICAL, MQGMO_BROWSE_NEXT | LOGICAL)
+    assert [len(body) for body in segments] == [188, 192, 92]
+    assert manager.get(COMPLETE) == header + bytes(300)
+
+
 def test_a_group_over_several_units_of_work() -> None:
     manager = Manager()
     order = MQPMO_LOGICAL_ORDER | MQPMO_SYNCPOINT
