@@ -124,6 +124,19 @@ def test_more_primary_files_are_made_after_a_change_of_settings(log_life):
     assert fewer.log.room_bytes() > 0
 
 
+def test_a_log_that_is_fuller_than_new_settings_allow_still_takes_a_checkpoint(log_life):
+    life = log_life(SimulatedDisk())
+    life.commit(b"full" * (EXTENT_BYTES + 700))
+    fewer = log_life(life.disk, dataclasses.replace(SMALL, primary_files=2, secondary_files=1))
+    assert fewer.seen == life.appended
+    assert fewer.log.room_bytes() == 0
+    assert fewer.log.reserve_room_bytes() > 0
+    fewer.commit(b"checkpoint")
+    fewer.checkpoint()
+    fewer.keep_extents()
+    assert fewer.log.room_bytes() > 0
+
+
 # -- linear
 
 

@@ -112,8 +112,10 @@ class LogWriter:
 
     def _publish_reach(self) -> None:
         store = self._store
-        reach = store.last + 1 + len(store.spare) + store.allocatable()
-        self.reachable_end = self._shape.start_of(min(reach, self.restart_extent + self._capacity_extents))
+        obtainable = store.last + 1 + len(store.spare) + store.allocatable()
+        # Extents that are there count even when the settings now allow fewer.
+        reach = max(store.last + 1, min(obtainable, self.restart_extent + self._capacity_extents))
+        self.reachable_end = self._shape.start_of(reach)
         self.allocated_extents = store.last - store.first + 1 + len(store.spare)
         self.reusable_extents = len(store.spare)
 

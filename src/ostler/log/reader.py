@@ -7,7 +7,7 @@ the memory of a replay does not depend on the size of the log.
 from __future__ import annotations
 
 import zlib
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from typing import Final
 
 from librt.strings import read_i32_le, read_i64_le
@@ -38,7 +38,7 @@ READ_BYTES: Final = 4 << 20
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class LogVisitor(ABC):
+class LogVisitor(metaclass=ABCMeta):
     """Who is told of each record, in the order they were appended."""
 
     @abstractmethod

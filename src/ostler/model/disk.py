@@ -6,7 +6,7 @@ Paths are strings relative to the directory the disk was made for, parts joined 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
 
 from mypy_extensions import mypyc_attr
@@ -21,7 +21,7 @@ class DiskFailed(Exception):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class File(ABC):
+class File(metaclass=ABCMeta):
     """One open file, addressed by offset."""
 
     @abstractmethod
@@ -47,7 +47,7 @@ class File(ABC):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Disk(ABC):
+class Disk(metaclass=ABCMeta):
     """A directory tree that belongs to one queue manager (or to its log)."""
 
     @abstractmethod

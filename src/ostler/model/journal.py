@@ -7,13 +7,13 @@ position in the endless stream of records. Every LSN spoken of here is the posit
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 
 from mypy_extensions import i64, mypyc_attr
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Journal(ABC):
+class Journal(metaclass=ABCMeta):
     @abstractmethod
     def append(self, kind: i64, head: bytes, descriptor: bytes, body: bytes) -> i64:
         """Add one record, its payload the three parts one after the other; the LSN behind it.
