@@ -1,8 +1,8 @@
 """The Message Queue Interface in this process: the raw verbs, as C programs know them.
 
-Structures are bytearrays in their standard packed layouts, patched in place as the MQI does. Each verb returns what C would
-return through pointers, completion and reason code last. Handles are numbers. Every verb may be called from any thread; one
-connection is used by one verb at a time.
+Structures are bytearrays in their standard packed layouts, patched in place as the MQI does. Each verb returns what
+C would return through pointers, completion and reason code last. Handles are numbers. Every verb may be called from
+any thread; one connection is used by one verb at a time.
 
     hconn, cc, rc = MQCONN("QM1")
     hobj, cc, rc = MQOPEN(hconn, od, MQOO_OUTPUT)
@@ -230,7 +230,10 @@ def MQGET(hconn: int, hobj: int, md: bytearray, gmo: bytearray, length: int) -> 
 def get_message(
     hconn: int, hobj: int, md: bytes, gmo: bytes, length: int
 ) -> tuple[bytes, bytes | None, bytes, int, int, int]:
-    """MQGET with values instead of buffers: data, descriptor (None: no message), options, whole length, completion, reason."""
+    """MQGET with values instead of buffers.
+
+    Data, descriptor (None: no message), options, the message's whole length, completion and reason.
+    """
     try:
         bound = bound_connection(hconn)
         request = get_request(bound, hobj, md, gmo, length)

@@ -1,8 +1,8 @@
 """Checkpoints: what lets the journal's start move on.
 
-A checkpoint is fuzzy: queues are captured one after the other while work goes on, and each snapshot says up to which LSN it
-speaks. It is complete when its manifest is durable: the list of the snapshots that count, and the numbers that must go on
-after a restart. The object catalogue is kept in the same way.
+A checkpoint is fuzzy: queues are captured one after the other while work goes on, and each snapshot says up to
+which LSN it speaks. It is complete when its manifest is durable: the list of the snapshots that count, and the
+numbers that must go on after a restart. The object catalogue is kept in the same way.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class Checkpoint:
 
 
 def relog_prepared(engine: Engine) -> None:
-    """Write the records of prepared units again at the journal's end, so that they do not hold its start back for ever."""
+    """Write the records of prepared units again at the journal's end, so that they do not hold its start back."""
     for unit in engine.units_of_work.values():
         if unit.state == PREPARED:
             _relog(engine, unit)
@@ -223,7 +223,7 @@ def _relog(engine: Engine, unit: UnitOfWork) -> None:
     unit.first_lsn = first
 
 
-# -- the catalogue -----------------------------------------------------------------------------------------------------------
+# -- the catalogue ---------------------------------------------------------------
 
 
 def encode_catalogue(engine: Engine) -> bytes:

@@ -1,7 +1,7 @@
 """The engine's whole state, and the small things every verb needs.
 
-One owner calls in, one call at a time. Nothing here waits, sleeps, or touches the clock: the owner sets `now_ms` before it
-calls, forces the journal afterwards, and wakes whoever is in `woken`.
+One owner calls in, one call at a time. Nothing here waits, sleeps, or touches the clock: the owner sets `now_ms`
+before it calls, forces the journal afterwards, and wakes whoever is in `woken`.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Engine:
         self.dead_letter_queue: str = _text(a, "DEADQ")
         self.default_transmission_queue: str = _text(a, "DEFXMITQ")
 
-    # -- numbers -----------------------------------------------------------------------------------------------------------
+    # -- numbers ---------------------------------------------------------------
 
     def new_id(self) -> bytes:
         """A message, correlation or group id nobody else has."""
@@ -132,7 +132,7 @@ class Engine:
                 manager_name = remote_manager.encode("ascii").ljust(48)
         return queue_name + manager_name
 
-    # -- objects -----------------------------------------------------------------------------------------------------------
+    # -- objects ---------------------------------------------------------------
 
     def of_type(self, object_type: ObjectType) -> dict[str, Definition]:
         table = self.definitions.get(object_type)

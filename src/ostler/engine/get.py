@@ -10,8 +10,6 @@ from ostler.engine import events, groups
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import RUNNING, Engine
 from ostler.engine.get_request import (
-    ANY,
-    BY_BOTH,
     BY_CORRELATION_ID,
     BY_MESSAGE_ID,
     BY_SCAN,
@@ -70,10 +68,7 @@ _UNDER_CURSOR: Final = MQGMO_MSG_UNDER_CURSOR | MQGMO_BROWSE_MSG_UNDER_CURSOR
 _SYNCPOINTS: Final = MQGMO_SYNCPOINT | MQGMO_NO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 _MATCHES: Final = 0x3F
 _PROPERTIES: Final = (
-    MQGMO_NO_PROPERTIES
-    | MQGMO_PROPERTIES_COMPATIBILITY
-    | MQGMO_PROPERTIES_FORCE_MQRFH2
-    | MQGMO_PROPERTIES_IN_HANDLE
+    MQGMO_NO_PROPERTIES | MQGMO_PROPERTIES_COMPATIBILITY | MQGMO_PROPERTIES_FORCE_MQRFH2 | MQGMO_PROPERTIES_IN_HANDLE
 )
 
 
@@ -120,9 +115,7 @@ def get(engine: Engine, request: GetRequest) -> bool:
     queue = request.handle.queue
     assert queue is not None
     if request.options & MQGMO_UNLOCK:
-        return refuse(
-            engine, request, MQRC_NONE if unlock(engine, queue, request.handle) else MQRC_NO_MSG_LOCKED
-        )
+        return refuse(engine, request, MQRC_NONE if unlock(engine, queue, request.handle) else MQRC_NO_MSG_LOCKED)
     if request.handle.locked_slot >= 0 and request.options & BROWSE:
         unlock(engine, queue, request.handle)
     if attempt(engine, request, queue):
@@ -199,7 +192,7 @@ def _check(engine: Engine, request: GetRequest) -> i64:
                 return MQRC_BACKED_OUT
             if len(unit.entries) >= engine.uncommitted_max:
                 return MQRC_SYNCPOINT_LIMIT_REACHED
-    if options & GROUP_OPTIONS:
+    if options & (GROUP_OPTIONS | BROWSE):
         return groups.validate_get(request)
     return MQRC_NONE
 

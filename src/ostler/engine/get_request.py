@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from mypy_extensions import i64
 
-from ostler.engine.message import NULL_ID, Message
+from ostler.engine.message import NULL_ID
 from ostler.engine.selector import Selector
 
 if TYPE_CHECKING:
@@ -65,7 +65,10 @@ class GetRequest:
         self.group_status: i64 = 0x20
         self.segment_status: i64 = 0x20
         self.segmentation: i64 = 0x20
-        self.slots: list[int] = []  # of the segments that make up the answer, while it is put together
+        # While an answer is put together from segments: their slots, and the unit of work they leave the queue in.
+        self.slots: list[int] = []
+        self.joined_unit: i64 = 0
+        self.joined_logged = False
         self.waker: object = None  # what the server wakes when the request is done
 
 

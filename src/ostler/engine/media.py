@@ -1,7 +1,7 @@
 """Media images: copies of a queue in the journal itself, from which it can be rebuilt when its file is lost.
 
-An image is fuzzy: messages are copied in slices while work goes on. The journal's records behind the image's beginning tell
-the rest, so a rebuild takes each message once, whether the image or a record brings it.
+An image is fuzzy: messages are copied in slices while work goes on. The journal's records behind the image's
+beginning tell the rest, so a rebuild takes each message once, whether the image or a record brings it.
 """
 
 from __future__ import annotations

@@ -184,7 +184,12 @@ def create_dynamic(engine: Engine, model: Definition, wanted: str) -> Queue:
     time = time_of_day(engine.now_ms % 86_400_000).decode("ascii")
     stamp_date = f"{date[:4]}-{date[4:6]}-{date[6:]}"
     stamp_time = f"{time[:2]}.{time[2:4]}.{time[4:6]}"
-    for key, value in (("CRDATE", stamp_date), ("CRTIME", stamp_time), ("ALTDATE", stamp_date), ("ALTTIME", stamp_time)):
+    for key, value in (
+        ("CRDATE", stamp_date),
+        ("CRTIME", stamp_time),
+        ("ALTDATE", stamp_date),
+        ("ALTTIME", stamp_time),
+    ):
         attributes[key] = value
     definition = Definition(ObjectType.QLOCAL, name, attributes)
     queue_id: i64 = engine.next_queue_id

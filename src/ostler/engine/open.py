@@ -245,7 +245,7 @@ def _fill_queue_handle(engine: Engine, handle: Handle, queue: Queue, found: Reso
 
 
 def apply_path(handle: Handle) -> None:
-    """What the aliases on the way say about puts, gets and defaults. The first definition wins for the defaults."""
+    """What the definitions on the way say about puts, gets and defaults."""
     for definition in handle.definitions_on_path:
         attributes = definition.attributes
         handle.put_allowed_by_alias = attributes.get("PUT", 0) == 0
@@ -276,9 +276,8 @@ def close_object(engine: Engine, connection: Connection, handle: Handle, options
     connection.counters.closes += 1
     engine.counters.closes += 1
     if queue is not None and not queue.deleted:
-        if options & 3 or (queue.is_temporary and handle.created_dynamic):
-            delete_queue(engine, queue)
-        elif queue.pending_delete and not queue.handles:
+        is_own_temporary: bool = queue.is_temporary and handle.created_dynamic
+        if options & 3 or is_own_temporary or (queue.pending_delete and not queue.handles):
             delete_queue(engine, queue)
     return reason
 

@@ -9,7 +9,7 @@ from mypy_extensions import i32, i64
 
 from ostler.engine import events, groups, reports
 from ostler.engine.connection import Connection, Handle
-from ostler.engine.core import RUNNING, Engine
+from ostler.engine.core import JOURNAL_MARGIN_BYTES, RUNNING, Engine
 from ostler.engine.message import (
     BACKOUT_COUNT_AT,
     CCSID_AT,
@@ -31,14 +31,10 @@ from ostler.engine.message import (
 from ostler.engine.open import OpenRequest, check_state, close_object, open_object
 from ostler.engine.queue import Queue
 from ostler.engine.remote import transmission_message
-from ostler.engine.syncpoint import back_out_unit, commit_unit
+from ostler.engine.syncpoint import commit_unit
 from ostler.engine.transfer import admit, deliver, send_reports
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.constants import (
-    MQMF_LAST_MSG_IN_GROUP,
-    MQMF_LAST_SEGMENT,
-    MQMF_MSG_IN_GROUP,
-    MQMF_SEGMENT,
     MQMF_SEGMENTATION_ALLOWED,
     MQMT_APPL_LAST,
     MQMT_DATAGRAM,
@@ -52,7 +48,6 @@ from ostler.model.constants import (
     MQPMO_ASYNC_RESPONSE,
     MQPMO_DEFAULT_CONTEXT,
     MQPMO_FAIL_IF_QUIESCING,
-    MQPMO_LOGICAL_ORDER,
     MQPMO_NEW_CORREL_ID,
     MQPMO_NEW_MSG_ID,
     MQPMO_NO_CONTEXT,
@@ -85,8 +80,10 @@ from ostler.model.constants import (
     MQRC_Q_DELETED,
     MQRC_Q_FULL,
     MQRC_REPORT_OPTIONS_ERROR,
+    MQRC_RESOURCE_PROBLEM,
     MQRC_SYNCPOINT_LIMIT_REACHED,
 )
+from ostler.model.reasons import WARNINGS
 
 _ALL_OPTIONS: Final = 0x3FFFFFFF
 _CONTEXTS: Final = (
@@ -100,9 +97,6 @@ _CONTEXTS: Final = (
 _OTHER_CONTEXTS: Final = _CONTEXTS & ~MQPMO_DEFAULT_CONTEXT
 _ZERO: Final = bytes(4)
 _NO_REPLY: Final = bytes(4) + b" " * 96  # back-out count, ReplyToQ and ReplyToQMgr
-_GROUPED: Final = (
-    MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP | MQMF_SEGMENT | MQMF_LAST_SEGMENT | MQMF_SEGMENTATION_ALLOWED
-)
 _RESOLVED: Final = [
     [priority.to_bytes(4, "little") + persistence.to_bytes(4, "little") for priority in range(10)]
     for persistence in range(2)
@@ -122,8 +116,8 @@ def put(
 ) -> i64:
     """MQPUT: 0, a warning or the reason it was refused, and then nothing has changed.
 
-    `md` is a version 2 descriptor. On success `connection.put_md` is what was stored, and `connection.after_lsn` says when
-    the put may be called done. `source` is the handle whose context is passed on.
+    `md` is a version 2 descriptor. On success `connection.put_md` is what was stored, and `connection.after_lsn` says
+    when the put may be called done. `source` is the handle whose context is passed on.
     """
     connection.after_lsn = 0
     queue = handle.queue
@@ -168,10 +162,13 @@ def put(
     if len(context) == 0:
         return MQRC_CONTEXT_HANDLE_ERROR if source is None else MQRC_CONTEXT_NOT_AVAILABLE
     stored = _stored_descriptor(engine, md, options, _RESOLVED[persistence][priority], context)
-    if options & MQPMO_LOGICAL_ORDER or i64(read_i32_le(md, FLAGS_AT)) & _GROUPED or md[GROUP_ID_AT]:
-        reason = _put_grouped(engine, connection, handle, queue, stored, options, properties, body, unit)
-    else:
+    if groups.is_plain(handle, md, options):
         reason = _place(engine, connection, handle, queue, stored, options, properties, body, unit)
+    else:
+        reason = _put_grouped(engine, connection, handle, queue, stored, options, properties, body, unit)
+        if reason != 0 and reason in WARNINGS:
+            warning = reason
+            reason = 0
     if reason != 0:
         return reason
     _count(engine, connection, len(body), persistence == 1)
@@ -191,9 +188,7 @@ def _place(
 ) -> i64:
     placed_md = stored
     if handle.remote_manager:
-        placed_md, body = transmission_message(
-            handle.remote_queue, handle.remote_manager, stored, properties, body
-        )
+        placed_md, body = transmission_message(handle.remote_queue, handle.remote_manager, stored, properties, body)
         properties = b""
     reason: i64 = admit(engine, queue, len(body), read_i32_le(stored, PERSISTENCE_AT) == 1)
     if reason != 0:
@@ -223,14 +218,17 @@ def _put_grouped(
     plan = groups.prepare_put(engine, handle, stored, options, len(body), unit is not None, is_persistent)
     if plan.reason != 0:
         return plan.reason
-    stored = plan.md
-    may_split: bool = i64(read_i32_le(stored, FLAGS_AT)) & MQMF_SEGMENTATION_ALLOWED != 0
-    if not may_split or len(body) <= queue.message_bytes_max or queue.message_bytes_max == 0:
-        reason: i64 = _place(engine, connection, handle, queue, stored, options, properties, body, unit)
-        if reason == 0:
-            groups.put_succeeded(handle, stored, options)
+    limit: i64 = min(queue.message_bytes_max, engine.message_bytes_max)
+    may_split: bool = i64(read_i32_le(plan.md, FLAGS_AT)) & MQMF_SEGMENTATION_ALLOWED != 0
+    if may_split and len(body) > limit > 0:
+        reason: i64 = _put_in_segments(engine, connection, handle, queue, plan.md, options, properties, body, unit)
+    else:
+        reason = _place(engine, connection, handle, queue, plan.md, options, properties, body, unit)
+    if reason != 0:
         return reason
-    return _put_in_segments(engine, connection, handle, queue, stored, options, properties, body, unit)
+    groups.put_succeeded(handle, plan.md, options)
+    connection.put_md = plan.answer_md
+    return plan.warning
 
 
 def _put_in_segments(
@@ -244,28 +242,34 @@ def _put_in_segments(
     body: bytes,
     unit: UnitOfWork | None,
 ) -> i64:
-    """All segments or none: outside syncpoint they get a unit of work of their own."""
-    pieces = groups.split(stored, body, queue.message_bytes_max)
-    if not pieces or queue.depth + len(pieces) > queue.depth_max:
+    """All segments or none: what could refuse one is asked first; outside syncpoint they get a unit of their own."""
+    limit: i64 = min(queue.message_bytes_max, engine.message_bytes_max)
+    pieces = groups.split(stored, body, limit)
+    if not pieces:
         return MQRC_MSG_TOO_BIG_FOR_Q
-    own: UnitOfWork | None = None
-    if unit is None:
-        own = engine.new_unit_of_work()
-    reason: i64 = 0
+    if queue.depth + len(pieces) > queue.depth_max:
+        return MQRC_Q_FULL
+    if unit is not None and len(unit.entries) + len(pieces) > engine.uncommitted_max:
+        return MQRC_SYNCPOINT_LIMIT_REACHED
+    is_persistent: bool = read_i32_le(stored, PERSISTENCE_AT) == 1
+    reason: i64 = admit(engine, queue, min(limit, len(body)), is_persistent)
+    if reason != 0:
+        return reason
+    if is_persistent and engine.journal.room_bytes() < len(body) + len(pieces) * JOURNAL_MARGIN_BYTES:
+        engine.journal_full = True
+        return MQRC_RESOURCE_PROBLEM
+    own = unit if unit is not None else engine.new_unit_of_work()
     for piece_md, piece in pieces:
-        reason = _place(engine, connection, handle, queue, piece_md, options, properties, piece, unit or own)
-        if reason != 0:
-            break
+        if handle.remote_manager:
+            piece_md, piece = transmission_message(
+                handle.remote_queue, handle.remote_manager, piece_md, properties, piece
+            )
+            properties = b""
+        deliver(engine, queue, piece_md, properties, piece, own)
         properties = b""
-    if own is not None:
-        if reason != 0:
-            back_out_unit(engine, own)
-        else:
-            connection.after_lsn = commit_unit(engine, own)
-    if reason == 0:
-        connection.put_md = stored
-        groups.put_succeeded(handle, stored, options)
-    return reason
+    if unit is None:
+        connection.after_lsn = commit_unit(engine, own)
+    return 0
 
 
 def _count(engine: Engine, connection: Connection, size_bytes: i64, is_persistent: bool) -> None:

@@ -102,7 +102,7 @@ class Queue:
         self.depth_low: i64 = _integer(a, "QDEPTHLO")
         self.is_temporary: bool = _integer(a, "DEFTYPE") == MQQDT_TEMPORARY_DYNAMIC
 
-    # -- messages in and out of memory -----------------------------------------------------------------------------------
+    # -- messages in and out of memory ---------------------------------------------------------------
 
     def store(self, message: Message, flags: i64, expiry_ms: i64) -> i64:
         """A slot for a new message, not linked yet. Call `has_room_in_file` first."""
@@ -207,7 +207,7 @@ class Queue:
         elif lsn > self.spilled_lsn:
             self.spilled_lsn = lsn
 
-    # -- order -----------------------------------------------------------------------------------------------------------
+    # -- order ---------------------------------------------------------------
 
     def order_flags(self, priority: i64) -> i64:
         """The flag bits that place a message of this priority."""

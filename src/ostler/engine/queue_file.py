@@ -1,9 +1,9 @@
 """The file of a queue: messages beyond the buffers, and at a checkpoint the persistent ones.
 
-The file is cut into segments. Messages are laid one behind the other into the current segment; a message larger than a
-segment takes a run of whole ones. A segment whose messages are all gone is free again, unless the last durable snapshot of
-the slots still speaks of it: a restart may need it until the next snapshot is durable. Free segments at the end are given
-back to the file system.
+The file is cut into segments. Messages are laid one behind the other into the current segment; a message larger
+than a segment takes a run of whole ones. A segment whose messages are all gone is free again, unless the last
+durable snapshot of the slots still speaks of it: a restart may need it until the next snapshot is durable. Free
+segments at the end are given back to the file system.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class QueueFile:
         self.current: i64 = NONE
         self.fill: i64 = 0  # bytes used of the current segment
 
-    # -- space ---------------------------------------------------------------------------------------------------------
+    # -- space ---------------------------------------------------------------
 
     def allocate(self, size_bytes: i64) -> i64:
         """The position for a record of so many bytes."""
@@ -177,7 +177,7 @@ class QueueFile:
         if self.file is not None and self.file.size_bytes() > count * SEGMENT_BYTES:
             self.file.truncate(count * SEGMENT_BYTES)
 
-    # -- records -------------------------------------------------------------------------------------------------------
+    # -- records ---------------------------------------------------------------
 
     def opened(self) -> File:
         file = self.file

@@ -17,7 +17,7 @@ _PLAIN_TAIL: Final = bytes(24) + b"\x01\0\0\0" + bytes(8) + b"\xff\xff\xff\xff"
 def transmission_message(
     remote_queue: str, remote_manager: str, md: bytes, properties: bytes, body: bytes
 ) -> tuple[bytes, bytes]:
-    """The descriptor and body to put on the transmission queue: MQXQH with the message's own descriptor, then its data."""
+    """The descriptor and body for the transmission queue: MQXQH with the message's own descriptor, then its data."""
     if properties:
         view = properties_on_get(md, body, properties, MQPROP_FORCE_MQRFH2, 0, False)
         md = view.md

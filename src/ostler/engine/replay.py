@@ -1,8 +1,8 @@
 """Restart: from the last checkpoint and the journal behind it to the state that was promised.
 
-First the catalogue and the queues' snapshots, then every record that they do not speak of yet. A unit of work takes effect
-at its commit record: an operation counts for a queue when that record lies behind the queue's snapshot. What was neither
-committed nor prepared when the journal ended is backed out, and that is journalled.
+First the catalogue and the queues' snapshots, then every record that they do not speak of yet. A unit of work takes
+effect at its commit record: an operation counts for a queue when that record lies behind the queue's snapshot. What
+was neither committed nor prepared when the journal ended is backed out, and that is journalled.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Replay:
         if queue.snapshot_number > self.engine.checkpoint_number:
             self.engine.checkpoint_number = queue.snapshot_number
 
-    # -- records -----------------------------------------------------------------------------------------------------------
+    # -- records ---------------------------------------------------------------
 
     def record(self, kind: i64, lsn: i64, payload: bytes) -> None:
         if kind == PUT:
@@ -237,7 +237,7 @@ class Replay:
         else:
             engine.of_type(object_type).pop(name, None)
 
-    # -- finding messages --------------------------------------------------------------------------------------------------
+    # -- finding messages ---------------------------------------------------------------
 
     def _note(self, queue: Queue, seq: i64, slot: i64) -> None:
         known = self.slot_of.get(queue.queue_id)
@@ -263,7 +263,7 @@ class Replay:
         queue.release(slot)
         queue.depth -= 1
 
-    # -- the end -----------------------------------------------------------------------------------------------------------
+    # -- the end ---------------------------------------------------------------
 
     def finish(self) -> None:
         """The journal has ended, and can be appended to: resolve what was under way."""

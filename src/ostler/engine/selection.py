@@ -46,10 +46,10 @@ def select(engine: Engine, request: GetRequest, queue: Queue) -> i64:
         return _by_id(engine, request, queue, slots.by_correlation_id, request.correlation_id, CORRELATION_ID_AT)
     if request.kind == BY_MESSAGE_ID or request.kind == BY_BOTH:
         return _by_id(engine, request, queue, slots.by_message_id, request.message_id, MESSAGE_ID_AT)
-    if request.options & _UNDER_CURSOR:
-        return _under_cursor(request, slots)
     if request.options & GROUP_OPTIONS:
         return groups.select(engine, request, queue)
+    if request.options & _UNDER_CURSOR:
+        return _under_cursor(request, slots)
     return scan(engine, request, queue)
 
 

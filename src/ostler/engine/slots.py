@@ -1,11 +1,12 @@
 """The slots of a queue: a few dozen bytes for every message, in flat arrays.
 
-A slot says where a message is (in memory or at a position of the queue's file), how it is ordered and how it is found by
-identifier. A million messages cost tens of megabytes here, whatever their size. Slots that are not in use form a chain.
+A slot says where a message is (in memory or at a position of the queue's file), how it is ordered and how it is
+found by identifier. A million messages cost tens of megabytes here, whatever their size. Slots that are not in use
+form a chain.
 
-Two kinds of links run through the slots of available messages: the delivery order, one list per priority, and for each
-identifier a hash chain. Both are doubly linked, so taking any message out is O(1). Null identifiers are in no chain: nobody
-can ask for them.
+Two kinds of links run through the slots of available messages: the delivery order, one list per priority, and for
+each identifier a hash chain. Both are doubly linked, so taking any message out is O(1). Null identifiers are in no
+chain: nobody can ask for them.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ LOCKED: Final = 0x40  # browsed with lock
 GROUPED: Final = 0x80  # part of a message group or a segment
 SPILL_PENDING: Final = 0x100  # beyond the buffer, to be written to the file with the next batch
 MARKED: Final = 0x200  # marked by a cooperating browser
+# 0x400 and 0x800 belong to group_members.
 PRIORITY_SHIFT: Final = 16
 PRIORITY_MASK: Final = 0xF
 BACKOUT_SHIFT: Final = 20  # the back-out count takes all bits from here up
@@ -258,7 +260,7 @@ class Slots:
         self.by_correlation_id.link_last(slot)
 
     def link_in_order(self, slot: i64, near_head: bool) -> None:
-        """Link by sequence number. `near_head` says from which end to look: backed-out messages are old, committed ones new."""
+        """Link by sequence number, looking from the head (what is backed out is old) or the tail (what is put is new)."""
         priority: i64 = self.flags[slot] >> PRIORITY_SHIFT & PRIORITY_MASK
         seq: i64 = self.seqs[slot]
         last: i64 = self.tails[priority]

@@ -1,7 +1,8 @@
 """Snapshots of a queue's slots: what a restart begins with, before it replays the journal.
 
-A snapshot speaks of the committed state at one LSN: messages that are there (those being got under syncpoint included), not
-those put under syncpoint. Capturing copies the arrays while the engine stands still; filtering and writing happen after.
+A snapshot speaks of the committed state at one LSN: messages that are there (those being got under syncpoint
+included), not those put under syncpoint. Capturing copies the arrays while the engine stands still; filtering and
+writing happen after.
 """
 
 from __future__ import annotations
@@ -145,8 +146,8 @@ def capture(engine: Engine, queue: Queue, number: i64, with_nonpersistent: bool)
 def load(disk: Disk, queue: Queue, listed_number: i64, checkpoint_number: i64, orderly: bool) -> bool:
     """Fill an empty queue from its snapshot. False: there is none that counts.
 
-    One that the last complete checkpoint lists (`listed_number` > 0) must be there. One that is newer than that checkpoint
-    comes from one that was interrupted, and counts. An older, unlisted one is left over.
+    One that the last complete checkpoint lists (`listed_number` > 0) must be there. One that is newer than that
+    checkpoint comes from one that was interrupted, and counts. An older, unlisted one is left over.
     """
     path = slots_path(queue)
     if not disk.exists(path):

@@ -1,4 +1,4 @@
-"""How messages come onto local queues and leave them. Every path - verbs, commits, reports, triggers, replay - goes through here."""
+"""How messages come onto local queues and leave them: for verbs, reports and triggers alike."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from ostler.engine.names import resolve
 from ostler.engine.property_control import needs_property_view, properties_on_get
 from ostler.engine.queue import SPILL_BATCH_BYTES, Queue
 from ostler.engine.queue_file import QueueFileDamaged
-from ostler.engine.records import GET, PUT, get_head, put_head
+from ostler.engine.records import COMMIT, GET, PUT, get_head, number_head, put_head
 from ostler.engine.remote import transmission_message
-from ostler.engine.selection import GROUP_OPTIONS, select
+from ostler.engine.selection import select
 from ostler.engine.slots import (
     AVAILABLE,
     GOT_UNCOMMITTED,
@@ -119,9 +119,7 @@ def deliver(engine: Engine, queue: Queue, md: bytes, properties: bytes, body: by
         flags |= PERSISTENT
         if unit is not None and unit.first_lsn < 0:
             unit.first_lsn = engine.journal.end_lsn()
-        head = put_head(
-            unit.number if unit is not None else 0, queue.queue_id, seq, flags, expiry_ms, len(properties)
-        )
+        head = put_head(unit.number if unit is not None else 0, queue.queue_id, seq, flags, expiry_ms, len(properties))
         lsn = engine.journal.append(PUT, head, md + properties if properties else md, body)
     message = Message(md, properties, body, seq)
     message.put_ms = engine.now_ms
@@ -178,6 +176,8 @@ def _takes_directly(engine: Engine, queue: Queue, message: Message, request: Get
     """Queue avoidance: the message never takes a slot when the getter neither needs syncpoint nor fails to hold it."""
     if request.options & MQGMO_SYNCPOINT or len(message.body) > request.max_bytes:
         return False
+    if request.handle.get_group.is_open():
+        return False
     queue.waiting.remove(request)
     finish_get(engine, request, queue, message, NONE)
     queue.counters.handed_over += 1
@@ -222,7 +222,7 @@ def attempt(engine: Engine, request: GetRequest, queue: Queue) -> bool:
         request.reason = MQRC_OBJECT_DAMAGED
         request.done = True
         return True
-    if request.options & GROUP_OPTIONS:
+    if groups.concerns(request):
         groups.after_get(request, request.md)
     return True
 
@@ -305,37 +305,46 @@ def _with_current_fields(engine: Engine, queue: Queue, slot: i64, md: bytes) -> 
 
 
 def _finish_joined(engine: Engine, request: GetRequest, queue: Queue) -> None:
-    """Answer with a logical message made of segments: one descriptor, the bodies one behind the other."""
-    segments = request.slots
-    first = queue.load(segments[0])
-    body = b"".join([queue.load(slot).body for slot in segments])
-    whole = Message(groups.joined_descriptor(first.md, len(body)), first.properties, body, first.seq)
-    lsn: i64 = 0
-    for slot in segments:
-        visible: i64 = queue.load(slot).visible_lsn
-        if visible > lsn:
-            lsn = visible
-    whole.visible_lsn = lsn
-    limit_ok: bool = len(body) <= request.max_bytes or request.options & MQGMO_ACCEPT_TRUNCATED_MSG != 0
-    options: i64 = request.options
-    first_slot: i64 = segments[0]
-    if limit_ok and not options & BROWSE:
-        for slot in segments[1:]:
-            take(engine, request, queue, queue.load(slot), slot)
-    finish_get(engine, request, queue, whole, first_slot)
+    """Answer with a logical message made of segments: one descriptor, the bodies one behind the other.
+
+    Outside syncpoint the segments leave the queue as one unit of work of their own: a crash takes all of them or none.
+    """
+    slots = request.slots
+    segments = [queue.load(slot) for slot in slots]
+    body = groups.joined_body(segments)
+    whole = Message(groups.joined_descriptor(segments[0].md, len(body)), segments[0].properties, body, segments[0].seq)
+    whole.put_ms = segments[0].put_ms
+    for segment in segments:
+        if segment.visible_lsn > whole.visible_lsn:
+            whole.visible_lsn = segment.visible_lsn
     request.slots = []
+    request.joined_unit = engine.next_unit_of_work
+    engine.next_unit_of_work += 1
+    finish_get(engine, request, queue, whole, slots[0])
+    if request.options & BROWSE == 0 and request.reason != MQRC_TRUNCATED_MSG_FAILED:
+        index: i64 = 1
+        while index < len(slots):
+            take(engine, request, queue, segments[index], slots[index])
+            index += 1
+        if request.joined_logged:
+            head = number_head(request.joined_unit)
+            request.after_lsn = engine.journal.append(COMMIT, head, b"", b"")
+    request.joined_unit = 0
+    request.joined_logged = False
 
 
 def _finish_browse(
     engine: Engine, request: GetRequest, queue: Queue, message: Message, slot: i64, complete: bool
 ) -> None:
+    if not complete:
+        return  # MQRC_TRUNCATED_MSG_FAILED leaves the cursor where it was
     handle = request.handle
     handle.cursor = slot
     handle.cursor_seq = message.seq
     handle.cursor_set = True
     handle.cursor_message_gone = False
     queue.slots.flags[slot] |= HAS_CURSOR
-    if request.options & MQGMO_LOCK and complete:
+    if request.options & MQGMO_LOCK:
         queue.slots.flags[slot] |= LOCKED
         handle.locked_slot = slot
         handle.locked_seq = message.seq
@@ -371,8 +380,9 @@ def take(engine: Engine, request: GetRequest, queue: Queue, message: Message, sl
                 engine.journal.append(GET, get_head(unit.number, queue.queue_id, message.seq), b"", b"")
         else:
             if is_persistent:
-                head = get_head(0, queue.queue_id, message.seq)
+                head = get_head(request.joined_unit, queue.queue_id, message.seq)
                 request.after_lsn = engine.journal.append(GET, head, b"", b"")
+                request.joined_logged = request.joined_unit != 0
             queue.release(slot)
     _count_get(engine, request, queue, message, is_persistent)
     if request.handle.saves_context:

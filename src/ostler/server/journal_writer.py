@@ -1,8 +1,8 @@
 """Forcing the recovery log: one force for everybody who waits.
 
-Whoever needs a record durable first becomes the leader: it takes all that was appended so far, writes and forces it while
-the engine goes on, and the others find their records durable when they get their turn. A background thread leads for
-those who do not wait themselves. A failed force is never tried again: the queue manager is finished.
+Whoever needs a record durable first becomes the leader: it takes all that was appended so far, writes and forces it
+while the engine goes on, and the others find their records durable when they get their turn. A background thread
+leads for those who do not wait themselves. A failed force is never tried again: the queue manager is finished.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class JournalWriter:
         self._runner = threading.Thread(target=self._run, name="ostler-log", daemon=True)
         self._runner.start()
 
-    # -- waiting -----------------------------------------------------------------------------------------------------------
+    # -- waiting ---------------------------------------------------------------
 
     def wait_durable(self, lsn: i64) -> None:
         """Return when the log is durable up to here. Call without the engine's lock."""
@@ -94,7 +94,7 @@ class JournalWriter:
         for each in due:
             each.tell()
 
-    # -- forcing -----------------------------------------------------------------------------------------------------------
+    # -- forcing ---------------------------------------------------------------
 
     def _force(self) -> None:
         """Write and force all that was appended. The turn is held, the engine's lock is not."""

@@ -159,7 +159,7 @@ class QueueManager:
         self._ended = threading.Event()
         self.on_end: list[Callable[[], None]] = []
 
-    # -- start and end -----------------------------------------------------------------------------------------------------
+    # -- start and end ---------------------------------------------------------------
 
     def start(self, progress: Progress | None = None) -> RestartSummary:
         """Recover what was promised and begin to work."""
@@ -230,8 +230,8 @@ class QueueManager:
     def end(self, mode: str = "quiesce", wait_seconds: float = 0.0) -> None:
         """End the queue manager: "quiesce" lets applications finish, "immediate" breaks their connections.
 
-        Either way units of work that were not committed are backed out, a checkpoint is taken and NPMCLASS(HIGH) messages
-        are kept. "preemptive" just stops, as a crash would.
+        Either way units of work that were not committed are backed out, a checkpoint is taken and NPMCLASS(HIGH)
+        messages are kept. "preemptive" just stops, as a crash would.
         """
         if not self.running:
             return
@@ -273,7 +273,7 @@ class QueueManager:
                 self._drop(connection, MQRC_CONNECTION_BROKEN)
             self.wake()
 
-    # -- applications ------------------------------------------------------------------------------------------------------
+    # -- applications ---------------------------------------------------------------
 
     def connect(self, user: str, application: str, application_type: int = 6) -> Connection:
         with self.lock:
@@ -330,7 +330,7 @@ class QueueManager:
                 if callable(waker):
                     waker()
 
-    # -- log space and checkpoints -----------------------------------------------------------------------------------------
+    # -- log space and checkpoints ---------------------------------------------------------------
 
     def make_room(self) -> None:
         """The log fills: take a checkpoint, and if a unit of work still holds the log back, back out the oldest one."""
@@ -348,8 +348,8 @@ class QueueManager:
         if unit is None:
             return False
         self.notices.append(
-            f"AMQ7469W: Transactions rolled back to release log space. Unit of work {unit.number} was backed out: it was "
-            "the oldest when the recovery log filled. Commit sooner, or give the log more or larger files."
+            f"AMQ7469W: Transactions rolled back to release log space. Unit of work {unit.number} was backed out: it "
+            "was the oldest when the recovery log filled. Commit sooner, or give the log more or larger files."
         )
         return True
 
