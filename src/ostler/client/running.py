@@ -17,17 +17,18 @@ _known: Final[set[str]] = set()  # names that ran here once, so that "ended" and
 _default: Final[list[str]] = [""]
 
 
-def announce(manager: QueueManager, default: bool = False) -> None:
-    """Let applications in this process connect to a started queue manager by its name, until it ends.
-
-    With `default` a blank name means this one; without, it means the only one that runs.
-    """
+def announce(manager: QueueManager) -> None:
+    """Let applications in this process connect to a started queue manager by its name, until it ends."""
     with _lock:
         _running[manager.name] = manager
         _known.add(manager.name)
-        if default:
-            _default[0] = manager.name
     manager.on_end.append(partial(withdraw, manager))
+
+
+def choose_default(name: str) -> None:
+    """Say which queue manager a blank name means; an empty one: the only one that runs."""
+    with _lock:
+        _default[0] = name
 
 
 def withdraw(manager: QueueManager) -> None:

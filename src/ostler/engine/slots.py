@@ -260,7 +260,7 @@ class Slots:
         self.by_correlation_id.link_last(slot)
 
     def link_in_order(self, slot: i64, near_head: bool) -> None:
-        """Link by sequence number, looking from the head (what is backed out is old) or the tail (what is put is new)."""
+        """Link by sequence number, looking from the head (backed-out messages are old) or from the tail (puts are new)."""
         priority: i64 = self.flags[slot] >> PRIORITY_SHIFT & PRIORITY_MASK
         seq: i64 = self.seqs[slot]
         last: i64 = self.tails[priority]
