@@ -35,6 +35,7 @@ from ostler.model.constants import (
     MQCC_WARNING,
     MQMO_MATCH_CORREL_ID,
     MQMO_MATCH_MSG_ID,
+    MQRC_CALL_IN_PROGRESS,
     MQRC_GMO_ERROR,
     MQRC_HCONN_ERROR,
     MQRC_HOBJ_ERROR,
@@ -80,8 +81,7 @@ class Bound:
         self.waker = threading.Lock()
         self.waker.acquire()
         self.wake: Callable[[], None] = self.waker.release
-        # A verb that waits for the log tells this instead, when it is set (the asynchronous flavour).
-        self.durable_lsn: i64 = 0
+        self.waiting = False  # a get on this connection waits: other verbs get MQRC_CALL_IN_PROGRESS
 
 
 _bound: Final[dict[int, Bound]] = {}
@@ -106,6 +106,8 @@ def bound_connection(hconn: int) -> Bound:
         raise MQError(MQRC_HCONN_ERROR)
     if bound.connection.broken:
         raise MQError(bound.connection.broken)
+    if bound.waiting:
+        raise MQError(MQRC_CALL_IN_PROGRESS)
     return bound
 
 
@@ -325,7 +327,11 @@ def run_get(bound: Bound, request: GetRequest) -> None:
     finally:
         bound.lock.release()
     if not done:
-        wait_for(bound, request)
+        bound.waiting = True
+        try:
+            wait_for(bound, request)
+        finally:
+            bound.waiting = False
     if request.after_lsn > bound.writer.log.durable_lsn():
         bound.writer.settle(request.after_lsn)
 

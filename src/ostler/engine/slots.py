@@ -30,7 +30,6 @@ HAS_CURSOR: Final = 0x20  # a browse cursor rests here
 LOCKED: Final = 0x40  # browsed with lock
 GROUPED: Final = 0x80  # part of a message group or a segment
 SPILL_PENDING: Final = 0x100  # beyond the buffer, to be written to the file with the next batch
-MARKED: Final = 0x200  # marked by a cooperating browser
 # 0x400 and 0x800 belong to group_members.
 PRIORITY_SHIFT: Final = 16
 PRIORITY_MASK: Final = 0xF
@@ -260,7 +259,7 @@ class Slots:
         self.by_correlation_id.link_last(slot)
 
     def link_in_order(self, slot: i64, near_head: bool) -> None:
-        """Link by sequence number, looking from the head (backed-out messages are old) or from the tail (puts are new)."""
+        """Link by sequence number. Look from the head for what is backed out (old), from the tail for puts (new)."""
         priority: i64 = self.flags[slot] >> PRIORITY_SHIFT & PRIORITY_MASK
         seq: i64 = self.seqs[slot]
         last: i64 = self.tails[priority]

@@ -1,0 +1,67 @@
+"""The repository keeps its own house in order."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LINES_MAX = 600
+FUNCTION_LINES_MAX = 80
+# Tables of data, and their tests.
+TABLES = re.compile(r"(constants|reasons_\w+|attribute_table\w*|system_objects|code_page_tables)\.py$")
+
+
+def tracked(pattern: str) -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", pattern], cwd=ROOT, capture_output=True, text=True, check=False)
+    return [ROOT / name for name in listed.stdout.split() if (ROOT / name).exists()]
+
+
+def source_files() -> list[Path]:
+    return [path for path in tracked("*.py") if not TABLES.search(path.name)]
+
+
+pytestmark = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs the git checkout to know its files")
+
+
+def test_there_are_files_to_look_at() -> None:
+    assert len(source_files()) > 50
+
+
+def test_modules_are_not_too_long() -> None:
+    long = [f"{path.relative_to(ROOT)}: {path.read_text().count(chr(10))}" for path in source_files()]
+    assert [line for line in long if int(line.split()[-1]) > LINES_MAX] == []
+
+
+def test_every_source_module_says_what_it_is() -> None:
+    silent = [
+        path.relative_to(ROOT)
+        for path in tracked("src/*.py")
+        if path.name != "__init__.py" and not path.read_text().lstrip().startswith('"""')
+    ]
+    assert silent == []
+
+
+def test_no_loose_ends() -> None:
+    marker = re.compile(r"#\s*(TODO|FIXME|XXX|HACK)\b")
+    found = [path.relative_to(ROOT) for path in source_files() if marker.search(path.read_text())]
+    assert found == []
+
+
+def test_no_path_of_one_machine() -> None:
+    machine = re.compile(r"[\"'(\s](/root/|/work/|/tmp/w\b)")
+    files = [*tracked("*.py"), *tracked("*.md"), *tracked("*.toml"), ROOT / "Makefile"]
+    found = [path.relative_to(ROOT) for path in files if path.name != "test_tidy.py" and machine.search(path.read_text())]
+    assert found == []
+
+
+def test_links_in_the_documentation_lead_somewhere() -> None:
+    broken = []
+    for page in tracked("*.md"):
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+            if "://" not in target and not (page.parent / target).exists():
+                broken.append(f"{page.relative_to(ROOT)} -> {target}")
+    assert broken == []
