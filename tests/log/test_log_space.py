@@ -280,7 +280,8 @@ def test_a_full_disk_that_refuses_to_overwrite(log_life):
     life.append(b"waits")
     batch = life.log.take_batch()
     assert batch is not None
-    life.disk.fill(0)
+    # Enough for the first bytes of a write: a control slot that got them fails its checksum.
+    life.disk.fill(24)
     for _ in range(3):
         with pytest.raises(LogSpace, match="cannot be written"):
             life.writer.write_batch(batch)
@@ -356,6 +357,34 @@ def test_an_extent_ahead_that_is_not_whole_is_made_again(log_life, harm):
     assert life.extents() == names(0, 1, 2, 3)
     assert {disk.open(f"log/active/{name}", False).size_bytes() for name in life.extents()} == {EXTENT_FILE_BYTES}
     assert log_life(disk.crash_losing_all()).seen == life.appended
+
+
+def test_an_extent_ahead_with_a_bad_header_serves_on_a_full_disk(log_life):
+    disk = log_life(SimulatedDisk()).disk
+    disk.corrupt("log/active/S0000001.LOG", 3, b"?")
+    disk.fill(0)
+    life = log_life(disk)
+    life.commit(b"second" * 4000)
+    assert life.extents() == names(0, 1, 2)
+    assert log_life(disk.crash_losing_all()).seen == life.appended
+
+
+def test_spare_extents_before_and_behind_the_stream_do_not_get_in_each_others_way(log_life):
+    life = log_life(SimulatedDisk())
+    life.commit(b"x" * 2 * EXTENT_BYTES)
+    life.keep_extents()
+    life.commit(b"y" * 2000)
+    life.keep_extents()
+    life.checkpoint()
+    # Extents 0 and 1 are spare; 3 is ready, and so is 4 when it is made again.
+    life.disk.open("log/active/S0000004.LOG", True).write_at(0, [bytes(EXTENT_FILE_BYTES)])
+    life.disk.corrupt("log/active/S0000003.LOG", 3, b"?")
+    assert life.extents() == names(0, 1, 2, 3, 4)
+    again = log_life(life.disk)
+    again.keep_extents()
+    assert again.extents() == names(2, 3, 4)
+    again.commit(b"z" * 2 * EXTENT_BYTES)
+    assert log_life(life.disk.crash_losing_all()).seen == again.appended
 
 
 def test_a_failed_force_is_not_swallowed(log_life):

@@ -163,6 +163,13 @@ def test_restart_begins_behind_any_record_and_media_recovery_reads_any_range(log
     assert again.seen == life.appended[low + 1 :]
 
 
+def test_reading_from_the_middle_of_a_record_is_said_not_guessed(log_life):
+    life = log_life(SimulatedDisk())
+    end = life.commit(b"long" * 7000)
+    with pytest.raises(LogDamaged, match="beginning is missing"):
+        life.log.read_from(13_000, type(life.visitor)(), end)
+
+
 def test_reading_beyond_what_is_there_is_said_not_passed_over(log_life):
     life = log_life(SimulatedDisk())
     end = life.commit(b"only")

@@ -69,8 +69,12 @@ class ExtentStore:
             self._restore_size(self.last)
         while is_whole(self._disk, self._directory, self._shape, self.last + 1):
             self.last += 1
+        # Those ahead come first and in order: so each is used again before its name is needed for another.
         for extent in on_disk:
-            if extent < reusable_before or extent > self.last:
+            if extent > self.last:
+                self._adopt_spare(extent)
+        for extent in on_disk:
+            if extent < reusable_before:
                 self._adopt_spare(extent)
 
     def _adopt_spare(self, extent: int) -> None:
