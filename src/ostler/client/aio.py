@@ -1,0 +1,80 @@
+"""Connections for tasks of an event loop: the names of `ostler`, awaited.
+
+    async with await ostler.aio.connect("QM1", create=True) as qm:
+        async with await qm.open("Q1", "rw") as q:
+            await q.put("Hello", persistent=True)
+            message = await q.get(wait=5)
+
+Verbs run at once, in the loop's thread; there are no threads behind them. Only waiting suspends a task: for a
+message, or for the disk. A connection belongs to one loop, and has one unit of work: many units in flight are many
+connections.
+
+A task may be cancelled while it waits, and no message is lost by that. One that was handed over in the very moment
+goes back to its place on the queue, where it counts as backed out once. A get inside a transaction spoils the
+transaction in that case if there was more in it: it ends with MQRC_BACKED_OUT. A put or a commit that waited for the
+disk stands, though nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from ostler.client.async_connection import AsyncConnection, AsyncTransaction
+from ostler.client.async_queue import AsyncBrowser, AsyncQueue
+from ostler.client.embedded import application_name, queue_manager_for, user_name
+from ostler.client.loop_waits import LoopWaits
+from ostler.client.mqi import Bound
+from ostler.engine import syncpoint
+from ostler.model.errors import MQError
+from ostler.server.queue_manager import QueueManager
+
+Connection = AsyncConnection
+Queue = AsyncQueue
+Browser = AsyncBrowser
+Transaction = AsyncTransaction
+
+__all__ = ["Browser", "Connection", "Queue", "Transaction", "commit_then", "connect"]
+
+
+async def connect(
+    queue_manager: str | QueueManager = "QM1",
+    *,
+    data: str | Path | None = None,
+    create: bool = False,
+    user: str | None = None,
+    application: str | None = None,
+) -> AsyncConnection:
+    """Connect to a queue manager of this process, as `ostler.connect` does.
+
+    One that does not run yet is started first, in the thread of the loop: nothing else happens meanwhile. Start it with
+    `ostler.start` before the loop where that matters.
+    """
+    manager = queue_manager_for(queue_manager, data, create)
+    return AsyncConnection(manager, user or user_name(), application or application_name(), LoopWaits)
+
+
+def commit_then(bound: Bound, callback: Callable[[], None]) -> int:
+    """Commit, and have somebody told when that is durable: the raw asynchronous commit, for measurements.
+
+    The reason code; the callback comes only when it is 0. It comes from the thread that forced the log, or at once when
+    there is nothing to wait for. It must be short and not raise.
+    """
+    bound.lock.acquire()
+    try:
+        if bound.connection.broken:
+            raise MQError(bound.connection.broken)
+        bound.engine.now_ms = int(time.time() * 1000)
+        reason = syncpoint.commit(bound.engine, bound.connection)
+        lsn = bound.connection.after_lsn
+        waits = reason == 0 and lsn > bound.writer.log.durable_lsn()
+        if waits:
+            bound.writer.when_durable(lsn, callback)
+        if bound.engine.woken:
+            bound.manager.wake()
+    finally:
+        bound.lock.release()
+    if reason == 0 and not waits:
+        callback()
+    return reason

@@ -1,0 +1,170 @@
+"""From what a program asks of a get to the engine's request, and from the answer to a message."""
+
+from __future__ import annotations
+
+from typing import Final, TypedDict
+
+from ostler.client.message import Message, identifier, unpacked
+from ostler.client.property_types import PropertyValue, property_values
+from ostler.client.session import Session
+from ostler.client.transaction import takes_part
+from ostler.engine import get as getting
+from ostler.engine.connection import Handle
+from ostler.engine.conversion import convert_message
+from ostler.engine.get_request import BY_SCAN, UNLIMITED, GetRequest
+from ostler.engine.property_block import encode_block
+from ostler.engine.property_control import properties_on_get, starts_with_rfh2
+from ostler.engine.selector import Selector, compile_selector
+from ostler.engine.transfer import BROWSE
+from ostler.model.constants import (
+    MQENC_NATIVE,
+    MQGMO_ACCEPT_TRUNCATED_MSG,
+    MQGMO_CONVERT,
+    MQGMO_FAIL_IF_QUIESCING,
+    MQGMO_NO_SYNCPOINT,
+    MQGMO_PROPERTIES_IN_HANDLE,
+    MQGMO_SYNCPOINT,
+    MQGMO_SYNCPOINT_IF_PERSISTENT,
+    MQGMO_WAIT,
+    MQMO_MATCH_CORREL_ID,
+    MQMO_MATCH_GROUP_ID,
+    MQMO_MATCH_MSG_ID,
+    MQMO_MATCH_MSG_SEQ_NUMBER,
+    MQPROP_ALL,
+    MQRC_TRUNCATED_MSG_ACCEPTED,
+    MQRC_WAIT_INTERVAL_ERROR,
+)
+from ostler.model.errors import MQError
+
+_BYTES_MAX: Final = 1 << 40
+_MILLISECONDS_MAX: Final = (1 << 31) - 1
+_SYNCPOINTS: Final = MQGMO_SYNCPOINT | MQGMO_NO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
+_UTF_8: Final = 1208
+_SELECTORS_KEPT: Final = 64
+# What is done here, with the message already off the queue, and not by the engine.
+_DONE_HERE: Final = MQGMO_CONVERT | MQGMO_ACCEPT_TRUNCATED_MSG
+
+
+class GetOptions(TypedDict, total=False):
+    """What can be asked of a get or browse.
+
+    wait             seconds to wait for a message; 0, the default, not at all; None for ever
+    message_id, correlation_id, group_id, sequence_number      get only a message that has these
+    selector         get only a message that meets this SQL-92 condition
+    syncpoint        take part in the unit of work, or not; unless given: inside a transaction block, yes
+    convert          have text and MQ headers converted to UTF-8 and native numbers
+    max_bytes        refuse a longer message, which then stays on the queue, with MQRC_TRUNCATED_MSG_FAILED
+    truncate         cut a longer message off instead, and lose the rest
+    options          further MQGMO options, such as MQGMO_LOGICAL_ORDER
+    """
+
+    wait: float | None
+    message_id: bytes | None
+    correlation_id: bytes | None
+    group_id: bytes | None
+    sequence_number: int | None
+    selector: str | None
+    syncpoint: bool | None
+    convert: bool
+    max_bytes: int | None
+    truncate: bool
+    options: int
+
+
+_selectors: Final[dict[str, Selector]] = {}
+
+
+def compiled(selector: str) -> Selector:
+    """A compiled selector; those used last are kept."""
+    found = _selectors.pop(selector, None)
+    if found is None:
+        found = compile_selector(selector)
+        while len(_selectors) >= _SELECTORS_KEPT:
+            _selectors.pop(next(iter(_selectors), ""), None)
+    _selectors[selector] = found
+    return found
+
+
+def wait_of(asked: GetOptions) -> float | None:
+    wait = asked.get("wait", 0)
+    if wait is not None and wait < 0:
+        raise MQError(MQRC_WAIT_INTERVAL_ERROR, "A wait is a number of seconds, or None to wait for ever.")
+    return wait
+
+
+def new_request(session: Session, handle: Handle, asked: GetOptions, browse: int = 0) -> GetRequest:
+    """The engine's request. `browse` is one of the MQGMO_BROWSE options, or 0 to take the message."""
+    wait = wait_of(asked)
+    options = asked.get("options", 0) & ~_DONE_HERE | MQGMO_FAIL_IF_QUIESCING | browse
+    if wait != 0:
+        options |= MQGMO_WAIT
+    if not options & (_SYNCPOINTS | BROWSE):
+        in_unit = takes_part(session, asked.get("syncpoint"))
+        options |= MQGMO_SYNCPOINT if in_unit else MQGMO_NO_SYNCPOINT
+    message_id = asked.get("message_id")
+    correlation_id = asked.get("correlation_id")
+    group_id = asked.get("group_id")
+    sequence_number = asked.get("sequence_number")
+    match = MQMO_MATCH_MSG_ID if message_id else 0
+    match |= MQMO_MATCH_CORREL_ID if correlation_id else 0
+    match |= MQMO_MATCH_GROUP_ID if group_id else 0
+    match |= MQMO_MATCH_MSG_SEQ_NUMBER if sequence_number is not None else 0
+    request = getting.new_request(
+        session.connection,
+        handle,
+        options,
+        match,
+        identifier(message_id or b""),
+        identifier(correlation_id or b""),
+        _limit(asked),
+    )
+    request.wait_ms = UNLIMITED if wait is None else min(max(1, int(wait * 1000)), _MILLISECONDS_MAX) if wait else 0
+    request.group_id = identifier(group_id or b"")
+    request.sequence_number = 1 if sequence_number is None else sequence_number
+    selector = asked.get("selector")
+    if selector:
+        request.selector = compiled(selector)
+        request.kind = BY_SCAN
+    return request
+
+
+def _truncates(asked: GetOptions) -> bool:
+    return asked.get("truncate", False) or bool(asked.get("options", 0) & MQGMO_ACCEPT_TRUNCATED_MSG)
+
+
+def _limit(asked: GetOptions) -> int:
+    limit = asked.get("max_bytes")
+    return _BYTES_MAX if limit is None or _truncates(asked) else limit
+
+
+def message_of(request: GetRequest, asked: GetOptions) -> Message:
+    """The message a program gets: properties apart from the data, converted or cut if it asked for that."""
+    md, body, warning = request.md, request.body, int(request.reason)
+    stored = request.properties.properties if request.properties is not None else []
+    values: dict[str, PropertyValue] = {}
+    if stored or starts_with_rfh2(md):
+        view = properties_on_get(md, body, encode_block(stored), MQPROP_ALL, MQGMO_PROPERTIES_IN_HANDLE, True)
+        md, body = view.md, view.body
+        values = property_values(view.property_set.properties) if view.property_set is not None else {}
+    if asked.get("convert", False) or asked.get("options", 0) & MQGMO_CONVERT:
+        converted = convert_message(
+            md[32:40], body, _number(md, 24), _number(md, 28), MQENC_NATIVE, _UTF_8, _BYTES_MAX, False
+        )
+        body = converted.body
+        warning = converted.reason or warning
+        md = md[:24] + converted.encoding.to_bytes(4, "little") + _signed(converted.ccsid) + md[32:]
+    limit = asked.get("max_bytes")
+    if limit is not None and len(body) > limit and _truncates(asked):
+        body = body[:limit]
+        warning = MQRC_TRUNCATED_MSG_ACCEPTED
+    message = unpacked(md, body, values, warning)
+    message.token = request.returned_token
+    return message
+
+
+def _number(md: bytes, at: int) -> int:
+    return int.from_bytes(md[at : at + 4], "little", signed=True)
+
+
+def _signed(value: int) -> bytes:
+    return value.to_bytes(4, "little", signed=True)
