@@ -13,9 +13,11 @@ from zlib import crc32
 from librt.strings import BytesWriter, read_i64_le, write_i64_le
 from mypy_extensions import i64
 
-from ostler.engine.core import Engine
+from ostler.engine.core import Engine, queue_path
+from ostler.engine.queue import Queue
 from ostler.engine.records import GET, PREPARE, PUT, get_head, number_head, put_head
-from ostler.engine.snapshot import Snapshot, SnapshotDamaged, capture, replace_file, slots_path
+from ostler.engine.slots import lasting_flags
+from ostler.engine.snapshot import Snapshot, SnapshotDamaged, capture, replace_file
 from ostler.engine.unit_of_work import PREPARED, UnitOfWork
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
@@ -26,6 +28,9 @@ CATALOGUE_PATH: Final = "objects"
 _MAGIC: Final = 0x314B4843_4C54534F  # "OSTLCHK1"
 _VERSION: Final = 1
 _HEAD_WORDS: Final = 8
+
+# Stands for a snapshot's number: the queue was damaged when the checkpoint was taken, whatever its files say.
+DAMAGED: Final = -1
 
 
 @final
@@ -106,6 +111,8 @@ class Checkpoint:
     manifest = begin_manifest()            engine still
     write_manifest(manifest)               work goes on
     restart_lsn = end()                    engine still
+
+    When the disk is full on the way: abandon().
     """
 
     def __init__(self, engine: Engine, orderly: bool) -> None:
@@ -114,8 +121,8 @@ class Checkpoint:
         engine.checkpoint_number += 1
         self.number: i64 = engine.checkpoint_number
         self._catalogue_lsn: i64 = 0
-        self._emptied: list[str] = []
-        self._removed: list[str] = []
+        self._captured: Queue | None = None  # and its snapshot is not durable yet
+        self._removed: list[Queue] = []
 
     def pending(self) -> list[int]:
         """Ids of the queues whose persistent content changed, or that must keep non-persistent messages too."""
@@ -131,20 +138,25 @@ class Checkpoint:
         queue = self.engine.queues_by_id.get(queue_id)
         if queue is None:
             return None
-        return capture(self.engine, queue, self.number, self.orderly and queue.nonpersistent_high)
+        snapshot = capture(self.engine, queue, self.number, self.orderly and queue.nonpersistent_high)
+        self._captured = queue
+        return snapshot
 
     def end_queue(self, snapshot: Snapshot) -> None:
         queue = snapshot.queue
         queue.file.snapshot_durable()
         queue.snapshot_lsn = snapshot.lsn
-        queue.snapshot_number = snapshot.number if snapshot.rows else 0
-        if snapshot.rows == 0:
-            self._emptied.append(slots_path(queue))
+        queue.replay_lsn = snapshot.replay_lsn
+        queue.snapshot_number = snapshot.number
+        self._captured = None
 
     def begin_catalogue(self) -> bytes:
         """The catalogue to write, or nothing when it has not changed."""
         engine = self.engine
         self._catalogue_lsn = engine.catalogue_lsn
+        # A queue's files may go once the catalogue that no longer lists it is durable.
+        self._removed = engine.removed_queues
+        engine.removed_queues = []
         if not engine.catalogue_changed:
             return b""
         engine.catalogue_changed = False
@@ -163,27 +175,46 @@ class Checkpoint:
         manifest.catalogue_lsn = self._catalogue_lsn
         manifest.next_queue_id = engine.next_queue_id
         manifest.next_unit_of_work = engine.next_unit_of_work
-        for queue in engine.queues_by_id.values():
-            if queue.snapshot_number > 0:
+        for queue in self._listed():
+            if queue.damaged:
+                manifest.snapshots[queue.queue_id] = DAMAGED
+            elif queue.snapshot_number > 0:
                 manifest.snapshots[queue.queue_id] = queue.snapshot_number
             if queue.media_lsn >= 0:
                 manifest.media_lsns[queue.queue_id] = queue.media_lsn
-        self._removed = engine.removed_files
-        engine.removed_files = []
         return manifest
+
+    def _listed(self) -> list[Queue]:
+        """The queues that the catalogue on disk may speak of: a restart loads those deleted since, and deletes them."""
+        return list(self.engine.queues_by_id.values()) + self.engine.removed_queues
 
     def write_manifest(self, disk: Disk, manifest: Manifest) -> None:
         replace_file(disk, MANIFEST_PATH, [manifest.encode()])
-        for path in self._emptied + self._removed:
-            disk.remove(path)
+        for queue in self._removed:
+            queue.file.close()
+            disk.remove(queue_path(queue.name, queue.queue_id))
+        self._removed = []
+
+    def abandon(self) -> None:
+        """It cannot be completed, for want of space: the next one must do all that this one was to do. Engine still."""
+        engine = self.engine
+        if self._captured is not None:
+            self._captured.changed = True
+        engine.catalogue_changed = True
+        engine.removed_queues = self._removed + engine.removed_queues
 
     def end(self) -> int:
         """The LSN from which a restart must replay."""
         engine = self.engine
         lsn: i64 = engine.journal.durable_lsn()
-        for queue in engine.queues_by_id.values():
-            if queue.changed and not queue.is_temporary and not queue.damaged and queue.snapshot_lsn < lsn:
-                lsn = queue.snapshot_lsn
+        for queue in self._listed():
+            if (
+                (queue.changed or queue.deleted)
+                and not queue.is_temporary
+                and not queue.damaged
+                and queue.replay_lsn < lsn
+            ):
+                lsn = queue.replay_lsn
         for unit in engine.units_of_work.values():
             if 0 <= unit.first_lsn < lsn:
                 lsn = unit.first_lsn
@@ -209,7 +240,7 @@ def _relog(engine: Engine, unit: UnitOfWork) -> None:
             engine.journal.append(GET, get_head(unit.number, queue.queue_id, entry.seq), b"", b"")
             continue
         message = queue.load(entry.slot)
-        flags: i64 = queue.slots.flags[entry.slot] & ~0xF
+        flags: i64 = lasting_flags(queue.slots.flags[entry.slot])
         head = put_head(
             unit.number,
             queue.queue_id,

@@ -60,7 +60,7 @@ class Engine:
         self.catalogue_changed = True
         self.catalogue_lsn: i64 = 0
         self.checkpoint_number: i64 = 0
-        self.removed_files: list[str] = []  # to be removed when the next checkpoint is durable
+        self.removed_queues: list[Queue] = []  # their files go when a catalogue without them is durable
         self.buffer_bytes_nonpersistent: i64 = 128 * 1024
         self.buffer_bytes_persistent: i64 = 256 * 1024
         # Applications.
@@ -156,15 +156,15 @@ class Engine:
 
     def forget_queue(self, queue: Queue) -> None:
         queue.deleted = True
-        queue.file.close()
         if self.queues.get(queue.name) is queue:
             del self.queues[queue.name]
             del self.of_type(ObjectType.QLOCAL)[queue.name]
         del self.queues_by_id[queue.queue_id]
-        if not queue.is_temporary:
-            self.removed_files.append(queue_path(queue.name, queue.queue_id))
-        else:
+        if queue.is_temporary:
+            queue.file.close()
             self.disk.remove(queue_path(queue.name, queue.queue_id))
+        else:
+            self.removed_queues.append(queue)  # a checkpoint may be at work on its file
 
 
 def queue_path(name: str, queue_id: i64) -> str:

@@ -23,6 +23,7 @@ from ostler.engine.records import (
     IMAGE_BEGIN,
     IMAGE_END,
     IMAGE_MESSAGE,
+    PREPARE,
     PUT,
     PutRecord,
     number_head,
@@ -31,9 +32,17 @@ from ostler.engine.records import (
     read_number,
     read_put,
 )
-from ostler.engine.slots import AVAILABLE, GOT_UNCOMMITTED, PERSISTENT, PUT_UNCOMMITTED, STATE_MASK, Slots
+from ostler.engine.slots import (
+    AVAILABLE,
+    GOT_UNCOMMITTED,
+    PERSISTENT,
+    PUT_UNCOMMITTED,
+    STATE_MASK,
+    Slots,
+    lasting_flags,
+)
 from ostler.engine.snapshot import slots_path
-from ostler.engine.unit_of_work import Entry, UnitOfWork
+from ostler.engine.unit_of_work import PREPARED, Entry, UnitOfWork
 from ostler.model.constants import MQRC_OBJECT_IN_USE, MQRC_RESOURCE_PROBLEM
 from ostler.model.errors import MQError
 
@@ -78,7 +87,12 @@ class ImageWriter:
             if is_there and flags & PERSISTENT and slots.seqs[slot] < self._next_seq:
                 message = queue.load(slot)
                 head = put_head(
-                    0, queue.queue_id, message.seq, flags & ~STATE_MASK, slots.expiries[slot], len(message.properties)
+                    0,
+                    queue.queue_id,
+                    message.seq,
+                    lasting_flags(flags),
+                    slots.expiries[slot],
+                    len(message.properties),
                 )
                 journal.append(IMAGE_MESSAGE, head, message.md + message.properties, message.body)
                 copied += message.size_bytes()
@@ -138,6 +152,8 @@ class Rebuild:
             self._end(read_number(payload), True)
         elif kind == BACK_OUT:
             self._end(read_number(payload), False)
+        elif kind == PREPARE:
+            self._unit(read_number(payload)).state = PREPARED
         elif kind in (IMAGE_BEGIN, IMAGE_END, CLEAR) and read_number(payload) == self.queue.queue_id:
             if kind == IMAGE_BEGIN:
                 self.began = True
@@ -159,8 +175,11 @@ class Rebuild:
         if record.seq >= queue.next_seq:
             queue.next_seq = record.seq + 1
         if record.unit_of_work:
+            unit = self._unit(record.unit_of_work)
+            if unit.state == PREPARED and unit.has(queue, record.seq):
+                return  # written again by a checkpoint
             slot: i64 = self._store(record, PUT_UNCOMMITTED)
-            self._unit(record.unit_of_work).entries.append(Entry(queue, slot, record.seq, True, True))
+            unit.entries.append(Entry(queue, slot, record.seq, True, True))
         elif self.began and record.seq not in self._slot_of:
             slot = self._store(record, AVAILABLE)
             queue.link_in_order(slot, False)
@@ -179,7 +198,9 @@ class Rebuild:
         if record.queue_id != self.queue.queue_id:
             return
         if record.unit_of_work:
-            self._unit(record.unit_of_work).entries.append(Entry(self.queue, -2, record.seq, False, True))
+            unit = self._unit(record.unit_of_work)
+            if unit.state != PREPARED or not unit.has(self.queue, record.seq):
+                unit.entries.append(Entry(self.queue, -2, record.seq, False, True))
         elif self.began:
             self._remove(record.seq)
 

@@ -65,6 +65,7 @@ def define(engine: Engine, definition: Definition, replace: bool = False) -> i64
     if queue_id:
         queue = engine.queues_by_id[queue_id]
         queue.snapshot_lsn = lsn
+        queue.replay_lsn = lsn
         queue.media_lsn = before  # until an image is recorded, the whole history is the image
     return lsn
 
@@ -97,6 +98,7 @@ def apply_define(engine: Engine, definition: Definition, queue_id: i64) -> None:
             engine.add_queue(definition, queue_id)
         else:
             queue.configure(definition)
+            engine.queues[definition.name] = queue  # at replay an older queue may have had this name meanwhile
             engine.of_type(ObjectType.QLOCAL)[definition.name] = definition
     else:
         engine.of_type(definition.object_type)[definition.name] = definition

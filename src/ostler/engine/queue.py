@@ -61,6 +61,7 @@ class Queue:
         # Persistent content changed since the last snapshot, and the LSN up to which that snapshot speaks.
         self.changed = False
         self.snapshot_lsn: i64 = 0
+        self.replay_lsn: i64 = 0  # a restart needs the journal from here for what has changed since
         self.snapshot_number: i64 = 0
         self.media_lsn: i64 = -1  # media recovery reads the journal from here; -1: no image was recorded
         # Who has it open.
@@ -146,22 +147,27 @@ class Queue:
         """Write what is beyond the buffers to the file. Raises DiskFull, with nothing changed."""
         slots = self.slots
         chosen = self._pending_spill()
+        unwritten: list[int] = []  # a checkpoint may have written some already
         messages: list[Message] = []
         for slot in chosen:
             message = slots.resident[slot]
             assert message is not None
-            messages.append(message)
+            if slots.places[slot] == NONE:
+                unwritten.append(slot)
+                messages.append(message)
         places = self.file.write(messages) if messages else []
         index: i64 = 0
-        for slot in chosen:
-            message = messages[index]
+        for slot in unwritten:
             slots.places[slot] = places[index]
+            index += 1
+        for slot in chosen:
+            message = slots.resident[slot]
+            assert message is not None
             slots.flags[slot] &= ~SPILL_PENDING
             self._no_longer_resident(slot, message)
             if message.visible_lsn > self.spilled_lsn:
                 self.spilled_lsn = message.visible_lsn
-            index += 1
-        self.counters.spilled += index
+        self.counters.spilled += len(chosen)
         self.spill = []
         self.spill_bytes = 0
 

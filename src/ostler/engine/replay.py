@@ -11,11 +11,12 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
-from ostler.engine.checkpoint import Manifest, read_catalogue, read_manifest
+from ostler.engine.checkpoint import DAMAGED, Manifest, read_catalogue, read_manifest
 from ostler.engine.core import Engine
 from ostler.engine.message import Message
 from ostler.engine.objects import apply_clear, apply_define, read_typed_name
 from ostler.engine.queue import SPILL_BATCH_BYTES, Queue
+from ostler.engine.queue_file import QueueFileDamaged
 from ostler.engine.records import (
     BACK_OUT,
     CLEAR,
@@ -31,7 +32,7 @@ from ostler.engine.records import (
     read_put,
 )
 from ostler.engine.slots import AVAILABLE, GOT_UNCOMMITTED, PUT_UNCOMMITTED
-from ostler.engine.snapshot import SnapshotDamaged, load
+from ostler.engine.snapshot import SnapshotDamaged, load, slots_path
 from ostler.engine.syncpoint import back_out_unit
 from ostler.engine.transfer import mark_damaged
 from ostler.engine.unit_of_work import ACTIVE, PREPARED, Entry, UnitOfWork
@@ -81,10 +82,11 @@ class Replay:
         queue.media_lsn = manifest.media_lsns.get(queue.queue_id, -1)
         listed = manifest.snapshots.get(queue.queue_id, 0)
         try:
+            if listed == DAMAGED:
+                raise SnapshotDamaged(f"{slots_path(queue)}: damaged already at checkpoint {manifest.number}")
             load(self.engine.disk, queue, listed, manifest.number, manifest.orderly)
-        except SnapshotDamaged as damage:
+        except (SnapshotDamaged, QueueFileDamaged) as damage:
             mark_damaged(self.engine, queue, str(damage))
-            queue.snapshot_number = listed
         if queue.snapshot_number > self.engine.checkpoint_number:
             self.engine.checkpoint_number = queue.snapshot_number
 
@@ -138,7 +140,7 @@ class Replay:
             self.messages += 1
             return
         unit = self._unit(record.unit_of_work)
-        if unit.state == PREPARED and _has_entry(unit, queue, record.seq):
+        if unit.state == PREPARED and unit.has(queue, record.seq):
             return  # written again, so that the journal's start can move on
         slot = self._store(queue, record, PUT_UNCOMMITTED)
         queue.uncommitted += 1
@@ -158,7 +160,7 @@ class Replay:
             return
         if record.unit_of_work != 0:
             unit = self._unit(record.unit_of_work)
-            if unit.state != PREPARED or not _has_entry(unit, queue, record.seq):
+            if unit.state != PREPARED or not unit.has(queue, record.seq):
                 unit.entries.append(Entry(queue, _NOT_YET, record.seq, False, True))
         elif lsn > queue.snapshot_lsn:
             self._remove(queue, record.seq, lsn)
@@ -219,6 +221,7 @@ class Replay:
         if is_new:
             queue = engine.queues_by_id[queue_id]
             queue.snapshot_lsn = lsn
+            queue.replay_lsn = lsn
             self._load_queue(queue)
             if queue.media_lsn < 0:
                 queue.media_lsn = self.previous_lsn
@@ -293,13 +296,6 @@ class Replay:
         queue.slots.set_state(entry.slot, GOT_UNCOMMITTED)
         queue.depth -= 1
         queue.uncommitted += 1
-
-
-def _has_entry(unit: UnitOfWork, queue: Queue, seq: i64) -> bool:
-    for entry in unit.entries:
-        if entry.seq == seq and entry.queue is queue:
-            return True
-    return False
 
 
 def _available_slots(queue: Queue) -> dict[int, int]:

@@ -35,6 +35,9 @@ PRIORITY_SHIFT: Final = 16
 PRIORITY_MASK: Final = 0xF
 BACKOUT_SHIFT: Final = 20  # the back-out count takes all bits from here up
 
+# What of the flags belongs to the message itself and survives a restart, besides the back-out count.
+_LASTING: Final = PERSISTENT | GROUPED | PRIORITY_MASK << PRIORITY_SHIFT
+
 PLACE_ALIGNMENT: Final = 8
 _LENGTH_BITS: Final = 28
 _LENGTH_MASK: Final = (1 << 28) - 1
@@ -54,6 +57,11 @@ def place_position(packed: i64) -> i64:
 
 def place_length(packed: i64) -> i64:
     return packed & _LENGTH_MASK
+
+
+def lasting_flags(flags: i64) -> i64:
+    """The flags without what they say about this moment: state, cursors, locks, plans."""
+    return (flags & _LASTING) | flags >> BACKOUT_SHIFT << BACKOUT_SHIFT
 
 
 @final

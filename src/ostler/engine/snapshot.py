@@ -18,14 +18,11 @@ from ostler.engine.message import Message
 from ostler.engine.queue import Queue
 from ostler.engine.slots import (
     AVAILABLE,
-    BACKOUT_SHIFT,
     GOT_UNCOMMITTED,
-    GROUPED,
     NONE,
     PERSISTENT,
-    PRIORITY_MASK,
-    PRIORITY_SHIFT,
     STATE_MASK,
+    lasting_flags,
 )
 from ostler.model.disk import Disk
 
@@ -34,7 +31,6 @@ _VERSION: Final = 1
 HEADER_BYTES: Final = 72
 ROW_BYTES: Final = 48
 _ROWS_PER_STEP: Final = 20_000
-_KEPT_FLAGS: Final = PERSISTENT | GROUPED | PRIORITY_MASK << PRIORITY_SHIFT
 
 
 class SnapshotDamaged(Exception):
@@ -45,11 +41,12 @@ class SnapshotDamaged(Exception):
 class Snapshot:
     """A captured queue on its way to its file. Call `step` until it returns True, then `write`."""
 
-    def __init__(self, queue: Queue, number: i64, lsn: i64, next_seq: i64, with_nonpersistent: bool) -> None:
+    def __init__(self, queue: Queue, number: i64, lsn: i64, replay_lsn: i64, with_nonpersistent: bool) -> None:
         self.queue = queue
         self.number: i64 = number
         self.lsn: i64 = lsn
-        self.next_seq: i64 = next_seq
+        self.replay_lsn: i64 = replay_lsn
+        self.next_seq: i64 = queue.next_seq
         self.with_nonpersistent = with_nonpersistent
         slots = queue.slots
         self._seqs = bytes(memoryview(slots.seqs))
@@ -73,7 +70,7 @@ class Snapshot:
             if (state == AVAILABLE or state == GOT_UNCOMMITTED) and (flags & PERSISTENT or self.with_nonpersistent):
                 assert read_i64_le(self._places, at) != NONE
                 write_i64_le(writer, read_i64_le(self._seqs, at))
-                write_i64_le(writer, (flags & _KEPT_FLAGS) | flags >> BACKOUT_SHIFT << BACKOUT_SHIFT)
+                write_i64_le(writer, lasting_flags(flags))
                 write_i64_le(writer, read_i64_le(self._message_hashes, at))
                 write_i64_le(writer, read_i64_le(self._correlation_hashes, at))
                 write_i64_le(writer, read_i64_le(self._expiries, at))
@@ -140,7 +137,13 @@ def capture(engine: Engine, queue: Queue, number: i64, with_nonpersistent: bool)
             index += 1
     queue.file.begin_snapshot()
     queue.changed = False
-    return Snapshot(queue, number, engine.journal.end_lsn(), queue.next_seq, with_nonpersistent)
+    # What open units of work did is not in the snapshot: when they commit later, a restart needs their records.
+    lsn: i64 = engine.journal.end_lsn()
+    replay_lsn: i64 = lsn
+    for unit in engine.units_of_work.values():
+        if 0 <= unit.first_lsn < replay_lsn:
+            replay_lsn = unit.first_lsn
+    return Snapshot(queue, number, lsn, replay_lsn, with_nonpersistent)
 
 
 def load(disk: Disk, queue: Queue, listed_number: i64, checkpoint_number: i64, orderly: bool) -> bool:
@@ -171,8 +174,12 @@ def load(disk: Disk, queue: Queue, listed_number: i64, checkpoint_number: i64, o
         return False
     if number < listed_number:
         raise SnapshotDamaged(f"{path}: snapshot {number} is older than the {listed_number} the checkpoint names")
+    if number > listed_number:
+        # Its name may not have been durable when a process was killed; from now on checkpoints rely on it.
+        disk.force_directory(queue_path(queue.name, queue.queue_id))
     queue.snapshot_number = number
     queue.snapshot_lsn = read_i64_le(data, 32)
+    queue.replay_lsn = queue.snapshot_lsn
     queue.next_seq = read_i64_le(data, 40)
     _load_rows(queue, data, count, orderly and read_i64_le(data, 56) == 1)
     return True
@@ -183,8 +190,10 @@ def _load_rows(queue: Queue, data: bytes, count: i64, with_nonpersistent: bool) 
     order = _rows_by_seq(data, count)
     for at in order:
         flags: i64 = read_i64_le(data, at + 8)
-        if not flags & PERSISTENT and not with_nonpersistent:
-            continue
+        if not flags & PERSISTENT:
+            if not with_nonpersistent:
+                continue
+            queue.changed = True  # the next snapshot must not bring these back
         place: i64 = read_i64_le(data, at + 40)
         slot: i64 = slots.take_stored(
             read_i64_le(data, at),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from mypy_extensions import i64
 
 from ostler.engine import groups
@@ -13,7 +15,9 @@ from ostler.engine.records import BACK_OUT, COMMIT, PREPARE, number_head
 from ostler.engine.slots import AVAILABLE
 from ostler.engine.transfer import after_arrival, attempt, serve_waiting
 from ostler.engine.unit_of_work import ACTIVE, ENDED, PREPARED, Entry, UnitOfWork
-from ostler.model.constants import MQRC_BACKED_OUT
+from ostler.model.constants import MQGMO_SYNCPOINT, MQGMO_SYNCPOINT_IF_PERSISTENT, MQRC_BACKED_OUT
+
+_INTO_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 
 
 def commit(engine: Engine, connection: Connection) -> i64:
@@ -153,7 +157,19 @@ def back_out_oldest(engine: Engine) -> UnitOfWork | None:
         if unit.state == ACTIVE and unit.first_lsn >= 0 and (oldest is None or unit.first_lsn < oldest.first_lsn):
             oldest = unit
     if oldest is not None:
+        _fail_waiting(engine, oldest)
         back_out_unit(engine, oldest)
         oldest.backed_out_by_system = True
         oldest.entries = []
     return oldest
+
+
+def _fail_waiting(engine: Engine, unit: UnitOfWork) -> None:
+    """A get that waits to become part of a unit must not be answered into it once it is backed out."""
+    for queue in engine.queues_by_id.values():
+        for request in queue.waiting.everyone():
+            if request.connection.unit_of_work is unit and request.options & _INTO_UNIT:
+                queue.waiting.remove(request)
+                request.reason = MQRC_BACKED_OUT
+                request.done = True
+                engine.woken.append(request)

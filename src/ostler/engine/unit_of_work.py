@@ -37,3 +37,10 @@ class UnitOfWork:
         self.started_ms: i64 = 0
         self.xid: bytes = b""
         self.backed_out_by_system = False
+
+    def has(self, queue: Queue, seq: i64) -> bool:
+        """Whether this message of that queue is among its puts and gets."""
+        for entry in self.entries:
+            if entry.seq == seq and entry.queue is queue:
+                return True
+        return False

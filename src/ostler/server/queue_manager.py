@@ -361,21 +361,21 @@ class QueueManager:
                 relog_prepared(self.engine)
                 taken = Checkpoint(self.engine, orderly)
                 pending = taken.pending()
-            for queue_id in pending:
-                self._checkpoint_queue(taken, queue_id)
-            self._finish_checkpoint(taken)
+            try:
+                for queue_id in pending:
+                    self._checkpoint_queue(taken, queue_id)
+                self._finish_checkpoint(taken)
+            except (DiskFull, DiskFailed):
+                with self.lock:
+                    taken.abandon()
+                raise
 
     def _checkpoint_queue(self, taken: Checkpoint, queue_id: int) -> None:
         with self.lock:
             snapshot = taken.begin_queue(queue_id)
         if snapshot is None:
             return
-        try:
-            self._write_snapshot(snapshot)
-        except (DiskFull, DiskFailed):
-            with self.lock:
-                snapshot.queue.changed = True
-            raise
+        self._write_snapshot(snapshot)
         with self.lock:
             taken.end_queue(snapshot)
 
