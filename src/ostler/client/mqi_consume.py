@@ -177,7 +177,7 @@ def _register(
     kind = _callback_type(cbd)
     before = dispatcher.event_handler if kind == MQCBT_EVENT_HANDLER else dispatcher.consumers.get(hobj)
     try:
-        consumer = _new_consumer(bound, cbd, hobj if kind == MQCBT_MESSAGE_CONSUMER else MQHO_NONE, function)
+        consumer = _new_consumer(bound, cbd, hobj, function)
         if not consumer.is_event_handler:
             _describe_gets(bound, consumer, md, gmo)
     except MQError:
@@ -199,9 +199,12 @@ def _new_consumer(bound: Bound, cbd: bytearray, hobj: int, function: Callback | 
     if length < MQCBD_FULL_MSG_LENGTH:
         raise MQError(MQRC_MAX_MSG_LENGTH_ERROR, f"{length} is no length of a message.")
     _check_quiescing(bound, bool(options & MQCBDO_FAIL_IF_QUIESCING))
-    if hobj != MQHO_NONE and hobj not in bound.connection.handles:
+    is_consumer = MQCBD.read_int(cbd, "CallbackType") == MQCBT_MESSAGE_CONSUMER
+    if is_consumer and hobj not in bound.connection.handles:
         raise MQError(MQRC_HOBJ_ERROR)
-    consumer = Consumer(hobj, _function(cbd, function), options, MQCBD.read_int(cbd, "CallbackArea"))
+    consumer = Consumer(
+        hobj if is_consumer else MQHO_NONE, _function(cbd, function), options, MQCBD.read_int(cbd, "CallbackArea")
+    )
     consumer.bytes_max = FULL_LENGTH if length == MQCBD_FULL_MSG_LENGTH else length
     return consumer
 

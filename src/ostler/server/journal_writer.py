@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from time import perf_counter_ns
+from time import perf_counter_ns, sleep
 from typing import final
 
 from librt.threading import Lock
 from mypy_extensions import i64
 
+from ostler.log.errors import LogSpace
 from ostler.log.log_writer import Batch
 from ostler.log.recovery_log import RecoveryLog
 from ostler.model.counters import ForceCounters
@@ -23,6 +24,9 @@ from ostler.model.errors import MQError
 _MQRC_Q_MGR_NOT_AVAILABLE = 2059
 # Bounded, so that one force never waits behind many steps of extent keeping.
 _STEPS_AHEAD_MAX = 4
+# A batch that finds no space is tried again for half a minute: a checkpoint may give extents back.
+_SPACE_TRIES = 600
+_SPACE_PAUSE_SECONDS = 0.05
 
 
 @final
@@ -57,14 +61,19 @@ class JournalWriter:
 
     def wait_durable(self, lsn: i64) -> None:
         """Return when the log is durable up to here. Call without the engine's lock."""
+        patience: i64 = _SPACE_TRIES
         while self.log.durable_lsn() < lsn:
             with self._turn:
                 if self.failure:
                     raise MQError(_MQRC_Q_MGR_NOT_AVAILABLE, self.failure)
-                if self.log.durable_lsn() < lsn:
-                    self._force()
+                if self.log.durable_lsn() < lsn and not self._force():
+                    patience -= 1
+                    if patience == 0:
+                        self._fail("there is no space for it on the disk")
             if self._waiting:
                 self._tell()
+            if patience < _SPACE_TRIES and self.log.durable_lsn() < lsn:
+                sleep(_SPACE_PAUSE_SECONDS)
 
     def settle(self, lsn: i64) -> None:
         """As `wait_durable`, for applications: who writes to a log that fills helps to make room before going on."""
@@ -96,8 +105,15 @@ class JournalWriter:
 
     # -- forcing ---------------------------------------------------------------
 
-    def _force(self) -> None:
-        """Write and force all that was appended. The turn is held, the engine's lock is not."""
+    def _fail(self, why: str) -> None:
+        self.failure = f"The recovery log cannot be written: {why}"
+        raise MQError(_MQRC_Q_MGR_NOT_AVAILABLE, self.failure)
+
+    def _force(self) -> bool:
+        """Write and force all that was appended. The turn is held, the engine's lock is not.
+
+        False when there is no space for it: the batch is kept, and written when a checkpoint or somebody made room.
+        """
         batch = self._kept
         if batch is None:
             self.engine_lock.acquire()
@@ -106,14 +122,15 @@ class JournalWriter:
             finally:
                 self.engine_lock.release()
         if batch is None:
-            return
+            return True
         self._kept = batch
         began: i64 = perf_counter_ns()
         try:
             self.log.writer.write_batch(batch)
+        except LogSpace:
+            return False
         except Exception as error:
-            self.failure = f"The recovery log cannot be written: {error}"
-            raise MQError(_MQRC_Q_MGR_NOT_AVAILABLE, self.failure) from error
+            self._fail(str(error))
         self._kept = None
         ended: i64 = perf_counter_ns()
         self.counters.count((ended - began) // 1000)
@@ -122,6 +139,7 @@ class JournalWriter:
             self.log.batch_durable(batch)
         finally:
             self.engine_lock.release()
+        return True
 
     def note_checkpoint(self, restart_lsn: i64, checkpoint_lsn: i64) -> None:
         with self._turn:

@@ -65,6 +65,11 @@ def _step(manager: QueueManager, writer: ImageWriter) -> bool:
 def record_all_images(manager: QueueManager) -> list[Recorded]:
     """rcdmqimg for every queue that a restart keeps, and the log's media recovery point moved up behind them."""
     _check_linear(manager)
+    with manager.media_turn:
+        return _record_all(manager)
+
+
+def _record_all(manager: QueueManager) -> list[Recorded]:
     with manager.lock:
         names = [queue.name for queue in manager.engine.queues_by_id.values() if not queue.is_temporary]
     recorded = []
@@ -87,6 +92,12 @@ def recover_queue(manager: QueueManager, name: str) -> int:
     Nobody may have the queue open. The engine stands still meanwhile: the queue is of no use before that anyway.
     """
     _check_linear(manager)
+    # Extents that are being read must not be given up by an image recorded meanwhile.
+    with manager.media_turn:
+        return _recover(manager, name)
+
+
+def _recover(manager: QueueManager, name: str) -> int:
     with manager.lock:
         end = manager.log.end_lsn()
     manager.writer.wait_durable(end)

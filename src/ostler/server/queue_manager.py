@@ -156,6 +156,7 @@ class QueueManager:
         self.restart = RestartSummary(0, 0, 0, 0, 0, 0.0)
         self._checkpoint_turn = threading.Lock()
         self._room_turn = threading.Lock()
+        self.media_turn = threading.Lock()
         self._ended = threading.Event()
         self.on_end: list[Callable[[], None]] = []
 
