@@ -51,14 +51,14 @@ class Housekeeping:
             try:
                 self._pass()
             except DiskFull as full:
-                self._note(f"AMQ6119S: The disk is full: {full}. Free some space; the checkpoint is tried again.")
-            except (MQError, DiskFailed) as failed:
-                self._note(f"AMQ6119S: Housekeeping cannot go on: {failed}")
+                self._manager.note(
+                    f"AMQ6119S: The disk is full: {full}. Free some space; the checkpoint is tried again."
+                )
+            except DiskFailed as failed:
+                self._manager.fail(str(failed))
                 return
-
-    def _note(self, text: str) -> None:
-        if not self._manager.notices or self._manager.notices[-1] != text:
-            self._manager.notices.append(text)
+            except MQError as refused:
+                self._manager.note(f"AMQ6119S: Housekeeping was refused: {refused}")
 
     def _pass(self) -> None:
         manager = self._manager

@@ -41,9 +41,15 @@ class Waiting:
 @final
 class JournalWriter:
     def __init__(
-        self, log: RecoveryLog, engine_lock: Lock, make_room: Callable[[], None], ask_for_checkpoint: Callable[[], None]
+        self,
+        log: RecoveryLog,
+        engine_lock: Lock,
+        make_room: Callable[[], None],
+        ask_for_checkpoint: Callable[[], None],
+        on_failure: Callable[[str], None],
     ) -> None:
         self.log = log
+        self.on_failure = on_failure
         self.make_room = make_room
         self.ask_for_checkpoint = ask_for_checkpoint
         self.engine_lock = engine_lock
@@ -107,6 +113,7 @@ class JournalWriter:
 
     def _fail(self, why: str) -> None:
         self.failure = f"The recovery log cannot be written: {why}"
+        self.on_failure(self.failure)
         raise MQError(_MQRC_Q_MGR_NOT_AVAILABLE, self.failure)
 
     def _force(self) -> bool:

@@ -191,7 +191,7 @@ class QueueManager:
         replay.finish()
         self._no_longer_orderly(replay.manifest)
         self.housekeeping = Housekeeping(self)
-        self.writer = JournalWriter(self.log, self.lock, self.make_room, self.housekeeping.ask)
+        self.writer = JournalWriter(self.log, self.lock, self.make_room, self.housekeeping.ask, self.fail)
         if not engine.queues_by_id:
             self._define_system_objects()
         with self.lock:
@@ -241,7 +241,11 @@ class QueueManager:
         self.running = False
         self.housekeeping.stop()
         if mode != "preemptive" and not self.writer.failure:
-            self.checkpoint(orderly=True)
+            try:
+                self.checkpoint(orderly=True)
+            except DiskFull as full:
+                # The log has all that is persistent; only non-persistent messages of NPMCLASS(HIGH) queues are lost.
+                self.note(f"AMQ6119S: The disk is full: {full}. The last checkpoint could not be taken.")
         self.writer.stop()
         self.close_files(mode == "preemptive")
         for tell in self.on_end:
@@ -338,9 +342,32 @@ class QueueManager:
         with self._room_turn:
             if not self.log.is_filling():
                 return  # somebody else has just done it
-            self.checkpoint()
-            while self.log.is_filling() and self._back_out_oldest():
+            try:
                 self.checkpoint()
+                while self.log.is_filling() and self._back_out_oldest():
+                    self.checkpoint()
+            except DiskFull as full:
+                self.note(f"AMQ6119S: The disk is full: {full}. Free some space; the checkpoint is tried again.")
+
+    def note(self, text: str) -> None:
+        """Something for the operator to read, once."""
+        if not self.notices or self.notices[-1] != text:
+            self.notices.append(text)
+
+    def fail(self, why: str) -> None:
+        """Stable storage cannot be trusted any more: nothing is promised from now on. Only a restart helps."""
+        self.note(
+            f"AMQ7017S: The queue manager ends at once. {why}. Find out what is wrong with the disk, then start it."
+        )
+        self.writer.failure = why
+        with self.lock:
+            engine = self.engine
+            engine.state = STOPPING
+            for connection in engine.connections.values():
+                connection.broken = MQRC_CONNECTION_BROKEN
+            for queue in engine.queues_by_id.values():
+                fail_waiting(engine, queue, MQRC_CONNECTION_BROKEN)
+            self.wake()
 
     def _back_out_oldest(self) -> bool:
         with self.lock:
