@@ -12,14 +12,14 @@ from pathlib import Path
 from librt.threading import Lock
 
 from ostler.engine import events, objects, triggers
-from ostler.engine.checkpoint import Checkpoint, Manifest, relog_prepared
+from ostler.engine.checkpoint import Manifest
 from ostler.engine.connection import Connection
 from ostler.engine.core import QUIESCING, STOPPING, Engine
 from ostler.engine.objects import fail_waiting
 from ostler.engine.open import close_object
 from ostler.engine.replay import Replay
-from ostler.engine.snapshot import Snapshot, replace_file
-from ostler.engine.syncpoint import back_out, back_out_oldest, commit, serve_all
+from ostler.engine.snapshot import replace_file
+from ostler.engine.syncpoint import back_out, commit, serve_all
 from ostler.engine.transfer import send_reports
 from ostler.log.control_file import CONTROL_NAME
 from ostler.log.reader import LogVisitor
@@ -36,12 +36,13 @@ from ostler.model.constants import (
     MQRC_Q_MGR_STOPPING,
 )
 from ostler.model.definitions import Definition, new_definition
-from ostler.model.disk import Disk, DiskFailed, DiskFull
+from ostler.model.disk import Disk, DiskFull
 from ostler.model.errors import MQError
 from ostler.model.journal import Journal
 from ostler.model.system_objects import system_definitions
 from ostler.observe.statistics import Statistics, counts, queue_counts
 from ostler.server import directories
+from ostler.server.checkpointer import Checkpointer
 from ostler.server.directories import InstanceLock, QueueManagerDirectory, QueueManagerNotFoundError
 from ostler.server.housekeeping import Housekeeping
 from ostler.server.journal_writer import JournalWriter
@@ -154,8 +155,7 @@ class QueueManager:
         self.running = False
         self.notices: list[str] = list(self.settings.notices)
         self.restart = RestartSummary(0, 0, 0, 0, 0, 0.0)
-        self._checkpoint_turn = threading.Lock()
-        self._room_turn = threading.Lock()
+        self.checkpointer = Checkpointer(self)
         self.media_turn = threading.Lock()
         self._ended = threading.Event()
         self.on_end: list[Callable[[], None]] = []
@@ -338,16 +338,12 @@ class QueueManager:
     # -- log space and checkpoints ---------------------------------------------------------------
 
     def make_room(self) -> None:
-        """The log fills: take a checkpoint, and if a unit of work still holds the log back, back out the oldest one."""
-        with self._room_turn:
-            if not self.log.is_filling():
-                return  # somebody else has just done it
-            try:
-                self.checkpoint()
-                while self.log.is_filling() and self._back_out_oldest():
-                    self.checkpoint()
-            except DiskFull as full:
-                self.note(f"AMQ6119S: The disk is full: {full}. Free some space; the checkpoint is tried again.")
+        """The log fills: see Checkpointer.make_room."""
+        self.checkpointer.make_room()
+
+    def checkpoint(self, orderly: bool = False) -> None:
+        """Take a checkpoint now. Raises DiskFull when queue files cannot grow; nothing is lost then."""
+        self.checkpointer.checkpoint(orderly)
 
     def note(self, text: str) -> None:
         """Something for the operator to read, once."""
@@ -380,54 +376,6 @@ class QueueManager:
             "was the oldest when the recovery log filled. Commit sooner, or give the log more or larger files."
         )
         return True
-
-    def checkpoint(self, orderly: bool = False) -> None:
-        """Take a checkpoint now. Raises DiskFull when queue files cannot grow; nothing is lost then."""
-        with self._checkpoint_turn:
-            with self.lock:
-                self.engine.now_ms = int(time.time() * 1000)
-                relog_prepared(self.engine)
-                taken = Checkpoint(self.engine, orderly)
-                pending = taken.pending()
-            try:
-                for queue_id in pending:
-                    self._checkpoint_queue(taken, queue_id)
-                self._finish_checkpoint(taken)
-            except (DiskFull, DiskFailed):
-                with self.lock:
-                    taken.abandon()
-                raise
-
-    def _checkpoint_queue(self, taken: Checkpoint, queue_id: int) -> None:
-        with self.lock:
-            snapshot = taken.begin_queue(queue_id)
-        if snapshot is None:
-            return
-        self._write_snapshot(snapshot)
-        with self.lock:
-            taken.end_queue(snapshot)
-
-    def _write_snapshot(self, snapshot: Snapshot) -> None:
-        while not snapshot.step():
-            pass
-        self.writer.wait_durable(snapshot.lsn)
-        snapshot.queue.file.force()
-        snapshot.write(self.disk)
-
-    def _finish_checkpoint(self, taken: Checkpoint) -> None:
-        with self.lock:
-            catalogue = taken.begin_catalogue()
-            lsn = self.log.end_lsn()
-        self.writer.wait_durable(lsn)
-        if catalogue:
-            taken.write_catalogue(self.disk, catalogue)
-        with self.lock:
-            manifest = taken.begin_manifest()
-        taken.write_manifest(self.disk, manifest)
-        with self.lock:
-            restart_lsn = max(taken.end(), self.log.writer.restart_lsn)
-            checkpoint_lsn = self.log.durable_lsn()
-        self.writer.note_checkpoint(min(restart_lsn, checkpoint_lsn), checkpoint_lsn)
 
     def statistics(self) -> Statistics:
         """All counters as they stand now."""

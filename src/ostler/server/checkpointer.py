@@ -1,0 +1,85 @@
+"""Taking checkpoints of a running queue manager, and making room in its log."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from ostler.engine.checkpoint import Checkpoint, relog_prepared
+from ostler.engine.snapshot import Snapshot
+from ostler.model.disk import DiskFailed, DiskFull
+
+if TYPE_CHECKING:
+    from ostler.server.queue_manager import QueueManager
+
+
+class Checkpointer:
+    """One checkpoint at a time. The engine's lock is held only for the steps that need the engine to stand still."""
+
+    def __init__(self, manager: QueueManager) -> None:
+        self._manager = manager
+        self._checkpoint_turn = threading.Lock()
+        self._room_turn = threading.Lock()
+
+    def make_room(self) -> None:
+        """The log fills: take a checkpoint, and if a unit of work still holds the log back, back out the oldest one."""
+        with self._room_turn:
+            if not self._manager.log.is_filling():
+                return  # somebody else has just done it
+            try:
+                self.checkpoint()
+                while self._manager.log.is_filling() and self._back_out_oldest():
+                    self.checkpoint()
+            except DiskFull as full:
+                self._manager.note(
+                    f"AMQ6119S: The disk is full: {full}. Free some space; the checkpoint is tried again."
+                )
+
+    def checkpoint(self, orderly: bool = False) -> None:
+        """Take a checkpoint now. Raises DiskFull when queue files cannot grow; nothing is lost then."""
+        with self._checkpoint_turn:
+            with self._manager.lock:
+                self._manager.engine.now_ms = int(time.time() * 1000)
+                relog_prepared(self._manager.engine)
+                taken = Checkpoint(self._manager.engine, orderly)
+                pending = taken.pending()
+            try:
+                for queue_id in pending:
+                    self._checkpoint_queue(taken, queue_id)
+                self._finish_checkpoint(taken)
+            except (DiskFull, DiskFailed):
+                with self._manager.lock:
+                    taken.abandon()
+                raise
+
+    def _checkpoint_queue(self, taken: Checkpoint, queue_id: int) -> None:
+        with self._manager.lock:
+            snapshot = taken.begin_queue(queue_id)
+        if snapshot is None:
+            return
+        self._write_snapshot(snapshot)
+        with self._manager.lock:
+            taken.end_queue(snapshot)
+
+    def _write_snapshot(self, snapshot: Snapshot) -> None:
+        while not snapshot.step():
+            pass
+        self._manager.writer.wait_durable(snapshot.lsn)
+        snapshot.queue.file.force()
+        snapshot.write(self._manager.disk)
+
+    def _finish_checkpoint(self, taken: Checkpoint) -> None:
+        with self._manager.lock:
+            catalogue = taken.begin_catalogue()
+            lsn = self._manager.log.end_lsn()
+        self._manager.writer.wait_durable(lsn)
+        if catalogue:
+            taken.write_catalogue(self._manager.disk, catalogue)
+        with self._manager.lock:
+            manifest = taken.begin_manifest()
+        taken.write_manifest(self._manager.disk, manifest)
+        with self._manager.lock:
+            restart_lsn = max(taken.end(), self._manager.log.writer.restart_lsn)
+            checkpoint_lsn = self._manager.log.durable_lsn()
+        self._manager.writer.note_checkpoint(min(restart_lsn, checkpoint_lsn), checkpoint_lsn)
