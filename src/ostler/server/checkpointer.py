@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ostler.engine.checkpoint import Checkpoint, relog_prepared
 from ostler.engine.snapshot import Snapshot
+from ostler.engine.syncpoint import back_out_oldest
 from ostler.model.disk import DiskFailed, DiskFull
 
 if TYPE_CHECKING:
@@ -35,6 +36,18 @@ class Checkpointer:
                 self._manager.note(
                     f"AMQ6119S: The disk is full: {full}. Free some space; the checkpoint is tried again."
                 )
+
+    def _back_out_oldest(self) -> bool:
+        with self._manager.lock:
+            unit = back_out_oldest(self._manager.engine)
+            self._manager.wake()
+        if unit is None:
+            return False
+        self._manager.note(
+            f"AMQ7469W: Transactions rolled back to release log space. Unit of work {unit.number} was backed out: it "
+            "was the oldest when the recovery log filled. Commit sooner, or give the log more or larger files."
+        )
+        return True
 
     def checkpoint(self, orderly: bool = False) -> None:
         """Take a checkpoint now. Raises DiskFull when queue files cannot grow; nothing is lost then."""

@@ -365,18 +365,6 @@ class QueueManager:
                 fail_waiting(engine, queue, MQRC_CONNECTION_BROKEN)
             self.wake()
 
-    def _back_out_oldest(self) -> bool:
-        with self.lock:
-            unit = back_out_oldest(self.engine)
-            self.wake()
-        if unit is None:
-            return False
-        self.notices.append(
-            f"AMQ7469W: Transactions rolled back to release log space. Unit of work {unit.number} was backed out: it "
-            "was the oldest when the recovery log filled. Commit sooner, or give the log more or larger files."
-        )
-        return True
-
     def statistics(self) -> Statistics:
         """All counters as they stand now."""
         with self.lock:
