@@ -7,6 +7,7 @@ from typing import Final
 
 from ostler.client import message_handles
 from ostler.client.mqi import Bound, completion, get_request, return_descriptor, returned_options
+from ostler.engine.core import RUNNING
 from ostler.engine.get import new_request
 from ostler.engine.get_request import UNLIMITED, GetRequest
 from ostler.engine.selection import GROUP_OPTIONS
@@ -102,6 +103,9 @@ class Consumer:
         if waits:
             request.options |= MQGMO_WAIT
             request.wait_ms = UNLIMITED
+            if bound.engine.state == RUNNING:
+                # Whether it wants to fail then or not, the event handler has to be told.
+                request.options |= MQGMO_FAIL_IF_QUIESCING
         return request
 
     def watch(self, bound: Bound) -> GetRequest:
@@ -114,7 +118,7 @@ class Consumer:
         watch = new_request(
             model.connection,
             model.handle,
-            self.get_options & GROUP_OPTIONS | MQGMO_WAIT,
+            self.get_options & GROUP_OPTIONS | MQGMO_WAIT | MQGMO_FAIL_IF_QUIESCING,
             model.match,
             model.message_id,
             model.correlation_id,

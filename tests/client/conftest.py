@@ -1,0 +1,110 @@
+"""A queue manager in a temporary directory, a connection to it, and short ways to make structures."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ostler import mqi
+from ostler.client import running
+from ostler.model import constants as mqc
+from ostler.model.attributes import ObjectType, Value
+from ostler.model.definitions import new_definition
+from ostler.model.structures.catalogue import LAYOUTS
+from ostler.server.qm_ini import LogSection
+from ostler.server.queue_manager import QueueManager, create_queue_manager
+
+_numbers = itertools.count(1)
+
+
+class Application:
+    """What a program does before the verb that a test is about."""
+
+    def __init__(self, manager: QueueManager) -> None:
+        self.manager = manager
+        self.hconn = self.connect()
+
+    def connect(self, options: int = mqc.MQCNO_HANDLE_SHARE_BLOCK) -> int:
+        hconn, cc, rc = mqi.MQCONNX(self.manager.name, self.structure("MQCNO", Options=options))
+        assert (cc, rc) == (mqc.MQCC_OK, mqc.MQRC_NONE)
+        return hconn
+
+    def structure(self, name: str, version: int = 0, **fields: int | str | bytes) -> bytearray:
+        layout = LAYOUTS[name]
+        made = layout.default(version)
+        for field, value in fields.items():
+            layout.patch(made, field, value)
+        return made
+
+    def read(self, name: str, structure: bytearray, field: str) -> int | bytes:
+        found = LAYOUTS[name].read(structure, field)
+        return found.rstrip(b" \0") if isinstance(found, bytes) else found
+
+    def define(self, kind: ObjectType, **attributes: Value) -> str:
+        name = f"{kind.value}.{next(_numbers)}"
+        self.manager.define(new_definition(kind, name, attributes, None, "2024-05-06", "07.08.09"))
+        return name
+
+    def queue(self, **attributes: Value) -> str:
+        return self.define(ObjectType.QLOCAL, **attributes)
+
+    def open(self, name: str, options: int, hconn: int = 0) -> int:
+        od = self.structure("MQOD", ObjectName=name)
+        hobj, cc, rc = mqi.MQOPEN(hconn or self.hconn, od, options)
+        assert (cc, rc) == (mqc.MQCC_OK, mqc.MQRC_NONE)
+        return hobj
+
+    def put(self, name: str, data: bytes, persistence: int = 0, hconn: int = 0) -> None:
+        od = self.structure("MQOD", ObjectName=name)
+        md = self.structure("MQMD", Persistence=persistence)
+        pmo = self.structure("MQPMO", Options=mqc.MQPMO_NO_SYNCPOINT)
+        assert mqi.MQPUT1(hconn or self.hconn, od, md, pmo, data) == (mqc.MQCC_OK, mqc.MQRC_NONE)
+
+    def get(self, hobj: int, hconn: int = 0, **gmo: int) -> tuple[bytes, int]:
+        options = {"Options": mqc.MQGMO_NO_SYNCPOINT, **gmo}
+        data, _, _, rc = mqi.MQGET(
+            hconn or self.hconn, hobj, self.structure("MQMD"), self.structure("MQGMO", **options), 10000
+        )
+        return data, rc
+
+    def depth(self, name: str) -> int:
+        return self.manager.engine.queues[name].depth
+
+
+def started(directory: Path, name: str) -> QueueManager:
+    manager = QueueManager(create_queue_manager(directory, name, LogSection(file_pages=64)))
+    manager.start()
+    running.announce(manager)
+    return manager
+
+
+@pytest.fixture(scope="module")
+def module_manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QueueManager]:
+    """One for all tests of a module; each makes its own queues."""
+    manager = started(tmp_path_factory.mktemp("data"), f"QM{next(_numbers)}")
+    yield manager
+    manager.end("immediate")
+
+
+@pytest.fixture
+def app(module_manager: QueueManager) -> Iterator[Application]:
+    application = Application(module_manager)
+    yield application
+    mqi.MQDISC(application.hconn)
+
+
+@pytest.fixture
+def application() -> type[Application]:
+    """For tests that start queue managers of their own."""
+    return Application
+
+
+@pytest.fixture
+def own_manager(tmp_path: Path) -> Iterator[QueueManager]:
+    """One that a test may end."""
+    manager = started(tmp_path, f"QM{next(_numbers)}")
+    yield manager
+    manager.end("immediate")
