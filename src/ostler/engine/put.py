@@ -146,8 +146,7 @@ def put(
     if priority < 0:
         priority = handle.default_priority if handle.default_priority >= 0 else queue.default_priority
     elif priority > _PRIORITY_MAX:
-        priority = _PRIORITY_MAX
-        warning = MQRC_PRIORITY_EXCEEDS_MAXIMUM
+        warning = MQRC_PRIORITY_EXCEEDS_MAXIMUM  # the descriptor keeps it; the queue places it as the highest
     persistence: i64 = i64(read_i32_le(md, PERSISTENCE_AT))
     if persistence == 2:
         persistence = handle.default_persistence if handle.default_persistence >= 0 else queue.default_persistence
@@ -161,7 +160,10 @@ def put(
     context = _context(engine, connection, md, options, source)
     if len(context) == 0:
         return MQRC_CONTEXT_HANDLE_ERROR if source is None else MQRC_CONTEXT_NOT_AVAILABLE
-    stored = _stored_descriptor(engine, md, options, _RESOLVED[persistence][priority], context)
+    resolved = _RESOLVED[persistence][priority if priority <= _PRIORITY_MAX else 0]
+    if priority > _PRIORITY_MAX:
+        resolved = md[PRIORITY_AT:PERSISTENCE_AT] + resolved[4:]
+    stored = _stored_descriptor(engine, md, options, resolved, context)
     if groups.is_plain(handle, md, options):
         reason = _place(engine, connection, handle, queue, stored, options, properties, body, unit)
     else:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 # Messages beyond the buffers are written to the file in batches of about this size.
 SPILL_BATCH_BYTES: Final = 256 * 1024
+PRIORITY_HIGHEST: Final = 9
 
 
 @final
@@ -216,8 +217,10 @@ class Queue:
     # -- order ---------------------------------------------------------------
 
     def order_flags(self, priority: i64) -> i64:
-        """The flag bits that place a message of this priority."""
-        return 0 if self.is_fifo else priority << PRIORITY_SHIFT
+        """The flag bits that place a message of this priority; what exceeds the highest counts as that."""
+        if self.is_fifo:
+            return 0
+        return (priority if priority < PRIORITY_HIGHEST else PRIORITY_HIGHEST) << PRIORITY_SHIFT
 
     def link_new(self, slot: i64) -> None:
         self.slots.link_last(slot)
