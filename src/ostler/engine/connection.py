@@ -47,6 +47,7 @@ class Handle:
         self.get_allowed_by_alias = True
         self.default_persistence: i64 = NONE
         self.default_priority: i64 = NONE
+        self.default_response: i64 = NONE
         self.property_control: i64 = NONE
         self.definitions_on_path: list[Definition] = []
         # A message for another queue manager is put on a transmission queue with this address.

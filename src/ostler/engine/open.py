@@ -245,20 +245,26 @@ def _fill_queue_handle(engine: Engine, handle: Handle, queue: Queue, found: Reso
 
 
 def apply_path(handle: Handle) -> None:
-    """What the definitions on the way say about puts, gets and defaults."""
+    """What the definitions on the way say: any of them may inhibit, the defaults are those of the first."""
+    handle.put_allowed_by_alias = True
+    handle.get_allowed_by_alias = True
     for definition in handle.definitions_on_path:
-        attributes = definition.attributes
-        handle.put_allowed_by_alias = attributes.get("PUT", 0) == 0
-        handle.get_allowed_by_alias = attributes.get("GET", 0) == 0
-        persistence = attributes.get("DEFPSIST")
-        priority = attributes.get("DEFPRTY")
-        control = attributes.get("PROPCTL")
-        if isinstance(persistence, int):
-            handle.default_persistence = persistence
-        if isinstance(priority, int):
-            handle.default_priority = priority
-        if isinstance(control, int):
-            handle.property_control = control
+        if definition.attributes.get("PUT", 0) != 0:
+            handle.put_allowed_by_alias = False
+        if definition.attributes.get("GET", 0) != 0:
+            handle.get_allowed_by_alias = False
+    if handle.definitions_on_path:
+        attributes = handle.definitions_on_path[0].attributes
+        handle.default_persistence = _default(attributes, "DEFPSIST")
+        handle.default_priority = _default(attributes, "DEFPRTY")
+        handle.default_response = _default(attributes, "DEFPRESP")
+        handle.property_control = _default(attributes, "PROPCTL")
+
+
+def _default(attributes: dict[str, int | str | tuple[str, ...]], name: str) -> int:
+    """NONE when such objects have no attribute of that name."""
+    value = attributes.get(name)
+    return value if isinstance(value, int) else NONE
 
 
 def close_object(engine: Engine, connection: Connection, handle: Handle, options: i64) -> i64:

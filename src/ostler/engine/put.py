@@ -58,6 +58,7 @@ from ostler.model.constants import (
     MQPMO_SET_IDENTITY_CONTEXT,
     MQPMO_SYNC_RESPONSE,
     MQPMO_SYNCPOINT,
+    MQPRT_ASYNC_RESPONSE,
     MQRC_BACKED_OUT,
     MQRC_CONTEXT_HANDLE_ERROR,
     MQRC_CONTEXT_NOT_AVAILABLE,
@@ -198,10 +199,18 @@ def _place(
             send_reports(engine, events.on_queue_full(engine, queue), None)
         return reason
     lsn: i64 = deliver(engine, queue, placed_md, properties, body, unit)
-    if not options & MQPMO_ASYNC_RESPONSE:
+    if lsn != 0 and _waits_for_answer(handle, queue, options):
         connection.after_lsn = lsn
     connection.put_md = stored
     return 0
+
+
+def _waits_for_answer(handle: Handle, queue: Queue, options: i64) -> bool:
+    """Is the put promised when it returns? Unless the options say so, DEFPRESP does."""
+    if options & (MQPMO_ASYNC_RESPONSE | MQPMO_SYNC_RESPONSE):
+        return options & MQPMO_ASYNC_RESPONSE == 0
+    response: i64 = handle.default_response if handle.default_response >= 0 else queue.default_response
+    return response != MQPRT_ASYNC_RESPONSE
 
 
 def _put_grouped(
@@ -270,7 +279,9 @@ def _put_in_segments(
         deliver(engine, queue, piece_md, properties, piece, own)
         properties = b""
     if unit is None:
-        connection.after_lsn = commit_unit(engine, own)
+        lsn: i64 = commit_unit(engine, own)
+        if lsn != 0 and _waits_for_answer(handle, queue, options):
+            connection.after_lsn = lsn
     return 0
 
 
@@ -418,7 +429,9 @@ def put1(
     body: bytes,
     source: Handle | None,
 ) -> i64:
-    """MQPUT1: open, put, close."""
+    """MQPUT1: open, put, close. It waits for its answer unless told otherwise, whatever DEFPRESP says."""
+    if not options & (MQPMO_ASYNC_RESPONSE | MQPMO_SYNC_RESPONSE):
+        options |= MQPMO_SYNC_RESPONSE
     # The bits for context and alternate user stand at the same places in open and put options.
     opening: i64 = MQOO_OUTPUT | options & (_OTHER_CONTEXTS & ~MQPMO_NO_CONTEXT | 0x1000)
     if options & MQPMO_FAIL_IF_QUIESCING:

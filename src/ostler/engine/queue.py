@@ -89,6 +89,7 @@ class Queue:
         self.get_allowed: bool = _integer(a, "GET") == 0
         self.default_persistence: i64 = _integer(a, "DEFPSIST")
         self.default_priority: i64 = _integer(a, "DEFPRTY")
+        self.default_response: i64 = _integer(a, "DEFPRESP")
         self.is_fifo: bool = _integer(a, "MSGDLVSQ") == MQMDS_FIFO
         self.shareable: bool = _integer(a, "SHARE") != 0
         self.backout_threshold: i64 = _integer(a, "BOTHRESH")
