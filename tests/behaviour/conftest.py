@@ -1,0 +1,317 @@
+"""Queue managers in temporary directories, and programs that work with them through the raw verbs."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostler import mqi
+from ostler.client import running
+from ostler.client.mqi import bind, bound_connection
+from ostler.engine.connection import Handle
+from ostler.engine.queue import Queue
+from ostler.model import constants as mq
+from ostler.model.attributes import ObjectType, Value
+from ostler.model.definitions import new_definition
+from ostler.model.errors import MQError
+from ostler.model.structures.catalogue import LAYOUTS
+from ostler.model.structures.layout import trim
+from ostler.model.structures.od import OD_SELECTION_STRING
+from ostler.server.qm_ini import LogSection
+from ostler.server.queue_manager import QueueManager, create_queue_manager
+
+FieldValue = int | str | bytes
+
+PATIENCE_SECONDS = 20.0
+_numbers = itertools.count(1)
+
+
+def structure(name: str, version: int = 0, **fields: FieldValue) -> bytearray:
+    layout = LAYOUTS[name]
+    made = layout.default(version)
+    for field, value in fields.items():
+        layout.patch(made, field, value)
+    return made
+
+
+class Fields:
+    """A structure that came back, read by the names of its fields; text and identifiers without their padding."""
+
+    def __init__(self, name: str, data: bytes | bytearray) -> None:
+        self.name = name
+        self.data = bytes(data)
+
+    def __getitem__(self, field: str) -> int | bytes:
+        value = LAYOUTS[self.name].read(self.data, field)
+        return value if isinstance(value, int) else trim(value)
+
+    def id(self, field: str) -> bytes:
+        return LAYOUTS[self.name].read_bytes(self.data, field)
+
+
+class Answer:
+    """What a verb returned: completion, reason, and what came with it."""
+
+    def __init__(self, code: int, reason: int, md: bytearray, body: bytes = b"", length: int = 0) -> None:
+        self.code = code
+        self.reason = reason
+        self.md = Fields("MQMD", md)
+        self.body = body
+        self.length = length
+        self.options = Fields("MQPMO", b"")
+
+    @property
+    def message_id(self) -> bytes:
+        return self.md.id("MsgId")
+
+
+class Program:
+    """One connection to a queue manager."""
+
+    def __init__(self, manager: QueueManager, user: str = "tester", application: str = "behaviour") -> None:
+        self.manager = manager
+        self.hconn = bind(manager, user, application)
+        self.connection = bound_connection(self.hconn).connection
+
+    def handle(self, hobj: int) -> Handle:
+        return self.connection.handles[hobj]
+
+    def open(self, name: str, options: int, dynamic: str = "", at: str = "", selector: str = "") -> int:
+        """MQOPEN; MQError when it is refused."""
+        od = structure("MQOD", 4, ObjectName=name, DynamicQName=dynamic, ObjectQMgrName=at)
+        text = ctypes.create_string_buffer(selector.encode())
+        if selector:
+            where = ctypes.addressof(text)
+            od[OD_SELECTION_STRING : OD_SELECTION_STRING + 24] = struct.pack(
+                "<Qiiii", where, 0, len(selector), len(selector), 1208
+            )
+        hobj, code, reason = mqi.MQOPEN(self.hconn, od, options)
+        self.opened = Fields("MQOD", od)
+        if code == mq.MQCC_FAILED:
+            raise MQError(reason)
+        return hobj
+
+    def close(self, hobj: int, options: int = 0) -> int:
+        return mqi.MQCLOSE(self.hconn, hobj, options)[2]
+
+    def put(
+        self, hobj: int, body: bytes = b"", options: int = mq.MQPMO_NO_SYNCPOINT, context: int = 0, **md: FieldValue
+    ) -> Answer:
+        descriptor = structure("MQMD", 2, **md)
+        pmo = structure("MQPMO", Options=options, Context=context)
+        answer = Answer(*mqi.MQPUT(self.hconn, hobj, descriptor, pmo, body), descriptor)
+        answer.options = Fields("MQPMO", pmo)
+        return answer
+
+    def put1(
+        self, name: str, body: bytes = b"", options: int = mq.MQPMO_NO_SYNCPOINT, at: str = "", **md: FieldValue
+    ) -> Answer:
+        descriptor = structure("MQMD", 2, **md)
+        pmo = structure("MQPMO", Options=options)
+        od = structure("MQOD", ObjectName=name, ObjectQMgrName=at)
+        answer = Answer(*mqi.MQPUT1(self.hconn, od, descriptor, pmo, body), descriptor)
+        answer.options = Fields("MQPMO", pmo)
+        return answer
+
+    def get(
+        self,
+        hobj: int,
+        options: int = mq.MQGMO_NO_SYNCPOINT,
+        size: int = 10000,
+        match: int = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID,
+        wait: int = 0,
+        token: bytes = b"",
+        **md: FieldValue,
+    ) -> Answer:
+        descriptor = structure("MQMD", 2, **md)
+        gmo = structure("MQGMO", Options=options, WaitInterval=wait, MatchOptions=match, MsgToken=token)
+        body, length, code, reason = mqi.MQGET(self.hconn, hobj, descriptor, gmo, size)
+        answer = Answer(code, reason, descriptor, body, length)
+        answer.options = Fields("MQGMO", gmo)
+        return answer
+
+    def drain(self, hobj: int, options: int = mq.MQGMO_NO_SYNCPOINT) -> list[bytes]:
+        """All bodies that can be got, in the order they come."""
+        bodies = []
+        while True:
+            answer = self.get(hobj, options, 5_000_000)
+            if answer.reason == mq.MQRC_NO_MSG_AVAILABLE:
+                return bodies
+            assert answer.reason == mq.MQRC_NONE
+            bodies.append(answer.body)
+
+    def browse(self, name: str) -> list[Answer]:
+        """What is on a queue for everybody to see, from first to last; another handle each time."""
+        hobj = self.open(name, mq.MQOO_BROWSE)
+        seen = []
+        while True:
+            answer = self.get(hobj, mq.MQGMO_BROWSE_NEXT, 5_000_000)
+            if answer.reason == mq.MQRC_NO_MSG_AVAILABLE:
+                self.close(hobj)
+                return seen
+            assert answer.reason == mq.MQRC_NONE
+            seen.append(answer)
+
+    def commit(self) -> int:
+        return mqi.MQCMIT(self.hconn)[1]
+
+    def back_out(self) -> int:
+        return mqi.MQBACK(self.hconn)[1]
+
+    def disconnect(self) -> int:
+        return mqi.MQDISC(self.hconn)[2]
+
+    def vanish(self) -> None:
+        """The application ends without a word."""
+        self.manager.disconnect(self.connection, False)
+
+    def reason_of_open(self, name: str, options: int, **more: str) -> int:
+        try:
+            self.open(name, options, **more)
+        except MQError as refusal:
+            return refusal.reason
+        return mq.MQRC_NONE
+
+
+class Site:
+    """A queue manager with whatever a test needs around it."""
+
+    def __init__(self, manager: QueueManager) -> None:
+        self.manager = manager
+        self.programs: list[Program] = []
+        self.pool = ThreadPoolExecutor(16)
+
+    def program(self, user: str = "tester", application: str = "behaviour") -> Program:
+        made = Program(self.manager, user, application)
+        self.programs.append(made)
+        return made
+
+    def define(self, kind: ObjectType, name: str = "", **attributes: Value) -> str:
+        """A new object, under a name that nobody has had."""
+        name = name or f"{kind.value}.{next(_numbers)}"
+        self.manager.define(new_definition(kind, name, attributes))
+        return name
+
+    def local(self, name: str = "", **attributes: Value) -> str:
+        return self.define(ObjectType.QLOCAL, name, **attributes)
+
+    def alias(self, target: str, **attributes: Value) -> str:
+        return self.define(ObjectType.QALIAS, TARGET=target, **attributes)
+
+    def remote(self, name: str = "", **attributes: Value) -> str:
+        return self.define(ObjectType.QREMOTE, name, **attributes)
+
+    def model(self, **attributes: Value) -> str:
+        return self.define(ObjectType.QMODEL, **attributes)
+
+    def alter(self, name: str, **changes: Value) -> None:
+        """ALTER of a queue, of whatever type."""
+        for kind in (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL):
+            definition = self.manager.engine.of_type(kind).get(name)
+            if definition is not None:
+                self.manager.define(definition.altered(changes), replace=True)
+
+    def alter_manager(self, **changes: Value) -> None:
+        self.manager.define(self.manager.engine.manager.altered(changes), replace=True)
+
+    def queue(self, name: str) -> Queue:
+        return self.manager.engine.queues[name]
+
+    def depth(self, name: str) -> int:
+        return int(self.queue(name).depth)
+
+    def start(self, verb: Callable[..., Any], *arguments: Any, **named: Any) -> Future[Any]:
+        """Run something in a thread of its own."""
+        return self.pool.submit(verb, *arguments, **named)
+
+    def until_waiting(self, name: str, count: int = 1) -> None:
+        """Go on when so many gets wait on a queue."""
+        eventually(lambda: self.queue(name).waiting.count == count)
+
+    def crash(self) -> None:
+        """As if the process had been killed, and started again."""
+        self.manager.end("preemptive")
+        self._start_again()
+
+    def restart(self) -> None:
+        """End in order, and start again."""
+        self.manager.end("immediate")
+        self._start_again()
+
+    def _start_again(self) -> None:
+        self.manager = QueueManager(self.manager.directory)
+        self.manager.start()
+        running.announce(self.manager)
+        self.programs = []
+
+    def close(self) -> None:
+        self.manager.end("immediate")
+        self.pool.shutdown()
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    """Go on as soon as something that another thread does has happened."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    pause = threading.Event()
+    while not condition():
+        assert time.monotonic() < deadline, "it has not happened"
+        pause.wait(0.001)
+
+
+def new_site(directory: Path, log: LogSection | None = None, tuning: str = "") -> Site:
+    name = f"BEHAVE{next(_numbers)}"
+    made = create_queue_manager(directory, name, log or LogSection(file_pages=64))
+    if tuning:
+        made.ini.write_text(made.ini.read_text() + tuning)
+    manager = QueueManager(made)
+    manager.start()
+    running.announce(manager)
+    return Site(manager)
+
+
+@pytest.fixture(scope="module")
+def _shared_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    site = new_site(tmp_path_factory.mktemp("shared"))
+    yield site
+    site.close()
+
+
+@pytest.fixture
+def site(_shared_site: Site) -> Iterator[Site]:
+    """The module's queue manager; the programs of a test leave with it."""
+    yield _shared_site
+    for program in _shared_site.programs:
+        if not program.connection.broken:
+            program.vanish()
+    _shared_site.programs = []
+
+
+@pytest.fixture
+def program(site: Site) -> Program:
+    return site.program()
+
+
+@pytest.fixture
+def own_site(tmp_path: Path) -> Iterator[Site]:
+    """A queue manager that a test may change, crash and restart."""
+    site = new_site(tmp_path)
+    yield site
+    site.close()
+
+
+@pytest.fixture
+def small_buffers(tmp_path: Path) -> Iterator[Site]:
+    """A queue manager that keeps next to nothing of a queue in memory."""
+    tuning = "\nTuningParameters:\n   DefaultQBufferSize=65536\n   DefaultPQBufferSize=65536\n"
+    site = new_site(tmp_path, LogSection(file_pages=1024), tuning)
+    yield site
+    site.close()
