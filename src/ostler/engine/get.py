@@ -161,6 +161,8 @@ def _check(engine: Engine, request: GetRequest) -> i64:
     browse: i64 = options & BROWSE
     if queue is None:
         return MQRC_NOT_OPEN_FOR_INPUT
+    if request.match & ~_MATCHES:
+        return MQRC_MATCH_OPTIONS_ERROR
     if options != handle.get_options_checked or options & MQGMO_PROPERTIES_IN_HANDLE:
         reason: i64 = _check_options(request)
         if reason != MQRC_NONE:
@@ -210,8 +212,6 @@ def _check_options(request: GetRequest) -> i64:
     cursor: i64 = options & (MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT | _UNDER_CURSOR)
     if options & MQGMO_SET_SIGNAL:
         return MQRC_SIGNAL1_ERROR
-    if request.match & ~_MATCHES:
-        return MQRC_MATCH_OPTIONS_ERROR
     if (
         options & ~_ALL_OPTIONS
         or syncpoint & (syncpoint - 1)
