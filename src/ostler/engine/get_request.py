@@ -146,15 +146,19 @@ class WaitingRoom:
             self.scanning.remove(request)
 
     def first_plain(self, md: bytes) -> GetRequest | None:
-        """The longest-waiting request without a scan that this message answers."""
-        best = self.any.head
+        """The request without a scan that this message answers.
+
+        Those who can take few messages come before those who take any, and then the longest-waiting.
+        """
+        best: GetRequest | None = None
         if self.by_correlation_id:
             best = _earlier(best, self.by_correlation_id.get(md[72:96]), md)
         if self.by_message_id:
             best = _earlier(best, self.by_message_id.get(md[48:72]), md)
-        return best
+        return best if best is not None else self.any.head
 
     def everyone(self) -> list[GetRequest]:
+        """All requests in the order in which they are to be served."""
         requests: list[GetRequest] = []
         lists = [self.any, self.scanning, *self.by_message_id.values(), *self.by_correlation_id.values()]
         for waiting in lists:
@@ -166,8 +170,8 @@ class WaitingRoom:
         return requests
 
 
-def _arrival(request: GetRequest) -> int:
-    return request.number
+def _arrival(request: GetRequest) -> tuple[bool, int]:
+    return request.kind == ANY, request.number
 
 
 def _earlier(best: GetRequest | None, waiting: RequestList | None, md: bytes) -> GetRequest | None:
