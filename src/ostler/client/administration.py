@@ -151,9 +151,10 @@ def attribute_value(engine: Engine, definition: Definition, name: str) -> Value 
     if live is not None:
         return live
     value = definition.attributes.get(attribute.name)
-    if isinstance(value, int) and attribute.kind in (ValueKind.ENUM, ValueKind.FLAG, ValueKind.OPTIONS):
-        return to_text(attribute, value)
-    return value
+    if not isinstance(value, int):
+        return value
+    text = to_text(attribute, value)
+    return value if text == str(value) else text
 
 
 def _live(engine: Engine, definition: Definition, name: str) -> int | None:

@@ -29,7 +29,6 @@ Progress = Callable[[int, int], None]
 
 # A start that is done sooner needs no progress bar.
 _PATIENCE_SECONDS: Final = 1.5
-_QUIESCE_SECONDS: Final = 1.0
 
 
 def start(
@@ -114,7 +113,8 @@ def _forget(manager: QueueManager) -> None:
 def _end_all() -> None:
     for manager, process in list(_started.items()):
         if process == os.getpid() and manager.running:
-            manager.end("quiesce", _QUIESCE_SECONDS)
+            # Nobody is left who would finish anything: what daemon threads have not committed is backed out.
+            manager.end("quiesce")
 
 
 # -- progress ----------------------------------------------------------------------------------------------------------
@@ -123,8 +123,9 @@ def _end_all() -> None:
 class ReplayBar:
     """A progress bar for the restart of a queue manager, which appears only when it takes long."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, patience_seconds: float = _PATIENCE_SECONDS) -> None:
         self._name = name
+        self._patience_seconds = patience_seconds
         self._began = time.monotonic()
         self._bar: RichProgress | None = None
         self._task: TaskID | None = None
@@ -140,7 +141,7 @@ class ReplayBar:
 
     def __call__(self, done_bytes: int, total_bytes: int) -> None:
         if self._bar is None:
-            if time.monotonic() - self._began < _PATIENCE_SECONDS:
+            if time.monotonic() - self._began < self._patience_seconds:
                 return
             self._bar = self._open()
             self._task = self._bar.add_task(f"Replaying the log of {self._name}", total=total_bytes)

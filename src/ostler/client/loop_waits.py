@@ -143,7 +143,9 @@ class LoopWaits(Waits):
 
     async def take_turn(self, seconds: float | None) -> bool:
         try:
-            await asyncio.wait_for(self._turn.acquire(), seconds)
+            # Not wait_for: before Python 3.12 that can swallow a cancellation.
+            async with asyncio.timeout(seconds if self._turn.locked() else None):
+                await self._turn.acquire()
         except TimeoutError:
             return False
         return True

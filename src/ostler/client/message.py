@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -54,7 +55,7 @@ class MessageFields(TypedDict, total=False):
     ccsid: int
     report: int
     feedback: int
-    properties: dict[str, PropertyValue]
+    properties: Mapping[str, PropertyValue]
     group_id: bytes
     sequence_number: int
     offset: int
@@ -95,7 +96,7 @@ class Message:
     ccsid: int = MQCCSI_Q_MGR
     report: int = 0
     feedback: int = 0
-    properties: dict[str, PropertyValue] = field(default_factory=dict)
+    properties: Mapping[str, PropertyValue] = field(default_factory=dict)
     group_id: bytes = b""
     sequence_number: int = 1
     offset: int = 0
@@ -255,7 +256,7 @@ def identifier(value: bytes) -> bytes:
 def _binary(value: bytes, length: int, name: str) -> bytes:
     if len(value) > length:
         raise MQError(MQRC_MD_ERROR, f"{name} has {len(value)} bytes; it takes {length}.")
-    return value
+    return value.ljust(length, b"\0")
 
 
 def _characters(value: str, length: int, name: str) -> bytes:

@@ -40,6 +40,7 @@ from ostler.model.constants import (
     MQPROP_V6COMPAT,
     MQRC_CONNECTION_BROKEN,
     MQRC_HCONN_ERROR,
+    MQRC_HOBJ_ERROR,
     MQRC_NO_MSG_AVAILABLE,
     MQRC_NONE,
     MQRC_TRUNCATED_MSG_FAILED,
@@ -51,6 +52,7 @@ from ostler.server.queue_manager import QueueManager
 T = TypeVar("T")
 
 _ROOM_TRIES: Final = 3
+_ROOM_BYTES: Final = 16 * 1024
 _IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 _sessions: Final[WeakKeyDictionary[QueueManager, WeakSet[Session]]] = WeakKeyDictionary()
 _sessions_lock: Final = threading.Lock()
@@ -87,6 +89,11 @@ class Session:
             raise MQError(self.connection.broken)
         if not self.manager.running:
             raise MQError(MQRC_CONNECTION_BROKEN, f"Queue manager {self.manager.name} has ended.")
+
+    def check_handle(self, handle: Handle) -> None:
+        """Raise what a verb on a closed object raises. Under the engine's lock."""
+        if handle.number not in self.connection.handles:
+            raise MQError(MQRC_HOBJ_ERROR, f"{handle.name} is closed.")
 
     @contextmanager
     def turn(self, checked: bool = True) -> Iterator[Engine]:
@@ -156,6 +163,7 @@ class Session:
         connection = self.connection
 
         def verb(engine: Engine) -> tuple[int, int, bytes]:
+            self.check_handle(handle)
             reason = putting.put(engine, connection, handle, md, options, block, body, source)
             return reason, connection.after_lsn, connection.put_md
 
@@ -189,10 +197,12 @@ class Session:
         make room in the log.
         """
         while True:
+            await self._keep_room(0)
             request = make()
             waiter: Waiter | None = None
             stand_in: Connection | None = None
             with self.turn() as engine:
+                self.check_handle(request.handle)
                 # The message as it was put: what a program is to see of it is decided outside the lock.
                 request.handle.property_control = MQPROP_V6COMPAT
                 request.has_message_handle = True
@@ -298,14 +308,29 @@ class Session:
         except MQError:
             raise
         except BaseException:
-            with self.turn(checked=False) as engine:
-                if request.options & BROWSE or not self.manager.running:
-                    pass
-                elif request.connection is self.connection and request.options & _IN_UNIT:
-                    self._spoil(engine, self.connection.unit_of_work)
-                else:
-                    put_back(engine, request)
+            await self._unseen(request)
             raise
+
+    async def _unseen(self, request: GetRequest) -> None:
+        """A message was taken off the queue and will not be shown to anybody: it goes back."""
+        if request.options & BROWSE or not self.manager.running:
+            return
+        if request.connection is self.connection and request.options & _IN_UNIT:
+            with self.turn(checked=False) as engine:
+                self._spoil(engine, self.connection.unit_of_work)
+            return
+        try:
+            await self._keep_room(len(request.body))
+        finally:
+            with self.turn(checked=False) as engine:
+                put_back(engine, request)
+
+    async def _keep_room(self, size_bytes: int) -> None:
+        """Gets are never refused for want of log space. Room is made in time, so they do not use up the reserve."""
+        tries = 0
+        while self.bound.engine.journal.room_bytes() < size_bytes + _ROOM_BYTES and tries < _ROOM_TRIES:
+            tries += 1
+            await self.waits.room(self.bound)
 
     def interrupt(self) -> None:
         """Let all gets that wait on this connection return as if their time were up."""

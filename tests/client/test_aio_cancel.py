@@ -1,0 +1,288 @@
+"""Cancelled tasks: whatever the moment, no message is lost, none comes twice, and order is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+from collections import Counter
+from collections.abc import Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ostler
+from ostler.client.async_connection import AsyncConnection
+from ostler.client.loop_waits import LoopWaits
+from ostler.client.mqi import Bound
+from ostler.client.property_types import PropertyValue
+from ostler.model import constants as mq
+from ostler.server.qm_ini import LogSection
+from ostler.server.queue_manager import QueueManager
+
+LOG = LogSection(file_pages=64)
+SECONDS_MAX = 60.0
+numbers = itertools.count(1)
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Iterator[QueueManager]:
+    started = ostler.start("CANCEL", tmp_path, create=True, log=LOG)
+    yield started
+    started.end()
+
+
+@pytest.fixture
+def name(manager: QueueManager) -> str:
+    made = f"CANCEL.{next(numbers)}"
+    with ostler.connect(manager) as qm:
+        qm.define("QLOCAL", made, MAXDEPTH=100_000)
+    return made
+
+
+def run(test: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(test, SECONDS_MAX))
+
+
+def on_queue(manager: QueueManager, name: str) -> list[tuple[bytes | str, int]]:
+    with ostler.connect(manager) as qm, qm.open(name, "b") as q:
+        return [(message.body, message.backout_count) for message in q.browse()]
+
+
+async def cancelled(task: asyncio.Task[Any]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
+
+
+class GatedWaits(LoopWaits):
+    """Nothing is durable before the gate is opened."""
+
+    gate: asyncio.Event
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = asyncio.Event()
+        self.begun = asyncio.Event()
+
+    async def durable(self, bound: Bound, lsn: int) -> None:
+        if lsn > bound.writer.log.durable_lsn():
+            self.begun.set()
+            await self.gate.wait()
+        await super().durable(bound, lsn)
+
+
+def test_a_cancelled_wait_leaves_nothing_behind(manager: QueueManager, name: str) -> None:
+    async def test() -> None:
+        async with await ostler.aio.connect(manager) as qm, await qm.open(name) as q:
+            waiting = asyncio.create_task(q.get(wait=None))
+            await asyncio.sleep(0)
+            await cancelled(waiting)
+            await q.put("stays")
+            assert on_queue(manager, name) == [("stays", 0)]
+            assert manager.engine.queues[name].waiting.count == 0
+
+    run(test())
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+@pytest.mark.parametrize("persistent", [False, True])
+def test_a_message_handed_over_in_the_moment_of_cancellation_goes_back_to_its_place(
+    manager: QueueManager, name: str, steps: int, persistent: bool
+) -> None:
+    async def test() -> None:
+        async with await ostler.aio.connect(manager) as qm, await qm.open(name) as q:
+            waiting = asyncio.create_task(q.get(wait=None))
+            await asyncio.sleep(0)
+            with ostler.connect(manager) as other:
+                other.put(name, "first", persistent=persistent)
+                other.put(name, "second", persistent=persistent)
+            assert q.depth == 1
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            await cancelled(waiting)
+            assert on_queue(manager, name) == [("first", 1), ("second", 0)]
+            assert manager.engine.units_of_work == {}
+
+    run(test())
+
+
+def test_a_message_that_goes_back_is_given_to_the_next_who_waits(manager: QueueManager, name: str) -> None:
+    async def test() -> None:
+        async with await ostler.aio.connect(manager) as qm, await qm.open(name) as q:
+            one = asyncio.create_task(q.get(wait=None))
+            await asyncio.sleep(0)
+            two = asyncio.create_task(q.get(wait=None))
+            await asyncio.sleep(0)
+            await q.put("message")
+            await cancelled(one)
+            got = await two
+            assert got is not None
+            assert (got.body, q.depth) == ("message", 0)
+
+    run(test())
+
+
+@pytest.mark.parametrize("waits_first", [False, True])
+def test_cancelled_while_the_removal_is_forced_to_disk(
+    manager: QueueManager, name: str, tmp_path: Path, waits_first: bool
+) -> None:
+    properties: dict[str, PropertyValue] = {"n": 1, "t": "x"}
+
+    async def test() -> None:
+        qm = AsyncConnection(manager, "me", "test", GatedWaits)
+        waits = qm.session.waits
+        assert isinstance(waits, GatedWaits)
+        q = await qm.open(name)
+        with ostler.connect(manager) as other:
+            if not waits_first:
+                for text in ("one", "two", "three"):
+                    other.put(name, text, persistent=True, properties=properties, priority=4)
+            getting = asyncio.create_task(q.get(wait=None))
+            if waits_first:
+                await asyncio.sleep(0)
+                for text in ("one", "two", "three"):
+                    other.put(name, text, persistent=True, properties=properties, priority=4)
+            await waits.begun.wait()
+            other.put(name, "four", persistent=True, priority=4)
+        assert q.depth == 3
+        await cancelled(getting)
+        assert q.depth == 4
+        waits.gate.set()
+        assert [body for body, _ in on_queue(manager, name)] == ["one", "two", "three", "four"]
+        assert manager.engine.queues[name].counters.gets == 0
+        await qm.close()
+
+    run(test())
+    with ostler.connect(manager) as qm:
+        qm.put(name, "five", persistent=True)
+        manager.end("preemptive")
+    again = ostler.start("CANCEL", tmp_path)
+    try:
+        with ostler.connect(again) as qm, qm.open(name) as q:
+            messages = list(q)
+        assert [m.body for m in messages] == ["one", "two", "three", "four", "five"]
+        assert messages[0].properties == properties
+    finally:
+        again.end()
+
+
+def test_in_a_transaction_that_did_nothing_else_it_is_as_if_nothing_had_been(manager: QueueManager, name: str) -> None:
+    async def test() -> None:
+        async with await ostler.aio.connect(manager) as qm, await qm.open(name) as q:
+            async with qm.transaction():
+                waiting = asyncio.create_task(q.get(wait=None))
+                await asyncio.sleep(0)
+                await qm.put(name, "message", syncpoint=False)
+                await cancelled(waiting)
+                await q.put("other")
+            assert on_queue(manager, name) == [("message", 1), ("other", 0)]
+
+    run(test())
+
+
+def test_in_a_transaction_with_more_in_it_the_transaction_is_spoiled(manager: QueueManager, name: str) -> None:
+    async def test() -> None:
+        async with await ostler.aio.connect(manager) as qm, await qm.open(name) as q:
+
+            async def work() -> None:
+                async with qm.transaction():
+                    await q.put("with it", persistent=True)
+                    waiting = asyncio.create_task(q.get(wait=None))
+                    await asyncio.sleep(0)
+                    await q.put("message", syncpoint=False)
+                    await cancelled(waiting)
+
+            with pytest.raises(ostler.MQError) as caught:
+                await work()
+            assert caught.value.reason == mq.MQRC_BACKED_OUT
+            assert on_queue(manager, name) == [("message", 1)]
+            async with qm.transaction():
+                await q.put("again")
+            assert len(on_queue(manager, name)) == 2
+
+    run(test())
+
+
+def test_a_cancelled_transaction_is_backed_out(manager: QueueManager, name: str) -> None:
+    async def test() -> None:
+        async with await ostler.aio.connect(manager) as qm, await qm.open(name) as q:
+
+            async def work() -> None:
+                async with qm.transaction():
+                    await q.put("gone", persistent=True)
+                    await q.get(wait=None, correlation_id=b"never")
+
+            task = asyncio.create_task(work())
+            await asyncio.sleep(0)
+            await cancelled(task)
+            assert on_queue(manager, name) == []
+            async with qm.transaction():
+                await q.put("free again")
+
+    run(test())
+
+
+def test_a_put_whose_task_is_cancelled_stands(manager: QueueManager, name: str) -> None:
+    async def test() -> None:
+        qm = AsyncConnection(manager, "me", "test", GatedWaits)
+        waits = qm.session.waits
+        assert isinstance(waits, GatedWaits)
+        putting = asyncio.create_task(qm.put(name, "there", persistent=True))
+        await waits.begun.wait()
+        await cancelled(putting)
+        waits.gate.set()
+        assert on_queue(manager, name) == [("there", 0)]
+        await qm.close()
+
+    run(test())
+
+
+def test_closing_the_loop_on_a_waiting_task_leaves_no_trap(manager: QueueManager, name: str) -> None:
+    async def test() -> None:
+        qm = await ostler.aio.connect(manager)
+        q = await qm.open(name)
+        task = asyncio.create_task(q.get(wait=None))
+        await asyncio.sleep(0)
+        assert not task.done()
+
+    asyncio.run(test())
+    with ostler.connect(manager) as other:
+        other.put(name, "not lost")
+    assert [body for body, _ in on_queue(manager, name)] == ["not lost"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_timeouts_at_any_moment_lose_and_double_nothing(manager: QueueManager, name: str, seed: int) -> None:
+    chance = random.Random(seed)
+    total = 120
+    got: list[bytes | str] = []
+
+    async def consume(done: asyncio.Event) -> None:
+        async with await ostler.aio.connect(manager) as qm, await qm.open(name, "r") as q:
+            while not done.is_set():
+                try:
+                    async with asyncio.timeout(chance.random() * 0.003):
+                        message = await q.get(wait=None)
+                except TimeoutError:
+                    continue
+                assert message is not None
+                got.append(message.body)
+
+    async def test() -> None:
+        done = asyncio.Event()
+
+        def produce() -> None:
+            with ostler.connect(manager) as qm, qm.open(name, "w") as q:
+                for number in range(total):
+                    q.put(str(number), persistent=number % 3 == 0)
+
+        consuming = [asyncio.create_task(consume(done)) for _ in range(3)]
+        await asyncio.to_thread(produce)
+        done.set()
+        await asyncio.gather(*consuming)
+        left = [body for body, _ in on_queue(manager, name)]
+        assert Counter(got + left) == Counter(str(number) for number in range(total))
+
+    run(test())

@@ -1,0 +1,377 @@
+"""Transactions, restart, and threads that share a connection."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import ostler
+from ostler.client.api import Connection
+from ostler.client.async_connection import AsyncConnection
+from ostler.client.queue_handle import Queue
+from ostler.client.waits import BlockingWaiter, BlockingWaits, Waiter
+from ostler.model import constants as mq
+from ostler.server.qm_ini import LogSection
+from ostler.server.queue_manager import QueueManager
+
+LOG = LogSection(file_pages=64)
+SECONDS_MAX = 60.0
+numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QueueManager]:
+    started = ostler.start("UNITS", tmp_path_factory.mktemp("data"), create=True, log=LOG)
+    yield started
+    started.end()
+
+
+class TellingWaits(BlockingWaits):
+    """Tells when a get begins to wait."""
+
+    def __init__(self, begun: threading.Semaphore) -> None:
+        super().__init__()
+        self._begun = begun
+
+    def waiter(self) -> Waiter:
+        self._begun.release()
+        return super().waiter()
+
+
+@pytest.fixture
+def waiting_begun() -> threading.Semaphore:
+    return threading.Semaphore(0)
+
+
+def connect_telling(manager: QueueManager, begun: threading.Semaphore) -> Connection:
+    return Connection(AsyncConnection(manager, "me", "test", partial(TellingWaits, begun)))
+
+
+@pytest.fixture
+def qm(manager: QueueManager, waiting_begun: threading.Semaphore) -> Iterator[Connection]:
+    with connect_telling(manager, waiting_begun) as connection:
+        yield connection
+
+
+@pytest.fixture
+def q(qm: Connection) -> Iterator[Queue]:
+    name = f"UNITS.{next(numbers)}"
+    qm.define("QLOCAL", name, MAXDEPTH=100_000)
+    with qm.open(name) as queue:
+        yield queue
+
+
+def refused(reason: int) -> pytest.RaisesExc[ostler.MQError]:
+    return pytest.RaisesExc(ostler.MQError, check=lambda error: error.reason == reason)
+
+
+def bodies(queue: Queue) -> list[bytes | str]:
+    return [message.body for message in queue.browse()]
+
+
+def test_a_block_that_ends_well_is_committed(manager: QueueManager, qm: Connection, q: Queue) -> None:
+    with ostler.connect(manager) as other, other.open(q.name, "r") as theirs:
+        with qm.transaction():
+            q.put("one", persistent=True)
+            q.put("two")
+            assert theirs.get() is None
+        assert [m.body for m in theirs] == ["one", "two"]
+
+
+def test_a_block_that_raises_is_backed_out(qm: Connection, q: Queue) -> None:
+    q.put("there", persistent=True)
+
+    def fail() -> None:
+        with qm.transaction():
+            q.put("lost", persistent=True)
+            got = q.get()
+            assert got is not None
+            assert got.body == "there"
+            raise KeyError("why not")
+
+    with pytest.raises(KeyError):
+        fail()
+    got = q.get()
+    assert got is not None
+    assert (got.body, got.backout_count) == ("there", 1)
+    assert q.get() is None
+
+
+def test_inside_a_block_a_verb_may_stay_outside_the_unit(qm: Connection, q: Queue) -> None:
+    def fail() -> None:
+        with qm.transaction():
+            q.put("in")
+            q.put("out", syncpoint=False)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert bodies(q) == ["out"]
+
+
+def test_commit_and_back_out_by_hand(qm: Connection, q: Queue) -> None:
+    q.put("kept", syncpoint=True)
+    qm.commit()
+    q.put("gone", syncpoint=True)
+    assert q.get(syncpoint=True) is not None
+    qm.back_out()
+    assert bodies(q) == ["kept"]
+
+
+def test_commit_inside_a_block_keeps_what_was_done_so_far(qm: Connection, q: Queue) -> None:
+    def fail() -> None:
+        with qm.transaction():
+            q.put("one")
+            qm.commit()
+            q.put("two")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert bodies(q) == ["one"]
+
+
+def test_blocks_of_one_connection_do_not_nest(qm: Connection, q: Queue) -> None:
+    with qm.transaction():
+        q.put("one")
+        with refused(mq.MQRC_UOW_IN_PROGRESS), qm.transaction():
+            pass
+    assert bodies(q) == ["one"]
+
+
+def test_a_block_does_not_take_over_what_was_left_open(qm: Connection, q: Queue) -> None:
+    q.put("open", syncpoint=True)
+    with refused(mq.MQRC_UOW_IN_PROGRESS), qm.transaction():
+        pass
+    qm.back_out()
+    with qm.transaction():
+        q.put("fine")
+    assert bodies(q) == ["fine"]
+
+
+def test_blocks_of_two_connections_are_apart(manager: QueueManager, qm: Connection, q: Queue) -> None:
+    with ostler.connect(manager) as other, other.open(q.name) as theirs:
+
+        def fail() -> None:
+            with qm.transaction(), other.transaction():
+                q.put("mine")
+                theirs.put("theirs")
+                other.commit()
+                raise KeyError
+
+        with pytest.raises(KeyError):
+            fail()
+        assert bodies(q) == ["theirs"]
+
+
+def test_leaving_a_connection_commits_or_backs_out(manager: QueueManager, q: Queue) -> None:
+    with ostler.connect(manager) as good:
+        good.put(q.name, "kept", syncpoint=True)
+
+    def fail() -> None:
+        with ostler.connect(manager) as bad:
+            bad.put(q.name, "gone", syncpoint=True)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert bodies(q) == ["kept"]
+
+
+# -- restart ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_committed_survives_a_crash(tmp_path: Path) -> None:
+    manager = ostler.start("CRASH", tmp_path, create=True, log=LOG)
+    qm = ostler.connect("CRASH")
+    qm.define("QLOCAL", "Q1")
+    q = qm.open("Q1")
+    q.put("kept", persistent=True, properties={"colour": "blue"})
+    q.put("lost with the process")
+    with qm.transaction():
+        q.put("committed", persistent=True)
+    q.put("not committed", persistent=True, syncpoint=True)
+    manager.end("preemptive")
+    with refused(mq.MQRC_CONNECTION_BROKEN):
+        q.put("too late")
+    qm.close()
+    with ostler.connect("CRASH", data=tmp_path) as again, again.open("Q1") as queue:
+        messages = list(queue)
+        assert [m.body for m in messages] == ["kept", "committed"]
+        assert messages[0].properties == {"colour": "blue"}
+        again.manager.end()
+
+
+def test_a_get_that_waits_learns_of_the_end(tmp_path: Path, waiting_begun: threading.Semaphore) -> None:
+    for mode, reasons in (
+        ("preemptive", {mq.MQRC_CONNECTION_BROKEN}),
+        ("quiesce", {mq.MQRC_Q_MGR_QUIESCING}),
+        ("immediate", {mq.MQRC_Q_MGR_STOPPING, mq.MQRC_CONNECTION_BROKEN}),
+    ):
+        manager = ostler.start("ENDING", tmp_path, create=True, log=LOG)
+        qm = connect_telling(manager, waiting_begun)
+        qm.define("QLOCAL", "Q1", replace=True)
+        q = qm.open("Q1")
+        with ThreadPoolExecutor() as pool:
+            waiting = pool.submit(q.get, wait=None)
+            assert waiting_begun.acquire(timeout=SECONDS_MAX)
+            manager.end(mode)
+            error = waiting.exception(SECONDS_MAX)
+        assert isinstance(error, ostler.MQError)
+        assert error.reason in reasons
+
+
+# -- threads ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_waiting_get_does_not_hold_up_its_connection(q: Queue, waiting_begun: threading.Semaphore) -> None:
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(q.get, wait=None)
+        assert waiting_begun.acquire(timeout=SECONDS_MAX)
+        q.put("for you")
+        got = waiting.result(SECONDS_MAX)
+    assert got is not None
+    assert got.body == "for you"
+
+
+def test_several_threads_wait_for_their_own_messages(q: Queue, waiting_begun: threading.Semaphore) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        waiting = [pool.submit(q.get, wait=None, correlation_id=bytes([n + 1])) for n in range(8)]
+        for _ in range(8):
+            assert waiting_begun.acquire(timeout=SECONDS_MAX)
+        for n in reversed(range(8)):
+            q.put(str(n), correlation_id=bytes([n + 1]))
+        got = [each.result(SECONDS_MAX) for each in waiting]
+    assert [m.body for m in got if m is not None] == [str(n) for n in range(8)]
+
+
+def test_closing_a_queue_ends_the_waits_on_it(qm: Connection, q: Queue, waiting_begun: threading.Semaphore) -> None:
+    other = qm.open(q.name)
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(other.get, wait=None)
+        assert waiting_begun.acquire(timeout=SECONDS_MAX)
+        other.close()
+        assert isinstance(waiting.exception(SECONDS_MAX), ostler.MQError)
+    q.put("stays")
+    assert q.depth == 1
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_producers_and_consumers_lose_and_double_nothing(
+    manager: QueueManager, qm: Connection, q: Queue, shared: bool
+) -> None:
+    producers, each, consumers = 4, 150, 4
+    total = producers * each
+    got: list[bytes | str] = []
+
+    def produce(number: int) -> None:
+        queue = q if shared else ostler.connect(manager).open(q.name)
+        for count in range(each):
+            queue.put(f"{number}.{count}", persistent=count % 10 == 0)
+        if not shared:
+            queue.connection.close()
+
+    def consume() -> list[bytes | str]:
+        queue = q if shared else ostler.connect(manager).open(q.name)
+        mine: list[bytes | str] = []
+        while (message := queue.get(wait=SECONDS_MAX)) is not None and message.body != "end":
+            mine.append(message.body)
+        if not shared:
+            queue.connection.close()
+        return mine
+
+    with ThreadPoolExecutor(producers + consumers) as pool:
+        consuming = [pool.submit(consume) for _ in range(consumers)]
+        list(pool.map(produce, range(producers)))
+        for _ in range(consumers):
+            q.put("end")
+        for future in consuming:
+            got += future.result(SECONDS_MAX)
+    assert len(got) == total
+    assert Counter(got) == Counter(f"{number}.{count}" for number in range(producers) for count in range(each))
+    assert q.depth == 0
+
+
+def test_transactions_of_threads_on_one_connection_take_turns(qm: Connection, q: Queue) -> None:
+    def work(number: int) -> None:
+        for count in range(10):
+            with qm.transaction(wait=SECONDS_MAX):
+                q.put(f"{number}.{count}.a")
+                q.put(f"{number}.{count}.b")
+                if count % 2:
+                    qm.back_out()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    texts = [str(body) for body in bodies(q)]
+    assert sorted(texts) == sorted(f"{n}.{c}.{x}" for n in range(4) for c in range(0, 10, 2) for x in "ab")
+    # Each transaction's two messages were committed together.
+    assert [text[:-2] for text in texts[::2]] == [text[:-2] for text in texts[1::2]]
+
+
+def test_other_threads_stay_outside_somebody_elses_transaction(qm: Connection, q: Queue) -> None:
+    with ThreadPoolExecutor() as pool, qm.transaction():
+        q.put("inside")
+        pool.submit(q.put, "outside").result(SECONDS_MAX)
+        assert bodies(q) == ["outside"]
+        for verb in (qm.commit, qm.back_out):
+            error = pool.submit(verb).exception(SECONDS_MAX)
+            assert isinstance(error, ostler.MQError)
+            assert error.reason == mq.MQRC_UOW_IN_PROGRESS
+        error = pool.submit(q.put, "x", syncpoint=True).exception(SECONDS_MAX)
+        assert isinstance(error, ostler.MQError)
+
+
+def test_a_transaction_does_not_wait_for_ever_for_another(qm: Connection) -> None:
+    def second() -> None:
+        with qm.transaction(wait=0.01):
+            pass
+
+    with ThreadPoolExecutor() as pool, qm.transaction():
+        error = pool.submit(second).exception(SECONDS_MAX)
+    assert isinstance(error, ostler.MQError)
+    assert error.reason == mq.MQRC_CALL_IN_PROGRESS
+    second()
+
+
+# -- interrupts ------------------------------------------------------------------------------------------------------
+
+
+class InterruptedWaits(BlockingWaits):
+    """Waits that end with KeyboardInterrupt, after something was done meanwhile."""
+
+    meanwhile = staticmethod(lambda: None)
+
+    def waiter(self) -> Waiter:
+        waits = self
+
+        class Interrupted(BlockingWaiter):
+            async def wait(self, seconds: float | None) -> None:
+                type(waits).meanwhile()
+                raise KeyboardInterrupt
+
+        return Interrupted()
+
+    def may_be_cancelled(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_an_interrupted_wait_loses_no_message(
+    manager: QueueManager, q: Queue, arrives: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = Connection(AsyncConnection(manager, "me", "test", InterruptedWaits))
+    if arrives:
+        monkeypatch.setattr(InterruptedWaits, "meanwhile", staticmethod(lambda: q.put("first")))
+    with connection, connection.open(q.name) as queue:
+        with pytest.raises(KeyboardInterrupt):
+            queue.get(wait=None)
+        q.put("second")
+        assert bodies(q) == (["first", "second"] if arrives else ["second"])
