@@ -22,6 +22,7 @@ from librt.time import time
 from librt.vecs import vec
 from mypy_extensions import i32, i64
 
+from ostler.client import message_handles
 from ostler.engine import get as getting
 from ostler.engine import put as putting
 from ostler.engine import syncpoint
@@ -35,6 +36,7 @@ from ostler.model.constants import (
     MQCC_WARNING,
     MQMO_MATCH_CORREL_ID,
     MQMO_MATCH_MSG_ID,
+    MQPMO_MD_FOR_OUTPUT_ONLY,
     MQRC_CALL_IN_PROGRESS,
     MQRC_GMO_ERROR,
     MQRC_HCONN_ERROR,
@@ -43,6 +45,7 @@ from ostler.model.constants import (
     MQRC_NO_MSG_AVAILABLE,
     MQRC_NONE,
     MQRC_PMO_ERROR,
+    MQRC_RESOURCE_PROBLEM,
 )
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
@@ -142,16 +145,31 @@ def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> 
         handle = bound.connection.handles.get(hobj)
         if handle is None:
             return md, pmo, MQCC_FAILED, MQRC_HOBJ_ERROR
-        reason: i64 = _put(bound, handle, put_descriptor(md), pmo, buffer, b"")
+        descriptor = put_descriptor(md)
+        properties = b""
+        has_handles: bool = len(pmo) >= _PMO_BYTES[3] and pmo[4] == 3 and _has_message_handles(pmo)
+        if has_handles:
+            descriptor, properties = message_handles.put_properties(bound.connection, pmo, descriptor, buffer)
+        reason: i64 = _put(bound, handle, descriptor, pmo, buffer, properties)
     except MQError as error:
         return md, pmo, error.completion, error.reason
     if reason != 0 and reason not in WARNINGS:
         bound.connection.counters.puts_failed += 1
         return md, pmo, MQCC_FAILED, reason
+    if has_handles:
+        message_handles.put_done(bound.connection, pmo, bound.connection.put_md)
     if pmo is not handle.put_options_given:
         handle.put_options_given = pmo
         handle.put_options_returned = pmo[:32] + handle.resolved_names + pmo[128:]
     return bound.connection.put_md, handle.put_options_returned, MQCC_OK if reason == 0 else MQCC_WARNING, reason
+
+
+def _has_message_handles(pmo: bytes) -> bool:
+    return (
+        read_i64_le(pmo, 160) != 0
+        or read_i64_le(pmo, 168) != 0
+        or i64(read_i32_le(pmo, 8)) & MQPMO_MD_FOR_OUTPUT_ONLY != 0
+    )
 
 
 def _put(bound: Bound, handle: Handle, md: bytes, pmo: bytes, buffer: bytes, properties: bytes) -> i64:
@@ -170,13 +188,15 @@ def _put(bound: Bound, handle: Handle, md: bytes, pmo: bytes, buffer: bytes, pro
     while True:
         lock.acquire()
         try:
+            if connection.broken:
+                raise MQError(connection.broken)
             engine.now_ms = i64(time() * _MILLISECONDS)
+            engine.journal_full = False
             reason: i64 = putting.put(engine, connection, handle, md, options, properties, buffer, source)
             lsn: i64 = connection.after_lsn
             if engine.woken:
                 bound.manager.wake()
-            full: bool = engine.journal_full
-            engine.journal_full = False
+            full: bool = engine.journal_full and reason == MQRC_RESOURCE_PROBLEM
         finally:
             lock.release()
         if not full or tries == _ROOM_TRIES:
@@ -185,6 +205,8 @@ def _put(bound: Bound, handle: Handle, md: bytes, pmo: bytes, buffer: bytes, pro
         bound.manager.make_room()
     if lsn != 0 and lsn > bound.writer.log.durable_lsn():
         bound.writer.settle(lsn)
+    elif bound.writer.log.buffer_is_full():
+        bound.writer.settle(bound.writer.log.end_lsn())
     return reason
 
 
@@ -240,6 +262,8 @@ def get_message(
         bound = bound_connection(hconn)
         request = get_request(bound, hobj, md, gmo, length)
         run_get(bound, request)
+        if request.has_message_handle:
+            message_handles.fill_handle(bound.connection, request, gmo)
     except MQError as error:
         return b"", None, gmo, 0, error.completion, error.reason
     reason: i64 = request.reason
@@ -311,7 +335,7 @@ def get_request(bound: Bound, hobj: int, md: bytes, gmo: bytes, length: int) -> 
     if version > _VERSION_2:
         request.wants_token = True
     if version > 3:
-        request.has_message_handle = read_i64_le(gmo, 104) > 0
+        request.has_message_handle = read_i64_le(gmo, 104) != 0 and message_handles.check_get(connection, gmo)
     return request
 
 
@@ -320,6 +344,8 @@ def run_get(bound: Bound, request: GetRequest) -> None:
     request.waker = bound.wake
     bound.lock.acquire()
     try:
+        if bound.connection.broken:
+            raise MQError(bound.connection.broken)
         bound.engine.now_ms = i64(time() * _MILLISECONDS)
         done: bool = getting.get(bound.engine, request)
         if bound.engine.woken:
@@ -339,8 +365,17 @@ def run_get(bound: Bound, request: GetRequest) -> None:
 def wait_for(bound: Bound, request: GetRequest) -> None:
     """Sleep until the request is answered or its time is up."""
     timeout = -1.0 if request.wait_ms < 0 else float(request.wait_ms) / _MILLISECONDS
-    if bound.waker.acquire(True, timeout):
-        return
+    try:
+        if bound.waker.acquire(True, timeout):
+            return
+    except BaseException:
+        _give_up(bound, request)
+        raise
+    _give_up(bound, request)
+
+
+def _give_up(bound: Bound, request: GetRequest) -> None:
+    """Wait no longer. An answer that came in the last moment counts, and its wake-up is taken."""
     bound.lock.acquire()
     try:
         if not request.done:
@@ -348,7 +383,6 @@ def wait_for(bound: Bound, request: GetRequest) -> None:
             return
     finally:
         bound.lock.release()
-    # It was answered in the last moment: take the wake-up that belongs to it.
     bound.waker.acquire()
 
 
@@ -359,6 +393,8 @@ def MQCMIT(hconn: int) -> Result:
         connection = bound.connection
         bound.lock.acquire()
         try:
+            if connection.broken:
+                raise MQError(connection.broken)
             bound.engine.now_ms = i64(time() * _MILLISECONDS)
             reason: i64 = syncpoint.commit(bound.engine, connection)
             lsn: i64 = connection.after_lsn
@@ -379,6 +415,8 @@ def MQBACK(hconn: int) -> Result:
         bound = bound_connection(hconn)
         bound.lock.acquire()
         try:
+            if bound.connection.broken:
+                raise MQError(bound.connection.broken)
             bound.engine.now_ms = i64(time() * _MILLISECONDS)
             reason: i64 = syncpoint.back_out(bound.engine, bound.connection)
             if bound.engine.woken:

@@ -195,11 +195,16 @@ class Checkpoint:
             disk.remove(queue_path(queue.name, queue.queue_id))
         self._removed = []
 
+    def skip_queue(self) -> None:
+        """The queue being captured finds no space: it stays as the last snapshot has it. Engine still."""
+        if self._captured is not None:
+            self._captured.changed = True
+            self._captured = None
+
     def abandon(self) -> None:
         """It cannot be completed, for want of space: the next one must do all that this one was to do. Engine still."""
         engine = self.engine
-        if self._captured is not None:
-            self._captured.changed = True
+        self.skip_queue()
         engine.catalogue_changed = True
         engine.removed_queues = self._removed + engine.removed_queues
 

@@ -42,6 +42,15 @@ class Expiring:
 
 
 @final
+class Posting:
+    """A message the queue manager has made, and the unit of work it belongs to."""
+
+    def __init__(self, item: object, unit: UnitOfWork | None) -> None:
+        self.item = item
+        self.unit = unit
+
+
+@final
 class Engine:
     def __init__(self, name: str, disk: Disk, journal: Journal, manager: Definition) -> None:
         self.name = name
@@ -70,6 +79,10 @@ class Engine:
         self.next_unit_of_work: i64 = 1
         self.counters = VerbCounters()
         self.woken: list[GetRequest] = []
+        # Messages of the queue manager's own wait here while a request is being answered: delivering one could answer
+        # the same request again.
+        self.outbox: list[Posting] = []
+        self.answering: i64 = 0
         # Unique part of message ids and of dynamic queue names.
         self.id_prefix: bytes = b"AMQ " + name.encode("ascii")[:12].ljust(12)
         self.unique: i64 = 0

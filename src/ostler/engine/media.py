@@ -126,6 +126,7 @@ class Rebuild:
             raise MQError(MQRC_OBJECT_IN_USE, f"The queue {queue.name} is open or has uncommitted messages.")
         self.engine = engine
         self.queue = queue
+        queue.damaged = f"the rebuilding of {queue.name} was not completed"
         self.began = False
         self.complete = False
         self._slot_of: dict[int, int] = {}

@@ -11,7 +11,7 @@ from ostler.engine.get_request import WaitingRoom
 from ostler.engine.group_members import LATER_MESSAGE, LATER_SEGMENT, Group
 from ostler.engine.message import CORRELATION_ID_AT, MESSAGE_ID_AT, Message, hash_id
 from ostler.engine.performance import PerformanceState
-from ostler.engine.queue_file import QueueFile
+from ostler.engine.queue_file import QueueFile, QueueFileDamaged
 from ostler.engine.slots import (
     GROUPED,
     HAS_CURSOR,
@@ -185,6 +185,10 @@ class Queue:
         message = self.slots.resident[slot]
         if message is None:
             message = self.file.read(self.slots.places[slot])
+            if message.seq != self.slots.seqs[slot]:
+                raise QueueFileDamaged(
+                    f"{self.file.path}: message {message.seq} lies where {self.slots.seqs[slot]} should be"
+                )
             message.visible_lsn = self.spilled_lsn
             self.counters.spill_reads += 1
         return message

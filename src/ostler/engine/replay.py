@@ -127,6 +127,8 @@ class Replay:
     def _put(self, lsn: i64, payload: bytes) -> None:
         record = read_put(payload)
         queue = self.engine.queues_by_id.get(record.queue_id)
+        if record.unit_of_work >= self.engine.next_unit_of_work:
+            self.engine.next_unit_of_work = record.unit_of_work + 1
         if queue is None or queue.damaged:
             return
         if record.seq >= queue.next_seq:
@@ -156,6 +158,8 @@ class Replay:
     def _get(self, lsn: i64, payload: bytes) -> None:
         record = read_get(payload)
         queue = self.engine.queues_by_id.get(record.queue_id)
+        if record.unit_of_work >= self.engine.next_unit_of_work:
+            self.engine.next_unit_of_work = record.unit_of_work + 1
         if queue is None or queue.damaged:
             return
         if record.unit_of_work != 0:

@@ -58,13 +58,13 @@ def _by_id(engine: Engine, request: GetRequest, queue: Queue, index: IdIndex, wa
     best: i64 = NONE
     slot: i64 = index.first(hash_id(wanted, 0))
     while slot != NONE:
-        if is_eligible(engine, request, queue, slot):
+        is_better: bool = best == NONE or slots.priority(slot) > slots.priority(best)
+        if is_better and is_eligible(engine, request, queue, slot):
             md = queue.load(slot).md
             if md[at : at + 24] == wanted and (request.kind != BY_BOTH or md[72:96] == request.correlation_id):
                 if slots.filled & (slots.filled - 1) == 0:
                     return slot  # one priority only: the oldest is the first
-                if best == NONE or slots.flags[slot] >> 16 & 15 > slots.flags[best] >> 16 & 15:
-                    best = slot
+                best = slot
         slot = index.following(slot)
     return best
 

@@ -362,6 +362,9 @@ class Slots:
             priority -= 1
         return NONE
 
+    def priority(self, slot: i64) -> i64:
+        return self.flags[slot] >> PRIORITY_SHIFT & PRIORITY_MASK
+
     def backout_count(self, slot: i64) -> i64:
         return self.flags[slot] >> BACKOUT_SHIFT
 

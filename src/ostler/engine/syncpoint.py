@@ -11,9 +11,10 @@ from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.get_request import GetRequest
 from ostler.engine.queue import Queue
+from ostler.engine.queue_file import QueueFileDamaged
 from ostler.engine.records import BACK_OUT, COMMIT, PREPARE, number_head
 from ostler.engine.slots import AVAILABLE
-from ostler.engine.transfer import after_arrival, attempt, serve_waiting
+from ostler.engine.transfer import after_arrival, attempt, mark_damaged, serve_waiting
 from ostler.engine.unit_of_work import ACTIVE, ENDED, PREPARED, Entry, UnitOfWork
 from ostler.model.constants import MQGMO_SYNCPOINT, MQGMO_SYNCPOINT_IF_PERSISTENT, MQRC_BACKED_OUT
 
@@ -67,10 +68,13 @@ def commit_unit(engine: Engine, unit: UnitOfWork) -> i64:
         if queue.deleted:
             continue
         queue.uncommitted -= 1
-        if entry.is_put:
-            _publish(engine, queue, entry, lsn)
-        else:
+        if not entry.is_put:
             queue.release(entry.slot)
+            continue
+        try:
+            _publish(engine, queue, entry, lsn)
+        except QueueFileDamaged as damage:
+            mark_damaged(engine, queue, str(damage))
     return lsn
 
 
@@ -102,8 +106,11 @@ def back_out_unit(engine: Engine, unit: UnitOfWork) -> None:
         if entry.is_put:
             queue.depth -= 1
             queue.release(entry.slot)
-        else:
+            continue
+        try:
             _give_back(engine, queue, entry)
+        except QueueFileDamaged as damage:
+            mark_damaged(engine, queue, str(damage))
     for queue in {entry.queue.queue_id: entry.queue for entry in unit.entries if not entry.is_put}.values():
         if queue.waiting.count > 0 and queue.get_allowed and not queue.deleted:
             serve_all(engine, queue)
@@ -150,12 +157,17 @@ def prepare(engine: Engine, unit: UnitOfWork, xid: bytes) -> i64:
     return engine.journal.append(PREPARE, number_head(unit.number) + xid, b"", b"")
 
 
-def back_out_oldest(engine: Engine) -> UnitOfWork | None:
-    """The journal is filling: back out the unit that has held it up longest. Its owner learns MQRC_BACKED_OUT."""
+def back_out_oldest(engine: Engine, restart_lsn: i64 = 1 << 62) -> UnitOfWork | None:
+    """The journal is filling: back out the unit that holds its start back. Its owner learns MQRC_BACKED_OUT.
+
+    None when the start of the journal is not held back by a unit of work.
+    """
     oldest: UnitOfWork | None = None
     for unit in engine.units_of_work.values():
         if unit.state == ACTIVE and unit.first_lsn >= 0 and (oldest is None or unit.first_lsn < oldest.first_lsn):
             oldest = unit
+    if oldest is not None and oldest.first_lsn > restart_lsn:
+        return None
     if oldest is not None:
         _fail_waiting(engine, oldest)
         back_out_unit(engine, oldest)

@@ -9,7 +9,7 @@ from mypy_extensions import i32, i64
 
 from ostler.engine import events, groups, reports, triggers
 from ostler.engine.conversion import convert_message
-from ostler.engine.core import JOURNAL_MARGIN_BYTES, Engine
+from ostler.engine.core import JOURNAL_MARGIN_BYTES, Engine, Posting
 from ostler.engine.get_request import GetRequest
 from ostler.engine.matching import token_of
 from ostler.engine.message import (
@@ -75,6 +75,7 @@ from ostler.model.disk import DiskFull
 from ostler.model.errors import MQError
 
 BROWSE: Final = MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT | MQGMO_BROWSE_MSG_UNDER_CURSOR
+_EXPIRED_AT_ONCE_MAX: Final = 1000
 _GROUP_FLAGS: Final = MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP | MQMF_SEGMENT | MQMF_LAST_SEGMENT
 
 
@@ -174,39 +175,56 @@ def make_available(engine: Engine, queue: Queue, message: Message, flags: i64, e
 
 def _takes_directly(engine: Engine, queue: Queue, message: Message, request: GetRequest) -> bool:
     """Queue avoidance: the message never takes a slot when the getter neither needs syncpoint nor fails to hold it."""
-    if request.options & MQGMO_SYNCPOINT or len(message.body) > request.max_bytes:
+    if request.options & (MQGMO_SYNCPOINT | MQGMO_CONVERT) or len(message.body) > request.max_bytes:
         return False
-    if request.handle.get_group.is_open():
+    md = message.md
+    if message.properties or needs_property_view(md, request.has_message_handle) or read_i32_le(md, FLAGS_AT) != 0:
+        return False
+    if request.wants_token or request.handle.get_group.is_open():
         return False
     queue.waiting.remove(request)
+    engine.answering += 1
     finish_get(engine, request, queue, message, NONE)
     queue.counters.handed_over += 1
     engine.woken.append(request)
+    _answered(engine)
     return True
+
+
+def _answered(engine: Engine) -> None:
+    engine.answering -= 1
+    if engine.outbox and engine.answering == 0:
+        _empty_outbox(engine)
 
 
 def serve_waiting(engine: Engine, queue: Queue, md: bytes) -> None:
     """A message became available: answer those who wait for it, the longest waiting first."""
+    engine.answering += 1
     if queue.waiting.scanning.head is None:
         request = queue.waiting.first_plain(md)
-        while request is not None:
-            attempt(engine, request, queue)
-            if not request.done:
-                return
+        while request is not None and attempt(engine, request, queue):
             queue.waiting.remove(request)
             engine.woken.append(request)
             if request.reason != MQRC_TRUNCATED_MSG_FAILED:
-                return
+                break
             request = queue.waiting.first_plain(md)
-        return
-    for request in queue.waiting.everyone():
-        if not request.done and attempt(engine, request, queue):
-            queue.waiting.remove(request)
-            engine.woken.append(request)
+    else:
+        for request in queue.waiting.everyone():
+            if not request.done and attempt(engine, request, queue):
+                queue.waiting.remove(request)
+                engine.woken.append(request)
+    _answered(engine)
 
 
 def attempt(engine: Engine, request: GetRequest, queue: Queue) -> bool:
     """Try to answer a request from what is on the queue now. False: nothing for it there."""
+    engine.answering += 1
+    answered: bool = _attempt(engine, request, queue)
+    _answered(engine)
+    return answered
+
+
+def _attempt(engine: Engine, request: GetRequest, queue: Queue) -> bool:
     try:
         slot: i64 = select(engine, request, queue)
         if engine.expired:
@@ -220,6 +238,10 @@ def attempt(engine: Engine, request: GetRequest, queue: Queue) -> bool:
     except QueueFileDamaged as damage:
         mark_damaged(engine, queue, str(damage))
         request.reason = MQRC_OBJECT_DAMAGED
+        request.done = True
+        return True
+    except MQError as refusal:
+        request.reason = refusal.reason
         request.done = True
         return True
     if groups.concerns(request):
@@ -423,7 +445,8 @@ def discard_expired(engine: Engine) -> None:
     """Remove the messages that were found to have expired, with the reports they ask for."""
     found = engine.expired
     engine.expired = []
-    for item in found:
+    # Bounded, as every removal is a journal record; the rest is for the next request, or the scan.
+    for item in found[:_EXPIRED_AT_ONCE_MAX]:
         discard_if_expired(engine, item.queue, item.slot, item.seq)
 
 
@@ -434,7 +457,11 @@ def discard_if_expired(engine: Engine, queue: Queue, slot: i64, seq: i64) -> boo
     expiry_ms: i64 = slots.expiries[slot]
     if expiry_ms == 0 or expiry_ms > engine.now_ms:
         return False
-    message = queue.load(slot)
+    try:
+        message = queue.load(slot)
+    except QueueFileDamaged as damage:
+        mark_damaged(engine, queue, str(damage))
+        return False
     queue.unlink(slot)
     queue.depth -= 1
     queue.counters.expired += 1
@@ -451,12 +478,24 @@ def send_reports(engine: Engine, outgoing: list[reports.Outgoing], unit: UnitOfW
     """Deliver messages the queue manager itself has made. What cannot be delivered goes to the dead-letter queue."""
     if not outgoing:
         return
+    for item in outgoing:
+        engine.outbox.append(Posting(item, unit))
+    if engine.answering == 0:
+        _empty_outbox(engine)
+
+
+def _empty_outbox(engine: Engine) -> None:
     # The verb that led here is done: whether these find room in the journal says nothing about it.
     was_full = engine.journal_full
-    for item in outgoing:
-        reason: i64 = _send(engine, item, unit)
-        if reason != 0:
-            to_dead_letter_queue(engine, item, reason, unit)
+    while engine.outbox:
+        postings = engine.outbox
+        engine.outbox = []
+        for posting in postings:
+            item = posting.item
+            assert isinstance(item, reports.Outgoing)
+            reason: i64 = _send(engine, item, posting.unit)
+            if reason != 0:
+                to_dead_letter_queue(engine, item, reason, posting.unit)
     engine.journal_full = was_full
 
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from ostler.engine.checkpoint import Checkpoint, relog_prepared
 from ostler.engine.snapshot import Snapshot
 from ostler.engine.syncpoint import back_out_oldest
+from ostler.model.constants import MQRC_Q_MGR_NOT_AVAILABLE
 from ostler.model.disk import DiskFailed, DiskFull
+from ostler.model.errors import MQError
 
 if TYPE_CHECKING:
     from ostler.server.queue_manager import QueueManager
@@ -20,7 +22,7 @@ class Checkpointer:
 
     def __init__(self, manager: QueueManager) -> None:
         self._manager = manager
-        self._checkpoint_turn = threading.Lock()
+        self.turn = threading.Lock()
         self._room_turn = threading.Lock()
 
     def make_room(self) -> None:
@@ -39,7 +41,7 @@ class Checkpointer:
 
     def _back_out_oldest(self) -> bool:
         with self._manager.lock:
-            unit = back_out_oldest(self._manager.engine)
+            unit = back_out_oldest(self._manager.engine, self._manager.log.writer.restart_lsn)
             self._manager.wake()
         if unit is None:
             return False
@@ -51,20 +53,36 @@ class Checkpointer:
 
     def checkpoint(self, orderly: bool = False) -> None:
         """Take a checkpoint now. Raises DiskFull when queue files cannot grow; nothing is lost then."""
-        with self._checkpoint_turn:
+        with self.turn:
             with self._manager.lock:
                 self._manager.engine.now_ms = int(time.time() * 1000)
                 relog_prepared(self._manager.engine)
                 taken = Checkpoint(self._manager.engine, orderly)
                 pending = taken.pending()
             try:
-                for queue_id in pending:
-                    self._checkpoint_queue(taken, queue_id)
+                full = self._checkpoint_queues(taken, pending)
                 self._finish_checkpoint(taken)
-            except (DiskFull, DiskFailed):
+            except BaseException as error:
                 with self._manager.lock:
                     taken.abandon()
+                if isinstance(error, DiskFailed):
+                    self._manager.fail(str(error))
+                    raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, str(error)) from error
                 raise
+        if full is not None:
+            raise full
+
+    def _checkpoint_queues(self, taken: Checkpoint, pending: list[int]) -> DiskFull | None:
+        """Snapshots of all queues that changed. One that finds the disk full is left for the next checkpoint."""
+        full: DiskFull | None = None
+        for queue_id in pending:
+            try:
+                self._checkpoint_queue(taken, queue_id)
+            except DiskFull as error:
+                full = error
+                with self._manager.lock:
+                    taken.skip_queue()
+        return full
 
     def _checkpoint_queue(self, taken: Checkpoint, queue_id: int) -> None:
         with self._manager.lock:

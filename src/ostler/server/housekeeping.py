@@ -62,6 +62,11 @@ class Housekeeping:
 
     def _pass(self) -> None:
         manager = self._manager
+        manager.take_notices()
+        # What nobody waits for, such as puts with an asynchronous response, is not left in memory for long.
+        end = manager.log.end_lsn()
+        if end > manager.log.durable_lsn():
+            manager.writer.wait_durable(end)
         if manager.log.is_filling():
             manager.make_room()
         elif manager.log.needs_checkpoint():
@@ -100,3 +105,6 @@ class Housekeeping:
                 manager.engine.now_ms = int(time.time() * 1000)
                 more = self._scan.step()
                 manager.wake()
+                lsn = manager.log.end_lsn()
+            if lsn > manager.log.durable_lsn():
+                manager.writer.settle(lsn)

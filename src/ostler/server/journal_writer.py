@@ -121,16 +121,15 @@ class JournalWriter:
 
         False when there is no space for it: the batch is kept, and written when a checkpoint or somebody made room.
         """
-        batch = self._kept
-        if batch is None:
+        if self._kept is None:
             self.engine_lock.acquire()
             try:
-                batch = self.log.take_batch()
+                self._kept = self.log.take_batch()
             finally:
                 self.engine_lock.release()
+        batch = self._kept
         if batch is None:
             return True
-        self._kept = batch
         began: i64 = perf_counter_ns()
         try:
             self.log.writer.write_batch(batch)
@@ -168,15 +167,36 @@ class JournalWriter:
             self._kick.wait(0.5)
             self._kick.clear()
             try:
-                while self._waiting and not self.failure:
-                    self.settle(self._waiting[-1].lsn)
+                lsn: i64 = self._wanted_lsn()
+                while lsn > self.log.durable_lsn() and not self.failure:
+                    self.wait_durable(lsn)
+                    if self.log.needs_checkpoint():
+                        self.ask_for_checkpoint()
+                    lsn = self._wanted_lsn()
+                if self._waiting:
+                    self._tell()
                 self.allocate_ahead()
             except MQError:
+                pass  # told below
+            except Exception as error:
+                self.failure = f"The log's thread cannot go on: {error}"
+                self.on_failure(self.failure)
+            if self.failure:
                 self._tell_all()
 
+    def _wanted_lsn(self) -> i64:
+        """The LSN that somebody who does not wait himself wants durable."""
+        self.engine_lock.acquire()
+        try:
+            return self._waiting[-1].lsn if self._waiting else 0
+        finally:
+            self.engine_lock.release()
+
     def _tell_all(self) -> None:
+        self.engine_lock.acquire()
         waiting = self._waiting
         self._waiting = []
+        self.engine_lock.release()
         for each in waiting:
             each.tell()
 

@@ -98,22 +98,31 @@ def recover_queue(manager: QueueManager, name: str) -> int:
 
 
 def _recover(manager: QueueManager, name: str) -> int:
-    with manager.lock:
-        end = manager.log.end_lsn()
-    manager.writer.wait_durable(end)
-    with manager.lock:
-        queue = _queue(manager, name)
-        if queue.media_lsn < 0:
-            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"No media image of {name} is in the log.")
-        until = manager.log.durable_lsn()
-        rebuild = Rebuild(manager.engine, queue)
-        manager.log.read_from(queue.media_lsn, _Visitor(rebuild), until)
-        if not rebuild.complete:
-            queue.damaged = f"no complete media image of {name} was found in the log"
-            raise MQError(MQRC_RESOURCE_PROBLEM, queue.damaged)
-        messages = rebuild.finish()
-        queue.snapshot_lsn = until
+    # No checkpoint may be half way through this queue.
+    with manager.checkpointer.turn:
+        while True:
+            with manager.lock:
+                end = manager.log.end_lsn()
+                if end == manager.log.durable_lsn():
+                    messages = _rebuild(manager, _queue(manager, name))
+                    break
+            manager.writer.wait_durable(end)
     manager.checkpoint()
+    return messages
+
+
+def _rebuild(manager: QueueManager, queue: Queue) -> int:
+    if queue.media_lsn < 0:
+        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"No media image of {queue.name} is in the log.")
+    until = manager.log.durable_lsn()
+    rebuild = Rebuild(manager.engine, queue)
+    manager.log.read_from(queue.media_lsn, _Visitor(rebuild), until)
+    if not rebuild.complete:
+        queue.damaged = f"no complete media image of {queue.name} was found in the log"
+        raise MQError(MQRC_RESOURCE_PROBLEM, queue.damaged)
+    messages = rebuild.finish()
+    queue.snapshot_lsn = until
+    queue.replay_lsn = until
     return messages
 
 

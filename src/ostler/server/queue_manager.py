@@ -14,7 +14,7 @@ from librt.threading import Lock
 from ostler.engine import events, objects, triggers
 from ostler.engine.checkpoint import Manifest
 from ostler.engine.connection import Connection
-from ostler.engine.core import QUIESCING, STOPPING, Engine
+from ostler.engine.core import QUIESCING, STOPPING, Engine, queue_path
 from ostler.engine.objects import fail_waiting
 from ostler.engine.open import close_object
 from ostler.engine.replay import Replay
@@ -157,7 +157,6 @@ class QueueManager:
         self.restart = RestartSummary(0, 0, 0, 0, 0, 0.0)
         self.checkpointer = Checkpointer(self)
         self.media_turn = threading.Lock()
-        self._ended = threading.Event()
         self.on_end: list[Callable[[], None]] = []
 
     # -- start and end ---------------------------------------------------------------
@@ -189,6 +188,7 @@ class QueueManager:
         self.log: RecoveryLog = restartable.replay(_Visitor(replay, progress))
         engine.journal = self.log
         replay.finish()
+        self._sweep()
         self._no_longer_orderly(replay.manifest)
         self.housekeeping = Housekeeping(self)
         self.writer = JournalWriter(self.log, self.lock, self.make_room, self.housekeeping.ask, self.fail)
@@ -201,7 +201,7 @@ class QueueManager:
             self.wake()
         self.running = True
         self.housekeeping.start()
-        self._take_notices()
+        self.take_notices()
         report = self.log.restart_report
         self.restart = RestartSummary(
             report.records,
@@ -211,6 +211,14 @@ class QueueManager:
             report.dropped_bytes,
             time.monotonic() - began,
         )
+
+    def _sweep(self) -> None:
+        """Remove directories of queues that are gone: temporary ones, and what an interrupted deletion left."""
+        known = {queue_path(queue.name, queue.queue_id) for queue in self.engine.queues_by_id.values()}
+        known |= {queue_path(queue.name, queue.queue_id) for queue in self.engine.removed_queues}
+        for name in self.disk.names("queues"):
+            if f"queues/{name}" not in known:
+                self.disk.remove(f"queues/{name}")
 
     def _no_longer_orderly(self, manifest: Manifest) -> None:
         """Non-persistent messages kept by the last orderly end must not come back a second time."""
@@ -238,6 +246,8 @@ class QueueManager:
             return
         if mode != "preemptive":
             self._quiesce(mode, wait_seconds)
+        else:
+            self._break_all("The queue manager was ended.")
         self.running = False
         self.housekeeping.stop()
         if mode != "preemptive" and not self.writer.failure:
@@ -250,7 +260,6 @@ class QueueManager:
         self.close_files(mode == "preemptive")
         for tell in self.on_end:
             tell()
-        self._ended.set()
 
     def close_files(self, abrupt: bool) -> None:
         if not abrupt and not self.writer.failure:
@@ -303,8 +312,8 @@ class QueueManager:
             engine = self.engine
             engine.now_ms = int(time.time() * 1000)
             connection.after_lsn = 0
-            reason = 0
-            if connection.broken == 0:
+            reason = connection.broken
+            if reason == 0:
                 reason = commit(engine, connection) if commit_work else back_out(engine, connection)
                 self._drop(connection, MQRC_CONNECTION_BROKEN)
             self.wake()
@@ -333,7 +342,10 @@ class QueueManager:
             for request in woken:
                 waker = request.waker
                 if callable(waker):
-                    waker()
+                    try:
+                        waker()
+                    except Exception as error:
+                        self.note(f"AMQ6109E: A waiting program could not be told of its message: {error}")
 
     # -- log space and checkpoints ---------------------------------------------------------------
 
@@ -355,6 +367,10 @@ class QueueManager:
         self.note(
             f"AMQ7017S: The queue manager ends at once. {why}. Find out what is wrong with the disk, then start it."
         )
+        self._break_all(why)
+
+    def _break_all(self, why: str) -> None:
+        """No verb may succeed, and nothing may be written to the log, from now on."""
         self.writer.failure = why
         with self.lock:
             engine = self.engine
@@ -377,7 +393,8 @@ class QueueManager:
                 log_counts(self.log.status(), self.log.figures, self.writer.counters),
             )
 
-    def _take_notices(self) -> None:
+    def take_notices(self) -> None:
+        """Take over what the engine has to tell the operator."""
         self.notices.extend(self.engine.notices)
         self.engine.notices = []
 
