@@ -29,6 +29,7 @@ OPEN_PUTS: Final = 10
 OPEN_GETS: Final = 10
 
 _MESSAGES_PER_UNIT: Final = 100
+_MESSAGES_PER_LOOK: Final = 10  # at the clock
 _EXCHANGE_SECONDS: Final = 1.0
 _LOAD_SECONDS_MAX: Final = 30.0
 _RAW: Final = "non-persistent, raw verbs"
@@ -84,7 +85,7 @@ def exchange(connection: Connection, queue: Queue, messages: int) -> None:
         end = began + _EXCHANGE_SECONDS
         count = 0
         while count < messages and time.perf_counter() < end:
-            batch = min(_MESSAGES_PER_UNIT, messages - count)
+            batch = min(_MESSAGES_PER_UNIT if syncpoint else _MESSAGES_PER_LOOK, messages - count)
             if syncpoint:
                 _exchange_units(connection, queue, batch, persistent)
             else:

@@ -31,8 +31,6 @@ GREEDY = "greedy group commit"
 FORCES = "bare forces"
 SHARE_MIN = 0.5
 _IN_FLIGHT_OF_AIM = 50
-# A quarter of the log is more than a round writes, so that no checkpoint falls due within one.
-_LOG = LogSection(primary_files=4, secondary_files=2, file_pages=16384)
 
 
 @dataclass(frozen=True)
@@ -41,6 +39,8 @@ class Parameters:
     body_bytes: int = 2048
     rounds: int = 9
     seconds_per_round: float = 0.5
+    # A quarter of the log is more than a round writes, so that no checkpoint falls due within one.
+    log_file_pages: int = 16_384
 
 
 FULL = Parameters()
@@ -98,7 +98,7 @@ def run(parameters: Parameters, scratch: Path, report: Report) -> Result:
     result = Result("group-commit", TITLE, asdict(parameters))
     result.table.append(["in flight", OURS + "/s", "for each force", PROBE, "share", GREEDY, "share", FORCES, "share"])
     report(0.0, "making the log")
-    with fresh(scratch, _LOG) as manager:
+    with fresh(scratch, LogSection(primary_files=4, file_pages=parameters.log_file_pages)) as manager:
         probe = GroupCommitProbe(scratch)
         drain = Application(manager)
         intake = drain.open(QUEUE, MQOO_INPUT_SHARED)

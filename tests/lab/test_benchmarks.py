@@ -1,0 +1,136 @@
+"""Every benchmark once, as small as can be: its result has the right shape, and its counts add up. Nothing is timed."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("hdrh", reason="the laboratory's packages are not installed")
+
+from ostler.lab import (
+    depth,
+    group_commit,
+    memory,
+    mqi_response_time,
+    mqi_verb_timing,
+    put_get_cost,
+    restart,
+)
+from ostler.lab.catalogue import all_benchmarks
+from ostler.lab.own_process import silent
+from ostler.lab.result import Conditions, Result, write_result
+
+
+def written(result: Result, directory: Path) -> dict[str, Any]:
+    """The result file's content; what every one of them must have is checked here."""
+    cpu = {"others_percent": 0.0, "steal_percent": 0.0}
+    conditions = Conditions("interpreted", {}, datetime(2026, 1, 2, tzinfo=UTC), 1.0, cpu, 1.0, 1.0)
+    read: dict[str, Any] = json.loads(write_result(directory / "results", result, conditions).read_text())
+    assert read["name"] == result.name
+    assert read["measurements"]
+    assert read["limits"], "no figure without its limit beside it"
+    for each in read["measurements"] + read["limits"]:
+        assert each["unit"]
+        assert each["count"] == len(each.get("samples", [])) or each["count"] == sum(
+            count for _, count in each["histogram"]
+        )
+        assert each["median"] > 0 or "memory" in each["name"]
+    assert len({len(row) for row in result.table}) == 1, "every row of the table has all columns"
+    assert len(result.table) > 1
+    return read
+
+
+def test_put_get_cost(tmp_path: Path) -> None:
+    result = put_get_cost.run(put_get_cost.Parameters(64, 3, 5), tmp_path, silent)
+    read = written(result, tmp_path)
+    assert [each["name"] for each in read["measurements"]] == ["put_message and get_message", "MQPUT and MQGET"]
+    assert all(each["count"] == 3 for each in read["measurements"] + read["limits"])
+    assert [aim["limit"] for aim in read["aims"]] == [12.0, 12.0]
+    bare = read["limits"][0]["median"]
+    assert read["ratios"]["MQPUT and MQGET / bare"] == pytest.approx(read["measurements"][1]["median"] / bare)
+
+
+def test_depth(tmp_path: Path) -> None:
+    result = depth.run(depth.Parameters((3, 40), 64, 2, 7), tmp_path, silent)
+    read = written(result, tmp_path)
+    labels = [(each["name"], each["labels"]["depth"]) for each in read["measurements"]]
+    assert set(labels) == {
+        (name, deep) for name in ("memory for each message", depth.FIFO, depth.BY_ID) for deep in (3, 40)
+    }
+    assert result.chart is not None
+    assert {name: [x for x, _ in line] for name, line in result.chart.lines.items()} == {
+        name: [3, 40] for name in (depth.FIFO, depth.BY_ID, depth.BARE)
+    }
+
+
+def test_group_commit(tmp_path: Path) -> None:
+    parameters = group_commit.Parameters((1, 3), 64, 2, 0.02, 256)
+    read = written(group_commit.run(parameters, tmp_path, silent), tmp_path)
+    for in_flight in (1, 3):
+        found = {each["name"]: each for each in read["measurements"] if each["labels"] == {"in_flight": in_flight}}
+        assert found["durable commits"]["count"] == 2
+        assert 1 <= found["commits for each force"]["median"] <= in_flight
+        assert found["log bytes for each commit"]["median"] > 64
+    assert {each["name"] for each in read["limits"]} == {group_commit.PROBE, group_commit.GREEDY, group_commit.FORCES}
+    assert "ours / raw group commit, 3 in flight" in read["ratios"]
+
+
+def test_response_time(tmp_path: Path) -> None:
+    parameters = mqi_response_time.Parameters((10, 5000), 6, 30.0)
+    result = mqi_response_time.run(parameters, tmp_path, silent)
+    read = written(result, tmp_path)
+    points = {(each["name"], each["labels"]["bytes"], each["labels"]["persistence"]) for each in read["measurements"]}
+    assert len(points) == 3 * 2 * 2
+    assert all(each["count"] == 6 for each in read["measurements"])
+    for each in read["measurements"]:
+        shares = each["percentiles"]
+        assert shares["50"] <= shares["90"] <= shares["99"]
+    assert result.chart is not None
+    assert set(result.chart.lines) == {"non-persistent", "persistent", "limit, non-persistent", "limit, persistent"}
+
+
+@pytest.mark.slow
+def test_verb_timing(tmp_path: Path) -> None:
+    read = written(mqi_verb_timing.run(mqi_verb_timing.Parameters(3, 64, 60.0), tmp_path, silent), tmp_path)
+    assert read["parameters"]["turns_done"] == 3
+    counts = {each["name"]: each["count"] for each in read["measurements"]}
+    assert set(counts.values()) == {3}
+    verbs = {name.split(",")[0].split()[0] for name in counts}
+    assert verbs == {
+        "MQCONN", "MQDISC", "MQOPEN", "MQCLOSE", "MQPUT", "MQPUT1", "MQGET", "MQCMIT", "MQBACK", "MQBEGIN",
+        "MQINQ", "MQSET", "MQSTAT", "MQCRTMH", "MQDLTMH", "MQSETMP", "MQINQMP", "MQDLTMP", "MQBUFMH", "MQMHBUF", "MQCB", "MQCTL",
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_memory(tmp_path: Path) -> None:
+    read = written(memory.run(memory.Parameters(3000, 64), tmp_path, silent), tmp_path)
+    kinds = {each["labels"]["messages"] for each in read["measurements"]}
+    assert kinds == {"non-persistent", "persistent"}
+    assert read["aims"] == [], "the aim is for a million messages"
+
+
+@pytest.mark.slow
+def test_restart(tmp_path: Path) -> None:
+    read = written(restart.run(restart.Parameters(2500, 64, 1), tmp_path, silent), tmp_path)
+    rates = {each["labels"]["messages"]: each for each in read["measurements"] if each["name"] == "rate"}
+    assert set(rates) == {restart.FROM_LOG, restart.FROM_FILE}
+    assert read["aims"][0]["measured"] == rates[restart.FROM_LOG]["median"]
+
+
+def test_a_log_for_a_million_messages_holds_them_without_a_checkpoint() -> None:
+    log = restart.log_for(restart.FULL)
+    assert log.primary_files * log.file_bytes() // 4 > 1_000_000 * 1500
+    assert log.primary_files + log.secondary_files <= 511
+
+
+def test_every_benchmark_has_a_name_and_an_end() -> None:
+    known = all_benchmarks()
+    assert set(known) == {
+        "put-get-cost", "mqi-verb-timing", "mqi-response-time", "depth", "group-commit", "memory", "restart",
+    }  # fmt: skip
+    assert all(each.seconds_max > 0 and each.title for each in known.values())
