@@ -102,7 +102,8 @@ def test_verb_timing(tmp_path: Path) -> None:
     verbs = {name.split(",")[0].split()[0] for name in counts}
     assert verbs == {
         "MQCONN", "MQDISC", "MQOPEN", "MQCLOSE", "MQPUT", "MQPUT1", "MQGET", "MQCMIT", "MQBACK", "MQBEGIN",
-        "MQINQ", "MQSET", "MQSTAT", "MQCRTMH", "MQDLTMH", "MQSETMP", "MQINQMP", "MQDLTMP", "MQBUFMH", "MQMHBUF", "MQCB", "MQCTL",
+        "MQINQ", "MQSET", "MQSTAT", "MQCRTMH", "MQDLTMH", "MQSETMP", "MQINQMP", "MQDLTMP", "MQBUFMH", "MQMHBUF",
+        "MQCB", "MQCTL",
     }  # fmt: skip
 
 
