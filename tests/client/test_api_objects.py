@@ -230,6 +230,8 @@ import os, sys, threading
 import ostler
 from ostler.server.qm_ini import LogSection
 manager = ostler.start("EXIT", sys.argv[1], create=True, log=LogSection(file_pages=64))
+parent = os.getpid()
+manager.on_end.append(lambda: print("ended by", "parent" if os.getpid() == parent else "child"))
 qm = ostler.connect("EXIT")
 qm.define("QLOCAL", "Q1", replace=True, NPMCLASS="HIGH")
 qm.put("Q1", "kept over an orderly end")
@@ -244,7 +246,15 @@ os.wait()
 
 def test_a_process_that_ends_ends_its_queue_managers_in_order(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path)], env=environment, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)],
+        env=environment,
+        check=True,
+        timeout=60,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split("\n") == ["ended by parent", ""]
     manager = ostler.start("EXIT", tmp_path)
     with ostler.connect("EXIT") as qm, qm.open("Q1") as q:
         assert [m.body for m in q] == ["kept over an orderly end"]
