@@ -16,11 +16,13 @@ from ostler.engine.get_request import (
     UNLIMITED,
     GetRequest,
 )
+from ostler.engine.matching import is_eligible
 from ostler.engine.message import NULL_ID
-from ostler.engine.open import check_state, unlock
+from ostler.engine.open import check_state, release_lock, unlock
 from ostler.engine.queue import Queue
 from ostler.engine.selection import GROUP_OPTIONS
-from ostler.engine.transfer import BROWSE, attempt, send_reports
+from ostler.engine.slots import NONE
+from ostler.engine.transfer import BROWSE, attempt, discard_expired, send_reports
 from ostler.model.constants import (
     MQGMO_BROWSE_FIRST,
     MQGMO_BROWSE_MSG_UNDER_CURSOR,
@@ -61,11 +63,13 @@ from ostler.model.constants import (
     MQRC_Q_DELETED,
     MQRC_SIGNAL1_ERROR,
     MQRC_SYNCPOINT_LIMIT_REACHED,
+    MQRC_TRUNCATED_MSG_FAILED,
     MQRC_WAIT_INTERVAL_ERROR,
 )
 
 # All but the signals and the browse marks, which are not supported.
 _ALL_OPTIONS: Final = 0x1E0FFFFF & ~(MQGMO_MARK_SKIP_BACKOUT | MQGMO_SET_SIGNAL)
+_MOVES_CURSOR: Final = MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT
 _UNDER_CURSOR: Final = MQGMO_MSG_UNDER_CURSOR | MQGMO_BROWSE_MSG_UNDER_CURSOR
 _SYNCPOINTS: Final = MQGMO_SYNCPOINT | MQGMO_NO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 _MATCHES: Final = 0x3F
@@ -118,9 +122,12 @@ def get(engine: Engine, request: GetRequest) -> bool:
     assert queue is not None
     if request.options & MQGMO_UNLOCK:
         return refuse(engine, request, MQRC_NONE if unlock(engine, queue, request.handle) else MQRC_NO_MSG_LOCKED)
-    if request.handle.locked_slot >= 0 and request.options & BROWSE:
-        unlock(engine, queue, request.handle)
-    if attempt(engine, request, queue):
+    locked: i64 = request.handle.locked_slot if request.options & _MOVES_CURSOR else NONE
+    locked_seq: i64 = request.handle.locked_seq
+    answered: bool = attempt(engine, request, queue)
+    if locked != NONE:
+        _let_go(engine, request, queue, locked, locked_seq)
+    if answered:
         return True
     if not request.options & MQGMO_WAIT or request.wait_ms == 0:
         queue.counters.gets_empty += 1
@@ -132,6 +139,17 @@ def get(engine: Engine, request: GetRequest) -> bool:
     engine.counters.waits += 1
     request.connection.counters.waits += 1
     return False
+
+
+def _let_go(engine: Engine, request: GetRequest, queue: Queue, locked: i64, locked_seq: i64) -> None:
+    """A browse moved on, or found nothing more: it gives up the lock it had. One that failed keeps it."""
+    handle = request.handle
+    if request.done and (request.reason == MQRC_TRUNCATED_MSG_FAILED or request.reason == MQRC_OBJECT_DAMAGED):
+        return
+    if not request.done or not request.options & MQGMO_LOCK:
+        unlock(engine, queue, handle)
+    elif handle.locked_slot != locked or handle.locked_seq != locked_seq:
+        release_lock(engine, queue, locked, locked_seq)
 
 
 def refuse(engine: Engine, request: GetRequest, reason: i64) -> bool:
@@ -187,7 +205,7 @@ def _check(engine: Engine, request: GetRequest) -> i64:
         return MQRC_OBJECT_DAMAGED
     if engine.state != RUNNING:
         check_state(engine, options & MQGMO_FAIL_IF_QUIESCING != 0)
-    if options & _UNDER_CURSOR and not _has_cursor(queue, handle):
+    if options & _UNDER_CURSOR and not _has_cursor(engine, request, queue):
         return MQRC_NO_MSG_UNDER_CURSOR
     if options & (MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT):
         unit = request.connection.unit_of_work
@@ -201,8 +219,15 @@ def _check(engine: Engine, request: GetRequest) -> i64:
     return MQRC_NONE
 
 
-def _has_cursor(queue: Queue, handle: Handle) -> bool:
-    return handle.cursor_set and handle.cursor >= 0 and not handle.cursor_message_gone
+def _has_cursor(engine: Engine, request: GetRequest, queue: Queue) -> bool:
+    """Is there a message under the cursor that can be had? Not one that has expired, or that another has locked."""
+    handle = request.handle
+    if not handle.cursor_set or handle.cursor < 0 or handle.cursor_message_gone:
+        return False
+    can_be_had: bool = is_eligible(engine, request, queue, handle.cursor)
+    if engine.expired:
+        discard_expired(engine)
+    return can_be_had
 
 
 def _check_options(request: GetRequest) -> i64:

@@ -332,7 +332,12 @@ def unlock(engine: Engine, queue: Queue, handle: Handle) -> bool:
     if slot == NONE:
         return False
     handle.locked_slot = NONE
-    if queue.slots.seqs[slot] != handle.locked_seq or not queue.slots.flags[slot] & LOCKED:
+    return release_lock(engine, queue, slot, handle.locked_seq)
+
+
+def release_lock(engine: Engine, queue: Queue, slot: i64, seq: i64) -> bool:
+    """Let everybody have a message again. False: it is gone, or no longer locked."""
+    if queue.slots.seqs[slot] != seq or not queue.slots.flags[slot] & LOCKED:
         return False
     queue.slots.flags[slot] &= ~LOCKED
     if queue.waiting.count > 0:
