@@ -246,6 +246,16 @@ def test_a_queue_that_is_gone(app: Any) -> None:
     assert mqi.MQSET(app.hconn, hobj, [mqc.MQIA_INHIBIT_GET], [1], b"")[1] == mqc.MQRC_Q_DELETED
 
 
+def test_an_object_that_was_deleted_under_its_handle(app: Any) -> None:
+    alias = app.define(ObjectType.QALIAS, TARGET=app.queue())
+    process = app.define(ObjectType.PROCESS)
+    handles = [app.open(alias, mqc.MQOO_INQUIRE), _open_other(app, mqc.MQOT_PROCESS, process)]
+    app.manager.delete(ObjectType.QALIAS, alias)
+    app.manager.delete(ObjectType.PROCESS, process)
+    for hobj in handles:
+        assert mqi.MQINQ(app.hconn, hobj, [], 0, 0)[3] == mqc.MQRC_OBJECT_CHANGED
+
+
 # -- MQSET ------------------------------------------------------------------------------------------------------------
 
 

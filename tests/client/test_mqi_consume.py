@@ -709,6 +709,26 @@ def test_a_queue_that_is_deleted_suspends_its_consumer(consumer_app: Any) -> Non
     assert call.State == mqc.MQCS_SUSPENDED
 
 
+def test_a_message_handle_that_was_deleted_suspends_its_consumer(consumer_app: Any) -> None:
+    app = consumer_app
+    hmsg, _, _ = mqi.MQCRTMH(app.consumer, None)
+
+    def delete(call: Call) -> None:
+        if call.CallType == mqc.MQCBCT_MSG_REMOVED:
+            assert mqi.MQDLTMH(call.hconn, hmsg, None)[1:] == OK
+
+    recorder = Recorder(app, delete)
+    name, _ = consuming(app, recorder, gmo={"MsgHandle": hmsg})
+    app.put(name, b"1")
+    assert recorder.next().data == b"1"
+    call = recorder.next()
+    assert (call.CallType, call.Reason) == (mqc.MQCBCT_EVENT_CALL, mqc.MQRC_HMSG_ERROR)
+    assert call.State == mqc.MQCS_SUSPENDED
+    app.put(name, b"2")
+    assert control(app, mqc.MQOP_STOP) == OK
+    assert app.depth(name) == 1
+
+
 def test_a_callback_that_raises_is_suspended_and_the_event_handler_told(
     consumer_app: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,6 +86,27 @@ def _number(app: Any) -> int:
     return int(max(app.manager.engine.connections))
 
 
+def test_names_that_resolve_to_another_queue_manager(app: Any) -> None:
+    transmission = app.queue(USAGE=mqc.MQUS_TRANSMISSION)
+    remote = app.define(ObjectType.QREMOTE, RNAME="THERE", RQMNAME="QMX", XMITQ=transmission)
+    od = app.structure("MQOD", ObjectName=remote)
+    assert mqi.MQOPEN(app.hconn, od, mqc.MQOO_OUTPUT)[1:] == OK
+    assert app.read("MQOD", od, "ResolvedQName") == b"THERE"
+    assert app.read("MQOD", od, "ResolvedQMgrName") == b"QMX"
+    assert (app.read("MQOD", od, "KnownDestCount"), app.read("MQOD", od, "UnknownDestCount")) == (0, 1)
+    od = app.structure("MQOD", ObjectName=remote)
+    assert mqi.MQOPEN(app.hconn, od, mqc.MQOO_OUTPUT | mqc.MQOO_RESOLVE_LOCAL_Q)[1:] == OK
+    assert app.read("MQOD", od, "ResolvedQName") == transmission.encode()
+    assert app.read("MQOD", od, "ResolvedQMgrName") == app.manager.name.encode()
+
+
+@pytest.mark.parametrize("name", ["bad name!", b"\xc3\x28"])
+def test_a_name_that_is_none_is_not_sent_elsewhere_either(app: Any, name: Any) -> None:
+    transmission = app.queue(USAGE=mqc.MQUS_TRANSMISSION)
+    od = app.structure("MQOD", ObjectName=name, ObjectQMgrName=transmission)
+    assert mqi.MQOPEN(app.hconn, od, mqc.MQOO_OUTPUT)[2] == mqc.MQRC_UNKNOWN_OBJECT_NAME
+
+
 @pytest.mark.parametrize("spoiled", [b"XOD ", b"OD  \x05\0\0\0", b"OD  \0\0\0\0"])
 def test_a_wrong_descriptor(app: Any, spoiled: bytes) -> None:
     od = app.structure("MQOD", ObjectName="SYSTEM.DEFAULT.LOCAL.QUEUE")
@@ -209,6 +230,8 @@ LONG = ctypes.create_string_buffer(b"x" * 12000)
         (charv(pointer=ADDRESS, length=0x7FFFFFFF), mqc.MQRC_SELECTION_STRING_ERROR),
         (charv(pointer=ADDRESS, offset=424, length=5), mqc.MQRC_SELECTION_STRING_ERROR),
         (charv(offset=-1, length=5), mqc.MQRC_SELECTION_STRING_ERROR),
+        (charv(offset=-30, length=5), mqc.MQRC_SELECTION_STRING_ERROR),
+        (charv(offset=424, length=mqc.MQVS_NULL_TERMINATED), mqc.MQRC_SELECTION_STRING_ERROR),
         (charv(offset=420, length=5), mqc.MQRC_SELECTION_STRING_ERROR),
         (charv(offset=500000, length=mqc.MQVS_NULL_TERMINATED), mqc.MQRC_SELECTION_STRING_ERROR),
         (charv(pointer=ctypes.addressof(LONG), length=mqc.MQVS_NULL_TERMINATED), mqc.MQRC_SELECTION_STRING_ERROR),

@@ -108,10 +108,15 @@ def working(state: ConnectionState) -> Bound:
 
 
 @contextmanager
-def turn(bound: Bound) -> Iterator[Engine]:
-    """The engine, for one verb: nobody else calls it meanwhile, and those it answered are woken."""
+def turn(bound: Bound, even_if_broken: bool = False) -> Iterator[Engine]:
+    """The engine, for one verb: nobody else calls it meanwhile, and those it answered are woken.
+
+    MQError when the connection broke before its turn came.
+    """
     bound.lock.acquire()
     try:
+        if bound.connection.broken and not even_if_broken:
+            raise MQError(bound.connection.broken)
         bound.engine.now_ms = int(time.time() * 1000)
         yield bound.engine
     finally:
@@ -141,4 +146,4 @@ def with_room(bound: Bound, verb: Callable[[Engine], T]) -> T:
 
 def wait_durable(bound: Bound, lsn: int) -> None:
     if lsn > bound.writer.log.durable_lsn():
-        bound.writer.wait_durable(lsn)
+        bound.writer.settle(lsn)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from ostler.client.consumers import Consumer
 from ostler.client.mqi import Bound
 from ostler.engine import get as getting
+from ostler.engine.connection import OTHER_OBJECT, Handle
 from ostler.engine.core import Engine
 from ostler.engine.get_request import GetRequest
 from ostler.model.constants import MQRC_NO_MSG_AVAILABLE
 from ostler.model.errors import MQError
 
 Answers = list[tuple[Consumer, GetRequest]]
+
+_NO_HANDLE: Final = Handle(0, OTHER_OBJECT, "", 0)
 
 
 def look(engine: Engine, bound: Bound, active: list[Consumer], waiting: Answers, ring: Callable[[], None]) -> Answers:
@@ -22,7 +26,7 @@ def look(engine: Engine, bound: Bound, active: list[Consumer], waiting: Answers,
     """
     is_alone = len(active) == 1
     for consumer in active:
-        request = consumer.request(bound, is_alone)
+        request = _request(bound, consumer, is_alone)
         request.waker = ring
         if not _ask(engine, request):
             waiting.append((consumer, request))
@@ -34,10 +38,21 @@ def look(engine: Engine, bound: Bound, active: list[Consumer], waiting: Answers,
     return [each for each in waiting if each[1].done]
 
 
+def _request(bound: Bound, consumer: Consumer, waits: bool) -> GetRequest:
+    """The next get of a consumer; one that has failed already when, say, its message handle was deleted."""
+    try:
+        return consumer.request(bound, waits)
+    except MQError as error:
+        request = GetRequest(bound.connection, _NO_HANDLE, 0, 0)
+        request.reason = error.reason
+        request.done = True
+        return request
+
+
 def _ask(engine: Engine, request: GetRequest) -> bool:
     """Try a get; False when it is left waiting. A refusal is an answer too."""
     try:
-        return getting.get(engine, request)
+        return request.done or getting.get(engine, request)
     except MQError as error:
         request.reason = error.reason
         request.done = True

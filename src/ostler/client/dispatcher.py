@@ -283,7 +283,7 @@ class Dispatcher(Consuming):
     def _next(self, active: list[Consumer]) -> Answers:
         """Wait until there is something for a consumer, or something else has happened: then nothing comes back."""
         waiting: Answers = []
-        with turn(self.bound) as engine:
+        with turn(self.bound, even_if_broken=True) as engine:
             if self._broken():
                 return []
             found = look(engine, self.bound, active, waiting, self.ring)
@@ -295,7 +295,7 @@ class Dispatcher(Consuming):
                 self._bell.get_nowait()
         except Empty:
             pass
-        with turn(self.bound):
+        with turn(self.bound, even_if_broken=True):
             return withdraw(waiting, time.monotonic())
 
     def _timeout(self, active: list[Consumer]) -> float | None:

@@ -44,8 +44,7 @@ def read_string(structure: bytes | bytearray, at: int, bytes_max: int, reason: i
     Raises MQError with `reason` when the fields do not fit together, and `length_reason` when the string is too long.
     """
     length_reason = length_reason or reason
-    if at < 0 or at + CHARV_BYTES > len(structure):
-        raise MQError(reason, "The structure ends before its variable string.")
+    assert 0 <= at <= len(structure) - CHARV_BYTES, "the structure was checked before"
     string = VariableString(structure, at)
     if string.length == 0:
         return ""
