@@ -10,14 +10,12 @@ from __future__ import annotations
 import importlib
 from typing import Final
 
-from ostler.client import message_handles
 from ostler.client.connection_state import ConnectionState, state_of, turn, usable, working
 from ostler.client.consumers import BROWSE, FULL_LENGTH, Callback, Consumer
 from ostler.client.dispatcher import STARTED, STOPPED, SUSPENDED, Dispatcher
 from ostler.client.mqi import Bound, Result, failed, get_request
 from ostler.engine import get as getting
 from ostler.engine.core import RUNNING, STOPPING
-from ostler.engine.property_control import treatment
 from ostler.model.constants import (
     MQCBD_FULL_MSG_LENGTH,
     MQCBDO_DEREGISTER_CALL,
@@ -39,6 +37,12 @@ from ostler.model.constants import (
     MQGMO_UNLOCK,
     MQGMO_WAIT,
     MQHO_NONE,
+    MQMO_MATCH_CORREL_ID,
+    MQMO_MATCH_GROUP_ID,
+    MQMO_MATCH_MSG_ID,
+    MQMO_MATCH_MSG_SEQ_NUMBER,
+    MQMO_MATCH_MSG_TOKEN,
+    MQMO_MATCH_OFFSET,
     MQOP_DEREGISTER,
     MQOP_REGISTER,
     MQOP_RESUME,
@@ -57,6 +61,7 @@ from ostler.model.constants import (
     MQRC_GMO_ERROR,
     MQRC_HCONN_ASYNC_ACTIVE,
     MQRC_HOBJ_ERROR,
+    MQRC_MATCH_OPTIONS_ERROR,
     MQRC_MAX_MSG_LENGTH_ERROR,
     MQRC_MD_ERROR,
     MQRC_NO_CALLBACKS_ACTIVE,
@@ -97,6 +102,14 @@ _CALLBACK_OPTIONS: Final = (
 # What a get by callback cannot ask for: it has no cursor of its own before it is called.
 _NOT_BY_CALLBACK: Final = (
     MQGMO_SET_SIGNAL | MQGMO_MSG_UNDER_CURSOR | MQGMO_BROWSE_MSG_UNDER_CURSOR | MQGMO_LOCK | MQGMO_UNLOCK
+)
+_MATCH_OPTIONS: Final = (
+    MQMO_MATCH_MSG_ID
+    | MQMO_MATCH_CORREL_ID
+    | MQMO_MATCH_GROUP_ID
+    | MQMO_MATCH_MSG_SEQ_NUMBER
+    | MQMO_MATCH_OFFSET
+    | MQMO_MATCH_MSG_TOKEN
 )
 
 
@@ -242,6 +255,8 @@ def _describe_gets(bound: Bound, consumer: Consumer, md: bytearray | None, gmo: 
         raise MQError(MQRC_OPTIONS_ERROR, "A callback cannot be given these get options.")
     if request.options & MQGMO_WAIT and MQGMO.read_int(gmo, "WaitInterval") < -1:
         raise MQError(MQRC_WAIT_INTERVAL_ERROR)
+    if request.match & ~_MATCH_OPTIONS:
+        raise MQError(MQRC_MATCH_OPTIONS_ERROR)
     reason = getting._check_options(request)
     if reason != MQRC_NONE:
         raise MQError(reason)
@@ -251,8 +266,6 @@ def _describe_gets(bound: Bound, consumer: Consumer, md: bytearray | None, gmo: 
             raise MQError(MQRC_NOT_OPEN_FOR_BROWSE)
     elif not handle.for_input:
         raise MQError(MQRC_NOT_OPEN_FOR_INPUT)
-    has_handle = message_handles.check_get(bound.connection, consumer.gmo)
-    treatment(0, request.options, has_handle)
 
 
 def _check_quiescing(bound: Bound, fail_if_quiescing: bool) -> None:
