@@ -51,6 +51,7 @@ from ostler.model.constants import (
     MQRC_BUFFER_LENGTH_ERROR,
     MQRC_GET_INHIBITED,
     MQRC_HMSG_ERROR,
+    MQRC_HOBJ_ERROR,
     MQRC_MATCH_OPTIONS_ERROR,
     MQRC_NO_MSG_AVAILABLE,
     MQRC_NO_MSG_LOCKED,
@@ -178,7 +179,7 @@ def _check(engine: Engine, request: GetRequest) -> i64:
     options: i64 = request.options
     browse: i64 = options & BROWSE
     if queue is None:
-        return MQRC_NOT_OPEN_FOR_INPUT
+        return MQRC_HOBJ_ERROR
     if request.match & ~_MATCHES:
         return MQRC_MATCH_OPTIONS_ERROR
     if options != handle.get_options_checked or options & MQGMO_PROPERTIES_IN_HANDLE:

@@ -64,6 +64,7 @@ from ostler.model.constants import (
     MQRC_CONTEXT_NOT_AVAILABLE,
     MQRC_EXPIRY_ERROR,
     MQRC_FEEDBACK_ERROR,
+    MQRC_HOBJ_ERROR,
     MQRC_MISSING_REPLY_TO_Q,
     MQRC_MSG_TOO_BIG_FOR_Q,
     MQRC_MSG_TYPE_ERROR,
@@ -123,7 +124,7 @@ def put(
     connection.after_lsn = 0
     queue = handle.queue
     if not handle.for_output or queue is None:
-        return MQRC_NOT_OPEN_FOR_OUTPUT
+        return MQRC_HOBJ_ERROR if queue is None else MQRC_NOT_OPEN_FOR_OUTPUT
     if options != handle.put_options_checked:
         reason: i64 = _check_options(handle, options)
         if reason != 0:
