@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 600
+TEST_LINES_MAX = 850
 FUNCTION_LINES_MAX = 80
 # Tables of data, and their tests.
 TABLES = re.compile(r"(constants|reasons_\w+|attribute_table\w*|system_objects|code_page_tables)\.py$")
@@ -33,7 +34,8 @@ def test_there_are_files_to_look_at() -> None:
 
 def test_modules_are_not_too_long() -> None:
     long = [f"{path.relative_to(ROOT)}: {path.read_text().count(chr(10))}" for path in source_files()]
-    assert [line for line in long if int(line.split()[-1]) > LINES_MAX] == []
+    limits = {True: TEST_LINES_MAX, False: LINES_MAX}
+    assert [line for line in long if int(line.split()[-1]) > limits[line.startswith("tests")]] == []
 
 
 def test_every_source_module_says_what_it_is() -> None:
@@ -54,7 +56,9 @@ def test_no_loose_ends() -> None:
 def test_no_path_of_one_machine() -> None:
     machine = re.compile(r"[\"'(\s](/root/|/work/|/tmp/w\b)")
     files = [*tracked("*.py"), *tracked("*.md"), *tracked("*.toml"), ROOT / "Makefile"]
-    found = [path.relative_to(ROOT) for path in files if path.name != "test_tidy.py" and machine.search(path.read_text())]
+    found = [
+        path.relative_to(ROOT) for path in files if path.name != "test_tidy.py" and machine.search(path.read_text())
+    ]
     assert found == []
 
 

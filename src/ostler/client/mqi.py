@@ -39,6 +39,7 @@ from ostler.model.constants import (
     MQPMO_MD_FOR_OUTPUT_ONLY,
     MQRC_CALL_IN_PROGRESS,
     MQRC_GMO_ERROR,
+    MQRC_HCONN_ASYNC_ACTIVE,
     MQRC_HCONN_ERROR,
     MQRC_HOBJ_ERROR,
     MQRC_MD_ERROR,
@@ -84,6 +85,8 @@ class Bound:
         self.waker = threading.Lock()
         self.waker.acquire()
         self.wake: Callable[[], None] = self.waker.release
+        # While callbacks are started the connection is theirs: other threads get MQRC_HCONN_ASYNC_ACTIVE.
+        self.is_inside_callback: Callable[[], bool] | None = None
         self.waiting = False  # a get on this connection waits: other verbs get MQRC_CALL_IN_PROGRESS
 
 
@@ -114,6 +117,16 @@ def bound_connection(hconn: int) -> Bound:
     return bound
 
 
+def _usable(hconn: int) -> Bound:
+    """The connection for a verb of this thread."""
+    bound = bound_connection(hconn)
+    if bound.connection.consuming:
+        is_inside = bound.is_inside_callback
+        if is_inside is None or not is_inside():
+            raise MQError(MQRC_HCONN_ASYNC_ACTIVE)
+    return bound
+
+
 def unbind(hconn: int) -> None:
     with _registry_lock:
         _bound.pop(hconn, None)
@@ -141,7 +154,7 @@ def MQPUT(hconn: int, hobj: int, md: bytearray, pmo: bytearray, buffer: bytes) -
 def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> tuple[bytes, bytes, int, int]:
     """MQPUT with values instead of buffers: the descriptor and options as they come back, completion and reason."""
     try:
-        bound = bound_connection(hconn)
+        bound = _usable(hconn)
         handle = bound.connection.handles.get(hobj)
         if handle is None:
             return md, pmo, MQCC_FAILED, MQRC_HOBJ_ERROR
@@ -153,7 +166,8 @@ def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> 
         reason: i64 = _put(bound, handle, descriptor, pmo, buffer, properties)
     except MQError as error:
         return md, pmo, error.completion, error.reason
-    if reason != 0 and reason not in WARNINGS:
+    if reason != 0 and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
+        # A unit of work that the queue manager backed out is a warning for MQCMIT, but nothing was put here.
         bound.connection.counters.puts_failed += 1
         return md, pmo, MQCC_FAILED, reason
     if has_handles:
@@ -212,7 +226,7 @@ def _put(bound: Bound, handle: Handle, md: bytes, pmo: bytes, buffer: bytes, pro
 
 def return_descriptor(md: bytearray, stored: bytes) -> None:
     """Give an application's descriptor the values of a stored one, in the version it has."""
-    if len(md) == MD_BYTES:
+    if len(md) == MD_BYTES and md[4] == _VERSION_2:
         _patch_descriptor(md, 0, stored)
     else:
         _patch_version_1(md, 0, stored)
@@ -259,7 +273,7 @@ def get_message(
     Data, descriptor (None: no message), options, the message's whole length, completion and reason.
     """
     try:
-        bound = bound_connection(hconn)
+        bound = _usable(hconn)
         request = get_request(bound, hobj, md, gmo, length)
         run_get(bound, request)
         if request.has_message_handle:
@@ -268,7 +282,7 @@ def get_message(
         return b"", None, gmo, 0, error.completion, error.reason
     reason: i64 = request.reason
     if len(request.md) == 0:
-        return b"", None, gmo, 0, completion(reason), reason
+        return b"", None, gmo, 0, MQCC_FAILED if reason == MQRC_BACKED_OUT else completion(reason), reason
     return (
         request.body,
         request.md,
@@ -312,6 +326,9 @@ def get_request(bound: Bound, hobj: int, md: bytes, gmo: bytes, length: int) -> 
         raise MQError(MQRC_GMO_ERROR)
     if len(md) < 324 or i64(read_i32_le(md, 0)) != _MD_ID:
         raise MQError(MQRC_MD_ERROR)
+    md_version: i64 = i64(read_i32_le(md, 4))
+    if md_version != 1 and (md_version != _VERSION_2 or len(md) < MD_BYTES):
+        raise MQError(MQRC_MD_ERROR)
     match: i64 = i64(read_i32_le(gmo, 72)) if version >= _VERSION_2 else _DEFAULT_MATCH
     message_id = NULL_ID
     correlation_id = NULL_ID
@@ -326,7 +343,7 @@ def get_request(bound: Bound, hobj: int, md: bytes, gmo: bytes, length: int) -> 
     request.encoding = i64(read_i32_le(md, 24))
     request.ccsid = i64(read_i32_le(md, 28))
     if request.kind == BY_SCAN:
-        if len(md) >= MD_BYTES:
+        if md_version == _VERSION_2:
             request.group_id = md[324:348]
             request.sequence_number = i64(read_i32_le(md, 348))
             request.offset = i64(read_i32_le(md, 352))
@@ -389,7 +406,7 @@ def _give_up(bound: Bound, request: GetRequest) -> None:
 def MQCMIT(hconn: int) -> Result:
     """Commit the unit of work."""
     try:
-        bound = bound_connection(hconn)
+        bound = _usable(hconn)
         connection = bound.connection
         bound.lock.acquire()
         try:
@@ -412,7 +429,7 @@ def MQCMIT(hconn: int) -> Result:
 def MQBACK(hconn: int) -> Result:
     """Back out the unit of work."""
     try:
-        bound = bound_connection(hconn)
+        bound = _usable(hconn)
         bound.lock.acquire()
         try:
             if bound.connection.broken:

@@ -148,7 +148,9 @@ def MQCB(
 
 def _dispatcher(state: ConnectionState) -> Dispatcher:
     if state.consuming is None:
-        state.consuming = Dispatcher(state)
+        dispatcher = Dispatcher(state)
+        state.consuming = dispatcher
+        state.bound.is_inside_callback = dispatcher.is_inside
     assert isinstance(state.consuming, Dispatcher)
     return state.consuming
 

@@ -13,7 +13,7 @@ from zlib import crc32
 from librt.strings import BytesWriter, read_i64_le, write_i64_le
 from mypy_extensions import i64
 
-from ostler.engine.core import Engine, queue_path
+from ostler.engine.core import JOURNAL_MARGIN_BYTES, Engine, queue_path
 from ostler.engine.queue import Queue
 from ostler.engine.records import GET, PREPARE, PUT, get_head, number_head, put_head
 from ostler.engine.slots import lasting_flags
@@ -120,6 +120,7 @@ class Checkpoint:
         self.orderly = orderly
         engine.checkpoint_number += 1
         self.number: i64 = engine.checkpoint_number
+        self._began_lsn: i64 = engine.journal.end_lsn()
         self._catalogue_lsn: i64 = 0
         self._captured: Queue | None = None  # and its snapshot is not durable yet
         self._removed: list[Queue] = []
@@ -211,6 +212,7 @@ class Checkpoint:
     def end(self) -> int:
         """The LSN from which a restart must replay."""
         engine = self.engine
+        engine.checkpoint_began_lsn = self._began_lsn
         lsn: i64 = engine.journal.durable_lsn()
         for queue in self._listed():
             if (
@@ -229,22 +231,28 @@ class Checkpoint:
 
 
 def relog_prepared(engine: Engine) -> None:
-    """Write the records of prepared units again at the journal's end, so that they do not hold its start back."""
+    """Write the records of prepared units again at the journal's end, so that they do not hold its start back.
+
+    Each at most once between two complete checkpoints: those that fail for want of space must not make it worse.
+    """
     for unit in engine.units_of_work.values():
-        if unit.state == PREPARED:
+        if unit.state == PREPARED and unit.first_lsn < engine.checkpoint_began_lsn:
             _relog(engine, unit)
 
 
 def _relog(engine: Engine, unit: UnitOfWork) -> None:
+    """Write a unit again. When there is not room for all of it, its old records go on to count."""
     first: i64 = engine.journal.end_lsn()
     for entry in unit.entries:
         queue = entry.queue
         if not entry.is_persistent or queue.deleted:
             continue
+        message = queue.load(entry.slot)
+        if engine.journal.room_bytes() < message.size_bytes() + JOURNAL_MARGIN_BYTES:
+            return
         if not entry.is_put:
             engine.journal.append(GET, get_head(unit.number, queue.queue_id, entry.seq), b"", b"")
             continue
-        message = queue.load(entry.slot)
         flags: i64 = lasting_flags(queue.slots.flags[entry.slot])
         head = put_head(
             unit.number,

@@ -69,6 +69,7 @@ class Engine:
         self.catalogue_changed = True
         self.catalogue_lsn: i64 = 0
         self.checkpoint_number: i64 = 0
+        self.checkpoint_began_lsn: i64 = 0  # where the last complete one began
         self.removed_queues: list[Queue] = []  # their files go when a catalogue without them is durable
         self.buffer_bytes_nonpersistent: i64 = 128 * 1024
         self.buffer_bytes_persistent: i64 = 256 * 1024

@@ -80,6 +80,14 @@ class BackedOut(NamedTuple):
     lsn: int
 
 
+class Record(NamedTuple):
+    """A record as it was appended: its kind, the LSN behind it, and the numbers it begins with."""
+
+    kind: int
+    lsn: int
+    head: bytes
+
+
 class _NoJournal(Journal):
     """Stands in until the log has been replayed."""
 
@@ -94,6 +102,28 @@ class _NoJournal(Journal):
 
     def room_bytes(self) -> int:
         return 0
+
+
+class _TracedJournal(_NoJournal):
+    """The log, with a list of what was appended."""
+
+    def __init__(self, log: RecoveryLog, records: list[Record]) -> None:
+        self._log = log
+        self._records = records
+
+    def append(self, kind: int, head: bytes, descriptor: bytes, body: bytes) -> int:
+        lsn = self._log.append(kind, head, descriptor, body)
+        self._records.append(Record(kind, lsn, head))
+        return lsn
+
+    def end_lsn(self) -> int:
+        return self._log.end_lsn()
+
+    def durable_lsn(self) -> int:
+        return self._log.durable_lsn()
+
+    def room_bytes(self) -> int:
+        return self._log.room_bytes()
 
 
 class _Visitor(LogVisitor):
@@ -117,6 +147,8 @@ class World:
         self.buffer_bytes = buffer_bytes
         self.now_ms = START_MS
         self.backed_out: list[BackedOut] = []
+        self.records: list[Record] = []
+        """What this life has appended to the log."""
         self._batch: Batch | None = None
         self._checkpoint: Generator[str, None, None] | None = None
         self._lives = 0
@@ -154,7 +186,8 @@ class World:
         replay = Replay(engine)
         replay.begin()
         log = open_log(self.disk, LOG_DIRECTORY, self.settings).replay(_Visitor(replay.record))
-        engine.journal = log
+        self.records = []
+        engine.journal = _TracedJournal(log, self.records)
         replay.finish()
         manifest = replay.manifest
         if manifest.orderly:
@@ -172,14 +205,22 @@ class World:
         self.kill()
         self.disk = self.disk.crash(seed, chooser, garbage)
 
-    def end(self) -> None:
-        """An orderly end: applications are disconnected, their work backed out, a last checkpoint taken."""
-        self.finish_checkpoint()
+    def end(self) -> bool:
+        """An orderly end: applications are disconnected, their work backed out, a last checkpoint taken.
+
+        False when the disk is full: then it is no more orderly than a crash.
+        """
         self.engine.state = STOPPING
         for connection in list(self.engine.connections.values()):
             self.disconnect(connection)
-        self.checkpoint(orderly=True)
-        self.log.writer.close()
+        try:
+            self.checkpoint(orderly=True)
+        except DiskFull:
+            return False
+        finally:
+            self.force()
+            self.log.writer.close()
+        return True
 
     # -- the log
 
@@ -210,19 +251,29 @@ class World:
             pass
 
     def make_room(self) -> None:
-        """The log is full, or nearly: checkpoint, and back out the oldest unit of work while that does not help."""
-        self.checkpoint()
-        for _ in range(3):
-            if not self.log.is_filling():
-                return
-            unit = back_out_oldest(self.engine)
-            if unit is None:
-                return
-            self.backed_out.append(BackedOut(unit, self.log.end_lsn()))
+        """The log fills: checkpoint, and back out the oldest unit of work while that does not help."""
+        if not self.log.is_filling():
+            return
+        try:
             self.checkpoint()
+            while self.log.is_filling() and self._back_out_oldest():
+                self.checkpoint()
+        except DiskFull:
+            return  # the server tells the operator; those who need room are refused
+
+    def _back_out_oldest(self) -> bool:
+        unit = back_out_oldest(self.engine)
+        if unit is not None:
+            self.backed_out.append(BackedOut(unit, self.log.end_lsn()))
+        return unit is not None
+
+    def settle(self, lsn: int) -> None:
+        """As `acknowledge`, for applications: who writes to a log that fills helps to make room before going on."""
+        self.acknowledge(lsn)
+        self.housekeep()
 
     def housekeep(self) -> None:
-        """One pass of the server's housekeeping over log space."""
+        """One pass of the server's housekeeping over log space. Raises DiskFull."""
         if self.log.is_filling():
             self.make_room()
         elif self.log.needs_checkpoint():
@@ -388,6 +439,10 @@ class World:
         for handle in list(connection.handles.values()):
             close_object(self.engine, connection, handle, 0)
         self.engine.connections.pop(connection.number, None)
+
+    def close(self, connection: Connection, handle: Handle) -> None:
+        self._set_clock()
+        close_object(self.engine, connection, handle, 0)
 
     def open(self, connection: Connection, name: str, options: int) -> Handle:
         self._set_clock()
