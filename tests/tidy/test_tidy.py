@@ -63,9 +63,10 @@ def test_no_path_of_one_machine() -> None:
 
 
 def test_links_in_the_documentation_lead_somewhere() -> None:
-    broken = []
-    for page in tracked("*.md"):
-        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
-            if "://" not in target and not (page.parent / target).exists():
-                broken.append(f"{page.relative_to(ROOT)} -> {target}")
+    broken = [
+        f"{page.relative_to(ROOT)} -> {target}"
+        for page in tracked("*.md")
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text())
+        if "://" not in target and not (page.parent / target).exists()
+    ]
     assert broken == []
