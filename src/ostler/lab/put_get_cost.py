@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ostler.client.api import connect
 from ostler.client.mqi import MQGET, MQPUT, get_message, put_message
 from ostler.lab.embedded import QUEUE, Application, descriptor, fresh, get_options, put_options
 from ostler.lab.own_process import Report
@@ -19,9 +20,14 @@ from ostler.lab.result import Aim, Result
 from ostler.lab.samples import Measurement, ratio
 from ostler.model.constants import MQOO_INPUT_SHARED, MQOO_OUTPUT
 from ostler.server.qm_ini import LogSection
+from ostler.server.queue_manager import QueueManager
 
 TITLE = "Non-persistent put and get in the process, beside a bare deque and dictionary"
 RATIO_MAX = 12.0
+_WARM_UP = 500
+# The Python API is there for comparison: it is no raw verb, and has shorter rounds so that they take as long.
+_SLOW = ("Queue.put and Queue.get",)
+_SLOWER = 20
 
 Contestant = Callable[[int], int]
 """Puts and gets so many messages; the nanoseconds it took."""
@@ -47,6 +53,7 @@ def run(parameters: Parameters, scratch: Path, report: Report) -> Result:
             "bare deque and dictionary": BarePair(body).run,
             "put_message and get_message": _values(application, body),
             "MQPUT and MQGET": _buffers(application, body),
+            "Queue.put and Queue.get": _python_api(manager, body),
         }
         taken = _alternate(contestants, parameters, report)
         application.close()
@@ -60,14 +67,15 @@ def run(parameters: Parameters, scratch: Path, report: Report) -> Result:
 def _alternate(contestants: dict[str, Contestant], parameters: Parameters, report: Report) -> dict[str, list[float]]:
     pairs = parameters.pairs_per_round
     for contestant in contestants.values():
-        contestant(min(1000, pairs))
+        contestant(min(_WARM_UP, pairs))
     taken: dict[str, list[float]] = {name: [] for name in contestants}
     gc.collect()
     gc.freeze()
     try:
         for number in range(parameters.rounds):
             for name, contestant in contestants.items():
-                taken[name].append(contestant(pairs) / pairs)
+                count = max(pairs // _SLOWER, 1) if name in _SLOW else pairs
+                taken[name].append(contestant(count) / count)
             report((number + 1) / parameters.rounds, "putting and getting")
     finally:
         gc.unfreeze()
@@ -112,6 +120,20 @@ def _buffers(application: Application, body: bytes) -> Contestant:
     return contestant
 
 
+def _python_api(manager: QueueManager, body: bytes) -> Contestant:
+    """What a Python program writes: messages as objects, exceptions for reasons."""
+    queue = connect(manager).open(QUEUE)
+
+    def contestant(pairs: int) -> int:
+        began = time.perf_counter_ns()
+        for _ in range(pairs):
+            queue.put(body, persistent=False)
+            queue.get()
+        return time.perf_counter_ns() - began
+
+    return contestant
+
+
 def _compare(result: Result) -> None:
     bare = result.limits[0]
     result.table.append(["contestant", "ns for put and get", "quartiles", "times the bare pair"])
@@ -123,4 +145,5 @@ def _compare(result: Result) -> None:
         result.table.append([each.name, f"{each.median:,.0f}", quarters, f"{times:.1f}"])
         if each is not bare:
             result.ratios[f"{each.name} / bare"] = times
-            result.aims.append(Aim(f"{each.name}: times the bare pair", RATIO_MAX, times, True))
+            if each.name not in _SLOW:
+                result.aims.append(Aim(f"{each.name}: times the bare pair", RATIO_MAX, times, True))
