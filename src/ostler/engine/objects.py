@@ -27,6 +27,7 @@ from ostler.model.errors import MQError
 
 QUEUE_TYPES = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL)
 _RECORD_ROOM_BYTES = 64 * 1024
+_DYNAMIC_PREFIX_MAX = 32
 
 
 def find(engine: Engine, object_type: ObjectType, name: str) -> Definition | None:
@@ -202,11 +203,13 @@ def create_dynamic(engine: Engine, model: Definition, wanted: str) -> Queue:
 
 
 def _dynamic_name(engine: Engine, wanted: str) -> str:
-    if wanted in ("", "*") and wanted == "":
+    if wanted == "":
         raise MQError(MQRC_DYNAMIC_Q_NAME_ERROR, "A model queue needs a dynamic queue name.")
     name = wanted
     if wanted.endswith("*"):
-        prefix = wanted[:-1][:32]
+        prefix = wanted[:-1]
+        if len(prefix) > _DYNAMIC_PREFIX_MAX:
+            raise MQError(MQRC_DYNAMIC_Q_NAME_ERROR, "The asterisk stands behind the 33rd character.")
         while True:
             engine.unique += 1
             name = f"{prefix}{engine.unique & 0xFFFFFFFFFFFFFFFF:016X}"

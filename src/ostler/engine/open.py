@@ -298,10 +298,9 @@ def _check_delete(queue: Queue | None, handle: Handle, options: i64) -> None:
         return
     if kind != MQQDT_PERMANENT_DYNAMIC:
         raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only dynamic queues are deleted by closing them.")
-    if len(queue.handles) > 1 or queue.uncommitted > 0:
-        raise MQError(MQRC_OBJECT_IN_USE, f"The queue {queue.name} is in use elsewhere.")
-    if options & MQCO_DELETE and queue.depth > 0:
-        raise MQError(MQRC_Q_NOT_EMPTY)
+    # Others may have it open: whatever they do next gets MQRC_Q_DELETED.
+    if queue.uncommitted > 0 or (options & MQCO_DELETE and queue.depth > 0):
+        raise MQError(MQRC_Q_NOT_EMPTY, f"The queue {queue.name} holds messages, or units of work concern it.")
 
 
 def _leave_queue(engine: Engine, queue: Queue, handle: Handle) -> None:
