@@ -228,6 +228,30 @@ def test_a_get_that_waits_learns_of_the_end(tmp_path: Path, waiting_begun: threa
         assert error.reason in reasons
 
 
+def test_more_than_the_log_can_hold_passes_through_it(tmp_path: Path) -> None:
+    manager = ostler.start("SMALL", tmp_path, create=True, log=LOG)
+    log_bytes = (LOG.primary_files + LOG.secondary_files) * LOG.file_bytes()
+    body = b"x" * 2000
+    transactions, each = 60, 30
+    assert transactions * each * len(body) > 2 * log_bytes
+    with ostler.connect(manager) as qm:
+        qm.define("QLOCAL", "Q1", MAXDEPTH=100_000)
+        with qm.open("Q1") as q:
+            for number in range(transactions):
+                with qm.transaction():
+                    for _ in range(each):
+                        q.put(body, persistent=True)
+                if number % 2:
+                    with qm.transaction():
+                        assert len([q.get() for _ in range(each)]) == each
+            assert q.depth == transactions // 2 * each
+        manager.end("preemptive")
+    manager = ostler.start("SMALL", tmp_path)
+    with ostler.connect(manager) as qm, qm.open("Q1") as q:
+        assert len(list(q)) == transactions // 2 * each
+    manager.end()
+
+
 # -- threads ---------------------------------------------------------------------------------------------------------
 
 

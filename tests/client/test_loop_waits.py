@@ -77,6 +77,9 @@ class Writer:
     def durable_lsn(self) -> int:
         return 10
 
+    def needs_checkpoint(self) -> bool:
+        return False
+
     def when_durable(self, lsn: int, tell: Callable[[], None]) -> None:
         self.told.append(tell)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
+from contextlib import suppress
 from functools import partial
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -131,6 +132,16 @@ class LoopWaits(Waits):
             if writer.failure:
                 raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, writer.failure)
             raise MQError(MQRC_CONNECTION_BROKEN, "The queue manager ended before this was safe on disk.")
+        if writer.log.needs_checkpoint():
+            await self._help(bound)
+
+    async def _help(self, bound: Bound) -> None:
+        """Who writes to a log that fills helps to make room before going on. What was asked for is done in any case."""
+        if bound.writer.log.is_filling():
+            with suppress(MQError):
+                await self.room(bound)
+        else:
+            bound.writer.ask_for_checkpoint()
 
     async def room(self, bound: Bound) -> None:
         # Rare and slow: it takes a checkpoint. The one thing that is done on another thread.

@@ -43,6 +43,7 @@ from ostler.model.constants import (
     MQRC_HOBJ_ERROR,
     MQRC_NO_MSG_AVAILABLE,
     MQRC_NONE,
+    MQRC_RESOURCE_PROBLEM,
     MQRC_TRUNCATED_MSG_FAILED,
 )
 from ostler.model.errors import MQError
@@ -111,20 +112,16 @@ class Session:
             bound.lock.release()
 
     async def with_room(self, verb: Callable[[Engine], T]) -> T:
-        """Run a verb that writes to the log. When the log is full, room is made and the verb gets further tries."""
+        """Run a verb that writes to the log. One that is refused for want of log space gets further tries."""
         tries = 0
         while True:
             with self.turn() as engine:
                 engine.journal_full = False
                 try:
-                    answer = verb(engine)
-                    if not engine.journal_full or tries == _ROOM_TRIES:
-                        return answer
-                except MQError:
-                    if not engine.journal_full or tries == _ROOM_TRIES:
+                    return verb(engine)
+                except MQError as error:
+                    if not engine.journal_full or error.reason != MQRC_RESOURCE_PROBLEM or tries == _ROOM_TRIES:
                         raise
-                finally:
-                    engine.journal_full = False
             tries += 1
             await self.waits.room(self.bound)
 
@@ -162,12 +159,12 @@ class Session:
         """MQPUT, done when it is as safe as the message asks for."""
         connection = self.connection
 
-        def verb(engine: Engine) -> tuple[int, int, bytes]:
+        def verb(engine: Engine) -> tuple[Put, int]:
             self.check_handle(handle)
             reason = putting.put(engine, connection, handle, md, options, block, body, source)
-            return reason, connection.after_lsn, connection.put_md
+            return self._put_done(reason)
 
-        return await self._finish_put(*await self.with_room(verb))
+        return await self._put(verb)
 
     async def put1(
         self, request: OpenRequest, md: bytes, options: int, block: bytes, body: bytes, source: Handle | None = None
@@ -175,18 +172,29 @@ class Session:
         """MQPUT1."""
         connection = self.connection
 
-        def verb(engine: Engine) -> tuple[int, int, bytes]:
+        def verb(engine: Engine) -> tuple[Put, int]:
             reason = putting.put1(engine, connection, request, md, options, block, body, source)
-            return reason, connection.after_lsn, connection.put_md
+            return self._put_done(reason)
 
-        return await self._finish_put(*await self.with_room(verb))
+        return await self._put(verb)
 
-    async def _finish_put(self, reason: int, lsn: int, md: bytes) -> Put:
+    def _put_done(self, reason: int) -> tuple[Put, int]:
+        """What a put came to, and the LSN behind it. Under the engine's lock."""
         if reason != MQRC_NONE and reason not in WARNINGS:
-            self.connection.counters.puts_failed += 1
             raise MQError(reason)
+        return Put(self.connection.put_md, reason), self.connection.after_lsn
+
+    async def _put(self, verb: Callable[[Engine], tuple[Put, int]]) -> Put:
+        try:
+            done, lsn = await self.with_room(verb)
+        except MQError:
+            self.connection.counters.puts_failed += 1
+            raise
+        log = self.bound.writer.log
+        if log.buffer_is_full():
+            lsn = log.end_lsn()
         await self.waits.durable(self.bound, lsn)
-        return Put(md, reason)
+        return done
 
     # -- getting -------------------------------------------------------------------------------------------------------
 

@@ -99,7 +99,7 @@ class BlockingWaits(Waits):
 
     async def durable(self, bound: Bound, lsn: int) -> None:
         if lsn > bound.writer.log.durable_lsn():
-            bound.writer.wait_durable(lsn)
+            bound.writer.settle(lsn)
 
     async def room(self, bound: Bound) -> None:
         bound.manager.make_room()
