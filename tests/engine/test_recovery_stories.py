@@ -157,6 +157,9 @@ def test_nonpersistent_messages_are_gone_after_a_crash_behind_an_orderly_end() -
     world.end()
     world.restart()
     assert killed_and_restarted(world).bodies("Q") == []
+    world.end()
+    world.restart()
+    assert world.bodies("Q") == []
 
 
 def test_nonpersistent_messages_of_an_ordinary_queue_are_gone_after_an_orderly_end() -> None:

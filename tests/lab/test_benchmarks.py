@@ -71,13 +71,15 @@ def test_depth(tmp_path: Path) -> None:
 def test_group_commit(tmp_path: Path) -> None:
     parameters = group_commit.Parameters((1, 3), 64, 2, 0.02, 256)
     read = written(group_commit.run(parameters, tmp_path, silent), tmp_path)
-    for in_flight in (1, 3):
-        found = {each["name"]: each for each in read["measurements"] if each["labels"] == {"in_flight": in_flight}}
-        assert found["durable commits"]["count"] == 2
-        assert 1 <= found["commits for each force"]["median"] <= in_flight
-        assert found["log bytes for each commit"]["median"] > 64
+    for work in (group_commit.GROWING, group_commit.STEADY):
+        for in_flight in (1, 3):
+            labels = {"work": work, "in_flight": in_flight}
+            found = {each["name"]: each for each in read["measurements"] if each["labels"] == labels}
+            assert found["durable commits"]["count"] == 2
+            assert 1 <= found["commits for each force"]["median"] <= in_flight
+            assert found["log bytes for each commit"]["median"] > 64
     assert {each["name"] for each in read["limits"]} == {group_commit.PROBE, group_commit.GREEDY, group_commit.FORCES}
-    assert "ours / raw group commit, 3 in flight" in read["ratios"]
+    assert "get and put: ours / raw group commit, 3 in flight" in read["ratios"]
 
 
 def test_response_time(tmp_path: Path) -> None:

@@ -191,9 +191,9 @@ def _load_rows(queue: Queue, data: bytes, count: i64, with_nonpersistent: bool) 
     for at in order:
         flags: i64 = read_i64_le(data, at + 8)
         if not flags & PERSISTENT:
+            queue.changed = True  # the next orderly end must not find these here again
             if not with_nonpersistent:
                 continue
-            queue.changed = True  # the next snapshot must not bring these back
         place: i64 = read_i64_le(data, at + 40)
         slot: i64 = slots.take_stored(
             read_i64_le(data, at),

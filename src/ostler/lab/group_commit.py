@@ -1,6 +1,9 @@
 """Durable commits with several units of work in flight, submitted from one thread, beside the raw limit.
 
-A unit of work is one persistent put. Each connection begins its next unit when it is told that the last one is durable.
+A unit of work is one persistent put onto a queue that grows, and so is spilled to its file; or it gets the message that
+its connection put before and puts another one, so that nothing but the log is written. Each connection begins its next
+unit when it is told that the last one is durable.
+
 Rounds of the queue manager and of the probes take turns. The raw group commit has as many waiters, and writes as many
 bytes for each commit and for each force as the log did just before. The greedy one takes all who wait with every force.
 """
@@ -12,13 +15,13 @@ from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 
-from ostler.client.mqi import put_message
+from ostler.client.mqi import get_message, put_message
 from ostler.engine import syncpoint
-from ostler.lab.embedded import QUEUE, Application, descriptor, fresh, put_options
+from ostler.lab.embedded import QUEUE, Application, define_queue, descriptor, fresh, get_options, put_options
 from ostler.lab.group_commit_probe import GroupCommitProbe, Round, keep_in_flight
-from ostler.lab.own_process import Report
+from ostler.lab.own_process import Report, part_of
 from ostler.lab.result import Aim, Result
-from ostler.lab.samples import Measurement, ratio
+from ostler.lab.samples import Label, Measurement, ratio
 from ostler.model.constants import MQCC_OK, MQOO_INPUT_SHARED, MQOO_OUTPUT
 from ostler.model.errors import MQError
 from ostler.server.qm_ini import LogSection
@@ -29,6 +32,8 @@ OURS = "durable commits"
 PROBE = "raw group commit"
 GREEDY = "greedy group commit"
 FORCES = "bare forces"
+GROWING = "put"
+STEADY = "get and put"
 SHARE_MIN = 0.5
 _IN_FLIGHT_OF_AIM = 50
 
@@ -60,19 +65,32 @@ class Rounds:
 class Submitter:
     """Connections that put and commit without waiting, and tell when it is durable."""
 
-    def __init__(self, manager: QueueManager, count: int, body: bytes) -> None:
+    def __init__(self, manager: QueueManager, count: int, work: str, body: bytes) -> None:
         self._manager = manager
         self._body = body
         self._md = descriptor(True)
-        self._pmo = put_options(syncpoint=True)
+        self._pmo, self._gmo = put_options(syncpoint=True), get_options(syncpoint=True)
+        self._gets = work == STEADY
         self.told: SimpleQueue[int] = SimpleQueue()
         self._applications = [Application(manager) for _ in range(count)]
-        self._outputs = [each.open(QUEUE, MQOO_OUTPUT) for each in self._applications]
+        names = [f"{QUEUE}.{number if self._gets else 0}" for number in range(count)]
+        for name in sorted(set(names)):
+            define_queue(manager, name)
+        options = MQOO_OUTPUT | MQOO_INPUT_SHARED
+        self._handles = [each.open(name, options) for each, name in zip(self._applications, names, strict=True)]
         self._tell = [partial(self.told.put, number) for number in range(count)]
+        if self._gets:
+            for each, handle in zip(self._applications, self._handles, strict=True):
+                each.load(handle, 1, body, True)
 
     def submit(self, number: int) -> None:
-        application = self._applications[number]
-        _, _, code, reason = put_message(application.hconn, self._outputs[number], self._md, self._pmo, self._body)
+        application, handle = self._applications[number], self._handles[number]
+        hconn, body = application.hconn, self._body
+        if self._gets:
+            code, reason = get_message(hconn, handle, self._md, self._gmo, len(body))[4:]
+            if code != MQCC_OK:
+                raise MQError(reason)
+        code, reason = put_message(hconn, handle, self._md, self._pmo, body)[2:]
         if code != MQCC_OK:
             raise MQError(reason)
         bound = application.bound
@@ -89,38 +107,56 @@ class Submitter:
         done, took = keep_in_flight(len(self._applications), seconds, self.submit, self.told)
         return Round(done, took, figures.forces - forces, figures.physical_bytes - written)
 
+    def drain(self) -> int:
+        """Take off all that was put, if the queue grows; how many messages that was."""
+        return 0 if self._gets else self._applications[0].drain(self._handles[0])
+
+    def depth(self) -> int:
+        return sum(queue.depth for name, queue in self._manager.engine.queues.items() if name.startswith(QUEUE))
+
     def close(self) -> None:
-        for each in self._applications:
-            each.close()
+        for application, handle in zip(self._applications, self._handles, strict=True):
+            application.drain(handle)
+            application.close()
 
 
 def run(parameters: Parameters, scratch: Path, report: Report) -> Result:
     result = Result("group-commit", TITLE, asdict(parameters))
-    result.table.append(["in flight", OURS + "/s", "for each force", PROBE, "share", GREEDY, "share", FORCES, "share"])
+    headings = ["unit of work", "in flight", OURS + "/s", "for each force", PROBE, "share", GREEDY, "share"]
+    result.table.append([*headings, FORCES, "share"])
     report(0.0, "making the log")
     with fresh(scratch, LogSection(primary_files=4, file_pages=parameters.log_file_pages)) as manager:
         probe = GroupCommitProbe(scratch)
-        drain = Application(manager)
-        intake = drain.open(QUEUE, MQOO_INPUT_SHARED)
-        steps = len(parameters.in_flight) * parameters.rounds
-        step = 0
-        for in_flight in parameters.in_flight:
-            submitter = Submitter(manager, in_flight, bytes(parameters.body_bytes))
-            submitter.round(parameters.seconds_per_round / 5)
-            drain.drain(intake)
-            rounds: list[Rounds] = []
-            for _ in range(parameters.rounds):
-                rounds.append(_alternate(submitter, probe, in_flight, parameters))
-                if drain.drain(intake) != rounds[-1].ours.commits:
-                    raise AssertionError("the messages on the queue are not those that were committed")
-                manager.checkpoint()
-                step += 1
-                report(step / steps, f"committing with {in_flight} in flight")
-            submitter.close()
-            _note(result, in_flight, rounds)
-        drain.close()
+        cases = [(work, in_flight) for work in (GROWING, STEADY) for in_flight in parameters.in_flight]
+        for number, (work, in_flight) in enumerate(cases):
+            told = part_of(report, number / len(cases), (number + 1) / len(cases))
+            rounds = _measure(manager, probe, work, in_flight, parameters, told)
+            _note(result, {"work": work, "in_flight": in_flight}, rounds)
         probe.close()
     return result
+
+
+def _measure(
+    manager: QueueManager,
+    probe: GroupCommitProbe,
+    work: str,
+    in_flight: int,
+    parameters: Parameters,
+    report: Report,
+) -> list[Rounds]:
+    submitter = Submitter(manager, in_flight, work, bytes(parameters.body_bytes))
+    submitter.round(parameters.seconds_per_round / 5)
+    submitter.drain()
+    rounds: list[Rounds] = []
+    for number in range(parameters.rounds):
+        rounds.append(_alternate(submitter, probe, in_flight, parameters))
+        added = rounds[-1].ours.commits if work == GROWING else 0
+        if submitter.drain() != added or submitter.depth() != (in_flight if work == STEADY else 0):
+            raise AssertionError("the messages on the queues are not those that were committed")
+        manager.checkpoint()
+        report((number + 1) / parameters.rounds, f"{work}, {in_flight} in flight")
+    submitter.close()
+    return rounds
 
 
 def _alternate(submitter: Submitter, probe: GroupCommitProbe, in_flight: int, parameters: Parameters) -> Rounds:
@@ -135,8 +171,8 @@ def _alternate(submitter: Submitter, probe: GroupCommitProbe, in_flight: int, pa
     )
 
 
-def _note(result: Result, in_flight: int, rounds: list[Rounds]) -> None:
-    labels = {"in_flight": in_flight}
+def _note(result: Result, labels: dict[str, Label], rounds: list[Rounds]) -> None:
+    work, in_flight = labels["work"], labels["in_flight"]
     ours = Measurement(OURS, "1/s", tuple(each.ours.per_second for each in rounds), {**labels})
     grouped = Measurement("commits for each force", "1", tuple(each.ours.per_force() for each in rounds), {**labels})
     sizes = tuple(each.ours.bytes_per_commit() for each in rounds)
@@ -148,12 +184,12 @@ def _note(result: Result, in_flight: int, rounds: list[Rounds]) -> None:
         Measurement(FORCES, "1/s", tuple(each.ours.commits / each.forces.seconds for each in rounds), {**labels}),
     ]
     result.limits += limits
-    row = [f"{in_flight}", f"{ours.median:,.0f}", f"{grouped.median:.1f}"]
+    row = [f"{work}", f"{in_flight}", f"{ours.median:,.0f}", f"{grouped.median:.1f}"]
     for limit in limits:
         share = ratio(ours.median, limit.median)
-        result.ratios[f"ours / {limit.name}, {in_flight} in flight"] = share
+        result.ratios[f"{work}: ours / {limit.name}, {in_flight} in flight"] = share
         row += [f"{limit.median:,.0f}", f"{share:.0%}"]
         if limit.name == PROBE and in_flight == _IN_FLIGHT_OF_AIM:
-            text = f"share of the raw group commit, {in_flight} in flight"
+            text = f"{work}: share of the raw group commit, {in_flight} in flight"
             result.aims.append(Aim(text, SHARE_MIN, share, False))
     result.table.append(row)
