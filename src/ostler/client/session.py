@@ -12,15 +12,13 @@ stand-in for the connection; the unit is committed when the program goes on and 
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Final, NamedTuple, TypeVar
-from weakref import WeakKeyDictionary, WeakSet
 
 from ostler.client import mqi
+from ostler.client.followers import Follower, follow
 from ostler.client.put_back import put_back
 from ostler.client.waits import Waiter, Waits
 from ostler.engine import get as getting
@@ -55,8 +53,6 @@ T = TypeVar("T")
 _ROOM_TRIES: Final = 3
 _ROOM_BYTES: Final = 16 * 1024
 _IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
-_sessions: Final[WeakKeyDictionary[QueueManager, WeakSet[Session]]] = WeakKeyDictionary()
-_sessions_lock: Final = threading.Lock()
 
 
 class Put(NamedTuple):
@@ -66,7 +62,7 @@ class Put(NamedTuple):
     warning: int
 
 
-class Session:
+class Session(Follower):
     def __init__(self, manager: QueueManager, user: str, application: str, waits: Waits) -> None:
         self.manager = manager
         self.waits = waits
@@ -78,7 +74,7 @@ class Session:
         # Both are touched under the engine's lock only.
         self._waiting: set[GetRequest] = set()
         self._stand_ins: list[Connection] = []
-        _follow(self)
+        follow(manager, self)
 
     # -- turns at the engine -------------------------------------------------------------------------------------------
 
@@ -400,22 +396,3 @@ def _wake(request: GetRequest) -> None:
     waker = request.waker
     if callable(waker):
         waker()
-
-
-def _follow(session: Session) -> None:
-    """Have a session told when its queue manager ends."""
-    manager = session.manager
-    with _sessions_lock:
-        sessions = _sessions.get(manager)
-        if sessions is None:
-            sessions = WeakSet()
-            _sessions[manager] = sessions
-            manager.on_end.append(partial(_tell, sessions))
-        sessions.add(session)
-
-
-def _tell(sessions: WeakSet[Session]) -> None:
-    with _sessions_lock:
-        told = list(sessions)
-    for session in told:
-        session.manager_ended()
