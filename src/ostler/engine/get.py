@@ -59,6 +59,7 @@ from ostler.model.constants import (
     MQRC_NONE,
     MQRC_NOT_OPEN_FOR_BROWSE,
     MQRC_NOT_OPEN_FOR_INPUT,
+    MQRC_OBJECT_CHANGED,
     MQRC_OBJECT_DAMAGED,
     MQRC_OPTIONS_ERROR,
     MQRC_Q_DELETED,
@@ -198,6 +199,8 @@ def _check(engine: Engine, request: GetRequest) -> i64:
         return MQRC_WAIT_INTERVAL_ERROR
     if queue.deleted:
         return MQRC_Q_DELETED
+    if not handle.valid:
+        return MQRC_OBJECT_CHANGED
     if not queue.get_allowed or not handle.get_allowed_by_alias:
         refused = events.on_refused(engine, request.connection, MQRC_GET_INHIBITED, handle.object_name)
         send_reports(engine, refused, None)

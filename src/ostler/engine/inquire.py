@@ -12,7 +12,7 @@ from typing import Final
 from ostler.engine import objects, triggers
 from ostler.engine.connection import OTHER_OBJECT, Handle
 from ostler.engine.core import Engine
-from ostler.engine.open import apply_path
+from ostler.engine.open import definition_changed
 from ostler.engine.transfer import send_reports
 from ostler.model.attributes import Attribute, ObjectType, Value, by_pcf, check
 from ostler.model.constants import (
@@ -25,7 +25,6 @@ from ostler.model.constants import (
     MQQT_REMOTE,
     MQRC_CHAR_ATTR_LENGTH_ERROR,
     MQRC_CHAR_ATTRS_ERROR,
-    MQRC_GET_INHIBITED,
     MQRC_INT_ATTR_COUNT_ERROR,
     MQRC_NONE,
     MQRC_NOT_OPEN_FOR_INQUIRE,
@@ -211,7 +210,7 @@ def set_attributes(engine: Engine, handle: Handle, selectors: list[int], integer
         assert queue is not None
         send_reports(engine, triggers.on_definition_change(engine, queue, definition), None)
     else:
-        _tell_handles(engine, changed)
+        definition_changed(engine, changed)
     return lsn
 
 
@@ -249,31 +248,3 @@ def _readable(text: bytes) -> str:
         return text.partition(b"\0")[0].rstrip(b" ").decode()
     except UnicodeDecodeError:
         raise MQError(MQRC_CHAR_ATTRS_ERROR, "The text is not in the queue manager's character set.") from None
-
-
-def _tell_handles(engine: Engine, changed: Definition) -> None:
-    """An alias or remote definition changed: those who came through it feel it at once."""
-    for connection in engine.connections.values():
-        for handle in connection.handles.values():
-            path = handle.definitions_on_path
-            is_concerned = False
-            for at in range(len(path)):
-                if path[at].name == changed.name and path[at].object_type == changed.object_type:
-                    path[at] = changed
-                    is_concerned = True
-            if is_concerned:
-                apply_path(handle)
-                if not handle.get_allowed_by_alias:
-                    _fail_waiting(engine, handle)
-
-
-def _fail_waiting(engine: Engine, handle: Handle) -> None:
-    queue = handle.queue
-    if queue is None:
-        return
-    for request in queue.waiting.everyone():
-        if request.handle is handle:
-            queue.waiting.remove(request)
-            request.reason = MQRC_GET_INHIBITED
-            request.done = True
-            engine.woken.append(request)

@@ -88,20 +88,21 @@ def _resolve_definition(engine: Engine, remote: Definition, found: Resolved) -> 
     found.path.append(remote)
     remote_queue = _text(remote, "RNAME")
     remote_manager = _text(remote, "RQMNAME")
-    if remote_queue == "" or remote_manager == "":
-        raise MQError(
-            MQRC_REMOTE_Q_NAME_ERROR, f"The remote definition {remote.name} names no remote queue or queue manager."
-        )
-    if remote_manager == engine.name and _text(remote, "XMITQ") == "":
-        _resolve_local(engine, remote_queue, found, 1)
-        return
+    if remote_queue == "":
+        raise MQError(MQRC_REMOTE_Q_NAME_ERROR, f"The remote definition {remote.name} names no remote queue.")
+    if remote_manager == "" or remote_manager == engine.name:
+        raise MQError(MQRC_UNKNOWN_REMOTE_Q_MGR, f"The remote definition {remote.name} names no other queue manager.")
     _send_through(engine, remote_queue, remote_manager, _text(remote, "XMITQ"), found)
 
 
 def _resolve_remote(engine: Engine, name: str, manager_name: str, found: Resolved) -> None:
     """The application named another queue manager: perhaps an alias of ours, perhaps a transmission queue."""
+    if name == "":
+        raise MQError(MQRC_REMOTE_Q_NAME_ERROR, f"No queue of {manager_name} is named.")
     alias = engine.of_type(ObjectType.QREMOTE).get(manager_name)
-    if alias is not None and _text(alias, "RNAME") == "":
+    if manager_name in engine.of_type(ObjectType.QMODEL) or (alias is not None and _text(alias, "RNAME") != ""):
+        raise MQError(MQRC_UNKNOWN_REMOTE_Q_MGR, f"{manager_name} is a queue, not an alias of a queue manager.")
+    if alias is not None:
         found.path.append(alias)
         real_manager = _text(alias, "RQMNAME") or manager_name
         if real_manager == engine.name:
@@ -122,9 +123,10 @@ def _send_through(engine: Engine, name: str, manager_name: str, transmission_nam
             engine, transmission_name, MQRC_UNKNOWN_XMIT_Q, MQRC_XMIT_Q_TYPE_ERROR, MQRC_XMIT_Q_USAGE_ERROR
         )
         return
-    own = engine.queues.get(manager_name)
-    if own is not None and own.is_transmission:
-        found.queue = own
+    if manager_name in engine.queues or (found.path and _is_queue_of_other_type(engine, manager_name)):
+        found.queue = _transmission_queue(
+            engine, manager_name, MQRC_UNKNOWN_XMIT_Q, MQRC_XMIT_Q_TYPE_ERROR, MQRC_XMIT_Q_USAGE_ERROR
+        )
         return
     if engine.default_transmission_queue:
         found.queue = _transmission_queue(
@@ -144,13 +146,20 @@ def _send_through(engine: Engine, name: str, manager_name: str, transmission_nam
 def _transmission_queue(engine: Engine, name: str, unknown: int, wrong_type: int, wrong_usage: int) -> Queue:
     queue = engine.queues.get(name)
     if queue is None:
-        for object_type in (ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL):
-            if name in engine.of_type(object_type):
-                raise MQError(wrong_type, f"{name} is not a local queue, so it cannot be a transmission queue.")
+        if _is_queue_of_other_type(engine, name):
+            raise MQError(wrong_type, f"{name} is not a local queue, so it cannot be a transmission queue.")
         raise MQError(unknown, f"The transmission queue {name} does not exist.")
     if not queue.is_transmission:
         raise MQError(wrong_usage, f"The queue {name} has USAGE(NORMAL); a transmission queue has USAGE(XMITQ).")
     return queue
+
+
+def _is_queue_of_other_type(engine: Engine, name: str) -> bool:
+    """Is there an alias, a remote definition or a model queue of this name?"""
+    for object_type in (ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL):
+        if name in engine.of_type(object_type):
+            return True
+    return False
 
 
 def _text(definition: Definition, name: str) -> str:

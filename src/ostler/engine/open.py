@@ -45,11 +45,12 @@ from ostler.model.constants import (
     MQOT_Q_MGR,
     MQQDT_PERMANENT_DYNAMIC,
     MQRC_CONNECTION_STOPPING,
+    MQRC_GET_INHIBITED,
     MQRC_HANDLE_NOT_AVAILABLE,
     MQRC_NONE,
+    MQRC_OBJECT_CHANGED,
     MQRC_OBJECT_DAMAGED,
     MQRC_OBJECT_IN_USE,
-    MQRC_OBJECT_NAME_ERROR,
     MQRC_OBJECT_TYPE_ERROR,
     MQRC_OPTION_NOT_VALID_FOR_TYPE,
     MQRC_OPTIONS_ERROR,
@@ -69,6 +70,8 @@ _CONTEXT_OUT: Final = (
 _ALL_OPTIONS: Final = 0x007FFFFF
 _DEFSOPT_EXCLUSIVE: Final = 4
 _READ_AHEAD_YES: Final = 1
+# What says where an alias or a remote definition leads.
+_LEADING: Final = ("TARGET", "TARGTYPE", "RNAME", "RQMNAME", "XMITQ")
 
 
 @final
@@ -164,8 +167,6 @@ def _open_other(engine: Engine, connection: Connection, request: OpenRequest) ->
 
 
 def _open_queue(engine: Engine, connection: Connection, request: OpenRequest) -> Handle:
-    if request.name == "":
-        raise MQError(MQRC_OBJECT_NAME_ERROR, "The object name is blank.")
     found = resolve(engine, request.name, request.manager_name)
     is_created = False
     if found.model is not None:
@@ -177,7 +178,7 @@ def _open_queue(engine: Engine, connection: Connection, request: OpenRequest) ->
     assert queue is not None
     handle = _new_handle(connection, QUEUE, queue.name, request.options)
     try:
-        _check_fit(queue, found, request)
+        _check_fit(engine, queue, found, request)
         if request.selection:
             handle.selector = compile_selector(request.selection)
         _claim_input(queue, handle, request.options)
@@ -190,11 +191,14 @@ def _open_queue(engine: Engine, connection: Connection, request: OpenRequest) ->
     return handle
 
 
-def _check_fit(queue: Queue, found: Resolved, request: OpenRequest) -> None:
+def _check_fit(engine: Engine, queue: Queue, found: Resolved, request: OpenRequest) -> None:
     if queue.damaged:
         raise MQError(MQRC_OBJECT_DAMAGED, queue.damaged)
     if found.remote_manager and request.options & (_INPUT | MQOO_BROWSE):
         raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "A remote queue can be opened for output only.")
+    if request.manager_name not in ("", engine.name) and request.options & _ACTIONS & ~MQOO_OUTPUT:
+        # Also when the name is an alias of this queue manager.
+        raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "A queue of a named queue manager is for output only.")
     if request.selection and not request.options & (_INPUT | MQOO_BROWSE):
         raise MQError(MQRC_OPTIONS_ERROR, "A selection string needs the queue opened for input or browse.")
 
@@ -267,6 +271,41 @@ def _default(attributes: dict[str, int | str | tuple[str, ...]], name: str) -> i
     return value if isinstance(value, int) else NONE
 
 
+def definition_changed(engine: Engine, changed: Definition) -> None:
+    """An alias or remote definition has other attributes: those who came through it feel it at once.
+
+    When it leads elsewhere now, their handles get MQRC_OBJECT_CHANGED for all but MQCLOSE.
+    """
+    for connection in engine.connections.values():
+        for handle in connection.handles.values():
+            path = handle.definitions_on_path
+            is_concerned = False
+            for at in range(len(path)):
+                if path[at].name == changed.name and path[at].object_type == changed.object_type:
+                    if any(path[at].attributes.get(name) != changed.attributes.get(name) for name in _LEADING):
+                        handle.valid = False
+                    path[at] = changed
+                    is_concerned = True
+            if is_concerned:
+                apply_path(handle)
+                if not handle.valid:
+                    _fail_waiting(engine, handle, MQRC_OBJECT_CHANGED)
+                elif not handle.get_allowed_by_alias:
+                    _fail_waiting(engine, handle, MQRC_GET_INHIBITED)
+
+
+def _fail_waiting(engine: Engine, handle: Handle, reason: i64) -> None:
+    queue = handle.queue
+    if queue is None:
+        return
+    for request in queue.waiting.everyone():
+        if request.handle is handle:
+            queue.waiting.remove(request)
+            request.reason = reason
+            request.done = True
+            engine.woken.append(request)
+
+
 def close_object(engine: Engine, connection: Connection, handle: Handle, options: i64) -> i64:
     """MQCLOSE: 0, or a warning. Raises MQError when it is refused; the handle then stays open."""
     if options & ~(MQCO_DELETE | MQCO_DELETE_PURGE | MQCO_QUIESCE | 12) or options & 3 == 3:
@@ -306,12 +345,7 @@ def _check_delete(queue: Queue | None, handle: Handle, options: i64) -> None:
 def _leave_queue(engine: Engine, queue: Queue, handle: Handle) -> None:
     if handle in queue.handles:
         queue.handles.remove(handle)
-    for request in queue.waiting.everyone():
-        if request.handle is handle:
-            queue.waiting.remove(request)
-            request.reason = MQRC_CONNECTION_STOPPING
-            request.done = True
-            engine.woken.append(request)
+    _fail_waiting(engine, handle, MQRC_CONNECTION_STOPPING)
     unlock(engine, queue, handle)
     if handle.for_browse and handle in queue.browsers:
         queue.browsers.remove(handle)

@@ -74,6 +74,7 @@ from ostler.model.constants import (
     MQRC_NOT_OPEN_FOR_PASS_IDENT,
     MQRC_NOT_OPEN_FOR_SET_ALL,
     MQRC_NOT_OPEN_FOR_SET_IDENT,
+    MQRC_OBJECT_CHANGED,
     MQRC_OPTIONS_ERROR,
     MQRC_PERSISTENCE_ERROR,
     MQRC_PRIORITY_ERROR,
@@ -132,6 +133,8 @@ def put(
         handle.put_options_checked = options
     if queue.deleted:
         return MQRC_Q_DELETED
+    if not handle.valid:
+        return MQRC_OBJECT_CHANGED
     if not queue.put_allowed or not handle.put_allowed_by_alias:
         send_reports(engine, events.on_refused(engine, connection, MQRC_PUT_INHIBITED, handle.object_name), None)
         return MQRC_PUT_INHIBITED

@@ -16,7 +16,7 @@ from ostler.engine.checkpoint import Manifest
 from ostler.engine.connection import Connection
 from ostler.engine.core import QUIESCING, STOPPING, Engine, queue_path
 from ostler.engine.objects import fail_waiting
-from ostler.engine.open import close_object
+from ostler.engine.open import close_object, definition_changed
 from ostler.engine.replay import Replay
 from ostler.engine.snapshot import replace_file
 from ostler.engine.syncpoint import back_out, commit, serve_all
@@ -409,6 +409,8 @@ class QueueManager:
             if queue is not None and before is not None:
                 send_reports(engine, triggers.on_definition_change(engine, queue, before), None)
                 serve_all(engine, queue)
+            elif definition.object_type in (ObjectType.QALIAS, ObjectType.QREMOTE):
+                definition_changed(engine, definition)
             self.wake()
         self.writer.wait_durable(lsn)
 
