@@ -49,7 +49,7 @@ class Parameters:
 
 
 FULL = Parameters()
-QUICK = Parameters(rounds=5, seconds_per_round=0.3)
+QUICK = Parameters(rounds=3, seconds_per_round=0.2)
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,9 @@ class Rounds:
     raw: Round
     greedy: Round
     forces: Round
+
+    def bare_commits_per_second(self) -> float:
+        return self.forces.per_second * self.ours.per_force()
 
 
 class Submitter:
@@ -167,7 +170,7 @@ def _alternate(submitter: Submitter, probe: GroupCommitProbe, in_flight: int, pa
         ours,
         probe.round(in_flight, seconds, size, round(ours.per_force())),
         probe.round(in_flight, seconds, size, in_flight),
-        probe.bare_forces(ours.forces, ours.written_bytes / ours.forces),
+        probe.bare_forces(seconds, ours.written_bytes / ours.forces),
     )
 
 
@@ -180,8 +183,8 @@ def _note(result: Result, labels: dict[str, Label], rounds: list[Rounds]) -> Non
     limits = [
         Measurement(PROBE, "1/s", tuple(each.raw.per_second for each in rounds), {**labels}),
         Measurement(GREEDY, "1/s", tuple(each.greedy.per_second for each in rounds), {**labels}),
-        # The same forces with nobody to wait: what they took says how many commits could have been told of.
-        Measurement(FORCES, "1/s", tuple(each.ours.commits / each.forces.seconds for each in rounds), {**labels}),
+        # The same forces with nobody to wait: each could have told of as many commits as one of ours did.
+        Measurement(FORCES, "1/s", tuple(each.bare_commits_per_second() for each in rounds), {**labels}),
     ]
     result.limits += limits
     row = [f"{work}", f"{in_flight}", f"{ours.median:,.0f}", f"{grouped.median:.1f}"]

@@ -85,12 +85,15 @@ class GroupCommitProbe:
         done, took = keep_in_flight(in_flight, seconds, self._submit, self._told)
         return Round(done, took, self.forces - forces, self.written_bytes - written)
 
-    def bare_forces(self, forces: int, bytes_each: float) -> Round:
-        """So many writes and forces one after the other, without anybody waiting for them."""
+    def bare_forces(self, seconds: float, bytes_each: float) -> Round:
+        """Writes and forces one after the other for some time, with nobody waiting for them: each is one commit."""
         size = min(max(int(bytes_each), 1), len(self._data))
         began = time.perf_counter()
-        for _ in range(forces):
+        end = began + seconds
+        forces = 0
+        while forces == 0 or time.perf_counter() < end:
             self._file.write_and_force(self._data[:size])
+            forces += 1
         return Round(forces, time.perf_counter() - began, forces, forces * size)
 
     def _submit(self, number: int) -> None:
