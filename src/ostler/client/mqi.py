@@ -441,6 +441,9 @@ def MQBACK(hconn: int) -> Result:
                 bound.manager.wake()
         finally:
             bound.lock.release()
+        # A back-out promises nothing, but who makes many of them must let the log keep up.
+        if bound.writer.log.needs_checkpoint():
+            bound.writer.settle(bound.writer.log.end_lsn())
     except MQError as error:
         return failed(error)
     return completion(reason), reason

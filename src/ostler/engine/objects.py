@@ -212,7 +212,7 @@ def _dynamic_name(engine: Engine, wanted: str) -> str:
             raise MQError(MQRC_DYNAMIC_Q_NAME_ERROR, "The asterisk stands behind the 33rd character.")
         while True:
             engine.unique += 1
-            name = f"{prefix}{engine.unique & 0xFFFFFFFFFFFFFFFF:016X}"
+            name = f"{prefix}{engine.unique:016X}"
             if queue_definition(engine, name) is None:
                 break
     if not valid_name(name):

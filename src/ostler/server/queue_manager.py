@@ -261,6 +261,12 @@ class QueueManager:
         for tell in self.on_end:
             tell()
 
+    def __enter__(self) -> QueueManager:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
     def close_files(self, abrupt: bool) -> None:
         if not abrupt and not self.writer.failure:
             self.log.writer.close()
