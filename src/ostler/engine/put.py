@@ -30,7 +30,7 @@ from ostler.engine.message import (
 )
 from ostler.engine.open import OpenRequest, check_state, close_object, open_object
 from ostler.engine.queue import Queue
-from ostler.engine.remote import transmission_message
+from ostler.engine.remote import HEADERS_BYTES, transmission_message
 from ostler.engine.syncpoint import commit_unit
 from ostler.engine.transfer import admit, deliver, send_reports
 from ostler.engine.unit_of_work import UnitOfWork
@@ -195,7 +195,9 @@ def _place(
 ) -> i64:
     placed_md = stored
     if handle.remote_manager:
-        placed_md, body = transmission_message(handle.remote_queue, handle.remote_manager, stored, properties, body)
+        placed_md, body = transmission_message(
+            engine, handle.remote_queue, handle.remote_manager, stored, properties, body
+        )
         properties = b""
     reason: i64 = admit(engine, queue, len(body), read_i32_le(stored, PERSISTENCE_AT) == 1)
     if reason != 0:
@@ -233,7 +235,7 @@ def _put_grouped(
     plan = groups.prepare_put(engine, handle, stored, options, len(body), unit is not None, is_persistent)
     if plan.reason != 0:
         return plan.reason
-    limit: i64 = min(queue.message_bytes_max, engine.message_bytes_max)
+    limit: i64 = _segment_bytes_max(engine, handle, queue)
     may_split: bool = i64(read_i32_le(plan.md, FLAGS_AT)) & MQMF_SEGMENTATION_ALLOWED != 0
     if may_split and len(body) > limit > 0:
         reason: i64 = _put_in_segments(engine, connection, handle, queue, plan.md, options, properties, body, unit)
@@ -244,6 +246,12 @@ def _put_grouped(
     groups.put_succeeded(handle, plan.md, options)
     connection.put_md = plan.answer_md
     return plan.warning
+
+
+def _segment_bytes_max(engine: Engine, handle: Handle, queue: Queue) -> i64:
+    """The longest segment; on a transmission queue there must be room for headers."""
+    limit: i64 = min(queue.message_bytes_max, engine.message_bytes_max)
+    return limit - HEADERS_BYTES if handle.remote_manager else limit
 
 
 def _put_in_segments(
@@ -258,7 +266,7 @@ def _put_in_segments(
     unit: UnitOfWork | None,
 ) -> i64:
     """All segments or none: what could refuse one is asked first; outside syncpoint they get a unit of their own."""
-    limit: i64 = min(queue.message_bytes_max, engine.message_bytes_max)
+    limit: i64 = _segment_bytes_max(engine, handle, queue)
     pieces = groups.split(stored, body, limit)
     if not pieces:
         return MQRC_MSG_TOO_BIG_FOR_Q
@@ -277,7 +285,7 @@ def _put_in_segments(
     for piece_md, piece in pieces:
         if handle.remote_manager:
             piece_md, piece = transmission_message(
-                handle.remote_queue, handle.remote_manager, piece_md, properties, piece
+                engine, handle.remote_queue, handle.remote_manager, piece_md, properties, piece
             )
             properties = b""
         deliver(engine, queue, piece_md, properties, piece, own)

@@ -1,44 +1,109 @@
-"""Messages for other queue managers: the transmission header in front, on a transmission queue."""
+"""Messages for other queue managers: the transmission header in front, on a transmission queue.
+
+Such a message has two descriptors. The one it was put with travels within the header, as version 1; what only version 2
+has follows the header as an extension. The other is of the queue manager's own making and goes no further than the
+transmission queue: it describes the header, and asks for no reports of arrival or delivery there.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
 from librt.strings import BytesWriter, read_i32_le, write_i32_le
+from mypy_extensions import i32, i64
 
-from ostler.engine.message import CCSID_AT, ENCODING_AT, FORMAT_AT, GROUP_ID_AT
+from ostler.engine.core import Engine
+from ostler.engine.message import (
+    CCSID_AT,
+    CONTEXT_AT,
+    CORRELATION_ID_AT,
+    ENCODING_AT,
+    EXPIRY_AT,
+    FEEDBACK_AT,
+    FORMAT_AT,
+    GROUP_ID_AT,
+    MESSAGE_ID_AT,
+    PRIORITY_AT,
+    REPLY_QUEUE_AT,
+    REPORT_AT,
+)
 from ostler.engine.property_control import properties_on_get
-from ostler.model.constants import MQFMT_MD_EXTENSION, MQFMT_XMIT_Q_HEADER, MQMDE_LENGTH_2, MQPROP_FORCE_MQRFH2
+from ostler.model.constants import (
+    MQ_MSG_HEADER_LENGTH,
+    MQAT_QMGR,
+    MQENC_NATIVE,
+    MQFB_NONE,
+    MQFMT_MD_EXTENSION,
+    MQFMT_XMIT_Q_HEADER,
+    MQMD_VERSION_2,
+    MQMDE_LENGTH_2,
+    MQMT_DATAGRAM,
+    MQPROP_FORCE_MQRFH2,
+    MQRO_ACCEPT_UNSUP_IF_XMIT_MASK,
+)
+
+# What MQ keeps free of a message's longest length for the headers that it may get on its way.
+HEADERS_BYTES: Final = MQ_MSG_HEADER_LENGTH
 
 _HEADER_VERSION: Final = 1
+_IDENTITY_BYTES: Final = 76
 _PLAIN_TAIL: Final = bytes(24) + b"\x01\0\0\0" + bytes(8) + b"\xff\xff\xff\xff"
 
 
 def transmission_message(
-    remote_queue: str, remote_manager: str, md: bytes, properties: bytes, body: bytes
+    engine: Engine, remote_queue: str, remote_manager: str, md: bytes, properties: bytes, body: bytes
 ) -> tuple[bytes, bytes]:
     """The descriptor and body for the transmission queue: MQXQH with the message's own descriptor, then its data."""
     if properties:
         view = properties_on_get(md, body, properties, MQPROP_FORCE_MQRFH2, 0, False)
         md = view.md
         body = view.body
-    inner = _version_1(md[:GROUP_ID_AT])
+    content = md[ENCODING_AT:PRIORITY_AT]
     if md[GROUP_ID_AT:] != _PLAIN_TAIL:
         body = _extension(md) + body
-        inner = inner[:FORMAT_AT] + MQFMT_MD_EXTENSION + inner[FORMAT_AT + 8 :]
+        content = _own_content(engine, MQFMT_MD_EXTENSION)
     writer = BytesWriter()
     writer.write(b"XQH ")
     write_i32_le(writer, _HEADER_VERSION)
     writer.write(remote_queue.ljust(48).encode("ascii"))
     writer.write(remote_manager.ljust(48).encode("ascii"))
-    writer.write(inner)
+    writer.write(md[:4] + b"\x01\0\0\0" + md[REPORT_AT:ENCODING_AT])
+    writer.write(content)
+    writer.write(md[PRIORITY_AT:GROUP_ID_AT])
     writer.write(body)
-    outer = md[:FORMAT_AT] + MQFMT_XMIT_Q_HEADER + md[FORMAT_AT + 8 : GROUP_ID_AT] + _PLAIN_TAIL
-    return outer, writer.getvalue()
+    return _separate_descriptor(engine, md), writer.getvalue()
 
 
-def _version_1(head: bytes) -> bytes:
-    return head[:4] + b"\x01\0\0\0" + head[8:]
+def _separate_descriptor(engine: Engine, md: bytes) -> bytes:
+    report: i64 = i64(read_i32_le(md, REPORT_AT))
+    writer = BytesWriter()
+    writer.write(md[:4])
+    write_i32_le(writer, MQMD_VERSION_2)
+    write_i32_le(writer, i32(report & ~MQRO_ACCEPT_UNSUP_IF_XMIT_MASK))
+    write_i32_le(writer, MQMT_DATAGRAM)
+    writer.write(md[EXPIRY_AT:FEEDBACK_AT])
+    write_i32_le(writer, MQFB_NONE)
+    writer.write(_own_content(engine, MQFMT_XMIT_Q_HEADER))
+    writer.write(md[PRIORITY_AT:MESSAGE_ID_AT])
+    engine.write_id(writer)
+    writer.write(md[MESSAGE_ID_AT:CORRELATION_ID_AT])  # the correlation id: both descriptors stay together
+    write_i32_le(writer, 0)
+    writer.write(md[REPLY_QUEUE_AT : CONTEXT_AT + _IDENTITY_BYTES])
+    write_i32_le(writer, MQAT_QMGR)
+    writer.write(engine.padded_name[:28])
+    writer.write(engine.put_clock.stamp(engine.now_ms))
+    writer.write(b"    ")
+    writer.write(_PLAIN_TAIL)
+    return writer.getvalue()
+
+
+def _own_content(engine: Engine, format: bytes) -> bytes:
+    """Encoding, code page and format of what is written here."""
+    writer = BytesWriter()
+    write_i32_le(writer, MQENC_NATIVE)
+    write_i32_le(writer, i32(engine.ccsid))
+    writer.write(format)
+    return writer.getvalue()
 
 
 def _extension(md: bytes) -> bytes:

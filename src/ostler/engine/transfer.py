@@ -513,7 +513,7 @@ def _send(engine: Engine, item: reports.Outgoing, unit: UnitOfWork | None) -> i6
     properties = item.properties
     body = item.body
     if found.remote_manager:
-        md, body = transmission_message(found.remote_queue, found.remote_manager, md, properties, body)
+        md, body = transmission_message(engine, found.remote_queue, found.remote_manager, md, properties, body)
         properties = b""
     reason: i64 = admit(engine, target, len(body), read_i32_le(md, PERSISTENCE_AT) == 1)
     if reason == 0:
