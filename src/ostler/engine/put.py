@@ -98,6 +98,10 @@ _CONTEXTS: Final = (
     | MQPMO_SET_ALL_CONTEXT
 )
 _OTHER_CONTEXTS: Final = _CONTEXTS & ~MQPMO_DEFAULT_CONTEXT
+# To be allowed to set is to be allowed to pass; all implies identity.
+_ALLOWS_ANY_CONTEXT: Final = (
+    MQOO_PASS_IDENTITY_CONTEXT | MQOO_PASS_ALL_CONTEXT | MQOO_SET_IDENTITY_CONTEXT | MQOO_SET_ALL_CONTEXT
+)
 _ZERO: Final = bytes(4)
 _NO_REPLY: Final = bytes(4) + b" " * 96  # back-out count, ReplyToQ and ReplyToQMgr
 _RESOLVED: Final = [
@@ -164,7 +168,8 @@ def put(
             return MQRC_SYNCPOINT_LIMIT_REACHED
     context = _context(engine, connection, md, options, source)
     if len(context) == 0:
-        return MQRC_CONTEXT_HANDLE_ERROR if source is None else MQRC_CONTEXT_NOT_AVAILABLE
+        is_saved: bool = source is not None and source.saves_context
+        return MQRC_CONTEXT_NOT_AVAILABLE if is_saved else MQRC_CONTEXT_HANDLE_ERROR
     resolved = _RESOLVED[persistence][priority if priority <= _PRIORITY_MAX else 0]
     if priority > _PRIORITY_MAX:
         resolved = md[PRIORITY_AT:PERSISTENCE_AT] + resolved[4:]
@@ -321,9 +326,9 @@ def _check_options(handle: Handle, options: i64) -> i64:
     ):
         return MQRC_OPTIONS_ERROR
     opened: i64 = handle.options
-    if contexts == MQPMO_PASS_IDENTITY_CONTEXT and not opened & (MQOO_PASS_IDENTITY_CONTEXT | MQOO_PASS_ALL_CONTEXT):
+    if contexts == MQPMO_PASS_IDENTITY_CONTEXT and not opened & _ALLOWS_ANY_CONTEXT:
         return MQRC_NOT_OPEN_FOR_PASS_IDENT
-    if contexts == MQPMO_PASS_ALL_CONTEXT and not opened & MQOO_PASS_ALL_CONTEXT:
+    if contexts == MQPMO_PASS_ALL_CONTEXT and not opened & (MQOO_PASS_ALL_CONTEXT | MQOO_SET_ALL_CONTEXT):
         return MQRC_NOT_OPEN_FOR_PASS_ALL
     if contexts == MQPMO_SET_IDENTITY_CONTEXT and not opened & (MQOO_SET_IDENTITY_CONTEXT | MQOO_SET_ALL_CONTEXT):
         return MQRC_NOT_OPEN_FOR_SET_IDENT

@@ -365,6 +365,7 @@ def _finish_browse(
     handle.cursor_seq = message.seq
     handle.cursor_set = True
     handle.cursor_message_gone = False
+    handle.saved_context = b""  # the context of a message that is only looked at is not passed on
     queue.slots.flags[slot] |= HAS_CURSOR
     if request.options & MQGMO_LOCK:
         queue.slots.flags[slot] |= LOCKED
