@@ -237,6 +237,15 @@ class Site:
         """Go on when so many gets wait on a queue."""
         eventually(lambda: self.queue(name).waiting.count == count)
 
+    def eventually(self, condition: Callable[[], bool]) -> None:
+        """Go on when something that another thread does has happened."""
+        eventually(condition)
+
+    def outlive(self, tenths: int = 1) -> None:
+        """Go on when a message that was put just now with this expiry is past it."""
+        end = time.monotonic() + tenths / 10 + 0.02
+        eventually(lambda: time.monotonic() >= end)
+
     def crash(self) -> None:
         """As if the process had been killed, and started again."""
         self.manager.end("preemptive")
