@@ -157,21 +157,9 @@ class IdIndex:
             slot: i64 = old_heads[bucket]
             while slot != NONE:
                 after: i64 = self.nexts[slot]
-                self._relink(slot)
+                self.link_last(slot)
                 slot = after
             bucket += 1
-
-    def _relink(self, slot: i64) -> None:
-        bucket: i64 = self.hashes[slot] & self.mask
-        last: i64 = self.tails[bucket]
-        self.previous[slot] = last
-        self.nexts[slot] = NONE
-        if last == NONE:
-            self.heads[bucket] = slot
-        else:
-            self.nexts[last] = slot
-        self.tails[bucket] = slot
-        self.used += 1
 
 
 @final
@@ -253,7 +241,11 @@ class Slots:
 
     def link_last(self, slot: i64) -> None:
         """Make a slot the last of its priority: where a message put now belongs."""
-        priority: i64 = self.flags[slot] >> PRIORITY_SHIFT & PRIORITY_MASK
+        self._order_last(slot, self.flags[slot] >> PRIORITY_SHIFT & PRIORITY_MASK)
+        self.by_message_id.link_last(slot)
+        self.by_correlation_id.link_last(slot)
+
+    def _order_last(self, slot: i64, priority: i64) -> None:
         last: i64 = self.tails[priority]
         self.previous[slot] = last
         self.nexts[slot] = NONE
@@ -263,8 +255,6 @@ class Slots:
         else:
             self.nexts[last] = slot
         self.tails[priority] = slot
-        self.by_message_id.link_last(slot)
-        self.by_correlation_id.link_last(slot)
 
     def link_in_order(self, slot: i64, near_head: bool) -> None:
         """Link by sequence number. Look from the head for what is backed out (old), from the tail for puts (new)."""
@@ -272,21 +262,26 @@ class Slots:
         seq: i64 = self.seqs[slot]
         last: i64 = self.tails[priority]
         if last == NONE or self.seqs[last] < seq:
-            self.link_last(slot)
-            return
-        successor: i64 = last
-        if near_head:
-            successor = self.heads[priority]
-            while self.seqs[successor] < seq:
-                successor = self.nexts[successor]
+            self._order_last(slot, priority)
         else:
-            before: i64 = self.previous[successor]
-            while before != NONE and self.seqs[before] > seq:
-                successor = before
-                before = self.previous[successor]
-        self._link_before(slot, successor, priority)
+            self._link_before(slot, self._successor(seq, priority, near_head), priority)
+        # Newer messages of other priorities may have the same identifiers.
         self._index_in_order(self.by_message_id, slot, near_head)
         self._index_in_order(self.by_correlation_id, slot, near_head)
+
+    def _successor(self, seq: i64, priority: i64, near_head: bool) -> i64:
+        """The slot of this priority that a sequence number belongs before; there is one."""
+        if near_head:
+            successor: i64 = self.heads[priority]
+            while self.seqs[successor] < seq:
+                successor = self.nexts[successor]
+            return successor
+        successor = self.tails[priority]
+        before: i64 = self.previous[successor]
+        while before != NONE and self.seqs[before] > seq:
+            successor = before
+            before = self.previous[successor]
+        return successor
 
     def _link_before(self, slot: i64, successor: i64, priority: i64) -> None:
         before: i64 = self.previous[successor]
