@@ -437,13 +437,16 @@ def MQBACK(hconn: int) -> Result:
                 raise MQError(bound.connection.broken)
             bound.engine.now_ms = i64(time() * _MILLISECONDS)
             reason: i64 = syncpoint.back_out(bound.engine, bound.connection)
+            lsn: i64 = bound.connection.after_lsn
             if bound.engine.woken:
                 bound.manager.wake()
         finally:
             bound.lock.release()
-        # A back-out promises nothing, but who makes many of them must let the log keep up.
+        # A back-out promises next to nothing, but who makes many of them must let the log keep up.
         if bound.writer.log.needs_checkpoint():
             bound.writer.settle(bound.writer.log.end_lsn())
+        elif lsn > bound.writer.log.durable_lsn():
+            bound.writer.settle(lsn)
     except MQError as error:
         return failed(error)
     return completion(reason), reason

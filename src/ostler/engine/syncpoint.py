@@ -38,7 +38,7 @@ def commit(engine: Engine, connection: Connection) -> i64:
 
 
 def back_out(engine: Engine, connection: Connection) -> i64:
-    """MQBACK."""
+    """MQBACK. It promises nothing but the back-out counts of HARDENBO queues: `connection.after_lsn`, or 0."""
     connection.after_lsn = 0
     unit = connection.unit_of_work
     connection.counters.backouts += 1
@@ -49,7 +49,16 @@ def back_out(engine: Engine, connection: Connection) -> i64:
     _tell_groups(connection, False)
     if not unit.backed_out_by_system:
         back_out_unit(engine, unit)
+        if unit.first_lsn >= 0 and _counts_are_hardened(unit):
+            connection.after_lsn = engine.journal.end_lsn()
     return 0
+
+
+def _counts_are_hardened(unit: UnitOfWork) -> bool:
+    for entry in unit.entries:
+        if not entry.is_put and entry.is_persistent and entry.queue.harden_backout:
+            return True
+    return False
 
 
 def _tell_groups(connection: Connection, committed: bool) -> None:
