@@ -130,10 +130,14 @@ class Program:
         match: int = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID,
         wait: int = 0,
         token: bytes = b"",
+        version: int = 4,
         **md: FieldValue,
     ) -> Answer:
+        """MQGET. Options of version 3 and later get the message's token, which only messages on a queue have."""
         descriptor = structure("MQMD", 2, **md)
-        gmo = structure("MQGMO", Options=options, WaitInterval=wait, MatchOptions=match, MsgToken=token)
+        gmo = structure("MQGMO", version, Options=options, WaitInterval=wait, MatchOptions=match)
+        if token:
+            gmo[80:96] = token
         body, length, code, reason = mqi.MQGET(self.hconn, hobj, descriptor, gmo, size)
         answer = Answer(code, reason, descriptor, body, length)
         answer.options = Fields("MQGMO", gmo)
