@@ -14,9 +14,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
 from ostler.client import running
-from ostler.model.constants import MQRC_Q_MGR_NAME_ERROR
+from ostler.model.constants import MQRC_Q_MGR_NAME_ERROR, MQRC_Q_MGR_NOT_AVAILABLE
 from ostler.model.errors import MQError
-from ostler.server.directories import QueueManagerDirectory, QueueManagerNotFoundError, data_root
+from ostler.server.directories import (
+    QueueManagerDirectory,
+    QueueManagerNotFoundError,
+    QueueManagerRunningError,
+    data_root,
+)
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 
@@ -72,7 +77,12 @@ def queue_manager_for(queue_manager: str | QueueManager, data: str | Path | None
         return queue_manager
     found = next((each for each in running.running() if each.name == queue_manager), None)
     if found is None:
-        return start(queue_manager, data, create)
+        try:
+            return start(queue_manager, data, create)
+        except QueueManagerNotFoundError as missing:
+            raise MQError(MQRC_Q_MGR_NAME_ERROR, f"{missing}.") from missing
+        except QueueManagerRunningError as elsewhere:
+            raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, f"{elsewhere}.") from elsewhere
     if data is not None and found.directory.root.absolute() != Path(data).absolute():
         raise MQError(
             MQRC_Q_MGR_NAME_ERROR,
