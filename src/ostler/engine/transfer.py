@@ -310,8 +310,8 @@ def finish_get(engine: Engine, request: GetRequest, queue: Queue, message: Messa
     request.done = True
     if request.options & BROWSE:
         _finish_browse(engine, request, queue, message, slot, reason != MQRC_TRUNCATED_MSG_FAILED)
-    elif reason != MQRC_TRUNCATED_MSG_FAILED:
-        take(engine, request, queue, message, slot)
+    elif reason != MQRC_TRUNCATED_MSG_FAILED and request.joined_unit == 0:
+        take(engine, request, queue, message, slot, True)
 
 
 def _with_current_fields(engine: Engine, queue: Queue, slot: i64, md: bytes) -> bytes:
@@ -344,9 +344,9 @@ def _finish_joined(engine: Engine, request: GetRequest, queue: Queue) -> None:
     engine.next_unit_of_work += 1
     finish_get(engine, request, queue, whole, slots[0])
     if request.options & BROWSE == 0 and request.reason != MQRC_TRUNCATED_MSG_FAILED:
-        index: i64 = 1
+        index: i64 = 0
         while index < len(slots):
-            take(engine, request, queue, segments[index], slots[index])
+            take(engine, request, queue, segments[index], slots[index], index == 0)
             index += 1
         if request.joined_logged:
             head = number_head(request.joined_unit)
@@ -380,8 +380,11 @@ def _finish_browse(
     engine.counters.browse_bytes += size
 
 
-def take(engine: Engine, request: GetRequest, queue: Queue, message: Message, slot: i64) -> None:
-    """Take a message off the queue for a request that has been answered with it."""
+def take(engine: Engine, request: GetRequest, queue: Queue, message: Message, slot: i64, is_call: bool) -> None:
+    """Take a message off the queue for a request that has been answered with it.
+
+    Several segments can leave with one call; it is counted with the first of them.
+    """
     is_persistent: bool = read_i32_le(message.md, PERSISTENCE_AT) == 1
     options: i64 = request.options
     unit: UnitOfWork | None = None
@@ -407,7 +410,8 @@ def take(engine: Engine, request: GetRequest, queue: Queue, message: Message, sl
                 request.after_lsn = engine.journal.append(GET, head, b"", b"")
                 request.joined_logged = request.joined_unit != 0
             queue.release(slot)
-    _count_get(engine, request, queue, message, is_persistent)
+    _count_get(engine, queue, message, is_persistent)
+    _count_call(engine, request, len(message.body), is_persistent, is_call)
     if request.handle.saves_context:
         request.handle.saved_context = message.md[CONTEXT_AT:GROUP_ID_AT]
     if i64(read_i32_le(message.md, REPORT_AT)) & reports.DELIVERY_OPTIONS:
@@ -418,11 +422,12 @@ def take(engine: Engine, request: GetRequest, queue: Queue, message: Message, sl
         send_reports(engine, events.after_removal(engine, queue), None)
 
 
-def _count_get(engine: Engine, request: GetRequest, queue: Queue, message: Message, is_persistent: bool) -> None:
-    size: i64 = len(message.body)
+def _count_get(engine: Engine, queue: Queue, message: Message, is_persistent: bool) -> None:
     counters = queue.counters
     counters.gets += 1
-    counters.get_bytes += size
+    counters.get_bytes += len(message.body)
+    if is_persistent:
+        counters.gets_persistent += 1
     counters.last_get_ms = engine.now_ms
     if queue.depth < counters.depth_low:
         counters.depth_low = queue.depth
@@ -431,15 +436,18 @@ def _count_get(engine: Engine, request: GetRequest, queue: Queue, message: Messa
     counters.age_total_ms += age_ms
     if age_ms > counters.age_max_ms:
         counters.age_max_ms = age_ms
+
+
+def _count_call(engine: Engine, request: GetRequest, size_bytes: i64, is_persistent: bool, is_call: bool) -> None:
     own = request.connection.counters
-    own.gets += 1
-    own.get_bytes += size
-    engine.counters.gets += 1
-    engine.counters.get_bytes += size
-    if is_persistent:
-        counters.gets_persistent += 1
-        own.gets_persistent += 1
-        engine.counters.gets_persistent += 1
+    own.get_bytes += size_bytes
+    engine.counters.get_bytes += size_bytes
+    if is_call:
+        own.gets += 1
+        engine.counters.gets += 1
+        if is_persistent:
+            own.gets_persistent += 1
+            engine.counters.gets_persistent += 1
 
 
 def discard_expired(engine: Engine) -> None:
