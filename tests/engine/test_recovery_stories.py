@@ -16,6 +16,7 @@ from ostler.model.constants import (
     MQOO_INPUT_SHARED,
     MQOO_OUTPUT,
     MQRC_BACKED_OUT,
+    MQRC_CONNECTION_BROKEN,
     MQRC_OBJECT_DAMAGED,
 )
 from ostler.model.disk import DiskFull
@@ -262,6 +263,19 @@ def test_a_waiting_get_does_not_receive_what_its_own_unit_gives_back() -> None:
     waiting = world.get(application.connection, application.handle, MQGMO_SYNCPOINT | MQGMO_WAIT, wait_ms=-1)
     assert back_out_oldest(world.engine) is not None
     assert waiting.reason == MQRC_BACKED_OUT
+    audit_engine(world.engine)
+    assert world.bodies("Q") == [b"m"]
+
+
+def test_an_application_that_goes_while_it_waits_takes_nothing_along() -> None:
+    world = World.create()
+    world.define_queue("Q")
+    application = Application(world, "Q")
+    application.put(b"m")
+    application.get(MQGMO_SYNCPOINT)
+    waiting = world.get(application.connection, application.handle, MQGMO_SYNCPOINT | MQGMO_WAIT, wait_ms=-1)
+    world.disconnect(application.connection)
+    assert waiting.reason == MQRC_CONNECTION_BROKEN
     audit_engine(world.engine)
     assert world.bodies("Q") == [b"m"]
 

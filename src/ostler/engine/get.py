@@ -174,6 +174,17 @@ def cancel(engine: Engine, request: GetRequest, reason: i64) -> None:
     refuse(engine, request, reason)
 
 
+def give_up_waits(engine: Engine, connection: Connection, reason: i64) -> None:
+    """An application goes away: what it still waits for must not be answered with what is backed out for it."""
+    for handle in connection.handles.values():
+        queue = handle.queue
+        if queue is not None and queue.waiting.count > 0:
+            for request in queue.waiting.everyone():
+                if request.connection is connection:
+                    cancel(engine, request, reason)
+                    engine.woken.append(request)
+
+
 def _check(engine: Engine, request: GetRequest) -> i64:
     handle = request.handle
     queue = handle.queue

@@ -44,6 +44,7 @@ class QueueFile:
         self.free: list[int] = []  # heap of free segments, the lowest first
         self.current: i64 = NONE
         self.fill: i64 = 0  # bytes used of the current segment
+        self.name_is_durable = False
 
     # -- space ---------------------------------------------------------------
 
@@ -232,8 +233,12 @@ class QueueFile:
         return places
 
     def force(self) -> None:
+        """Make what was written durable, and with it the name of a file that may be new."""
         if self.file is not None:
             self.file.force()
+            if not self.name_is_durable:
+                self.disk.force_directory(self.path[: max(self.path.rfind("/"), 0)])
+                self.name_is_durable = True
 
     def close(self) -> None:
         if self.file is not None:
@@ -247,6 +252,7 @@ class QueueFile:
         self.free = []
         self.current = NONE
         self.fill = 0
+        self.name_is_durable = False
 
     def size_bytes(self) -> i64:
         return len(self.live) * SEGMENT_BYTES

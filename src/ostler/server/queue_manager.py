@@ -15,6 +15,7 @@ from ostler.engine import events, objects, triggers
 from ostler.engine.checkpoint import Manifest
 from ostler.engine.connection import Connection
 from ostler.engine.core import QUIESCING, STOPPING, Engine, queue_path
+from ostler.engine.get import give_up_waits
 from ostler.engine.objects import fail_waiting
 from ostler.engine.open import close_object, definition_changed
 from ostler.engine.replay import Replay
@@ -320,6 +321,7 @@ class QueueManager:
             connection.after_lsn = 0
             reason = connection.broken
             if reason == 0:
+                give_up_waits(engine, connection, MQRC_CONNECTION_BROKEN)
                 reason = commit(engine, connection) if commit_work else back_out(engine, connection)
                 self._drop(connection, MQRC_CONNECTION_BROKEN)
             self.wake()
@@ -330,6 +332,7 @@ class QueueManager:
 
     def _drop(self, connection: Connection, reason: int) -> None:
         engine = self.engine
+        give_up_waits(engine, connection, reason)
         if connection.unit_of_work is not None:
             back_out(engine, connection)
         for handle in list(connection.handles.values()):

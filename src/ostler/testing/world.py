@@ -23,7 +23,7 @@ from ostler.engine.checkpoint import Checkpoint, relog_prepared
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import STOPPING, Engine
 from ostler.engine.expiry import ExpiryScan
-from ostler.engine.get import get, new_request
+from ostler.engine.get import get, give_up_waits, new_request
 from ostler.engine.get_request import GetRequest
 from ostler.engine.media import ImageWriter, Rebuild, media_lsn
 from ostler.engine.message import MD_BYTES, NULL_ID
@@ -49,6 +49,7 @@ from ostler.model.constants import (
     MQOT_Q,
     MQPMO_NO_SYNCPOINT,
     MQPMO_SYNCPOINT,
+    MQRC_CONNECTION_BROKEN,
     MQRC_NO_MSG_AVAILABLE,
 )
 from ostler.model.definitions import new_definition
@@ -150,6 +151,7 @@ class World:
         self.records: list[Record] = []
         """What this life has appended to the log."""
         self._batch: Batch | None = None
+        self._batch_is_written = False
         self._checkpoint: Generator[str, None, None] | None = None
         self._lives = 0
         self.engine: Engine
@@ -213,14 +215,14 @@ class World:
         self.engine.state = STOPPING
         for connection in list(self.engine.connections.values()):
             self.disconnect(connection)
+        is_orderly = True
         try:
             self.checkpoint(orderly=True)
         except DiskFull:
-            return False
-        finally:
-            self.force()
-            self.log.writer.close()
-        return True
+            is_orderly = False
+        self.force()
+        self.log.writer.close()
+        return is_orderly
 
     # -- the log
 
@@ -234,11 +236,13 @@ class World:
         return self.log.durable_lsn()
 
     def write_log(self) -> None:
-        """As the log writer between its two looks at the engine: forced, but nobody knows yet."""
+        """As the log writer between its two looks at the engine: forced, but nobody knows yet. Raises LogSpace."""
         if self._batch is None:
             self._batch = self.log.take_batch()
-            if self._batch is not None:
-                self.log.writer.write_batch(self._batch)
+            self._batch_is_written = False
+        if self._batch is not None and not self._batch_is_written:
+            self.log.writer.write_batch(self._batch)
+            self._batch_is_written = True
 
     def acknowledge(self, lsn: int) -> None:
         """Return when a verb's answer may be given."""
@@ -434,6 +438,7 @@ class World:
     def disconnect(self, connection: Connection) -> None:
         """The end of an application that never said MQDISC: its unit of work is backed out."""
         self._set_clock()
+        give_up_waits(self.engine, connection, MQRC_CONNECTION_BROKEN)
         if connection.unit_of_work is not None:
             back_out(self.engine, connection)
         for handle in list(connection.handles.values()):
