@@ -212,6 +212,8 @@ class Checkpoint:
     def end(self) -> int:
         """The LSN from which a restart must replay."""
         engine = self.engine
+        for queue in engine.queues_by_id.values():
+            queue.file.give_back()  # those of non-persistent messages only have no snapshot that would do it
         engine.checkpoint_began_lsn = self._began_lsn
         lsn: i64 = engine.journal.durable_lsn()
         for queue in self._listed():

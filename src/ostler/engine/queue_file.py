@@ -161,10 +161,17 @@ class QueueFile:
             if was != 0 and self.marks[segment] == 0 and self.live[segment] == 0 and segment != self.current:
                 heapq.heappush(self.free, segment)
             segment += 1
-        self._give_back()
+        self.give_back()
 
-    def _give_back(self) -> None:
+    def give_back(self) -> None:
         """Shorten the file by the free segments at its end."""
+        current: i64 = self.current
+        if current != NONE and self.live[current] == 0 and self.marks[current] == 0:
+            heapq.heappush(self.free, current)
+            self.current = NONE
+            self.fill = 0
+        if not self.free:
+            return
         free = set(self.free)
         count: i64 = len(self.live)
         while count > 0 and count - 1 in free:
