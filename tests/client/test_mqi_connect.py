@@ -177,6 +177,19 @@ def test_wrong_security_parameters(app: Any, fields: dict[str, int], reason: int
     assert mqi.MQCONNX(app.manager.name, cno)[2] == reason
 
 
+def test_security_parameters_that_are_something_else(app: Any) -> None:
+    junk = ctypes.create_string_buffer(b"CSPX\x01\0\0\0", 200)
+    cno = app.structure("MQCNO", Options=SHARE, SecurityParmsPtr=ctypes.addressof(junk))
+    assert mqi.MQCONNX(app.manager.name, cno)[2] == mqc.MQRC_CSP_ERROR
+
+
+def test_the_application_name_is_used(app: Any) -> None:
+    hconn, cc, rc = mqi.MQCONNX(app.manager.name, app.structure("MQCNO", Options=SHARE, ApplName="payroll"))
+    assert (cc, rc) == OK
+    assert "payroll" in {each.application for each in app.manager.engine.connections.values()}
+    mqi.MQDISC(hconn)
+
+
 @pytest.mark.parametrize("offset", [-8, 5000])
 def test_security_parameters_outside_the_structure(app: Any, offset: int) -> None:
     cno = app.structure("MQCNO", Options=SHARE, SecurityParmsOffset=offset)

@@ -450,6 +450,17 @@ def test_suspending_the_connection_gives_it_back(consumer_app: Any) -> None:
     assert recorder.next().data == b"x"
 
 
+def test_stopping_a_suspended_connection_makes_the_stop_calls(consumer_app: Any) -> None:
+    app = consumer_app
+    recorder = Recorder(app)
+    consuming(app, recorder, Options=mqc.MQCBDO_STOP_CALL)
+    assert control(app, mqc.MQOP_SUSPEND) == OK
+    assert recorder.types() == []
+    assert control(app, mqc.MQOP_STOP) == OK
+    assert recorder.types() == [mqc.MQCBCT_STOP_CALL]
+    assert control(app, mqc.MQOP_START) == OK
+
+
 def test_start_and_wait_runs_on_this_thread(consumer_app: Any) -> None:
     app = consumer_app
     recorder = Recorder(app, lambda call: mqi.MQCTL(call.hconn, mqc.MQOP_STOP, None))
@@ -550,8 +561,10 @@ def test_disconnecting_stops_and_deregisters(consumer_app: Any) -> None:
     recorder = Recorder(app)
     options = mqc.MQCBDO_STOP_CALL | mqc.MQCBDO_DEREGISTER_CALL
     consuming(app, recorder, Options=options)
+    told = len(app.manager.on_end)
     assert mqi.MQDISC(app.consumer)[1:] == OK
     assert recorder.types() == [mqc.MQCBCT_STOP_CALL, mqc.MQCBCT_DEREGISTER_CALL]
+    assert len(app.manager.on_end) == told - 1
     assert mqi.MQCTL(app.consumer, mqc.MQOP_STOP, None)[1] == mqc.MQRC_HCONN_ERROR
 
 
@@ -561,6 +574,7 @@ def test_disconnecting_inside_a_callback(consumer_app: Any) -> None:
     def leave(call: Call) -> None:
         if call.CallType == mqc.MQCBCT_MSG_REMOVED:
             assert mqi.MQDISC(call.hconn)[1:] == OK
+            assert mqi.MQINQMP(call.hconn, 1, None, "a", None, 0, 1)[4] == mqc.MQRC_HMSG_ERROR  # still connected
 
     recorder = Recorder(app, leave)
     options = mqc.MQCBDO_STOP_CALL | mqc.MQCBDO_DEREGISTER_CALL
@@ -642,6 +656,12 @@ def test_callbacks_that_cannot_be_registered(
     hobj = app.open(app.queue(), mqc.MQOO_INPUT_SHARED, app.consumer)
     assert register(app, hobj, print, gmo, **cbd) == (FAILED, reason)
     assert mqi.MQCB(app.consumer, mqc.MQOP_DEREGISTER, None, hobj, None, None)[1] == mqc.MQRC_CALLBACK_NOT_REGISTERED
+
+
+@pytest.mark.parametrize("operation", [mqc.MQOP_DEREGISTER, mqc.MQOP_SUSPEND, mqc.MQOP_RESUME])
+def test_operations_on_a_handle_that_is_none(consumer_app: Any, operation: int) -> None:
+    answer = mqi.MQCB(consumer_app.consumer, operation, None, 9999, None, None)
+    assert answer == (FAILED, mqc.MQRC_HOBJ_ERROR)
 
 
 def test_more_callbacks_that_cannot_be_registered(consumer_app: Any) -> None:
@@ -800,7 +820,26 @@ def test_nothing_is_registered_on_a_quiescing_queue_manager(ending: Any) -> None
     assert register(ending, hobj, print) == OK
     ctlo = ending.structure("MQCTLO", Options=mqc.MQCTLO_FAIL_IF_QUIESCING)
     assert mqi.MQCTL(ending.consumer, mqc.MQOP_START, ctlo) == (FAILED, mqc.MQRC_Q_MGR_QUIESCING)
+    ending.manager.engine.state = 2
+    assert register(ending, hobj, print) == (FAILED, mqc.MQRC_Q_MGR_STOPPING)
     ending.manager.engine.state = 0
+
+
+@pytest.mark.parametrize("is_suspended", [False, True])
+def test_an_event_handler_hears_of_quiescing_whoever_waits(ending: Any, is_suspended: bool) -> None:
+    recorder = Recorder(ending)
+    operation = mqc.MQOP_REGISTER | (mqc.MQOP_SUSPEND if is_suspended else mqc.MQOP_RESUME)
+    name, _ = consuming(ending, recorder, operation=operation)
+    end = threading.Thread(target=ending.manager.end, args=("quiesce", 5.0))
+    end.start()
+    assert ending.events.next().Reason == mqc.MQRC_Q_MGR_QUIESCING
+    if not is_suspended:
+        # It did not ask to fail, so it goes on as long as the queue manager lets it.
+        ending.put(name, b"still")
+        assert recorder.next().data == b"still"
+    assert mqi.MQDISC(ending.consumer)[1:] == OK
+    assert mqi.MQDISC(ending.hconn)[1:] == OK
+    end.join()
 
 
 def test_a_connection_in_a_callback_that_is_not_shared_is_the_callback_s(consumer_app: Any) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -43,6 +45,21 @@ def test_handles_are_created_and_deleted(app: Any) -> None:
     assert (cc, rc) == OK
     assert mqi.MQDLTMH(app.hconn, hmsg, app.structure("MQDMHO")) == (mqc.MQHM_UNUSABLE_HMSG, *OK)
     assert mqi.MQDLTMH(app.hconn, hmsg, None) == (hmsg, FAILED, mqc.MQRC_HMSG_ERROR)
+
+
+def test_deleting_a_handle_has_no_options(app: Any, hmsg: int) -> None:
+    dmho = app.structure("MQDMHO", Options=1)
+    assert mqi.MQDLTMH(app.hconn, hmsg, dmho) == (hmsg, FAILED, mqc.MQRC_OPTIONS_ERROR)
+    assert mqi.MQDLTMH(app.hconn, hmsg, None)[1:] == OK
+
+
+def test_handles_of_no_connection_need_one_all_the_same() -> None:
+    program = (
+        "from ostler import mqi\n"
+        f"assert mqi.MQCRTMH({UNASSOCIATED}, None)[1:] == {(FAILED, mqc.MQRC_HCONN_ERROR)}\n"
+        f"assert mqi.MQDLTMP({UNASSOCIATED}, 1, None, 'a') == {(FAILED, mqc.MQRC_CONNECTION_BROKEN)}\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 @pytest.mark.parametrize(

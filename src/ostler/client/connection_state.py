@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 from ostler.client.mqi import Bound, bound_connection
 from ostler.engine.core import Engine
-from ostler.model.constants import MQRC_HCONN_ASYNC_ACTIVE, MQRC_HCONN_ERROR
+from ostler.model.constants import MQRC_HCONN_ASYNC_ACTIVE
 from ostler.model.errors import MQError
 
 T = TypeVar("T")
@@ -100,8 +100,6 @@ def usable(hconn: int) -> Bound:
 def working(state: ConnectionState) -> Bound:
     """The connection of a state, or MQError when it is broken."""
     connection = state.bound.connection
-    if state.hconn not in _states:
-        raise MQError(MQRC_HCONN_ERROR)
     if connection.broken:
         raise MQError(connection.broken)
     return state.bound

@@ -33,9 +33,8 @@ def look(engine: Engine, bound: Bound, active: list[Consumer], waiting: Answers,
         elif request.reason != MQRC_NO_MSG_AVAILABLE:
             return [(consumer, request)]
     if not is_alone:
-        for consumer in active:
-            waiting.append((consumer, _waiting_request(engine, bound, consumer, ring)))
-    return [each for each in waiting if each[1].done]
+        waiting.extend([(consumer, _watch(bound, consumer, ring)) for consumer in active])
+    return []
 
 
 def _request(bound: Bound, consumer: Consumer, waits: bool) -> GetRequest:
@@ -59,19 +58,13 @@ def _ask(engine: Engine, request: GetRequest) -> bool:
         return True
 
 
-def _waiting_request(engine: Engine, bound: Bound, consumer: Consumer, ring: Callable[[], None]) -> GetRequest:
-    if consumer.is_browsing:
-        # A browse takes nothing, and a watch would move its cursor.
-        request = consumer.request(bound, True)
-        request.waker = ring
-        _ask(engine, request)
-        return request
-    request = consumer.watch(bound)
-    request.waker = ring
-    queue = request.handle.queue
+def _watch(bound: Bound, consumer: Consumer, ring: Callable[[], None]) -> GetRequest:
+    watch = consumer.watch(bound)
+    watch.waker = ring
+    queue = watch.handle.queue
     assert queue is not None
-    queue.waiting.add(request)
-    return request
+    queue.waiting.add(watch)
+    return watch
 
 
 def withdraw(waiting: Answers, now: float) -> Answers:

@@ -112,7 +112,8 @@ class Consumer:
         """A request that is answered when there is a message for this consumer, and leaves it on the queue.
 
         While several consumers wait on one connection none may take a message beforehand: the callback of another
-        one would commit it. The limit on its length, which no message keeps, makes the request harmless.
+        one would commit it. The limit on its length, which no message keeps, makes the request harmless, and it is no
+        browse, so that it leaves the cursor alone too.
         """
         model = get_request(bound, self.hobj, self.md, self.gmo, 0)
         watch = new_request(

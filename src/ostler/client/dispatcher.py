@@ -203,7 +203,6 @@ class Dispatcher(Consuming):
 
     def _run(self) -> Result:
         self._thread = threading.get_ident()
-        self.connection.owner = self._thread
         outcome: Result = (MQCC_FAILED, MQRC_UNEXPECTED_ERROR)
         try:
             self._start_calls()
@@ -228,7 +227,6 @@ class Dispatcher(Consuming):
         finish = self._finish
         self._finish = None
         self._thread = 0
-        self.connection.owner = None
         self.connection.consuming = False
         with self._condition:
             self.phase = SUSPENDED if self._wanted == SUSPENDED else STOPPED

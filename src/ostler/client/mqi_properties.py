@@ -93,16 +93,13 @@ def _options(layout: Layout, structure: bytearray | None) -> int:
 
 
 def property_name(name: Name) -> str:
-    """The text of a name. A name that is too long or not there is refused; the rest is checked where it is used."""
+    """The text of a name. One that is too long to be read is refused; the rest is checked where it is used."""
     if isinstance(name, str):
         return name
     if len(name) < CHARV_BYTES:
         raise MQError(MQRC_PROPERTY_NAME_ERROR, "The name is neither a string nor an MQCHARV.")
     length_max = MQ_MAX_PROPERTY_NAME_LENGTH * _BYTES_PER_CHARACTER_MAX
-    text = read_string(name, 0, length_max, MQRC_PROPERTY_NAME_ERROR, MQRC_PROPERTY_NAME_LENGTH_ERR)
-    if not text:
-        raise MQError(MQRC_PROPERTY_NAME_LENGTH_ERR, "The name is empty.")
-    return text
+    return read_string(name, 0, length_max, MQRC_PROPERTY_NAME_ERROR, MQRC_PROPERTY_NAME_LENGTH_ERR)
 
 
 def _is_big_endian(encoding: int, reason: int) -> bool:
