@@ -106,6 +106,13 @@ def test_leaving_a_group_in_the_middle(site: Any, program: Any) -> None:
     assert program.close(queue) == mq.MQRC_INCOMPLETE_GROUP
 
 
+def test_a_single_put_has_no_logical_order(site: Any, program: Any) -> None:
+    name = site.local()
+    assert program.put1(name, b"", ORDER, MsgFlags=MEMBER).reason == mq.MQRC_OPTIONS_ERROR
+    assert site.depth(name) == 0
+    assert program.put1(name, b"", GroupId=b"g" * 24, MsgFlags=MEMBER).reason == 0
+
+
 def test_browsing_in_logical_order(site: Any, program: Any) -> None:
     name = site.local()
     queue = program.open(name, BOTH | mq.MQOO_BROWSE)

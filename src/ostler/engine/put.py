@@ -48,6 +48,7 @@ from ostler.model.constants import (
     MQPMO_ASYNC_RESPONSE,
     MQPMO_DEFAULT_CONTEXT,
     MQPMO_FAIL_IF_QUIESCING,
+    MQPMO_LOGICAL_ORDER,
     MQPMO_NEW_CORREL_ID,
     MQPMO_NEW_MSG_ID,
     MQPMO_NO_CONTEXT,
@@ -447,6 +448,8 @@ def put1(
     source: Handle | None,
 ) -> i64:
     """MQPUT1: open, put, close. It waits for its answer unless told otherwise, whatever DEFPRESP says."""
+    if options & MQPMO_LOGICAL_ORDER:
+        return MQRC_OPTIONS_ERROR  # the order of one message alone
     if not options & (MQPMO_ASYNC_RESPONSE | MQPMO_SYNC_RESPONSE):
         options |= MQPMO_SYNC_RESPONSE
     # The bits for context and alternate user stand at the same places in open and put options.
