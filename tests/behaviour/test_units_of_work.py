@@ -76,6 +76,21 @@ def test_a_back_out_restores_the_place_and_counts(site: Any, program: Any, persi
 
 
 @KINDS
+def test_messages_from_the_middle_return_to_the_middle(site: Any, program: Any, persistence: int) -> None:
+    queue = program.open(site.local(), BOTH)
+    for number in range(8):
+        key = b"%d" % (number % 2) * 24
+        program.put(queue, b"%d" % number, Persistence=persistence, MsgId=b"%d" % number * 24, CorrelId=key)
+    for number in (5, 2, 7, 3):
+        assert program.get(queue, GET, MsgId=b"%d" % number * 24).body == b"%d" % number
+    program.back_out()
+    odd = [program.get(queue, GET, CorrelId=b"1" * 24).body for _ in range(4)]
+    assert odd == [b"1", b"3", b"5", b"7"]
+    program.back_out()
+    assert program.drain(queue) == [b"%d" % number for number in range(8)]
+
+
+@KINDS
 def test_the_place_is_that_of_the_put_not_of_the_commit(site: Any, program: Any, persistence: int) -> None:
     name = site.local()
     queue = program.open(name, BOTH)

@@ -140,14 +140,16 @@ def test_getters_are_served_in_the_order_they_came(site: Any) -> None:
     assert [each.result(20).body for each in waits] == [b"0", b"1", b"2", b"3"]
 
 
+@pytest.mark.parametrize("version", [2, 4])
 @pytest.mark.parametrize("field", ["MsgId", "CorrelId"])
-def test_waiting_getters_by_identifier_get_exactly_theirs(site: Any, field: str) -> None:
+def test_waiting_getters_by_identifier_get_exactly_theirs(site: Any, field: str, version: int) -> None:
     name = site.local()
     keys = [b"%02d" % number * 12 for number in range(12)]
     waits = {}
     for key in keys:
         each = site.program()
-        waits[key] = site.start(each.get, each.open(name, INPUT), WAIT, wait=FOREVER, **{field: key})
+        handle = each.open(name, INPUT)
+        waits[key] = site.start(each.get, handle, WAIT, version=version, wait=FOREVER, **{field: key})
     site.until_waiting(name, len(keys))
     putter = site.program()
     queue = putter.open(name, mq.MQOO_OUTPUT)
@@ -160,11 +162,11 @@ def test_waiting_getters_by_identifier_get_exactly_theirs(site: Any, field: str)
     assert [each.body for each in putter.browse(name)] == [b"for nobody"]
 
 
-def test_a_getter_of_both_identifiers_waits_for_both(site: Any, program: Any) -> None:
+@pytest.mark.parametrize("version", [2, 4])
+def test_a_getter_of_both_identifiers_waits_for_both(site: Any, program: Any, version: int) -> None:
     name = site.local()
-    waiting = site.start(
-        program.get, program.open(name, INPUT), WAIT, wait=FOREVER, MsgId=b"m" * 24, CorrelId=b"c" * 24
-    )
+    both = {"MsgId": b"m" * 24, "CorrelId": b"c" * 24}
+    waiting = site.start(program.get, program.open(name, INPUT), WAIT, version=version, wait=FOREVER, **both)
     site.until_waiting(name)
     other = site.program()
     other.put1(name, b"half", MsgId=b"m" * 24, CorrelId=b"x" * 24)
