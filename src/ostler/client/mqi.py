@@ -183,6 +183,7 @@ def _has_message_handles(pmo: bytes) -> bool:
     return (
         read_i64_le(pmo, 160) != 0
         or read_i64_le(pmo, 168) != 0
+        or read_i32_le(pmo, 176) != 0
         or i64(read_i32_le(pmo, 8)) & MQPMO_MD_FOR_OUTPUT_ONLY != 0
     )
 

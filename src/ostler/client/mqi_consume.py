@@ -259,7 +259,7 @@ def _describe_gets(bound: Bound, consumer: Consumer, md: bytearray | None, gmo: 
         raise MQError(MQRC_WAIT_INTERVAL_ERROR)
     if request.match & ~_MATCH_OPTIONS:
         raise MQError(MQRC_MATCH_OPTIONS_ERROR)
-    reason = getting._check_options(request)
+    reason = getting.check_options(request)
     if reason != MQRC_NONE:
         raise MQError(reason)
     handle = request.handle

@@ -31,7 +31,6 @@ from ostler.model.constants import (
     MQOO_OUTPUT,
     MQOO_RESOLVE_LOCAL_Q,
     MQOT_Q,
-    MQPMO_ASYNC_RESPONSE,
     MQRC_BACKED_OUT,
     MQRC_BUFFER_ERROR,
     MQRC_CHAR_ATTR_LENGTH_ERROR,
@@ -202,8 +201,6 @@ def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: by
     _describe_put(bound, od, md, pmo, stored)
     if version > 2:
         message_handles.put_done(connection, bytes(pmo), stored)
-    if options & MQPMO_ASYNC_RESPONSE:
-        _count_async(bound, reason)
     wait_durable(bound, lsn)
     return reason
 
@@ -219,14 +216,6 @@ def _describe_put(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, st
         MQOD.patch(od, "ResolvedQMgrName", names[48:])
     if version >= 4:
         MQOD.patch(od, "ResolvedType", MQOT_Q)
-
-
-def _count_async(bound: Bound, reason: int) -> None:
-    status = bound.connection.async_status
-    if reason == MQRC_NONE:
-        status.succeeded += 1
-    else:
-        status.warned += 1
 
 
 def MQINQ(

@@ -10,6 +10,7 @@ from ostler.engine.group_state import GroupState
 from ostler.engine.selector import Selector
 from ostler.engine.slots import NONE
 from ostler.engine.unit_of_work import UnitOfWork
+from ostler.model.constants import MQCC_WARNING, MQOT_Q
 from ostler.model.counters import VerbCounters
 
 if TYPE_CHECKING:
@@ -93,6 +94,18 @@ class AsyncStatus:
         self.first_reason: i64 = 0
         self.object_type: i64 = 0
         self.object_name: str = ""
+
+    def count(self, warning: i64, object_name: str) -> None:
+        """A put that was not waited for is done. One that is refused says so at once and is not counted."""
+        if warning == 0:
+            self.succeeded += 1
+            return
+        self.warned += 1
+        if self.first_reason == 0:
+            self.first_completion = MQCC_WARNING
+            self.first_reason = warning
+            self.object_type = MQOT_Q
+            self.object_name = object_name
 
 
 @final

@@ -195,7 +195,7 @@ def _check(engine: Engine, request: GetRequest) -> i64:
     if request.match & ~_MATCHES:
         return MQRC_MATCH_OPTIONS_ERROR
     if options != handle.get_options_checked or options & MQGMO_PROPERTIES_IN_HANDLE:
-        reason: i64 = _check_options(request)
+        reason: i64 = check_options(request)
         if reason != MQRC_NONE:
             return reason
         handle.get_options_checked = options
@@ -245,7 +245,8 @@ def _has_cursor(engine: Engine, request: GetRequest, queue: Queue) -> bool:
     return can_be_had
 
 
-def _check_options(request: GetRequest) -> i64:
+def check_options(request: GetRequest) -> i64:
+    """The options by themselves: 0, or the reason they are refused."""
     options: i64 = request.options
     syncpoint: i64 = options & _SYNCPOINTS
     properties: i64 = options & _PROPERTIES

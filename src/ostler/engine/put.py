@@ -185,6 +185,8 @@ def put(
     if reason != 0:
         return reason
     _count(engine, connection, len(body), persistence == 1)
+    if not _waits_for_answer(handle, queue, options):
+        connection.async_status.count(warning, handle.object_name)
     return warning
 
 

@@ -38,7 +38,7 @@ MAXPRTY MQIA_MAX_PRIORITY integer=0..9 default=9 lasting
     The highest priority of messages.
 SYNCPT MQIA_SYNCPOINT flag default=SYNCPT lasting SYNCPT=MQSP_AVAILABLE NOSYNCPT=MQSP_NOT_AVAILABLE
     Whether units of work are available.
-DISTL MQIA_DIST_LISTS word default=YES lasting NO=MQDL_NOT_SUPPORTED YES=MQDL_SUPPORTED
+DISTL MQIA_DIST_LISTS word default=NO lasting NO=MQDL_NOT_SUPPORTED YES=MQDL_SUPPORTED
     Whether distribution lists are available.
 COMMANDQ MQCA_COMMAND_INPUT_Q_NAME name=48 default=SYSTEM.ADMIN.COMMAND.QUEUE lasting
     The queue that takes commands in the form of messages.

@@ -25,7 +25,9 @@ class ComparedWorld(ComparedVerbs):
     def _begin_life(self) -> None:
         self.applications = [Application(self.world.connect()) for _ in range(APPLICATIONS)]
         self.waiters = []
-        self.counted = {}
+        # Some messages may have been given back by the restart.
+        queues = self.world.engine.queues.values()
+        self.counted = {queue.name: {"backed_out": queue.counters.backed_out} for queue in queues}
         self.told_lsn = self.world.log.durable_lsn()
         self.verb_began = len(self.world.records)
 
@@ -209,6 +211,8 @@ class ComparedWorld(ComparedVerbs):
         self._end()
 
     def fill_disk(self, bytes_left: int) -> None:
+        # What was appended in the hope of another extent would have to wait for space.
+        self.world.force()
         self.world.disk.fill(bytes_left)
         self.disk_is_full = True
         # The log writer looks at the disk twice a second.
