@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 600
-TEST_LINES_MAX = 850
+TEST_LINES_MAX = 900
 FUNCTION_LINES_MAX = 80
 # Tables of data, and their tests.
 TABLES = re.compile(r"(constants|reasons_\w+|attribute_table\w*|system_objects|code_page_tables)\.py$")
