@@ -176,6 +176,19 @@ def test_order_of_arrival(site: Any, program: Any) -> None:
     assert [each.md["Priority"] for each in got] == [0, 9, 5]
 
 
+def test_on_a_fifo_queue_a_message_is_placed_by_the_default_priority_of_that_time(site: Any, program: Any) -> None:
+    name = site.local(MSGDLVSQ="FIFO", DEFPRTY=5)
+    queue = program.open(name, BOTH)
+    program.put(queue, b"as 5", Priority=9)
+    program.put(queue, b"as 5, later", Priority=0)
+    site.alter(name, MSGDLVSQ="PRIORITY")
+    program.put(queue, b"4", Priority=4)
+    program.put(queue, b"6", Priority=6)
+    got = [program.get(queue) for _ in range(4)]
+    assert [each.body for each in got] == [b"6", b"as 5", b"as 5, later", b"4"]
+    assert [each.md["Priority"] for each in got] == [6, 9, 0, 4]
+
+
 def test_by_identifier_the_more_important_message_comes_first(site: Any, program: Any) -> None:
     queue = program.open(site.local(), BOTH)
     same = b"same".ljust(24)
@@ -269,6 +282,14 @@ def test_an_asynchronous_put_does_not_wait_for_the_log(
     queue = program.open(site.local(DEFPRESP=default), BOTH)
     program.put(queue, b"", mq.MQPMO_NO_SYNCPOINT | options, Persistence=1)
     assert (program.connection.after_lsn != 0) == waits
+
+
+def test_put1_waits_for_the_log_unless_told_otherwise(site: Any, program: Any) -> None:
+    name = site.local(DEFPRESP="ASYNC")
+    program.put1(name, Persistence=1)
+    assert program.connection.after_lsn != 0
+    program.put1(name, options=mq.MQPMO_ASYNC_RESPONSE, Persistence=1)
+    assert program.connection.after_lsn == 0
 
 
 def test_a_get_of_an_asynchronous_put_shows_nothing_that_a_crash_takes_back(own_site: Any) -> None:

@@ -222,9 +222,12 @@ class Queue:
     # -- order ---------------------------------------------------------------
 
     def order_flags(self, priority: i64) -> i64:
-        """The flag bits that place a message of this priority; what exceeds the highest counts as that."""
+        """The flag bits that place a message of this priority; what exceeds the highest counts as that.
+
+        In order of arrival means that all have the default priority, should the order be changed later.
+        """
         if self.is_fifo:
-            return 0
+            priority = self.default_priority
         return (priority if priority < PRIORITY_HIGHEST else PRIORITY_HIGHEST) << PRIORITY_SHIFT
 
     def link_new(self, slot: i64) -> None:
