@@ -164,6 +164,22 @@ def test_extremes(site: Any, program: Any) -> None:
     assert counts["age_max_ms"] <= counts["age_total_ms"] or counts["age_max_ms"] == 0
 
 
+def test_ages_make_sense_whatever_the_descriptor_says(own_site: Any) -> None:
+    """After a restart only the descriptor knows when a message was put, and programs may set that."""
+    program = own_site.program()
+    name = own_site.local()
+    queue = program.open(name, mq.MQOO_OUTPUT | mq.MQOO_SET_ALL_CONTEXT)
+    program.put(queue, b"", mq.MQPMO_NO_CONTEXT, Persistence=1)
+    for date, clock in (("abcdefgh", "????????"), ("99991231", "23595999"), ("20249999", "99999999")):
+        program.put(queue, b"", mq.MQPMO_SET_ALL_CONTEXT, Persistence=1, PutDate=date, PutTime=clock)
+    own_site.crash()
+    program = own_site.program()
+    assert len(program.drain(program.open(name, mq.MQOO_INPUT_SHARED))) == 4
+    counts = own_site.manager.statistics().queues[name]
+    assert 0 <= counts["age_max_ms"] <= counts["age_total_ms"]
+    assert counts["age_max_ms"] < 10 * 366 * 86_400_000
+
+
 def test_log_figures_grow_with_persistent_work_only(site: Any, program: Any) -> None:
     queue = program.open(site.local(), BOTH)
     before = site.manager.statistics()

@@ -433,6 +433,8 @@ def _count_get(engine: Engine, queue: Queue, message: Message, is_persistent: bo
         counters.depth_low = queue.depth
     put_ms: i64 = message.put_ms if message.put_ms != 0 else milliseconds_of(message.md[PUT_DATE_AT : PUT_DATE_AT + 16])
     age_ms: i64 = engine.now_ms - put_ms
+    if put_ms == 0 or age_ms < 0:
+        age_ms = 0  # whoever set the context did not say, or says that it comes from the future
     counters.age_total_ms += age_ms
     if age_ms > counters.age_max_ms:
         counters.age_max_ms = age_ms
