@@ -81,28 +81,29 @@ class Submitter:
             define_queue(manager, name)
         options = MQOO_OUTPUT | MQOO_INPUT_SHARED
         self._handles = [each.open(name, options) for each, name in zip(self._applications, names, strict=True)]
-        self._tell = [partial(self.told.put, number) for number in range(count)]
+        # All that a submission needs is at hand, so that the driver itself costs little.
+        self._units = [
+            (each.hconn, handle, each.bound.connection, partial(self.told.put, number))
+            for number, (each, handle) in enumerate(zip(self._applications, self._handles, strict=True))
+        ]
+        self._lock, self._engine, self._when_durable = manager.lock, manager.engine, manager.writer.when_durable
+        self._limit = len(body)
         if self._gets:
             for each, handle in zip(self._applications, self._handles, strict=True):
                 each.load(handle, 1, body, True)
 
     def submit(self, number: int) -> None:
-        application, handle = self._applications[number], self._handles[number]
-        hconn, body = application.hconn, self._body
+        hconn, handle, connection, tell = self._units[number]
         if self._gets:
-            code, reason = get_message(hconn, handle, self._md, self._gmo, len(body))[4:]
+            code, reason = get_message(hconn, handle, self._md, self._gmo, self._limit)[4:]
             if code != MQCC_OK:
                 raise MQError(reason)
-        code, reason = put_message(hconn, handle, self._md, self._pmo, body)[2:]
+        code, reason = put_message(hconn, handle, self._md, self._pmo, self._body)[2:]
         if code != MQCC_OK:
             raise MQError(reason)
-        bound = application.bound
-        bound.lock.acquire()
-        try:
-            syncpoint.commit(bound.engine, bound.connection)
-            bound.writer.when_durable(bound.connection.after_lsn, self._tell[number])
-        finally:
-            bound.lock.release()
+        with self._lock:
+            syncpoint.commit(self._engine, connection)
+            self._when_durable(connection.after_lsn, tell)
 
     def round(self, seconds: float) -> Round:
         figures = self._manager.log.figures
