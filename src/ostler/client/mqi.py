@@ -170,6 +170,7 @@ def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> 
     if reason != 0 and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
         # A unit of work that the queue manager backed out is a warning for MQCMIT, but nothing was put here.
         bound.connection.counters.puts_failed += 1
+        bound.engine.counters.puts_failed += 1
         return md, pmo, MQCC_FAILED, reason
     if has_handles:
         message_handles.put_done(bound.connection, pmo, bound.connection.put_md)

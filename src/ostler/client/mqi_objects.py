@@ -197,6 +197,7 @@ def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: by
     reason, lsn, stored = with_room(bound, verb)
     if reason != MQRC_NONE and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
         connection.counters.puts_failed += 1
+        bound.engine.counters.puts_failed += 1
         return reason
     _describe_put(bound, od, md, pmo, stored)
     if version > 2:

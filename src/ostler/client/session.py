@@ -185,6 +185,7 @@ class Session(Follower):
             done, lsn = await self.with_room(verb)
         except MQError:
             self.connection.counters.puts_failed += 1
+            self.connection.engine.counters.puts_failed += 1
             raise
         log = self.bound.writer.log
         if log.buffer_is_full():

@@ -157,6 +157,9 @@ def _let_go(engine: Engine, request: GetRequest, queue: Queue, locked: i64, lock
 def refuse(engine: Engine, request: GetRequest, reason: i64) -> bool:
     request.reason = reason
     request.done = True
+    if reason != MQRC_NONE and reason != MQRC_NO_MSG_AVAILABLE:
+        engine.counters.gets_failed += 1
+        request.connection.counters.gets_failed += 1
     return True
 
 

@@ -289,6 +289,8 @@ class Replay:
                 back_out_unit(engine, unit)
             else:
                 self.in_doubt += 1
+        for queue in engine.queues_by_id.values():
+            queue.counters.depth_high = queue.depth
         self.units = {}
         self.slot_of = {}
 
