@@ -28,6 +28,7 @@ from ostler.engine import put as putting
 from ostler.engine import syncpoint
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import Engine
+from ostler.engine.extension import PLAIN_TAIL, without_extension
 from ostler.engine.get_request import BY_SCAN, GetRequest
 from ostler.engine.message import MD_BYTES, NULL_ID
 from ostler.model.constants import (
@@ -57,7 +58,6 @@ from ostler.server.queue_manager import QueueManager
 Result = tuple[int, int]
 
 _VERSION_2: Final = 2
-_V1_TAIL: Final = bytes(24) + b"\x01\0\0\0" + bytes(8) + b"\xff\xff\xff\xff"
 _MD_ID: Final = 0x2020444D  # "MD  "
 _PMO_ID: Final = 0x204F4D50  # "PMO "
 _GMO_ID: Final = 0x204F4D47  # "GMO "
@@ -159,7 +159,7 @@ def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> 
         handle = bound.connection.handles.get(hobj)
         if handle is None:
             return md, pmo, MQCC_FAILED, MQRC_HOBJ_ERROR
-        descriptor = put_descriptor(md)
+        descriptor, buffer = put_parts(md, buffer)
         properties = b""
         has_handles: bool = len(pmo) >= _PMO_BYTES[3] and pmo[4] == 3 and _has_message_handles(pmo)
         if has_handles:
@@ -236,8 +236,15 @@ def return_descriptor(md: bytearray, stored: bytes) -> None:
         md[4] = 1
 
 
+def put_parts(md: bytes, buffer: bytes) -> tuple[bytes, bytes]:
+    """The descriptor of a message to put, as version 2, and its data: an extension becomes part of the descriptor."""
+    if len(md) >= 324 and md[4] == 1 and i64(read_i32_le(md, 0)) == _MD_ID:
+        return without_extension(md, buffer)
+    return put_descriptor(md), buffer
+
+
 def put_descriptor(md: bytes) -> bytes:
-    """The descriptor of a message to put, as version 2."""
+    """A descriptor as version 2."""
     length: i64 = len(md)
     if length < 324 or i64(read_i32_le(md, 0)) != _MD_ID:
         raise MQError(MQRC_MD_ERROR)
@@ -245,7 +252,7 @@ def put_descriptor(md: bytes) -> bytes:
     if version == _VERSION_2 and length == MD_BYTES:
         return md
     if version == 1:
-        return md[:4] + b"\x02\0\0\0" + md[8:324] + _V1_TAIL
+        return md[:4] + b"\x02\0\0\0" + md[8:324] + PLAIN_TAIL
     raise MQError(MQRC_MD_ERROR)
 
 
@@ -352,6 +359,7 @@ def get_request(bound: Bound, hobj: int, md: bytes, gmo: bytes, length: int) -> 
             request.offset = i64(read_i32_le(md, 352))
         if version > _VERSION_2:
             request.token = gmo[80:96]
+    request.wants_extension = md[4] == 1
     if version > _VERSION_2:
         request.wants_token = True
     if version > 3:

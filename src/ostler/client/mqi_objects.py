@@ -6,7 +6,7 @@ from typing import Final
 
 from ostler.client import message_handles
 from ostler.client.connection_state import state_of, turn, usable, wait_durable, with_room
-from ostler.client.mqi import Bound, Result, completion, failed, put_descriptor, return_descriptor
+from ostler.client.mqi import Bound, Result, completion, failed, put_parts, return_descriptor
 from ostler.client.variable_strings import read_string
 from ostler.engine import inquire as attributes
 from ostler.engine import put as putting
@@ -176,7 +176,7 @@ def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: by
     connection = bound.connection
     request = open_request(bound, od, 0)
     request.selection = ""
-    descriptor = put_descriptor(bytes(md))
+    descriptor, buffer = put_parts(bytes(md), buffer)
     version = MQPMO.validate_header(pmo)
     if version > 1 and MQPMO.read_int(pmo, "RecsPresent"):
         raise MQError(MQRC_RECS_PRESENT_ERROR, "Distribution lists are not supported.")

@@ -244,6 +244,8 @@ def relog_prepared(engine: Engine) -> None:
 
 def _relog(engine: Engine, unit: UnitOfWork) -> None:
     """Write a unit again. When there is not room for all of it, its old records go on to count."""
+    if engine.journal.room_bytes() < JOURNAL_MARGIN_BYTES:
+        return
     first: i64 = engine.journal.end_lsn()
     for entry in unit.entries:
         queue = entry.queue

@@ -61,6 +61,7 @@ class GetRequest:
         self.properties: PropertySet | None = None
         self.after_lsn: i64 = 0  # the answer may be shown when the journal is durable up to here
         self.wants_token = False
+        self.wants_extension = False  # the descriptor asked for is of version 1
         self.returned_token: bytes = _NO_TOKEN
         self.group_status: i64 = 0x20
         self.segment_status: i64 = 0x20

@@ -13,14 +13,13 @@ from librt.strings import BytesWriter, read_i32_le, write_i32_le
 from mypy_extensions import i32, i64
 
 from ostler.engine.core import Engine
+from ostler.engine.extension import PLAIN_TAIL, content, extension
 from ostler.engine.message import (
-    CCSID_AT,
     CONTEXT_AT,
     CORRELATION_ID_AT,
     ENCODING_AT,
     EXPIRY_AT,
     FEEDBACK_AT,
-    FORMAT_AT,
     GROUP_ID_AT,
     MESSAGE_ID_AT,
     PRIORITY_AT,
@@ -31,12 +30,10 @@ from ostler.engine.property_control import properties_on_get
 from ostler.model.constants import (
     MQ_MSG_HEADER_LENGTH,
     MQAT_QMGR,
-    MQENC_NATIVE,
     MQFB_NONE,
     MQFMT_MD_EXTENSION,
     MQFMT_XMIT_Q_HEADER,
     MQMD_VERSION_2,
-    MQMDE_LENGTH_2,
     MQMT_DATAGRAM,
     MQPROP_FORCE_MQRFH2,
     MQRO_ACCEPT_UNSUP_IF_XMIT_MASK,
@@ -47,7 +44,6 @@ HEADERS_BYTES: Final = MQ_MSG_HEADER_LENGTH
 
 _HEADER_VERSION: Final = 1
 _IDENTITY_BYTES: Final = 76
-_PLAIN_TAIL: Final = bytes(24) + b"\x01\0\0\0" + bytes(8) + b"\xff\xff\xff\xff"
 
 
 def transmission_message(
@@ -58,17 +54,17 @@ def transmission_message(
         view = properties_on_get(md, body, properties, MQPROP_FORCE_MQRFH2, 0, False)
         md = view.md
         body = view.body
-    content = md[ENCODING_AT:PRIORITY_AT]
-    if md[GROUP_ID_AT:] != _PLAIN_TAIL:
-        body = _extension(md) + body
-        content = _own_content(engine, MQFMT_MD_EXTENSION)
+    described = md[ENCODING_AT:PRIORITY_AT]
+    if md[GROUP_ID_AT:] != PLAIN_TAIL:
+        body = extension(md) + body
+        described = content(engine.ccsid, MQFMT_MD_EXTENSION)
     writer = BytesWriter()
     writer.write(b"XQH ")
     write_i32_le(writer, _HEADER_VERSION)
     writer.write(remote_queue.ljust(48).encode("ascii"))
     writer.write(remote_manager.ljust(48).encode("ascii"))
     writer.write(md[:4] + b"\x01\0\0\0" + md[REPORT_AT:ENCODING_AT])
-    writer.write(content)
+    writer.write(described)
     writer.write(md[PRIORITY_AT:GROUP_ID_AT])
     writer.write(body)
     return _separate_descriptor(engine, md), writer.getvalue()
@@ -83,7 +79,7 @@ def _separate_descriptor(engine: Engine, md: bytes) -> bytes:
     write_i32_le(writer, MQMT_DATAGRAM)
     writer.write(md[EXPIRY_AT:FEEDBACK_AT])
     write_i32_le(writer, MQFB_NONE)
-    writer.write(_own_content(engine, MQFMT_XMIT_Q_HEADER))
+    writer.write(content(engine.ccsid, MQFMT_XMIT_Q_HEADER))
     writer.write(md[PRIORITY_AT:MESSAGE_ID_AT])
     engine.write_id(writer)
     writer.write(md[MESSAGE_ID_AT:CORRELATION_ID_AT])  # the correlation id: both descriptors stay together
@@ -93,28 +89,5 @@ def _separate_descriptor(engine: Engine, md: bytes) -> bytes:
     writer.write(engine.padded_name[:28])
     writer.write(engine.put_clock.stamp(engine.now_ms))
     writer.write(b"    ")
-    writer.write(_PLAIN_TAIL)
-    return writer.getvalue()
-
-
-def _own_content(engine: Engine, format: bytes) -> bytes:
-    """Encoding, code page and format of what is written here."""
-    writer = BytesWriter()
-    write_i32_le(writer, MQENC_NATIVE)
-    write_i32_le(writer, i32(engine.ccsid))
-    writer.write(format)
-    return writer.getvalue()
-
-
-def _extension(md: bytes) -> bytes:
-    """MQMDE: the version 2 fields travel behind the header."""
-    writer = BytesWriter()
-    writer.write(b"MDE ")
-    write_i32_le(writer, 2)
-    write_i32_le(writer, MQMDE_LENGTH_2)
-    write_i32_le(writer, read_i32_le(md, ENCODING_AT))
-    write_i32_le(writer, read_i32_le(md, CCSID_AT))
-    writer.write(md[FORMAT_AT : FORMAT_AT + 8])
-    write_i32_le(writer, 0)
-    writer.write(md[GROUP_ID_AT:])
+    writer.write(PLAIN_TAIL)
     return writer.getvalue()

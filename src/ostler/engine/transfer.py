@@ -10,6 +10,7 @@ from mypy_extensions import i32, i64
 from ostler.engine import events, groups, reports, triggers
 from ostler.engine.conversion import convert_message
 from ostler.engine.core import JOURNAL_MARGIN_BYTES, Engine, Posting
+from ostler.engine.extension import with_extension
 from ostler.engine.get_request import GetRequest
 from ostler.engine.matching import token_of
 from ostler.engine.message import (
@@ -290,6 +291,8 @@ def finish_get(engine: Engine, request: GetRequest, queue: Queue, message: Messa
         body = converted.body
         reason = converted.reason
         md = patch_i32(patch_i32(md, ENCODING_AT, converted.encoding), CCSID_AT, converted.ccsid)
+    if request.wants_extension:
+        md, body = with_extension(md, body, engine.ccsid)
     size: i64 = len(body)
     request.data_bytes = size
     if reason == MQRC_TRUNCATED_MSG_ACCEPTED or reason == MQRC_TRUNCATED_MSG_FAILED:
