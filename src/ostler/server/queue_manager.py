@@ -290,6 +290,9 @@ class QueueManager:
             time.sleep(0.01)
         with self.lock:
             self.engine.state = STOPPING
+            # All of them first: what one application gives back is not for another one that is about to go.
+            for connection in self.engine.connections.values():
+                give_up_waits(self.engine, connection, MQRC_Q_MGR_STOPPING)
             for connection in list(self.engine.connections.values()):
                 self._drop(connection, MQRC_CONNECTION_BROKEN)
             self.wake()

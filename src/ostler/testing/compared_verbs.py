@@ -165,13 +165,18 @@ class ComparedVerbs:
                 application.cursors[name] = before[-1] if before else None
 
     def _serve(self, name: str, message: NaiveMessage) -> None:
-        """A message became available: the one who has waited longest for such a one gets it."""
+        """A message became available: one of those who wait for such a one gets it."""
         if message.has_expired(self.world.now_ms):
             return
-        for waiter in self.waiters:
-            if waiter.queue == name and message.answers(waiter.message_id, waiter.correlation_id):
+        for waiter in self._waiting_for(name):
+            if message.answers(waiter.message_id, waiter.correlation_id):
                 self._answered(waiter, message)
                 return
+
+    def _waiting_for(self, name: str) -> list[Waiter]:
+        """Those who can take few messages come before those who take any; then the longest waiting."""
+        here = [waiter for waiter in self.waiters if waiter.queue == name]
+        return sorted(here, key=lambda waiter: waiter.message_id == waiter.correlation_id == ANY_ID)
 
     def _answered(self, waiter: Waiter, message: NaiveMessage) -> None:
         assert waiter.request.done, "a waiting get was not answered"
@@ -191,7 +196,7 @@ class ComparedVerbs:
         self.twin.do(lsn, "back_out", unit)
         for name, count in given_back.items():
             self._count(name, backed_out=count)
-            for waiter in [one for one in self.waiters if one.queue == name] if count else []:
+            for waiter in self._waiting_for(name) if count else []:
                 fitting = [m for m in self._visible(name) if m.answers(waiter.message_id, waiter.correlation_id)]
                 if fitting:
                     self._answered(waiter, fitting[0])

@@ -106,7 +106,7 @@ class ComparedWorld(ComparedVerbs):
     def force(self) -> None:
         self.world.force()
 
-    def write_the_log_and_tell_nobody(self) -> None:
+    def write_and_tell_nobody(self) -> None:
         self.world.write_log()
 
     def step_checkpoint(self, steps: int) -> None:
@@ -161,7 +161,10 @@ class ComparedWorld(ComparedVerbs):
         self.world.restart()
         end_lsn = self.world.log.restart_report.end_lsn
         assert end_lsn >= durable_lsn
-        self.twin.crashed(end_lsn)
+        if self.world.replay.was_orderly:
+            self.twin.ended()  # the crash came behind all that matters of an orderly end
+        else:
+            self.twin.crashed(end_lsn)
         self._begin_life()
         self.look()
 
@@ -200,6 +203,7 @@ class ComparedWorld(ComparedVerbs):
         self.world.disk.lose_power_after(-1)
         self._empty_disk()
         self.world.restart()
+        assert self.world.replay.was_orderly == is_orderly
         if is_orderly:
             self.twin.ended()
         else:
@@ -237,9 +241,8 @@ class ComparedWorld(ComparedVerbs):
         """What can be seen is what the model has, in the same order, each once."""
         world = self.world
         assert sorted(world.engine.queues) == sorted(self.twin.now.queues)
-        assert sorted(self.twin.now.prepared) == [
-            unit.number for unit in world.engine.units_of_work.values() if unit.xid
-        ]
+        in_doubt = {unit.number: unit.xid for unit in world.engine.units_of_work.values() if unit.xid}
+        assert in_doubt == self.twin.now.prepared
         for name in self.twin.now.queues:
             expected = self._visible(name)
             found = world.messages(name)

@@ -51,6 +51,7 @@ from ostler.model.constants import (
     MQPMO_SYNCPOINT,
     MQRC_CONNECTION_BROKEN,
     MQRC_NO_MSG_AVAILABLE,
+    MQRC_Q_MGR_STOPPING,
 )
 from ostler.model.definitions import new_definition
 from ostler.model.disk import Disk, DiskFailed, DiskFull
@@ -213,6 +214,8 @@ class World:
         False when the disk is full: then it is no more orderly than a crash.
         """
         self.engine.state = STOPPING
+        for connection in self.engine.connections.values():
+            give_up_waits(self.engine, connection, MQRC_Q_MGR_STOPPING)
         for connection in list(self.engine.connections.values()):
             self.disconnect(connection)
         is_orderly = True
