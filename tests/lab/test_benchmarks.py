@@ -78,7 +78,8 @@ def test_group_commit(tmp_path: Path) -> None:
             assert found["durable commits"]["count"] == 2
             assert 1 <= found["commits for each force"]["median"] <= in_flight
             assert found["log bytes for each commit"]["median"] > 64
-    assert {each["name"] for each in read["limits"]} == {group_commit.PROBE, group_commit.GREEDY, group_commit.FORCES}
+    limits = {each["name"] for each in read["limits"]}
+    assert limits >= {group_commit.PROBE, group_commit.GREEDY, group_commit.FORCES}
     assert "get and put: ours / raw group commit, 3 in flight" in read["ratios"]
 
 

@@ -10,6 +10,8 @@ bytes for each commit and for each force as the log did just before. The greedy 
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -107,9 +109,10 @@ class Submitter:
 
     def round(self, seconds: float) -> Round:
         figures = self._manager.log.figures
-        forces, written = figures.forces, figures.physical_bytes
+        forces, written, cpu = figures.forces, figures.physical_bytes, time.process_time()
         done, took = keep_in_flight(len(self._applications), seconds, self.submit, self.told)
-        return Round(done, took, figures.forces - forces, figures.physical_bytes - written)
+        spent = time.process_time() - cpu
+        return Round(done, took, figures.forces - forces, figures.physical_bytes - written, spent)
 
     def drain(self) -> int:
         """Take off all that was put, if the queue grows; how many messages that was."""
@@ -126,8 +129,10 @@ class Submitter:
 
 def run(parameters: Parameters, scratch: Path, report: Report) -> Result:
     result = Result("group-commit", TITLE, asdict(parameters))
-    headings = ["unit of work", "in flight", OURS + "/s", "for each force", PROBE, "share", GREEDY, "share"]
-    result.table.append([*headings, FORCES, "share"])
+    result.table.append(
+        ["unit of work", "in flight", OURS + "/s", "a force", "CPU us", PROBE, "CPU us"]
+        + ["share", GREEDY, "share", FORCES, "share"]
+    )
     report(0.0, "making the log")
     with fresh(scratch, LogSection(primary_files=4, file_pages=parameters.log_file_pages)) as manager:
         probe = GroupCommitProbe(scratch)
@@ -176,24 +181,27 @@ def _alternate(submitter: Submitter, probe: GroupCommitProbe, in_flight: int, pa
 
 
 def _note(result: Result, labels: dict[str, Label], rounds: list[Rounds]) -> None:
+    def taken(name: str, unit: str, samples: Iterable[float]) -> Measurement:
+        return Measurement(name, unit, tuple(samples), {**labels})
+
     work, in_flight = labels["work"], labels["in_flight"]
-    ours = Measurement(OURS, "1/s", tuple(each.ours.per_second for each in rounds), {**labels})
-    grouped = Measurement("commits for each force", "1", tuple(each.ours.per_force() for each in rounds), {**labels})
-    sizes = tuple(each.ours.bytes_per_commit() for each in rounds)
-    result.measurements += [ours, grouped, Measurement("log bytes for each commit", "bytes", sizes, {**labels})]
-    limits = [
-        Measurement(PROBE, "1/s", tuple(each.raw.per_second for each in rounds), {**labels}),
-        Measurement(GREEDY, "1/s", tuple(each.greedy.per_second for each in rounds), {**labels}),
-        # The same forces with nobody to wait: each could have told of as many commits as one of ours did.
-        Measurement(FORCES, "1/s", tuple(each.bare_commits_per_second() for each in rounds), {**labels}),
-    ]
-    result.limits += limits
-    row = [f"{work}", f"{in_flight}", f"{ours.median:,.0f}", f"{grouped.median:.1f}"]
-    for limit in limits:
+    ours = taken(OURS, "1/s", (each.ours.per_second for each in rounds))
+    grouped = taken("commits for each force", "1", (each.ours.per_force() for each in rounds))
+    spent = taken("processor time for each commit", "us", (each.ours.cpu_microseconds() for each in rounds))
+    size = taken("log bytes for each commit", "bytes", (each.ours.bytes_per_commit() for each in rounds))
+    raw = taken(PROBE, "1/s", (each.raw.per_second for each in rounds))
+    raw_spent = taken(f"{PROBE}, processor time", "us", (each.raw.cpu_microseconds() for each in rounds))
+    greedy = taken(GREEDY, "1/s", (each.greedy.per_second for each in rounds))
+    # The same forces with nobody to wait: each could have told of as many commits as one of ours did.
+    forces = taken(FORCES, "1/s", (each.bare_commits_per_second() for each in rounds))
+    result.measurements += [ours, grouped, spent, size]
+    result.limits += [raw, raw_spent, greedy, forces]
+    row = [f"{work}", f"{in_flight}", f"{ours.median:,.0f}", f"{grouped.median:.1f}", f"{spent.median:.1f}"]
+    for limit in (raw, greedy, forces):
         share = ratio(ours.median, limit.median)
         result.ratios[f"{work}: ours / {limit.name}, {in_flight} in flight"] = share
-        row += [f"{limit.median:,.0f}", f"{share:.0%}"]
-        if limit.name == PROBE and in_flight == _IN_FLIGHT_OF_AIM:
-            text = f"{work}: share of the raw group commit, {in_flight} in flight"
-            result.aims.append(Aim(text, SHARE_MIN, share, False))
+        row += [f"{limit.median:,.0f}", *([f"{raw_spent.median:.1f}"] if limit is raw else []), f"{share:.0%}"]
+    if in_flight == _IN_FLIGHT_OF_AIM:
+        text = f"{work}: share of the raw group commit, {in_flight} in flight"
+        result.aims.append(Aim(text, SHARE_MIN, ratio(ours.median, raw.median), False))
     result.table.append(row)

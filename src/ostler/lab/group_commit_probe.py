@@ -26,6 +26,8 @@ class Round:
     seconds: float
     forces: int
     written_bytes: int
+    cpu_seconds: float
+    """Of the whole process: who submits and who forces."""
 
     @property
     def per_second(self) -> float:
@@ -33,6 +35,9 @@ class Round:
 
     def per_force(self) -> float:
         return self.commits / self.forces if self.forces else 0.0
+
+    def cpu_microseconds(self) -> float:
+        return 1e6 * self.cpu_seconds / self.commits if self.commits else 0.0
 
     def bytes_per_commit(self) -> float:
         return self.written_bytes / self.commits if self.commits else 0.0
@@ -81,20 +86,20 @@ class GroupCommitProbe:
     def round(self, in_flight: int, seconds: float, bytes_each: float, commits_per_force_max: int) -> Round:
         self._bytes_each = bytes_each
         self._batch_max = max(1, commits_per_force_max)
-        forces, written = self.forces, self.written_bytes
+        forces, written, cpu = self.forces, self.written_bytes, time.process_time()
         done, took = keep_in_flight(in_flight, seconds, self._submit, self._told)
-        return Round(done, took, self.forces - forces, self.written_bytes - written)
+        return Round(done, took, self.forces - forces, self.written_bytes - written, time.process_time() - cpu)
 
     def bare_forces(self, seconds: float, bytes_each: float) -> Round:
         """Writes and forces one after the other for some time, with nobody waiting for them: each is one commit."""
         size = min(max(int(bytes_each), 1), len(self._data))
-        began = time.perf_counter()
+        began, cpu = time.perf_counter(), time.process_time()
         end = began + seconds
         forces = 0
         while forces == 0 or time.perf_counter() < end:
             self._file.write_and_force(self._data[:size])
             forces += 1
-        return Round(forces, time.perf_counter() - began, forces, forces * size)
+        return Round(forces, time.perf_counter() - began, forces, forces * size, time.process_time() - cpu)
 
     def _submit(self, number: int) -> None:
         self._pending.append(number)
