@@ -176,12 +176,12 @@ def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: by
     connection = bound.connection
     request = open_request(bound, od, 0)
     request.selection = ""
-    descriptor, buffer = put_parts(bytes(md), buffer)
     version = MQPMO.validate_header(pmo)
     if version > 1 and MQPMO.read_int(pmo, "RecsPresent"):
         raise MQError(MQRC_RECS_PRESENT_ERROR, "Distribution lists are not supported.")
     if not isinstance(buffer, bytes):
         raise MQError(MQRC_BUFFER_ERROR, "The message data must be bytes.")
+    descriptor, buffer = put_parts(bytes(md), buffer)
     options = MQPMO.read_int(pmo, "Options")
     block = b""
     if version > 2:
