@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ostler.engine.connection import Connection, Handle
+from ostler.engine.core import JOURNAL_MARGIN_BYTES
 from ostler.engine.syncpoint import back_out_oldest
 from ostler.log import LogSettings, LogType
 from ostler.model.constants import (
@@ -18,6 +19,7 @@ from ostler.model.constants import (
     MQRC_BACKED_OUT,
     MQRC_CONNECTION_BROKEN,
     MQRC_OBJECT_DAMAGED,
+    MQRC_RESOURCE_PROBLEM,
 )
 from ostler.model.disk import DiskFull
 from ostler.testing.audit import audit_engine
@@ -360,6 +362,75 @@ def test_killed_in_a_checkpoint_then_the_power_fails() -> None:
             break
         changes += 1
     assert changes > 10
+
+
+def test_a_torn_page_spoils_nothing_that_was_durable() -> None:
+    """Messages written to the queue's file after a checkpoint do not share a page with those it speaks of."""
+    first = World.create()
+    first.define_queue("Q")
+    application = Application(first, "Q")
+    application.put(b"kept" + bytes(1000))
+    first.checkpoint()
+    for _ in range(4):
+        application.put(bytes(100_000), persistence=0)
+    assert first.engine.queues["Q"].counters.spilled > 0
+    for seed in range(50):
+        world = World(first.disk.crash(seed, garbage=True), first.settings, first.buffer_bytes)
+        world.restart()
+        assert [body[:4] for body in world.bodies("Q")] == [b"kept"]
+
+
+def test_a_log_held_by_a_unit_in_doubt_refuses_rather_than_fails() -> None:
+    world = World.create()
+    world.define_queue("Q")
+    application, in_doubt = Application(world, "Q"), Application(world, "Q")
+    for number in range(40):
+        application.put(b"%d" % number)
+    for _ in range(4):
+        in_doubt.put(bytes(100_000), syncpoint=True)
+    unit, lsn = world.prepare(in_doubt.connection, b"xid")
+    world.acknowledge(lsn)
+    reason = 0
+    while reason == 0:
+        answer = world.put(application.connection, application.handle, bytes(50_000))
+        world.settle(answer.lsn)
+        reason = answer.reason
+    assert reason == MQRC_RESOURCE_PROBLEM
+    got = 0
+    while True:
+        request = world.get(application.connection, application.handle)
+        world.settle(request.after_lsn)
+        if request.reason != 0:
+            break
+        got += 1
+    assert request.reason == MQRC_RESOURCE_PROBLEM
+    assert got > 0
+    world.settle(world.resolve(unit, False))
+    assert len(world.bodies("Q")) >= 40 - got
+    killed_and_restarted(world)
+    assert Application(world, "Q").get() == b"%d" % got
+
+
+def test_expired_messages_wait_for_room_in_the_log() -> None:
+    world = World.create()
+    queue = world.define_queue("Q")
+    world.define_queue("R")
+    application = Application(world, "Q")
+    for _ in range(10):
+        answer = world.put(application.connection, application.handle, b"short-lived", expiry_tenths=1)
+        assert answer.reason == 0
+    other = Application(world, "R")
+    while world.log.room_bytes() >= JOURNAL_MARGIN_BYTES:
+        size = 50_000 if world.log.room_bytes() > 100_000 else 0
+        assert world.put(other.connection, other.handle, bytes(size), syncpoint=True).reason == 0
+    world.tick(1000)
+    world.expire()
+    assert (world.bodies("Q"), queue.depth) == ([], 10)
+    world.back_out(other.connection)
+    world.checkpoint()
+    world.expire()
+    assert queue.depth == 0
+    assert killed_and_restarted(world).bodies("Q") == []
 
 
 def test_an_image_forgets_cursors_and_locks() -> None:

@@ -21,6 +21,7 @@ from ostler.engine.slots import NONE, place, place_length, place_position
 from ostler.model.disk import Disk, File
 
 SEGMENT_BYTES: Final = 1 << 20
+PAGE_BYTES: Final = 4096
 RECORD_HEADER_BYTES: Final = 32
 _MAGIC: Final = 0x524D514F  # "OQMR"
 
@@ -146,7 +147,14 @@ class QueueFile:
             segment += 1
 
     def begin_snapshot(self) -> None:
-        """A snapshot of the slots is being taken now: what is live now must stay until the one after it is durable."""
+        """A snapshot of the slots is being taken now: what is live now must stay until the one after it is durable.
+
+        Later messages begin on another page: a device may spoil the one that it is writing. Raises DiskFull.
+        """
+        rest: i64 = -self.fill & (PAGE_BYTES - 1)
+        if rest != 0:
+            self.opened().write_at(self.current * SEGMENT_BYTES + self.fill, [bytes(rest)])
+            self.fill += rest
         segment: i64 = 0
         while segment < len(self.live):
             if self.live[segment] > 0:

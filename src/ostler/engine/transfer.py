@@ -77,6 +77,8 @@ from ostler.model.errors import MQError
 
 BROWSE: Final = MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT | MQGMO_BROWSE_MSG_UNDER_CURSOR
 _EXPIRED_AT_ONCE_MAX: Final = 1000
+# A commit takes a page of the log when it is forced alone.
+_RESERVE_FOR_ENDS_BYTES: Final = 4 * 4096
 _GROUP_FLAGS: Final = MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP | MQMF_SEGMENT | MQMF_LAST_SEGMENT
 
 
@@ -232,6 +234,10 @@ def _attempt(engine: Engine, request: GetRequest, queue: Queue) -> bool:
             discard_expired(engine)
         if slot == NONE:
             return False
+        if not request.options & BROWSE and queue.slots.flags[slot] & PERSISTENT and _journal_is_spent(engine):
+            request.reason = MQRC_RESOURCE_PROBLEM
+            request.done = True
+            return True
         if request.slots:
             _finish_joined(engine, request, queue)
         else:
@@ -248,6 +254,11 @@ def _attempt(engine: Engine, request: GetRequest, queue: Queue) -> bool:
     if groups.concerns(request):
         groups.after_get(request, request.md)
     return True
+
+
+def _journal_is_spent(engine: Engine) -> bool:
+    """Even the reserve is nearly used up: what is left of it is for those who commit or back out."""
+    return engine.journal.reserve_bytes() < _RESERVE_FOR_ENDS_BYTES
 
 
 def mark_damaged(engine: Engine, queue: Queue, what: str) -> None:
@@ -471,6 +482,8 @@ def discard_if_expired(engine: Engine, queue: Queue, slot: i64, seq: i64) -> boo
     expiry_ms: i64 = slots.expiries[slot]
     if expiry_ms == 0 or expiry_ms > engine.now_ms:
         return False
+    if slots.flags[slot] & PERSISTENT and engine.journal.room_bytes() < JOURNAL_MARGIN_BYTES:
+        return False  # nobody sees it any more, and it can wait
     try:
         message = queue.load(slot)
     except QueueFileDamaged as damage:

@@ -183,6 +183,9 @@ class RecoveryLog(Journal):
         """As `room_bytes`, the reserve included. Nothing at all may be appended beyond this."""
         return self._payload_room(self.writer.reachable_end)
 
+    def reserve_bytes(self) -> i64:
+        return self.reserve_room_bytes()
+
     def _payload_room(self, limit: i64) -> i64:
         # Off go the headers of the blocks a record is spread over and the ends of extents. Not the padding of the last
         # page: the limit is at the end of a page.

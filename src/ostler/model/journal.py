@@ -32,3 +32,7 @@ class Journal(metaclass=ABCMeta):
     @abstractmethod
     def room_bytes(self) -> i64:
         """Payload bytes that ordinary records may still take; back-outs and checkpoints have a reserve of their own."""
+
+    def reserve_bytes(self) -> i64:
+        """As `room_bytes`, the reserve included: what gets, commits and back-outs may still take."""
+        return self.room_bytes()

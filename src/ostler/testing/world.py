@@ -127,6 +127,9 @@ class _TracedJournal(_NoJournal):
     def room_bytes(self) -> int:
         return self._log.room_bytes()
 
+    def reserve_bytes(self) -> int:
+        return self._log.reserve_bytes()
+
 
 class _Visitor(LogVisitor):
     def __init__(self, visit: Callable[[int, int, bytes], None]) -> None:
