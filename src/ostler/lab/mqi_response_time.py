@@ -43,7 +43,7 @@ class Parameters:
         50, 100, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 256_000, 500_000, 1_000_000, 2_000_000,
     )  # fmt: skip
     samples: int = 5000
-    seconds_per_point_max: float = 45.0
+    seconds_per_point_max: float = 20.0
 
 
 FULL = Parameters()
