@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from typing import Final, final
 
+from librt.strings import read_i64_le
 from mypy_extensions import i64
 
 from ostler.engine.connection import Handle
@@ -67,7 +68,6 @@ _KNOWN_FLAGS: Final = (
     MQMF_SEGMENTATION_ALLOWED | MQMF_SEGMENT | MQMF_LAST_SEGMENT | MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP
 )
 # The last fields of a descriptor that has nothing to do with groups.
-_PLAIN: Final = NULL_ID + four_bytes(1) + four_bytes(0) + four_bytes(0) + four_bytes(MQOL_UNDEFINED)
 
 
 @final
@@ -96,7 +96,14 @@ class _Place:
 
 def is_plain(handle: Handle, md: bytes, options: i64) -> bool:
     """Has this put nothing to do with groups, so that the descriptor can stay as it is?"""
-    return not options & MQPMO_LOGICAL_ORDER and md[GROUP_ID_AT:] == _PLAIN and not handle.put_group.is_open()
+    if options & MQPMO_LOGICAL_ORDER or handle.put_group.is_open():
+        return False
+    # Number 1 and offset 0, no flags and no original length: two words each.
+    return (
+        read_i64_le(md, GROUP_ID_AT) | read_i64_le(md, GROUP_ID_AT + 8) | read_i64_le(md, GROUP_ID_AT + 16) == 0
+        and read_i64_le(md, SEQUENCE_NUMBER_AT) == 1
+        and read_i64_le(md, FLAGS_AT) == -1 << 32
+    )
 
 
 def prepare_put(
