@@ -34,7 +34,6 @@ class Handle:
         self.options: i64 = options
         self.queue: Queue | None = None
         self.definition: Definition | None = None
-        self.base_name: str = name
         self.object_name: str = name  # as the application gave it
         self.for_input = False
         self.for_output = False
@@ -77,9 +76,7 @@ class Handle:
         # Identity and origin of the last message got with MQOO_SAVE_ALL_CONTEXT.
         self.saves_context = False
         self.saved_context: bytes = b""
-        self.async_reads = False
         self.valid = True  # false when the object was changed so that the handle no longer fits (2041)
-        self.consumer: object = None
 
 
 @final
@@ -131,10 +128,8 @@ class Connection:
         self.next_message_handle: i64 = 1
         self.connected_ms: i64 = 0
         self.connection_id: bytes = bytes(24)
-        self.quiescing_seen = False
         self.broken: i64 = 0  # reason every further verb gets, such as MQRC_CONNECTION_BROKEN
         self.consuming = False
-        self.suspended = False
         # Answer of the last put or commit.
         self.put_md: bytes = b""
         self.put_resolved_names: bytes = b""

@@ -90,7 +90,6 @@ class Engine:
         # Log space ran out during the verb: the owner makes room and calls again.
         self.journal_full = False
         self.expired: list[Expiring] = []  # found by the selection under way
-        self.events: list[tuple[str, bytes]] = []
         self.notices: list[str] = []  # for the operator
         self.configure(manager)
 

@@ -229,9 +229,6 @@ def _fill_queue_handle(engine: Engine, handle: Handle, queue: Queue, found: Reso
     handle.for_inquire = options & MQOO_INQUIRE != 0
     handle.for_set = options & MQOO_SET != 0
     handle.saves_context = options & MQOO_SAVE_ALL_CONTEXT != 0
-    handle.async_reads = options & MQOO_READ_AHEAD != 0 or (
-        options & MQOO_NO_READ_AHEAD == 0 and queue.definition.attributes.get("DEFREADA") == _READ_AHEAD_YES
-    )
     handle.remote_queue = found.remote_queue
     handle.remote_manager = found.remote_manager
     handle.definitions_on_path = found.path

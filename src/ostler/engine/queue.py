@@ -280,17 +280,6 @@ class Queue:
                 if before != NONE:
                     self.slots.flags[before] |= HAS_CURSOR
 
-    def oldest_age_slot(self) -> i64:
-        """The slot with the lowest sequence number among the first of each priority, or NONE."""
-        best: i64 = NONE
-        priority: i64 = 0
-        while priority <= 9:
-            head: i64 = self.slots.heads[priority]
-            if head != NONE and (best == NONE or self.slots.seqs[head] < self.slots.seqs[best]):
-                best = head
-            priority += 1
-        return best
-
 
 def _integer(attributes: dict[str, int | str | tuple[str, ...]], name: str) -> int:
     value = attributes.get(name, 0)

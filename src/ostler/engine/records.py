@@ -19,12 +19,10 @@ BACK_OUT: Final = 4
 PREPARE: Final = 5
 DEFINE: Final = 6
 DELETE: Final = 7
-CHECKPOINT: Final = 8
 CLEAR: Final = 9
 IMAGE_BEGIN: Final = 10
 IMAGE_MESSAGE: Final = 11
 IMAGE_END: Final = 12
-MANAGER: Final = 13
 
 PUT_HEAD_BYTES: Final = 48
 

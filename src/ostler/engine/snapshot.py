@@ -56,14 +56,14 @@ class Snapshot:
         self._expiries = bytes(memoryview(slots.expiries))
         self._places = bytes(memoryview(slots.places))
         self._at: i64 = 0
-        self._writer = BytesWriter()
+        self._chunks: list[bytes] = []  # the rows: no buffer of millions of them has to grow
         self.rows: i64 = 0
 
     def step(self) -> bool:
         """Filter some more slots into rows. True when all are done."""
         end: i64 = min(self._at + _ROWS_PER_STEP * 8, len(self._flags))
         at: i64 = self._at
-        writer = self._writer
+        writer = BytesWriter()
         while at < end:
             flags: i64 = read_i64_le(self._flags, at)
             state: i64 = flags & STATE_MASK
@@ -78,11 +78,18 @@ class Snapshot:
                 self.rows += 1
             at += 8
         self._at = at
-        return at >= len(self._flags)
+        self._chunks.append(writer.getvalue())
+        if at < len(self._flags):
+            return False
+        self._seqs = b""
+        self._message_hashes = b""
+        self._correlation_hashes = b""
+        self._expiries = b""
+        self._places = b""
+        return True
 
     def write(self, disk: Disk) -> None:
         """Make the snapshot durable, replacing the one before. The queue's file has been forced already."""
-        rows = self._writer.getvalue()
         head = BytesWriter()
         write_i64_le(head, _MAGIC)
         write_i64_le(head, _VERSION)
@@ -92,8 +99,12 @@ class Snapshot:
         write_i64_le(head, self.next_seq)
         write_i64_le(head, self.rows)
         write_i64_le(head, 1 if self.with_nonpersistent else 0)
-        write_i64_le(head, crc32(rows, crc32(head.getvalue())))
-        replace_file(disk, slots_path(self.queue), [head.getvalue(), rows])
+        checksum = crc32(head.getvalue())
+        for chunk in self._chunks:
+            checksum = crc32(chunk, checksum)
+        write_i64_le(head, checksum)
+        replace_file(disk, slots_path(self.queue), [head.getvalue(), *self._chunks])
+        self._chunks = []
 
 
 def slots_path(queue: Queue) -> str:
