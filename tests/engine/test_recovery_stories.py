@@ -447,6 +447,47 @@ def test_an_image_forgets_cursors_and_locks() -> None:
 
 
 @pytest.mark.parametrize("is_committed", [True, False])
+def test_a_unit_in_doubt_outlives_the_damage_of_its_queue(is_committed: bool) -> None:
+    """Checkpoints while the queue is damaged, and after it was rebuilt, forget nothing of the unit."""
+    world = World.create(settings=LINEAR)
+    world.define_queue("Q")
+    world.define_queue("R")
+    application = Application(world, "Q")
+    application.put(b"got")
+    application.get(MQGMO_SYNCPOINT)
+    application.put(b"put", syncpoint=True)
+    _, lsn = world.prepare(application.connection, b"xid")
+    world.acknowledge(lsn)
+    world.checkpoint()
+    world.kill()
+    world.disk.remove("queues/Q.1/slots")
+    world.restart()
+    assert "queues/Q.1/slots is missing" in world.engine.queues["Q"].damaged
+    for _ in range(3):
+        Application(world, "R").put(b"r")
+        world.checkpoint()
+    world.rebuild("Q")
+    world.checkpoint()
+    killed_and_restarted(world)
+    assert world.bodies("Q") == []
+    [unit] = world.engine.units_of_work.values()
+    world.resolve(unit, is_committed)
+    assert world.bodies("Q") == ([b"put"] if is_committed else [b"got"])
+
+
+def test_a_queue_can_be_rebuilt_although_a_crash_came_between_catalogue_and_manifest() -> None:
+    world = World.create(settings=LINEAR)
+    world.define_queue("P")
+    world.checkpoint()
+    world.define_queue("Q")
+    Application(world, "Q").put(b"m")
+    step_until(world, "wrote the catalogue")
+    killed_and_restarted(world)
+    assert world.rebuild("Q") == 1
+    assert world.bodies("Q") == [b"m"]
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
 def test_a_rebuilt_queue_gives_prepared_units_their_messages_once(is_committed: bool) -> None:
     world = World.create(settings=LINEAR)
     world.define_queue("Q")

@@ -15,10 +15,11 @@ from mypy_extensions import i64
 
 from ostler.engine.core import JOURNAL_MARGIN_BYTES, Engine, queue_path
 from ostler.engine.queue import Queue
+from ostler.engine.queue_file import QueueFileDamaged
 from ostler.engine.records import GET, PREPARE, PUT, get_head, number_head, put_head
 from ostler.engine.slots import lasting_flags
 from ostler.engine.snapshot import Snapshot, SnapshotDamaged, capture, replace_file
-from ostler.engine.unit_of_work import PREPARED, UnitOfWork
+from ostler.engine.unit_of_work import PREPARED, Entry, UnitOfWork
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
 from ostler.model.disk import Disk
@@ -238,37 +239,44 @@ def relog_prepared(engine: Engine) -> None:
     Each at most once between two complete checkpoints: those that fail for want of space must not make it worse.
     """
     for unit in engine.units_of_work.values():
-        if unit.state == PREPARED and unit.first_lsn < engine.checkpoint_began_lsn:
-            _relog(engine, unit)
+        if unit.state == PREPARED and unit.first_lsn < engine.checkpoint_began_lsn and not unit.missing_queues:
+            try:
+                _relog(engine, unit)
+            except QueueFileDamaged:
+                continue  # its old records go on to count
 
 
 def _relog(engine: Engine, unit: UnitOfWork) -> None:
     """Write a unit again. When there is not room for all of it, its old records go on to count."""
-    if engine.journal.room_bytes() < JOURNAL_MARGIN_BYTES:
-        return
     first: i64 = engine.journal.end_lsn()
     for entry in unit.entries:
-        queue = entry.queue
-        if not entry.is_persistent or queue.deleted:
-            continue
-        message = queue.load(entry.slot)
-        if engine.journal.room_bytes() < message.size_bytes() + JOURNAL_MARGIN_BYTES:
-            return
-        if not entry.is_put:
-            engine.journal.append(GET, get_head(unit.number, queue.queue_id, entry.seq), b"", b"")
-            continue
-        flags: i64 = lasting_flags(queue.slots.flags[entry.slot])
-        head = put_head(
-            unit.number,
-            queue.queue_id,
-            entry.seq,
-            flags,
-            queue.slots.expiries[entry.slot],
-            len(message.properties),
-        )
-        engine.journal.append(PUT, head, message.md + message.properties, message.body)
-    engine.journal.append(PREPARE, number_head(unit.number) + unit.xid, b"", b"")
-    unit.first_lsn = first
+        if entry.is_persistent and not entry.queue.deleted:
+            if engine.journal.room_bytes() < JOURNAL_MARGIN_BYTES:
+                return
+            if not entry.is_put:
+                engine.journal.append(GET, get_head(unit.number, entry.queue.queue_id, entry.seq), b"", b"")
+            elif not _relog_put(engine, unit, entry):
+                return
+    if engine.journal.room_bytes() >= JOURNAL_MARGIN_BYTES:
+        engine.journal.append(PREPARE, number_head(unit.number) + unit.xid, b"", b"")
+        unit.first_lsn = first
+
+
+def _relog_put(engine: Engine, unit: UnitOfWork, entry: Entry) -> bool:
+    queue = entry.queue
+    message = queue.load(entry.slot)
+    if engine.journal.room_bytes() < message.size_bytes() + JOURNAL_MARGIN_BYTES:
+        return False
+    head = put_head(
+        unit.number,
+        queue.queue_id,
+        entry.seq,
+        lasting_flags(queue.slots.flags[entry.slot]),
+        queue.slots.expiries[entry.slot],
+        len(message.properties),
+    )
+    engine.journal.append(PUT, head, message.md + message.properties, message.body)
+    return True
 
 
 # -- the catalogue ---------------------------------------------------------------

@@ -256,6 +256,8 @@ class Rebuild:
                     queue.depth -= 1
                 queue.uncommitted += 1
                 live.entries.append(entry)
+            if queue.queue_id in live.missing_queues:
+                live.missing_queues.remove(queue.queue_id)
         queue.damaged = ""
         queue.changed = True
         return queue.depth

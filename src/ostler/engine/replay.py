@@ -129,7 +129,7 @@ class Replay:
         queue = self.engine.queues_by_id.get(record.queue_id)
         if record.unit_of_work >= self.engine.next_unit_of_work:
             self.engine.next_unit_of_work = record.unit_of_work + 1
-        if queue is None or queue.damaged:
+        if queue is None or self._is_missed(queue, record.unit_of_work):
             return
         if record.seq >= queue.next_seq:
             queue.next_seq = record.seq + 1
@@ -148,6 +148,14 @@ class Replay:
         queue.uncommitted += 1
         unit.entries.append(Entry(queue, slot, record.seq, True, True))
 
+    def _is_missed(self, queue: Queue, number: int) -> bool:
+        """Whether a record cannot be applied because its queue is damaged. Its unit must know: it may be rebuilt."""
+        if queue.damaged and number:
+            missing = self._unit(number).missing_queues
+            if queue.queue_id not in missing:
+                missing.append(queue.queue_id)
+        return queue.damaged != ""
+
     def _store(self, queue: Queue, record: PutRecord, state: i64) -> i64:
         if queue.spill_bytes >= SPILL_BATCH_BYTES:
             queue.write_spill()
@@ -160,7 +168,7 @@ class Replay:
         queue = self.engine.queues_by_id.get(record.queue_id)
         if record.unit_of_work >= self.engine.next_unit_of_work:
             self.engine.next_unit_of_work = record.unit_of_work + 1
-        if queue is None or queue.damaged:
+        if queue is None or self._is_missed(queue, record.unit_of_work):
             return
         if record.unit_of_work != 0:
             unit = self._unit(record.unit_of_work)
@@ -227,8 +235,8 @@ class Replay:
             queue.snapshot_lsn = lsn
             queue.replay_lsn = lsn
             self._load_queue(queue)
-            if queue.media_lsn < 0:
-                queue.media_lsn = self.previous_lsn
+        if queue_id and engine.queues_by_id[queue_id].media_lsn < 0:
+            engine.queues_by_id[queue_id].media_lsn = self.previous_lsn
 
     def _delete(self, lsn: i64, payload: bytes) -> None:
         engine = self.engine

@@ -37,6 +37,8 @@ class UnitOfWork:
         self.started_ms: i64 = 0
         self.xid: bytes = b""
         self.backed_out_by_system = False
+        # Damaged queues that it has messages of, found at a restart: only the journal knows which.
+        self.missing_queues: list[int] = []
 
     def has(self, queue: Queue, seq: i64) -> bool:
         """Whether this message of that queue is among its puts and gets."""

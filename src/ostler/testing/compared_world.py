@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ostler.engine.core import queue_path
 from ostler.engine.records import CLEAR, DEFINE, DELETE
 from ostler.model.attributes import Value
 from ostler.model.constants import MQRC_NONE, MQRC_OBJECT_IN_USE, MQRC_Q_NOT_EMPTY, MQRC_RESOURCE_PROBLEM
@@ -143,6 +144,36 @@ class ComparedWorld(ComparedVerbs):
         for name, naive in self.twin.now.queues.items():
             assert self.world.engine.queues[name].depth == naive.depth(self.world.now_ms)
 
+    # -- media
+
+    def record_image(self, name: str) -> None:
+        if name in self.twin.now.queues:
+            reason = MQRC_NONE
+            try:
+                self.world.record_image(name)
+            except MQError as refused:
+                reason = refused.reason
+            except DiskFull:
+                assert self.disk_is_full
+            assert reason in (MQRC_NONE, MQRC_RESOURCE_PROBLEM)
+            self.verb_began = len(self.world.records)
+
+    def lose_a_file(self, name: str, file: str) -> None:
+        """A crash takes a file of a queue with it; if the restart misses it, the queue is rebuilt from the log."""
+        if name not in self.twin.now.queues:
+            return
+        self._empty_disk()
+        self.world.force()
+        self.world.kill()
+        self.world.disk.remove(f"{queue_path(name, self.twin.now.queues[name].queue_id)}/{file}")
+        self.world.restart()
+        self.twin.crashed(self.world.log.restart_report.end_lsn)
+        if self.world.engine.queues[name].damaged or file == "messages":
+            self.world.rebuild(name)
+            self.world.checkpoint()
+        self._begin_life()
+        self.look()
+
     # -- the end
 
     def crash(self, kind: str, seed: int) -> None:
@@ -224,6 +255,8 @@ class ComparedWorld(ComparedVerbs):
         self.disk_is_full = True
         # The log writer looks at the disk twice a second.
         self.world.keep_extents()
+        if self.world.log.room_bytes() == 0:
+            self._empty_disk()  # it counted on extents that were not made yet
 
     def empty_disk(self) -> None:
         self._empty_disk()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from random import Random
 
-from ostler.log import LogSettings
+from ostler.log import LogSettings, LogType
 from ostler.model.constants import MQGMO_NO_SYNCPOINT, MQGMO_SYNCPOINT, MQGMO_SYNCPOINT_IF_PERSISTENT
 from ostler.testing.compared_verbs import APPLICATIONS
 from ostler.testing.compared_world import ComparedWorld
@@ -37,6 +37,7 @@ class RandomDay:
         self.compared.define("SMALL", False, False, 3, True)
         # How often something goes wrong is different from day to day.
         self._trouble_percent = self._random.choice([0, 1, 4, 15])
+        self._is_linear = settings.log_type is LogType.LINEAR
         self._told_percent = self._random.choice([30, 80, 100])
         self.done: list[Verb] = []
         """What happened so far, for those who look into a bad day."""
@@ -138,6 +139,8 @@ class RandomDay:
 
     def _command(self) -> Verb:
         name = self._random.choice(QUEUES)
+        if self._is_linear and self._chance(50):
+            return "record_image", {"name": name}
         verb = self._random.choice(["define", "define", "delete", "clear"])
         arguments: dict[str, object] = {"name": name, "is_told": self._is_told()}
         if verb == "define":
@@ -151,6 +154,8 @@ class RandomDay:
     def _trouble(self) -> Verb:
         verb = self._random.choice(["crash", "crash", "power_fails_during", "end", "fill_disk", "empty_disk"])
         arguments: dict[str, object] = {}
+        if self._is_linear and self._chance(30):
+            return "lose_a_file", {"name": self._random.choice(QUEUES), "file": "slots"}
         if verb in ("crash", "power_fails_during"):
             arguments = {"kind": self._random.choice(_CRASHES), "seed": self._random.randrange(1 << 30)}
         if verb == "power_fails_during":

@@ -34,7 +34,7 @@ from ostler.engine.replay import Replay
 from ostler.engine.snapshot import Snapshot, replace_file
 from ostler.engine.syncpoint import back_out, back_out_oldest, back_out_unit, commit, commit_unit, prepare
 from ostler.engine.unit_of_work import UnitOfWork
-from ostler.log import LogSettings, LogType, LogVisitor, open_log
+from ostler.log import LogSettings, LogVisitor, open_log
 from ostler.log.log_writer import Batch
 from ostler.log.recovery_log import RecoveryLog
 from ostler.log.restart import create_log_of_any_size
@@ -416,8 +416,9 @@ class World:
             self.force()
         self.acknowledge(writer.end_lsn)
         writer.durable()
-        if self.settings.log_type is LogType.LINEAR:
-            self.log.writer.set_media_lsn(max(media_lsn(self.engine), self.log.writer.media_lsn))
+        # The manifest tells of the image; only then may older extents go.
+        self.checkpoint()
+        self.log.writer.set_media_lsn(max(media_lsn(self.engine), self.log.writer.media_lsn))
 
     def rebuild(self, name: str) -> int:
         """Make a queue anew from its media image and the log; how many messages it has."""
