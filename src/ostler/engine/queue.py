@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 # Messages beyond the buffers are written to the file in batches of about this size.
 SPILL_BATCH_BYTES: Final = 256 * 1024
+_LAST_READ_BYTES_MAX: Final = 64 * 1024
 PRIORITY_HIGHEST: Final = 9
 
 
@@ -58,6 +59,8 @@ class Queue:
         self.spill: list[int] = []
         self.spill_bytes: i64 = 0
         self.spill_prune_at: i64 = 256
+        # The message read from the file last: who looks for one by identifier reads it, and then takes it.
+        self.last_read: Message | None = None
         self.spilled_lsn: i64 = 0  # no message in the file becomes visible later than here
         # Persistent content changed since the last snapshot, and the LSN up to which that snapshot speaks.
         self.changed = False
@@ -184,6 +187,10 @@ class Queue:
         """The message of a slot, from memory or from the file."""
         message = self.slots.resident[slot]
         if message is None:
+            message = self.last_read
+            if message is not None and message.seq == self.slots.seqs[slot]:
+                message.visible_lsn = self.spilled_lsn
+                return message
             message = self.file.read(self.slots.places[slot])
             if message.seq != self.slots.seqs[slot]:
                 raise QueueFileDamaged(
@@ -191,6 +198,7 @@ class Queue:
                 )
             message.visible_lsn = self.spilled_lsn
             self.counters.spill_reads += 1
+            self.last_read = message if len(message.body) <= _LAST_READ_BYTES_MAX else None
         return message
 
     def release(self, slot: i64) -> None:
@@ -206,6 +214,7 @@ class Queue:
         packed: i64 = slots.places[slot]
         if packed != NONE:
             self.file.release(packed)
+            self.last_read = None
         if slots.expiries[slot] != 0:
             self.expiring -= 1
         if slots.flags[slot] & PERSISTENT:
