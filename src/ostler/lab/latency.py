@@ -8,12 +8,12 @@ from ostler.lab.samples import Label, Measurement
 
 _LOWEST_NS = 1
 _HIGHEST_NS = 60_000_000_000
-_DIGITS = 3
+_DIGITS = 2
 _PERCENTILES = (50, 90, 99)
 
 
 class Latency:
-    """Nanoseconds, kept to three digits, the largest exactly."""
+    """Nanoseconds, kept to one percent, the largest exactly."""
 
     def __init__(self) -> None:
         self._histogram = HdrHistogram(_LOWEST_NS, _HIGHEST_NS, _DIGITS)

@@ -129,11 +129,22 @@ def as_json(result: Result, conditions: Conditions) -> dict[str, object]:
     }
 
 
+def _text(content: dict[str, object]) -> str:
+    """JSON with a line for each entry, and for each measurement: samples in columns would fill thousands of lines."""
+    entries: list[str] = []
+    for key, value in content.items():
+        shown = json.dumps(value)
+        if isinstance(value, list) and value:
+            shown = "[\n  " + ",\n  ".join(json.dumps(each) for each in value) + "\n ]"
+        entries.append(f" {json.dumps(key)}: {shown}")
+    return "{\n" + ",\n".join(entries) + "\n}\n"
+
+
 def write_result(directory: Path, result: Result, conditions: Conditions) -> Path:
     """Write the result file, whole or not at all; its path."""
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / f"{result.name}.json"
     fresh = path.with_suffix(".json.new")
-    fresh.write_text(json.dumps(as_json(result, conditions), indent=1) + "\n", encoding="utf-8")
+    fresh.write_text(_text(as_json(result, conditions)), encoding="utf-8")
     os.replace(fresh, path)
     return path
