@@ -7,8 +7,8 @@ from xml.sax.saxutils import escape
 
 from ostler.lab.result import Chart
 
-_WIDTH, _HEIGHT = 760, 420
-_LEFT, _RIGHT, _TOP, _BOTTOM = 80, 190, 44, 54
+_WIDTH, _HEIGHT = 790, 420
+_LEFT, _RIGHT, _TOP, _BOTTOM = 80, 220, 44, 54
 _COLOURS = ("#1f6feb", "#d1242f", "#1a7f37", "#8250df", "#9a6700", "#57606a")
 
 
