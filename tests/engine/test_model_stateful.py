@@ -5,6 +5,7 @@ After a restart exactly that must be there of which the log still tells, and all
 
 from __future__ import annotations
 
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
@@ -138,4 +139,6 @@ class EngineMachine(RuleBasedStateMachine):
         self.compared.look()
 
 
+# A step is a whole list of verbs, so there need not be many.
+EngineMachine.TestCase.settings = settings(stateful_step_count=25)
 TestEngineMachine = EngineMachine.TestCase

@@ -15,14 +15,11 @@ with whatever the test likes in between. Every run with the same calls is the sa
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Generator
 from typing import NamedTuple
 
 from ostler.engine import objects
-from ostler.engine.checkpoint import Checkpoint, relog_prepared
 from ostler.engine.connection import Connection, Handle
-from ostler.engine.core import STOPPING, Engine
-from ostler.engine.expiry import ExpiryScan
+from ostler.engine.core import STOPPING
 from ostler.engine.get import get, give_up_waits, new_request
 from ostler.engine.get_request import GetRequest
 from ostler.engine.media import ImageWriter, Rebuild, media_lsn
@@ -30,14 +27,8 @@ from ostler.engine.message import MD_BYTES, NULL_ID
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.put import put
 from ostler.engine.queue import Queue
-from ostler.engine.replay import Replay
-from ostler.engine.snapshot import Snapshot, replace_file
-from ostler.engine.syncpoint import back_out, back_out_oldest, back_out_unit, commit, commit_unit, prepare
+from ostler.engine.syncpoint import back_out, back_out_unit, commit, commit_unit, prepare
 from ostler.engine.unit_of_work import UnitOfWork
-from ostler.log import LogSettings, LogVisitor, open_log
-from ostler.log.log_writer import Batch
-from ostler.log.recovery_log import RecoveryLog
-from ostler.log.restart import create_log_of_any_size
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (
     MQGMO_BROWSE_FIRST,
@@ -54,16 +45,12 @@ from ostler.model.constants import (
     MQRC_Q_MGR_STOPPING,
 )
 from ostler.model.definitions import new_definition
-from ostler.model.disk import Disk, DiskFailed, DiskFull
+from ostler.model.disk import Disk, DiskFull
 from ostler.model.errors import MQError
-from ostler.model.journal import Journal
 from ostler.model.structures.md import MD_DEFAULT
-from ostler.testing.simulated_disk import Chooser, SimulatedDisk
+from ostler.testing.simulated_disk import SimulatedDisk
+from ostler.testing.world_lives import Visitor, WorldLives
 
-LOG_DIRECTORY = "log"
-# Three extents of a quarter megabyte: the log wraps after some hundred forces.
-SMALL_LOG = LogSettings(primary_files=2, secondary_files=1, file_pages=64)
-START_MS = 1_700_000_000_000
 _ROOM_TRIES = 3
 
 
@@ -75,141 +62,8 @@ class Put(NamedTuple):
     md: bytes
 
 
-class BackedOut(NamedTuple):
-    """A unit of work that was backed out to make room in the log, and the LSN behind the record that says so."""
-
-    unit: UnitOfWork
-    lsn: int
-
-
-class Record(NamedTuple):
-    """A record as it was appended: its kind, the LSN behind it, and the numbers it begins with."""
-
-    kind: int
-    lsn: int
-    head: bytes
-
-
-class _NoJournal(Journal):
-    """Stands in until the log has been replayed."""
-
-    def append(self, kind: int, head: bytes, descriptor: bytes, body: bytes) -> int:
-        raise AssertionError("appended before the log was replayed")
-
-    def end_lsn(self) -> int:
-        return 0
-
-    def durable_lsn(self) -> int:
-        return 0
-
-    def room_bytes(self) -> int:
-        return 0
-
-
-class _TracedJournal(_NoJournal):
-    """The log, with a list of what was appended."""
-
-    def __init__(self, log: RecoveryLog, records: list[Record]) -> None:
-        self._log = log
-        self._records = records
-
-    def append(self, kind: int, head: bytes, descriptor: bytes, body: bytes) -> int:
-        lsn = self._log.append(kind, head, descriptor, body)
-        self._records.append(Record(kind, lsn, head))
-        return lsn
-
-    def end_lsn(self) -> int:
-        return self._log.end_lsn()
-
-    def durable_lsn(self) -> int:
-        return self._log.durable_lsn()
-
-    def room_bytes(self) -> int:
-        return self._log.room_bytes()
-
-    def reserve_bytes(self) -> int:
-        return self._log.reserve_bytes()
-
-
-class _Visitor(LogVisitor):
-    def __init__(self, visit: Callable[[int, int, bytes], None]) -> None:
-        self._visit = visit
-
-    def record(self, kind: int, lsn: int, payload: bytes) -> None:
-        self._visit(kind, lsn, payload)
-
-    def progress(self, done_bytes: int, total_bytes: int) -> None:
-        return None
-
-
-class World:
-    """See the module's text. `engine` and `log` are replaced by each restart, `disk` by each loss of power."""
-
-    def __init__(self, disk: SimulatedDisk, settings: LogSettings, buffer_bytes: int) -> None:
-        """For `create`; the log is there and nothing runs yet."""
-        self.disk = disk
-        self.settings = settings
-        self.buffer_bytes = buffer_bytes
-        self.now_ms = START_MS
-        self.backed_out: list[BackedOut] = []
-        self.records: list[Record] = []
-        """What this life has appended to the log."""
-        self._batch: Batch | None = None
-        self._batch_is_written = False
-        self._checkpoint: Generator[str, None, None] | None = None
-        self._lives = 0
-        self.engine: Engine
-        self.log: RecoveryLog
-        self.replay: Replay
-
-    @classmethod
-    def create(
-        cls,
-        seed: int = 0,
-        settings: LogSettings = SMALL_LOG,
-        buffer_bytes: int = 4096,
-        disk: SimulatedDisk | None = None,
-    ) -> World:
-        """A new queue manager, started for the first time. `seed` becomes the identity of its log."""
-        disk = disk if disk is not None else SimulatedDisk()
-        create_log_of_any_size(disk, LOG_DIRECTORY, settings, seed.to_bytes(16, "little"))
-        world = cls(disk, settings, buffer_bytes)
-        world.restart()
-        return world
-
-    # -- lives
-
-    def restart(self) -> None:
-        """Begin a life with what is on the disk. Raises what the server's start would."""
-        self._lives += 1
-        self._batch = None
-        self._checkpoint = None
-        engine = Engine("WORLD", self.disk, _NoJournal(), new_definition(ObjectType.QMGR, "WORLD", {}))
-        engine.buffer_bytes_nonpersistent = self.buffer_bytes
-        engine.buffer_bytes_persistent = self.buffer_bytes
-        engine.now_ms = self.now_ms
-        engine.unique = self._lives << 40
-        replay = Replay(engine)
-        replay.begin()
-        log = open_log(self.disk, LOG_DIRECTORY, self.settings).replay(_Visitor(replay.record))
-        self.records = []
-        engine.journal = _TracedJournal(log, self.records)
-        replay.finish()
-        manifest = replay.manifest
-        if manifest.orderly:
-            manifest.orderly = False
-            replace_file(self.disk, "checkpoint", [manifest.encode()])
-        self.engine, self.log, self.replay = engine, log, replay
-
-    def kill(self) -> None:
-        """What kill -9 leaves: the disk as it is, forced or not. `restart` comes next."""
-        self._batch = None
-        self._checkpoint = None
-
-    def lose_power(self, seed: int | None = None, chooser: Chooser | None = None, garbage: bool = False) -> None:
-        """What a power failure leaves: of what was not forced, anything. `restart` comes next."""
-        self.kill()
-        self.disk = self.disk.crash(seed, chooser, garbage)
+class World(WorldLives):
+    """See the module's text."""
 
     def end(self) -> bool:
         """An orderly end: applications are disconnected, their work backed out, a last checkpoint taken.
@@ -229,154 +83,6 @@ class World:
         self.force()
         self.log.writer.close()
         return is_orderly
-
-    # -- the log
-
-    def force(self) -> int:
-        """Make everything appended so far durable; the durable LSN."""
-        self.write_log()
-        batch = self._batch
-        if batch is not None:
-            self.log.batch_durable(batch)
-            self._batch = None
-        return self.log.durable_lsn()
-
-    def write_log(self) -> None:
-        """As the log writer between its two looks at the engine: forced, but nobody knows yet. Raises LogSpace."""
-        if self._batch is None:
-            self._batch = self.log.take_batch()
-            self._batch_is_written = False
-        if self._batch is not None and not self._batch_is_written:
-            self.log.writer.write_batch(self._batch)
-            self._batch_is_written = True
-
-    def acknowledge(self, lsn: int) -> None:
-        """Return when a verb's answer may be given."""
-        while self.log.durable_lsn() < lsn:
-            self.force()
-
-    def keep_extents(self) -> None:
-        """What the log writer does when nobody waits."""
-        while self.log.writer.allocate_ahead():
-            pass
-
-    def make_room(self) -> None:
-        """The log fills: checkpoint, and back out the oldest unit of work while that does not help."""
-        if not self.log.is_filling():
-            return
-        try:
-            self.checkpoint()
-            while self.log.is_filling() and self._back_out_oldest():
-                self.checkpoint()
-        except DiskFull:
-            return  # the server tells the operator; those who need room are refused
-
-    def _back_out_oldest(self) -> bool:
-        unit = back_out_oldest(self.engine)
-        if unit is not None:
-            self.backed_out.append(BackedOut(unit, self.log.end_lsn()))
-        return unit is not None
-
-    def settle(self, lsn: int) -> None:
-        """As `acknowledge`, for applications: who writes to a log that fills helps to make room before going on."""
-        self.acknowledge(lsn)
-        self.housekeep()
-
-    def housekeep(self) -> None:
-        """One pass of the server's housekeeping over log space. Raises DiskFull."""
-        if self.log.is_filling():
-            self.make_room()
-        elif self.log.needs_checkpoint():
-            self.checkpoint()
-
-    # -- checkpoints
-
-    def checkpoint(self, orderly: bool = False) -> None:
-        """A whole checkpoint, after the one that is under way."""
-        self.finish_checkpoint()
-        for _ in self._steps(orderly):
-            pass
-
-    def step_checkpoint(self) -> str:
-        """Go on with the checkpoint under way, or begin one: one step. What was done, or "" when it is complete."""
-        if self._checkpoint is None:
-            self._checkpoint = self._steps(False)
-        try:
-            return next(self._checkpoint)
-        except StopIteration:
-            self._checkpoint = None
-            return ""
-        except BaseException:
-            self._checkpoint = None
-            raise
-
-    def finish_checkpoint(self) -> None:
-        while self._checkpoint is not None:
-            self.step_checkpoint()
-
-    def _steps(self, orderly: bool) -> Generator[str, None, None]:
-        """A checkpoint, pausing wherever the server lets go of the engine or of the disk."""
-        self._set_clock()
-        relog_prepared(self.engine)
-        taken = Checkpoint(self.engine, orderly)
-        pending = taken.pending()
-        yield "begun"
-        try:
-            for queue_id in pending:
-                snapshot = taken.begin_queue(queue_id)
-                if snapshot is not None:
-                    yield f"captured {snapshot.queue.name}"
-                    yield from self._write_snapshot(snapshot)
-                    taken.end_queue(snapshot)
-                    yield f"ended {snapshot.queue.name}"
-            yield from self._finish(taken)
-        except (DiskFull, DiskFailed):
-            taken.abandon()
-            raise
-
-    def _write_snapshot(self, snapshot: Snapshot) -> Generator[str, None, None]:
-        while not snapshot.step():
-            yield f"filtered some of {snapshot.queue.name}"
-        self.acknowledge(snapshot.lsn)
-        yield f"made the log durable for {snapshot.queue.name}"
-        snapshot.queue.file.force()
-        yield f"forced the file of {snapshot.queue.name}"
-        snapshot.write(self.disk)
-        yield f"wrote the slots of {snapshot.queue.name}"
-
-    def _finish(self, taken: Checkpoint) -> Generator[str, None, None]:
-        catalogue = taken.begin_catalogue()
-        lsn = self.log.end_lsn()
-        yield "captured the catalogue"
-        self.acknowledge(lsn)
-        if catalogue:
-            taken.write_catalogue(self.disk, catalogue)
-        yield "wrote the catalogue"
-        manifest = taken.begin_manifest()
-        yield "captured the manifest"
-        taken.write_manifest(self.disk, manifest)
-        yield "wrote the manifest"
-        restart_lsn = max(taken.end(), self.log.writer.restart_lsn)
-        checkpoint_lsn = self.log.durable_lsn()
-        yield "computed the restart LSN"
-        self.log.writer.note_checkpoint(min(restart_lsn, checkpoint_lsn), checkpoint_lsn)
-
-    # -- time
-
-    def tick(self, milliseconds: int) -> None:
-        self.now_ms += milliseconds
-        self._set_clock()
-
-    def _set_clock(self) -> None:
-        self.engine.now_ms = self.now_ms
-
-    def expire(self) -> None:
-        """Remove all messages that have expired."""
-        self._set_clock()
-        scan = ExpiryScan(self.engine)
-        scan.begin()
-        while scan.step():
-            pass
 
     # -- objects
 
@@ -426,7 +132,7 @@ class World:
         queue = self.engine.queues[name]
         durable = self.force()
         rebuild = Rebuild(self.engine, queue)
-        self.log.read_from(queue.media_lsn, _Visitor(rebuild.record), durable)
+        self.log.read_from(queue.media_lsn, Visitor(rebuild.record), durable)
         assert rebuild.complete, "the log holds no complete image of the queue"
         return rebuild.finish()
 

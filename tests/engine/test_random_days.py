@@ -1,0 +1,49 @@
+"""Whole days of a queue manager, each from one number: work, commands, checkpoints, crashes, full disks, lost files.
+
+A day that goes wrong names its number; the same number gives the same day.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from ostler.log import LogSettings, LogType, WriteIntegrity
+from ostler.testing.random_work import RandomDay
+from ostler.testing.world_lives import SMALL_LOG
+
+LINEAR = LogSettings(primary_files=2, secondary_files=1, file_pages=64, log_type=LogType.LINEAR)
+PACKED = LogSettings(primary_files=2, secondary_files=1, file_pages=64, write_integrity=WriteIntegrity.SINGLE_WRITE)
+KINDS = {"circular": SMALL_LOG, "linear": LINEAR, "packed": PACKED}
+
+
+def live_through(kind: str, seed: int, steps: int) -> None:
+    day = RandomDay(seed, KINDS[kind])
+    try:
+        day.run(steps)
+    except BaseException as error:
+        error.add_note(f"day {seed} with a {kind} log went wrong at step {len(day.done)}: {day.done[-1:]}")
+        raise
+    assert len(day.done) == steps
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_days_with_a_circular_log(seed: int) -> None:
+    live_through("circular", seed, 200)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_days_with_a_linear_log(seed: int) -> None:
+    live_through("linear", seed, 200)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_days_with_a_packed_log(seed: int) -> None:
+    live_through("packed", seed, 200)
+
+
+@pytest.mark.stress
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_days(kind: str) -> None:
+    for seed in range(1000, 1500):
+        live_through(kind, seed, 400)
