@@ -5,6 +5,7 @@ After a restart exactly that must be there of which the log still tells, and all
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
@@ -14,6 +15,9 @@ from ostler.testing.compared_verbs import APPLICATIONS
 from ostler.testing.compared_world import ComparedWorld
 from ostler.testing.naive_model import ANY_ID
 from ostler.testing.world import World
+
+# When something fails, looking for the shortest way there takes its time.
+pytestmark = pytest.mark.timeout(600)
 
 QUEUES = ["ORDERED", "ORDERED", "FIFO", "SMALL", "MADE.LATER"]
 # Short ones, some beyond the queue's buffer, and more than a segment of the queue's file (not persistent).

@@ -153,6 +153,20 @@ def test_nonpersistent_messages_survive_an_orderly_end_once() -> None:
     assert world.bodies("Q") == []
 
 
+def test_a_nonpersistent_message_got_by_a_unit_in_doubt_does_not_come_back() -> None:
+    world = World.create()
+    world.define_queue("Q", {"NPMCLASS": NPMCLASS_HIGH})
+    application = Application(world, "Q")
+    application.put(b"got", persistence=0)
+    application.put(b"kept", persistence=0)
+    application.get(MQGMO_SYNCPOINT)
+    world.prepare(application.connection, b"xid")
+    world.end()
+    world.restart()
+    audit_engine(world.engine)
+    assert world.bodies("Q") == [b"kept"]
+
+
 def test_nonpersistent_messages_are_gone_after_a_crash_behind_an_orderly_end() -> None:
     world = World.create()
     world.define_queue("Q", {"NPMCLASS": NPMCLASS_HIGH})

@@ -66,8 +66,7 @@ class Snapshot:
         writer = BytesWriter()
         while at < end:
             flags: i64 = read_i64_le(self._flags, at)
-            state: i64 = flags & STATE_MASK
-            if (state == AVAILABLE or state == GOT_UNCOMMITTED) and (flags & PERSISTENT or self.with_nonpersistent):
+            if _is_kept(flags, self.with_nonpersistent):
                 assert read_i64_le(self._places, at) != NONE
                 write_i64_le(writer, read_i64_le(self._seqs, at))
                 write_i64_le(writer, lasting_flags(flags))
@@ -107,6 +106,14 @@ class Snapshot:
         self._chunks = []
 
 
+def _is_kept(flags: i64, with_nonpersistent: bool) -> bool:
+    """Whether a message is in a snapshot. Of a non-persistent one that is being got nothing will be known any more."""
+    state: i64 = flags & STATE_MASK
+    if flags & PERSISTENT:
+        return state == AVAILABLE or state == GOT_UNCOMMITTED
+    return with_nonpersistent and state == AVAILABLE
+
+
 def slots_path(queue: Queue) -> str:
     return queue_path(queue.name, queue.queue_id) + "/slots"
 
@@ -133,12 +140,10 @@ def capture(engine: Engine, queue: Queue, number: i64, with_nonpersistent: bool)
     messages: list[Message] = []
     slot: i64 = 0
     for message in slots.resident:
-        if message is not None and slots.places[slot] == NONE:
-            flags: i64 = slots.flags[slot]
-            state: i64 = flags & STATE_MASK
-            if (state == AVAILABLE or state == GOT_UNCOMMITTED) and (flags & PERSISTENT or with_nonpersistent):
-                chosen.append(slot)
-                messages.append(message)
+        is_unwritten: bool = slots.places[slot] == NONE
+        if message is not None and is_unwritten and _is_kept(slots.flags[slot], with_nonpersistent):
+            chosen.append(slot)
+            messages.append(message)
         slot += 1
     if messages:
         places = queue.file.write(messages)
