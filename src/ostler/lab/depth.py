@@ -2,7 +2,7 @@
 
 A message is put behind all others and the first one is got; or a message is got by a correlation id from anywhere in
 the queue and put again. Beyond the buffers messages come from the queue's file, so the first step up has a reason; a
-growth behind it has none.
+growth behind it has none. All depths are there at the same time, on queues of their own, and take turns.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ import gc
 import os
 import random
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
 
 from ostler.client.mqi import get_message, put_message
-from ostler.lab.embedded import QUEUE, Application, descriptor, fresh, get_options, put_options
-from ostler.lab.own_process import Report
+from ostler.lab.embedded import QUEUE, Application, define_queue, descriptor, fresh, get_options, put_options
+from ostler.lab.own_process import Report, part_of
 from ostler.lab.probes import BarePair
 from ostler.lab.result import Aim, Chart, Result
 from ostler.lab.samples import Measurement, ratio
@@ -35,7 +36,11 @@ BARE = "bare deque and dictionary"
 GROWTH_MAX = 2.0
 _BEYOND_BUFFERS = 1000
 _LOAD_SLICE = 10_000
+_SYNC_BYTES_MIN = 16 << 20
 _SEED = 20
+Contestant = Callable[[int], int]
+"""Puts and gets so many messages; the nanoseconds it took."""
+
 _CORRELATION_ID_AT = MQMD.offset("CorrelId")
 _ID_BYTES = 24
 
@@ -55,10 +60,10 @@ QUICK = Parameters(depths=(10, 1000, 100_000), rounds=15)
 class NumberedQueue:
     """A queue of messages whose correlation ids are the numbers from 0 on."""
 
-    def __init__(self, application: Application, body: bytes) -> None:
+    def __init__(self, application: Application, name: str, body: bytes) -> None:
         self._hconn = application.hconn
-        self._output = application.open(QUEUE, MQOO_OUTPUT)
-        self._intake = application.open(QUEUE, MQOO_INPUT_SHARED)
+        self._output = application.open(name, MQOO_OUTPUT)
+        self._intake = application.open(name, MQOO_INPUT_SHARED)
         self._body = body
         md = descriptor(False)
         self._before = md[:_CORRELATION_ID_AT]
@@ -72,7 +77,6 @@ class NumberedQueue:
         return self._before + (number + 1).to_bytes(_ID_BYTES, "little") + self._behind
 
     def fill(self, depth: int, report: Report) -> None:
-        began_with = self.depth
         while self.depth < depth:
             for _ in range(min(_LOAD_SLICE, depth - self.depth)):
                 md = self.descriptor(self.depth)
@@ -80,7 +84,7 @@ class NumberedQueue:
                 if code != MQCC_OK:
                     raise MQError(reason)
                 self.depth += 1
-            report((self.depth - began_with) / (depth - began_with), f"filling the queue to {depth:,}")
+            report(self.depth / depth, f"filling a queue to {depth:,}")
 
     def run_fifo(self, pairs: int) -> int:
         """Nanoseconds for so many puts behind all others and gets of the first."""
@@ -124,43 +128,50 @@ def run(parameters: Parameters, scratch: Path, report: Report) -> Result:
     body = bytes(parameters.body_bytes)
     with fresh(scratch, LogSection(file_pages=64)) as manager:
         application = Application(manager)
-        queue = NumberedQueue(application, body)
-        memory_before = psutil.Process().memory_info().rss
+        queues: list[NumberedQueue] = []
         for depth in parameters.depths:
-            queue.fill(depth, report)
-            # The kernel is still writing what filling left in its cache; that is not what is measured.
+            define_queue(manager, f"{QUEUE}.{depth}")
+            queues.append(NumberedQueue(application, f"{QUEUE}.{depth}", body))
+            _fill(result, queues[-1], depth, part_of(report, 0.0, 0.5))
+        # The kernel is still writing what filling left in its cache; that is not what is measured.
+        if sum(parameters.depths) * parameters.body_bytes > _SYNC_BYTES_MIN:
             os.sync()
-            gc.collect()
-            grown = psutil.Process().memory_info().rss - memory_before
-            result.measurements.append(
-                Measurement("memory for each message", "bytes", (grown / depth,), {"depth": depth})
-            )
-            _measure(result, parameters, queue, BarePair(body, depth), report)
+        _measure(result, parameters, queues, body, part_of(report, 0.5, 1.0))
         application.close()
     _sum_up(result, parameters)
     return result
 
 
-def _measure(result: Result, parameters: Parameters, queue: NumberedQueue, bare: BarePair, report: Report) -> None:
+def _fill(result: Result, queue: NumberedQueue, depth: int, report: Report) -> None:
+    gc.collect()
+    before = psutil.Process().memory_info().rss
+    queue.fill(depth, report)
+    gc.collect()
+    grown = psutil.Process().memory_info().rss - before
+    result.measurements.append(Measurement("memory for each message", "bytes", (grown / depth,), {"depth": depth}))
+
+
+def _measure(result: Result, parameters: Parameters, queues: list[NumberedQueue], body: bytes, report: Report) -> None:
     pairs = parameters.pairs_per_round
-    fifo: list[float] = []
-    by_id: list[float] = []
-    limit: list[float] = []
-    # Warm up: when the queue just overflowed its buffers, the first gets still come from memory.
-    queue.run_fifo(pairs)
-    queue.run_by_id(pairs)
+    contestants: list[tuple[str, int, Contestant]] = []
+    for queue in queues:
+        contestants.append((FIFO, queue.depth, queue.run_fifo))
+        contestants.append((BY_ID, queue.depth, queue.run_by_id))
+        contestants.append((BARE, queue.depth, BarePair(body, queue.depth).run))
+    # Warm up: when a queue just overflowed its buffers, the first gets still come from memory.
+    for _, _, contestant in contestants:
+        contestant(pairs)
+    taken: dict[tuple[str, int], list[float]] = {(name, depth): [] for name, depth, _ in contestants}
     gc.collect()
     gc.freeze()
     for number in range(parameters.rounds):
-        fifo.append(queue.run_fifo(pairs) / pairs)
-        by_id.append(queue.run_by_id(pairs) / pairs)
-        limit.append(bare.run(pairs) / pairs)
-        report((number + 1) / parameters.rounds, f"putting and getting at depth {queue.depth:,}")
+        for name, depth, contestant in contestants:
+            taken[name, depth].append(contestant(pairs) / pairs)
+        report((number + 1) / parameters.rounds, "putting and getting at all depths in turn")
     gc.unfreeze()
-    labels = {"depth": queue.depth}
-    result.measurements.append(Measurement(FIFO, "ns", tuple(fifo), {**labels}))
-    result.measurements.append(Measurement(BY_ID, "ns", tuple(by_id), {**labels}))
-    result.limits.append(Measurement(BARE, "ns", tuple(limit), {**labels}))
+    for (name, depth), samples in taken.items():
+        where = result.limits if name == BARE else result.measurements
+        where.append(Measurement(name, "ns", tuple(samples), {"depth": depth}))
 
 
 def _sum_up(result: Result, parameters: Parameters) -> None:
