@@ -35,7 +35,7 @@ _WORKER_SECONDS_MAX: Final = 120.0
 _STEPS: Final = 11
 _MESSAGES: Final = 10_000
 # Large enough that no checkpoint comes between: the restart shall have something to replay.
-_LOG: Final = LogSection(file_pages=16_384)
+_LOG: Final = LogSection(file_pages=24_576)
 
 
 class DemoFailed(Exception):

@@ -89,7 +89,7 @@ def _note(result: Result, parameters: Parameters, name: str, seen: Seen) -> None
         Measurement("resident", "MB", (seen.loaded / 1e6,), {**labels}),
         Measurement("highest", "MB", (seen.highest / 1e6,), {**labels}),
         Measurement("without messages", "MB", (seen.before / 1e6,), {**labels}),
-        Measurement("for each message", "bytes", (each,), {**labels}),
+        Measurement("memory for each message", "bytes", (each,), {**labels}),
     ]
     result.table.append(
         [
