@@ -27,6 +27,7 @@ from ostler.model.disk import Disk
 MANIFEST_PATH: Final = "checkpoint"
 CATALOGUE_PATH: Final = "objects"
 _MAGIC: Final = 0x314B4843_4C54534F  # "OSTLCHK1"
+_CATALOGUE_MAGIC: Final = 0x31544143_4C54534F  # "OSTLCAT1"
 _VERSION: Final = 1
 _HEAD_WORDS: Final = 8
 
@@ -283,8 +284,10 @@ def _relog_put(engine: Engine, unit: UnitOfWork, entry: Entry) -> bool:
 
 
 def encode_catalogue(engine: Engine) -> bytes:
-    """All definitions that outlive a restart: (queue id, length, definition) one behind the other, and a checksum."""
+    """All definitions that outlive a restart: a header, (queue id, length, definition) one by one, and a checksum."""
     writer = BytesWriter()
+    write_i64_le(writer, _CATALOGUE_MAGIC)
+    write_i64_le(writer, _VERSION)
     _add_definition(writer, 0, engine.manager)
     for object_type, table in engine.definitions.items():
         if object_type != ObjectType.QLOCAL:
@@ -309,15 +312,19 @@ def _add_definition(writer: BytesWriter, queue_id: i64, definition: Definition) 
 def read_catalogue(disk: Disk) -> list[tuple[int, Definition]]:
     """The definitions as of the last checkpoint, with the ids of local queues."""
     if not disk.exists(CATALOGUE_PATH):
-        return []
+        raise SnapshotDamaged(f"{CATALOGUE_PATH} is missing")
     file = disk.open(CATALOGUE_PATH, False)
     data = file.read_at(0, file.size_bytes())
     file.close()
+    if len(data) < 24 or read_i64_le(data, 0) != _CATALOGUE_MAGIC:
+        raise SnapshotDamaged(f"{CATALOGUE_PATH}: no header at offset 0")
+    if read_i64_le(data, 8) != _VERSION:
+        raise SnapshotDamaged(f"{CATALOGUE_PATH}: format version {read_i64_le(data, 8)} at offset 8 is not {_VERSION}")
     checksum: i64 = crc32(memoryview(data)[:-8])
-    if len(data) < 8 or read_i64_le(data, len(data) - 8) != checksum:
-        raise SnapshotDamaged(f"{CATALOGUE_PATH}: the checksum at offset {max(len(data) - 8, 0)} does not match")
+    if read_i64_le(data, len(data) - 8) != checksum:
+        raise SnapshotDamaged(f"{CATALOGUE_PATH}: the checksum at offset {len(data) - 8} does not match")
     found: list[tuple[int, Definition]] = []
-    at: i64 = 0
+    at: i64 = 16
     while at < len(data) - 8:
         queue_id: i64 = read_i64_le(data, at)
         length: i64 = read_i64_le(data, at + 8)

@@ -11,7 +11,7 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
-from ostler.engine.checkpoint import DAMAGED, Manifest, read_catalogue, read_manifest
+from ostler.engine.checkpoint import CATALOGUE_PATH, DAMAGED, MANIFEST_PATH, Manifest, read_catalogue, read_manifest
 from ostler.engine.core import Engine
 from ostler.engine.message import Message
 from ostler.engine.objects import apply_clear, apply_define, read_typed_name
@@ -71,11 +71,18 @@ class Replay:
         engine.catalogue_lsn = manifest.catalogue_lsn
         engine.next_queue_id = manifest.next_queue_id
         engine.next_unit_of_work = manifest.next_unit_of_work
-        for queue_id, definition in read_catalogue(engine.disk):
+        # An interrupted first checkpoint may have left a catalogue without a manifest, never the other way round.
+        has_catalogue: bool = manifest.number > 0 or engine.disk.exists(CATALOGUE_PATH)
+        for queue_id, definition in read_catalogue(engine.disk) if has_catalogue else []:
             apply_define(engine, definition, queue_id)
             if queue_id:
                 self._load_queue(engine.queues_by_id[queue_id])
         engine.catalogue_changed = False
+
+    def check_start(self, restart_lsn: i64) -> None:
+        """The journal begins here: that is what a complete checkpoint says, so there must be one."""
+        if restart_lsn > 0 and self.manifest.number == 0:
+            raise SnapshotDamaged(f"{MANIFEST_PATH} is missing, but the log begins behind a checkpoint")
 
     def _load_queue(self, queue: Queue) -> None:
         manifest = self.manifest

@@ -186,7 +186,9 @@ def load(disk: Disk, queue: Queue, listed_number: i64, checkpoint_number: i64, o
     if len(data) != HEADER_BYTES + count * ROW_BYTES or read_i64_le(data, HEADER_BYTES - 8) != checksum:
         raise SnapshotDamaged(f"{path}: the checksum at offset {HEADER_BYTES - 8} does not match the {len(data)} bytes")
     number: i64 = read_i64_le(data, 24)
-    if read_i64_le(data, 16) != queue.queue_id or (listed_number == 0 and number <= checkpoint_number):
+    if read_i64_le(data, 16) != queue.queue_id:
+        raise SnapshotDamaged(f"{path}: the snapshot is of queue {read_i64_le(data, 16)} (offset 16)")
+    if listed_number == 0 and number <= checkpoint_number:
         return False
     if number < listed_number:
         raise SnapshotDamaged(f"{path}: snapshot {number} is older than the {listed_number} the checkpoint names")

@@ -90,6 +90,10 @@ class RestartableLog:
         self._control = control
         self._shape = StreamShape(control.state.identity, control.state.settings.file_pages)
 
+    def restart_lsn(self) -> i64:
+        """Where the replay will begin."""
+        return self._control.state.restart_lsn
+
     def replay(self, visitor: LogVisitor) -> RecoveryLog:
         """Tell the visitor of all records behind the restart LSN; the log to go on with.
 

@@ -186,6 +186,7 @@ class QueueManager:
         if replay.manifest.number == 0 and not disk.exists(f"{log_directory}/{CONTROL_NAME}"):
             _create_log(self.directory, self.settings)
         restartable = open_log(disk, log_directory, log_settings(self.settings.log))
+        replay.check_start(restartable.restart_lsn())
         self.log: RecoveryLog = restartable.replay(_Visitor(replay, progress))
         engine.journal = self.log
         replay.finish()

@@ -142,7 +142,9 @@ class WorldLives:
         engine.unique = self._lives << 40
         replay = Replay(engine)
         replay.begin()
-        log = open_log(self.disk, LOG_DIRECTORY, self.settings).replay(Visitor(replay.record))
+        restartable = open_log(self.disk, LOG_DIRECTORY, self.settings)
+        replay.check_start(restartable.restart_lsn())
+        log = restartable.replay(Visitor(replay.record))
         self.records = []
         engine.journal = _TracedJournal(log, self.records)
         replay.finish()
