@@ -17,8 +17,9 @@ from ostler.server.qm_ini import LogSection
 from ostler.testing.load_worker import id_of
 
 THREADS = 4
-# So small that the log wraps and checkpoints happen all the time.
-LOG = LogSection(primary_files=3, secondary_files=2, file_pages=256)
+# So small that the log wraps and checkpoints happen all the time; the first is the smallest there can be.
+SMALLEST = LogSection(primary_files=2, secondary_files=1, file_pages=64)
+SMALL = LogSection(primary_files=3, secondary_files=2, file_pages=256)
 
 
 @dataclass
@@ -124,9 +125,9 @@ def one_life(directory: Path, life: int, seconds: float) -> Told:
     return read_accounts(directory, life)
 
 
-def rounds(directory: Path, count: int, seed: int) -> None:
+def rounds(directory: Path, count: int, seed: int, log: LogSection) -> None:
     chance = random.Random(seed)
-    manager = ostler.start("KILL", data=directory, create=True, log=LOG)
+    manager = ostler.start("KILL", data=directory, create=True, log=log)
     with ostler.connect(manager) as connection:
         connection.define("QLOCAL", "LOAD", MAXDEPTH=1_000_000)
     manager.end()
@@ -143,13 +144,15 @@ def rounds(directory: Path, count: int, seed: int) -> None:
         check(before, told, found)
         before = set(found)
     assert lines > 100 * count, "too little happened to prove anything"
+    assert manager.engine.checkpoint_number > 3 * count, "too few checkpoints to prove anything"
 
 
 def test_three_kills_under_load(tmp_path: Path) -> None:
-    rounds(tmp_path, 3, 1)
+    rounds(tmp_path, 3, 1, SMALLEST)
 
 
 @pytest.mark.stress
 @pytest.mark.timeout(1800)
-def test_fifty_kills_under_load(tmp_path: Path) -> None:
-    rounds(tmp_path, 50, 2)
+@pytest.mark.parametrize("log", [SMALLEST, SMALL], ids=["smallest", "small"])
+def test_fifty_kills_under_load(tmp_path: Path, log: LogSection) -> None:
+    rounds(tmp_path, 50, 2, log)
