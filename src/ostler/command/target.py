@@ -1,0 +1,182 @@
+"""What commands act on: a port, so that MQSC needs neither sockets nor threads nor a clock.
+
+The server gives the real one; tests give one over a queue manager without sockets.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ostler.engine.core import Engine
+
+Answer = TypeVar("Answer")
+
+
+class CommandRefused(Exception):
+    """The command was understood and cannot be done now.
+
+    `number` is the AMQ message that says so, such as "AMQ8730E"; `text` is the sentence, which names what to do next.
+    """
+
+    def __init__(self, number: str, text: str) -> None:
+        self.number = number
+        self.text = text
+        super().__init__(number, text)
+
+    def __str__(self) -> str:
+        return f"{self.number}: {self.text}"
+
+
+@dataclass(frozen=True)
+class ListenerStatus:
+    """A listener that runs or is about to. Addresses are those it really listens on. Times are milliseconds since 1970."""
+
+    name: str
+    port: int = 0
+    address: str = ""
+    backlog: int = 0
+    process_id: int = 0
+    started_ms: int = 0
+    status: str = "RUNNING"  # a word of STATUS in LSSTATUS
+    transport: str = "TCP"
+
+
+@dataclass(frozen=True)
+class ChannelStatus:
+    """One running instance of a channel, or a channel that was stopped. Times are milliseconds since 1970."""
+
+    name: str
+    channel_type: str = "SVRCONN"
+    status: str = "RUNNING"  # a word of STATUS in CHSTATUS
+    substate: str = "RECEIVE"  # a word of SUBSTATE in CHSTATUS
+    connection_name: str = ""  # the address of the partner
+    local_address: str = ""  # such as 127.0.0.1(1414)
+    application: str = ""
+    user: str = ""
+    started_ms: int = 0
+    last_verb_ms: int = 0  # 0: none yet
+    verbs: int = 0
+    bytes_received: int = 0
+    bytes_sent: int = 0
+    buffers_received: int = 0
+    buffers_sent: int = 0
+    conversations: int = 0
+    conversations_max: int = 0
+    heartbeat_seconds: int = 0
+    job_name: str = ""
+    remote_product: str = ""
+    remote_version: str = ""
+    remote_manager: str = ""
+    security_protocol: str = "NONE"  # a word of SECPROT in CHSTATUS
+    cipher_spec: str = ""
+    peer_name: str = ""
+    certificate_issuer: str = ""
+    certificate_user: str = ""
+    is_stopping: bool = False
+
+
+@dataclass(frozen=True)
+class ManagerStatus:
+    """The queue manager as a process. Times are milliseconds since 1970; sizes in megabytes, uses in percent."""
+
+    started_ms: int = 0
+    status: str = "RUNNING"  # a word of STATUS in QMSTATUS
+    channel_initiator: str = "RUNNING"
+    command_server: str = "STOPPED"
+    host_name: str = ""
+    installation_name: str = ""
+    installation_path: str = ""
+    installation_description: str = ""
+    data_path: str = ""
+    data_file_system_size: int = 0
+    data_file_system_use: int = 0
+    log_path: str = ""
+    log_type: str = "CIRCULAR"
+    log_extent_size: int = 0  # kilobytes
+    log_primary_extents: int = 0
+    log_secondary_extents: int = 0
+    log_in_use: int = 0
+    log_utilization: int = 0
+    log_start_lsn: str = ""
+    log_current_extent: str = ""
+    log_restart_extent: str = ""
+    log_media_extent: str = ""
+    log_restart_size: int = 0
+    log_media_size: int = 0
+    log_reusable_size: int = 0
+    log_file_system_size: int = 0
+    log_file_system_use: int = 0
+
+
+@dataclass(frozen=True)
+class ApplicationStatus:
+    """What the server knows of the program behind a connection, beyond what the engine knows."""
+
+    process_id: int = 0
+    thread_id: int = 0
+    description: str = ""
+    channel: str = ""  # empty for local bindings
+    connection_name: str = ""
+
+
+class Target(ABC):
+    """A queue manager to give commands to.
+
+    Everything here may raise MQError or CommandRefused; either becomes an AMQ message, and the script goes on.
+    """
+
+    @abstractmethod
+    def look(self, question: Callable[[Engine], Answer]) -> Answer:
+        """Ask the engine something under its lock, with `now_ms` set. The question must not wait for anything."""
+
+    @abstractmethod
+    def change(self, change: Callable[[Engine], int]) -> None:
+        """Change objects under the engine's lock, with `now_ms` set; durable when this returns.
+
+        `change` returns the LSN behind its record, 0 for none. When the log had no room for it, make room and call it
+        again. Those it woke are told.
+        """
+
+    @abstractmethod
+    def start_listener(self, name: str) -> None:
+        """Begin to listen. The listener is defined."""
+
+    @abstractmethod
+    def stop_listener(self, name: str) -> None:
+        """Listen no more; connections that were accepted go on."""
+
+    @abstractmethod
+    def start_channel(self, name: str) -> None:
+        """Let a stopped channel be used again. The channel is defined."""
+
+    @abstractmethod
+    def stop_channel(
+        self, name: str, mode: str = "QUIESCE", status: str = "STOPPED", connection_name: str = ""
+    ) -> None:
+        """End the running instances of a channel, or those from one address.
+
+        `mode` is QUIESCE, FORCE or TERMINATE. With `status` STOPPED new ones are refused until it is started.
+        """
+
+    @abstractmethod
+    def refresh_tls(self) -> None:
+        """Read keys and certificates again; connections that are there go on with what they have."""
+
+    @abstractmethod
+    def listener_status(self) -> list[ListenerStatus]:
+        """The listeners that run."""
+
+    @abstractmethod
+    def channel_status(self) -> list[ChannelStatus]:
+        """Every running instance of every channel, and the channels that were stopped."""
+
+    @abstractmethod
+    def manager_status(self) -> ManagerStatus:
+        """The queue manager as a process."""
+
+    def application_status(self) -> dict[int, ApplicationStatus]:
+        """What is known of the programs, by the number of their connection. A connection without one is local."""
+        return {}
