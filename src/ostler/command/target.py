@@ -32,7 +32,7 @@ class CommandRefused(Exception):
 
 @dataclass(frozen=True)
 class ListenerStatus:
-    """A listener that runs or is about to. Addresses are those it really listens on. Times are milliseconds since 1970."""
+    """A listener that runs or is about to, and where it really listens. Times are milliseconds since 1970."""
 
     name: str
     port: int = 0
