@@ -1,0 +1,115 @@
+"""What a program says when it connects, and where that leads: the settings that every binding understands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+from ostler.model.constants import MQRC_OPTIONS_ERROR
+from ostler.model.errors import MQError
+
+Binding = Literal["auto", "local", "client", "embedded"]
+"""local: over the Unix socket; client: over the network; embedded: in this process; auto: whichever leads there."""
+
+Reconnect = Literal["no", "yes", "qmgr", "disabled"]
+"""What happens when the link breaks. qmgr: only to the same queue manager; disabled: even if the channel says yes."""
+
+BINDINGS: Final = ("auto", "local", "client", "embedded")
+RECONNECTS: Final = ("no", "yes", "qmgr", "disabled")
+PORT: Final = 1414
+CHANNEL: Final = "SYSTEM.DEF.SVRCONN"
+HEARTBEAT_SECONDS: Final = 300
+SHARING_CONVERSATIONS: Final = 10
+MESSAGE_BYTES_MAX: Final = 104_857_600
+_HEARTBEAT_SECONDS_MAX: Final = 999_999
+_SHARING_CONVERSATIONS_MAX: Final = 999_999_999
+
+
+@dataclass(frozen=True)
+class TlsSettings:
+    """How a client secures a connection.
+
+    `cipher_spec` is MQ's name of it, such as ANY_TLS12_OR_HIGHER. Certificates come from a key repository with a label,
+    as MQ has it, or from PEM files. `peer_name` is a pattern for the server's distinguished name.
+    """
+
+    cipher_spec: str = ""
+    key_repository: str = ""
+    certificate_label: str = ""
+    peer_name: str = ""
+    ca_file: str = ""
+    certificate_file: str = ""
+    key_file: str = ""
+    key_password: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
+class ConnectParameters:
+    """All that can be said about a connection. Raises MQError when it makes no sense.
+
+    `connection_name` is a list such as "host(1414),host2(1415)". Without it MQSERVER and the CCDT say where the queue
+    manager is; see `endpoints`. `data` is the directory of the queue managers, for the local and embedded bindings.
+    """
+
+    queue_manager: str = ""
+    binding: Binding = "auto"
+    connection_name: str = ""
+    channel: str = ""
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    application: str = ""
+    tls: TlsSettings | None = None
+    reconnect: Reconnect = "no"
+    heartbeat_seconds: int = HEARTBEAT_SECONDS
+    sharing_conversations: int = SHARING_CONVERSATIONS
+    message_bytes_max: int = MESSAGE_BYTES_MAX
+    ccdt_url: str = ""
+    local_address: str = ""
+    is_shared: bool = False
+    data: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        _check_word("binding", self.binding, BINDINGS)
+        _check_word("reconnect", self.reconnect, RECONNECTS)
+        _check_number("heartbeat_seconds", self.heartbeat_seconds, _HEARTBEAT_SECONDS_MAX)
+        _check_number("sharing_conversations", self.sharing_conversations, _SHARING_CONVERSATIONS_MAX)
+        _check_number("message_bytes_max", self.message_bytes_max, MESSAGE_BYTES_MAX)
+        if self.connection_name and self.binding in ("local", "embedded"):
+            raise MQError(MQRC_OPTIONS_ERROR, f"A connection name leads over the network, not to a {self.binding} one.")
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One address to try, with the channel to ask for there and what that channel's definition says.
+
+    `queue_manager` is whom to find there; an empty name takes anyone. `reconnect` is what the channel's definition says
+    for programs that say nothing themselves.
+    """
+
+    host: str
+    port: int = PORT
+    channel: str = CHANNEL
+    queue_manager: str = ""
+    cipher_spec: str = ""
+    peer_name: str = ""
+    certificate_label: str = ""
+    weight: int = 0
+    heartbeat_seconds: int = HEARTBEAT_SECONDS
+    sharing_conversations: int = SHARING_CONVERSATIONS
+    message_bytes_max: int = MESSAGE_BYTES_MAX
+    local_address: str = ""
+    reconnect: Reconnect = "no"
+
+    def __str__(self) -> str:
+        return f"{self.channel} at {self.host}({self.port})"
+
+
+def _check_word(name: str, value: str, words: tuple[str, ...]) -> None:
+    if value not in words:
+        raise MQError(MQRC_OPTIONS_ERROR, f"{name} is {value!r}; it is one of {', '.join(words)}.")
+
+
+def _check_number(name: str, value: int, most: int) -> None:
+    if not 0 <= value <= most:
+        raise MQError(MQRC_OPTIONS_ERROR, f"{name} is {value}; it is a number from 0 to {most}.")

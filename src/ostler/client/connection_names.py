@@ -1,0 +1,97 @@
+"""Connection names as MQ writes them: "host(1414),host2(1415)", and local addresses: "host(1500,1599)"."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from ostler.client.connect_parameters import PORT
+from ostler.model.constants import MQRC_CHANNEL_CONFIG_ERROR
+from ostler.model.errors import MQError
+
+PORT_MAX: Final = 65_535
+CHARACTERS_MAX: Final = 8192
+_ONE: Final = re.compile(r"(?P<host>\[[^\[\]]*\]|[^\[\]()]*)(?:\((?P<port>[^()]*)\))?")
+_HOST_AND_COLON: Final = re.compile(r"(?P<host>[^:]+|\[.*\]):(?P<port>\d+)")
+_HOST: Final = re.compile(r"[0-9A-Za-z_.-]{1,253}")
+_ADDRESS_6: Final = re.compile(r"[0-9A-Fa-f:.]{2,45}(%[0-9A-Za-z_.-]+)?")
+_COMMAS_OUTSIDE_PARENTHESES: Final = re.compile(r",(?![^()]*\))")
+
+
+class Address(NamedTuple):
+    """A host, by name or address, and a port of it."""
+
+    host: str
+    port: int
+
+
+class LocalAddress(NamedTuple):
+    """Where a client's sockets are bound. An empty host is any; port 0 is any; otherwise one of the range."""
+
+    host: str
+    port_low: int
+    port_high: int
+
+
+def parse_connection_names(text: str) -> list[Address]:
+    """The addresses of a connection name list, in order. A host without a port has 1414.
+
+    IPv6 addresses stand in brackets or, as MQ has them, bare. MQRC_CHANNEL_CONFIG_ERROR says what is wrong.
+    """
+    if len(text) > CHARACTERS_MAX:
+        raise _refused(text, f"it is longer than {CHARACTERS_MAX} characters")
+    return [_address(part.strip(), text) for part in text.split(",")]
+
+
+def _address(part: str, text: str) -> Address:
+    if not part:
+        raise _refused(text, "a name in it is empty")
+    host, port = _host_and_parenthesis(part, text)
+    if not host:
+        raise _refused(text, f"{part} names no host")
+    return Address(host, PORT if port is None else _port(port, text))
+
+
+def parse_local_address(text: str) -> LocalAddress:
+    """A local address: "host", "host(port)", "host(low,high)" or only ports. Of several, the first."""
+    if not text.strip():
+        return LocalAddress("", 0, 0)
+    first = _COMMAS_OUTSIDE_PARENTHESES.split(text, maxsplit=1)[0].strip()
+    host, ports = _host_and_parenthesis(first, text)
+    if ports is None:
+        return LocalAddress(host, 0, 0)
+    low, comma, high = ports.partition(",")
+    port_low = _port(low, text)
+    port_high = _port(high, text) if comma else port_low
+    if port_high < port_low:
+        raise _refused(text, f"{port_high} is below {port_low}")
+    return LocalAddress(host, port_low, port_high)
+
+
+def _host_and_parenthesis(part: str, text: str) -> tuple[str, str | None]:
+    found = _ONE.fullmatch(part)
+    if found is None:
+        raise _refused(text, f"{part} is not a host with a port in parentheses")
+    host = found["host"].strip()
+    if host.startswith("["):
+        host = host[1:-1]
+        if not _ADDRESS_6.fullmatch(host) or ":" not in host:
+            raise _refused(text, f"{host or 'nothing'} in brackets is no IPv6 address")
+        return host, found["port"]
+    colon = _HOST_AND_COLON.fullmatch(host)
+    if colon is not None:
+        raise _refused(text, f"the port stands in parentheses: {colon['host']}({colon['port']})")
+    if host and not (_HOST.fullmatch(host) or (":" in host and _ADDRESS_6.fullmatch(host))):
+        raise _refused(text, f"{host} is no name or address of a host")
+    return host, found["port"]
+
+
+def _port(digits: str, text: str) -> int:
+    number = digits.strip()
+    if not (number.isascii() and number.isdigit() and len(number) <= 5 and 1 <= int(number) <= PORT_MAX):
+        raise _refused(text, f"{number or 'nothing'} is no port from 1 to {PORT_MAX}")
+    return int(number)
+
+
+def _refused(text: str, why: str) -> MQError:
+    return MQError(MQRC_CHANNEL_CONFIG_ERROR, f"{text[:100]!r} is no connection name: {why}.")
