@@ -13,9 +13,18 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 
-HOT_PACKAGES = ("model", "engine", "log", "observe")
+HOT_PACKAGES = ("model", "engine", "log", "observe", "wire")
 # Modules of other packages that sit on the data path.
-HOT_MODULES: tuple[str, ...] = ("server/journal_writer.py", "client/mqi.py")
+HOT_MODULES: tuple[str, ...] = (
+    "server/journal_writer.py",
+    "server/timers.py",
+    "server/server_link.py",
+    "server/conversation.py",
+    "server/reactor.py",
+    "client/mqi.py",
+    "client/blocking_link.py",
+    "client/remote_verbs.py",
+)
 # Big tables that gain nothing from being compiled and cost a long build.
 INTERPRETED = ("constants.py", "reasons*.py", "attribute_table*.py", "system_objects*.py")
 

@@ -1,0 +1,383 @@
+"""The frames that set a link up and work on objects: what each carries, and how it is laid out.
+
+Each class has `encode`, the payload, and `decode`, which raises MalformedFrame for what cannot be one. Texts are UTF-8
+behind a length of four bytes; names are in fields of fixed width, padded with blanks.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from mypy_extensions import i64
+
+from ostler.wire.frames import MAGIC, PROTOCOL_VERSION, SEGMENT_BYTES, MalformedFrame
+from ostler.wire.payloads import PayloadReader, PayloadWriter
+
+NAME_BYTES: Final = 48
+CHANNEL_BYTES: Final = 20
+USER_BYTES_MAX: Final = 1024
+PASSWORD_BYTES_MAX: Final = 1024
+SELECTION_BYTES_MAX: Final = 10240
+ATTRIBUTES_MAX: Final = 1024
+CHARACTERS_MAX: Final = 1 << 20
+CONSUMERS_MAX: Final = 256
+TEXT_BYTES_MAX: Final = 512
+
+
+@final
+class Hello:
+    """What both sides say of a link first: the client its wishes, the queue manager what it is going to be."""
+
+    def __init__(self, channel: str = "") -> None:
+        self.version: i64 = PROTOCOL_VERSION
+        self.segment_bytes: i64 = SEGMENT_BYTES  # the longest frame
+        self.message_bytes_max: i64 = 0
+        self.heartbeat_seconds: i64 = 0
+        self.conversations_max: i64 = 1
+        self.channel = channel  # none on the local socket
+
+    def encode(self) -> bytes:
+        writer = PayloadWriter()
+        writer.fixed(MAGIC)
+        writer.integer(self.version)
+        writer.integer(self.segment_bytes)
+        writer.integer(self.message_bytes_max)
+        writer.integer(self.heartbeat_seconds)
+        writer.integer(self.conversations_max)
+        writer.name(self.channel, CHANNEL_BYTES)
+        return writer.getvalue()
+
+
+def decode_hello(payload: bytes) -> Hello:
+    reader = PayloadReader(payload)
+    if reader.fixed(4) != MAGIC:
+        raise MalformedFrame("the peer does not speak this protocol")
+    hello = Hello()
+    hello.version = reader.count(1 << 16)
+    hello.segment_bytes = reader.count(1 << 30)
+    hello.message_bytes_max = reader.count(1 << 30)
+    hello.heartbeat_seconds = reader.count(1 << 30)
+    hello.conversations_max = reader.count((1 << 31) - 1)
+    hello.channel = reader.name(CHANNEL_BYTES)
+    reader.done()
+    return hello
+
+
+@final
+class Connect:
+    """MQCONNX: who wants a conversation to be a connection."""
+
+    def __init__(self) -> None:
+        self.options: i64 = 0
+        self.application_type: i64 = 0
+        self.application = ""
+        self.queue_manager = ""
+        self.user = ""
+        self.password = ""
+        self.connection_tag = b""
+
+    def encode(self) -> bytes:
+        writer = PayloadWriter()
+        writer.integer(self.options)
+        writer.integer(self.application_type)
+        writer.name(self.queue_manager, NAME_BYTES)
+        writer.text(self.application)
+        writer.text(self.user)
+        writer.text(self.password)
+        return writer.getvalue()
+
+
+def decode_connect(payload: bytes) -> Connect:
+    reader = PayloadReader(payload)
+    asked = Connect()
+    asked.options = reader.integer()
+    asked.application_type = reader.integer()
+    asked.queue_manager = reader.name(NAME_BYTES)
+    asked.application = reader.text(USER_BYTES_MAX)
+    asked.user = reader.text(USER_BYTES_MAX)
+    asked.password = reader.text(PASSWORD_BYTES_MAX)
+    reader.done()
+    return asked
+
+
+@final
+class Connected:
+    """What a client is told of its new connection."""
+
+    def __init__(self) -> None:
+        self.connection_id = bytes(24)
+        self.queue_manager = ""
+        self.ccsid: i64 = 0
+        self.message_bytes_max: i64 = 0
+        self.handles_max: i64 = 0
+        self.user = ""
+
+    def encode(self) -> bytes:
+        writer = PayloadWriter()
+        writer.fixed(self.connection_id)
+        writer.name(self.queue_manager, NAME_BYTES)
+        writer.integer(self.ccsid)
+        writer.integer(self.message_bytes_max)
+        writer.integer(self.handles_max)
+        writer.text(self.user)
+        return writer.getvalue()
+
+
+def decode_connected(reader: PayloadReader) -> Connected:
+    told = Connected()
+    told.connection_id = reader.fixed(24)
+    told.queue_manager = reader.name(NAME_BYTES)
+    told.ccsid = reader.integer()
+    told.message_bytes_max = reader.integer()
+    told.handles_max = reader.integer()
+    told.user = reader.text(USER_BYTES_MAX)
+    reader.done()
+    return told
+
+
+@final
+class OpenArguments:
+    """What MQOPEN and MQPUT1 say of an object: MQOD without its pointers."""
+
+    def __init__(self, object_type: i64, name: str, options: i64) -> None:
+        self.object_type: i64 = object_type
+        self.options: i64 = options
+        self.name = name
+        self.manager_name = ""
+        self.dynamic_name = ""
+        self.alternate_user = ""
+        self.selection = ""
+        self.object_string = ""
+
+    def write(self, writer: PayloadWriter) -> None:
+        writer.integer(self.object_type)
+        writer.integer(self.options)
+        writer.name(self.name, NAME_BYTES)
+        writer.name(self.manager_name, NAME_BYTES)
+        writer.name(self.dynamic_name, NAME_BYTES)
+        writer.name(self.alternate_user, 12)
+        writer.text(self.selection)
+        writer.text(self.object_string)
+
+    def encode(self) -> bytes:
+        writer = PayloadWriter()
+        self.write(writer)
+        return writer.getvalue()
+
+
+def read_open(reader: PayloadReader) -> OpenArguments:
+    object_type: i64 = reader.integer()
+    options: i64 = reader.integer()
+    asked = OpenArguments(object_type, reader.name(NAME_BYTES), options)
+    asked.manager_name = reader.name(NAME_BYTES)
+    asked.dynamic_name = reader.name(NAME_BYTES)
+    asked.alternate_user = reader.name(12)
+    asked.selection = reader.text(SELECTION_BYTES_MAX)
+    asked.object_string = reader.text(SELECTION_BYTES_MAX)
+    return asked
+
+
+# What an opened object is.
+CREATED: Final = 1  # a dynamic queue was made; its name is `name`
+REMOTE: Final = 2
+IS_QUEUE: Final = 4
+TEMPORARY: Final = 8
+PUTS_NEED_NO_REPLY: Final = 16  # DEFPRESP(ASYNC), when the options of a put leave it to the queue
+READS_AHEAD: Final = 32  # the queue manager may send messages before they are asked for
+
+
+@final
+class Opened:
+    """What MQOPEN found."""
+
+    def __init__(self) -> None:
+        self.hobj: i64 = 0
+        self.flags: i64 = 0
+        self.object_type: i64 = 0
+        self.name = ""  # of the queue itself, where that is here
+        self.resolved_names = b" " * 96  # ResolvedQName and ResolvedQMgrName
+        self.default_persistence: i64 = 0
+        self.default_priority: i64 = 0
+        self.backout_threshold: i64 = 0
+        self.backout_queue = ""
+
+    def encode(self) -> bytes:
+        writer = PayloadWriter()
+        writer.integer(self.hobj)
+        writer.integer(self.flags)
+        writer.integer(self.object_type)
+        writer.name(self.name, NAME_BYTES)
+        writer.fixed(self.resolved_names)
+        writer.integer(self.default_persistence)
+        writer.integer(self.default_priority)
+        writer.integer(self.backout_threshold)
+        writer.name(self.backout_queue, NAME_BYTES)
+        return writer.getvalue()
+
+
+def decode_opened(reader: PayloadReader) -> Opened:
+    found = Opened()
+    found.hobj = reader.integer()
+    found.flags = reader.integer()
+    found.object_type = reader.integer()
+    found.name = reader.name(NAME_BYTES)
+    found.resolved_names = reader.fixed(2 * NAME_BYTES)
+    found.default_persistence = reader.integer()
+    found.default_priority = reader.integer()
+    found.backout_threshold = reader.integer()
+    found.backout_queue = reader.name(NAME_BYTES)
+    reader.done()
+    return found
+
+
+@final
+class Put1:
+    """MQPUT1: the object, and the put on it."""
+
+    def __init__(self, target: OpenArguments, options: i64, context: i64, md: bytes, block: bytes, body: bytes) -> None:
+        self.target = target
+        self.options: i64 = options
+        self.context: i64 = context
+        self.md = md
+        self.block = block
+        self.body = body
+
+    def encode(self) -> bytes:
+        writer = PayloadWriter()
+        self.target.write(writer)
+        writer.integer(self.options)
+        writer.integer(self.context)
+        writer.fixed(self.md)
+        writer.integer(len(self.block))
+        writer.fixed(self.block)
+        writer.fixed(self.body)
+        return writer.getvalue()
+
+
+def decode_put1(buffer: bytes, start: i64, end: i64) -> Put1:
+    reader = PayloadReader(buffer, start, end)
+    target = read_open(reader)
+    options: i64 = reader.integer()
+    context: i64 = reader.integer()
+    md = reader.fixed(364)
+    block = reader.fixed(reader.count(end - start))
+    return Put1(target, options, context, md, block, reader.rest())
+
+
+@final
+class Inquiry:
+    """MQINQ, or with values MQSET."""
+
+    def __init__(self, hobj: i64, selectors: list[int], integers: list[int], characters: bytes) -> None:
+        self.hobj: i64 = hobj
+        self.selectors = selectors
+        self.integers = integers
+        self.characters = characters
+
+    def encode(self) -> bytes:
+        writer = PayloadWriter()
+        writer.integer(self.hobj)
+        writer.integers(self.selectors)
+        writer.integers(self.integers)
+        writer.integer(len(self.characters))
+        writer.fixed(self.characters)
+        return writer.getvalue()
+
+
+def decode_inquiry(reader: PayloadReader) -> Inquiry:
+    hobj: i64 = reader.integer()
+    selectors = reader.integers(ATTRIBUTES_MAX)
+    integers = reader.integers(ATTRIBUTES_MAX)
+    characters = reader.fixed(reader.count(CHARACTERS_MAX))
+    reader.done()
+    return Inquiry(hobj, selectors, integers, characters)
+
+
+@final
+class PutStatus:
+    """MQSTAT: what became of puts that nobody waited for."""
+
+    def __init__(self) -> None:
+        self.succeeded: i64 = 0
+        self.warned: i64 = 0
+        self.failed: i64 = 0
+        self.completion: i64 = 0
+        self.reason: i64 = 0
+        self.object_type: i64 = 0
+        self.object_name = ""
+
+    def encode(self) -> bytes:
+        writer = PayloadWriter()
+        writer.integer(self.succeeded)
+        writer.integer(self.warned)
+        writer.integer(self.failed)
+        writer.integer(self.completion)
+        writer.integer(self.reason)
+        writer.integer(self.object_type)
+        writer.name(self.object_name, NAME_BYTES)
+        return writer.getvalue()
+
+
+def decode_put_status(reader: PayloadReader) -> PutStatus:
+    status = PutStatus()
+    status.succeeded = reader.integer()
+    status.warned = reader.integer()
+    status.failed = reader.integer()
+    status.completion = reader.integer()
+    status.reason = reader.integer()
+    status.object_type = reader.integer()
+    status.object_name = reader.name(NAME_BYTES)
+    reader.done()
+    return status
+
+
+def look_payload(wait_ms: i64, gets: list[bytes]) -> bytes:
+    """LOOK: gets of several consumers; the first that has a message is answered, the others take nothing."""
+    writer = PayloadWriter()
+    writer.integer(wait_ms)
+    writer.integer(len(gets))
+    for get in gets:
+        writer.fixed(get)
+    return writer.getvalue()
+
+
+def numbers_payload(values: list[int]) -> bytes:
+    """CLOSE (handle, options), CANCEL (request), SETTLE (request, 1 to keep or 0 to give back), CREDIT (request,
+    messages, bytes), UNSTREAM (request), STATUS (type)."""
+    writer = PayloadWriter()
+    for value in values:
+        writer.integer(value)
+    return writer.getvalue()
+
+
+def reason_payload(reason: i64, text: str) -> bytes:
+    """NOTICE and FAREWELL: why, for programs and for people."""
+    writer = PayloadWriter()
+    writer.integer(reason)
+    writer.text(text[:TEXT_BYTES_MAX])
+    return writer.getvalue()
+
+
+def decode_reason(reader: PayloadReader) -> tuple[int, str]:
+    reason: i64 = reader.integer()
+    return reason, reader.text(4 * TEXT_BYTES_MAX)
+
+
+def json_payload(text: str) -> bytes:
+    return text.encode("utf-8")
+
+
+@final
+class Replied:
+    """Where a reply's own part begins, behind completion and reason."""
+
+    def __init__(self, completion: i64, reason: i64, reader: PayloadReader) -> None:
+        self.completion: i64 = completion
+        self.reason: i64 = reason
+        self.reader = reader
+
+
+def decode_reply(buffer: bytes, start: i64 = 0, end: i64 = -1) -> Replied:
+    reader = PayloadReader(buffer, start, end)
+    completion: i64 = reader.integer()
+    return Replied(completion, reader.integer(), reader)

@@ -1,0 +1,249 @@
+"""Frames: what crosses a socket between an application and a queue manager. No sockets here.
+
+    offset  bytes  what
+    0       4      length of the frame, this header included
+    4       1      type; a reply has the type of its request with REPLY added
+    5       1      flags; MORE: further segments of the same payload follow
+    6       2      reserved, zero
+    8       4      conversation; 0 is the link itself
+    12      4      request number, chosen by who asks; 0 asks for no reply
+
+All numbers are little-endian. A payload longer than a segment is sent in several frames that differ only in MORE; others
+may come between them.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from librt.strings import BytesWriter, read_i32_le, write_i16_le, write_i32_le
+from mypy_extensions import i16, i32, i64
+
+HEADER_BYTES: Final = 16
+PROTOCOL_VERSION: Final = 1
+MAGIC: Final = b"OSTL"
+
+# Types of frames.
+HELLO: Final = 1
+CONNECT: Final = 2
+DISCONNECT: Final = 3
+OPEN: Final = 4
+CLOSE: Final = 5
+PUT: Final = 6
+PUT1: Final = 7
+GET: Final = 8
+CANCEL: Final = 9
+SETTLE: Final = 10
+COMMIT: Final = 11
+BACK: Final = 12
+BEGIN: Final = 13
+INQUIRE: Final = 14
+SET: Final = 15
+STATUS: Final = 16
+LOOK: Final = 17
+STREAM: Final = 18
+CREDIT: Final = 19
+UNSTREAM: Final = 20
+COMMAND: Final = 21
+SUBSCRIBE: Final = 22
+SUBSCRIPTION_REQUEST: Final = 23
+HEARTBEAT: Final = 30
+NOTICE: Final = 31
+FAREWELL: Final = 32
+MESSAGE: Final = 33
+OUTPUT: Final = 34
+REPLY: Final = 0x80
+
+TYPE_NAMES: Final = {
+    HELLO: "HELLO",
+    CONNECT: "CONNECT",
+    DISCONNECT: "DISCONNECT",
+    OPEN: "OPEN",
+    CLOSE: "CLOSE",
+    PUT: "PUT",
+    PUT1: "PUT1",
+    GET: "GET",
+    CANCEL: "CANCEL",
+    SETTLE: "SETTLE",
+    COMMIT: "COMMIT",
+    BACK: "BACK",
+    BEGIN: "BEGIN",
+    INQUIRE: "INQUIRE",
+    SET: "SET",
+    STATUS: "STATUS",
+    LOOK: "LOOK",
+    STREAM: "STREAM",
+    CREDIT: "CREDIT",
+    UNSTREAM: "UNSTREAM",
+    COMMAND: "COMMAND",
+    SUBSCRIBE: "SUBSCRIBE",
+    SUBSCRIPTION_REQUEST: "SUBSCRIPTION_REQUEST",
+    HEARTBEAT: "HEARTBEAT",
+    NOTICE: "NOTICE",
+    FAREWELL: "FAREWELL",
+    MESSAGE: "MESSAGE",
+    OUTPUT: "OUTPUT",
+}
+
+MORE: Final = 1
+
+# Until the link is agreed upon nobody may send longer frames than this.
+FIRST_FRAME_BYTES_MAX: Final = 1024
+SEGMENT_BYTES: Final = 128 * 1024
+SEGMENT_BYTES_MIN: Final = 8 * 1024
+SEGMENT_BYTES_MAX: Final = 1024 * 1024
+# What a payload may have beyond the data of a message: descriptor, properties, names.
+PAYLOAD_OVERHEAD_BYTES: Final = 128 * 1024
+MESSAGE_BYTES_MAX: Final = 104857600
+_UNSIGNED: Final = 0xFFFFFFFF
+
+
+class MalformedFrame(Exception):
+    """The peer sent what no correct peer sends. The link is closed, and the text says why."""
+
+
+@final
+class FrameReader:
+    """Cuts a stream of bytes into frames. After `next` the frame's parts are in the attributes.
+
+    The payload is `buffer[start:end]`: the caller slices what it needs, and nothing is copied before that.
+    """
+
+    def __init__(self, frame_bytes_max: i64 = FIRST_FRAME_BYTES_MAX) -> None:
+        self.frame_bytes_max: i64 = frame_bytes_max
+        self.buffer: bytes = b""
+        self._at: i64 = 0  # where the next frame begins
+        self._parts: list[bytes] = []  # received after `buffer`, while a frame is still incomplete
+        self._parts_bytes: i64 = 0
+        self._needed: i64 = HEADER_BYTES
+        self.type: i64 = 0
+        self.flags: i64 = 0
+        self.conversation: i64 = 0
+        self.request: i64 = 0
+        self.start: i64 = 0
+        self.end: i64 = 0
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes as they were received."""
+        if self._at == len(self.buffer):
+            self.buffer = data
+            self._at = 0
+            return
+        self._parts.append(data)
+        self._parts_bytes += len(data)
+        if len(self.buffer) - self._at + self._parts_bytes >= self._needed:
+            parts = [self.buffer[self._at :]]
+            parts.extend(self._parts)
+            self.buffer = b"".join(parts)
+            self._at = 0
+            self._parts = []
+            self._parts_bytes = 0
+
+    def next(self) -> bool:
+        """Go to the next frame; False when it has not come whole yet. MalformedFrame when it cannot be one."""
+        buffer = self.buffer
+        at: i64 = self._at
+        there: i64 = len(buffer) - at
+        if there < HEADER_BYTES:
+            self._needed = HEADER_BYTES
+            return False
+        length: i64 = i64(read_i32_le(buffer, at)) & _UNSIGNED
+        if length < HEADER_BYTES or length > self.frame_bytes_max:
+            raise MalformedFrame(f"a frame of {length} bytes; the limit is {self.frame_bytes_max}")
+        if there < length:
+            self._needed = length
+            return False
+        word: i64 = i64(read_i32_le(buffer, at + 4)) & _UNSIGNED
+        if word >> 16:
+            raise MalformedFrame("reserved bytes of a frame's header are not zero")
+        self.type = word & 0xFF
+        self.flags = (word >> 8) & 0xFF
+        if self.flags & ~MORE:
+            raise MalformedFrame(f"flags {self.flags} of a frame are not known")
+        self.conversation = i64(read_i32_le(buffer, at + 8)) & _UNSIGNED
+        self.request = i64(read_i32_le(buffer, at + 12)) & _UNSIGNED
+        self.start = at + HEADER_BYTES
+        self.end = at + length
+        self._at = at + length
+        return True
+
+    def pending_bytes(self) -> int:
+        """How much was received and not yet given out."""
+        return len(self.buffer) - self._at + self._parts_bytes
+
+    def unread(self) -> bytes:
+        """What was received behind the last frame."""
+        return self.buffer[self._at :] + b"".join(self._parts)
+
+
+def write_number(writer: BytesWriter, value: i64) -> None:
+    write_i32_le(writer, i32(value))
+
+
+def write_header(writer: BytesWriter, length: i64, type: i64, conversation: i64, request: i64) -> None:
+    """The header of a frame in one piece; `length` is the whole frame's."""
+    write_number(writer, length)
+    write_i16_le(writer, i16(type))
+    write_i16_le(writer, 0)
+    write_number(writer, signed(conversation))
+    write_number(writer, signed(request))
+
+
+def signed(value: i64) -> i64:
+    """An unsigned 32-bit number as the signed one with the same bits."""
+    return value - 0x100000000 if value > 0x7FFFFFFF else value
+
+
+def frame(type: i64, conversation: i64, request: i64, payload: bytes = b"") -> bytes:
+    """A frame in one piece."""
+    writer = BytesWriter()
+    write_header(writer, HEADER_BYTES + len(payload), type, conversation, request)
+    writer.write(payload)
+    return writer.getvalue()
+
+
+def segment(type: i64, conversation: i64, request: i64, more: bool, payload: bytes) -> bytes:
+    """One frame of a payload that is sent in several."""
+    writer = BytesWriter()
+    write_number(writer, HEADER_BYTES + len(payload))
+    write_i16_le(writer, i16(type | (MORE << 8) if more else type))
+    write_i16_le(writer, 0)
+    write_number(writer, signed(conversation))
+    write_number(writer, signed(request))
+    writer.write(payload)
+    return writer.getvalue()
+
+
+def frames_of(type: i64, conversation: i64, request: i64, payload: bytes, segment_bytes: i64) -> list[bytes]:
+    """A payload as the frames that carry it."""
+    length: i64 = len(payload)
+    if length + HEADER_BYTES <= segment_bytes:
+        return [frame(type, conversation, request, payload)]
+    room: i64 = segment_bytes - HEADER_BYTES
+    made: list[bytes] = []
+    at: i64 = 0
+    while at < length:
+        piece = payload[at : at + room]
+        at += room
+        made.append(segment(type, conversation, request, at < length, piece))
+    return made
+
+
+@final
+class Assembly:
+    """A payload that comes in several segments."""
+
+    def __init__(self, type: i64, bytes_max: i64) -> None:
+        self.type: i64 = type
+        self.bytes_max: i64 = bytes_max
+        self.size: i64 = 0
+        self._parts: list[bytes] = []
+
+    def add(self, part: bytes) -> None:
+        self.size += len(part)
+        if self.size > self.bytes_max:
+            raise MalformedFrame(f"a payload of more than {self.bytes_max} bytes")
+        self._parts.append(part)
+
+    def whole(self) -> bytes:
+        return b"".join(self._parts)
