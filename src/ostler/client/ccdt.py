@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 from ostler.client.connect_parameters import PORT, RECONNECTS, Reconnect
 from ostler.client.connection_names import PORT_MAX, Address
-from ostler.model.constants import MQRC_CCDT_URL_ERROR, MQRC_CLIENT_CONN_ERROR
+from ostler.model.constants import MQRC_CCDT_URL_ERROR, MQRC_CHANNEL_CONFIG_ERROR
 from ostler.model.errors import MQError
 
 BYTES_MAX: Final = 16 * 1024 * 1024
@@ -106,8 +106,8 @@ def read(path: Path) -> list[ClientChannel]:
 
 
 def parse(data: bytes, source: str = "the CCDT") -> list[ClientChannel]:
-    """The client channels of a table in JSON. MQRC_CLIENT_CONN_ERROR says what is wrong with it, and where."""
-    if data[:4] in (b"AMQR", b"AMQ\x00"):
+    """The client channels of a table in JSON. MQRC_CHANNEL_CONFIG_ERROR says what is wrong with it, and where."""
+    if data.startswith(b"AMQR"):
         raise _refused(source, "it is a binary table; write it as JSON")
     try:
         table = json.loads(data)
@@ -230,4 +230,4 @@ class _Reader:
 
 
 def _refused(source: str, why: str) -> MQError:
-    return MQError(MQRC_CLIENT_CONN_ERROR, f"{source} cannot be used: {why}.")
+    return MQError(MQRC_CHANNEL_CONFIG_ERROR, f"{source} cannot be used: {why}.")

@@ -23,7 +23,6 @@ from ostler.client.connect_parameters import CHANNEL, PORT, ConnectParameters, E
 from ostler.client.connection_names import Address, parse_connection_names
 from ostler.model.constants import (
     MQRC_CHANNEL_CONFIG_ERROR,
-    MQRC_CLIENT_CONN_ERROR,
     MQRC_Q_MGR_NAME_ERROR,
     MQRC_UNKNOWN_CHANNEL_NAME,
 )
@@ -138,14 +137,11 @@ def _of_table(parameters: ConnectParameters, path: Path, chance: random.Random, 
         matching = [each for each in matching if each.name == parameters.channel]
     if not matching:
         raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, f"{path} has no client channel {parameters.channel[:80]} for {group}.")
-    found = [
+    return [
         _defined(parameters, channel, address)
         for channel in in_order(matching, chance, f"{seed}/{group}")
         for address in channel.addresses or (Address("localhost", PORT),)
     ]
-    if not found:
-        raise MQError(MQRC_CLIENT_CONN_ERROR, f"{path} gives no address for {group}.")
-    return found
 
 
 def in_order(channels: Sequence[ClientChannel], chance: random.Random, seed: str) -> list[ClientChannel]:
