@@ -159,6 +159,7 @@ class QueueManager:
         self.checkpointer = Checkpointer(self)
         self.media_turn = threading.Lock()
         self.on_end: list[Callable[[], None]] = []
+        self._end_deadline = 0.0
 
     # -- start and end ---------------------------------------------------------------
 
@@ -263,6 +264,10 @@ class QueueManager:
         for tell in self.on_end:
             tell()
 
+    def hurry(self) -> None:
+        """An end that waits for applications to finish waits no longer. Any thread may say so."""
+        self._end_deadline = 0.0
+
     def __enter__(self) -> QueueManager:
         return self
 
@@ -277,6 +282,7 @@ class QueueManager:
         self._instance.release()
 
     def _quiesce(self, mode: str, wait_seconds: float) -> None:
+        self._end_deadline = time.monotonic() + wait_seconds
         with self.lock:
             self.engine.state = QUIESCING if mode == "quiesce" else STOPPING
             for queue in self.engine.queues_by_id.values():
@@ -286,8 +292,7 @@ class QueueManager:
                     fail_waiting(self.engine, queue, MQRC_Q_MGR_STOPPING)
             self.wake()
             send_reports(self.engine, events.on_stop(self.engine, mode != "quiesce"), None)
-        deadline = time.monotonic() + wait_seconds
-        while mode == "quiesce" and self.engine.connections and time.monotonic() < deadline:
+        while mode == "quiesce" and self.engine.connections and time.monotonic() < self._end_deadline:
             time.sleep(0.01)
         with self.lock:
             self.engine.state = STOPPING
