@@ -260,9 +260,13 @@ class QueueManager:
                 # The log has all that is persistent; only non-persistent messages of NPMCLASS(HIGH) queues are lost.
                 self.note(f"AMQ6119S: The disk is full: {full}. The last checkpoint could not be taken.")
         self.writer.stop()
-        self.close_files(mode == "preemptive")
-        for tell in self.on_end:
-            tell()
+        try:
+            self.close_files(mode == "preemptive")
+            for tell in self.on_end:
+                tell()
+        finally:
+            # Last: what is told at the end is told before another process can start it.
+            self._instance.release()
 
     def hurry(self) -> None:
         """An end that waits for applications to finish waits no longer. Any thread may say so."""
@@ -279,7 +283,6 @@ class QueueManager:
             self.log.writer.close()
         for queue in self.engine.queues_by_id.values():
             queue.file.close()
-        self._instance.release()
 
     def _quiesce(self, mode: str, wait_seconds: float) -> None:
         self._end_deadline = time.monotonic() + wait_seconds
