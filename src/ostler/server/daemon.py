@@ -1,0 +1,373 @@
+"""A queue manager as a process of its own: start, wait until somebody wants it to end, end.
+
+The main thread waits here. Requests to end come from signals and from the control action "end"; a second, sharper one
+hurries on what a first one began.
+
+    SIGTERM   quiesce; after a while, immediate
+    SIGINT    immediate; again: preemptive
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import queue
+import resource
+import signal
+import socket
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import FrameType
+from typing import Final, Protocol
+
+from ostler import __version__
+from ostler.log.errors import LogDamaged, LogRefused, LogSpace
+from ostler.model.disk import DiskFailed, DiskFull
+from ostler.model.errors import MQError
+from ostler.server.directories import QueueManagerDirectory, QueueManagerNotFoundError, QueueManagerRunningError
+from ostler.server.error_log import Echo, ErrorLog, Notices, size_setting
+from ostler.server.ini_file import ConfigurationError
+from ostler.server.process_file import ManagerState, ProcessRecord, run_directory, write_record
+from ostler.server.qm_ini import QueueManagerIni
+from ostler.server.queue_manager import Progress, QueueManager
+
+QUIESCE: Final = "quiesce"
+IMMEDIATE: Final = "immediate"
+PREEMPTIVE: Final = "preemptive"
+MODES: Final = (QUIESCE, IMMEDIATE, PREEMPTIVE)
+"""The ways to end, each sharper than the one before."""
+
+FOR_EVER: Final = float("inf")
+
+# MQ's exit statuses of strmqm, for what can go wrong on the way.
+_RUNNING: Final = 5
+_LOG_NOT_AVAILABLE: Final = 23
+_STORAGE_NOT_AVAILABLE: Final = 69
+_UNEXPECTED: Final = 71
+_NAME_ERROR: Final = 72
+
+_LOOK_SECONDS: Final = 0.5
+_ENDING: Final = {
+    QUIESCE: (ManagerState.QUIESCING, ManagerState.ENDED_NORMALLY),
+    IMMEDIATE: (ManagerState.ENDING_IMMEDIATELY, ManagerState.ENDED_IMMEDIATELY),
+    PREEMPTIVE: (ManagerState.ENDING_PREEMPTIVELY, ManagerState.ENDED_PREEMPTIVELY),
+}
+
+
+class ServerPart(Protocol):
+    """What the process needs of the part with the sockets."""
+
+    def start(self) -> None: ...
+
+    def end(self, mode: str = "quiesce", wait_seconds: float = 0.0) -> None: ...
+
+
+MakeServer = Callable[[QueueManager, "Daemon"], ServerPart]
+
+
+@dataclass(frozen=True)
+class EndRequest:
+    """Somebody wants the queue manager to end. A quiesce that has not succeeded in time becomes immediate."""
+
+    mode: str
+    wait_seconds: float
+    who: str
+    reconnects: bool = False
+
+
+@dataclass(frozen=True)
+class StartFailure:
+    """Why it did not start: a message with its number, and the status to exit with."""
+
+    text: str
+    status: int
+
+
+class StartInterrupted(Exception):
+    """It was told to end before it had started."""
+
+
+class Reporter(Protocol):
+    """Whoever waits for the start: strmqm at the other end of a pipe, or a console."""
+
+    def progress(self, done_bytes: int, total_bytes: int) -> None: ...
+
+    def ready(self, manager: QueueManager) -> None: ...
+
+    def failed(self, failure: StartFailure) -> None: ...
+
+
+class Daemon:
+    """The life of the process. `run` returns the status to exit with."""
+
+    def __init__(
+        self,
+        directory: QueueManagerDirectory,
+        reporter: Reporter,
+        make_server: MakeServer,
+        flavour: str = "",
+        stop_seconds: float = 5.0,
+        echo: Echo | None = None,
+    ) -> None:
+        self._directory = directory
+        self._reporter = reporter
+        self._make_server = make_server
+        self._stop_seconds = stop_seconds
+        self._echo = echo
+        self._requests: queue.SimpleQueue[EndRequest] = queue.SimpleQueue()
+        self._is_interrupted = False
+        self._mode = QUIESCE
+        self._record = ProcessRecord(
+            os.getpid(), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), __version__, flavour, ManagerState.STARTING
+        )
+        self.started = time.time()
+        self.error_log: ErrorLog | None = None
+        self.when_ready: list[Callable[[], None]] = []
+        """Called once messages can flow."""
+        self.exit_status = 0
+
+    @property
+    def record(self) -> ProcessRecord:
+        return self._record
+
+    def ask_end(self, request: EndRequest) -> None:
+        """Have the queue manager end. Returns at once; any thread may ask, and a signal handler may."""
+        if request.mode not in MODES:
+            raise ValueError(f"{request.mode!r} is no way to end; there are {', '.join(MODES)}")
+        self._requests.put(request)
+
+    # -- start -----------------------------------------------------------------------
+
+    def run(self) -> int:
+        os.umask(0o077)
+        self._take_signals()
+        _raise_descriptor_limit()
+        try:
+            manager, server = self._start()
+        except Exception as error:
+            failure = start_failure(self._directory.name, error)
+            self._tell_start_failure(failure, error)
+            self._reporter.failed(failure)
+            return failure.status
+        # What is there now lives as long as the process; the collector need not look at it again.
+        gc.freeze()
+        self._reporter.ready(manager)
+        notify_service_manager("READY=1")
+        for call in self.when_ready:
+            call()
+        return self._wait(manager, server)
+
+    def _start(self) -> tuple[QueueManager, ServerPart]:
+        manager = QueueManager(self._directory)
+        manager.start(self._progress)
+        # Only who has the instance lock may write to the files of the queue manager.
+        try:
+            self.error_log = open_error_log(self._directory, self._echo)
+            manager.notices = Notices(self.error_log, manager.notices)
+            manager.on_end.append(self._note_end)
+            self._note_state(ManagerState.STARTING)
+            summary = manager.restart
+            self.error_log.write(
+                f"AMQ7230I: {summary.records} log records were replayed; {summary.messages} messages are there, "
+                f"{summary.units_backed_out} units of work were backed out. It took {summary.seconds:.3f} seconds."
+            )
+            server = self._make_server(manager, self)
+            server.start()
+        except BaseException:
+            manager.end(IMMEDIATE)
+            raise
+        self._note_state(ManagerState.RUNNING)
+        self.error_log.write(f"AMQ8003I: Queue manager {manager.name} started, version {__version__}.")
+        return manager, server
+
+    def _progress(self, done_bytes: int, total_bytes: int) -> None:
+        if self._is_interrupted:
+            raise StartInterrupted("it was told to end while it was starting")
+        self._reporter.progress(done_bytes, total_bytes)
+
+    def _tell_start_failure(self, failure: StartFailure, error: BaseException) -> None:
+        if isinstance(error, (QueueManagerRunningError, QueueManagerNotFoundError)):
+            return  # the error log belongs to somebody else, or there is none
+        log = self.error_log or open_error_log(self._directory, self._echo)
+        if failure.status == _UNEXPECTED and not isinstance(error, (ConfigurationError, DiskFailed, StartInterrupted)):
+            log.write(f"AMQ6109E: {''.join(traceback.format_exception(error))}")
+        log.write(failure.text)
+        log.close()
+
+    # -- the end -----------------------------------------------------------------------
+
+    def _wait(self, manager: QueueManager, server: ServerPart) -> int:
+        """Until it has ended. The ending is another thread's work, so that it can be hurried from here."""
+        ender: threading.Thread | None = None
+        failures: list[BaseException] = []
+        while ender is None or ender.is_alive():
+            request = self._next_request(ender)
+            if manager.writer.failure and ender is None:
+                return self._died(manager)
+            if request is None:
+                continue
+            if ender is None:
+                self._begin_end(request)
+                ender = threading.Thread(
+                    target=_end, args=(manager, server, request, failures), name="ostler-end", daemon=True
+                )
+                ender.start()
+            elif MODES.index(request.mode) > MODES.index(self._mode):
+                self._begin_end(request)
+                if request.mode == PREEMPTIVE:
+                    self._note_end()
+                    return self._leave([])
+                manager.hurry()
+        return self._leave(failures)
+
+    def _next_request(self, ender: threading.Thread | None) -> EndRequest | None:
+        try:
+            return self._requests.get(timeout=_LOOK_SECONDS if ender is None else 0.02)
+        except queue.Empty:
+            return None
+
+    def _begin_end(self, request: EndRequest) -> None:
+        self._mode = request.mode
+        notify_service_manager("STOPPING=1")
+        self._note_state(_ENDING[request.mode][0])
+        self._log(f"AMQ8005I: Queue manager {self._directory.name} is ending ({request.mode}), asked by {request.who}.")
+
+    def _note_end(self) -> None:
+        """All is done but the instance lock: nobody else can have begun to write to these files."""
+        self._note_state(_ENDING[self._mode][1])
+        self._log(f"AMQ8004I: Queue manager {self._directory.name} ended ({self._mode}).")
+
+    def _leave(self, failures: list[BaseException]) -> int:
+        if failures:
+            self._log(f"AMQ6109E: {''.join(traceback.format_exception(failures[0]))}")
+            return _UNEXPECTED
+        if self._mode == PREEMPTIVE:
+            # Whatever still runs in this process is not waited for.
+            os._exit(self.exit_status)
+        return self.exit_status
+
+    def _died(self, manager: QueueManager) -> int:
+        """Stable storage has failed. Nothing may be written any more; the reason was noted."""
+        self._log(f"AMQ7017S: Queue manager {manager.name} ends at once: {manager.writer.failure}.")
+        os._exit(_UNEXPECTED)
+
+    def _log(self, text: str) -> None:
+        if self.error_log is not None:
+            self.error_log.write(text)
+
+    def _note_state(self, state: ManagerState) -> None:
+        self._record = replace(self._record, state=state)
+        try:
+            write_record(self._directory, self._record)
+        except OSError as error:
+            # A full disk does not keep a queue manager from starting, nor from ending.
+            self._log(f"AMQ6119S: {run_directory(self._directory)} cannot be written: {error}")
+
+    # -- signals -----------------------------------------------------------------------
+
+    def _take_signals(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        signal.signal(signal.SIGTERM, self._on_signal)
+        signal.signal(signal.SIGINT, self._on_signal)
+        signal.signal(signal.SIGHUP, self._on_signal if self._echo is not None else signal.SIG_IGN)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        who = signal.Signals(number).name
+        mode = QUIESCE
+        if number == signal.SIGINT or self._is_interrupted:
+            mode = PREEMPTIVE if self._is_interrupted and number == signal.SIGINT else IMMEDIATE
+        self._is_interrupted = True
+        self.ask_end(EndRequest(mode, self._stop_seconds, who))
+
+
+def _end(manager: QueueManager, server: ServerPart, request: EndRequest, failures: list[BaseException]) -> None:
+    try:
+        server.end(request.mode, request.wait_seconds)
+    except BaseException as error:
+        failures.append(error)
+
+
+def open_error_log(directory: QueueManagerDirectory, echo: Echo | None = None) -> ErrorLog:
+    """The error log of a queue manager, with the size that qm.ini gives it."""
+    try:
+        size = QueueManagerIni.read(directory.ini).get("QMErrorLog", "ErrorLogSize")
+    except ConfigurationError:
+        size = None
+    return ErrorLog(directory.errors, directory.name, size_setting(size), echo)
+
+
+def start_failure(name: str, error: BaseException) -> StartFailure:
+    """In words and with MQ's exit status: why a queue manager did not start."""
+    if isinstance(error, QueueManagerRunningError):
+        return StartFailure(f"AMQ8001I: Queue manager {name} is running already. {_sentence(error)}", _RUNNING)
+    if isinstance(error, QueueManagerNotFoundError):
+        return StartFailure(f"AMQ7048E: There is no queue manager {name}. {_sentence(error)}", _NAME_ERROR)
+    if isinstance(error, (LogDamaged, LogRefused)):
+        return StartFailure(f"AMQ7060S: The recovery log of {name} cannot be used. {error}", _LOG_NOT_AVAILABLE)
+    if isinstance(error, (LogSpace, DiskFull)):
+        return StartFailure(
+            f"AMQ7064S: There is not enough space on the disk to start {name}. {error}", _STORAGE_NOT_AVAILABLE
+        )
+    if isinstance(error, ConfigurationError):
+        return StartFailure(f"AMQ9224E: The configuration of {name} is not valid. {_sentence(error)}", _UNEXPECTED)
+    if isinstance(error, StartInterrupted):
+        return StartFailure(f"AMQ8005I: Queue manager {name} did not start: {error}.", _UNEXPECTED)
+    if isinstance(error, (OSError, DiskFailed, MQError)):
+        return StartFailure(f"AMQ6119S: Queue manager {name} could not be started. {_sentence(error)}", _UNEXPECTED)
+    text = f"AMQ6109E: Queue manager {name} could not be started: {type(error).__name__}: {error}"
+    return StartFailure(f"{text}. Its error log has the details.", _UNEXPECTED)
+
+
+def _sentence(error: BaseException) -> str:
+    text = str(error)
+    ending = "" if text.endswith((".", "!", "?")) else "."
+    return f"{text[:1].upper()}{text[1:]}{ending}"
+
+
+def notify_service_manager(state: str) -> None:
+    """Tell systemd, if it started us with Type=notify, how far we are."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address:
+        return
+    if address.startswith("@"):
+        address = "\0" + address[1:]
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
+            sender.connect(address)
+            sender.send(state.encode())
+    except OSError:
+        return  # nobody listens; the queue manager works all the same
+
+
+def _raise_descriptor_limit() -> None:
+    """Clients need descriptors: take as many as we may without asking."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        except (ValueError, OSError):
+            return
+
+
+__all__ = [
+    "FOR_EVER",
+    "IMMEDIATE",
+    "MODES",
+    "PREEMPTIVE",
+    "QUIESCE",
+    "Daemon",
+    "EndRequest",
+    "MakeServer",
+    "Progress",
+    "Reporter",
+    "ServerPart",
+    "StartFailure",
+    "StartInterrupted",
+    "notify_service_manager",
+    "open_error_log",
+    "start_failure",
+]
