@@ -1,0 +1,137 @@
+"""A lean client of RabbitMQ: AMQP 0-9-1 without a library.
+
+AMQP has no get by correlation id, so every requester has a reply queue of its own, as is usual there, and compares the
+id itself. Durable: durable queues and messages; a request counts when it is confirmed and its reply is there; a
+responder acknowledges a request when its reply is confirmed. Transient: nothing is confirmed or acknowledged.
+"""
+
+from __future__ import annotations
+
+from ostler.lab.load import amqp_frames as amqp
+from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
+
+_CHANNEL = 1
+_CHANNELS_MAX = 16
+_FRAME_BYTES_MAX = 131_072
+
+
+class AmqpClient(LoadClient):
+    """A requester that goes through the request queues in turn, or a responder of one of them."""
+
+    def __init__(self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int, durable: bool) -> None:
+        super().__init__(pace, is_requester)
+        self._pairs = pairs
+        self._pair = number % pairs
+        self._durable = durable
+        self._body_bytes = body_bytes
+        kind = b"durable" if durable else b"transient"
+        self._request_queues = [b"%b.request.%d" % (kind, pair) for pair in range(pairs)]
+        self._requests = [amqp.publish_method(_CHANNEL, queue) for queue in self._request_queues]
+        self._reply_queue = b"%b.reply.%d" % (kind, number)
+        self._replies: dict[bytes, bytes] = {}
+        self._steps = self._setup()
+        self._sequence = 0
+        self._correlation_id = b""
+        self._waits_for_confirm = False
+        self._waits_for_reply = False
+        # Of the message that is being received.
+        self._delivery_tag = 0
+        self._body_left = 0
+        self._received_id = self._received_reply_to = b""
+        # Of a responder's publications that are not confirmed: the request to acknowledge then.
+        self._published = 0
+        self._confirmed = 0
+        self._unconfirmed: dict[int, int] = {}
+
+    def _setup(self) -> list[tuple[tuple[int, int], bytes]]:
+        """What is waited for, and what is sent then."""
+        steps = [
+            (amqp.CONNECTION_START, amqp.start_ok(b"guest", b"guest")),
+            (amqp.CONNECTION_TUNE, amqp.tune_ok(_CHANNELS_MAX, _FRAME_BYTES_MAX) + amqp.open_connection(b"/")),
+            (amqp.CONNECTION_OPEN_OK, amqp.open_channel(_CHANNEL)),
+        ]
+        own = self._reply_queue if self.is_requester else self._request_queues[self._pair]
+        steps.append((amqp.CHANNEL_OPEN_OK, amqp.declare_queue(_CHANNEL, own, self._durable)))
+        steps.append((amqp.QUEUE_DECLARE_OK, amqp.purge_queue(_CHANNEL, own)))
+        last = amqp.QUEUE_PURGE_OK
+        if self._durable:
+            steps.append((last, amqp.select_confirms(_CHANNEL)))
+            last = amqp.CONFIRM_SELECT_OK
+        steps.append((last, amqp.consume(_CHANNEL, own, self._durable)))
+        steps.append((amqp.BASIC_CONSUME_OK, b""))
+        return steps
+
+    def opening(self) -> bytes:
+        return amqp.PROTOCOL_HEADER
+
+    def begin(self, now_ns: int) -> bytes:
+        self.began_ns = now_ns
+        self._sequence += 1
+        self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
+        self._waits_for_confirm = self._durable
+        self._waits_for_reply = True
+        self._correlation_id = b"%d" % self._sequence
+        body = reply_for(self._sequence, self._body_bytes)
+        message = amqp.content(_CHANNEL, self._durable, self._correlation_id, self._reply_queue, body)
+        return self._requests[self._pair] + message
+
+    def receive(self, data: bytes, now_ns: int) -> bytes:
+        if self.pending:
+            data = self.pending + data
+        answers: list[bytes] = []
+        at = 0
+        while True:
+            kind, payload, after = amqp.read_frame(data, at)
+            if kind == amqp.BODY:
+                self._body_left -= after - payload - 1
+                if self._body_left == 0:
+                    answers.append(self._message(data[payload : after - 1], now_ns))
+            elif kind == amqp.METHOD:
+                answers.append(self._method(data, payload, now_ns))
+            elif kind == amqp.HEADER:
+                self._body_left, self._received_id, self._received_reply_to = amqp.read_properties(data, payload)
+            elif kind == 0:
+                break
+            at = after
+        self.pending = data[at:] if at < len(data) else b""
+        return b"".join(answers)
+
+    def _method(self, data: bytes, at: int, now_ns: int) -> bytes:
+        which = amqp.read_method(data, at)
+        if which == amqp.BASIC_DELIVER:
+            self._delivery_tag = amqp.read_delivery_tag(data, at)
+            return b""
+        if which == amqp.BASIC_ACK:
+            return self._confirm(*amqp.read_confirm(data, at), now_ns)
+        if self._steps and which == self._steps[0][0]:
+            answer = self._steps.pop(0)[1]
+            self.is_ready = not self._steps
+            return answer
+        said = data[at + 4 : at + 200].decode(errors="replace") if which[1] in (40, 50) else ""
+        raise LoadFailed(f"RabbitMQ sent method {which[0]}.{which[1]} {said}")
+
+    def _message(self, body: bytes, now_ns: int) -> bytes:
+        if self.is_requester:
+            if self._received_id != self._correlation_id or not self._waits_for_reply:
+                raise LoadFailed(f"RabbitMQ delivered {self._received_id!r}, and {self._correlation_id!r} was due")
+            self._waits_for_reply = False
+            done = amqp.acknowledge(_CHANNEL, self._delivery_tag) if self._durable else b""
+            return done if self._waits_for_confirm else done + self.replied(now_ns)
+        first = self._replies.get(self._received_reply_to, b"")
+        if not first:
+            first = amqp.publish_method(_CHANNEL, self._received_reply_to)
+            self._replies[self._received_reply_to] = first
+        if self._durable:
+            self._published += 1
+            self._unconfirmed[self._published] = self._delivery_tag
+        return first + amqp.content(_CHANNEL, self._durable, self._received_id, b"", body)
+
+    def _confirm(self, tag: int, with_all_before: bool, now_ns: int) -> bytes:
+        if self.is_requester:
+            self._waits_for_confirm = False
+            return b"" if self._waits_for_reply else self.replied(now_ns)
+        tags = range(self._confirmed + 1, tag + 1) if with_all_before else range(tag, tag + 1)
+        if with_all_before:
+            self._confirmed = tag
+        found = [self._unconfirmed.pop(each) for each in tags if each in self._unconfirmed]
+        return b"".join([amqp.acknowledge(_CHANNEL, each) for each in found])

@@ -1,0 +1,161 @@
+"""The few frames of AMQP 0-9-1 that request/reply needs, made and read by hand."""
+
+from __future__ import annotations
+
+import struct
+
+METHOD, HEADER, BODY, HEARTBEAT = 1, 2, 3, 8
+FRAME_END = 0xCE
+PROTOCOL_HEADER = b"AMQP\x00\x00\x09\x01"
+
+# Class and method numbers, as they stand in the first four bytes of a method frame.
+CONNECTION_START = (10, 10)
+CONNECTION_START_OK = (10, 11)
+CONNECTION_TUNE = (10, 30)
+CONNECTION_TUNE_OK = (10, 31)
+CONNECTION_OPEN = (10, 40)
+CONNECTION_OPEN_OK = (10, 41)
+CONNECTION_CLOSE = (10, 50)
+CHANNEL_OPEN = (20, 10)
+CHANNEL_OPEN_OK = (20, 11)
+CHANNEL_CLOSE = (20, 40)
+QUEUE_DECLARE = (50, 10)
+QUEUE_DECLARE_OK = (50, 11)
+QUEUE_PURGE = (50, 30)
+QUEUE_PURGE_OK = (50, 31)
+BASIC_CONSUME = (60, 20)
+BASIC_CONSUME_OK = (60, 21)
+BASIC_PUBLISH = (60, 40)
+BASIC_DELIVER = (60, 60)
+BASIC_ACK = (60, 80)
+CONFIRM_SELECT = (85, 10)
+CONFIRM_SELECT_OK = (85, 11)
+
+_FRAME = struct.Struct(">BHI")
+_METHOD = struct.Struct(">HH")
+_CONTENT = struct.Struct(">HHQH")
+_ACK = struct.Struct(">BHIHHQBB")
+_HAS_DELIVERY_MODE, _HAS_CORRELATION_ID, _HAS_REPLY_TO = 1 << 12, 1 << 10, 1 << 9
+_TRANSIENT, _DURABLE = 1, 2
+
+
+def short_string(text: bytes) -> bytes:
+    return bytes((len(text),)) + text
+
+
+def long_string(text: bytes) -> bytes:
+    return len(text).to_bytes(4, "big") + text
+
+
+def frame(kind: int, channel: int, payload: bytes) -> bytes:
+    return b"%b%b\xce" % (_FRAME.pack(kind, channel, len(payload)), payload)
+
+
+def method(channel: int, which: tuple[int, int], arguments: bytes) -> bytes:
+    return frame(METHOD, channel, _METHOD.pack(*which) + arguments)
+
+
+def start_ok(user: bytes, password: bytes) -> bytes:
+    credentials = b"\x00" + user + b"\x00" + password
+    arguments = long_string(b"") + short_string(b"PLAIN") + long_string(credentials) + short_string(b"en_US")
+    return method(0, CONNECTION_START_OK, arguments)
+
+
+def tune_ok(channels_max: int, frame_bytes_max: int) -> bytes:
+    return method(0, CONNECTION_TUNE_OK, struct.pack(">HIH", channels_max, frame_bytes_max, 0))
+
+
+def open_connection(virtual_host: bytes) -> bytes:
+    return method(0, CONNECTION_OPEN, short_string(virtual_host) + short_string(b"") + b"\x00")
+
+
+def open_channel(channel: int) -> bytes:
+    return method(channel, CHANNEL_OPEN, short_string(b""))
+
+
+def declare_queue(channel: int, name: bytes, durable: bool) -> bytes:
+    flags = 2 if durable else 0
+    return method(channel, QUEUE_DECLARE, b"\x00\x00" + short_string(name) + bytes((flags,)) + long_string(b""))
+
+
+def purge_queue(channel: int, name: bytes) -> bytes:
+    return method(channel, QUEUE_PURGE, b"\x00\x00" + short_string(name) + b"\x00")
+
+
+def consume(channel: int, queue: bytes, acknowledged: bool) -> bytes:
+    flags = 0 if acknowledged else 2
+    arguments = b"\x00\x00" + short_string(queue) + short_string(b"c") + bytes((flags,)) + long_string(b"")
+    return method(channel, BASIC_CONSUME, arguments)
+
+
+def select_confirms(channel: int) -> bytes:
+    return method(channel, CONFIRM_SELECT, b"\x00")
+
+
+def publish_method(channel: int, queue: bytes) -> bytes:
+    """The first frame of a publication to a queue through the default exchange; it can be kept and used again."""
+    return method(channel, BASIC_PUBLISH, b"\x00\x00" + short_string(b"") + short_string(queue) + b"\x00")
+
+
+def content(channel: int, durable: bool, correlation_id: bytes, reply_to: bytes, body: bytes) -> bytes:
+    """Header and body of a publication; the body must fit one frame."""
+    flags = _HAS_DELIVERY_MODE | _HAS_CORRELATION_ID | (_HAS_REPLY_TO if reply_to else 0)
+    properties = bytes((_DURABLE if durable else _TRANSIENT, len(correlation_id))) + correlation_id
+    if reply_to:
+        properties += bytes((len(reply_to),)) + reply_to
+    return b"".join(
+        (
+            _FRAME.pack(HEADER, channel, _CONTENT.size + len(properties)),
+            _CONTENT.pack(60, 0, len(body), flags),
+            properties,
+            b"\xce",
+            _FRAME.pack(BODY, channel, len(body)),
+            body,
+            b"\xce",
+        )
+    )
+
+
+def acknowledge(channel: int, delivery_tag: int) -> bytes:
+    return _ACK.pack(METHOD, channel, 13, 60, 80, delivery_tag, 0, FRAME_END)
+
+
+def read_frame(data: bytes, at: int) -> tuple[int, int, int]:
+    """Kind, where the payload begins, and where the next frame begins; kind is 0 while the frame is not whole."""
+    if len(data) - at < 8:
+        return 0, at, at
+    kind, _, size = _FRAME.unpack_from(data, at)
+    after = at + size + 8
+    return (kind, at + 7, after) if after <= len(data) else (0, at, at)
+
+
+def read_method(data: bytes, at: int) -> tuple[int, int]:
+    found: tuple[int, int] = _METHOD.unpack_from(data, at)
+    return found
+
+
+def read_delivery_tag(data: bytes, at: int) -> int:
+    """Of a delivery: behind the consumer's tag."""
+    begin = at + 5 + data[at + 4]
+    return int.from_bytes(data[begin : begin + 8], "big")
+
+
+def read_confirm(data: bytes, at: int) -> tuple[int, bool]:
+    """The tag, and whether all before it are confirmed with it."""
+    return int.from_bytes(data[at + 4 : at + 12], "big"), bool(data[at + 12] & 1)
+
+
+def read_properties(data: bytes, at: int) -> tuple[int, bytes, bytes]:
+    """Of a content header made by `content`: body bytes, correlation id and reply queue."""
+    _, _, size, flags = _CONTENT.unpack_from(data, at)
+    at += _CONTENT.size
+    if flags & _HAS_DELIVERY_MODE:
+        at += 1
+    correlation_id = reply_to = b""
+    if flags & _HAS_CORRELATION_ID:
+        end = at + 1 + data[at]
+        correlation_id = data[at + 1 : end]
+        at = end
+    if flags & _HAS_REPLY_TO:
+        reply_to = data[at + 1 : at + 1 + data[at]]
+    return size, correlation_id, reply_to

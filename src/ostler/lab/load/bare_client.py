@@ -1,0 +1,51 @@
+"""Clients of the limit probes: fixed-size exchanges with nothing in them."""
+
+from __future__ import annotations
+
+import struct
+
+from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
+
+# What a connection sends first: its role and its number, so that a relay can pair requesters and responders.
+HELLO = struct.Struct(">cI")
+REQUESTER = b"Q"
+RESPONDER = b"R"
+WELCOME = b"!"
+
+
+class BareClient(LoadClient):
+    """Sends a block and waits for one; or waits for a block and sends it back."""
+
+    def __init__(self, pace: Pace, is_requester: bool, number: int, block_bytes: int) -> None:
+        super().__init__(pace, is_requester)
+        self._number = number
+        self._block_bytes = block_bytes
+        self._sequence = 0
+        self._expected = b""
+
+    def opening(self) -> bytes:
+        return HELLO.pack(REQUESTER if self.is_requester else RESPONDER, self._number)
+
+    def begin(self, now_ns: int) -> bytes:
+        self.began_ns = now_ns
+        self._sequence += 1
+        self._expected = reply_for(self._sequence, self._block_bytes)
+        return self._expected
+
+    def receive(self, data: bytes, now_ns: int) -> bytes:
+        if not self.is_ready:
+            if data[:1] != WELCOME:
+                raise LoadFailed("the probe's server did not welcome its client")
+            self.is_ready = True
+            data = data[1:]
+        if self.pending:
+            data = self.pending + data
+        if len(data) < self._block_bytes:
+            self.pending = data
+            return b""
+        self.pending = b""
+        if not self.is_requester:
+            return data
+        if data != self._expected:
+            raise LoadFailed("the probe's server answered with another block")
+        return self.replied(now_ns)

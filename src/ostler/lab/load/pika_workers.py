@@ -1,0 +1,98 @@
+"""RabbitMQ through pika's blocking connection, as its tutorials show request and reply."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pika
+
+from ostler.lab.load.client import LoadFailed, reply_for
+from ostler.lab.load.plan import Plan, host_and_port
+from ostler.lab.load.threaded_driver import ThreadedDriver, Worker
+
+_SERVE_SECONDS = 1
+_REPLY_SECONDS_MAX = 30
+
+
+def _queue(plan: Plan, what: str, number: int) -> str:
+    return f"pika.{'durable' if plan.persistent else 'transient'}.{what}.{number}"
+
+
+class _PikaWorker(Worker):
+    def __init__(self, plan: Plan, number: int) -> None:
+        self._plan = plan
+        self._number = number
+
+    def open(self) -> None:
+        host, port = host_and_port(self._plan)
+        self._connection = pika.BlockingConnection(pika.ConnectionParameters(host, port))
+        self._channel = self._connection.channel()
+        if self._plan.persistent:
+            self._channel.confirm_delivery()
+
+    def _consume(self, queue: str) -> None:
+        self._channel.queue_declare(queue, durable=self._plan.persistent)
+        self._channel.queue_purge(queue)
+        self._channel.basic_consume(queue, self._received, auto_ack=not self._plan.persistent)
+
+    def _received(self, channel: object, method: object, properties: object, body: bytes) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class PikaRequester(_PikaWorker):
+    """Publishes to the request queues in turn, and waits for the reply on a queue of its own."""
+
+    def open(self) -> None:
+        super().open()
+        self._own = _queue(self._plan, "reply", self._number)
+        self._consume(self._own)
+        self._sequence = 0
+        self._has_reply = False
+
+    def step(self) -> None:
+        self._sequence += 1
+        self._has_reply = False
+        properties = pika.BasicProperties(
+            reply_to=self._own, correlation_id=str(self._sequence), delivery_mode=2 if self._plan.persistent else 1
+        )
+        pair = (self._number + self._sequence) % self._plan.pairs
+        body = reply_for(self._sequence, self._plan.body_bytes)
+        self._channel.basic_publish("", _queue(self._plan, "request", pair), body, properties)
+        while not self._has_reply:
+            self._connection.process_data_events(_REPLY_SECONDS_MAX)
+
+    def _received(self, channel: object, method: object, properties: object, body: bytes) -> None:
+        if getattr(properties, "correlation_id", "") != str(self._sequence):
+            raise LoadFailed("pika delivered a reply to another request")
+        if self._plan.persistent:
+            self._channel.basic_ack(getattr(method, "delivery_tag", 0))
+        self._has_reply = True
+
+
+class PikaResponder(_PikaWorker):
+    """Consumes from one request queue, replies, and acknowledges when the reply is confirmed."""
+
+    def open(self) -> None:
+        super().open()
+        self._consume(_queue(self._plan, "request", self._number % self._plan.pairs))
+
+    def step(self) -> None:
+        self._connection.process_data_events(_SERVE_SECONDS)
+
+    def _received(self, channel: object, method: object, properties: object, body: bytes) -> None:
+        reply = pika.BasicProperties(
+            correlation_id=getattr(properties, "correlation_id", ""), delivery_mode=2 if self._plan.persistent else 1
+        )
+        self._channel.basic_publish("", getattr(properties, "reply_to", ""), body, reply)
+        if self._plan.persistent:
+            self._channel.basic_ack(getattr(method, "delivery_tag", 0))
+
+
+def pika_driver(plan: Plan) -> ThreadedDriver:
+    return ThreadedDriver(
+        [partial(PikaRequester, plan, number) for number in plan.requesters],
+        [partial(PikaResponder, plan, number) for number in plan.responders],
+    )

@@ -1,0 +1,125 @@
+"""Which clients a driver is to run, against whom, and over which protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from ostler.lab.load.amqp_client import AmqpClient
+from ostler.lab.load.bare_client import BareClient
+from ostler.lab.load.client import LoadClient, Pace
+from ostler.lab.load.epoll_driver import Address, EpollDriver, Round
+from ostler.lab.load.mq_client import PIPELINED, VERBS, MqClient
+from ostler.lab.load.nats_client import NatsClient
+
+BARE = "bare"
+NATS = "NATS"
+AMQP = "AMQP"
+MQ_VERBS = "MQI verb by verb"
+MQ_PIPELINED = "MQI pipelined"
+PIKA = "pika"
+NATS_PY = "nats-py"
+OSTLER_API = "ostler.connect"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A load of one contestant. Clients have numbers, so that several drivers can share a load."""
+
+    protocol: str
+    address: Address
+    requesters: range
+    responders: range
+    pairs: int
+    body_bytes: int
+    persistent: bool
+    channel: str = ""
+
+    def part(self, number: int, parts: int) -> Plan:
+        """What the driver with this number does, of so many."""
+        return Plan(
+            self.protocol,
+            self.address,
+            self.requesters[number::parts],
+            self.responders[number::parts],
+            self.pairs,
+            self.body_bytes,
+            self.persistent,
+            self.channel,
+        )
+
+
+def host_and_port(plan: Plan) -> tuple[str, int]:
+    """The address of a load that must go over TCP."""
+    if isinstance(plan.address, str):
+        raise ValueError(f"{plan.protocol} is driven over TCP only")
+    return plan.address
+
+
+class Driver(Protocol):
+    """What runs clients. It is open when it is made."""
+
+    def round(self, seconds: float) -> Round: ...
+
+    def close(self) -> None: ...
+
+
+def start_driver(plan: Plan) -> Driver:
+    """A driver with all its clients connected and ready."""
+    if plan.protocol in _LEAN:
+        pace = Pace()
+        driver = EpollDriver(plan.address, pace)
+        make = _LEAN[plan.protocol]
+        clients = [make(plan, pace, False, number) for number in plan.responders]
+        clients += [make(plan, pace, True, number) for number in plan.requesters]
+        driver.open(clients)
+        return driver
+    return _library_driver(plan)
+
+
+def _library_driver(plan: Plan) -> Driver:
+    # Each needs a package of its own, which only who measures it must have.
+    if plan.protocol == PIKA:
+        from ostler.lab.load.pika_workers import pika_driver
+
+        return pika_driver(plan)
+    if plan.protocol == NATS_PY:
+        from ostler.lab.load.nats_library_driver import NatsLibraryDriver
+
+        return NatsLibraryDriver(plan)
+    if plan.protocol == OSTLER_API:
+        from ostler.lab.load.ostler_workers import ostler_driver
+
+        return ostler_driver(plan)
+    raise ValueError(f"there is no protocol {plan.protocol}")
+
+
+def _bare(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+    return BareClient(pace, is_requester, number, plan.body_bytes)
+
+
+def _nats(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+    return NatsClient(pace, is_requester, number, plan.pairs, plan.body_bytes)
+
+
+def _amqp(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+    return AmqpClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent)
+
+
+def _mq_verbs(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+    return MqClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent, VERBS, plan.channel)
+
+
+def _mq_pipelined(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+    return MqClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent, PIPELINED, plan.channel)
+
+
+_Make = Callable[[Plan, Pace, bool, int], LoadClient]
+_LEAN: dict[str, _Make] = {
+    BARE: _bare,
+    NATS: _nats,
+    AMQP: _amqp,
+    MQ_VERBS: _mq_verbs,
+    MQ_PIPELINED: _mq_pipelined,
+}

@@ -1,0 +1,82 @@
+"""Other brokers from Debian packages: downloaded and unpacked into a cache, never installed, or used where installed.
+
+Nothing is run as a system service and nothing outside the cache is changed. Where packages cannot be had, what is
+missing and what to do about it is said, and whoever wanted to measure goes on without that peer.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+CACHE_VARIABLE = "OSTLER_PEERS_CACHE"
+_COMMAND_SECONDS_MAX = 300.0
+_WORDS_SHOWN = 300
+
+
+class PeerUnavailable(Exception):
+    """A peer cannot be had or does not start; the words say why and what to do."""
+
+
+def cache_directory() -> Path:
+    """Where packages are unpacked: `OSTLER_PEERS_CACHE`, or below the user's cache directory."""
+    given = os.environ.get(CACHE_VARIABLE, "")
+    if given:
+        return Path(given)
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if base else Path.home() / ".cache") / "ostler" / "peers"
+
+
+def unpacked(name: str, packages: tuple[str, ...], proof: str) -> Path:
+    """A directory with the packages' files below it, as they would lie below `/`.
+
+    `proof` is a file that shows that they are there, by its path in the packages; it may be a pattern. What is
+    installed is preferred, then what is in the cache, and only then is anything downloaded.
+    """
+    for root in (Path("/"), cache_directory() / name):
+        if any(root.glob(proof)):
+            return root
+    root = cache_directory() / name
+    _download_and_unpack(name, packages, root)
+    if not any(root.glob(proof)):
+        raise PeerUnavailable(f"{name}: the packages {' '.join(packages)} hold no {proof}")
+    return root
+
+
+def _download_and_unpack(name: str, packages: tuple[str, ...], root: Path) -> None:
+    missing = [tool for tool in ("apt-get", "dpkg-deb") if shutil.which(tool) is None]
+    if missing:
+        raise PeerUnavailable(
+            f"{name} is not installed, and without {' and '.join(missing)} its Debian packages cannot be fetched"
+        )
+    root.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=root.parent) as scratch:
+        downloads, fresh = Path(scratch, "packages"), Path(scratch, "root")
+        downloads.mkdir()
+        fresh.mkdir()
+        _run(name, ["apt-get", "-q", "download", *packages], downloads)
+        for package in sorted(downloads.glob("*.deb")):
+            _run(name, ["dpkg-deb", "--extract", str(package), str(fresh)], downloads)
+        # The cache holds all of a peer or nothing of it, whoever else unpacks at the same time.
+        shutil.rmtree(root, ignore_errors=True)
+        os.replace(fresh, root)
+
+
+def _run(name: str, command: list[str], directory: Path) -> None:
+    try:
+        done = subprocess.run(
+            command, cwd=directory, capture_output=True, text=True, timeout=_COMMAND_SECONDS_MAX, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise PeerUnavailable(
+            f"{name}: {' '.join(command[:3])} took longer than {_COMMAND_SECONDS_MAX:.0f} s"
+        ) from None
+    if done.returncode != 0:
+        said = " ".join((done.stderr or done.stdout).split())[-_WORDS_SHOWN:]
+        raise PeerUnavailable(
+            f"{name} is not installed and its packages cannot be fetched: {' '.join(command[:3])} said: {said} "
+            f"(perhaps `apt-get update` helps; or install {name}, or unpack its packages below {cache_directory()})"
+        )

@@ -1,0 +1,82 @@
+"""A RabbitMQ node of our own, with an Erlang port mapper of its own, on loopback only.
+
+The scripts of the packages expect to find Erlang below `/usr`; the Erlang emulator is started without them, with what
+they would have told it, so that it runs from anywhere.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ostler.lab.peers.packages import PeerUnavailable, unpacked
+from ostler.lab.peers.running import LOOPBACK, Peer, free_port
+
+NAME = "rabbitmq"
+_PACKAGES = (
+    "rabbitmq-server", "erlang-base", "erlang-crypto", "erlang-eldap", "erlang-inets", "erlang-mnesia",
+    "erlang-os-mon", "erlang-parsetools", "erlang-public-key", "erlang-runtime-tools", "erlang-ssl",
+    "erlang-syntax-tools", "erlang-tools", "erlang-xmerl", "erlang-asn1", "erlang-ftp", "erlang-tftp", "erlang-snmp",
+)  # fmt: skip
+_SERVER = "usr/lib/rabbitmq/lib/rabbitmq_server-*"
+_EMULATOR = "usr/lib/erlang/erts-*/bin"
+_START_SECONDS_MAX = 90.0
+_SETTINGS = "loopback_users = none\nlog.file.level = warning\nlog.console.level = warning\n"
+# The options the packages give: allocators, limits, and schedulers that do not spin while idle.
+_OPTIONS = (
+    "-noinput", "-s", "rabbit", "boot", "-boot", "start_sasl", "+W", "w", "+B", "i",
+    "+MBas", "ageffcbf", "+MHas", "ageffcbf", "+MBlmbcs", "512", "+MHlmbcs", "512", "+MMmcs", "30",
+    "+P", "1048576", "+t", "5000000", "+stbt", "db", "+zdbbl", "128000",
+    "+sbwt", "none", "+sbwtdcpu", "none", "+sbwtdio", "none",
+    "-syslog", "logger", "[]", "-syslog", "syslog_error_logger", "false",
+    "-kernel", "prevent_overlapping_partitions", "false", "-kernel", "inet_dist_use_interface", "{127,0,0,1}",
+)  # fmt: skip
+
+
+def start(scratch: Path) -> Peer:
+    """Start it with its state in `scratch`. Raises PeerUnavailable."""
+    root = unpacked(NAME, _PACKAGES, f"{_SERVER}/plugins")
+    emulators = sorted(root.glob(_EMULATOR))
+    if not emulators:
+        raise PeerUnavailable(f"{NAME}: there is no Erlang below {root}")
+    home = sorted(root.glob(_SERVER))[-1]
+    scratch.mkdir(parents=True, exist_ok=True)
+    (scratch / "plugins").write_text("[].\n")
+    (scratch / "rabbitmq.conf").write_text(_SETTINGS)
+    port = free_port()
+    environment = _environment(root, emulators[-1], home, scratch, port)
+    peer = Peer(NAME, home.name.rpartition("-")[2], port, scratch / "rabbitmq.log")
+    mapper_port = environment["ERL_EPMD_PORT"]
+    peer.add([str(emulators[-1] / "epmd"), "-port", mapper_port, "-address", LOOPBACK], environment, scratch)
+    peer.add([str(emulators[-1] / "erlexec"), *_OPTIONS], environment, scratch)
+    peer.wait_until_listening(_START_SECONDS_MAX)
+    return peer
+
+
+def _environment(root: Path, emulator: Path, home: Path, scratch: Path, port: int) -> dict[str, str]:
+    return {
+        **{key: value for key, value in os.environ.items() if not key.startswith(("RABBITMQ_", "ERL_"))},
+        "ROOTDIR": str(root / "usr/lib/erlang"),
+        "BINDIR": str(emulator),
+        "EMU": "beam",
+        "PROGNAME": str(emulator / "erlexec"),
+        "PATH": f"{emulator}{os.pathsep}{os.environ.get('PATH', '')}",
+        "HOME": str(scratch),
+        "ERL_LIBS": str(home / "plugins"),
+        "ERL_EPMD_PORT": str(free_port()),
+        "ERL_EPMD_ADDRESS": LOOPBACK,
+        "ERL_MAX_PORTS": "65536",
+        "ERL_MAX_ETS_TABLES": "50000",
+        "RABBITMQ_HOME": str(home),
+        "RABBITMQ_PLUGINS_DIR": str(home / "plugins"),
+        "RABBITMQ_NODENAME": f"lab{port}@localhost",
+        "RABBITMQ_NODE_IP_ADDRESS": LOOPBACK,
+        "RABBITMQ_NODE_PORT": str(port),
+        "RABBITMQ_DIST_PORT": str(free_port()),
+        "RABBITMQ_MNESIA_BASE": str(scratch / "mnesia"),
+        "RABBITMQ_LOG_BASE": str(scratch / "log"),
+        "RABBITMQ_CONFIG_FILE": str(scratch / "rabbitmq"),
+        "RABBITMQ_CONF_ENV_FILE": str(scratch / "none"),
+        "RABBITMQ_ENABLED_PLUGINS_FILE": str(scratch / "plugins"),
+        "RABBITMQ_PID_FILE": str(scratch / "pid"),
+    }

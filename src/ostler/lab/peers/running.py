@@ -1,0 +1,120 @@
+"""Brokers that run beside the measurement: started on free loopback ports, watched, and ended by their process ids."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from ostler.lab.peers.packages import PeerUnavailable
+
+LOOPBACK = "127.0.0.1"
+_POLL_SECONDS = 0.05
+_END_SECONDS_MAX = 10.0
+_LINES_SHOWN = 5
+
+
+def free_port() -> int:
+    """A loopback port nobody listens on now."""
+    with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
+        probe.bind((LOOPBACK, 0))
+        found: int = probe.getsockname()[1]
+        return found
+
+
+@dataclass
+class Usage:
+    """What processes used up to now, all together."""
+
+    user_seconds: float
+    system_seconds: float
+    resident_bytes: int
+
+
+def usage(pids: list[int]) -> Usage:
+    """Processor time and memory of processes and their children that run now."""
+    found: dict[int, psutil.Process] = {}
+    for pid in pids:
+        try:
+            top = psutil.Process(pid)
+            for each in (top, *top.children(recursive=True)):
+                found[each.pid] = each
+        except psutil.NoSuchProcess:
+            continue
+    total = Usage(0.0, 0.0, 0)
+    for each in found.values():
+        try:
+            with each.oneshot():
+                times, memory = each.cpu_times(), each.memory_info()
+        except psutil.NoSuchProcess:
+            continue
+        total.user_seconds += times.user
+        total.system_seconds += times.system
+        total.resident_bytes += memory.rss
+    return total
+
+
+@dataclass
+class Peer:
+    """A broker that runs. `processes` are ended in the reverse order of their start."""
+
+    name: str
+    version: str
+    port: int
+    log_file: Path
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    @property
+    def pids(self) -> list[int]:
+        return [each.pid for each in self.processes]
+
+    def add(self, command: list[str], environment: Mapping[str, str], directory: Path) -> None:
+        with self.log_file.open("ab") as log:
+            started = subprocess.Popen(
+                command, env=dict(environment), cwd=directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+        self.processes.append(started)
+
+    def wait_until_listening(self, seconds_max: float) -> None:
+        """Returns when the port answers. Raises PeerUnavailable when a process ends before, or it takes too long."""
+        deadline = time.monotonic() + seconds_max
+        while time.monotonic() < deadline:
+            for each in self.processes:
+                if each.poll() is not None:
+                    self.end()
+                    raise PeerUnavailable(f"{self.name} ended with status {each.returncode}: {self._last_lines()}")
+            if _listens(self.port):
+                return
+            time.sleep(_POLL_SECONDS)
+        self.end()
+        raise PeerUnavailable(f"{self.name} did not listen within {seconds_max:.0f} s: {self._last_lines()}")
+
+    def end(self) -> None:
+        for each in reversed(self.processes):
+            if each.poll() is None:
+                each.terminate()
+                try:
+                    each.wait(_END_SECONDS_MAX)
+                except subprocess.TimeoutExpired:
+                    each.kill()
+                    each.wait()
+        self.processes.clear()
+
+    def _last_lines(self) -> str:
+        try:
+            lines = self.log_file.read_text(errors="replace").splitlines()
+        except OSError:
+            return "it said nothing"
+        return " / ".join(line.strip() for line in lines[-_LINES_SHOWN:]) or "it said nothing"
+
+
+def _listens(port: int) -> bool:
+    with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
+        probe.settimeout(1.0)
+        return probe.connect_ex((LOOPBACK, port)) == 0
