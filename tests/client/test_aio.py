@@ -59,7 +59,7 @@ def test_put_get_browse_iterate(manager: QueueManager, name: str) -> None:
             put = await q.put("one", persistent=True, properties={"n": 1})
             await qm.put(name, "two")
             assert [m.body async for m in q.browse()] == ["one", "two"]
-            assert q.depth == 2
+            assert await q.depth() == 2
             got = await q.get(selector="n = 1")
             assert got is not None
             assert (got.message_id, got.properties) == (put.message_id, {"n": 1})
@@ -81,7 +81,7 @@ def test_a_waiting_task_gets_what_another_task_puts(manager: QueueManager, name:
                 await q.put("for you", persistent=persistent)
                 got = await waiting
                 assert got is not None
-                assert (got.body, q.depth) == ("for you", 0)
+                assert (got.body, await q.depth()) == ("for you", 0)
 
     run(test())
 
@@ -124,7 +124,7 @@ def test_the_clock_ends_a_wait(manager: QueueManager, name: str) -> None:
         async with await ostler.aio.connect(manager) as qm, await qm.open(name) as q:
             assert await q.get(wait=0.02) is None
             await q.put("stays")
-            assert q.depth == 1
+            assert await q.depth() == 1
             with refused(mq.MQRC_WAIT_INTERVAL_ERROR):
                 await q.get(wait=-1)
 
@@ -274,13 +274,13 @@ def test_objects(manager: QueueManager) -> None:
         async with await ostler.aio.connect(manager) as qm:
             await qm.define("QLOCAL", "AIO.Q", MAXDEPTH=5)
             await qm.alter("QLOCAL", "AIO.Q", MAXDEPTH=6)
-            assert qm.display("QLOCAL", "AIO.Q", "MAXDEPTH")[0]["MAXDEPTH"] == 6
+            assert (await qm.display("QLOCAL", "AIO.Q", "MAXDEPTH"))[0]["MAXDEPTH"] == 6
             await qm.put("AIO.Q", "x", persistent=True)
             await qm.clear("AIO.Q")
             await qm.delete("QLOCAL", "AIO.Q")
             async with await qm.open_dynamic(name="AIO.TEMP.*") as temporary:
                 await temporary.put("x")
-                assert temporary.depth == 1
+                assert await temporary.depth() == 1
 
     run(test())
 

@@ -14,6 +14,7 @@ import pytest
 
 import ostler
 from ostler.client.async_connection import AsyncConnection
+from ostler.client.local_session import LocalSession
 from ostler.client.loop_waits import LoopWaits
 from ostler.client.mqi import Bound
 from ostler.client.property_types import PropertyValue
@@ -98,7 +99,7 @@ def test_a_message_handed_over_in_the_moment_of_cancellation_goes_back_to_its_pl
             with ostler.connect(manager) as other:
                 other.put(name, "first", persistent=persistent)
                 other.put(name, "second", persistent=persistent)
-            assert q.depth == 1
+            assert await q.depth() == 1
             for _ in range(steps):
                 await asyncio.sleep(0)
             await cancelled(waiting)
@@ -119,7 +120,7 @@ def test_a_message_that_goes_back_is_given_to_the_next_who_waits(manager: QueueM
             await cancelled(one)
             got = await two
             assert got is not None
-            assert (got.body, q.depth) == ("message", 0)
+            assert (got.body, await q.depth()) == ("message", 0)
 
     run(test())
 
@@ -131,7 +132,7 @@ def test_cancelled_while_the_removal_is_forced_to_disk(
     properties: dict[str, PropertyValue] = {"n": 1, "t": "x"}
 
     async def test() -> None:
-        qm = AsyncConnection(manager, "me", "test", GatedWaits)
+        qm = AsyncConnection(LocalSession(manager, "me", "test", GatedWaits))
         waits = qm.session.waits
         assert isinstance(waits, GatedWaits)
         q = await qm.open(name)
@@ -146,9 +147,9 @@ def test_cancelled_while_the_removal_is_forced_to_disk(
                     other.put(name, text, persistent=True, properties=properties, priority=4)
             await waits.begun.wait()
             other.put(name, "four", persistent=True, priority=4)
-        assert q.depth == 3
+        assert await q.depth() == 3
         await cancelled(getting)
-        assert q.depth == 4
+        assert await q.depth() == 4
         waits.gate.set()
         assert [body for body, _ in on_queue(manager, name)] == ["one", "two", "three", "four"]
         assert manager.engine.queues[name].counters.gets == 0
@@ -226,7 +227,7 @@ def test_a_cancelled_transaction_is_backed_out(manager: QueueManager, name: str)
 
 def test_a_put_whose_task_is_cancelled_stands(manager: QueueManager, name: str) -> None:
     async def test() -> None:
-        qm = AsyncConnection(manager, "me", "test", GatedWaits)
+        qm = AsyncConnection(LocalSession(manager, "me", "test", GatedWaits))
         waits = qm.session.waits
         assert isinstance(waits, GatedWaits)
         putting = asyncio.create_task(qm.put(name, "there", persistent=True))

@@ -15,6 +15,7 @@ import pytest
 import ostler
 from ostler.client.api import Connection
 from ostler.client.async_connection import AsyncConnection
+from ostler.client.local_session import LocalSession
 from ostler.client.queue_handle import Queue
 from ostler.client.waits import BlockingWaiter, BlockingWaits, Waiter
 from ostler.model import constants as mq
@@ -51,7 +52,7 @@ def waiting_begun() -> threading.Semaphore:
 
 
 def connect_telling(manager: QueueManager, begun: threading.Semaphore) -> Connection:
-    return Connection(AsyncConnection(manager, "me", "test", partial(TellingWaits, begun)))
+    return Connection(AsyncConnection(LocalSession(manager, "me", "test", partial(TellingWaits, begun))))
 
 
 @pytest.fixture
@@ -391,7 +392,7 @@ class InterruptedWaits(BlockingWaits):
 def test_an_interrupted_wait_loses_no_message(
     manager: QueueManager, q: Queue, arrives: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    connection = Connection(AsyncConnection(manager, "me", "test", InterruptedWaits))
+    connection = Connection(AsyncConnection(LocalSession(manager, "me", "test", InterruptedWaits)))
     if arrives:
         monkeypatch.setattr(InterruptedWaits, "meanwhile", staticmethod(lambda: q.put("first")))
     with connection, connection.open(q.name) as queue:

@@ -24,6 +24,7 @@ from pathlib import Path
 from ostler.client.async_connection import AsyncConnection, AsyncTransaction
 from ostler.client.async_queue import AsyncBrowser, AsyncQueue
 from ostler.client.embedded import application_name, queue_manager_for, user_name
+from ostler.client.local_session import LocalSession
 from ostler.client.loop_waits import LoopWaits
 from ostler.client.mqi import Bound
 from ostler.engine import syncpoint
@@ -52,7 +53,8 @@ async def connect(
     `ostler.start` before the loop where that matters.
     """
     manager = queue_manager_for(queue_manager, data, create)
-    return AsyncConnection(manager, user or user_name(), application or application_name(), LoopWaits)
+    session = LocalSession(manager, user or user_name(), application or application_name(), LoopWaits)
+    return AsyncConnection(session)
 
 
 def commit_then(bound: Bound, callback: Callable[[], None]) -> int:

@@ -20,6 +20,7 @@ from typing import Unpack
 from ostler.client.administration import Given
 from ostler.client.async_connection import MODEL, AsyncConnection
 from ostler.client.embedded import application_name, queue_manager_for, user_name
+from ostler.client.local_session import LocalSession
 from ostler.client.message import Message, MessageFields
 from ostler.client.queue_handle import Queue
 from ostler.client.session import Session
@@ -43,7 +44,8 @@ def connect(
     `end` is called. `data` is the directory of the queue managers; see `ostler.start`.
     """
     manager = queue_manager_for(queue_manager, data, create)
-    return Connection(AsyncConnection(manager, user or user_name(), application or application_name(), BlockingWaits))
+    session = LocalSession(manager, user or user_name(), application or application_name(), BlockingWaits)
+    return Connection(AsyncConnection(session))
 
 
 class BlockTransaction:
@@ -95,7 +97,7 @@ class Connection:
 
     def clone(self) -> Connection:
         """Another connection of the same user and application."""
-        return Connection(self.inner.clone())
+        return Connection(run(self.inner.clone()))
 
     def close(self, commit: bool = True) -> None:
         """Leave the queue manager. As MQDISC does, it commits what is open, unless told to back out."""
@@ -191,4 +193,4 @@ class Connection:
 
     def display(self, object_type: str, name: str = "*", *attributes: str) -> list[dict[str, Value]]:
         """Objects by name or generic name, each with NAME, TYPE and the attributes asked for; none asked for: all."""
-        return self.inner.display(object_type, name, *attributes)
+        return run(self.inner.display(object_type, name, *attributes))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Unpack
 
@@ -13,8 +12,6 @@ from ostler.client.async_queue import AsyncQueue, put_options, put_parts, queue_
 from ostler.client.message import Message, MessageFields, as_message, unpacked
 from ostler.client.session import Session
 from ostler.client.transaction import WAIT_SECONDS, Transaction, check_owner
-from ostler.client.waits import Waits
-from ostler.engine import objects
 from ostler.engine.open import OpenRequest
 from ostler.model.attributes import Value
 from ostler.model.constants import (
@@ -49,9 +46,8 @@ class AsyncTransaction:
 class AsyncConnection:
     """A connection. Close it, or use it in an `async with` block: leaving that with an exception backs out."""
 
-    def __init__(self, manager: QueueManager, user: str, application: str, waits: Callable[[], Waits]) -> None:
-        self.session = Session(manager, user, application, waits())
-        self._waits = waits
+    def __init__(self, session: Session) -> None:
+        self.session = session
         self._replies: AsyncQueue | None = None
         self._replies_lock = threading.Lock()
 
@@ -65,23 +61,22 @@ class AsyncConnection:
 
     @property
     def manager(self) -> QueueManager:
-        """The queue manager, for its commands: `end`, `checkpoint` ..."""
+        """The queue manager, for its commands: `end`, `checkpoint` ... Only when it is in this process."""
         return self.session.manager
 
     @property
     def name(self) -> str:
         """The name of the queue manager."""
-        return self.session.manager.name
+        return self.session.name
 
     @property
     def hconn(self) -> int:
         """The connection handle, for the raw verbs of `ostler.mqi`."""
         return self.session.hconn
 
-    def clone(self) -> AsyncConnection:
+    async def clone(self) -> AsyncConnection:
         """Another connection of the same user and application."""
-        own = self.session.connection
-        return AsyncConnection(self.manager, own.user, own.application, self._waits)
+        return AsyncConnection(await self.session.clone())
 
     async def close(self, commit: bool = True) -> None:
         """Leave the queue manager. As MQDISC does, it commits what is open, unless told to back out."""
@@ -199,7 +194,7 @@ class AsyncConnection:
     async def back_out(self) -> None:
         """Back out what was done under syncpoint and not committed."""
         check_owner(self.session)
-        self.session.back_out()
+        await self.session.back_out()
 
     # -- objects -------------------------------------------------------------------------------------------------------
 
@@ -208,25 +203,20 @@ class AsyncConnection:
     ) -> None:
         """Define an object by its MQSC words: `define("QLOCAL", "Q1", MAXDEPTH=1000, DEFPSIST="YES")`."""
         kind = administration.object_type(object_type)
-        await self.session.administer(
-            lambda engine: administration.define(engine, kind, name, attributes, like, replace)
-        )
+        await self.session.define(kind, name, attributes, like, replace)
 
     async def alter(self, object_type: str, name: str = "", **attributes: Given) -> None:
         """Change attributes of an object. The queue manager itself needs no name."""
-        kind = administration.object_type(object_type)
-        await self.session.administer(lambda engine: administration.alter(engine, kind, name, attributes))
+        await self.session.alter(administration.object_type(object_type), name, attributes)
 
     async def delete(self, object_type: str, name: str, *, purge: bool = False) -> None:
         """Delete an object that nobody has open. A queue that is not empty is deleted only when purged."""
-        kind = administration.object_type(object_type)
-        await self.session.administer(lambda engine: objects.delete(engine, kind, name, purge))
+        await self.session.delete(administration.object_type(object_type), name, purge)
 
     async def clear(self, queue: str) -> None:
         """Remove all messages of a local queue that nobody has open."""
-        await self.session.administer(lambda engine: objects.clear(engine, queue))
+        await self.session.clear(queue)
 
-    def display(self, object_type: str, name: str = "*", *attributes: str) -> list[dict[str, Value]]:
+    async def display(self, object_type: str, name: str = "*", *attributes: str) -> list[dict[str, Value]]:
         """Objects by name or generic name, each with NAME, TYPE and the attributes asked for; none asked for: all."""
-        with self.session.turn() as engine:
-            return administration.display(engine, object_type, name, attributes)
+        return await self.session.display(object_type, name, attributes)

@@ -6,14 +6,11 @@ from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Unpack
 
-from ostler.client import administration
-from ostler.client.get_options import GetOptions, message_of, new_request, wait_of
+from ostler.client.get_options import GetOptions, message_of
 from ostler.client.message import Message, MessageFields, as_message, unpacked
 from ostler.client.property_types import property_set
-from ostler.client.session import Session
+from ostler.client.session import OpenQueue, Session, Taken
 from ostler.client.transaction import takes_part
-from ostler.engine.connection import Handle
-from ostler.engine.get_request import GetRequest
 from ostler.engine.open import OpenRequest
 from ostler.engine.property_control import properties_on_put
 from ostler.model.attributes import Value
@@ -33,7 +30,6 @@ from ostler.model.constants import (
     MQPMO_FAIL_IF_QUIESCING,
     MQPMO_NO_SYNCPOINT,
     MQPMO_SYNCPOINT,
-    MQRC_HOBJ_ERROR,
     MQRC_OPTIONS_ERROR,
 )
 from ostler.model.errors import MQError
@@ -80,7 +76,7 @@ def put_options(session: Session, syncpoint: bool | None, options: int) -> int:
 class AsyncQueue:
     """A queue that is open. Close it, or use it in an `async with` block."""
 
-    def __init__(self, connection: AsyncConnection, handle: Handle) -> None:
+    def __init__(self, connection: AsyncConnection, handle: OpenQueue) -> None:
         self.connection = connection
         self.handle = handle
         self._session = connection.session
@@ -96,31 +92,20 @@ class AsyncQueue:
     @property
     def name(self) -> str:
         """The name it was opened by; that of a dynamic queue is the one it got."""
-        return self.handle.name if self.handle.created_dynamic else self.handle.object_name
+        return self.handle.name
 
     @property
     def hobj(self) -> int:
         """The object handle, for the raw verbs of `ostler.mqi`."""
         return self.handle.number
 
-    @property
-    def depth(self) -> int:
+    async def depth(self) -> int:
         """How many messages are on the queue, those of units of work not yet committed included."""
-        queue = self.handle.queue
-        if queue is None:
-            raise MQError(MQRC_HOBJ_ERROR)
-        return queue.depth
+        return await self.handle.depth()
 
-    def inquire(self, name: str) -> Value | None:
+    async def inquire(self, name: str) -> Value | None:
         """An attribute by its MQSC name: numbers as numbers, words as words."""
-        definition = self.handle.definition
-        queue = self.handle.queue
-        with self._session.turn() as engine:
-            if queue is not None and not self.handle.definitions_on_path:
-                definition = queue.definition
-            if definition is None:
-                raise MQError(MQRC_HOBJ_ERROR)
-            return administration.attribute_value(engine, definition, name)
+        return await self.handle.inquire(name)
 
     # -- putting and getting -------------------------------------------------------------------------------------------
 
@@ -139,18 +124,17 @@ class AsyncQueue:
         session = self._session
         message = as_message(body, fields)
         md, block, data = put_parts(message)
-        done = await session.put(self.handle, md, put_options(session, syncpoint, options), block, data)
+        done = await self.handle.put(md, put_options(session, syncpoint, options), block, data)
         return unpacked(done.md, data, dict(message.properties), done.warning)
 
     async def get(self, **asked: Unpack[GetOptions]) -> Message | None:
         """Take a message off the queue; None when there is none, or none came in time. See `GetOptions`."""
-        request = await self.get_stored(asked)
-        return None if request is None else message_of(request, asked)
+        taken = await self.handle.get(asked)
+        return None if taken is None else message_of(taken, asked)
 
-    async def get_stored(self, asked: GetOptions) -> GetRequest | None:
+    async def get_stored(self, asked: GetOptions) -> Taken | None:
         """Take a message as it is stored, for those who pass it on."""
-        session, handle = self._session, self.handle
-        return await session.get(lambda: new_request(session, handle, asked), wait_of(asked))
+        return await self.handle.get(asked)
 
     async def messages(self, **asked: Unpack[GetOptions]) -> AsyncIterator[Message]:
         """Take messages off the queue until there are no more, or none comes within the wait."""
@@ -176,7 +160,7 @@ class AsyncQueue:
     async def close(self, delete: bool = False, purge: bool = False) -> None:
         """Close the queue. A temporary dynamic queue goes with it; a permanent one if told so, purged if not empty."""
         options = MQCO_DELETE_PURGE if purge else MQCO_DELETE if delete else 0
-        await self._session.close_handle(self.handle, options)
+        await self.handle.close(options)
 
 
 class AsyncBrowser:
@@ -186,20 +170,18 @@ class AsyncBrowser:
         self._session = queue.connection.session
         self._queue = queue
         self._asked = asked
-        self._handle: Handle | None = None
+        self._handle: OpenQueue | None = None
 
     async def next(self) -> Message | None:
         """The next message, or None behind the last one."""
-        session, asked = self._session, self._asked
         if self._handle is None:
-            self._handle = await session.open(browse_request(self._queue.handle))
-        handle = self._handle
-        request = await session.get(lambda: new_request(session, handle, asked, MQGMO_BROWSE_NEXT), wait_of(asked))
-        return None if request is None else message_of(request, asked)
+            self._handle = await self._session.open(browse_request(self._queue.handle))
+        taken = await self._handle.get(self._asked, MQGMO_BROWSE_NEXT)
+        return None if taken is None else message_of(taken, self._asked)
 
     async def close(self) -> None:
         if self._handle is not None:
-            await self._session.close_handle(self._handle)
+            await self._handle.close()
 
     async def __aenter__(self) -> AsyncBrowser:
         return self
@@ -220,11 +202,10 @@ class AsyncBrowser:
             await self.close()
 
 
-def browse_request(handle: Handle) -> OpenRequest:
+def browse_request(handle: OpenQueue) -> OpenRequest:
     """What opens, to be browsed, the queue that a handle has open."""
-    name = handle.name if handle.created_dynamic else handle.object_name
-    request = OpenRequest(MQOT_Q, name, open_options("b"))
-    request.selection = handle.selector.text if handle.selector is not None else ""
+    request = OpenRequest(MQOT_Q, handle.name, open_options("b"))
+    request.selection = handle.selection
     return request
 
 

@@ -1,18 +1,17 @@
-"""From what a program asks of a get to the engine's request, and from the answer to a message."""
+"""From what a program asks of a get to MQ's terms and the engine's request, and from the answer to a message."""
 
 from __future__ import annotations
 
-from typing import Final, TypedDict
+from typing import Final, NamedTuple, TypedDict
 
 from ostler.client.message import Message, identifier, unpacked
 from ostler.client.property_types import PropertyValue, property_values
-from ostler.client.session import Session
+from ostler.client.session import Session, Taken
 from ostler.client.transaction import takes_part
 from ostler.engine import get as getting
-from ostler.engine.connection import Handle
+from ostler.engine.connection import Connection, Handle
 from ostler.engine.conversion import convert_message
 from ostler.engine.get_request import BY_SCAN, UNLIMITED, GetRequest
-from ostler.engine.property_block import encode_block
 from ostler.engine.property_control import properties_on_get, starts_with_rfh2
 from ostler.engine.selector import Selector, compile_selector
 from ostler.engine.transfer import BROWSE
@@ -92,8 +91,20 @@ def wait_of(asked: GetOptions) -> float | None:
     return wait
 
 
-def new_request(session: Session, handle: Handle, asked: GetOptions, browse: int = 0) -> GetRequest:
-    """The engine's request. `browse` is one of the MQGMO_BROWSE options, or 0 to take the message."""
+class Terms(NamedTuple):
+    """What a get comes to in MQ's terms."""
+
+    options: int
+    match: int
+    message_id: bytes
+    correlation_id: bytes
+    group_id: bytes
+    sequence_number: int
+    wait_ms: int
+
+
+def terms_of(session: Session, asked: GetOptions, browse: int) -> Terms:
+    """MQ's terms for what a program asks. `browse` is one of the MQGMO_BROWSE options, or 0 to take the message."""
     wait = wait_of(asked)
     options = asked.get("options", 0) & ~_DONE_HERE | MQGMO_FAIL_IF_QUIESCING | browse
     if wait != 0:
@@ -109,18 +120,26 @@ def new_request(session: Session, handle: Handle, asked: GetOptions, browse: int
     match |= MQMO_MATCH_CORREL_ID if correlation_id else 0
     match |= MQMO_MATCH_GROUP_ID if group_id else 0
     match |= MQMO_MATCH_MSG_SEQ_NUMBER if sequence_number is not None else 0
-    request = getting.new_request(
-        session.connection,
-        handle,
+    return Terms(
         options,
         match,
         identifier(message_id or b""),
         identifier(correlation_id or b""),
-        _limit(asked),
+        identifier(group_id or b""),
+        1 if sequence_number is None else sequence_number,
+        UNLIMITED if wait is None else min(max(1, int(wait * 1000)), _MILLISECONDS_MAX) if wait else 0,
     )
-    request.wait_ms = UNLIMITED if wait is None else min(max(1, int(wait * 1000)), _MILLISECONDS_MAX) if wait else 0
-    request.group_id = identifier(group_id or b"")
-    request.sequence_number = 1 if sequence_number is None else sequence_number
+
+
+def new_request(
+    session: Session, connection: Connection, handle: Handle, asked: GetOptions, browse: int = 0
+) -> GetRequest:
+    """The engine's request."""
+    options, match, message_id, correlation_id, group_id, sequence_number, wait_ms = terms_of(session, asked, browse)
+    request = getting.new_request(connection, handle, options, match, message_id, correlation_id, limit_of(asked))
+    request.wait_ms = wait_ms
+    request.group_id = group_id
+    request.sequence_number = sequence_number
     selector = asked.get("selector")
     if selector:
         request.selector = compiled(selector)
@@ -132,18 +151,18 @@ def _truncates(asked: GetOptions) -> bool:
     return asked.get("truncate", False) or bool(asked.get("options", 0) & MQGMO_ACCEPT_TRUNCATED_MSG)
 
 
-def _limit(asked: GetOptions) -> int:
+def limit_of(asked: GetOptions) -> int:
+    """The longest message that will do."""
     limit = asked.get("max_bytes")
     return _BYTES_MAX if limit is None or _truncates(asked) else limit
 
 
-def message_of(request: GetRequest, asked: GetOptions) -> Message:
+def message_of(taken: Taken, asked: GetOptions) -> Message:
     """The message a program gets: properties apart from the data, converted or cut if it asked for that."""
-    md, body, warning = request.md, request.body, int(request.reason)
-    stored = request.properties.properties if request.properties is not None else []
+    md, body, block, token, warning = taken
     values: dict[str, PropertyValue] = {}
-    if stored or starts_with_rfh2(md):
-        view = properties_on_get(md, body, encode_block(stored), MQPROP_ALL, MQGMO_PROPERTIES_IN_HANDLE, True)
+    if block or starts_with_rfh2(md):
+        view = properties_on_get(md, body, block, MQPROP_ALL, MQGMO_PROPERTIES_IN_HANDLE, True)
         md, body = view.md, view.body
         values = property_values(view.property_set.properties) if view.property_set is not None else {}
     if asked.get("convert", False) or asked.get("options", 0) & MQGMO_CONVERT:
@@ -158,7 +177,7 @@ def message_of(request: GetRequest, asked: GetOptions) -> Message:
         body = body[:limit]
         warning = MQRC_TRUNCATED_MSG_ACCEPTED
     message = unpacked(md, body, values, warning)
-    message.token = request.returned_token
+    message.token = token
     return message
 
 

@@ -16,15 +16,12 @@ from typing import Final
 
 from ostler.client.async_connection import AsyncConnection
 from ostler.client.async_queue import AsyncQueue
+from ostler.client.dead_letters import dead_letter
 from ostler.client.get_options import GetOptions, message_of
 from ostler.client.message import Message
-from ostler.client.session import Session
-from ostler.engine.connection import Handle
-from ostler.engine.get_request import GetRequest
+from ostler.client.session import BackoutRules, OpenQueue, Session, Taken
 from ostler.engine.message import BACKOUT_COUNT_AT, REPORT_AT
 from ostler.engine.open import OpenRequest
-from ostler.engine.property_block import encode_block
-from ostler.engine.reports import Outgoing, dead_letter
 from ostler.model.constants import (
     MQOO_SAVE_ALL_CONTEXT,
     MQOT_Q,
@@ -42,9 +39,6 @@ AsyncHandler = Callable[[Message, AsyncConnection], Awaitable[object]]
 
 log: Final = logging.getLogger("ostler.consuming")
 
-# The type and name of the application in a dead-letter header.
-_HEADER_APPLICATION_AT: Final = 124
-_HEADER_DATE_AT: Final = 156
 _PAUSE_SECONDS_MAX: Final = 1.0
 _PAUSE_SECONDS: Final = 0.005
 _DOUBLINGS_MAX: Final = 10
@@ -67,11 +61,10 @@ class Tally:
 
 async def open_own(queue: AsyncQueue) -> AsyncQueue:
     """The queue once more, on a connection of its own whose unit of work is each message's."""
-    connection = queue.connection.clone()
-    selector = queue.handle.selector
+    connection = await queue.connection.clone()
     try:
-        text = selector.text if selector is not None else ""
-        return await connection.open(queue.name, "r", selector=text, options=MQOO_SAVE_ALL_CONTEXT)
+        selection = queue.handle.selection
+        return await connection.open(queue.name, "r", selector=selection, options=MQOO_SAVE_ALL_CONTEXT)
     except BaseException:
         await connection.close(commit=False)
         raise
@@ -93,14 +86,14 @@ async def step(queue: AsyncQueue, handler: AsyncHandler, asked: GetOptions, tall
     wanted: GetOptions = {"wait": None, **asked, "syncpoint": True}
     try:
         async with queue.connection.transaction():
-            request = await queue.get_stored(wanted)
-            if request is None:
+            taken = await queue.get_stored(wanted)
+            if taken is None:
                 return False
-            poison = is_poison(queue.handle, request)
-            if poison:
-                await move_poison(session, queue.handle, request)
+            poison = await poison_rules(queue.handle, taken)
+            if poison is not None:
+                await move_poison(session, queue.handle, taken, poison)
             else:
-                await _handle(handler, message_of(request, wanted), queue.connection)
+                await _handle(handler, message_of(taken, wanted), queue.connection)
     except HandlerFailed as failure:
         tally.failed += 1
         tally.failing += 1
@@ -113,7 +106,7 @@ async def step(queue: AsyncQueue, handler: AsyncHandler, asked: GetOptions, tall
         tally.failed += 1
         return True
     tally.failing = 0
-    if poison:
+    if poison is not None:
         tally.moved += 1
     else:
         tally.handled += 1
@@ -127,9 +120,10 @@ async def _handle(handler: AsyncHandler, message: Message, connection: AsyncConn
         raise HandlerFailed from error
 
 
-async def _pause(session: Session, handle: Handle, failures: int) -> None:
+async def _pause(session: Session, handle: OpenQueue, failures: int) -> None:
     """A message that nobody ever takes away comes again at once: do not burn the processor on it."""
-    if handle.queue is None or handle.queue.backout_threshold == 0:
+    rules = await handle.backout_rules()
+    if rules is None or rules.threshold == 0:
         doublings = min(failures, _DOUBLINGS_MAX)
         await session.waits.waiter().wait(min(_PAUSE_SECONDS * 2**doublings, _PAUSE_SECONDS_MAX))
 
@@ -137,43 +131,38 @@ async def _pause(session: Session, handle: Handle, failures: int) -> None:
 # -- poison ------------------------------------------------------------------------------------------------------------
 
 
-def is_poison(handle: Handle, request: GetRequest) -> bool:
-    """Whether a message has been backed out as often as its queue allows."""
-    queue = handle.queue
-    if queue is None or queue.backout_threshold == 0:
-        return False
-    return _number(request.md, BACKOUT_COUNT_AT) >= queue.backout_threshold
+async def poison_rules(handle: OpenQueue, taken: Taken) -> BackoutRules | None:
+    """What to do with a message that has been backed out as often as its queue allows; None: it has not been."""
+    backouts = _number(taken.md, BACKOUT_COUNT_AT)
+    if backouts == 0:
+        return None
+    rules = await handle.backout_rules()
+    return rules if rules is not None and 0 < rules.threshold <= backouts else None
 
 
-async def move_poison(session: Session, handle: Handle, request: GetRequest) -> None:
+async def move_poison(session: Session, handle: OpenQueue, taken: Taken, rules: BackoutRules) -> None:
     """Move a message got under syncpoint out of the way, in the same unit of work."""
-    queue = handle.queue
-    assert queue is not None
-    target = queue.definition.attributes.get("BOQNAME")
-    block = encode_block(request.properties.properties) if request.properties is not None else b""
-    if isinstance(target, str) and target:
+    target = rules.backout_queue
+    if target:
         try:
-            await _pass_on(session, handle, target, request.md, block, request.body)
+            await _pass_on(session, handle, target, taken.md, taken.block, taken.body)
             return
         except MQError as error:
-            log.warning("A message of %s cannot be moved to %s: %s", queue.name, target, error)
-    if _number(request.md, REPORT_AT) & MQRO_DISCARD_MSG:
+            log.warning("A message of %s cannot be moved to %s: %s", rules.queue, target, error)
+    if _number(taken.md, REPORT_AT) & MQRO_DISCARD_MSG:
         return
-    engine = session.bound.engine
-    dead = engine.dead_letter_queue
+    dead = await session.dead_letter_queue()
     if not dead:
         raise MQError(
             MQRC_UNKNOWN_OBJECT_NAME,
-            f"A message of {queue.name} was backed out {queue.backout_threshold} times and can go nowhere. "
+            f"A message of {rules.queue} was backed out {rules.threshold} times and can go nowhere. "
             "Name a queue in BOQNAME, or a dead-letter queue in DEADQ of the queue manager.",
         )
-    item = Outgoing(queue.name, engine.name, request.md, request.body, False)
-    md, body = dead_letter(engine, item, MQRC_BACKOUT_THRESHOLD_REACHED)
-    body = body[:_HEADER_APPLICATION_AT] + session.connection.origin_prefix + body[_HEADER_DATE_AT:]
-    await _pass_on(session, handle, dead, md, block, body)
+    md, body = dead_letter(taken.md, taken.body, rules.queue, session, MQRC_BACKOUT_THRESHOLD_REACHED)
+    await _pass_on(session, handle, dead, md, taken.block, body)
 
 
-async def _pass_on(session: Session, source: Handle, name: str, md: bytes, block: bytes, body: bytes) -> None:
+async def _pass_on(session: Session, source: OpenQueue, name: str, md: bytes, block: bytes, body: bytes) -> None:
     options = MQPMO_SYNCPOINT | MQPMO_PASS_ALL_CONTEXT | MQPMO_FAIL_IF_QUIESCING
     await session.put1(OpenRequest(MQOT_Q, name, 0), md, options, block, body, source)
 

@@ -48,11 +48,11 @@ class Queue:
     @property
     def depth(self) -> int:
         """How many messages are on the queue, those of units of work not yet committed included."""
-        return self.inner.depth
+        return run(self.inner.depth())
 
     def inquire(self, name: str) -> Value | None:
         """An attribute by its MQSC name: numbers as numbers, words as words."""
-        return self.inner.inquire(name)
+        return run(self.inner.inquire(name))
 
     def put(
         self,

@@ -39,7 +39,7 @@ class Transaction:
                 f"Another transaction of this connection did not end within {self._wait} seconds. "
                 "Give each thread or task a connection of its own.",
             )
-        if session.connection.unit_of_work is not None:
+        if session.has_unit():
             session.waits.give_turn()
             raise MQError(MQRC_UOW_IN_PROGRESS, "Commit or back out what was done under syncpoint first.")
         session.transaction = self
@@ -54,7 +54,7 @@ class Transaction:
             if is_good:
                 await session.commit()
             else:
-                _back_out(session)
+                await _back_out(session)
         finally:
             self._live = False
             session.transaction = None
@@ -73,10 +73,10 @@ class Transaction:
 _current: Final[ContextVar[Transaction | None]] = ContextVar("ostler_transaction", default=None)
 
 
-def _back_out(session: Session) -> None:
+async def _back_out(session: Session) -> None:
     # A connection that is gone was backed out by the queue manager.
     with suppress(MQError):
-        session.back_out()
+        await session.back_out()
 
 
 def in_transaction(session: Session) -> bool:
