@@ -1,0 +1,197 @@
+"""Names in certificates, and SSLPEER patterns that say which of them are welcome.
+
+The rules are those of MQ. Every attribute of the pattern must be in the certificate; what the pattern does not name
+may be there or not, in any order. Case does not count. A value may begin and end with an asterisk that stands for
+any characters. Several OU or DC are compared in order, the largest unit first, as certificates hold them: the first
+of the pattern with the first of the certificate, and so on. Any other attribute that is in the certificate more than
+once cannot be matched by a pattern that names it: which of them would count?
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+# What a pattern may call an attribute, and the one name that it has here.
+_TYPES: Final[dict[str, str]] = {
+    "SERIALNUMBER": "SERIALNUMBER",
+    "MAIL": "MAIL",
+    "E": "MAIL",
+    "UID": "UID",
+    "USERID": "UID",
+    "CN": "CN",
+    "T": "T",
+    "OU": "OU",
+    "DC": "DC",
+    "O": "O",
+    "STREET": "STREET",
+    "L": "L",
+    "ST": "ST",
+    "SP": "ST",
+    "S": "ST",
+    "PC": "PC",
+    "C": "C",
+    "UNSTRUCTUREDNAME": "UNSTRUCTUREDNAME",
+    "UNSTRUCTUREDADDRESS": "UNSTRUCTUREDADDRESS",
+    "DNQ": "DNQ",
+}
+# The names that certificates have for them, in the long form that OpenSSL gives.
+_OF_CERTIFICATES: Final[dict[str, str]] = {
+    "emailAddress": "MAIL",
+    "rfc822Mailbox": "MAIL",
+    "userId": "UID",
+    "commonName": "CN",
+    "title": "T",
+    "organizationalUnitName": "OU",
+    "domainComponent": "DC",
+    "organizationName": "O",
+    "streetAddress": "STREET",
+    "localityName": "L",
+    "stateOrProvinceName": "ST",
+    "postalCode": "PC",
+    "countryName": "C",
+    "unstructuredName": "UNSTRUCTUREDNAME",
+    "unstructuredAddress": "UNSTRUCTUREDADDRESS",
+    "dnQualifier": "DNQ",
+}
+# The order in which MQ shows them.
+_ORDER: Final = tuple(dict.fromkeys(_TYPES.values()))
+_HIERARCHIES: Final = ("OU", "DC")
+_SEPARATORS: Final = ",;"
+
+
+@final
+class DistinguishedName:
+    """The subject or the issuer of a certificate: types as in SSLPEER, values in the order of the certificate."""
+
+    def __init__(self, attributes: list[tuple[str, str]], serial_number: str = "") -> None:
+        self.attributes: list[tuple[str, str]] = list(attributes)
+        if serial_number:
+            self.attributes.append(("SERIALNUMBER", _with_colons(serial_number)))
+
+    def values(self, kind: str) -> list[str]:
+        return [value for known, value in self.attributes if known == kind]
+
+    def __str__(self) -> str:
+        """As DISPLAY CHSTATUS shows it: SERIALNUMBER first, then from the common name to the country."""
+        shown: list[str] = []
+        for kind in _ORDER:
+            shown += [f"{kind}={_quoted(value)}" for value in self.values(kind)]
+        return ",".join(shown)
+
+
+@final
+class PeerPattern:
+    """One SSLPEER value, understood. ValueError for what is no pattern."""
+
+    def __init__(self, text: str) -> None:
+        self.text: str = text
+        self.wanted: dict[str, list[_ValuePattern]] = {}
+        for piece in _pieces(text):
+            kind, equals, value = piece.partition("=")
+            if not equals or kind not in _TYPES:
+                raise ValueError(f"{piece.strip()!r} is not one of {', '.join(_TYPES)}, in capitals, '=' and a value")
+            known = _TYPES[kind]
+            values = self.wanted.setdefault(known, [])
+            if values and known not in _HIERARCHIES:
+                raise ValueError(f"{kind} is there twice; only OU and DC can be")
+            if known == "SERIALNUMBER" and ":" not in value and "*" not in value:
+                value = _with_colons(value.strip().strip('"'))
+            values.append(_ValuePattern(value))
+        if not self.wanted:
+            raise ValueError("it is empty")
+
+    def matches(self, name: DistinguishedName) -> bool:
+        for kind, patterns in self.wanted.items():
+            values = name.values(kind)
+            if len(values) < len(patterns) or (len(values) > 1 and kind not in _HIERARCHIES):
+                return False
+            for pattern, value in zip(patterns, values, strict=False):
+                if not pattern.matches(value):
+                    return False
+        return True
+
+
+@final
+class _ValuePattern:
+    """A value with or without an asterisk at either end; `\\*` there is an asterisk and no pattern."""
+
+    def __init__(self, text: str) -> None:
+        value = text.strip()
+        if len(value) >= 2 and value.startswith('"') and value.endswith('"'):
+            value = value[1:-1]
+        if '"' in value:
+            raise ValueError(f"a quotation mark within {text.strip()!r}; they stand around a whole value")
+        if not value:
+            raise ValueError("a value is missing behind '='")
+        self.open_start: bool = value.startswith("*")
+        if self.open_start:
+            value = value[1:]
+        self.open_end: bool = value.endswith("*") and not value.endswith("\\*")
+        if self.open_end:
+            value = value[:-1]
+        self.core: str = value.replace("\\*", "*").lower()
+
+    def matches(self, value: str) -> bool:
+        folded = value.lower()
+        if self.open_start and self.open_end:
+            return self.core in folded
+        if self.open_start:
+            return folded.endswith(self.core)
+        if self.open_end:
+            return folded.startswith(self.core)
+        return folded == self.core
+
+
+def from_certificate(pairs: list[tuple[str, str]], serial_number: str = "") -> DistinguishedName:
+    """A name from the pairs of a certificate, types in OpenSSL's long form. What SSLPEER does not know is left out.
+
+    A serial number that is part of the subject is not the certificate's own, which is what SERIALNUMBER means.
+    """
+    known = [(_OF_CERTIFICATES[kind], value) for kind, value in pairs if kind in _OF_CERTIFICATES]
+    return DistinguishedName(known, serial_number)
+
+
+def matches(pattern: str, name: DistinguishedName) -> bool:
+    """Whether a name is welcome. A blank pattern welcomes all; ValueError for what is no pattern."""
+    return not pattern.strip() or PeerPattern(pattern).matches(name)
+
+
+def check_pattern(pattern: str) -> None:
+    """ValueError that says what is wrong with an SSLPEER value. A blank one is right."""
+    if pattern.strip():
+        PeerPattern(pattern)
+
+
+def _pieces(text: str) -> list[str]:
+    """What stands between separators. Those within quotation marks separate nothing."""
+    pieces: list[str] = []
+    start = 0
+    quoted = False
+    for at in range(len(text)):
+        character = text[at]
+        if character == '"':
+            quoted = not quoted
+        elif character in _SEPARATORS and not quoted:
+            pieces.append(text[start:at].strip())
+            start = at + 1
+    if quoted:
+        raise ValueError("a quotation mark is not closed")
+    last = text[start:].strip()
+    if last or pieces:
+        pieces.append(last)
+    return pieces
+
+
+def _with_colons(serial_number: str) -> str:
+    """A serial number in pairs of hexadecimal digits, as MQ shows it."""
+    digits = serial_number.upper()
+    if len(digits) % 2:
+        digits = "0" + digits
+    return ":".join([digits[at : at + 2] for at in range(0, len(digits), 2)])
+
+
+def _quoted(value: str) -> str:
+    for character in value:
+        if character in _SEPARATORS:
+            return f'"{value}"'
+    return value

@@ -1,0 +1,260 @@
+"""Certificates and keys from files, as SSLKEYR names them.
+
+SSLKEYR is a path without an ending, as in MQ. It leads to the first of these that is there:
+
+    <SSLKEYR>/        a directory: <label>.crt and <label>.key for each own certificate (the .crt may hold its chain),
+                      ca.crt with the certificates of those who may vouch for others, crl.pem with revocation lists.
+                      A <label>.crt without a key is somebody else's, and trusted like those in ca.crt
+    <SSLKEYR>.pem     one file with all of it; labels are the "friendlyName" that `openssl pkcs12` writes
+
+Everything is read at once and kept, so that a repository is used as it was when it was loaded, whatever happens to its
+files later.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import ssl
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+AUTHORITIES_FILE: Final = "ca.crt"
+REVOCATIONS_FILE: Final = "crl.pem"
+CERTIFICATE_ENDING: Final = ".crt"
+KEY_ENDING: Final = ".key"
+BUNDLE_ENDING: Final = ".pem"
+DEFAULT_LABEL_PREFIX: Final = "ibmwebspheremq"
+_FILE_BYTES_MAX: Final = 1_048_576
+_FILES_MAX: Final = 1_000
+_FOREIGN_ENDINGS: Final = (".kdb", ".p12", ".jks")
+_BLOCK: Final = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----\s.*?-----END \1-----", re.DOTALL)
+_FRIENDLY_NAME: Final = re.compile(rb"friendlyName:[ \t]*(\S[^\r\n]*)")
+
+
+class RepositoryError(Exception):
+    """A repository that is not there or cannot be used. The text names the file."""
+
+
+@dataclass(frozen=True)
+class OwnCertificate:
+    """A certificate with its key. `files` says where they came from."""
+
+    label: str
+    chain: bytes
+    key: bytes = field(repr=False)
+    files: str
+
+
+@dataclass(frozen=True)
+class KeyRepository:
+    """What was in a repository when it was loaded."""
+
+    place: Path
+    certificates: dict[str, OwnCertificate]
+    authorities: bytes
+    revocations: bytes
+    password: str = field(default="", repr=False)
+
+    def find(self, label: str, defaults: Sequence[str]) -> OwnCertificate | None:
+        """The certificate of a label. Without a label the first default that is there, else the only one there is."""
+        if label:
+            return self.certificates.get(label)
+        for each in defaults:
+            if each in self.certificates:
+                return self.certificates[each]
+        return next(iter(self.certificates.values())) if len(self.certificates) == 1 else None
+
+    def give_certificate(self, context: ssl.SSLContext, certificate: OwnCertificate) -> None:
+        """Let a context show a certificate. RepositoryError when certificate and key cannot be used."""
+        with _as_file(certificate.chain + b"\n" + certificate.key) as path:
+            try:
+                context.load_cert_chain(path, password=self._ask_password)
+            except _NoPassword:
+                raise RepositoryError(f"{certificate.files}: the key is encrypted, and there is no password") from None
+            except (ssl.SSLError, ValueError) as error:
+                raise RepositoryError(f"{certificate.files}: {_explain(error, bool(self.password))}") from None
+
+    def give_trust(self, context: ssl.SSLContext) -> None:
+        """Let a context accept certificates that the authorities vouch for and that are not revoked."""
+        if self.authorities:
+            _load_trust(context, self.authorities, self.place, "certificates of authorities")
+        if self.revocations:
+            _load_trust(context, self.revocations, self.place, "revocation lists")
+            context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
+
+    def _ask_password(self) -> str:
+        # Without an answer from here OpenSSL would ask on the terminal, and wait.
+        if not self.password:
+            raise _NoPassword
+        return self.password
+
+
+class _NoPassword(Exception):
+    """OpenSSL asks for a password that we do not have."""
+
+
+def default_labels(name: str) -> tuple[str, ...]:
+    """The labels of a queue manager's or a user's certificate if CERTLABL names none: MQ's own, then the bare name."""
+    return (DEFAULT_LABEL_PREFIX + name.lower(), name.lower())
+
+
+def load_repository(place: Path, password: str = "") -> KeyRepository:
+    """Read a repository; `place` is the path that SSLKEYR gives. RepositoryError if it is not there or not readable."""
+    # A queue manager that moves here may still have key.kdb in SSLKEYR; what counts is what stands beside it.
+    stem = place.with_suffix("") if place.suffix in _FOREIGN_ENDINGS else place
+    try:
+        if stem.is_dir():
+            return _from_directory(stem, password)
+        for bundle in (stem.with_name(stem.name + BUNDLE_ENDING), stem):
+            if bundle.is_file() and bundle.suffix == BUNDLE_ENDING:
+                return _from_bundle(bundle, password)
+    except OSError as error:
+        raise RepositoryError(f"{error.filename or place} cannot be read: {error.strerror}") from None
+    raise RepositoryError(_not_there(stem))
+
+
+def from_files(ca_file: str, certificate_file: str, key_file: str, password: str) -> KeyRepository:
+    """A repository made of single files; a key may be in the file of its certificate. RepositoryError."""
+    certificates: dict[str, OwnCertificate] = {}
+    try:
+        authorities = _read(Path(ca_file)) if ca_file else b""
+        if certificate_file:
+            key = _read(Path(key_file)) if key_file else b""
+            files = f"{certificate_file} and {key_file}" if key_file else certificate_file
+            certificates[""] = OwnCertificate("", _read(Path(certificate_file)), key, files)
+    except OSError as error:
+        raise RepositoryError(f"{error.filename} cannot be read: {error.strerror}") from None
+    return KeyRepository(Path(ca_file or certificate_file), certificates, authorities, b"", password)
+
+
+def file_name(label: str) -> str:
+    """The name that a label's files have without their endings. RepositoryError for what cannot be one."""
+    name = label.replace("/", "&")
+    if not name or name.startswith(".") or "\0" in name or name + CERTIFICATE_ENDING == AUTHORITIES_FILE:
+        raise RepositoryError(f"{label!r} cannot be the label of a certificate")
+    return name
+
+
+def _from_directory(place: Path, password: str) -> KeyRepository:
+    names = sorted(os.listdir(place))
+    if len(names) > _FILES_MAX:
+        raise RepositoryError(f"{place} has {len(names)} files; {_FILES_MAX} are allowed")
+    certificates: dict[str, OwnCertificate] = {}
+    trusted: list[bytes] = []
+    for name in names:
+        stem, ending = os.path.splitext(name)
+        if ending != CERTIFICATE_ENDING or name == AUTHORITIES_FILE or stem.startswith("."):
+            continue
+        certificate, key = place / name, place / (stem + KEY_ENDING)
+        if not key.exists():
+            trusted.append(_read(certificate))
+            continue
+        label = stem.replace("&", "/")
+        certificates[label] = OwnCertificate(label, _read(certificate), _read(key), f"{certificate} and {key}")
+    authorities, revocations = place / AUTHORITIES_FILE, place / REVOCATIONS_FILE
+    if authorities.exists():
+        trusted.append(_read(authorities))
+    return KeyRepository(
+        place, certificates, b"\n".join(trusted), _read(revocations) if revocations.exists() else b"", password
+    )
+
+
+def _from_bundle(place: Path, password: str) -> KeyRepository:
+    """Take a bundle apart. Which certificate belongs to a key is found by trying."""
+    data = _read(place)
+    keys: list[tuple[str, bytes]] = []
+    others: list[tuple[str, bytes]] = []
+    revocations: list[bytes] = []
+    end = 0
+    for match in _BLOCK.finditer(data):
+        named = _FRIENDLY_NAME.findall(data[end : match.start()])
+        end = match.end()
+        label = named[-1].decode("utf-8", "replace").strip() if named else ""
+        kind = match[1]
+        if kind.endswith(b"PRIVATE KEY"):
+            keys.append((label, match[0]))
+        elif kind == b"X509 CRL":
+            revocations.append(match[0])
+        elif kind in (b"CERTIFICATE", b"TRUSTED CERTIFICATE"):
+            others.append((label, match[0]))
+    if not others:
+        raise RepositoryError(f"{place} holds no certificate")
+    certificates: dict[str, OwnCertificate] = {}
+    for label, key in keys:
+        owner = _owner(place, key, others, password)
+        others.remove(owner)
+        chosen = owner[0] or label or place.stem
+        certificates[chosen] = OwnCertificate(chosen, owner[1], key, str(place))
+    authorities = b"\n".join([pem for _, pem in others])
+    return KeyRepository(place, certificates, authorities, b"\n".join(revocations), password)
+
+
+def _owner(place: Path, key: bytes, candidates: list[tuple[str, bytes]], password: str) -> tuple[str, bytes]:
+    probe = KeyRepository(place, {}, b"", b"", password)
+    problem = RepositoryError(f"{place} holds a key, but not the certificate that belongs to it")
+    for label, certificate in candidates:
+        try:
+            probe.give_certificate(
+                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), OwnCertificate(label, certificate, key, str(place))
+            )
+        except RepositoryError as error:
+            # A wrong password is wrong for all of them; a wrong certificate is not worth a word.
+            if "password" in str(error):
+                problem = error
+            continue
+        return label, certificate
+    raise problem
+
+
+def _not_there(place: Path) -> str:
+    for ending in _FOREIGN_ENDINGS:
+        foreign = place.with_name(place.name + ending)
+        if foreign.exists():
+            return (
+                f"{foreign} is a key database of another kind. Write it as {place}{BUNDLE_ENDING}: export it to PKCS "
+                f"#12 if it is not that already, then openssl pkcs12 -in FILE.p12 -nodes -out {place}{BUNDLE_ENDING}"
+            )
+    return f"there is no key repository {place}: neither a directory of that name nor {place}{BUNDLE_ENDING}"
+
+
+def _read(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        data = file.read(_FILE_BYTES_MAX + 1)
+    if len(data) > _FILE_BYTES_MAX:
+        raise RepositoryError(f"{path} is longer than {_FILE_BYTES_MAX} bytes")
+    return data
+
+
+@contextmanager
+def _as_file(data: bytes) -> Iterator[str]:
+    """A path to bytes in memory: `ssl` takes keys from files only, and these are to be on no disk."""
+    descriptor = os.memfd_create("ostler-tls", os.MFD_CLOEXEC)
+    try:
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(data)
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
+
+
+def _load_trust(context: ssl.SSLContext, data: bytes, place: Path, what: str) -> None:
+    with _as_file(data) as path:
+        try:
+            context.load_verify_locations(cafile=path)
+        except ssl.SSLError as error:
+            raise RepositoryError(f"{place}: the {what} are not PEM that OpenSSL reads ({error.reason})") from None
+
+
+def _explain(error: Exception, has_password: bool) -> str:
+    reason = getattr(error, "reason", None) or str(error)
+    if reason in ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH"):
+        return "the key does not belong to the certificate"
+    if has_password and reason in ("BAD_DECRYPT", "PKCS12_CIPHERFINAL_ERROR", "BAD_PASSWORD_READ"):
+        return "the password does not open the key"
+    if reason in ("NO_START_LINE", "PEM"):
+        return "no certificate and key in PEM form"
+    return str(reason).replace("_", " ").lower()

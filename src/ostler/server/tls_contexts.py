@@ -1,0 +1,297 @@
+"""The queue manager's side of TLS: which rules a connection is under, by the channel that it names.
+
+A context is made for each combination of CipherSpec, client authentication and certificate that channels ask for, when
+the first connection needs it, and is kept. A refresh makes all of them anew from the files as they are now; if any
+cannot be made, everything stays as it was. Connections that are there go on as they are.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from ostler.model.cipher_specs import require
+from ostler.model.constants import (
+    MQRC_KEY_REPOSITORY_ERROR,
+    MQRC_SSL_INITIALIZATION_ERROR,
+    MQRC_SSL_PEER_NAME_ERROR,
+    MQRC_SSL_PEER_NAME_MISMATCH,
+    MQRC_UNKNOWN_CHANNEL_NAME,
+)
+from ostler.model.definitions import Definition
+from ostler.model.distinguished_names import matches
+from ostler.model.errors import MQError
+from ostler.server.key_repository import (
+    KeyRepository,
+    OwnCertificate,
+    RepositoryError,
+    default_labels,
+    load_repository,
+)
+from ostler.server.tls_suites import check_suite, new_context
+from ostler.wire.tls_stream import (
+    ALERT_ACCESS_DENIED,
+    ALERT_MISSING_EXTENSION,
+    ALERT_UNRECOGNIZED_NAME,
+    TlsFailed,
+    TlsRules,
+    TlsStream,
+)
+
+DEFAULT_REPOSITORY: Final = "key"
+# OpenSSL remembers sessions of TLS 1.2, though nobody takes one up again, and `ssl` cannot tell it not to.
+_SESSIONS_MAX: Final = 1_024
+_VERIFY_MODES: Final = {
+    "REQUIRED": ssl.CERT_REQUIRED,
+    "OPTIONAL": ssl.CERT_OPTIONAL,
+    "NEVER": ssl.CERT_NONE,
+}
+
+
+@dataclass(frozen=True)
+class ChannelTls:
+    """What a channel asks of TLS. A channel with a blank `cipher_spec` does not speak it."""
+
+    name: str
+    cipher_spec: str = ""
+    client_authentication: str = "REQUIRED"
+    peer_name: str = ""
+    certificate_label: str = ""
+
+    @staticmethod
+    def of(channel: Definition) -> ChannelTls:
+        """The TLS attributes of a CHANNEL definition."""
+        texts = {name: str(channel.attributes.get(name, "")).strip() for name in _CHANNEL_ATTRIBUTES}
+        return ChannelTls(
+            channel.name, texts["SSLCIPH"], texts["SSLCAUTH"] or "REQUIRED", texts["SSLPEER"], texts["CERTLABL"]
+        )
+
+
+_CHANNEL_ATTRIBUTES: Final = ("SSLCIPH", "SSLCAUTH", "SSLPEER", "CERTLABL")
+
+
+@dataclass(frozen=True)
+class RepositorySettings:
+    """Where a queue manager's certificates are. `directory` is its `ssl` directory, for a blank SSLKEYR."""
+
+    queue_manager: str
+    directory: Path
+    key_repository: str = ""
+    certificate_label: str = ""
+    password: str = field(default="", repr=False)
+
+    @staticmethod
+    def of(manager: Definition, queue_manager_directory: Path) -> RepositorySettings:
+        """The TLS attributes of the QMGR definition."""
+        texts = {name: str(manager.attributes.get(name, "")).strip() for name in _MANAGER_ATTRIBUTES}
+        return RepositorySettings(
+            manager.name, queue_manager_directory / "ssl", texts["SSLKEYR"], texts["CERTLABL"], texts["KEYRPWD"]
+        )
+
+    @property
+    def place(self) -> Path:
+        """The path that SSLKEYR gives; a relative one begins in the queue manager's `ssl` directory."""
+        return self.directory / (self.key_repository or DEFAULT_REPOSITORY)
+
+
+_MANAGER_ATTRIBUTES: Final = ("SSLKEYR", "CERTLABL", "KEYRPWD")
+
+_TRIAL_TURNS: Final = 4
+
+# What contexts differ in: CipherSpec, client authentication, label.
+_Key = tuple[str, str, str]
+
+
+class _Loaded:
+    """A repository as it was loaded, and the contexts made from it."""
+
+    def __init__(self, settings: RepositorySettings) -> None:
+        self.settings = settings
+        self.repository: KeyRepository = load_repository(settings.place, settings.password)
+        self.contexts: dict[_Key, ssl.SSLContext] = {}
+
+    def context(self, key: _Key) -> ssl.SSLContext:
+        """The context for what a channel asks. RepositoryError and MQError."""
+        known = self.contexts.get(key)
+        if known is not None and known.session_stats()["number"] < _SESSIONS_MAX:
+            return known
+        made = self._make(*key)
+        self.contexts[key] = made
+        return made
+
+    def _make(self, cipher_spec: str, client_authentication: str, label: str) -> ssl.SSLContext:
+        certificate = self._certificate(label)
+        context = new_context(require(cipher_spec), is_server=True)
+        self.repository.give_certificate(context, certificate)
+        _try_out(context, cipher_spec, certificate)
+        if client_authentication == "REQUIRED" and not self.repository.authorities:
+            raise RepositoryError(
+                f"{self.repository.place} holds no certificate of an authority (ca.crt) to judge clients by, "
+                f"and SSLCAUTH is REQUIRED"
+            )
+        self.repository.give_trust(context)
+        context.verify_mode = _VERIFY_MODES.get(client_authentication, ssl.CERT_REQUIRED)
+        return context
+
+    def _certificate(self, label: str) -> OwnCertificate:
+        wanted = label or self.settings.certificate_label
+        defaults = default_labels(self.settings.queue_manager)
+        found = self.repository.find(wanted, defaults)
+        if found is None:
+            names = repr(wanted) if wanted else " or ".join([repr(each) for each in defaults])
+            there = ", ".join(sorted(self.repository.certificates)) or "none"
+            raise RepositoryError(
+                f"{self.repository.place} holds no certificate with its key under label {names}; there are: {there}"
+            )
+        return found
+
+
+class TlsContexts(TlsRules):
+    """The rules of all channels of a queue manager. One thread at a time uses it."""
+
+    def __init__(
+        self, settings: Callable[[], RepositorySettings], find_channel: Callable[[str], ChannelTls | None]
+    ) -> None:
+        """Both are asked anew each time, so that altered definitions count from the next connection on."""
+        self._settings = settings
+        self._find_channel = find_channel
+        self._loaded: _Loaded | None = None
+
+    def stream(self) -> TlsStream:
+        """The TLS of one connection that came in. Its channel is known when the handshake is done, and before HELLO."""
+        return TlsStream(self, is_server=True)
+
+    def context(self, channel: str) -> ssl.SSLContext:
+        asked = self._channel(channel)
+        try:
+            if self._loaded is None:
+                self._loaded = _Loaded(self._settings())
+            return self._loaded.context((asked.cipher_spec, asked.client_authentication, asked.certificate_label))
+        except RepositoryError as error:
+            raise TlsFailed(MQRC_KEY_REPOSITORY_ERROR, f"AMQ9657E: for channel {channel}, {error}.") from None
+        except MQError as error:
+            raise TlsFailed(error.reason, f"AMQ9635E: for channel {channel}: {error.detail}") from None
+
+    def check(self, stream: TlsStream) -> None:
+        # Asked again: the channel may have been altered while the handshake went on.
+        asked = self._channel(stream.channel_name)
+        try:
+            spec = require(asked.cipher_spec)
+        except MQError as error:
+            raise TlsFailed(error.reason, f"AMQ9635E: for channel {asked.name}: {error.detail}") from None
+        check_suite(spec, stream)
+        if asked.client_authentication == "REQUIRED" and not stream.has_certificate:
+            raise TlsFailed(
+                MQRC_SSL_INITIALIZATION_ERROR, f"AMQ9637E: a client of channel {asked.name} gave no certificate."
+            )
+        check_peer_name(asked.peer_name, stream)
+
+    def refresh(self) -> str:
+        """Load everything anew, and give a sentence on what was done. MQError says why all stays as it was."""
+        settings = self._settings()
+        try:
+            fresh = _Loaded(settings)
+            # All that is in use must work with the new files, or none of them is taken.
+            for key in self._loaded.contexts if self._loaded is not None else ():
+                fresh.context(key)
+            for certificate in fresh.repository.certificates.values():
+                fresh.repository.give_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), certificate)
+        except (RepositoryError, MQError) as error:
+            if self._loaded is None and not _is_there(settings.place):
+                return f"There is no key repository {settings.place}; no channel uses TLS yet."
+            detail = error.detail if isinstance(error, MQError) else f"{error}."
+            kept = "The certificates that were loaded before stay in use." if self._loaded is not None else ""
+            raise MQError(MQRC_KEY_REPOSITORY_ERROR, f"AMQ9657E: {detail} {kept}".strip()) from None
+        self._loaded = fresh
+        count = len(fresh.repository.certificates)
+        return f"{count} certificate{'' if count == 1 else 's'} loaded from {fresh.repository.place}."
+
+    def _channel(self, name: str) -> ChannelTls:
+        if not name:
+            raise TlsFailed(
+                MQRC_SSL_INITIALIZATION_ERROR,
+                "AMQ9639E: a client speaks TLS, but its handshake names no channel (SNI).",
+                ALERT_MISSING_EXTENSION,
+            )
+        found = self._find_channel(name)
+        if found is None:
+            raise TlsFailed(
+                MQRC_UNKNOWN_CHANNEL_NAME, f"AMQ9519E: there is no channel {name}.", ALERT_UNRECOGNIZED_NAME
+            )
+        if not found.cipher_spec:
+            raise TlsFailed(
+                MQRC_SSL_INITIALIZATION_ERROR,
+                f"AMQ9635E: a client speaks TLS on channel {name}, which has no CipherSpec (SSLCIPH).",
+                ALERT_ACCESS_DENIED,
+            )
+        return found
+
+
+def check_peer_name(pattern: str, stream: TlsStream) -> None:
+    """TlsFailed when the name in the peer's certificate is not one that SSLPEER asks for."""
+    if not pattern:
+        return
+    subject = stream.peer_subject()
+    try:
+        is_welcome = stream.has_certificate and matches(pattern, subject)
+    except ValueError as error:
+        raise TlsFailed(
+            MQRC_SSL_PEER_NAME_ERROR, f"AMQ9640E: SSLPEER({pattern}) of channel {stream.channel_name}: {error}."
+        ) from None
+    if not is_welcome:
+        shown = str(subject) if stream.has_certificate else "no certificate"
+        raise TlsFailed(
+            MQRC_SSL_PEER_NAME_MISMATCH,
+            f"AMQ9636E: the peer of channel {stream.channel_name} shows {shown}; SSLPEER asks for {pattern}.",
+        )
+
+
+def plain_refused(channel: str) -> str:
+    """What to say of a client that came without TLS to a channel that has a CipherSpec."""
+    return f"AMQ9639E: a client of channel {channel} does not speak TLS, and the channel has a CipherSpec (SSLCIPH)."
+
+
+def channel_mismatch(stream: TlsStream, channel: str) -> str:
+    """Why a conversation may not be on this channel; empty if it may. TLS was agreed under the rules of one channel."""
+    if stream.channel_name == channel:
+        return ""
+    return f"AMQ9639E: the TLS handshake named channel {stream.channel_name}, the conversation is for {channel}."
+
+
+class _TrialRules(TlsRules):
+    """Rules for a handshake with ourselves."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self._context = context
+
+    def context(self, channel: str) -> ssl.SSLContext:
+        return self._context
+
+    def check(self, stream: TlsStream) -> None:
+        return
+
+
+def _try_out(context: ssl.SSLContext, cipher_spec: str, certificate: OwnCertificate) -> None:
+    """A handshake in memory: certificate, key and CipherSpec go together, and the certificate is valid today."""
+    other = new_context(require(cipher_spec), is_server=False)
+    other.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    try:
+        other.load_verify_locations(cadata=certificate.chain.decode("ascii", "replace"))
+        server = TlsStream(_TrialRules(context), is_server=True)
+        client = TlsStream(_TrialRules(other), is_server=False, channel="TRIAL")
+        for _ in range(_TRIAL_TURNS):
+            server.received(client.take_output())
+            client.received(server.take_output())
+        assert server.is_ready
+        assert client.is_ready
+    except TlsFailed as failure:
+        raise RepositoryError(f"{certificate.files} cannot be used with CipherSpec {cipher_spec}: {failure}") from None
+    except ssl.SSLError as error:
+        raise RepositoryError(f"{certificate.files}: {error.reason}") from None
+
+
+def _is_there(place: Path) -> bool:
+    return place.exists() or place.with_name(place.name + ".pem").exists()

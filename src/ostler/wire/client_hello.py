@@ -1,0 +1,145 @@
+"""The first message of TLS, read just far enough to know which server name the client asks for.
+
+OpenSSL could tell the name as well, but only in the middle of a handshake whose protocol versions, ciphers and client
+authentication were settled before. Read first, the name decides under which rules the handshake is made at all.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+# Real ones have 200 to 2,000 bytes.
+HELLO_BYTES_MAX: Final = 16_384
+RECORD_HEADER_BYTES: Final = 5
+_HANDSHAKE: Final = 22
+_CLIENT_HELLO: Final = 1
+_HEADER_BYTES: Final = 4
+_RANDOM_BYTES: Final = 34
+_SERVER_NAME: Final = 0
+_HOST_NAME: Final = 0
+
+
+class HelloError(Exception):
+    """What came is not the beginning of a TLS conversation, or is too long for one."""
+
+
+def is_tls(data: bytes) -> bool:
+    """Whether the first byte of a conversation begins a TLS handshake. Our own frames never begin like this."""
+    return len(data) > 0 and data[0] == _HANDSHAKE
+
+
+@final
+class HelloReader:
+    """Collects bytes until the first message is complete. It keeps them: they belong to the handshake."""
+
+    def __init__(self) -> None:
+        self.data: bytes = b""
+        self.is_complete: bool = False
+        self.server_name: str = ""
+        # The message is looked at again only when there is enough for another step.
+        self._bytes_needed: int = RECORD_HEADER_BYTES
+
+    def receive(self, data: bytes) -> None:
+        """Take bytes as they come. HelloError when they cannot be right."""
+        assert not self.is_complete
+        self.data += data
+        if data and self.data[0] != _HANDSHAKE:
+            raise HelloError(f"the first byte is {self.data[0]:#04x}, which begins no TLS handshake")
+        if len(self.data) >= self._bytes_needed:
+            self._look()
+
+    def _look(self) -> None:
+        message = bytearray()
+        at = 0
+        while True:
+            if len(self.data) < at + RECORD_HEADER_BYTES:
+                self._wait_for(at + RECORD_HEADER_BYTES)
+                return
+            length = self._record_length(at)
+            at += RECORD_HEADER_BYTES
+            if len(self.data) < at + length:
+                self._wait_for(at + length)
+                return
+            message += self.data[at : at + length]
+            at += length
+            if message[0] != _CLIENT_HELLO:
+                raise HelloError(f"the first message is of type {message[0]}, not a client's hello")
+            if len(message) >= _HEADER_BYTES:
+                size = _HEADER_BYTES + int.from_bytes(message[1:4], "big")
+                if size > HELLO_BYTES_MAX:
+                    raise HelloError(f"a client's hello of {size} bytes; {HELLO_BYTES_MAX} are allowed")
+                if len(message) >= size:
+                    self.server_name = _server_name(bytes(message[_HEADER_BYTES:size]))
+                    self.is_complete = True
+                    return
+
+    def _record_length(self, at: int) -> int:
+        if self.data[at] != _HANDSHAKE or self.data[at + 1] != 3:
+            raise HelloError("the client's hello breaks off in another kind of record")
+        length = int.from_bytes(self.data[at + 3 : at + 5], "big")
+        # An empty record would let a client send records for ever without a message getting longer.
+        if not 0 < length <= HELLO_BYTES_MAX:
+            raise HelloError(f"a record of {length} bytes in a client's hello")
+        return length
+
+    def _wait_for(self, count: int) -> None:
+        # One-byte records are legal and cost six bytes each; nobody needs that many.
+        if count > 2 * HELLO_BYTES_MAX:
+            raise HelloError(f"a client's hello in more than {2 * HELLO_BYTES_MAX} bytes of records")
+        self._bytes_needed = count
+
+
+@final
+class _Fields:
+    """Walks over counted fields and never beyond them."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data: bytes = data
+        self.at: int = 0
+
+    def take(self, count: int) -> bytes:
+        end = self.at + count
+        if end > len(self.data):
+            raise HelloError("a client's hello with a field that is longer than the message")
+        piece = self.data[self.at : end]
+        self.at = end
+        return piece
+
+    def number(self, count: int) -> int:
+        return int.from_bytes(self.take(count), "big")
+
+    def counted(self, count: int) -> bytes:
+        return self.take(self.number(count))
+
+    def is_at_end(self) -> bool:
+        return self.at == len(self.data)
+
+
+def _server_name(hello: bytes) -> str:
+    """The host name in the server-name extension; an empty string without one."""
+    fields = _Fields(hello)
+    fields.take(_RANDOM_BYTES)
+    fields.counted(1)
+    fields.counted(2)
+    fields.counted(1)
+    if fields.is_at_end():
+        return ""
+    extensions = _Fields(fields.counted(2))
+    while not extensions.is_at_end():
+        kind = extensions.number(2)
+        content = extensions.counted(2)
+        if kind == _SERVER_NAME:
+            return _host_name(content)
+    return ""
+
+
+def _host_name(content: bytes) -> str:
+    names = _Fields(_Fields(content).counted(2))
+    while not names.is_at_end():
+        kind = names.number(1)
+        name = names.counted(2)
+        if kind == _HOST_NAME:
+            if not name.isascii():
+                raise HelloError("a server name that is not ASCII")
+            return name.decode("ascii")
+    return ""

@@ -1,0 +1,313 @@
+"""One TLS connection without a socket: bytes in, bytes out.
+
+The owner hands over what came from the network and sends what `take_output` gives, also after a failure: the last
+output tells the peer why. Rules decide under which context a handshake is made, and look at its outcome before a
+single byte of the conversation is given to anybody.
+
+    server                                                    client
+    collect the client's hello -> channel from its SNI        -
+    rules.context(channel), or refuse with an alert           rules.context(channel)
+    handshake                                                 handshake
+    rules.check(stream)                                       rules.check(stream)
+    is_ready                                                  is_ready
+"""
+
+from __future__ import annotations
+
+import ssl
+from abc import ABC, abstractmethod
+from typing import Any, Final, final
+
+from mypy_extensions import mypyc_attr
+
+from ostler.model.cipher_specs import name_of_suite
+from ostler.model.constants import (
+    MQRC_SSL_CERTIFICATE_REVOKED,
+    MQRC_SSL_INITIALIZATION_ERROR,
+    MQRC_UNKNOWN_CHANNEL_NAME,
+)
+from ostler.model.distinguished_names import DistinguishedName, from_certificate
+from ostler.wire.client_hello import HelloError, HelloReader
+from ostler.wire.server_names import channel_name, server_name
+
+# A chain of certificates fits several times.
+HANDSHAKE_BYTES_MAX: Final = 65_536
+# What TLS itself may want to send while we only read, such as answers to key updates.
+UNASKED_OUTPUT_BYTES_MAX: Final = 65_536
+_PIECE_BYTES: Final = 16_384
+_READ_BYTES: Final = 65_536
+
+# Alerts of TLS that we send ourselves, before there is a handshake that could.
+ALERT_DECODE_ERROR: Final = 50
+ALERT_ACCESS_DENIED: Final = 49
+ALERT_INTERNAL_ERROR: Final = 80
+ALERT_MISSING_EXTENSION: Final = 109
+ALERT_UNRECOGNIZED_NAME: Final = 112
+
+_VERIFY_REVOKED: Final = 23
+
+_FAILED: Final = MQRC_SSL_INITIALIZATION_ERROR
+# What the other side means by an alert, as OpenSSL names it, and the reason code that suits.
+_ALERTS: Final[dict[str, tuple[int, str]]] = {
+    "TLSV1_UNRECOGNIZED_NAME": (MQRC_UNKNOWN_CHANNEL_NAME, "AMQ9520E: the queue manager has no such channel"),
+    "TLSV13_ALERT_MISSING_EXTENSION": (_FAILED, "AMQ9639E: the queue manager was told no channel in SNI"),
+    "TLSV1_ALERT_ACCESS_DENIED": (_FAILED, "AMQ9641E: the channel at the queue manager has no CipherSpec"),
+    "SSLV3_ALERT_HANDSHAKE_FAILURE": (
+        _FAILED,
+        "AMQ9616E: the other side refused: the CipherSpecs do not match, or it wants a certificate that it did not get",
+    ),
+    "TLSV1_ALERT_PROTOCOL_VERSION": (_FAILED, "AMQ9616E: the other side wants another version of TLS"),
+    "TLSV13_ALERT_CERTIFICATE_REQUIRED": (_FAILED, "AMQ9637E: the other side wants a certificate, and got none"),
+    "SSLV3_ALERT_CERTIFICATE_REVOKED": (
+        MQRC_SSL_CERTIFICATE_REVOKED,
+        "AMQ9633E: the other side says that our certificate is revoked",
+    ),
+    "SSLV3_ALERT_CERTIFICATE_EXPIRED": (_FAILED, "AMQ9633E: the other side says that our certificate has expired"),
+    "TLSV1_ALERT_UNKNOWN_CA": (_FAILED, "AMQ9633E: the other side does not know who issued our certificate"),
+    "SSLV3_ALERT_BAD_CERTIFICATE": (_FAILED, "AMQ9633E: the other side did not accept our certificate"),
+    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": (_FAILED, "AMQ9633E: the other side did not accept our certificate"),
+    "TLSV1_ALERT_INTERNAL_ERROR": (_FAILED, "AMQ9641E: the other side failed; its error log says why"),
+}
+_OUR_ERRORS: Final[dict[str, str]] = {
+    "NO_SHARED_CIPHER": "AMQ9616E: no CipherSpec suits both sides and the certificate (an ECDSA one needs an EC key)",
+    "UNSUPPORTED_PROTOCOL": "AMQ9616E: the other side offers no version of TLS that the CipherSpec allows",
+    "WRONG_VERSION_NUMBER": "AMQ9620E: what came is not TLS, or not the version that the CipherSpec asks for",
+    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "AMQ9637E: the other side gave no certificate",
+}
+
+
+class TlsFailed(Exception):
+    """A connection that cannot be, or cannot go on. `text` is for the error log, `alert` what the peer is told."""
+
+    def __init__(self, reason: int, text: str, alert: int = ALERT_INTERNAL_ERROR) -> None:
+        super().__init__(text)
+        self.reason = reason
+        self.text = text
+        self.alert = alert
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class TlsRules(ABC):
+    """Who may speak under which conditions. Both methods raise TlsFailed."""
+
+    @abstractmethod
+    def context(self, channel: str) -> ssl.SSLContext:
+        """The context for a handshake on a channel; the name is empty when a client named none."""
+
+    @abstractmethod
+    def check(self, stream: TlsStream) -> None:
+        """Look at the outcome of the handshake: the cipher, the protocol, the peer's certificate."""
+
+
+@final
+class TlsStream:
+    """Either side of one connection. TlsFailed from any method is final: send the output that is left, and close."""
+
+    def __init__(self, rules: TlsRules, is_server: bool, channel: str = "") -> None:
+        """A server learns the channel from its client; a client says it here, and has its first output at once."""
+        self.is_server: bool = is_server
+        self.channel_name: str = channel
+        self.is_ready: bool = False
+        self.is_ended_by_peer: bool = False
+        self._rules: TlsRules = rules
+        self._hello: HelloReader | None = None
+        self._object: ssl.SSLObject | None = None
+        self._incoming: ssl.MemoryBIO = ssl.MemoryBIO()
+        self._outgoing: ssl.MemoryBIO = ssl.MemoryBIO()
+        self._is_shaken: bool = False
+        self._handshake_bytes: int = 0
+        self._unasked_bytes: int = 0
+        if is_server:
+            self._hello = HelloReader()
+        else:
+            self._object = rules.context(channel).wrap_bio(
+                self._incoming, self._outgoing, server_side=False, server_hostname=server_name(channel)
+            )
+            self._shake()
+
+    def received(self, data: bytes) -> bytes:
+        """Take what came from the network, any part of it, and give what it says in plain."""
+        if not self.is_ready:
+            data = self._receive_handshake(data)
+            if not self.is_ready:
+                return b""
+        if self.is_ended_by_peer:
+            return b""
+        before = self._outgoing.pending
+        self._incoming.write(data)
+        plain = self._read()
+        self._unasked_bytes += self._outgoing.pending - before
+        if self._unasked_bytes > UNASKED_OUTPUT_BYTES_MAX:
+            raise TlsFailed(_FAILED, "AMQ9620E: the other side makes TLS answer without reading")
+        return plain
+
+    def encrypt(self, data: bytes) -> None:
+        """Put plain bytes into the output. Only when ready, or to tell a peer why its handshake was refused."""
+        assert self._object is not None
+        assert self._is_shaken
+        at = 0
+        try:
+            while at < len(data):
+                at += self._object.write(data if at == 0 else data[at:])
+        except ssl.SSLError as error:
+            raise _failure(error) from None
+
+    def take_output(self) -> bytes:
+        """What is to be sent. It is forgotten here."""
+        self._unasked_bytes = 0
+        return self._outgoing.read()
+
+    @property
+    def has_output(self) -> bool:
+        return self._outgoing.pending > 0
+
+    @property
+    def can_tell(self) -> bool:
+        """Whether `encrypt` works: also on a connection whose handshake is done, but refused by the rules."""
+        return self._is_shaken
+
+    def close(self) -> None:
+        """Put a proper end into the output, if there is a conversation to end."""
+        if self._object is None or not self._is_shaken:
+            return
+        try:
+            self._object.unwrap()
+        except (ssl.SSLError, ValueError):
+            # It waits for the peer's own end, or the peer broke off. Ours is in the output where there can be one.
+            return
+
+    def ended(self) -> None:
+        """The network says that nothing more will come. TlsFailed in the middle of a handshake."""
+        if not self.is_ready:
+            raise TlsFailed(_FAILED, "AMQ9665E: the other side closed the connection during the TLS handshake")
+
+    @property
+    def suite(self) -> str:
+        """The cipher suite in use, by OpenSSL's name; empty before the handshake is done."""
+        used = self._object.cipher() if self._object is not None and self._is_shaken else None
+        return used[0] if used is not None else ""
+
+    @property
+    def cipher(self) -> str:
+        """MQ's name of the suite in use, as DISPLAY CHSTATUS shows it."""
+        return name_of_suite(self.suite)
+
+    @property
+    def protocol(self) -> str:
+        """TLSv1.2 or TLSv1.3; empty before the handshake is done."""
+        version = self._object.version() if self._object is not None and self._is_shaken else None
+        return version or ""
+
+    @property
+    def peer_certificate(self) -> dict[str, Any]:
+        """The peer's verified certificate as `ssl` shows it; empty when it gave none."""
+        found = self._object.getpeercert() if self._object is not None and self._is_shaken else None
+        return {} if found is None else dict(found)
+
+    @property
+    def has_certificate(self) -> bool:
+        return len(self.peer_certificate) > 0
+
+    def peer_subject(self) -> DistinguishedName:
+        certificate = self.peer_certificate
+        return from_certificate(_pairs(certificate.get("subject", ())), str(certificate.get("serialNumber", "")))
+
+    def peer_issuer(self) -> DistinguishedName:
+        return from_certificate(_pairs(self.peer_certificate.get("issuer", ())))
+
+    def _receive_handshake(self, data: bytes) -> bytes:
+        """Hand over the handshake in pieces, and give back what came behind the piece that completed it."""
+        at = 0
+        while at < len(data) and not self.is_ready:
+            piece = data[at : at + _PIECE_BYTES]
+            at += len(piece)
+            self._handshake_bytes += len(piece)
+            if self._handshake_bytes > HANDSHAKE_BYTES_MAX + _PIECE_BYTES:
+                raise TlsFailed(_FAILED, f"AMQ9620E: a TLS handshake of over {HANDSHAKE_BYTES_MAX} bytes")
+            if self._hello is not None:
+                self._receive_hello(self._hello, piece)
+            else:
+                self._incoming.write(piece)
+            if self._object is not None:
+                self._shake()
+        return data[at:] if self.is_ready else b""
+
+    def _receive_hello(self, hello: HelloReader, piece: bytes) -> None:
+        try:
+            hello.receive(piece)
+            if not hello.is_complete:
+                return
+            if hello.server_name:
+                self.channel_name = _channel(hello.server_name)
+            context = self._rules.context(self.channel_name)
+        except HelloError as error:
+            self._tell(ALERT_DECODE_ERROR)
+            raise TlsFailed(_FAILED, f"AMQ9620E: {error}", ALERT_DECODE_ERROR) from None
+        except TlsFailed as failure:
+            self._tell(failure.alert)
+            raise
+        self._hello = None
+        self._object = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
+        self._incoming.write(hello.data)
+
+    def _tell(self, alert: int) -> None:
+        """A fatal alert in plain, as it has to be before there are keys."""
+        self._outgoing.write(bytes((21, 3, 3, 0, 2, 2, alert)))
+
+    def _shake(self) -> None:
+        assert self._object is not None
+        try:
+            self._object.do_handshake()
+        except ssl.SSLWantReadError:
+            return
+        except ssl.SSLError as error:
+            raise _failure(error) from None
+        self._is_shaken = True
+        self._rules.check(self)
+        self.is_ready = True
+
+    def _read(self) -> bytes:
+        assert self._object is not None
+        parts: list[bytes] = []
+        try:
+            while not self.is_ended_by_peer:
+                part = self._object.read(_READ_BYTES)
+                if part:
+                    parts.append(part)
+                else:
+                    self.is_ended_by_peer = True
+        except ssl.SSLWantReadError:
+            pass
+        except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+            self.is_ended_by_peer = True
+        except ssl.SSLError as error:
+            raise _failure(error) from None
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _channel(name: str) -> str:
+    try:
+        return channel_name(name)
+    except ValueError as error:
+        raise TlsFailed(MQRC_UNKNOWN_CHANNEL_NAME, f"AMQ9519E: {error}", ALERT_UNRECOGNIZED_NAME) from None
+
+
+def _pairs(name: Any) -> list[tuple[str, str]]:
+    """The pairs of a name as `ssl` shows it: a tuple of tuples of pairs."""
+    return [(str(pair[0]), str(pair[1])) for part in name for pair in part]
+
+
+def _failure(error: ssl.SSLError) -> TlsFailed:
+    """What an error of OpenSSL means to somebody who runs channels."""
+    why = error.reason or ""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        revoked = error.verify_code == _VERIFY_REVOKED
+        reason = MQRC_SSL_CERTIFICATE_REVOKED if revoked else _FAILED
+        return TlsFailed(reason, f"AMQ9633E: the other side's certificate is not accepted: {error.verify_message}")
+    if why in _ALERTS:
+        reason, text = _ALERTS[why]
+        return TlsFailed(reason, text)
+    if why in _OUR_ERRORS:
+        return TlsFailed(_FAILED, _OUR_ERRORS[why])
+    detail = why.replace("_", " ").lower() or str(error)
+    return TlsFailed(_FAILED, f"AMQ9620E: the TLS layer failed: {detail}")
