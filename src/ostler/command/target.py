@@ -8,17 +8,23 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from ostler.engine.core import Engine
 
 Answer = TypeVar("Answer")
 
+# The refusals that say that what was asked for is so already.
+LISTENER_ACTIVE: Final = "AMQ8730W"
+LISTENER_NOT_ACTIVE: Final = "AMQ8731W"
+CHANNEL_ACTIVE: Final = "AMQ9514E"
+CHANNEL_NOT_ACTIVE: Final = "AMQ9533W"
+
 
 class CommandRefused(Exception):
     """The command was understood and cannot be done now.
 
-    `number` is the AMQ message that says so, such as "AMQ8730E"; `text` is the sentence, which names what to do next.
+    `number` is the AMQ message that says so, such as "AMQ8730W"; `text` is the sentence, which names what to do next.
     """
 
     def __init__(self, number: str, text: str) -> None:
@@ -142,11 +148,11 @@ class Target(ABC):
 
     @abstractmethod
     def start_listener(self, name: str) -> None:
-        """Begin to listen. The listener is defined."""
+        """Begin to listen. The listener is defined. CommandRefused with LISTENER_ACTIVE when it listens already."""
 
     @abstractmethod
     def stop_listener(self, name: str) -> None:
-        """Listen no more; connections that were accepted go on."""
+        """Listen no more; connections that were accepted go on. LISTENER_NOT_ACTIVE when it does not listen."""
 
     @abstractmethod
     def start_channel(self, name: str) -> None:

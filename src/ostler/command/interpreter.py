@@ -1,0 +1,137 @@
+"""One command: understood, done, answered in lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from enum import Enum
+from typing import Final
+
+from ostler.command import changes, control, display, status
+from ostler.command.arguments import unknown
+from ostler.command.changes import Action
+from ostler.command.nouns import OBJECT_NOUNS, PRODUCT, STATUS_NOUNS, VERBS, Noun, message
+from ostler.command.statements import Statement, parse
+from ostler.command.target import CommandRefused, Target
+from ostler.command.words import SyntaxProblem
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import (
+    MQRC_OBJECT_ALREADY_EXISTS,
+    MQRC_OBJECT_IN_USE,
+    MQRC_Q_NOT_EMPTY,
+    MQRC_UNKNOWN_OBJECT_NAME,
+    MQRCCF_MISSING_CONN_NAME,
+)
+from ostler.model.errors import MQError
+from ostler.model.reasons import describe
+
+Handler = Callable[[Statement, Noun], Action]
+
+
+class Outcome(Enum):
+    DONE = "done"
+    SYNTAX_ERROR = "not understood"
+    FAILED = "understood, and not done"
+
+
+def _nouns(*words: str) -> dict[str, Noun]:
+    return {word: noun for word, noun in OBJECT_NOUNS.items() if noun.word in words}
+
+
+_DEFINED: Final = {word: noun for word, noun in OBJECT_NOUNS.items() if noun.created}
+_RUN: Final = _nouns("LISTENER", "CHANNEL")
+
+# Which nouns a verb takes, and who handles it. DISPLAY of a status has a handler of its own for each noun.
+_HANDLERS: Final[dict[str, tuple[Handler, dict[str, Noun]]]] = {
+    "ALTER": (changes.alter, {word: noun for word, noun in OBJECT_NOUNS.items() if noun.changed}),
+    "CLEAR": (changes.clear, _nouns("QLOCAL")),
+    "DEFINE": (changes.define, _DEFINED),
+    "DELETE": (changes.delete, _DEFINED),
+    "DISPLAY": (display.display, OBJECT_NOUNS),
+    "PING": (control.ping, _nouns("QMGR")),
+    "START": (control.start, _RUN),
+    "STOP": (control.stop, _RUN),
+}
+_STATUS_HANDLERS: Final[dict[ObjectType, Handler]] = {
+    ObjectType.QSTATUS: status.queue_status,
+    ObjectType.QMSTATUS: status.manager_status,
+    ObjectType.CHSTATUS: status.channel_status,
+    ObjectType.LSSTATUS: status.listener_status,
+    ObjectType.CONN: status.connections,
+}
+# The numbers of what can go wrong with a command that was understood.
+_NUMBERS: Final = {
+    MQRC_UNKNOWN_OBJECT_NAME: "AMQ8147E",
+    MQRC_OBJECT_ALREADY_EXISTS: "AMQ8150E",
+    MQRC_Q_NOT_EMPTY: "AMQ8143E",
+    MQRC_OBJECT_IN_USE: "AMQ8148E",
+    MQRCCF_MISSING_CONN_NAME: "AMQ8214E",
+}
+_OTHER_ERROR: Final = "AMQ8101E"
+
+
+def understand(text: str) -> Action:
+    """What a command is to do. Raises SyntaxProblem; nothing is done yet, and no queue manager is needed."""
+    statement = parse(text)
+    verb = VERBS.get(statement.verb.text)
+    if verb is None:
+        verbs = sorted(set(VERBS.values()))
+        problem = unknown(statement.verb, "is not a command", VERBS)
+        raise SyntaxProblem(problem.end, problem.why, (message("AMQ8426I", f"The commands are {', '.join(verbs)}."),))
+    word = statement.noun
+    if verb == "REFRESH":
+        if word.text != "SECURITY":
+            raise unknown(word, "cannot be refreshed", ("SECURITY",))
+        return control.refresh_security(statement)
+    handler, nouns = _HANDLERS[verb]
+    noun = nouns.get(word.text)
+    if noun is not None:
+        return handler(statement, noun)
+    if verb == "DISPLAY" and word.text in STATUS_NOUNS:
+        noun = STATUS_NOUNS[word.text]
+        return _STATUS_HANDLERS[noun.types[0]](statement, noun)
+    known = [*nouns, *(STATUS_NOUNS if verb == "DISPLAY" else ())]
+    names = sorted({each.word for each in nouns.values()} | {each.word for each in _statuses(verb)})
+    problem = unknown(word, f"is not something to {verb}", known)
+    raise SyntaxProblem(problem.end, problem.why, (message("AMQ8427I", f"{verb} takes {', '.join(names)}."),))
+
+
+def _statuses(verb: str) -> list[Noun]:
+    return list(STATUS_NOUNS.values()) if verb == "DISPLAY" else []
+
+
+def run_command(target: Target, text: str, verify_only: bool = False) -> Generator[str, None, Outcome]:
+    """Do one command. Yields the lines of the answer, and returns how it went. Raises nothing for a wrong command."""
+    try:
+        action = understand(text)
+    except SyntaxProblem as problem:
+        yield from refusal_lines(text, problem)
+        return Outcome.SYNTAX_ERROR
+    if verify_only:
+        return Outcome.DONE
+    try:
+        yield from action(target)
+    except CommandRefused as refusal:
+        yield message(refusal.number, refusal.text)
+        return Outcome.FAILED
+    except MQError as error:
+        yield message(_NUMBERS.get(error.reason, _OTHER_ERROR), _text(error))
+        return Outcome.FAILED
+    return Outcome.DONE
+
+
+def refusal_lines(text: str, problem: SyntaxProblem) -> list[str]:
+    """The command up to the word that is wrong, and why it is."""
+    why = problem.why if problem.why.endswith("?") else f"{problem.why}."
+    return [
+        message("AMQ8405I", f"Syntax error at the end of the part of the command below: {why}"),
+        text[: problem.end].strip(),
+        *problem.hints,
+    ]
+
+
+def _text(error: MQError) -> str:
+    entry = describe(error.reason)
+    detail = error.detail or entry.text
+    if error.reason in _NUMBERS:
+        return detail
+    return f"{PRODUCT} refused the command, {entry.name} ({error.reason}): {detail}"

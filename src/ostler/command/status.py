@@ -1,0 +1,188 @@
+"""DISPLAY of what is going on: queues, the queue manager, channels, listeners and connections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from ostler.command.administration import matches
+from ostler.command.arguments import Options
+from ostler.command.changes import Action, not_found
+from ostler.command.display import Row, Wish, is_wanted, read_wish, show
+from ostler.command.nouns import Noun
+from ostler.command.statements import Statement
+from ostler.command.status_rows import (
+    channel_row,
+    connection_row,
+    handle_row,
+    listener_row,
+    manager_row,
+    open_object_row,
+    queue_row,
+)
+from ostler.command.target import ApplicationStatus, CommandRefused, ListenerStatus, Target
+from ostler.engine.core import Engine
+from ostler.model.attributes import ObjectType
+
+_CHUNK_QUEUES = 100
+
+
+def queue_status(statement: Statement, noun: Noun) -> Action:
+    options = Options(statement)
+    about = options.choice("TYPE", "QUEUE", "HANDLE")
+    use = options.choice("OPENTYPE", "ALL", "INPUT", "OUTPUT")
+    wish = read_wish(statement, noun, options)
+    return partial(_handle_status, wish, use) if about == "HANDLE" else partial(_queue_status, wish, use)
+
+
+def _queue_names(wish: Wish, engine: Engine) -> list[str]:
+    return sorted(name for name in engine.queues if matches(name, wish.pattern))
+
+
+def _queue_status(wish: Wish, use: str, target: Target) -> Iterator[str]:
+    names = target.look(partial(_queue_names, wish))
+    found = False
+    for at in range(0, len(names), _CHUNK_QUEUES):
+        for row in target.look(partial(_queue_rows, names[at : at + _CHUNK_QUEUES])):
+            is_open = use == "ALL" or row["IPPROCS" if use == "INPUT" else "OPPROCS"] != 0
+            if is_open and is_wanted(wish, ObjectType.QSTATUS, row):
+                found = True
+                yield from show(wish, ObjectType.QSTATUS, row, ("CURDEPTH",))
+    if not found:
+        raise not_found(wish.pattern) if not names else _no_queue_status()
+
+
+def _queue_rows(names: list[str], engine: Engine) -> list[Row]:
+    return [queue_row(engine, engine.queues[name]) for name in names if name in engine.queues]
+
+
+def _no_queue_status() -> CommandRefused:
+    return CommandRefused("AMQ8565I", "There is no queue status to show.")
+
+
+def _handle_status(wish: Wish, use: str, target: Target) -> Iterator[str]:
+    names = target.look(partial(_queue_names, wish))
+    if not names:
+        raise not_found(wish.pattern)
+    programs = target.application_status()
+    found = False
+    for row in target.look(partial(_handle_rows, set(names), use, programs)):
+        if is_wanted(wish, ObjectType.QSTATUS, row):
+            found = True
+            yield from show(wish, ObjectType.QSTATUS, row)
+    if not found:
+        raise _no_queue_status()
+
+
+def _handle_rows(names: set[str], use: str, programs: dict[int, ApplicationStatus], engine: Engine) -> list[Row]:
+    rows: list[tuple[str, Row]] = []
+    for connection in engine.connections.values():
+        program = programs.get(connection.number, ApplicationStatus())
+        for handle in connection.handles.values():
+            queue = handle.queue
+            is_asked = use == "ALL" or (handle.for_input if use == "INPUT" else handle.for_output)
+            if queue is not None and queue.name in names and is_asked:
+                rows.append((queue.name, handle_row(connection, handle, queue.name, program)))
+    return [row for _, row in sorted(rows, key=_first)]
+
+
+def _first(pair: tuple[str, Row]) -> str:
+    return pair[0]
+
+
+def manager_status(statement: Statement, noun: Noun) -> Action:
+    options = Options(statement)
+    about = options.choice("TYPE", "QMGR", "LOG", "NATIVEHA")
+    return partial(_manager_status, read_wish(statement, noun, options), about)
+
+
+def _manager_status(wish: Wish, about: str, target: Target) -> Iterator[str]:
+    if about == "NATIVEHA":
+        raise CommandRefused("AMQ8147E", "This queue manager has no copies of its own log elsewhere.")
+    name, connections = target.look(_name_and_connections)
+    row = manager_row(target.manager_status(), name, connections, about)
+    if not is_wanted(wish, ObjectType.QMSTATUS, row):
+        raise not_found(name)
+    yield from show(wish, ObjectType.QMSTATUS, row)
+
+
+def _name_and_connections(engine: Engine) -> tuple[str, int]:
+    return engine.name, len(engine.connections)
+
+
+def channel_status(statement: Statement, noun: Noun) -> Action:
+    options = Options(statement)
+    address = options.text("CONNAME") if _has_value(statement, "CONNAME") else ""
+    options.switch("CURRENT")
+    is_saved = options.switch("SAVED") | options.switch("SHORT")
+    return partial(_channel_status, read_wish(statement, noun, options, False), address, is_saved)
+
+
+def _has_value(statement: Statement, keyword: str) -> bool:
+    argument = statement.argument(keyword)
+    return argument is not None and argument.values is not None
+
+
+def _channel_status(wish: Wish, address: str, is_saved: bool, target: Target) -> Iterator[str]:
+    found = False
+    for status in sorted(target.channel_status(), key=lambda each: (each.name, each.started_ms)):
+        row = channel_row(status)
+        is_asked = matches(status.name, wish.pattern) and matches(status.connection_name, address or "*")
+        if is_asked and not is_saved and is_wanted(wish, ObjectType.CHSTATUS, row):
+            found = True
+            always = ["CONNAME", "INSTTYPE", "STATUS", "SUBSTATE"]
+            always += [name for name in ("RQMNAME", "XMITQ") if row.get(name)]
+            yield from show(wish, ObjectType.CHSTATUS, row, always)
+    if not found:
+        raise CommandRefused("AMQ8420I", "There is no channel status to show.")
+
+
+def listener_status(statement: Statement, noun: Noun) -> Action:
+    options = Options(statement)
+    return partial(_listener_status, read_wish(statement, noun, options))
+
+
+def _listener_status(wish: Wish, target: Target) -> Iterator[str]:
+    found = False
+    for status in sorted(target.listener_status(), key=lambda each: each.name):
+        if matches(status.name, wish.pattern):
+            row = target.look(partial(_listener_row, status))
+            if is_wanted(wish, ObjectType.LSSTATUS, row):
+                found = True
+                yield from show(wish, ObjectType.LSSTATUS, row)
+    if not found:
+        raise not_found(wish.pattern)
+
+
+def _listener_row(status: ListenerStatus, engine: Engine) -> Row:
+    return listener_row(status, engine.of_type(ObjectType.LISTENER).get(status.name))
+
+
+def connections(statement: Statement, noun: Noun) -> Action:
+    options = Options(statement)
+    about = options.choice("TYPE", "CONN", "HANDLE", "ALL", "*")
+    return partial(_connections, read_wish(statement, noun, options), about)
+
+
+def _connections(wish: Wish, about: str, target: Target) -> Iterator[str]:
+    programs = target.application_status()
+    found = False
+    for row in target.look(partial(_connection_rows, wish.pattern, about, programs)):
+        if is_wanted(wish, ObjectType.CONN, row):
+            found = True
+            yield from show(wish, ObjectType.CONN, row)
+    if not found:
+        raise CommandRefused("AMQ8461I", "There is no such connection.")
+
+
+def _connection_rows(pattern: str, about: str, programs: dict[int, ApplicationStatus], engine: Engine) -> list[Row]:
+    rows: list[Row] = []
+    for connection in engine.connections.values():
+        identity = connection.connection_id.hex().upper()
+        if not matches(identity[32:], pattern) and not matches(identity, pattern):
+            continue
+        if about != "HANDLE":
+            rows.append(connection_row(connection, programs.get(connection.number, ApplicationStatus())))
+        if about != "CONN":
+            rows += [open_object_row(connection, handle) for handle in connection.handles.values()]
+    return rows

@@ -1,0 +1,272 @@
+"""What is known of running things, by the names of the attributes that MQSC and PCF show it under."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ostler.command.administration import date_and_time
+from ostler.command.target import ApplicationStatus, ChannelStatus, ListenerStatus, ManagerStatus
+from ostler.engine.connection import QUEUE, Connection, Handle
+from ostler.engine.core import Engine
+from ostler.engine.queue import Queue
+from ostler.engine.unit_of_work import PREPARED
+from ostler.model.attributes import Value, find, to_text
+from ostler.model.constants import MQMON_Q_MGR
+from ostler.model.definitions import Definition
+
+_MEGABYTE: Final = 1024 * 1024
+_FILE_MEGABYTES_DEFAULT: Final = 2_088_960
+_LOCAL_APPLICATION: Final = "Local application"
+_CHANNEL_APPLICATION: Final = "Ostler channel"
+
+
+def _yes(truth: bool) -> str:
+    return "YES" if truth else "NO"
+
+
+def queue_row(engine: Engine, queue: Queue) -> dict[str, Value]:
+    """QSTATUS TYPE(QUEUE)."""
+    attributes = queue.definition.attributes
+    counters = queue.counters
+    get_date, get_time = date_and_time(counters.last_get_ms)
+    put_date, put_time = date_and_time(counters.last_put_ms)
+    limit = attributes.get("MAXFSIZE", 0)
+    has_limit = isinstance(limit, int) and limit > 0
+    return {
+        "QUEUE": queue.name,
+        "TYPE": "QUEUE",
+        "CURDEPTH": queue.depth,
+        "CURFSIZE": -(-queue.file.size_bytes() // _MEGABYTE),
+        "CURMAXFS": limit if has_limit else _FILE_MEGABYTES_DEFAULT,
+        "IPPROCS": queue.inputs,
+        "LGETDATE": get_date,
+        "LGETTIME": get_time,
+        "LPUTDATE": put_date,
+        "LPUTTIME": put_time,
+        "MEDIALOG": "",
+        "MONQ": _monitoring(engine, attributes),
+        "MSGAGE": "",
+        "OPPROCS": queue.outputs,
+        "QTIME": (" ", " "),
+        "UNCOM": _yes(queue.uncommitted > 0),
+    }
+
+
+def _monitoring(engine: Engine, attributes: dict[str, Value]) -> str:
+    """How closely a queue is watched, when it leaves that to the queue manager too."""
+    definition = engine.manager
+    value = attributes.get("MONQ", MQMON_Q_MGR)
+    if value == MQMON_Q_MGR:
+        value = definition.attributes.get("MONQ", 0)
+    attribute = find(definition.object_type, "MONQ")
+    assert attribute is not None
+    return to_text(attribute, value)
+
+
+def _program(connection: Connection, program: ApplicationStatus) -> dict[str, Value]:
+    described = program.description or (_CHANNEL_APPLICATION if program.channel else _LOCAL_APPLICATION)
+    return {
+        "APPLDESC": described,
+        "APPLTAG": connection.application[-28:],
+        "APPLTYPE": "USER",
+        "ASTATE": "STARTED" if connection.consuming else "NONE",
+        "CHANNEL": program.channel,
+        "CONNAME": program.connection_name,
+        "PID": program.process_id,
+        "TID": program.thread_id,
+        "URTYPE": "QMGR",
+        "QMURID": _unit(connection),
+        "USERID": connection.user,
+    }
+
+
+def _unit(connection: Connection) -> str:
+    unit = connection.unit_of_work
+    return f"0.{unit.number}" if unit is not None else "0.0"
+
+
+def handle_row(connection: Connection, handle: Handle, queue: str, program: ApplicationStatus) -> dict[str, Value]:
+    """QSTATUS TYPE(HANDLE)."""
+    row = _program(connection, program)
+    shared = "EXCL" if handle.is_exclusive else "SHARED"
+    row.update(
+        {
+            "QUEUE": queue,
+            "TYPE": "HANDLE",
+            "BROWSE": _yes(handle.for_browse),
+            "HSTATE": "INACTIVE",
+            "INPUT": shared if handle.for_input else "NO",
+            "INQUIRE": _yes(handle.for_inquire),
+            "OUTPUT": _yes(handle.for_output),
+            "SET": _yes(handle.for_set),
+            "URID": "XA_FORMATID[] XA_GTRID[] XA_BQUAL[]",
+        }
+    )
+    return row
+
+
+def _identity(connection: Connection) -> dict[str, Value]:
+    identity = connection.connection_id.hex().upper()
+    return {"CONN": identity[32:], "EXTCONN": identity[:32]}
+
+
+def connection_row(connection: Connection, program: ApplicationStatus) -> dict[str, Value]:
+    """CONN TYPE(CONN)."""
+    unit = connection.unit_of_work
+    started_date, started_time = date_and_time(unit.started_ms if unit is not None else 0)
+    state = "NONE"
+    if unit is not None:
+        state = "PREPARED" if unit.state == PREPARED else "ACTIVE"
+    return {
+        **_identity(connection),
+        "TYPE": "CONN",
+        **_program(connection, program),
+        "CLIENTID": "",
+        "EXTURID": "XA_FORMATID[] XA_GTRID[] XA_BQUAL[]",
+        "UOWLOG": "",
+        "UOWLOGDA": "",
+        "UOWLOGTI": "",
+        "UOWSTATE": state,
+        "UOWSTDA": started_date,
+        "UOWSTTI": started_time,
+    }
+
+
+def open_object_row(connection: Connection, handle: Handle) -> dict[str, Value]:
+    """CONN TYPE(HANDLE)."""
+    definition = handle.definition
+    other = definition.object_type.value if definition is not None else "QMGR"
+    return {
+        **_identity(connection),
+        "TYPE": "HANDLE",
+        "OBJNAME": handle.object_name,
+        "OBJTYPE": "QUEUE" if handle.kind == QUEUE else other,
+        "OPENOPTS": handle.options,
+        "HSTATE": "INACTIVE",
+        "READA": "NO",
+        "ASTATE": "NONE",
+    }
+
+
+def channel_row(status: ChannelStatus) -> dict[str, Value]:
+    """CHSTATUS: what a server-connection channel has, and what every channel has."""
+    started_date, started_time = date_and_time(status.started_ms)
+    verb_date, verb_time = date_and_time(status.last_verb_ms)
+    is_running = status.status == "RUNNING"
+    return {
+        "CHANNEL": status.name,
+        "CHLTYPE": status.channel_type,
+        "BUFSRCVD": status.buffers_received,
+        "BUFSSENT": status.buffers_sent,
+        "BYTSRCVD": status.bytes_received,
+        "BYTSSENT": status.bytes_sent,
+        "CHSTADA": started_date,
+        "CHSTATI": started_time,
+        "COMPHDR": ("NONE", "NONE"),
+        "COMPMSG": ("NONE", "NONE"),
+        "COMPRATE": ("0", "0"),
+        "COMPTIME": ("0", "0"),
+        "CONNAME": status.connection_name,
+        "INSTTYPE": "CURRENT",
+        "EXITTIME": ("0", "0"),
+        "HBINT": status.heartbeat_seconds,
+        "JOBNAME": status.job_name,
+        "LOCLADDR": status.local_address,
+        "LSTMSGDA": verb_date,
+        "LSTMSGTI": verb_time,
+        "MCASTAT": "RUNNING" if is_running else "STOPPED",
+        "MCAUSER": status.user,
+        "MONCHL": "OFF",
+        "MSGS": status.verbs,
+        "RAPPLTAG": status.application[-28:],
+        "RQMNAME": status.remote_manager,
+        "SECPROT": status.security_protocol,
+        "SSLCERTI": status.certificate_issuer,
+        "SSLCERTU": status.certificate_user,
+        "SSLCIPH": status.cipher_spec,
+        "SSLKEYDA": "",
+        "SSLKEYTI": "",
+        "SSLPEER": status.peer_name,
+        "SSLRKEYS": 0,
+        "STATUS": status.status,
+        "STOPREQ": _yes(status.is_stopping),
+        "SUBSTATE": status.substate if is_running else "",
+        "CURSHCNV": status.conversations,
+        "MAXSHCNV": status.conversations_max,
+        "RVERSION": status.remote_version,
+        "RPRODUCT": status.remote_product,
+    }
+
+
+def listener_row(status: ListenerStatus, definition: Definition | None) -> dict[str, Value]:
+    """LSSTATUS: where the listener listens, and what its definition says now."""
+    started_date, started_time = date_and_time(status.started_ms)
+    attributes = definition.attributes if definition is not None else {}
+    return {
+        "LISTENER": status.name,
+        "STATUS": status.status,
+        "PID": status.process_id,
+        "STARTDA": started_date,
+        "STARTTI": started_time,
+        "DESCR": attributes.get("DESCR", ""),
+        "TRPTYPE": status.transport,
+        "CONTROL": attributes.get("CONTROL", ""),
+        "IPADDR": status.address or "*",
+        "PORT": status.port,
+        "BACKLOG": status.backlog,
+    }
+
+
+def manager_row(status: ManagerStatus, name: str, connections: int, about: str) -> dict[str, Value]:
+    """QMSTATUS TYPE(QMGR), or only what concerns the log with TYPE(LOG)."""
+    row: dict[str, Value] = {"QMNAME": name, "TYPE": about, "STATUS": status.status}
+    if about == "QMGR":
+        row.update(_process(status, connections))
+    row.update(
+        {
+            "LOGEXTSZ": status.log_extent_size,
+            "LOGFSSZ": status.log_file_system_size,
+            "LOGFSUSE": status.log_file_system_use,
+            "LOGINUSE": status.log_in_use,
+            "LOGPATH": status.log_path,
+            "LOGPRIM": status.log_primary_extents,
+            "LOGSEC": status.log_secondary_extents,
+            "LOGSTRL": status.log_start_lsn,
+            "LOGTYPE": status.log_type,
+            "LOGUTIL": status.log_utilization,
+            "REUSESZ": status.log_reusable_size,
+        }
+    )
+    if status.log_type == "LINEAR":
+        row.update(
+            {
+                "CURRLOG": status.log_current_extent,
+                "RECLOG": status.log_restart_extent,
+                "MEDIALOG": status.log_media_extent,
+                "RECSZ": status.log_restart_size,
+                "MEDIASZ": status.log_media_size,
+            }
+        )
+    return row
+
+
+def _process(status: ManagerStatus, connections: int) -> dict[str, Value]:
+    started_date, started_time = date_and_time(status.started_ms)
+    return {
+        "AUTOCLUS": "NONE",
+        "CHINIT": status.channel_initiator,
+        "CMDSERV": status.command_server,
+        "CONNS": connections,
+        "DATFSSZ": status.data_file_system_size,
+        "DATFSUSE": status.data_file_system_use,
+        "DATPATH": status.data_path,
+        "HOSTNAME": status.host_name,
+        "INSTDESC": status.installation_description,
+        "INSTNAME": status.installation_name,
+        "INSTPATH": status.installation_path,
+        "LDAPCONN": "INACTIVE",
+        "STANDBY": "NOPERMIT",
+        "STARTDA": started_date,
+        "STARTTI": started_time,
+        "UNICLUS": "",
+    }

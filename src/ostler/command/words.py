@@ -1,0 +1,95 @@
+"""A command taken apart into words, quoted text, brackets and commas.
+
+Words that are not quoted are folded to capitals, as MQ does. Quoted text keeps its case; a quote inside it is written
+twice. Every word knows where it stands, so that a refusal can point at it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+COMMAND_CHARACTERS_MAX: Final = 32_762
+_QUOTES: Final = "'\""
+_BREAKS: Final = frozenset(" \t\r\n(),;'\"")
+
+
+class WordKind(Enum):
+    WORD = "a word"
+    QUOTED = "quoted text"
+    OPEN = "an opening bracket"
+    CLOSE = "a closing bracket"
+    COMMA = "a comma"
+    END = "a semicolon"
+
+
+_MARKS: Final = {"(": WordKind.OPEN, ")": WordKind.CLOSE, ",": WordKind.COMMA, ";": WordKind.END}
+
+
+@dataclass(frozen=True)
+class Word:
+    """A piece of a command. `text` is what it means, `start` and `end` where it stands."""
+
+    kind: WordKind
+    text: str
+    start: int
+    end: int
+
+    @property
+    def is_value(self) -> bool:
+        return self.kind in (WordKind.WORD, WordKind.QUOTED)
+
+
+class SyntaxProblem(Exception):
+    """A command that cannot be understood. `end` is where the offending word ends; `why` is a sentence."""
+
+    def __init__(self, end: int, why: str, hints: tuple[str, ...] = ()) -> None:
+        self.end = end
+        self.why = why
+        self.hints = hints  # further lines for the reader
+        super().__init__(end, why)
+
+
+def split_words(text: str) -> list[Word]:
+    """The pieces of a command, in order. Raises SyntaxProblem for quotes that do not end and for endless commands."""
+    if len(text) > COMMAND_CHARACTERS_MAX:
+        raise SyntaxProblem(80, f"a command has at most {COMMAND_CHARACTERS_MAX} characters, not {len(text)}")
+    words: list[Word] = []
+    at = 0
+    while at < len(text):
+        character = text[at]
+        if character in " \t\r\n":
+            at += 1
+            continue
+        if character in _MARKS:
+            word = Word(_MARKS[character], character, at, at + 1)
+        elif character in _QUOTES:
+            word = _quoted(text, at)
+        else:
+            word = _plain(text, at)
+        words.append(word)
+        at = word.end
+    return words
+
+
+def _plain(text: str, start: int) -> Word:
+    end = start
+    while end < len(text) and text[end] not in _BREAKS:
+        end += 1
+    return Word(WordKind.WORD, text[start:end].upper(), start, end)
+
+
+def _quoted(text: str, start: int) -> Word:
+    quote = text[start]
+    at = start + 1
+    pieces: list[str] = []
+    while True:
+        end = text.find(quote, at)
+        if end < 0:
+            raise SyntaxProblem(len(text), f"the quote that opens with {text[start : start + 20]} does not end")
+        pieces.append(text[at:end])
+        if text[end + 1 : end + 2] != quote:
+            return Word(WordKind.QUOTED, "".join(pieces), start, end + 1)
+        pieces.append(quote)
+        at = end + 2

@@ -1,0 +1,155 @@
+"""A queue manager without sockets to give commands to, and short ways to do so."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from ostler.command.interpreter import Outcome, run_command
+from ostler.command.script import Counts, run_script
+from ostler.command.target import (
+    CHANNEL_NOT_ACTIVE,
+    LISTENER_ACTIVE,
+    LISTENER_NOT_ACTIVE,
+    ApplicationStatus,
+    ChannelStatus,
+    CommandRefused,
+    ListenerStatus,
+    ManagerStatus,
+    Target,
+)
+from ostler.engine.core import Engine
+from ostler.model.attributes import ObjectType
+from ostler.server.qm_ini import LogSection
+from ostler.server.queue_manager import QueueManager, create_queue_manager
+
+T = TypeVar("T")
+STARTED_MS = 1_700_000_000_000  # 2023-11-14 22.13.20
+
+
+class LocalTarget(Target):
+    """Commands on a queue manager of this process. Listeners and channels are only remembered."""
+
+    def __init__(self, manager: QueueManager) -> None:
+        self.manager = manager
+        self.listeners: dict[str, ListenerStatus] = {}
+        self.channels: list[ChannelStatus] = []
+        self.programs: dict[int, ApplicationStatus] = {}
+        self.asked: list[tuple[str, ...]] = []
+
+    def look(self, question: Callable[[Engine], T]) -> T:
+        with self.manager.lock:
+            self.manager.engine.now_ms = int(time.time() * 1000)
+            return question(self.manager.engine)
+
+    def change(self, change: Callable[[Engine], int]) -> None:
+        lsn = self.look(change)
+        with self.manager.lock:
+            self.manager.wake()
+        self.manager.writer.wait_durable(lsn)
+
+    def start_listener(self, name: str) -> None:
+        if name in self.listeners:
+            raise CommandRefused(LISTENER_ACTIVE, f"Listener {name} is active already.")
+        port = self.manager.engine.of_type(ObjectType.LISTENER)[name].attributes["PORT"]
+        assert isinstance(port, int)
+        self.listeners[name] = ListenerStatus(
+            name, port=port or 1414, backlog=100, process_id=4711, started_ms=STARTED_MS
+        )
+
+    def stop_listener(self, name: str) -> None:
+        if name not in self.listeners:
+            raise CommandRefused(LISTENER_NOT_ACTIVE, f"Listener {name} is not active.")
+        del self.listeners[name]
+
+    def start_channel(self, name: str) -> None:
+        self.asked.append(("start", name))
+
+    def stop_channel(
+        self, name: str, mode: str = "QUIESCE", status: str = "STOPPED", connection_name: str = ""
+    ) -> None:
+        if not any(channel.name == name for channel in self.channels):
+            raise CommandRefused(CHANNEL_NOT_ACTIVE, f"Channel {name} is not active.")
+        self.asked.append(("stop", name, mode, status, connection_name))
+
+    def refresh_tls(self) -> None:
+        self.asked.append(("refresh",))
+
+    def listener_status(self) -> list[ListenerStatus]:
+        return list(self.listeners.values())
+
+    def channel_status(self) -> list[ChannelStatus]:
+        return self.channels
+
+    def manager_status(self) -> ManagerStatus:
+        return ManagerStatus(started_ms=STARTED_MS, host_name="here", data_path="/data/TEST", log_primary_extents=3)
+
+    def application_status(self) -> dict[int, ApplicationStatus]:
+        return self.programs
+
+
+class Operator:
+    """Somebody at the keyboard."""
+
+    def __init__(self, target: LocalTarget) -> None:
+        self.target = target
+
+    def run(self, command: str) -> tuple[list[str], Outcome]:
+        lines: list[str] = []
+        running = run_command(self.target, command)
+        while True:
+            try:
+                lines.append(next(running))
+            except StopIteration as end:
+                return lines, end.value
+
+    def says(self, command: str) -> list[str]:
+        """The answer to a command that works."""
+        lines, outcome = self.run(command)
+        assert outcome is Outcome.DONE, lines
+        return lines
+
+    def fails(self, command: str) -> str:
+        """The line that says why a command that is understood cannot be done."""
+        lines, outcome = self.run(command)
+        assert outcome is Outcome.FAILED, lines
+        assert len(lines) == 1
+        return lines[0]
+
+    def is_wrong(self, command: str) -> tuple[str, str]:
+        """Why a command is not understood, and the part of it up to the word that is wrong."""
+        lines, outcome = self.run(command)
+        assert outcome is Outcome.SYNTAX_ERROR, lines
+        number, _, why = lines[0].partition("command below: ")
+        assert number.startswith("AMQ8405I: ")
+        return why, lines[1]
+
+    def script(self, text: str, verify_only: bool = False, echo: bool = True) -> tuple[list[str], Counts]:
+        *lines, counts = run_script(self.target, text, verify_only, echo)
+        assert isinstance(counts, Counts)
+        return [str(line) for line in lines], counts
+
+
+LOG = LogSection(file_pages=64)
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Iterator[QueueManager]:
+    manager = QueueManager(create_queue_manager(tmp_path, "TEST", LOG))
+    manager.start()
+    yield manager
+    manager.end("immediate")
+
+
+@pytest.fixture
+def target(manager: QueueManager) -> LocalTarget:
+    return LocalTarget(manager)
+
+
+@pytest.fixture
+def operator(target: LocalTarget) -> Operator:
+    return Operator(target)
