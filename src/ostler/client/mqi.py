@@ -309,14 +309,14 @@ def returned_options(request: GetRequest, gmo: bytes) -> bytes:
     if gmo is not handle.get_options_given:
         handle.get_options_given = gmo
         handle.get_options_returned = gmo[:24] + handle.resolved_names[:48] + gmo[72:76] + b"    "
-    length: i64 = len(gmo)
-    if length == 72:
-        return handle.get_options_returned[:72]
+    version: i64 = i64(gmo[4])
+    if version == 1:
+        return handle.get_options_returned[:72] + gmo[72:]
     head = handle.get_options_returned
     if request.group_status | request.segment_status | request.segmentation != _BLANK:
         head = head[:76] + bytes((request.group_status, request.segment_status, request.segmentation, _BLANK))
-    if length < 100:
-        return head
+    if version == _VERSION_2:
+        return head + gmo[80:]
     writer = BytesWriter()
     writer.write(head)
     writer.write(request.returned_token)
