@@ -1,35 +1,84 @@
-"""The `ostler` command: one program, a subcommand for each task."""
+"""The `ostler` command: one program, a subcommand for each task.
+
+A command's module is loaded only when it is asked for, so that none pays for the others.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
 
 from ostler import __version__
-from ostler.cli import bench, demo
-from ostler.cli.flavour import flavour
+from ostler.cli.commands import CommandFailed, CommandParser
+from ostler.cli.exit_statuses import Status
+from ostler.model.errors import MQError
+
+# The module of each command, and what it is for. A module adds its parsers with `add_command`.
+COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    "crtmqm": ("ostler.cli.create_and_delete", "create a queue manager"),
+    "strmqm": ("ostler.cli.start_manager", "start a queue manager"),
+    "endmqm": ("ostler.cli.end_manager", "end a queue manager"),
+    "dltmqm": ("ostler.cli.create_and_delete", "delete a queue manager"),
+    "dspmq": ("ostler.cli.display_managers", "list queue managers and how they are"),
+    "dspmqver": ("ostler.cli.display_version", "show the version of this program"),
+    "dspmqini": ("ostler.cli.configuration", "show the configuration of a queue manager"),
+    "setmqini": ("ostler.cli.configuration", "change the configuration of a queue manager"),
+    "runmqsc": ("ostler.cli.mqsc", "run MQSC commands"),
+    "rcdmqimg": ("ostler.cli.media", "record media images of queues in the log"),
+    "rcrmqobj": ("ostler.cli.media", "recover damaged queues from their media images"),
+    "run-trusted": ("ostler.cli.run_trusted", "run an application in the queue manager's process"),
+    "put": ("ostler.cli.samples", "put messages on a queue"),
+    "get": ("ostler.cli.samples", "take messages off a queue and show them"),
+    "browse": ("ostler.cli.samples", "show messages and leave them where they are"),
+    "request": ("ostler.cli.samples", "put requests and show the replies"),
+    "respond": ("ostler.cli.samples", "answer requests"),
+    "forward": ("ostler.cli.samples", "move messages from one queue to another"),
+    "demo": ("ostler.cli.demo", "see a queue manager survive kill -9"),
+    "bench": ("ostler.cli.bench", "measure"),
+}
 
 
-def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def build_parser(command: str = "") -> CommandParser:
+    """The parser of one command; without a name, one that knows all of them."""
+    parser = CommandParser(
         prog="ostler", description="An open queue manager of the IBM MQ class, with its own performance laboratory."
     )
-    parser.add_argument("--version", action="version", version=f"ostler {__version__} ({flavour()})")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    demo.add_command(commands)
-    bench.add_command(commands)
+    if command in COMMANDS:
+        import_module(COMMANDS[command][0]).add_command(commands)
+        return parser
+    for name, (_, purpose) in COMMANDS.items():
+        # Only for the list; what the command takes is told by its own --help.
+        commands.add_parser(name, help=purpose, add_help=False)
     return parser
 
 
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from ostler.cli.flavour import flavour
+
+        parser.exit(0, f"ostler {__version__} ({flavour()})\n")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = build_parser()
-    parsed = parser.parse_args(arguments)
-    if parsed.command is None:
-        parser.print_help()
-        return 1
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    parser = build_parser(given[0] if given else "")
     try:
+        parsed = parser.parse_args(given)
+        if parsed.command is None:
+            parser.print_help()
+            return 1
         result: int = parsed.run(parsed)
+    except CommandFailed as failed:
+        print(failed, file=sys.stderr)
+        return failed.status
+    except MQError as error:
+        print(f"AMQ8101E: {error}", file=sys.stderr)
+        return Status.UNEXPECTED
     except KeyboardInterrupt:
         print("ostler: interrupted", file=sys.stderr)
         return 130

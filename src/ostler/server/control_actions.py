@@ -155,7 +155,7 @@ class ControlActions:
                 names = [name for name in names if manager.engine.queues[name].damaged]
         for name in names:
             messages = recover_queue(manager, name)
-            yield {"line": f"AMQ7086I: Queue {name} was recovered from its image, with {messages} messages."}
+            yield {"line": f"AMQ7081I: Queue {name} was recovered from its image, with {messages} messages."}
         yield {"processed": len(names)}
 
     def _queues(self, arguments: Arguments) -> list[str]:

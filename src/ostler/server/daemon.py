@@ -307,7 +307,7 @@ def start_failure(name: str, error: BaseException) -> StartFailure:
     if isinstance(error, QueueManagerNotFoundError):
         return StartFailure(f"AMQ7048E: There is no queue manager {name}. {_sentence(error)}", _NAME_ERROR)
     if isinstance(error, (LogDamaged, LogRefused)):
-        return StartFailure(f"AMQ7060S: The recovery log of {name} cannot be used. {error}", _LOG_NOT_AVAILABLE)
+        return StartFailure(f"AMQ7017E: The recovery log of {name} cannot be used. {error}", _LOG_NOT_AVAILABLE)
     if isinstance(error, (LogSpace, DiskFull)):
         return StartFailure(
             f"AMQ7064S: There is not enough space on the disk to start {name}. {error}", _STORAGE_NOT_AVAILABLE

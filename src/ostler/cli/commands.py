@@ -1,0 +1,152 @@
+"""What all commands on queue managers share: options, names, refusals and talking to a running one."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ostler.cli.control_messages import message
+from ostler.cli.exit_statuses import Status
+from ostler.model.constants import MQRC_NOT_AUTHORIZED
+from ostler.model.errors import MQError
+from ostler.server.default_manager import default_name
+from ostler.server.directories import (
+    QueueManagerDirectory,
+    data_root,
+    describe_process,
+    directory_name,
+    running_process,
+)
+from ostler.server.ini_file import ConfigurationError
+
+
+class CommandFailed(Exception):
+    """A command cannot be done: what to say, and the status to exit with."""
+
+    def __init__(self, status: int, number: str, **inserts: object) -> None:
+        super().__init__(message(number, **inserts))
+        self.status = int(status)
+
+
+class CommandParser(argparse.ArgumentParser):
+    """Exits with the status that MQ's command has for wrong options."""
+
+    usage_status = 2
+
+    def error(self, text: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(self.usage_status, f"{self.prog}: {text}\n")
+
+
+class Refuse(argparse.Action):
+    """An option of MQ's command that has no meaning here; `const` says why. It is refused, never ignored."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        assert isinstance(parser, CommandParser)
+        raise CommandFailed(parser.usage_status, "AMQ5203E", option=option_string, why=self.const)
+
+
+def add_command(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    help: str,
+    description: str,
+    usage_status: int,
+    add_help: bool = True,
+) -> CommandParser:
+    """A subcommand whose wrong options have a status of their own."""
+    parser = subparsers.add_parser(name, help=help, description=description, add_help=add_help, allow_abbrev=False)
+    assert isinstance(parser, CommandParser)
+    parser.usage_status = usage_status
+    return parser
+
+
+def refuse_options(parser: argparse.ArgumentParser, options: dict[str, str], nargs: int | str) -> None:
+    """Options that MQ has and that cannot mean anything here, each with the reason."""
+    for option, why in options.items():
+        parser.add_argument(option, action=Refuse, nargs=nargs, const=why, help=argparse.SUPPRESS)
+
+
+def root() -> Path:
+    return data_root(os.environ)
+
+
+def named(given: str | None, default: bool = True) -> QueueManagerDirectory:
+    """The queue manager that a command means, there or not: the one named, or the default one."""
+    name = given or ""
+    if not name and default:
+        try:
+            name = default_name(root())
+        except ConfigurationError as error:
+            raise CommandFailed(Status.UNEXPECTED, "AMQ7076E", why=error) from error
+    if not name:
+        raise CommandFailed(Status.NAME_ERROR, "AMQ9244E", root=root())
+    try:
+        directory_name(name)
+    except ValueError:
+        raise CommandFailed(Status.NAME_ERROR, "AMQ7049E", name=name) from None
+    return QueueManagerDirectory(root(), name)
+
+
+def existing(given: str | None, missing: Status = Status.NAME_ERROR) -> QueueManagerDirectory:
+    """The queue manager that a command means. Refused with `missing` when there is none."""
+    directory = named(given)
+    if not directory.exists():
+        if missing == Status.DOES_NOT_EXIST:
+            raise CommandFailed(missing, "AMQ8118E", name=directory.name)
+        raise CommandFailed(missing, "AMQ7048E", name=directory.name, root=directory.root)
+    return directory
+
+
+def ask(
+    directory: QueueManagerDirectory, action: str, not_running: Status = Status.NOT_AVAILABLE, **arguments: object
+) -> Iterator[dict[str, object]]:
+    """Have a running queue manager do something; its answers. Refused with `not_running` when nobody answers there."""
+    from ostler.client.control import NotRunningError, control
+
+    try:
+        yield from control(directory, action, **arguments)
+    except NotRunningError:
+        raise CommandFailed(not_running, "AMQ8146E", name=directory.name, why=_why_silent(directory)) from None
+    except MQError as error:
+        if error.reason != MQRC_NOT_AUTHORIZED:
+            raise
+        raise CommandFailed(Status.NOT_AUTHORIZED, "AMQ7077E", why=error.detail) from error
+
+
+def _why_silent(directory: QueueManagerDirectory) -> str:
+    is_running, process = running_process(directory)
+    if not is_running:
+        return f"it is not running. Start it: ostler strmqm {directory.name}"
+    return f"it is inside {describe_process(process)}, which takes no commands, or has not finished to start."
+
+
+class Speaker:
+    """Says what a command did, unless it was told to be quiet (-z)."""
+
+    def __init__(self, is_quiet: bool = False) -> None:
+        self._is_quiet = is_quiet
+
+    def say(self, number: str, **inserts: object) -> None:
+        self.line(message(number, **inserts))
+
+    def line(self, text: str) -> None:
+        if not self._is_quiet:
+            print(text, flush=True)
+
+
+def whole_number(text: str) -> int:
+    """For argparse: digits only."""
+    if not (text.isascii() and text.isdigit() and len(text) < 12):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)

@@ -1,0 +1,128 @@
+"""`ostler endmqm`: end a queue manager, as gently or as firmly as asked."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import time
+from typing import Final
+
+from ostler.cli import commands
+from ostler.cli.commands import CommandFailed, Speaker, ask, existing, refuse_options, whole_number
+from ostler.cli.exit_statuses import Status
+from ostler.model.constants import MQRC_CONNECTION_BROKEN
+from ostler.model.errors import MQError
+from ostler.server.directories import QueueManagerDirectory, running_process
+
+_LOOK_SECONDS: Final = 0.01
+_FOR_EVER: Final = -1.0
+# What MQ calls a target time: most of it is for applications, the rest for the work of ending.
+_QUIESCE_SHARE: Final = 0.7
+_PATIENCE_SECONDS: Final = 10.0
+_REFUSED: Final = {
+    "-s": "there is no standby instance that could take over",
+    "-x": "there is no standby instance that could be ended",
+}
+
+
+def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_command(
+        subparsers, "endmqm", "end a queue manager", "End a queue manager.", Status.PARAMETER_WRONG
+    )
+    parser.add_argument("name", metavar="QMGR", help="its name")
+    modes = parser.add_mutually_exclusive_group()
+    for option, purpose in (
+        ("c", "controlled: when all applications have disconnected; does not wait (the default)"),
+        ("w", "as -c, and wait until it has ended"),
+        ("i", "immediate: break connections, back out what is not committed, and wait"),
+        ("p", "preemptive: stop at once, as a crash would; only when nothing else helps"),
+    ):
+        modes.add_argument(f"-{option}", dest="mode", action="store_const", const=option, help=purpose)
+    parser.add_argument("-r", dest="reconnects", action="store_true", help="tell clients to reconnect")
+    times = parser.add_mutually_exclusive_group()
+    times.add_argument(
+        "-t", dest="target_seconds", type=whole_number, metavar="S", help="end within this time, in good order"
+    )
+    times.add_argument(
+        "-tp", dest="limit_seconds", type=whole_number, metavar="S", help="end within this time, whatever it takes"
+    )
+    parser.add_argument("-z", dest="is_quiet", action="store_true", help="say nothing but errors")
+    refuse_options(parser, _REFUSED, 0)
+    parser.set_defaults(run=run, mode="c")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    directory = existing(arguments.name, Status.DOES_NOT_EXIST)
+    speaker = Speaker(arguments.is_quiet)
+    is_running, process = running_process(directory)
+    if not is_running:
+        raise CommandFailed(Status.NOT_AVAILABLE, "AMQ7028E", name=directory.name)
+    mode = {"c": "quiesce", "w": "quiesce", "i": "immediate", "p": "preemptive"}[arguments.mode]
+    limit = arguments.limit_seconds if arguments.limit_seconds is not None else arguments.target_seconds
+    wait_seconds = _FOR_EVER if limit is None else limit * _QUIESCE_SHARE
+    try:
+        _ask_end(directory, mode, wait_seconds, arguments.reconnects)
+    except CommandFailed:
+        if mode != "preemptive":
+            raise
+        # It does not even listen any more. That is what preemptive is for.
+        _kill(directory, process, speaker)
+        return Status.DONE
+    if mode == "quiesce" and arguments.mode == "c" and limit is None:
+        speaker.say("AMQ8005I", name=directory.name)
+        return Status.DONE
+    return _await_end(directory, process, mode, arguments.limit_seconds, speaker)
+
+
+def _ask_end(directory: QueueManagerDirectory, mode: str, wait_seconds: float, reconnects: bool) -> None:
+    try:
+        for _ in ask(directory, "end", mode=mode, wait_seconds=wait_seconds, reconnect=reconnects):
+            pass
+    except MQError as error:
+        # It may be gone before it could say that it will be.
+        if error.reason != MQRC_CONNECTION_BROKEN:
+            raise
+
+
+def _await_end(
+    directory: QueueManagerDirectory, process: int, mode: str, limit_seconds: int | None, speaker: Speaker
+) -> int:
+    speaker.say("AMQ8006I", name=directory.name)
+    patience = limit_seconds if limit_seconds is not None else (_PATIENCE_SECONDS if mode == "preemptive" else None)
+    if not _has_ended(directory, process, patience):
+        if mode != "preemptive":
+            speaker.say("AMQ8014W", name=directory.name)
+            with contextlib.suppress(CommandFailed):
+                _ask_end(directory, "preemptive", 0.0, False)
+        if not _has_ended(directory, process, 1.0):
+            _kill(directory, process, speaker)
+    speaker.say("AMQ8004I", name=directory.name)
+    return Status.DONE
+
+
+def _has_ended(directory: QueueManagerDirectory, process: int, patience_seconds: float | None) -> bool:
+    """Whether nobody has the instance lock any more, after that long at most. Another start counts as an end, too."""
+    deadline = None if patience_seconds is None else time.monotonic() + patience_seconds
+    while True:
+        is_running, now = running_process(directory)
+        if not is_running or now not in (0, process):
+            return True
+        if deadline is not None and time.monotonic() >= deadline:
+            return False
+        time.sleep(_LOOK_SECONDS)
+
+
+def _kill(directory: QueueManagerDirectory, process: int, speaker: Speaker) -> None:
+    is_running, now = running_process(directory)
+    if not is_running or now != process or process <= 0:
+        return
+    try:
+        os.kill(process, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    except PermissionError as error:
+        raise CommandFailed(Status.NOT_AUTHORIZED, "AMQ7077E", why=error) from error
+    _has_ended(directory, process, _PATIENCE_SECONDS)
+    speaker.say("AMQ8015W", name=directory.name, process=process)

@@ -1,0 +1,42 @@
+"""The exit statuses of the commands, as MQ documents them. Programs that drive MQ look at these numbers."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Status(IntEnum):
+    DONE = 0
+    RUNNING = 5
+    EXISTS = 8
+    PARTLY_DONE = 10
+    """runmqsc and dspmqver: not everything went as it should."""
+    DOES_NOT_EXIST = 16
+    """endmqm and dltmqm: there is no queue manager of that name."""
+    NOT_DONE = 20
+    """runmqsc and dspmqver: nothing could be done at all."""
+    LOG_NOT_AVAILABLE = 23
+    REMOVAL_FAILED = 33
+    ARGUMENTS_WRONG = 36
+    """dspmq, rcdmqimg and rcrmqobj: what was asked makes no sense."""
+    PARAMETER_WRONG = 39
+    NOT_AVAILABLE = 40
+    """The queue manager is not running."""
+    STANZA_MISSING = 44
+    STOPPING = 49
+    NO_IMAGE = 66
+    NO_MEDIA_RECOVERY = 68
+    STORAGE_NOT_AVAILABLE = 69
+    UNEXPECTED = 71
+    NAME_ERROR = 72
+    """There is no queue manager of that name, or it cannot be a name."""
+    LOG_LOCATION = 100
+    DEFAULT_NOT_SET = 111
+    """The queue manager was created, but could not be made the default one."""
+    DEFAULT_NOT_CLEARED = 112
+    LOG_SIZE = 115
+    NOT_AUTHORIZED = 119
+    NOTHING_PROCESSED = 128
+    RESOURCE_PROBLEM = 131
+    OBJECT_DAMAGED = 132
+    OBJECT_IN_USE = 136
