@@ -1,0 +1,719 @@
+"""One socket to a queue manager, shared by several conversations and threads.
+
+No thread of its own reads the socket. The first thread that waits for an answer reads (it leads); others that wait
+follow, and are woken when the leader has read what they wait for, or when it leaves and one of them has to lead. So for
+a lone thread a verb is one send and one receive. Frames are sent whole under the write lock; a payload of several
+frames gives the lock up between them, so that other conversations are not held up.
+
+What comes while nobody waits is read once a second by `link_keeper`.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final, final
+
+from librt.threading import Lock
+from mypy_extensions import i64
+
+from ostler.client.link_waiters import LinkBroken, Stream, Waiter
+from ostler.model.constants import MQRC_CONNECTION_BROKEN
+from ostler.wire.calls import REPLY_FIXED_BYTES
+from ostler.wire.exchanges import Hello, decode_reason
+from ostler.wire.frames import (
+    FAREWELL,
+    HEADER_BYTES,
+    HEARTBEAT,
+    MESSAGE,
+    MORE,
+    NOTICE,
+    OUTPUT,
+    PAYLOAD_OVERHEAD_BYTES,
+    REPLY,
+    Assembly,
+    FrameReader,
+    MalformedFrame,
+    frame,
+    segment,
+)
+from ostler.wire.payloads import PayloadReader
+from ostler.wire.tls_stream import TlsFailed, TlsStream
+
+RECEIVE_BYTES: Final = 65536
+RECEIVE_BYTES_MAX: Final = 512 * 1024
+NO_DEADLINE: Final = -1.0
+# Nobody needs so many answers of ours before reading any: such a peer is hostile.
+_OWED_MAX: Final = 1000
+_POLL_MS: Final = 1000
+_SILENCE_SECONDS: Final = 60
+_DONT_WAIT: Final = int(socket.MSG_DONTWAIT)
+
+
+@final
+class Conversation:
+    """One of those that share a link."""
+
+    def __init__(self, link: BlockingLink, number: i64) -> None:
+        self.link = link
+        self.number: i64 = number
+        self._last_request: i64 = 0
+        self.notice: i64 = 0  # the reason the queue manager gave last: it quiesces, say
+        self.on_notice: Callable[[], None] | None = None  # must not block
+        self.is_open = True
+
+    def expect(self, type: i64) -> Waiter:
+        """Be ready for a reply, under a request number that nothing else has. Raises LinkBroken."""
+        link = self.link
+        link.state.acquire()
+        try:
+            waiter = Waiter(self._new_key(), type | REPLY)
+            link.waiting[waiter.key] = waiter
+            return waiter
+        finally:
+            link.state.release()
+
+    def open_stream(self, type: i64, credit: i64) -> Stream:
+        """Be ready for many payloads under one request number. Raises LinkBroken."""
+        link = self.link
+        link.state.acquire()
+        try:
+            stream = Stream(self._new_key(), type, credit)
+            link.streams[stream.key] = stream
+            return stream
+        finally:
+            link.state.release()
+
+    def _new_key(self) -> i64:
+        link = self.link
+        if link.broken:
+            raise LinkBroken(link.broken, link.broken_text)
+        while True:
+            self._last_request = (self._last_request & 0x3FFFFFFF) + 1
+            key: i64 = self.number << 32 | self._last_request
+            if key not in link.waiting and key not in link.streams:
+                return key
+
+    def exchange(self, waiter: Waiter, data: bytes) -> None:
+        """Send a request that is one frame, and wait for the reply. Raises LinkBroken."""
+        link = self.link
+        link.send_frame(waiter, data)
+        link.finish(waiter)
+
+    def ask(self, type: i64, payload: bytes) -> Waiter:
+        """Send a request of any length, and wait for the reply. Raises LinkBroken."""
+        waiter = self.begin(type, payload)
+        self.link.finish(waiter)
+        return waiter
+
+    def begin(self, type: i64, payload: bytes) -> Waiter:
+        """Send a request; `link.finish` waits for its reply. Raises LinkBroken."""
+        waiter = self.expect(type)
+        self.send(waiter, waiter.request(), type, [payload])
+        return waiter
+
+    def send(self, waiter: Waiter | None, request: i64, type: i64, parts: list[bytes]) -> None:
+        """Send a payload of any length, given in parts."""
+        link = self.link
+        length: i64 = HEADER_BYTES
+        for part in parts:
+            length += len(part)
+        if length <= link.segment_bytes:
+            link.send_frame(waiter, frame(type, self.number, request, b"".join(parts)))
+        else:
+            link.send_segments(waiter, type, self.number, request, parts)
+
+    def post(self, type: i64, payload: bytes) -> None:
+        """Send what needs no reply, without waiting: now, or behind what others are sending."""
+        self.link.post(frame(type, self.number, 0, payload))
+
+    def close(self) -> None:
+        """Leave the link; the last one closes it."""
+        self.is_open = False
+        self.link.leave(self)
+
+
+@final
+class BlockingLink:
+    """The socket and all that waits on it. Made by `remote_link` when both sides have agreed."""
+
+    def __init__(
+        self, connected: socket.socket, reader: FrameReader, agreed: Hello, tls: TlsStream | None, peer: str
+    ) -> None:
+        self._socket = connected
+        self._descriptor: i64 = connected.fileno()
+        self._send: Callable[[bytes, int], int] = connected.send
+        self._receive: Callable[[int], bytes] = connected.recv
+        self._reader = reader
+        self._tls = tls
+        self._tls_lock = Lock()
+        self.peer = peer  # for messages to people
+        self.segment_bytes: i64 = agreed.segment_bytes
+        self.message_bytes_max: i64 = agreed.message_bytes_max
+        self.heartbeat_seconds: i64 = agreed.heartbeat_seconds
+        self.conversations_max: i64 = max(1, agreed.conversations_max)
+        reader.frame_bytes_max = agreed.segment_bytes
+        self._payload_bytes_max: i64 = agreed.message_bytes_max + PAYLOAD_OVERHEAD_BYTES
+        self.broken: i64 = 0
+        self.broken_text = ""
+        self.forked = False
+        self.state = Lock()  # held for a moment only
+        self._write = threading.Lock()
+        self.waiting: dict[int, Waiter] = {}
+        self._followers: dict[int, Waiter] = {}
+        self.streams: dict[int, Stream] = {}
+        self._conversations: dict[int, Conversation] = {}
+        self._next_conversation: i64 = 0
+        self._owed: list[bytes] = []
+        self._tls_owes = False
+        self._reading = False
+        self._dispatching = False
+        self._closed = False
+        self._receive_bytes: i64 = RECEIVE_BYTES
+        # For the keeper: how often something came, what it saw the last time, and for how many seconds nothing did.
+        self._activity: i64 = 0
+        self._activity_seen: i64 = 0
+        self._quiet_seconds: i64 = 0
+
+    # -- conversations ------------------------------------------------------------------------------------------------
+
+    def join(self) -> Conversation | None:
+        """A new conversation; None when there are as many as were agreed upon, or the link is on its way out."""
+        self.state.acquire()
+        try:
+            if self.broken or self._closed or len(self._conversations) >= self.conversations_max:
+                return None
+            while True:
+                self._next_conversation = (self._next_conversation & 0x7FFFFFFF) + 1
+                if self._next_conversation not in self._conversations:
+                    break
+            conversation = Conversation(self, self._next_conversation)
+            self._conversations[conversation.number] = conversation
+            return conversation
+        finally:
+            self.state.release()
+
+    def leave(self, conversation: Conversation) -> None:
+        self.state.acquire()
+        self._conversations.pop(conversation.number, None)
+        is_last = not self._conversations
+        self.state.release()
+        if is_last:
+            self.break_off(MQRC_CONNECTION_BROKEN, "The link was closed.")
+
+    def conversation_count(self) -> int:
+        return len(self._conversations)
+
+    # -- sending ------------------------------------------------------------------------------------------------------
+
+    def send_frame(self, waiter: Waiter | None, data: bytes) -> None:
+        """Send a whole frame. Raises LinkBroken; the waiter then waits no longer."""
+        self._write.acquire()
+        try:
+            self._transmit(data)
+        except BaseException:
+            if waiter is not None:
+                self._drop(waiter)
+            raise
+        finally:
+            self._release_write()
+
+    def send_segments(
+        self, waiter: Waiter | None, type: i64, conversation: i64, request: i64, parts: list[bytes]
+    ) -> None:
+        """Send a payload that is given in parts, as the frames that carry it; others may send in between."""
+        left: i64 = 0
+        for part in parts:
+            left += len(part)
+        room: i64 = self.segment_bytes - HEADER_BYTES
+        index: i64 = 0
+        at: i64 = 0
+        while left > 0:
+            pieces: list[bytes] = []
+            wanted: i64 = min(left, room)
+            left -= wanted
+            while wanted > 0:
+                part = parts[index]
+                piece = part[at : at + wanted]
+                pieces.append(piece)
+                at += len(piece)
+                wanted -= len(piece)
+                if at == len(part):
+                    index += 1
+                    at = 0
+            # A peer that got the first segments only would wait for the others, so what fails here ends the link.
+            try:
+                self.send_frame(waiter, segment(type, conversation, request, left > 0, b"".join(pieces)))
+            except LinkBroken:
+                raise
+            except BaseException:
+                self.break_off(MQRC_CONNECTION_BROKEN, "A message was interrupted while it was sent.")
+                raise
+
+    def post(self, data: bytes) -> None:
+        """Send when nobody else sends: now, or after that. Never blocks for long, and never raises."""
+        self._owe(data)
+        if len(self._owed) > _OWED_MAX:
+            self.break_off(MQRC_CONNECTION_BROKEN, f"{self.peer} asks for more than it takes.")
+        elif not self.broken and self._write.acquire(False):
+            self._release_write()
+
+    def _owe(self, data: bytes) -> None:
+        self.state.acquire()
+        self._owed.append(data)
+        self.state.release()
+
+    def _release_write(self) -> None:
+        """Give the write lock up. Who could not get it has left its frame: it must not stay behind."""
+        while True:
+            try:
+                self._send_owed()
+            except LinkBroken:
+                pass
+            finally:
+                self._write.release()
+            if not (self._owed or self._tls_owes) or self.broken or not self._write.acquire(False):
+                return
+
+    def _send_owed(self) -> None:
+        while (self._owed or self._tls_owes) and not self.broken:
+            self.state.acquire()
+            owed = self._owed
+            self._owed = []
+            self._tls_owes = False
+            self.state.release()
+            self._transmit(b"".join(owed))
+
+    def _transmit(self, data: bytes) -> None:
+        """Send bytes under the write lock."""
+        if self.broken:
+            raise LinkBroken(self.broken, self.broken_text)
+        if self._tls is not None:
+            self._tls_lock.acquire()
+            try:
+                if data:
+                    self._tls.encrypt(data)
+                data = self._tls.take_output()
+            except TlsFailed as failure:
+                self.break_off(MQRC_CONNECTION_BROKEN, failure.text)
+                raise LinkBroken(self.broken, self.broken_text) from None
+            finally:
+                self._tls_lock.release()
+        sent: i64 = 0
+        try:
+            try:
+                sent = self._send(data, _DONT_WAIT)
+            except BlockingIOError:
+                sent = 0
+            if sent < len(data):
+                self._transmit_slowly(data, sent)
+        except OSError as error:
+            self.break_off(MQRC_CONNECTION_BROKEN, f"Sending to {self.peer} failed: {error}.")
+            raise LinkBroken(self.broken, self.broken_text) from None
+        except BaseException:
+            # Nobody knows how much of the frame was sent.
+            self.break_off(MQRC_CONNECTION_BROKEN, "A frame was interrupted while it was sent.")
+            raise
+
+    def _transmit_slowly(self, data: bytes, sent: i64) -> None:
+        """The peer does not take it as fast as it comes. It may wait for us to read, so that is done meanwhile."""
+        view = memoryview(data)
+        poller = select.poll()
+        while sent < len(data):
+            leads = self._try_to_lead()
+            try:
+                poller.register(self._descriptor, select.POLLOUT | (select.POLLIN if leads else 0))
+                events = poller.poll(_POLL_MS)
+                if leads and events and events[0][1] & ~select.POLLOUT:
+                    self._read_once()
+            finally:
+                if leads:
+                    self._stop_leading()
+            if self.broken:
+                raise LinkBroken(self.broken, self.broken_text)
+            with suppress(BlockingIOError):
+                sent += self._socket.send(view[sent:], _DONT_WAIT)
+
+    # -- waiting ------------------------------------------------------------------------------------------------------
+
+    def finish(self, waiter: Waiter) -> None:
+        """Wait for a reply. Raises LinkBroken. After any other exception the reply is dropped when it comes."""
+        self.wait(waiter, NO_DEADLINE)
+        if waiter.broken:
+            raise LinkBroken(self.broken, self.broken_text)
+
+    def wait(self, waiter: Waiter, deadline: float) -> bool:
+        """Wait until a waiter is done, or (by the monotonic clock) time is up: False."""
+        event: threading.Lock | None = None
+        self.state.acquire()
+        if waiter.done:
+            self.state.release()
+            return True
+        if self._reading:
+            event = threading.Lock()
+            event.acquire()
+            waiter.event = event
+            self._followers[waiter.key] = waiter
+        else:
+            self._reading = True
+        self.state.release()
+        if event is not None:
+            self._follow(waiter, event, deadline)
+        if not waiter.is_done() and (event is None or waiter.promoted):
+            waiter.promoted = False
+            self._lead(waiter, deadline)
+        return waiter.is_done()
+
+    def _follow(self, waiter: Waiter, event: threading.Lock, deadline: float) -> None:
+        """Sleep until somebody has read what this waits for, or it has to lead, or the time is up."""
+        try:
+            if deadline < 0:
+                event.acquire()
+            else:
+                event.acquire(True, max(0.0, deadline - time.monotonic()))
+        except BaseException:
+            if self._unfollow(waiter):
+                self._stop_leading()
+            raise
+        if self._unfollow(waiter):
+            if waiter.done:
+                self._stop_leading()
+            else:
+                waiter.promoted = True
+
+    def _unfollow(self, waiter: Waiter) -> bool:
+        """Whether the lead was handed to it meanwhile."""
+        self.state.acquire()
+        self._followers.pop(waiter.key, None)
+        waiter.event = None
+        promoted = waiter.promoted
+        waiter.promoted = False
+        self.state.release()
+        return promoted
+
+    def _try_to_lead(self) -> bool:
+        self.state.acquire()
+        leads = not self._reading and not self.broken
+        if leads:
+            self._reading = True
+        self.state.release()
+        return leads
+
+    def _lead(self, waiter: Waiter, deadline: float) -> None:
+        """Read the socket until a waiter is done."""
+        try:
+            while not waiter.done:
+                if self.broken:
+                    self._fail(waiter)
+                    return
+                if deadline >= 0 and not self._is_readable(deadline):
+                    return
+                try:
+                    data = self._receive(self._receive_bytes)
+                except OSError as error:
+                    self.break_off(MQRC_CONNECTION_BROKEN, f"Receiving from {self.peer} failed: {error}.")
+                    continue
+                self._take(data)
+        finally:
+            self._stop_leading()
+
+    def _is_readable(self, deadline: float) -> bool:
+        left = deadline - time.monotonic()
+        return bool(select.select([self._descriptor], [], [], max(0.0, left))[0])
+
+    def _read_once(self) -> None:
+        """Read what is there. The caller leads."""
+        try:
+            data = self._socket.recv(self._receive_bytes, _DONT_WAIT)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self.break_off(MQRC_CONNECTION_BROKEN, f"Receiving from {self.peer} failed: {error}.")
+            return
+        self._take(data)
+
+    def _stop_leading(self) -> None:
+        """Hand the lead to one that waits, if there is any."""
+        if self._dispatching:
+            # An exception of somebody else's making came in between; nobody knows which frames were lost.
+            self._dispatching = False
+            self.break_off(MQRC_CONNECTION_BROKEN, "The reading of frames was interrupted.")
+        self.state.acquire()
+        self._reading = False
+        for waiter in self._followers.values():
+            event = waiter.event
+            if not waiter.done and event is not None:
+                self._reading = True
+                waiter.promoted = True
+                waiter.event = None
+                event.release()
+                break
+        self.state.release()
+        if self.broken:
+            self._close()
+
+    # -- what comes in ------------------------------------------------------------------------------------------------
+
+    def _take(self, data: bytes) -> None:
+        """Deal with bytes as they were received. The caller leads."""
+        if not data:
+            self.break_off(MQRC_CONNECTION_BROKEN, f"{self.peer} closed the connection.")
+            return
+        self._activity += 1
+        if len(data) == self._receive_bytes:
+            self._receive_bytes = RECEIVE_BYTES_MAX
+        elif len(data) < RECEIVE_BYTES:
+            self._receive_bytes = RECEIVE_BYTES
+        try:
+            if self._tls is not None:
+                data = self._decrypted(self._tls, data)
+            reader = self._reader
+            self._dispatching = True
+            reader.feed(data)
+            while reader.next():
+                self._dispatch()
+        except MalformedFrame as error:
+            self.break_off(MQRC_CONNECTION_BROKEN, f"{self.peer} sent nonsense: {error}.")
+        self._dispatching = False
+        if (self._owed or self._tls_owes) and self._write.acquire(False):
+            self._release_write()
+
+    def _decrypted(self, tls: TlsStream, data: bytes) -> bytes:
+        """What TLS makes of received bytes. Its own answers are sent where frames are, so that records keep order."""
+        self._tls_lock.acquire()
+        try:
+            plain = tls.received(data)
+            self._tls_owes = tls.has_output
+        except TlsFailed as failure:
+            raise MalformedFrame(failure.text) from None
+        finally:
+            self._tls_lock.release()
+        if tls.is_ended_by_peer and not plain:
+            raise MalformedFrame("the end of TLS")
+        return plain
+
+    def _dispatch(self) -> None:
+        """Give the frame that was read to whom it concerns."""
+        reader = self._reader
+        kind: i64 = reader.type
+        key: i64 = reader.conversation << 32 | reader.request
+        if kind & REPLY:
+            waiter = self.waiting.get(key)
+            if waiter is not None:
+                if waiter.type != kind:
+                    raise MalformedFrame(f"frame type {kind} as a reply to type {waiter.type ^ REPLY}")
+                self._answer(waiter)
+            elif kind != HEARTBEAT | REPLY:
+                raise MalformedFrame(f"a reply of type {kind} to a request that nobody made")
+        elif kind == MESSAGE or kind == OUTPUT:
+            stream = self.streams.get(key)
+            if stream is None or stream.type != kind:
+                raise MalformedFrame("a message that nobody asked for")
+            self._stream(stream)
+        elif kind == HEARTBEAT:
+            self._owe(frame(HEARTBEAT | REPLY, 0, reader.request))
+            if len(self._owed) > _OWED_MAX:
+                raise MalformedFrame("heartbeats without end")
+        elif kind == NOTICE:
+            reason, _ = decode_reason(PayloadReader(reader.buffer, reader.start, reader.end))
+            self._notice(reader.conversation, reason)
+        elif kind == FAREWELL:
+            reason, text = decode_reason(PayloadReader(reader.buffer, reader.start, reader.end))
+            self.break_off(reason or MQRC_CONNECTION_BROKEN, text or f"{self.peer} ended the connection.")
+        else:
+            raise MalformedFrame(f"a frame of type {kind}, which no queue manager sends")
+
+    def _answer(self, waiter: Waiter) -> None:
+        """A reply, or a segment of one."""
+        reader = self._reader
+        if reader.flags & MORE or waiter.assembly is not None:
+            if waiter.assembly is None:
+                waiter.assembly = Assembly(reader.type, self._payload_bytes_max)
+            waiter.assembly.add(reader.buffer[reader.start : reader.end])
+            if reader.flags & MORE:
+                return
+            waiter.buffer = waiter.assembly.whole()
+            waiter.assembly = None
+            waiter.start = 0
+            waiter.end = len(waiter.buffer)
+        else:
+            waiter.buffer = reader.buffer
+            waiter.start = reader.start
+            waiter.end = reader.end
+        if waiter.end - waiter.start < REPLY_FIXED_BYTES:
+            raise MalformedFrame("a reply without completion and reason")
+        self._wake(waiter)
+
+    def _stream(self, stream: Stream) -> None:
+        reader = self._reader
+        part = reader.buffer[reader.start : reader.end]
+        if reader.flags & MORE or stream.assembly is not None:
+            if stream.assembly is None:
+                stream.assembly = Assembly(reader.type, self._payload_bytes_max)
+            stream.assembly.add(part)
+            if reader.flags & MORE:
+                return
+            part = stream.assembly.whole()
+            stream.assembly = None
+        stream.credit -= 1
+        if stream.credit < 0:
+            raise MalformedFrame("more messages than were asked for")
+        stream.add(part)
+        if stream.waiter is not None:
+            self._wake(stream.waiter)
+
+    def _wake(self, waiter: Waiter) -> None:
+        self.state.acquire()
+        self.waiting.pop(waiter.key, None)
+        waiter.done = True
+        event = waiter.event
+        waiter.event = None
+        if event is not None:
+            self._followers.pop(waiter.key, None)
+            event.release()
+        self.state.release()
+
+    def _notice(self, number: i64, reason: i64) -> None:
+        self.state.acquire()
+        told = list(self._conversations.values())
+        self.state.release()
+        for conversation in told:
+            if number == 0 or conversation.number == number:
+                conversation.notice = reason
+                tell = conversation.on_notice
+                if tell is not None:
+                    tell()
+
+    def wait_stream(self, stream: Stream, deadline: float) -> bool:
+        """Wait until a stream has a payload; False when the time is up. Raises LinkBroken."""
+        # Its key is that of no request, so that it never is taken for one.
+        waiter = Waiter(-1 - stream.key, 0)
+        self.state.acquire()
+        stream.waiter = waiter
+        broken: bool = self.broken != 0
+        there: bool = stream.count() > 0
+        self.state.release()
+        try:
+            if not there and not broken:
+                self.wait(waiter, deadline)
+        finally:
+            stream.waiter = None
+        if stream.count() > 0:
+            return True
+        if self.broken:
+            raise LinkBroken(self.broken, self.broken_text)
+        return False
+
+    def close_stream(self, stream: Stream) -> None:
+        self.state.acquire()
+        self.streams.pop(stream.key, None)
+        self.state.release()
+
+    def read_available(self) -> None:
+        """Take in what has come, without waiting. Called when something else than a reply is hoped for."""
+        if self._try_to_lead():
+            try:
+                self._read_once()
+            finally:
+                self._stop_leading()
+
+    # -- the end ------------------------------------------------------------------------------------------------------
+
+    def _drop(self, waiter: Waiter) -> None:
+        self.state.acquire()
+        self.waiting.pop(waiter.key, None)
+        self.state.release()
+
+    def _fail(self, waiter: Waiter) -> None:
+        self.state.acquire()
+        self.waiting.pop(waiter.key, None)
+        waiter.broken = True
+        waiter.done = True
+        self.state.release()
+
+    def break_off(self, reason: i64, text: str) -> None:
+        """The link is no more. Everybody who waits is told; doing it again does nothing."""
+        self.state.acquire()
+        if self.broken:
+            self.state.release()
+            return
+        self.broken_text = text
+        self.broken = reason
+        told = list(self._conversations.values())
+        waiting = list(self.waiting.values())
+        self.waiting = {}
+        for stream in self.streams.values():
+            stream.broken = True
+            if stream.waiter is not None:
+                waiting.append(stream.waiter)
+        for waiter in waiting:
+            waiter.broken = True
+            waiter.done = True
+            event = waiter.event
+            waiter.event = None
+            if event is not None:
+                event.release()
+        self._followers = {}
+        is_idle = not self._reading
+        self.state.release()
+        if not self.forked:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+        if is_idle:
+            self._close()
+        for conversation in told:
+            tell = conversation.on_notice
+            if tell is not None:
+                tell()
+
+    def _close(self) -> None:
+        """Give the descriptor back, when nobody uses it any more. Who does now comes here on leaving."""
+        if not self._write.acquire(False):
+            return
+        self.state.acquire()
+        may_close = not self._reading and not self._closed
+        if may_close:
+            self._closed = True
+        self.state.release()
+        self._write.release()
+        if may_close:
+            self._socket.close()
+
+    def descriptor(self) -> int:
+        return self._descriptor
+
+    def is_closed(self) -> bool:
+        return self._closed
+
+    def forget_in_child(self) -> None:
+        """This is a forked child: the socket is the parent's. Its copy is closed, and nothing is said to the peer."""
+        self.forked = True
+        self.broken_text = "The connection belongs to the process that this one was forked from."
+        self.broken = MQRC_CONNECTION_BROKEN
+        self._closed = True
+        self._socket.close()
+
+    # -- what the keeper does once a second ---------------------------------------------------------------------------
+
+    def tend(self, seconds: i64) -> None:
+        """Answer what came while nobody waited; see whether the peer is still there."""
+        if self.broken:
+            self._close()
+            return
+        self.read_available()
+        if self._activity != self._activity_seen:
+            self._activity_seen = self._activity
+            self._quiet_seconds = 0
+            return
+        before: i64 = self._quiet_seconds
+        self._quiet_seconds = before + seconds
+        if self.heartbeat_seconds <= 0:
+            return
+        if self._quiet_seconds >= self.heartbeat_seconds + _SILENCE_SECONDS:
+            self.break_off(MQRC_CONNECTION_BROKEN, f"{self.peer} has given no sign of life.")
+        elif before < self.heartbeat_seconds <= self._quiet_seconds:
+            self.post(frame(HEARTBEAT, 0, 1))
