@@ -20,6 +20,8 @@ HOT_MODULES: tuple[str, ...] = (
     "server/timers.py",
     "server/server_link.py",
     "server/conversation.py",
+    "server/object_verbs.py",
+    "server/looks.py",
     "server/reactor.py",
     "client/mqi.py",
     "client/blocking_link.py",

@@ -93,7 +93,7 @@ class AsyncStatus:
         self.object_name: str = ""
 
     def count(self, warning: i64, object_name: str) -> None:
-        """A put that was not waited for is done. One that is refused says so at once and is not counted."""
+        """A put that was not waited for is done. One refused within the process says so at once and is not counted."""
         if warning == 0:
             self.succeeded += 1
             return
@@ -101,6 +101,15 @@ class AsyncStatus:
         if self.first_reason == 0:
             self.first_completion = MQCC_WARNING
             self.first_reason = warning
+            self.object_type = MQOT_Q
+            self.object_name = object_name
+
+    def fail(self, completion: i64, reason: i64, object_name: str) -> None:
+        """A put was refused, and whoever sent it did not wait to hear so."""
+        self.failed += 1
+        if self.first_reason == 0 or self.first_completion < completion:
+            self.first_completion = completion
+            self.first_reason = reason
             self.object_type = MQOT_Q
             self.object_name = object_name
 

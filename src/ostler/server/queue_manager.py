@@ -158,7 +158,10 @@ class QueueManager:
         self.restart = RestartSummary(0, 0, 0, 0, 0, 0.0)
         self.checkpointer = Checkpointer(self)
         self.media_turn = threading.Lock()
+        # Called when all connections are broken, before the last checkpoint.
+        self.on_stopping: list[Callable[[], None]] = []
         self.on_end: list[Callable[[], None]] = []
+        self.started_at = 0.0
         self._end_deadline = 0.0
 
     # -- start and end ---------------------------------------------------------------
@@ -203,6 +206,7 @@ class QueueManager:
             send_reports(engine, events.on_start(engine), None)
             self.wake()
         self.running = True
+        self.started_at = time.time()
         self.housekeeping.start()
         self.take_notices()
         report = self.log.restart_report
@@ -252,6 +256,8 @@ class QueueManager:
         else:
             self._break_all("The queue manager was ended.")
         self.running = False
+        for tell in self.on_stopping:
+            tell()
         self.housekeeping.stop()
         if mode != "preemptive" and not self.writer.failure:
             try:
@@ -310,36 +316,46 @@ class QueueManager:
 
     def connect(self, user: str, application: str, application_type: int = 6) -> Connection:
         with self.lock:
-            engine = self.engine
-            if not self.running:
-                raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, f"Queue manager {self.name} is not running.")
-            if engine.state != 0:
-                raise MQError(MQRC_CONNECTION_QUIESCING)
-            connection = Connection(engine.next_connection, engine, user, application, application_type)
-            engine.next_connection += 1
-            connection.identity_context = user.encode("utf-8")[:12].ljust(12) + bytes(32) + b" " * 32
-            name = application.encode("utf-8")[-28:].ljust(28)
-            connection.origin_prefix = application_type.to_bytes(4, "little") + name
-            connection.connected_ms = int(time.time() * 1000)
-            connection.connection_id = engine.new_id()
-            engine.connections[connection.number] = connection
-            return connection
+            return self.admit(user, application, application_type)
+
+    def admit(self, user: str, application: str, application_type: int) -> Connection:
+        """Connect, with the lock held."""
+        engine = self.engine
+        if not self.running:
+            raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, f"Queue manager {self.name} is not running.")
+        if engine.state != 0:
+            raise MQError(MQRC_CONNECTION_QUIESCING)
+        connection = Connection(engine.next_connection, engine, user, application, application_type)
+        engine.next_connection += 1
+        connection.identity_context = user.encode("utf-8")[:12].ljust(12) + bytes(32) + b" " * 32
+        name = application.encode("utf-8")[-28:].ljust(28)
+        connection.origin_prefix = application_type.to_bytes(4, "little", signed=True) + name
+        connection.connected_ms = int(time.time() * 1000)
+        connection.connection_id = engine.new_id()
+        engine.connections[connection.number] = connection
+        return connection
 
     def disconnect(self, connection: Connection, commit_work: bool = True) -> int:
         """MQDISC, or with commit_work False the end of an application that never said it."""
         with self.lock:
             engine = self.engine
             engine.now_ms = int(time.time() * 1000)
-            connection.after_lsn = 0
-            reason = connection.broken
-            if reason == 0:
-                give_up_waits(engine, connection, MQRC_CONNECTION_BROKEN)
-                reason = commit(engine, connection) if commit_work else back_out(engine, connection)
-                self._drop(connection, MQRC_CONNECTION_BROKEN)
+            reason = self.release(connection, commit_work)
             self.wake()
             lsn = connection.after_lsn
         if lsn:
             self.writer.wait_durable(lsn)
+        return reason
+
+    def release(self, connection: Connection, commit_work: bool) -> int:
+        """Disconnect, with the lock held: 0 or the reason. `connection.after_lsn` says when it may be told."""
+        engine = self.engine
+        connection.after_lsn = 0
+        if connection.broken:
+            return connection.broken
+        give_up_waits(engine, connection, MQRC_CONNECTION_BROKEN)
+        reason = commit(engine, connection) if commit_work else back_out(engine, connection)
+        self._drop(connection, MQRC_CONNECTION_BROKEN)
         return reason
 
     def _drop(self, connection: Connection, reason: int) -> None:

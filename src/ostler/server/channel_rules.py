@@ -1,0 +1,119 @@
+"""What a SVRCONN channel allows a link: how many, how long, under which user, with or without TLS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from ostler.model.attributes import ObjectType, require, to_text
+from ostler.model.constants import (
+    MQCHT_SVRCONN,
+    MQRC_CHANNEL_NOT_AVAILABLE,
+    MQRC_SSL_INITIALIZATION_ERROR,
+    MQRC_UNKNOWN_CHANNEL_NAME,
+)
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+from ostler.server.server_link import ServerLink
+from ostler.server.tls_contexts import ChannelTls, channel_mismatch, plain_refused
+from ostler.wire.exchanges import Hello
+from ostler.wire.frames import (
+    MESSAGE_BYTES_MAX,
+    PROTOCOL_VERSION,
+    SEGMENT_BYTES_MAX,
+    SEGMENT_BYTES_MIN,
+)
+
+_LOCAL_CONVERSATIONS_MAX: Final = 1_000_000
+
+
+def number_of(definition: Definition, name: str) -> int:
+    value = definition.attributes.get(name, 0)
+    return value if isinstance(value, int) else 0
+
+
+def text_of(definition: Definition, name: str) -> str:
+    value = definition.attributes.get(name, "")
+    return value.strip() if isinstance(value, str) else ""
+
+
+def is_server_connection(channel: Definition | None) -> bool:
+    return channel is not None and number_of(channel, "CHLTYPE") == MQCHT_SVRCONN
+
+
+def tls_of(channel: Definition | None) -> ChannelTls | None:
+    """What a channel asks of TLS, for the handshake; None for what is no channel that clients use."""
+    if channel is None or not is_server_connection(channel):
+        return None
+    authentication = to_text(require(ObjectType.CHANNEL, "SSLCAUTH"), number_of(channel, "SSLCAUTH"))
+    return ChannelTls(
+        channel.name,
+        text_of(channel, "SSLCIPH"),
+        authentication,
+        text_of(channel, "SSLPEER"),
+        text_of(channel, "CERTLABL"),
+    )
+
+
+def local_terms(hello: Hello) -> Hello:
+    """What a link on the queue manager's own socket gets."""
+    if hello.channel:
+        raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, "Local bindings use no channel.")
+    return _terms(hello, "", _LOCAL_CONVERSATIONS_MAX, MESSAGE_BYTES_MAX, 0)
+
+
+def channel_terms(
+    hello: Hello, channel: Definition | None, link: ServerLink, is_stopped: bool, links: Iterable[ServerLink]
+) -> Hello:
+    """What a link on a channel gets, or MQError."""
+    name = hello.channel
+    if channel is None or not is_server_connection(channel):
+        raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, f"There is no channel {name} for clients here.")
+    _check_tls(channel, link)
+    if is_stopped:
+        raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Channel {name} is stopped.")
+    _check_instances(channel, link, links)
+    longest = number_of(channel, "MAXMSGL") or MESSAGE_BYTES_MAX
+    sharing = max(1, number_of(channel, "SHARECNV"))
+    return _terms(hello, name, sharing, longest, number_of(channel, "HBINT"))
+
+
+def _check_tls(channel: Definition, link: ServerLink) -> None:
+    if link.tls is None:
+        if text_of(channel, "SSLCIPH"):
+            raise MQError(MQRC_SSL_INITIALIZATION_ERROR, plain_refused(channel.name))
+        return
+    mismatch = channel_mismatch(link.tls, channel.name)
+    if mismatch:
+        raise MQError(MQRC_SSL_INITIALIZATION_ERROR, mismatch)
+
+
+def _check_instances(channel: Definition, link: ServerLink, links: Iterable[ServerLink]) -> None:
+    most = number_of(channel, "MAXINST")
+    most_each = number_of(channel, "MAXINSTC")
+    if most >= 999_999_999 and most_each >= 999_999_999:
+        return
+    own = [each for each in links if each.channel == channel.name and each is not link]
+    if len(own) >= most:
+        raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Channel {channel.name} has its MAXINST of {most} instances.")
+    if sum(host_of(each) == host_of(link) for each in own) >= most_each:
+        raise MQError(
+            MQRC_CHANNEL_NOT_AVAILABLE,
+            f"Channel {channel.name} has its MAXINSTC of {most_each} instances from {host_of(link)}.",
+        )
+
+
+def host_of(link: ServerLink) -> str:
+    """The address of a link without its port."""
+    return link.address.partition("(")[0]
+
+
+def _terms(hello: Hello, channel: str, sharing: int, longest: int, heartbeat_seconds: int) -> Hello:
+    agreed = Hello(channel)
+    agreed.version = min(hello.version, PROTOCOL_VERSION)
+    agreed.segment_bytes = min(max(hello.segment_bytes, SEGMENT_BYTES_MIN), SEGMENT_BYTES_MAX)
+    agreed.message_bytes_max = min(hello.message_bytes_max or longest, longest)
+    # As MQ has it, the longer of both intervals counts.
+    agreed.heartbeat_seconds = max(hello.heartbeat_seconds, heartbeat_seconds)
+    agreed.conversations_max = min(max(1, hello.conversations_max), sharing)
+    return agreed

@@ -1,0 +1,152 @@
+"""What MQSC acts on: a queue manager and its server."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from ostler.command.target import (
+    Answer,
+    ApplicationStatus,
+    ChannelStatus,
+    CommandRefused,
+    ListenerStatus,
+    ManagerStatus,
+    Target,
+)
+from ostler.engine.core import QUIESCING, RUNNING, Engine
+from ostler.model.errors import MQError
+from ostler.server.listeners import ListenerRefused
+
+if TYPE_CHECKING:
+    from ostler.server.queue_manager import QueueManager
+    from ostler.server.server import Server
+
+_ROOM_TRIES: Final = 3
+_MEGABYTE: Final = 1024 * 1024
+_STATES: Final = {RUNNING: "RUNNING", QUIESCING: "QUIESCING"}
+
+
+class ManagerTarget(Target):
+    """A queue manager without sockets, such as one embedded in a program."""
+
+    def __init__(self, manager: QueueManager) -> None:
+        self._manager = manager
+
+    def look(self, question: Callable[[Engine], Answer]) -> Answer:
+        with self._manager.lock:
+            self._manager.engine.now_ms = int(time.time() * 1000)
+            return question(self._manager.engine)
+
+    def change(self, change: Callable[[Engine], int]) -> None:
+        manager = self._manager
+        engine = manager.engine
+        tries = 0
+        while True:
+            with manager.lock:
+                engine.now_ms = int(time.time() * 1000)
+                engine.journal_full = False
+                try:
+                    lsn = change(engine)
+                    break
+                except MQError:
+                    if not engine.journal_full or tries == _ROOM_TRIES:
+                        raise
+                finally:
+                    manager.wake()
+            tries += 1
+            manager.make_room()
+        if lsn:
+            manager.writer.wait_durable(lsn)
+
+    def start_listener(self, name: str) -> None:
+        raise _no_server()
+
+    def stop_listener(self, name: str) -> None:
+        raise _no_server()
+
+    def start_channel(self, name: str) -> None:
+        raise _no_server()
+
+    def stop_channel(
+        self, name: str, mode: str = "QUIESCE", status: str = "STOPPED", connection_name: str = ""
+    ) -> None:
+        raise _no_server()
+
+    def refresh_tls(self) -> None:
+        raise _no_server()
+
+    def listener_status(self) -> list[ListenerStatus]:
+        return []
+
+    def channel_status(self) -> list[ChannelStatus]:
+        return []
+
+    def manager_status(self) -> ManagerStatus:
+        manager = self._manager
+        settings = manager.settings.log
+        data = shutil.disk_usage(manager.directory.path)
+        return ManagerStatus(
+            started_ms=int(manager.started_at * 1000),
+            status=_STATES.get(manager.engine.state, "STOPPING"),
+            channel_initiator="STOPPED",
+            host_name=socket.gethostname(),
+            data_path=str(manager.directory.path),
+            data_file_system_size=data.total // _MEGABYTE,
+            data_file_system_use=100 * data.used // max(1, data.total),
+            log_path=settings.path or str(manager.directory.log),
+            log_type=str(settings.type).upper(),
+            log_extent_size=settings.file_pages * 4,
+            log_primary_extents=settings.primary_files,
+            log_secondary_extents=settings.secondary_files,
+        )
+
+
+class ServerTarget(ManagerTarget):
+    """A queue manager with sockets."""
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server.manager)
+        self._server = server
+
+    def start_listener(self, name: str) -> None:
+        try:
+            self._server.start_listener(name)
+        except ListenerRefused as error:
+            raise CommandRefused("AMQ9218E", str(error)) from None
+
+    def stop_listener(self, name: str) -> None:
+        self._server.stop_listener(name)
+
+    def start_channel(self, name: str) -> None:
+        self._server.start_channel(name)
+
+    def stop_channel(
+        self, name: str, mode: str = "QUIESCE", status: str = "STOPPED", connection_name: str = ""
+    ) -> None:
+        self._server.stop_channel(name, mode, status, connection_name)
+
+    def refresh_tls(self) -> None:
+        self._server.refresh_tls()
+
+    def listener_status(self) -> list[ListenerStatus]:
+        return self._server.listener_status()
+
+    def channel_status(self) -> list[ChannelStatus]:
+        return self._server.channel_status()
+
+    def application_status(self) -> dict[int, ApplicationStatus]:
+        return self._server.application_status()
+
+    def manager_status(self) -> ManagerStatus:
+        from dataclasses import replace
+
+        return replace(super().manager_status(), channel_initiator="RUNNING")
+
+
+def _no_server() -> CommandRefused:
+    return CommandRefused("AMQ8729E", f"This queue manager runs inside process {os.getpid()} and has no sockets.")

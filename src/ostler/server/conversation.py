@@ -1,0 +1,448 @@
+"""One application's connection over a link: its requests become verbs of the engine, and their answers replies.
+
+Everything runs on the reactor's thread under the engine's lock and never waits. A reply that promises something the
+log does not hold durably yet is given to the reactor, which sends it when the log does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, final
+
+from librt.strings import read_i32_le
+from mypy_extensions import i64, mypyc_attr
+
+from ostler.engine import get as getting
+from ostler.engine import put as putting
+from ostler.engine import syncpoint
+from ostler.engine.connection import Connection, Handle
+from ostler.engine.core import Engine
+from ostler.engine.get_request import BY_SCAN, GetRequest
+from ostler.engine.property_block import decode_block, encode_block
+from ostler.engine.selector import compile_selector
+from ostler.engine.transfer import BROWSE
+from ostler.engine.unit_of_work import UnitOfWork
+from ostler.model.constants import (
+    MQCC_FAILED,
+    MQCC_OK,
+    MQCC_WARNING,
+    MQGMO_SYNCPOINT,
+    MQGMO_SYNCPOINT_IF_PERSISTENT,
+    MQPROP_V6COMPAT,
+    MQRC_BACKED_OUT,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_HOBJ_ERROR,
+    MQRC_MD_ERROR,
+    MQRC_MSG_TOO_BIG_FOR_CHANNEL,
+    MQRC_NO_MSG_AVAILABLE,
+    MQRC_NONE,
+    MQRC_RESOURCE_PROBLEM,
+)
+from ostler.model.errors import MQError
+from ostler.model.reasons import WARNINGS
+from ostler.server.server_link import PENDING_MAX, ServerLink
+from ostler.server.timers import Timer
+from ostler.wire.calls import (
+    AS_STORED,
+    GET_CCSID,
+    GET_CORRELATION_ID,
+    GET_ENCODING,
+    GET_FIXED_BYTES,
+    GET_FLAGS,
+    GET_GROUP_ID,
+    GET_HOBJ,
+    GET_LENGTH,
+    GET_MATCH,
+    GET_MESSAGE_ID,
+    GET_OFFSET,
+    GET_OPTIONS,
+    GET_SEQUENCE,
+    GET_TOKEN,
+    GET_WAIT,
+    GOT_FIXED_BYTES,
+    HELD,
+    PUT_BLOCK_BYTES,
+    PUT_CONTEXT,
+    PUT_FIXED_BYTES,
+    PUT_MD,
+    PUT_OPTIONS,
+    VERSION_1,
+    WANTS_PROPERTIES,
+    WANTS_TOKEN,
+    check_get,
+    failure_frame,
+    get_reply_frame,
+    get_reply_head,
+    put_reply_frame,
+    reply_frame,
+)
+from ostler.wire.frames import BACK, CANCEL, COMMIT, GET, HEADER_BYTES, PUT, REPLY, SETTLE, MalformedFrame
+from ostler.wire.payloads import PayloadReader
+
+if TYPE_CHECKING:
+    from ostler.server.reactor import Reactor
+
+_MD_ID: Final = 0x2020444D  # "MD  "
+_IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
+
+
+def completion(reason: i64) -> i64:
+    if reason == MQRC_NONE:
+        return MQCC_OK
+    return MQCC_WARNING if reason in WARNINGS else MQCC_FAILED
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Waiting(Timer):
+    """A request that waits on queues. The engine tells it of its answer; other threads do so by calling it."""
+
+    def __init__(self, conversation: Conversation, number: i64) -> None:
+        super().__init__()
+        self.conversation = conversation
+        self.number: i64 = number
+
+    def __call__(self) -> None:
+        """Called under the engine's lock, not on the reactor's thread."""
+        reactor = self.conversation.link.reactor
+        reactor.answered.append(self)
+        reactor.wake()
+
+    def answered(self) -> None:
+        raise AssertionError("a wait without a purpose")
+
+    def give_up(self, reason: i64) -> None:
+        """End the wait; what it is answered with is for `answered`, or nobody hears it if the conversation is over."""
+        raise AssertionError("a wait without a purpose")
+
+
+@final
+class WaitingGet(Waiting):
+    def __init__(self, conversation: Conversation, number: i64, request: GetRequest) -> None:
+        super().__init__(conversation, number)
+        self.request = request
+
+    def answered(self) -> None:
+        conversation = self.conversation
+        if conversation.waiting.get(self.number) is self:
+            conversation.forget(self)
+            conversation.answer_get(self.number, self.request)
+
+    def give_up(self, reason: i64) -> None:
+        if not self.request.done:
+            getting.cancel(self.conversation.engine, self.request, reason)
+
+    def fire(self, now_ms: i64) -> None:
+        if not self.request.done:
+            getting.cancel(self.conversation.engine, self.request, MQRC_NO_MSG_AVAILABLE)
+        self.answered()
+
+
+@final
+class Conversation:
+    def __init__(self, link: ServerLink, number: i64, connection: Connection) -> None:
+        self.link = link
+        self.reactor: Reactor = link.reactor
+        self.number: i64 = number
+        self.connection = connection
+        self.engine: Engine = connection.engine
+        self.waiting: dict[int, Waiting] = {}
+        self.held: dict[int, Connection] = {}  # messages taken and not settled, each in a unit of its own
+        self.is_over = False
+
+    def handle(self, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
+        """One request, whole. MalformedFrame closes the link."""
+        if self.connection.broken:
+            self.fail(type, number, MQCC_FAILED, self.connection.broken, "")
+            return
+        if type == PUT:
+            self._put(number, buffer, start, end)
+        elif type == GET:
+            self._get(number, buffer, start, end)
+        elif type == COMMIT:
+            self._end_unit(COMMIT, number, start, end)
+        elif type == BACK:
+            self._end_unit(BACK, number, start, end)
+        elif type == CANCEL:
+            self._cancel(PayloadReader(buffer, start, end))
+        elif type == SETTLE:
+            self._settle(number, PayloadReader(buffer, start, end))
+        else:
+            self.reactor.policy.handle(self, type, number, buffer, start, end)
+
+    # -- replies -------------------------------------------------------------------------------------------------------
+
+    def reply(self, lsn: i64, data: bytes) -> None:
+        """Send a reply when the log is durable up to an LSN."""
+        if lsn == 0 or lsn <= self.reactor.durable_lsn():
+            self.link.send(data)
+        else:
+            self.reactor.hold(lsn, self.link, data)
+
+    def fail(self, type: i64, number: i64, completion_code: i64, reason: i64, detail: str) -> None:
+        if number != 0:
+            self.link.send(failure_frame(type, self.number, number, completion_code, reason, detail))
+
+    # -- PUT -----------------------------------------------------------------------------------------------------------
+
+    def _put(self, number: i64, buffer: bytes, start: i64, end: i64) -> None:
+        if end - start < PUT_FIXED_BYTES:
+            raise MalformedFrame("a PUT is too short")
+        block_bytes: i64 = i64(read_i32_le(buffer, start + PUT_BLOCK_BYTES))
+        body_at: i64 = start + PUT_FIXED_BYTES + block_bytes
+        if block_bytes < 0 or body_at > end:
+            raise MalformedFrame("the properties of a PUT have a wrong length")
+        connection = self.connection
+        engine = self.engine
+        handle = connection.handles.get(i64(read_i32_le(buffer, start)))
+        if handle is None:
+            self._put_failed(number, MQRC_HOBJ_ERROR, "", "")
+            return
+        md = buffer[start + PUT_MD : start + PUT_FIXED_BYTES]
+        if i64(read_i32_le(md, 0)) != _MD_ID or md[4] != 2:
+            self._put_failed(number, MQRC_MD_ERROR, handle.name, "")
+            return
+        if end - body_at > self.link.message_bytes_max:
+            self._put_failed(number, MQRC_MSG_TOO_BIG_FOR_CHANNEL, handle.name, "")
+            return
+        source: Handle | None = None
+        context: i64 = i64(read_i32_le(buffer, start + PUT_CONTEXT))
+        if context != 0:
+            source = connection.handles.get(context)
+        block = b""
+        engine.journal_full = False
+        try:
+            if block_bytes > 0:
+                block = buffer[start + PUT_FIXED_BYTES : body_at]
+                decode_block(block)  # what is stored must be readable
+            options: i64 = i64(read_i32_le(buffer, start + PUT_OPTIONS))
+            reason: i64 = putting.put(engine, connection, handle, md, options, block, buffer[body_at:end], source)
+        except MQError as error:
+            self._put_failed(number, error.reason, handle.name, error.detail)
+            return
+        if reason != 0 and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
+            is_full: bool = reason == MQRC_RESOURCE_PROBLEM and engine.journal_full
+            if is_full and self.reactor.park(self, PUT, number, buffer[start:end]):
+                return
+            connection.counters.puts_failed += 1
+            engine.counters.puts_failed += 1
+            self._put_failed(number, reason, handle.name, "")
+            return
+        if number == 0:
+            connection.async_status.count(reason, handle.object_name)
+            return
+        data = put_reply_frame(self.number, number, MQCC_OK if reason == 0 else MQCC_WARNING, reason, connection.put_md)
+        self.reply(connection.after_lsn, data)
+
+    def _put_failed(self, number: i64, reason: i64, name: str, detail: str) -> None:
+        if number == 0:
+            self.connection.async_status.fail(MQCC_FAILED, reason, name)
+        else:
+            self.fail(PUT, number, MQCC_FAILED, reason, detail)
+
+    # -- GET -----------------------------------------------------------------------------------------------------------
+
+    def _get(self, number: i64, buffer: bytes, start: i64, end: i64) -> None:
+        if check_get(buffer, start, end) != end - start:
+            raise MalformedFrame("bytes behind a GET")
+        self.check_number(number)
+        handle = self.connection.handles.get(i64(read_i32_le(buffer, start + GET_HOBJ)))
+        if handle is None:
+            self.fail(GET, number, MQCC_FAILED, MQRC_HOBJ_ERROR, "")
+            return
+        try:
+            request = self.new_request(handle, buffer, start, end)
+            if i64(read_i32_le(buffer, start + GET_FLAGS)) & HELD and not request.options & (_IN_UNIT | BROWSE):
+                self._hold(number, request)
+            done: bool = getting.get(self.engine, request)
+        except MQError as error:
+            self.held.pop(number, None)
+            self.fail(GET, number, error.completion, error.reason, error.detail)
+            return
+        if done:
+            self.answer_get(number, request)
+        else:
+            self.wait(WaitingGet(self, number, request), request)
+
+    def check_number(self, number: i64) -> None:
+        """A request that may wait needs a number nobody else has."""
+        if number == 0 or number in self.waiting or number in self.held:
+            raise MalformedFrame(f"request {number} cannot wait: its number is in use or 0")
+        if self.link.pending >= PENDING_MAX:
+            raise MalformedFrame(f"more than {PENDING_MAX} requests wait")
+
+    def new_request(self, handle: Handle, buffer: bytes, start: i64, end: i64) -> GetRequest:
+        """What a GET asks for. Its length has been checked."""
+        match: i64 = i64(read_i32_le(buffer, start + GET_MATCH))
+        flags: i64 = i64(read_i32_le(buffer, start + GET_FLAGS))
+        request = getting.new_request(
+            self.connection,
+            handle,
+            i64(read_i32_le(buffer, start + GET_OPTIONS)),
+            match,
+            buffer[start + GET_MESSAGE_ID : start + GET_CORRELATION_ID],
+            buffer[start + GET_CORRELATION_ID : start + GET_GROUP_ID],
+            i64(read_i32_le(buffer, start + GET_LENGTH)),
+        )
+        request.wait_ms = i64(read_i32_le(buffer, start + GET_WAIT))
+        request.encoding = i64(read_i32_le(buffer, start + GET_ENCODING))
+        request.ccsid = i64(read_i32_le(buffer, start + GET_CCSID))
+        if flags & AS_STORED:
+            handle.property_control = MQPROP_V6COMPAT
+        request.has_message_handle = flags & (WANTS_PROPERTIES | AS_STORED) != 0
+        request.wants_token = flags & WANTS_TOKEN != 0
+        request.wants_extension = flags & VERSION_1 != 0
+        if end - start > GET_FIXED_BYTES:
+            text = buffer[start + GET_FIXED_BYTES : end].decode("utf-8", "replace")
+            request.selector = compile_selector(text)
+            request.kind = BY_SCAN
+        if request.kind == BY_SCAN:
+            request.group_id = buffer[start + GET_GROUP_ID : start + GET_SEQUENCE]
+            request.sequence_number = i64(read_i32_le(buffer, start + GET_SEQUENCE))
+            request.offset = i64(read_i32_le(buffer, start + GET_OFFSET))
+            request.token = buffer[start + GET_TOKEN : start + GET_TOKEN + 16]
+        return request
+
+    def wait(self, waiting: Waiting, request: GetRequest) -> None:
+        """Leave a request waiting on its queue, for as long as it says."""
+        request.waker = waiting
+        self.waiting[waiting.number] = waiting
+        self.link.pending += 1
+        if request.wait_ms > 0:
+            self.reactor.wheel.add(waiting, self.reactor.now_ms + request.wait_ms)
+
+    def forget(self, waiting: Waiting) -> None:
+        del self.waiting[waiting.number]
+        self.link.pending -= 1
+        self.reactor.wheel.remove(waiting)
+
+    def answer_get(self, number: i64, request: GetRequest) -> None:
+        """A GET is done, with a message or without."""
+        reason: i64 = request.reason
+        if len(request.md) == 0:
+            self.held.pop(number, None)
+            if reason == MQRC_BACKED_OUT:
+                self.fail(GET, number, MQCC_FAILED, reason, "")
+            else:
+                self.link.send(reply_frame(GET, self.number, number, completion(reason), reason))
+            return
+        self.send_message(GET | REPLY, number, request, b"")
+
+    def send_message(self, type: i64, number: i64, request: GetRequest, extra: bytes) -> None:
+        """A message for the application. `extra` stands between reason and length, for LOOK."""
+        block = b""
+        properties = request.properties
+        if properties is not None and properties.properties:
+            block = encode_block(properties.properties)
+        body = request.body
+        reason: i64 = request.reason
+        code: i64 = MQCC_OK if reason == 0 else MQCC_WARNING
+        size: i64 = HEADER_BYTES + GOT_FIXED_BYTES + len(block) + len(body)
+        if size <= self.link.segment_bytes and not extra:
+            data = get_reply_frame(
+                type,
+                self.number,
+                number,
+                code,
+                reason,
+                request.data_bytes,
+                request.group_status,
+                request.segment_status,
+                request.segmentation,
+                request.returned_token,
+                block,
+                request.md,
+                body,
+            )
+            if request.after_lsn == 0 or request.after_lsn <= self.reactor.durable_lsn():
+                self.link.send(data)
+            else:
+                self.reactor.hold(request.after_lsn, self.link, data)
+            return
+        head = get_reply_head(
+            code,
+            reason,
+            request.data_bytes,
+            request.group_status,
+            request.segment_status,
+            request.segmentation,
+            request.returned_token,
+            block,
+            request.md,
+        )
+        if extra:
+            head = head[:8] + extra + head[8:]
+        self.reactor.hold_large(request.after_lsn, self.link, type, self.number, number, head, body)
+
+    # -- messages on approval ------------------------------------------------------------------------------------------
+
+    def _hold(self, number: i64, request: GetRequest) -> None:
+        """Have a message taken in a unit of work of its own, until the application has settled it."""
+        own = self.connection
+        stand_in = Connection(own.number, self.engine, own.user, own.application, own.application_type)
+        stand_in.counters = own.counters
+        request.connection = stand_in
+        request.options |= MQGMO_SYNCPOINT
+        self.held[number] = stand_in
+
+    def _settle(self, number: i64, reader: PayloadReader) -> None:
+        settled: i64 = reader.integer()
+        keeps: bool = reader.integer() != 0
+        reader.done()
+        stand_in = self.held.pop(settled & 0xFFFFFFFF, None)
+        unit: UnitOfWork | None = stand_in.unit_of_work if stand_in is not None else None
+        if stand_in is None or unit is None:
+            if number != 0:
+                self.link.send(reply_frame(SETTLE, self.number, number, MQCC_OK, MQRC_NONE))
+            return
+        stand_in.unit_of_work = None
+        lsn: i64 = 0
+        reason: i64 = MQRC_NONE
+        if unit.backed_out_by_system:
+            reason = MQRC_BACKED_OUT
+        elif keeps:
+            lsn = syncpoint.commit_unit(self.engine, unit)
+        else:
+            syncpoint.back_out_unit(self.engine, unit)
+        if number != 0:
+            self.reply(lsn, reply_frame(SETTLE, self.number, number, completion(reason), reason))
+
+    def _give_back(self, stand_in: Connection) -> None:
+        unit = stand_in.unit_of_work
+        stand_in.unit_of_work = None
+        if unit is not None and not unit.backed_out_by_system:
+            syncpoint.back_out_unit(self.engine, unit)
+
+    # -- the rest ------------------------------------------------------------------------------------------------------
+
+    def _cancel(self, reader: PayloadReader) -> None:
+        number: i64 = reader.integer() & 0xFFFFFFFF
+        reader.done()
+        waiting = self.waiting.get(number)
+        if waiting is not None:
+            waiting.give_up(MQRC_NO_MSG_AVAILABLE)
+            waiting.answered()
+
+    def _end_unit(self, type: i64, number: i64, start: i64, end: i64) -> None:
+        if start != end:
+            raise MalformedFrame("a COMMIT or BACK has no payload")
+        connection = self.connection
+        try:
+            if type == COMMIT:
+                reason: i64 = syncpoint.commit(self.engine, connection)
+            else:
+                reason = syncpoint.back_out(self.engine, connection)
+        except MQError as error:
+            self.fail(type, number, error.completion, error.reason, error.detail)
+            return
+        if number != 0:
+            self.reply(connection.after_lsn, reply_frame(type, self.number, number, completion(reason), reason))
+
+    def close(self, commits: bool) -> i64:
+        """The application leaves, or has gone: 0 or the reason. Its unit of work is committed only when it says so."""
+        self.is_over = True
+        for waiting in list(self.waiting.values()):
+            self.forget(waiting)
+            waiting.give_up(MQRC_CONNECTION_BROKEN)
+        for stand_in in self.held.values():
+            self._give_back(stand_in)
+        self.held = {}
+        return self.reactor.policy.leave(self, commits)

@@ -1,0 +1,341 @@
+"""Gets for several consumers at once (LOOK), and messages sent before they are asked for (STREAM)."""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from librt.strings import read_i32_le
+from mypy_extensions import i64
+
+from ostler.engine import get as getting
+from ostler.engine.get_request import UNLIMITED, GetRequest
+from ostler.engine.selection import GROUP_OPTIONS
+from ostler.model.constants import (
+    MQCC_FAILED,
+    MQGMO_BROWSE_FIRST,
+    MQGMO_BROWSE_NEXT,
+    MQGMO_FAIL_IF_QUIESCING,
+    MQGMO_SYNCPOINT,
+    MQGMO_SYNCPOINT_IF_PERSISTENT,
+    MQGMO_WAIT,
+    MQRC_BACKED_OUT,
+    MQRC_HOBJ_ERROR,
+    MQRC_NO_MSG_AVAILABLE,
+    MQRC_OPTIONS_ERROR,
+)
+from ostler.model.errors import MQError
+from ostler.server.conversation import Conversation, Waiting, completion
+from ostler.server.server_link import OUT_LOW_BYTES
+from ostler.wire.calls import GET_HOBJ, check_get, reply_frame
+from ostler.wire.exchanges import CONSUMERS_MAX
+from ostler.wire.frames import LOOK, MESSAGE, REPLY, UNSTREAM, MalformedFrame, frame
+from ostler.wire.payloads import PayloadReader, PayloadWriter
+
+# No message is this short, so a request with this limit is answered, but takes nothing.
+_TAKES_NOTHING: Final = -(1 << 40)
+_CREDIT_MAX: Final = 1 << 20
+_SHARE: Final = 64  # messages of one stream in one pass
+_IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
+
+
+@final
+class Look(Waiting):
+    """Gets of several consumers of one connection: the first that has a message is answered, the others take nothing.
+
+    While they wait, none takes a message beforehand: the callback of another one would commit it.
+    """
+
+    def __init__(self, conversation: Conversation, number: i64, payload: bytes) -> None:
+        super().__init__(conversation, number)
+        self.payload = payload
+        self.places: list[int] = []
+        self.watches: list[GetRequest] = []
+        self.is_waiting = False
+
+    def begin(self) -> None:
+        reader = PayloadReader(self.payload)
+        wait_ms: i64 = reader.integer()
+        count: i64 = reader.count(CONSUMERS_MAX)
+        at: i64 = reader.at
+        for _ in range(count):
+            self.places.append(at)
+            at += check_get(self.payload, at, len(self.payload))
+        if at != len(self.payload) or count == 0:
+            raise MalformedFrame("a LOOK has a wrong length")
+        self.places.append(at)
+        if self._look():
+            return
+        if wait_ms == 0:
+            self._nothing()
+            return
+        conversation = self.conversation
+        self.is_waiting = True
+        conversation.waiting[self.number] = self
+        conversation.link.pending += 1
+        if wait_ms > 0:
+            conversation.reactor.wheel.add(self, conversation.reactor.now_ms + wait_ms)
+        self._watch()
+
+    def _request(self, index: i64) -> GetRequest:
+        conversation = self.conversation
+        start: i64 = self.places[index]
+        handle = conversation.connection.handles.get(i64(read_i32_le(self.payload, start + GET_HOBJ)))
+        if handle is None or handle.queue is None:
+            raise MQError(MQRC_HOBJ_ERROR)
+        return conversation.new_request(handle, self.payload, start, self.places[index + 1])
+
+    def _look(self) -> bool:
+        """One try for each. True when one was answered, if only with a failure."""
+        for index in range(len(self.places) - 1):
+            try:
+                request = self._request(index)
+                request.options &= ~MQGMO_WAIT
+                request.wait_ms = 0
+                getting.get(self.conversation.engine, request)
+                reason: i64 = request.reason
+            except MQError as error:
+                self._answer_failure(index, error.reason)
+                return True
+            if len(request.md) > 0:
+                self._leave()
+                place = PayloadWriter()
+                place.integer(index)
+                self.conversation.send_message(LOOK | REPLY, self.number, request, place.getvalue())
+                return True
+            if reason != MQRC_NO_MSG_AVAILABLE:
+                self._answer_failure(index, reason)
+                return True
+        return False
+
+    def _answer_failure(self, index: i64, reason: i64) -> None:
+        """A failure, and whose it is."""
+        self._leave()
+        writer = PayloadWriter()
+        writer.integer(MQCC_FAILED if reason == MQRC_BACKED_OUT else completion(reason))
+        writer.integer(reason)
+        writer.integer(index)
+        conversation = self.conversation
+        conversation.link.send(frame(LOOK | REPLY, conversation.number, self.number, writer.getvalue()))
+
+    def _watch(self) -> None:
+        """Have every queue tell when there is something; nothing is taken."""
+        for index in range(len(self.places) - 1):
+            model = self._request(index)
+            watch = getting.new_request(
+                model.connection,
+                model.handle,
+                model.options & GROUP_OPTIONS | MQGMO_WAIT | MQGMO_FAIL_IF_QUIESCING,
+                model.match,
+                model.message_id,
+                model.correlation_id,
+                0,
+            )
+            if model.selector is not None:
+                watch.selector = model.selector
+                watch.kind = model.kind
+            watch.group_id = model.group_id
+            watch.sequence_number = model.sequence_number
+            watch.offset = model.offset
+            watch.token = model.token
+            watch.max_bytes = _TAKES_NOTHING
+            watch.wait_ms = UNLIMITED
+            watch.waker = self
+            queue = watch.handle.queue
+            if queue is not None:
+                queue.waiting.add(watch)
+                self.watches.append(watch)
+
+    def _unwatch(self) -> None:
+        for watch in self.watches:
+            queue = watch.handle.queue
+            if not watch.done and queue is not None:
+                queue.waiting.remove(watch)
+        self.watches = []
+
+    def _leave(self) -> None:
+        self._unwatch()
+        if self.is_waiting:
+            self.is_waiting = False
+            if self.conversation.waiting.get(self.number) is self:
+                self.conversation.forget(self)
+
+    def _nothing(self) -> None:
+        self._leave()
+        conversation = self.conversation
+        conversation.link.send(reply_frame(LOOK, conversation.number, self.number, MQCC_FAILED, MQRC_NO_MSG_AVAILABLE))
+
+    def answered(self) -> None:
+        """Something has come for one of them."""
+        if not self.is_waiting:
+            return
+        failed: i64 = 0
+        for index in range(len(self.watches)):
+            watch = self.watches[index]
+            if watch.done and watch.reason != 0 and len(watch.md) == 0 and watch.data_bytes == 0:
+                failed = watch.reason
+        self._unwatch()
+        if not self._look():
+            if failed != 0 and failed != MQRC_NO_MSG_AVAILABLE:
+                self._answer_failure(0, failed)
+                return
+            self._watch()
+
+    def give_up(self, reason: i64) -> None:
+        self._unwatch()
+        if self.is_waiting and not self.conversation.is_over:
+            self._nothing()
+
+    def fire(self, now_ms: i64) -> None:
+        if self.is_waiting:
+            self._nothing()
+
+
+@final
+class Stream(Waiting):
+    """Messages sent as they come, as long as the application has given credit for them."""
+
+    def __init__(self, conversation: Conversation, number: i64, credit: i64, payload: bytes) -> None:
+        super().__init__(conversation, number)
+        self.credit: i64 = credit
+        self.payload = payload
+        self.request: GetRequest | None = None
+        self.is_resuming = False
+        self.is_first = True
+
+    def begin(self) -> None:
+        conversation = self.conversation
+        conversation.waiting[self.number] = self
+        conversation.link.pending += 1
+        self.pump()
+
+    def _next(self) -> GetRequest:
+        conversation = self.conversation
+        handle = conversation.connection.handles.get(i64(read_i32_le(self.payload, GET_HOBJ)))
+        if handle is None or handle.queue is None:
+            raise MQError(MQRC_HOBJ_ERROR)
+        request = conversation.new_request(handle, self.payload, 0, len(self.payload))
+        if request.options & _IN_UNIT:
+            raise MQError(MQRC_OPTIONS_ERROR, "Messages under syncpoint are not sent ahead.")
+        if request.options & MQGMO_BROWSE_FIRST and not self.is_first:
+            request.options = request.options & ~MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT
+        self.is_first = False
+        request.options |= MQGMO_WAIT
+        request.wait_ms = UNLIMITED
+        return request
+
+    def pump(self) -> None:
+        """Send what there is, a bounded share of it."""
+        share: i64 = _SHARE
+        link = self.conversation.link
+        while self.credit > 0:
+            if share == 0 or link.unsent_bytes() > OUT_LOW_BYTES:
+                self._later()
+                return
+            share -= 1
+            try:
+                request = self._next()
+                self.request = request
+                request.waker = self
+                if not getting.get(self.conversation.engine, request):
+                    return
+            except MQError as error:
+                self.request = None
+                self._fail(error.reason, error.detail)
+                return
+            self.request = None
+            if not self._deliver(request):
+                return
+        self.request = None
+
+    def _later(self) -> None:
+        if not self.is_resuming:
+            self.is_resuming = True
+            self.conversation.reactor.resuming.append(self)
+
+    def _deliver(self, request: GetRequest) -> bool:
+        if len(request.md) == 0:
+            self._fail(request.reason, "")
+            return False
+        self.credit -= 1
+        self.conversation.send_message(MESSAGE, self.number, request, b"")
+        return True
+
+    def _fail(self, reason: i64, detail: str) -> None:
+        """The stream ends with a failure."""
+        conversation = self.conversation
+        if conversation.waiting.get(self.number) is self:
+            conversation.forget(self)
+        writer = PayloadWriter()
+        writer.integer(MQCC_FAILED)
+        writer.integer(reason)
+        writer.fixed(detail.encode("utf-8")[:512])
+        conversation.link.send(frame(MESSAGE, conversation.number, self.number, writer.getvalue()))
+
+    def answered(self) -> None:
+        self.is_resuming = False
+        if self.conversation.waiting.get(self.number) is not self:
+            return
+        request = self.request
+        if request is not None:
+            if not request.done:
+                return
+            self.request = None
+            if not self._deliver(request):
+                return
+        self.pump()
+
+    def deliver_last(self) -> None:
+        """A message that another thread has just answered with is still sent."""
+        request = self.request
+        if request is not None and request.done and len(request.md) > 0:
+            self.request = None
+            self._deliver(request)
+
+    def give_up(self, reason: i64) -> None:
+        request = self.request
+        self.request = None
+        if request is not None and not request.done:
+            getting.cancel(self.conversation.engine, request, reason)
+
+
+def begin_look(conversation: Conversation, number: i64, payload: bytes) -> None:
+    conversation.check_number(number)
+    Look(conversation, number, payload).begin()
+
+
+def begin_stream(conversation: Conversation, number: i64, payload: bytes) -> None:
+    conversation.check_number(number)
+    reader = PayloadReader(payload)
+    credit: i64 = reader.count(_CREDIT_MAX)
+    get = reader.rest()
+    if check_get(get, 0, len(get)) != len(get):
+        raise MalformedFrame("a STREAM has a wrong length")
+    Stream(conversation, number, credit, get).begin()
+
+
+def add_credit(conversation: Conversation, payload: bytes) -> None:
+    reader = PayloadReader(payload)
+    number: i64 = reader.integer() & 0xFFFFFFFF
+    more: i64 = reader.count(_CREDIT_MAX)
+    reader.done()
+    stream = conversation.waiting.get(number)
+    if isinstance(stream, Stream):
+        idle: bool = stream.credit == 0 and stream.request is None
+        stream.credit += more
+        if stream.credit > _CREDIT_MAX:
+            raise MalformedFrame("more credit than anybody needs")
+        if idle:
+            stream.pump()
+
+
+def end_stream(conversation: Conversation, number: i64, payload: bytes) -> None:
+    reader = PayloadReader(payload)
+    ended: i64 = reader.integer() & 0xFFFFFFFF
+    reader.done()
+    stream = conversation.waiting.get(ended)
+    if isinstance(stream, Stream):
+        stream.deliver_last()
+        stream.give_up(MQRC_NO_MSG_AVAILABLE)
+        conversation.forget(stream)
+    if number != 0:
+        conversation.link.send(reply_frame(UNSTREAM, conversation.number, number, 0, 0))

@@ -1,0 +1,297 @@
+"""The requests beside PUT, GET and COMMIT: each decodes what it is asked, has the engine do it, and replies."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from ostler.engine import inquire as attributes
+from ostler.engine import put as putting
+from ostler.engine.connection import AsyncStatus, Handle
+from ostler.engine.core import Engine
+from ostler.engine.open import OpenRequest, close_object, open_object
+from ostler.engine.property_block import decode_block
+from ostler.model.attributes import valid_name
+from ostler.model.constants import (
+    MQCC_FAILED,
+    MQCC_OK,
+    MQCC_WARNING,
+    MQCO_DELETE,
+    MQCO_DELETE_PURGE,
+    MQCO_KEEP_SUB,
+    MQCO_REMOVE_SUB,
+    MQOO_ALTERNATE_USER_AUTHORITY,
+    MQOO_NO_READ_AHEAD,
+    MQOO_READ_AHEAD,
+    MQOT_Q,
+    MQPRT_ASYNC_RESPONSE,
+    MQRC_BACKED_OUT,
+    MQRC_ENVIRONMENT_ERROR,
+    MQRC_FUNCTION_NOT_SUPPORTED,
+    MQRC_HOBJ_ERROR,
+    MQRC_MD_ERROR,
+    MQRC_MSG_TOO_BIG_FOR_CHANNEL,
+    MQRC_NO_EXTERNAL_PARTICIPANTS,
+    MQRC_NONE,
+    MQRC_OPTION_NOT_VALID_FOR_TYPE,
+    MQRC_STAT_TYPE_ERROR,
+    MQRC_UNKNOWN_OBJECT_NAME,
+    MQRC_UNKNOWN_OBJECT_Q_MGR,
+    MQRC_UOW_IN_PROGRESS,
+    MQREADA_YES,
+    MQSTAT_TYPE_ASYNC_ERROR,
+    MQSTAT_TYPE_RECONNECTION,
+    MQSTAT_TYPE_RECONNECTION_ERROR,
+)
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+from ostler.model.reasons import WARNINGS
+from ostler.server.conversation import Conversation, completion
+from ostler.wire.calls import failure_frame, reply_frame
+from ostler.wire.exchanges import (
+    CREATED,
+    IS_QUEUE,
+    PUTS_NEED_NO_REPLY,
+    READS_AHEAD,
+    REMOTE,
+    TEMPORARY,
+    OpenArguments,
+    Opened,
+    PutStatus,
+    decode_inquiry,
+    decode_put1,
+    read_open,
+)
+from ostler.wire.frames import (
+    BEGIN,
+    CLOSE,
+    INQUIRE,
+    OPEN,
+    PUT1,
+    REPLY,
+    SET,
+    STATUS,
+    frame,
+)
+from ostler.wire.payloads import PayloadReader, PayloadWriter
+
+_MD_ID: Final = b"MD  \x02\0\0\0"
+
+
+def object_verb(conversation: Conversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> bool:
+    """Handle a request if it is one of those here."""
+    if type != PUT1 and (number == 0 or type not in (OPEN, CLOSE, BEGIN, INQUIRE, SET, STATUS)):
+        return False
+    engine = conversation.engine
+    engine.journal_full = False
+    try:
+        if type == PUT1:
+            _put1(conversation, number, buffer, start, end)
+        elif type == OPEN:
+            _open(conversation, number, PayloadReader(buffer, start, end))
+        elif type == CLOSE:
+            _close(conversation, number, PayloadReader(buffer, start, end))
+        elif type == INQUIRE:
+            _inquire(conversation, number, PayloadReader(buffer, start, end))
+        elif type == SET:
+            _set(conversation, number, PayloadReader(buffer, start, end))
+        elif type == STATUS:
+            _status(conversation, number, PayloadReader(buffer, start, end))
+        else:
+            _begin(conversation, number)
+    except MQError as error:
+        if engine.journal_full and conversation.reactor.park(conversation, type, number, buffer[start:end]):
+            return True
+        if number == 0:
+            conversation.connection.async_status.fail(MQCC_FAILED, error.reason, "")
+        conversation.fail(type, number, error.completion, error.reason, error.detail)
+    return True
+
+
+def open_request(engine: Engine, asked: OpenArguments) -> OpenRequest:
+    """What an application asks to have open, checked as far as that can be done without the object."""
+    request = OpenRequest(asked.object_type, asked.name, asked.options)
+    request.manager_name = asked.manager_name
+    if asked.manager_name:
+        if not valid_name(asked.manager_name):
+            raise MQError(MQRC_UNKNOWN_OBJECT_Q_MGR, "The name of the queue manager has characters it cannot have.")
+        if asked.object_type != MQOT_Q and asked.manager_name != engine.name:
+            raise MQError(MQRC_UNKNOWN_OBJECT_Q_MGR, f"Only queues can be opened on {asked.manager_name}.")
+    if asked.name and not valid_name(asked.name):
+        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, "The object name has characters that no name has.")
+    request.dynamic_name = asked.dynamic_name
+    if asked.options & MQOO_ALTERNATE_USER_AUTHORITY:
+        request.alternate_user = asked.alternate_user
+    request.selection = asked.selection
+    return request
+
+
+def _open(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
+    asked = read_open(reader)
+    reader.done()
+    engine = conversation.engine
+    handle = open_object(engine, conversation.connection, open_request(engine, asked))
+    made = handle.queue if handle.created_dynamic else None
+    lsn: i64 = engine.journal.end_lsn() if made is not None and not made.is_temporary else 0
+    payload = bytes(8) + describe(handle, asked).encode()
+    conversation.reply(lsn, frame(OPEN | REPLY, conversation.number, number, payload))
+
+
+def describe(handle: Handle, asked: OpenArguments) -> Opened:
+    """What a client has to know of an opened object."""
+    found = Opened()
+    found.hobj = handle.number
+    found.object_type = asked.object_type
+    queue = handle.queue
+    if queue is None:
+        found.name = handle.name
+        return found
+    found.flags = IS_QUEUE
+    found.name = queue.name
+    if handle.created_dynamic:
+        found.flags |= CREATED
+        if queue.is_temporary:
+            found.flags |= TEMPORARY
+    if handle.remote_manager:
+        found.flags |= REMOTE
+    if len(handle.resolved_names) == 96:
+        found.resolved_names = handle.resolved_names
+    definition = queue.definition
+    if handle.default_response == MQPRT_ASYNC_RESPONSE or (
+        handle.default_response < 0 and _integer(definition, "DEFPRESP") == MQPRT_ASYNC_RESPONSE
+    ):
+        found.flags |= PUTS_NEED_NO_REPLY
+    if _reads_ahead(handle, definition):
+        found.flags |= READS_AHEAD
+    found.default_persistence = _integer(definition, "DEFPSIST")
+    found.default_priority = _integer(definition, "DEFPRTY")
+    found.backout_threshold = queue.backout_threshold
+    name = definition.attributes.get("BOQNAME")
+    found.backout_queue = name if isinstance(name, str) else ""
+    return found
+
+
+def _reads_ahead(handle: Handle, definition: Definition) -> bool:
+    if handle.options & MQOO_NO_READ_AHEAD or not (handle.for_input or handle.for_browse):
+        return False
+    return bool(handle.options & MQOO_READ_AHEAD) or _integer(definition, "DEFREADA") == MQREADA_YES
+
+
+def _integer(definition: Definition, name: str) -> int:
+    value = definition.attributes.get(name, 0)
+    return value if isinstance(value, int) else 0
+
+
+def _close(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
+    hobj: i64 = reader.integer()
+    options: i64 = reader.integer()
+    reader.done()
+    engine = conversation.engine
+    handle = open_handle(conversation, hobj)
+    if options & (MQCO_KEEP_SUB | MQCO_REMOVE_SUB):
+        raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only handles of subscriptions keep or remove them.")
+    queue = handle.queue
+    reason: i64 = close_object(engine, conversation.connection, handle, options)
+    deleted: bool = options & (MQCO_DELETE | MQCO_DELETE_PURGE) != 0 and queue is not None and not queue.is_temporary
+    lsn: i64 = engine.journal.end_lsn() if deleted else 0
+    conversation.reply(lsn, reply_frame(CLOSE, conversation.number, number, completion(reason), reason))
+
+
+def open_handle(conversation: Conversation, hobj: i64) -> Handle:
+    handle = conversation.connection.handles.get(hobj)
+    if handle is None:
+        raise MQError(MQRC_HOBJ_ERROR, f"{hobj} is no open object of this connection.")
+    return handle
+
+
+def _put1(conversation: Conversation, number: i64, buffer: bytes, start: i64, end: i64) -> None:
+    asked = decode_put1(buffer, start, end)
+    connection = conversation.connection
+    engine = conversation.engine
+    if asked.md[:8] != _MD_ID:
+        raise MQError(MQRC_MD_ERROR)
+    if len(asked.body) > conversation.link.message_bytes_max:
+        raise MQError(MQRC_MSG_TOO_BIG_FOR_CHANNEL)
+    decode_block(asked.block)
+    request = open_request(engine, asked.target)
+    request.selection = ""
+    if asked.options & MQOO_ALTERNATE_USER_AUTHORITY:
+        request.alternate_user = asked.target.alternate_user
+    source = connection.handles.get(asked.context)
+    reason: i64 = putting.put1(engine, connection, request, asked.md, asked.options, asked.block, asked.body, source)
+    if reason != MQRC_NONE and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
+        if not engine.journal_full:
+            connection.counters.puts_failed += 1
+            engine.counters.puts_failed += 1
+        raise MQError(reason)
+    if number == 0:
+        connection.async_status.count(reason, asked.target.name)
+        return
+    writer = PayloadWriter()
+    writer.integer(MQCC_OK if reason == 0 else MQCC_WARNING)
+    writer.integer(reason)
+    writer.fixed(connection.put_md)
+    writer.fixed(connection.put_resolved_names[:96].ljust(96))
+    conversation.reply(connection.after_lsn, frame(PUT1 | REPLY, conversation.number, number, writer.getvalue()))
+
+
+def _inquire(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
+    asked = decode_inquiry(reader)
+    handle = open_handle(conversation, asked.hobj)
+    integers, texts, reason = attributes.inquire(conversation.engine, handle, asked.selectors)
+    conversation.connection.counters.inquires += 1
+    writer = PayloadWriter()
+    writer.integer(completion(reason))
+    writer.integer(reason)
+    writer.integers(integers)
+    writer.integer(len(texts))
+    for text in texts:
+        writer.integer(len(text))
+        writer.fixed(text)
+    conversation.link.send(frame(INQUIRE | REPLY, conversation.number, number, writer.getvalue()))
+
+
+def _set(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
+    asked = decode_inquiry(reader)
+    handle = open_handle(conversation, asked.hobj)
+    lsn: i64 = attributes.set_attributes(conversation.engine, handle, asked.selectors, asked.integers, asked.characters)
+    conversation.connection.counters.sets += 1
+    conversation.reply(lsn, reply_frame(SET, conversation.number, number, MQCC_OK, MQRC_NONE))
+
+
+def _status(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
+    kind: i64 = reader.integer()
+    reader.done()
+    if kind in (MQSTAT_TYPE_RECONNECTION, MQSTAT_TYPE_RECONNECTION_ERROR):
+        raise MQError(MQRC_ENVIRONMENT_ERROR, "The client knows of its reconnections, the queue manager does not.")
+    if kind != MQSTAT_TYPE_ASYNC_ERROR:
+        raise MQError(MQRC_STAT_TYPE_ERROR, f"{kind} is none of the types of status.")
+    connection = conversation.connection
+    found = connection.async_status
+    connection.async_status = AsyncStatus()
+    status = PutStatus()
+    status.succeeded = found.succeeded
+    status.warned = found.warned
+    status.failed = found.failed
+    status.completion = found.first_completion
+    status.reason = found.first_reason
+    status.object_type = found.object_type
+    status.object_name = found.object_name
+    conversation.link.send(frame(STATUS | REPLY, conversation.number, number, bytes(8) + status.encode()))
+
+
+def _begin(conversation: Conversation, number: i64) -> None:
+    if conversation.connection.unit_of_work is not None:
+        raise MQError(MQRC_UOW_IN_PROGRESS)
+    conversation.engine.unit_of_work_of(conversation.connection)
+    data = reply_frame(BEGIN, conversation.number, number, MQCC_WARNING, MQRC_NO_EXTERNAL_PARTICIPANTS)
+    conversation.link.send(data)
+
+
+def not_supported(conversation: Conversation, type: i64, number: i64) -> None:
+    """A verb that a later version of the protocol may bring to life."""
+    text = "Publish/subscribe is not there yet."
+    conversation.link.send(
+        failure_frame(type, conversation.number, number, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED, text)
+    )

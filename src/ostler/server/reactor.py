@@ -1,0 +1,494 @@
+"""The reactor: one thread that owns the sockets and runs the engine for them.
+
+Each pass waits for events, takes the engine's lock, lets every readable link hand its frames to the engine, answers
+those who waited, and gives the lock back; then it sends, and forces the log for the replies that promise something.
+Every pass is bounded: so many events, so many bytes of each link, so many timers and new connections.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic
+from typing import Final, final
+
+from librt.threading import Lock
+from librt.time import time
+from mypy_extensions import i64, mypyc_attr
+
+from ostler.engine.core import Engine
+from ostler.log.recovery_log import RecoveryLog
+from ostler.model.constants import MQCC_FAILED
+from ostler.model.errors import MQError
+from ostler.server.conversation import Conversation, Waiting
+from ostler.server.journal_writer import JournalWriter
+from ostler.server.server_link import CLOSED, CLOSING, OUT_HIGH_BYTES, OUT_LOW_BYTES, ServerLink
+from ostler.server.timers import TimerWheel
+from ostler.wire.exchanges import Connect, Hello
+from ostler.wire.tls_stream import TlsStream
+
+_EVENTS_MAX: Final = 256
+_TIMERS_MAX: Final = 1024
+_POSTED_MAX: Final = 64
+_SLEEP_MS_MAX: Final = 1000
+_MILLISECONDS: Final = 1000.0
+_IN: Final = select.EPOLLIN
+_OUT: Final = select.EPOLLOUT
+_GONE: Final = select.EPOLLHUP | select.EPOLLERR
+# A force that takes longer than this is left to the log's own thread, so that others go on meanwhile.
+_INLINE_US_MAX: Final = 1500
+_ROOM_TRIES: Final = 3
+# Parts of long messages that are kept for all links together.
+KEPT_BYTES_MAX: Final = 1 << 30
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Policy(metaclass=ABCMeta):
+    """What the reactor leaves to the server: who may come in, and all that is not on the busiest path.
+
+    Called on the reactor's thread, under the engine's lock. Nothing here may wait.
+    """
+
+    @abstractmethod
+    def greet(self, link: ServerLink, hello: Hello) -> Hello:
+        """A link says what it wants: what it gets, or MQError."""
+
+    @abstractmethod
+    def new_tls(self, link: ServerLink) -> TlsStream:
+        """A link begins with TLS. TlsFailed when there is none here."""
+
+    @abstractmethod
+    def converse(self, link: ServerLink, number: int, request: int, asked: Connect) -> None:
+        """An application connects: make its conversation and answer it, or MQError."""
+
+    @abstractmethod
+    def handle(self, conversation: Conversation, type: int, number: int, buffer: bytes, start: int, end: int) -> None:
+        """A request that is not on the busiest path."""
+
+    @abstractmethod
+    def leave(self, conversation: Conversation, commits: bool) -> int:
+        """A conversation is over: let its connection go; 0 or the reason."""
+
+    @abstractmethod
+    def command(self, link: ServerLink, conversation: int, request: int, payload: bytes) -> None:
+        """A command for the queue manager itself."""
+
+    @abstractmethod
+    def accept(self, fd: int) -> None:
+        """Connections wait on a listening socket: take some of them."""
+
+    @abstractmethod
+    def closed(self, link: ServerLink) -> None:
+        """A link is gone."""
+
+    @abstractmethod
+    def note_link(self, link: ServerLink, why: str) -> None:
+        """Something about a link that the operator may want to know."""
+
+    @abstractmethod
+    def make_room(self, then: Callable[[], None]) -> None:
+        """The log is full: have room made, elsewhere, and `then` posted to the reactor."""
+
+
+@final
+class ReactorCounters:
+    def __init__(self) -> None:
+        self.passes: i64 = 0
+        self.events: i64 = 0
+        self.malformed: i64 = 0
+        self.accepted: i64 = 0
+        self.refused: i64 = 0
+        self.inline_forces: i64 = 0
+        self.parked: i64 = 0
+        self.lag_ms_max: i64 = 0
+
+
+@final
+class HeldReply:
+    """A reply that waits for the log."""
+
+    def __init__(self, lsn: i64, link: ServerLink, data: bytes) -> None:
+        self.lsn: i64 = lsn
+        self.link = link
+        self.data = data
+        self.type: i64 = 0  # of a large one
+        self.conversation: i64 = 0
+        self.request: i64 = 0
+        self.body: bytes = b""
+
+    def release(self) -> None:
+        if self.type == 0:
+            self.link.send(self.data)
+        else:
+            self.link.send_large(self.type, self.conversation, self.request, self.data, self.body)
+
+
+@final
+class Parked:
+    """A request that waits for log space."""
+
+    def __init__(self, conversation: Conversation, type: i64, number: i64, payload: bytes) -> None:
+        self.conversation = conversation
+        self.type: i64 = type
+        self.number: i64 = number
+        self.payload = payload
+        self.tries: i64 = 0
+
+
+@final
+class Reactor:
+    def __init__(self, engine: Engine, lock: Lock, writer: JournalWriter, policy: Policy) -> None:
+        self.engine = engine
+        self.lock = lock
+        self.writer = writer
+        self.log: RecoveryLog = writer.log
+        self.policy = policy
+        self.epoll = select.epoll()
+        self.links: dict[int, ServerLink] = {}
+        self.listening: set[int] = set()
+        self.now_ms: i64 = i64(monotonic() * _MILLISECONDS)
+        self.wheel = TimerWheel(self.now_ms)
+        self.counters = ReactorCounters()
+        self.dirty: list[ServerLink] = []
+        self.failing: list[ServerLink] = []
+        self.answered: list[Waiting] = []  # by other threads, under the engine's lock
+        self.resuming: list[Waiting] = []  # streams and looks that have more to do
+        self._held: list[HeldReply] = []
+        self._parked: list[Parked] = []
+        self._retried: Parked | None = None
+        self._is_making_room = False
+        self._kept_bytes: i64 = 0
+        self._posted: list[Callable[[], None]] = []
+        self._woken = False
+        self._asked_lsn: i64 = 0  # the log's thread was asked to force up to here
+        self._stopping = False
+        self._force_us: i64 = 0
+        self._event_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self.epoll.register(self._event_fd, _IN)
+
+    # -- from other threads --------------------------------------------------------------------------------------------
+
+    def wake(self) -> None:
+        """Have the reactor look up. From any thread."""
+        if not self._woken:
+            self._woken = True
+            os.eventfd_write(self._event_fd, 1)
+
+    def post(self, task: Callable[[], None]) -> None:
+        """Have something done on the reactor's thread, under the engine's lock. From any thread."""
+        self._posted.append(task)
+        self.wake()
+
+    def stop(self) -> None:
+        self._stopping = True
+        self.wake()
+
+    # -- links ---------------------------------------------------------------------------------------------------------
+
+    def listen(self, fd: int) -> None:
+        self.listening.add(fd)
+        self.epoll.register(fd, _IN)
+
+    def unlisten(self, fd: int) -> None:
+        if fd in self.listening:
+            self.listening.discard(fd)
+            self.epoll.unregister(fd)
+
+    def add(self, link: ServerLink) -> None:
+        """Take a new link in."""
+        self.links[link.fd] = link
+        link.mask = _IN
+        self.epoll.register(link.fd, _IN)
+        link.begin(self.now_ms)
+        self.counters.accepted += 1
+
+    def watch(self, link: ServerLink) -> None:
+        """Watch a link for what it can do now: read unless too much is unsent or a request of it is parked."""
+        if link.state == CLOSED:
+            return
+        unsent: i64 = link.unsent_bytes()
+        if link.is_parked or unsent > OUT_HIGH_BYTES or (link.is_paused and unsent > OUT_LOW_BYTES):
+            link.is_paused = True
+            mask: i64 = 0
+        else:
+            link.is_paused = False
+            mask = _IN
+        if link.unsent:
+            mask |= _OUT
+        if mask != link.mask:
+            link.mask = mask
+            self.epoll.modify(link.fd, mask)
+
+    def end_conversations(self, link: ServerLink) -> None:
+        """All applications of a link are gone: what they did not commit is backed out."""
+        conversations = link.conversations
+        link.conversations = {}
+        for conversation in conversations.values():
+            conversation.close(False)
+        for assembly in link.assemblies.values():
+            self.let_go(assembly.size)
+        link.assemblies = {}
+        if self._parked:
+            self._parked = [each for each in self._parked if each.conversation.link is not link]
+
+    def close(self, link: ServerLink) -> None:
+        """Let a link go, whatever it was doing."""
+        if link.state == CLOSED:
+            return
+        link.state = CLOSED
+        self.end_conversations(link)
+        for reply in link.large:
+            self.let_go(len(reply.body))
+        link.large = []
+        link.out = []
+        link.out_bytes = 0
+        link.unsent = b""
+        self.wheel.remove(link)
+        if self.links.pop(link.fd, None) is not None:
+            self.epoll.unregister(link.fd)
+        self.policy.closed(link)
+        link.sock.close()
+
+    # -- limits --------------------------------------------------------------------------------------------------------
+
+    def keep(self, size: i64) -> bool:
+        """Whether so many bytes more of unfinished messages may be kept."""
+        if self._kept_bytes + size > KEPT_BYTES_MAX:
+            return False
+        self._kept_bytes += size
+        return True
+
+    def let_go(self, size: i64) -> None:
+        self._kept_bytes -= size
+        if self._kept_bytes < 0:
+            self._kept_bytes = 0
+
+    def park(self, conversation: Conversation, type: i64, number: i64, payload: bytes) -> bool:
+        """A request found no log space: try it again when room was made. False when that was tried often enough."""
+        retried = self._retried
+        if retried is not None and retried.conversation is conversation and retried.number == number:
+            retried.tries += 1
+            if retried.tries > _ROOM_TRIES:
+                return False
+            parked = retried
+        else:
+            parked = Parked(conversation, type, number, payload)
+        self.counters.parked += 1
+        self._parked.append(parked)
+        conversation.link.is_parked = True
+        self.watch(conversation.link)
+        if not self._is_making_room:
+            self._is_making_room = True
+            self.policy.make_room(self._room_made)
+        return True
+
+    def _room_made(self) -> None:
+        self._is_making_room = False
+        parked = self._parked
+        self._parked = []
+        for each in parked:
+            link = each.conversation.link
+            link.is_parked = False
+            if link.state >= CLOSING or each.conversation.is_over:
+                continue
+            self._retried = each
+            try:
+                each.conversation.handle(each.type, each.number, each.payload, 0, len(each.payload))
+            except MQError as error:
+                each.conversation.fail(each.type, each.number, MQCC_FAILED, error.reason, error.detail)
+            self._retried = None
+            if not link.is_parked:
+                self.watch(link)
+                link.take_up()
+
+    # -- the log -------------------------------------------------------------------------------------------------------
+
+    def durable_lsn(self) -> i64:
+        return self.log.durable_lsn()
+
+    def hold(self, lsn: i64, link: ServerLink, data: bytes) -> None:
+        self._held.append(HeldReply(lsn, link, data))
+
+    def hold_large(
+        self, lsn: i64, link: ServerLink, type: i64, conversation: i64, request: i64, head: bytes, body: bytes
+    ) -> None:
+        self._kept_bytes += len(body)
+        if lsn == 0 or lsn <= self.log.durable_lsn():
+            link.send_large(type, conversation, request, head, body)
+            return
+        held = HeldReply(lsn, link, head)
+        held.type = type
+        held.conversation = conversation
+        held.request = request
+        held.body = body
+        self._held.append(held)
+
+    def _release(self) -> None:
+        """Send the replies whose records are durable."""
+        durable: i64 = self.log.durable_lsn()
+        held = self._held
+        self._held = []
+        for reply in held:
+            if reply.lsn <= durable:
+                reply.release()
+            else:
+                self._held.append(reply)
+
+    def _force(self) -> None:
+        """Have the log forced for those who wait. The engine's lock is not held."""
+        wanted: i64 = 0
+        for reply in self._held:
+            if reply.lsn > wanted:
+                wanted = reply.lsn
+        log = self.log
+        if log.buffer_is_full():
+            # Whoever fills the buffer waits for the disk; so do all others, and nobody's memory grows.
+            self._wait_durable(log.end_lsn())
+        elif wanted > log.durable_lsn():
+            if self._force_us <= _INLINE_US_MAX:
+                self._wait_durable(wanted)
+            elif wanted > self._asked_lsn:
+                self._asked_lsn = wanted
+                self.lock.acquire()
+                self.writer.when_durable(wanted, self._forced)
+                self.lock.release()
+        if log.needs_checkpoint():
+            self.writer.ask_for_checkpoint()
+        if self._held:
+            self._release()
+
+    def _wait_durable(self, lsn: i64) -> None:
+        began = monotonic()
+        try:
+            self.writer.wait_durable(lsn)
+        except MQError:
+            # The log has failed: the queue manager breaks all connections, and nothing held is ever sent.
+            self._held = []
+            return
+        self.counters.inline_forces += 1
+        took: i64 = i64((monotonic() - began) * 1000000.0)
+        self._force_us = (self._force_us * 15 + took) // 16
+
+    def _forced(self) -> None:
+        """The log's thread has forced. When that is quick again, the reactor does it itself."""
+        self._force_us = (self._force_us * 15 + self.writer.counters.last_us) // 16
+        self.wake()
+
+    # -- the loop ------------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        while not self._stopping:
+            self.run_pass(_SLEEP_MS_MAX)
+
+    def run_pass(self, sleep_ms_max: i64) -> None:
+        """Wait for something to do, and do a bounded share of it."""
+        sleep_ms: i64 = 0
+        if not (self._posted or self.resuming or self.dirty):
+            sleep_ms = self.wheel.sleep_ms(self.now_ms, sleep_ms_max)
+        events: list[tuple[int, int]] = self.epoll.poll(float(sleep_ms) / _MILLISECONDS, _EVENTS_MAX)
+        self.now_ms = i64(monotonic() * _MILLISECONDS)
+        self.counters.passes += 1
+        self.counters.events += len(events)
+        self.lock.acquire()
+        try:
+            self.engine.now_ms = i64(time() * _MILLISECONDS)
+            self._serve(events)
+        finally:
+            self.lock.release()
+        self._send()
+        if self._held or self.log.needs_checkpoint() or self.log.buffer_is_full():
+            self._force()
+            self._send()
+
+    def _serve(self, events: list[tuple[int, int]]) -> None:
+        for fd, mask in events:
+            link = self.links.get(fd)
+            if link is not None:
+                if mask & _IN:
+                    link.readable()
+                    if self.engine.woken:
+                        self.tell_woken()
+                elif mask & _GONE:
+                    link.lost("the connection was cut")
+                if mask & _OUT and not link.is_dirty:
+                    link.is_dirty = True
+                    self.dirty.append(link)
+            elif fd == self._event_fd:
+                self._woken = False
+                with suppress(BlockingIOError):
+                    os.eventfd_read(self._event_fd)
+            elif fd in self.listening:
+                self.policy.accept(fd)
+        if self._posted:
+            self._run_posted()
+        if self.answered:
+            self._tell_answered()
+        if self.resuming:
+            resuming = self.resuming
+            self.resuming = []
+            for waiting in resuming:
+                waiting.answered()
+        for timer in self.wheel.due(self.now_ms, _TIMERS_MAX):
+            timer.fire(self.now_ms)
+        if self.engine.woken:
+            self.tell_woken()
+        if self._held:
+            self._release()
+
+    def _run_posted(self) -> None:
+        tasks = self._posted[:_POSTED_MAX]
+        del self._posted[: len(tasks)]
+        for task in tasks:
+            task()
+
+    def _tell_answered(self) -> None:
+        answered = self.answered
+        self.answered = []
+        for waiting in answered:
+            waiting.answered()
+
+    def tell_woken(self) -> None:
+        """Answer those whose gets the engine has answered."""
+        while self.engine.woken:
+            woken = self.engine.woken
+            self.engine.woken = []
+            for request in woken:
+                waker = request.waker
+                if isinstance(waker, Waiting):
+                    waker.answered()
+                elif callable(waker):
+                    waker()
+
+    def _send(self) -> None:
+        """Send what the pass has left. The engine's lock is not held; only this thread has to do with links."""
+        dirty = self.dirty
+        self.dirty = []
+        for link in dirty:
+            link.is_dirty = False
+            link.flush()
+        if self.failing:
+            failing = self.failing
+            self.failing = []
+            self.lock.acquire()
+            try:
+                for link in failing:
+                    link.lost("the connection failed")
+                if self.engine.woken:
+                    self.tell_woken()
+            finally:
+                self.lock.release()
+
+    def close_all(self) -> None:
+        """The last thing: no link stays. The thread has ended."""
+        self.lock.acquire()
+        try:
+            for link in list(self.links.values()):
+                link.flush()
+                self.close(link)
+        finally:
+            self.lock.release()
+        self.epoll.close()
+        os.close(self._event_fd)

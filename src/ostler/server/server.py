@@ -1,0 +1,532 @@
+"""A queue manager with sockets: it lets applications in, over its own socket and its listeners."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import pwd
+import resource
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from ostler.command.script import run_script
+from ostler.command.target import ApplicationStatus, ChannelStatus, ListenerStatus
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import (
+    MQRC_CHANNEL_NOT_AVAILABLE,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_CONNECTION_QUIESCING,
+    MQRC_MAX_CONNS_LIMIT_REACHED,
+    MQRC_NOT_AUTHORIZED,
+    MQRC_Q_MGR_NAME_ERROR,
+    MQRC_Q_MGR_STOPPING,
+    MQRC_UNKNOWN_OBJECT_NAME,
+)
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+from ostler.server.channel_rules import channel_terms, host_of, is_server_connection, local_terms, number_of, tls_of
+from ostler.server.channel_rules import text_of as text_attribute
+from ostler.server.command_runs import Action, Answers, Arguments, CommandRuns, Identity
+from ostler.server.command_target import ServerTarget
+from ostler.server.conversation import Conversation, completion
+from ostler.server.listeners import ListenerRefused, ListenerSocket, open_listener
+from ostler.server.local_socket import bind_local, socket_path, unlink_local
+from ostler.server.looks import add_credit, begin_look, begin_stream, end_stream
+from ostler.server.object_verbs import not_supported, object_verb
+from ostler.server.queue_manager import QueueManager
+from ostler.server.reactor import Policy, Reactor
+from ostler.server.server_link import CLOSING, ServerLink
+from ostler.server.tls_contexts import ChannelTls, RepositorySettings, TlsContexts
+from ostler.wire.calls import reply_frame
+from ostler.wire.exchanges import Connect, Connected, Hello, reason_payload
+from ostler.wire.frames import (
+    COMMAND,
+    CONNECT,
+    CREDIT,
+    DISCONNECT,
+    FAREWELL,
+    LOOK,
+    REPLY,
+    STREAM,
+    SUBSCRIBE,
+    SUBSCRIPTION_REQUEST,
+    UNSTREAM,
+    MalformedFrame,
+    frame,
+)
+from ostler.wire.payloads import PayloadReader
+from ostler.wire.tls_stream import TlsStream
+
+log: Final = logging.getLogger("ostler.server")
+
+_ACCEPTS_MAX: Final = 64  # in one pass
+_CREDENTIALS: Final = struct.Struct("3i")
+# Descriptors that are kept for files and for what else the queue manager opens.
+_DESCRIPTORS_KEPT: Final = 256
+_CONTROL_QMGR: Final = 0  # MQSVC_CONTROL_Q_MGR
+_CONTROL_START: Final = 1  # MQSVC_CONTROL_Q_MGR_START
+_NOTE_SECONDS: Final = 10.0
+_FAREWELL_SECONDS: Final = 2.0
+
+
+class Server(Policy):
+    """The part of a queue manager with the sockets. The manager is started; `start` lets applications in."""
+
+    def __init__(self, manager: QueueManager) -> None:
+        self.manager = manager
+        self.actions: dict[str, Action] = {"mqsc": self._mqsc}
+        self.reactor = Reactor(manager.engine, manager.lock, manager.writer, self)
+        self.target = ServerTarget(self)
+        self._runs = CommandRuns(self.reactor, self.actions, manager.note)
+        self._tls = TlsContexts(self._repository, self._channel_tls)
+        self._listeners: dict[str, ListenerSocket] = {}
+        self._by_fd: dict[int, ListenerSocket] = {}
+        self._stopped_channels: set[str] = set()
+        self._reserve = -1
+        self._links_max = _raise_descriptor_limit() - _DESCRIPTORS_KEPT
+        self._noted: dict[str, float] = {}
+        self._is_ending = False
+        self._thread = threading.Thread(target=self._run, name="ostler-reactor", daemon=True)
+        self._room_thread: threading.Thread | None = None
+
+    # -- life ----------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Let applications in: over the queue manager's own socket, and the listeners that start with it."""
+        self._reserve = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        own = bind_local(self.manager.directory)
+        own.setblocking(False)
+        self._listen(ListenerSocket("", own, str(socket_path(self.manager.directory)), 0, 0, is_local=True))
+        self.manager.on_stopping.append(self._stop)
+        self._thread.start()
+        with self.manager.lock:
+            definitions = list(self.manager.engine.of_type(ObjectType.LISTENER).values())
+        for definition in definitions:
+            if number_of(definition, "CONTROL") in (_CONTROL_QMGR, _CONTROL_START):
+                try:
+                    self.start_listener(definition.name)
+                except (ListenerRefused, MQError) as error:
+                    self.manager.note(f"AMQ9218E: {error}")
+
+    def end(self, mode: str = "quiesce", wait_seconds: float = 0.0) -> None:
+        """End the queue manager; see `QueueManager.end`. Applications are told first, and sockets closed at the end."""
+        self._is_ending = True
+        for listener in list(self._listeners.values()):
+            if not listener.is_local:
+                self._unlisten(listener)
+        if mode == "quiesce":
+            self.reactor.post(self._tell_quiescing)
+        self.manager.end(mode, wait_seconds)
+
+    def _tell_quiescing(self) -> None:
+        text = f"Queue manager {self.manager.name} is ending."
+        for link in list(self.reactor.links.values()):
+            if link.conversations:
+                link.notice(MQRC_CONNECTION_QUIESCING, text)
+
+    def _stop(self) -> None:
+        """No verb succeeds any more: say farewell and close all sockets."""
+        self._is_ending = True
+        told = threading.Event()
+        self.reactor.post(partial(self._farewell, told))
+        told.wait(_FAREWELL_SECONDS)
+        deadline = time.monotonic() + _FAREWELL_SECONDS
+        while self._is_sending() and time.monotonic() < deadline:
+            time.sleep(0.002)
+        self._close()
+
+    def _is_sending(self) -> bool:
+        return any(link.state == CLOSING for link in list(self.reactor.links.values()))
+
+    def _farewell(self, told: threading.Event) -> None:
+        for link in list(self.reactor.links.values()):
+            link.farewell(MQRC_CONNECTION_BROKEN, f"Queue manager {self.manager.name} has ended.")
+        told.set()
+
+    def _close(self) -> None:
+        for listener in list(self._by_fd.values()):
+            self._unlisten(listener)
+        self.reactor.stop()
+        self._thread.join()
+        self.reactor.close_all()
+        # While the instance lock is still held: the next instance makes its own.
+        unlink_local(self.manager.directory)
+        if self._reserve >= 0:
+            os.close(self._reserve)
+            self._reserve = -1
+
+    def _run(self) -> None:
+        try:
+            self.reactor.run()
+        except Exception as error:
+            log.exception("The reactor failed.")
+            self.manager.note(f"AMQ6109S: The thread that serves applications failed: {error!r}.")
+            self.manager.fail(f"The thread that serves applications failed: {error!r}")
+
+    # -- listeners -----------------------------------------------------------------------------------------------------
+
+    def start_listener(self, name: str) -> int:
+        """Listen as a LISTENER object says; the port. ListenerRefused and MQError. One that runs goes on."""
+        with self.manager.lock:
+            definition = self.manager.engine.of_type(ObjectType.LISTENER).get(name)
+        if definition is None:
+            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no listener {name}.")
+        if name in self._listeners:
+            raise ListenerRefused(f"Listener {name} is running already.")
+        listener = open_listener(definition)
+        self._listeners[name] = listener
+        self._listen(listener)
+        self.manager.note(f"AMQ8024I: Listener {name} listens on {listener.address} port {listener.port}.")
+        return listener.port
+
+    def stop_listener(self, name: str) -> None:
+        listener = self._listeners.get(name)
+        if listener is None:
+            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"Listener {name} is not running.")
+        self._unlisten(listener)
+
+    def _listen(self, listener: ListenerSocket) -> None:
+        fd = listener.sock.fileno()
+        self._by_fd[fd] = listener
+        self.reactor.post(partial(self.reactor.listen, fd))
+
+    def _unlisten(self, listener: ListenerSocket) -> None:
+        """Listen no more. Returns when the socket is closed."""
+        self._listeners.pop(listener.name, None)
+        done = threading.Event()
+        self.reactor.post(partial(self._close_listener, listener, done))
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            done.wait(_FAREWELL_SECONDS)
+
+    def _close_listener(self, listener: ListenerSocket, done: threading.Event) -> None:
+        fd = listener.sock.fileno()
+        if fd >= 0:
+            self.reactor.unlisten(fd)
+            self._by_fd.pop(fd, None)
+            listener.close()
+        done.set()
+
+    def listener_status(self) -> list[ListenerStatus]:
+        return [listener.status() for listener in list(self._listeners.values())]
+
+    def port_of(self, name: str) -> int:
+        """The port a listener really has, also when it asked for any."""
+        return self._listeners[name].port
+
+    # -- channels ------------------------------------------------------------------------------------------------------
+
+    def start_channel(self, name: str) -> None:
+        """Let a stopped channel be used again."""
+        self._channel(name)
+        self._stopped_channels.discard(name)
+
+    def stop_channel(
+        self, name: str, mode: str = "QUIESCE", status: str = "STOPPED", connection_name: str = ""
+    ) -> None:
+        """End the running instances of a channel, or those from one address."""
+        self._channel(name)
+        if status == "STOPPED" and not connection_name:
+            self._stopped_channels.add(name)
+        self.reactor.post(partial(self._stop_instances, name, mode, connection_name))
+
+    def _stop_instances(self, name: str, mode: str, connection_name: str) -> None:
+        for link in list(self.reactor.links.values()):
+            if link.channel != name or (connection_name and host_of(link) != connection_name):
+                continue
+            text = f"Channel {name} was stopped."
+            if mode == "QUIESCE" and link.conversations:
+                link.notice(MQRC_CONNECTION_QUIESCING, text)
+                link.is_quiescing = True
+            else:
+                link.farewell(MQRC_CONNECTION_BROKEN, text)
+
+    def _channel(self, name: str) -> Definition:
+        with self.manager.lock:
+            definition = self.manager.engine.of_type(ObjectType.CHANNEL).get(name)
+        if definition is None or not is_server_connection(definition):
+            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no channel {name} for clients.")
+        return definition
+
+    def channel_status(self) -> list[ChannelStatus]:
+        """Every running instance, and the channels that were stopped."""
+        with self.manager.lock:
+            found = [_status_of(link) for link in self.reactor.links.values() if link.channel]
+            running = {each.name for each in found}
+            stopped = [name for name in self._stopped_channels if name not in running]
+        return found + [ChannelStatus(name, status="STOPPED", substate="") for name in sorted(stopped)]
+
+    def application_status(self) -> dict[int, ApplicationStatus]:
+        with self.manager.lock:
+            return {
+                conversation.connection.number: ApplicationStatus(
+                    int(link.process_id), 0, "", link.channel, host_of(link) if link.channel else ""
+                )
+                for link in self.reactor.links.values()
+                for conversation in link.conversations.values()
+            }
+
+    def refresh_tls(self) -> None:
+        """Read keys and certificates again. MQError says why all stays as it was."""
+        done: list[MQError | str] = []
+        told = threading.Event()
+        self.reactor.post(partial(self._refresh, done, told))
+        told.wait()
+        if isinstance(done[0], MQError):
+            raise done[0]
+        self.manager.note(f"AMQ9718I: {done[0]}")
+
+    def _refresh(self, done: list[MQError | str], told: threading.Event) -> None:
+        try:
+            done.append(self._tls.refresh())
+        except MQError as error:
+            done.append(error)
+        told.set()
+
+    def _repository(self) -> RepositorySettings:
+        return RepositorySettings.of(self.manager.engine.manager, self.manager.directory.path)
+
+    def _channel_tls(self, name: str) -> ChannelTls | None:
+        return tls_of(self.manager.engine.of_type(ObjectType.CHANNEL).get(name))
+
+    # -- for the reactor, on its thread and under the engine's lock ----------------------------------------------------
+
+    def accept(self, fd: int) -> None:
+        listener = self._by_fd.get(fd)
+        if listener is None:
+            return
+        for _ in range(_ACCEPTS_MAX):
+            try:
+                sock, address = listener.sock.accept()
+            except BlockingIOError:
+                return
+            except OSError as error:
+                self._accept_failed(listener, error)
+                return
+            if len(self.reactor.links) >= self._links_max:
+                self._refuse(
+                    sock, f"{len(self.reactor.links)} connections are open, which is all this process may have"
+                )
+                continue
+            self.reactor.add(self._new_link(listener, sock, address))
+
+    def _new_link(self, listener: ListenerSocket, sock: socket.socket, address: object) -> ServerLink:
+        sock.setblocking(False)
+        if isinstance(address, tuple):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            where = f"{address[0]}({address[1]})"
+        else:
+            where = "local"
+        link = ServerLink(self.reactor, sock, where, listener.is_local)
+        link.listener = listener.name
+        if sock.family == socket.AF_UNIX:
+            raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+            process, uid, _ = _CREDENTIALS.unpack(raw)
+            link.process_id = process
+            link.uid = uid
+            link.is_owner = uid in (os.getuid(), 0)
+            link.user = _user_of(uid)
+        return link
+
+    def _accept_failed(self, listener: ListenerSocket, error: OSError) -> None:
+        if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
+            return
+        # One descriptor was kept for this: it lets the application be told.
+        if self._reserve >= 0:
+            os.close(self._reserve)
+            self._reserve = -1
+        try:
+            sock, _ = listener.sock.accept()
+            self._refuse(sock, "the queue manager has no descriptors left")
+        except OSError:
+            pass
+        try:
+            self._reserve = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            self._reserve = -1
+
+    def _refuse(self, sock: socket.socket, why: str) -> None:
+        self.reactor.counters.refused += 1
+        self._note_seldom(
+            "refused", f"AMQ9513E: Connections are refused: {why}. End some applications, or raise the limit."
+        )
+        try:
+            sock.setblocking(False)
+            sock.send(frame(FAREWELL, 0, 0, reason_payload(MQRC_MAX_CONNS_LIMIT_REACHED, f"Refused: {why}.")))
+        except OSError:
+            pass
+        sock.close()
+
+    def greet(self, link: ServerLink, hello: Hello) -> Hello:
+        if self._is_ending and not link.is_local:
+            raise MQError(MQRC_Q_MGR_STOPPING, f"Queue manager {self.manager.name} is ending.")
+        try:
+            if link.is_local:
+                return local_terms(hello)
+            channel = self.manager.engine.of_type(ObjectType.CHANNEL).get(hello.channel)
+            is_stopped = hello.channel in self._stopped_channels
+            agreed = channel_terms(hello, channel, link, is_stopped, self.reactor.links.values())
+        except MQError as error:
+            self.note_link(link, error.detail)
+            raise
+        assert channel is not None
+        link.channel_user = text_attribute(channel, "MCAUSER")
+        return agreed
+
+    def new_tls(self, link: ServerLink) -> TlsStream:
+        return self._tls.stream()
+
+    def converse(self, link: ServerLink, number: int, request: int, asked: Connect) -> None:
+        manager = self.manager
+        wanted = asked.queue_manager
+        if wanted and not wanted.startswith("*") and wanted != manager.name:
+            raise MQError(MQRC_Q_MGR_NAME_ERROR, f"This is queue manager {manager.name}, not {wanted}.")
+        if link.channel and link.channel in self._stopped_channels:
+            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Channel {link.channel} is stopped.")
+        user = link.channel_user or (link.user if link.is_local else asked.user or link.user)
+        connection = manager.admit(user, asked.application, asked.application_type)
+        conversation = Conversation(link, number, connection)
+        connection.owner = conversation
+        link.conversations[number] = conversation
+        told = Connected()
+        told.connection_id = connection.connection_id
+        told.queue_manager = manager.name
+        told.ccsid = manager.engine.ccsid
+        told.message_bytes_max = min(manager.engine.message_bytes_max, link.message_bytes_max)
+        told.handles_max = manager.engine.handles_max
+        told.user = user
+        link.send(frame(CONNECT | REPLY, number, request, bytes(8) + told.encode()))
+
+    def handle(self, conversation: Conversation, type: int, number: int, buffer: bytes, start: int, end: int) -> None:
+        if object_verb(conversation, type, number, buffer, start, end):
+            return
+        payload = buffer[start:end]
+        if type == DISCONNECT:
+            self._disconnect(conversation, number, payload)
+        elif type == LOOK:
+            begin_look(conversation, number, payload)
+        elif type == STREAM:
+            begin_stream(conversation, number, payload)
+        elif type == CREDIT:
+            add_credit(conversation, payload)
+        elif type == UNSTREAM:
+            end_stream(conversation, number, payload)
+        elif type == COMMAND:
+            self.command(conversation.link, int(conversation.number), number, payload)
+        elif type in (SUBSCRIBE, SUBSCRIPTION_REQUEST):
+            not_supported(conversation, type, number)
+        else:
+            raise MalformedFrame(f"a frame of type {type} where it cannot be")
+
+    def _disconnect(self, conversation: Conversation, number: int, payload: bytes) -> None:
+        reader = PayloadReader(payload)
+        commits = reader.integer() != 0
+        reader.done()
+        link = conversation.link
+        reason = conversation.close(commits)
+        link.conversations.pop(conversation.number, None)
+        if number:
+            data = reply_frame(DISCONNECT, conversation.number, number, completion(reason), reason)
+            conversation.reply(conversation.connection.after_lsn, data)
+        if link.is_quiescing and not link.conversations:
+            link.farewell(MQRC_CONNECTION_BROKEN, f"Channel {link.channel} was stopped.")
+
+    def leave(self, conversation: Conversation, commits: bool) -> int:
+        return self.manager.release(conversation.connection, commits)
+
+    def command(self, link: ServerLink, conversation: int, request: int, payload: bytes) -> None:
+        self._runs.begin(link, conversation, request, payload)
+
+    def closed(self, link: ServerLink) -> None:
+        log.debug("Link %s closed: %s", link.address, link.why)
+
+    def note_link(self, link: ServerLink, why: str) -> None:
+        number = "" if why.startswith("AMQ") else "AMQ9999E: "
+        self._note_seldom(why, f"{number}{why} The connection came from {link.address}.")
+
+    def _note_seldom(self, key: str, text: str) -> None:
+        """The same trouble again and again is told now and then, so that nobody can fill the error log."""
+        now = time.monotonic()
+        if now - self._noted.get(key, -_NOTE_SECONDS) < _NOTE_SECONDS:
+            return
+        if len(self._noted) > 256:
+            self._noted.clear()
+        self._noted[key] = now
+        self.manager.note(text)
+
+    def make_room(self, then: Callable[[], None]) -> None:
+        self._room_thread = threading.Thread(target=self._make_room, args=(then,), name="ostler-room", daemon=True)
+        self._room_thread.start()
+
+    def _make_room(self, then: Callable[[], None]) -> None:
+        try:
+            self.manager.make_room()
+        except MQError as error:
+            self._note_seldom("room", f"AMQ7463E: There is no room in the log: {error}")
+        finally:
+            self.reactor.post(then)
+
+    # -- commands ------------------------------------------------------------------------------------------------------
+
+    def _mqsc(self, arguments: Arguments, identity: Identity) -> Answers:
+        if not identity.is_owner:
+            raise MQError(MQRC_NOT_AUTHORIZED, f"User {identity.user} may not give commands to {self.manager.name}.")
+        text = arguments.get("text", "")
+        if not isinstance(text, str):
+            raise MQError(MQRC_NOT_AUTHORIZED, "The commands are no text.")
+        echo = bool(arguments.get("echo", True))
+        for answer in run_script(self.target, text, bool(arguments.get("verify", False)), echo):
+            if isinstance(answer, str):
+                yield {"line": answer}
+            else:
+                yield {"counts": answer.as_json()}
+
+
+def _status_of(link: ServerLink) -> ChannelStatus:
+    tls = link.tls
+    conversations = list(link.conversations.values())
+    first = conversations[0].connection if conversations else None
+    now = int(time.time() * 1000)
+    age = int(time.monotonic() * 1000) - int(link.started_ms)
+    return ChannelStatus(
+        link.channel,
+        status="STOPPING" if link.is_quiescing else "RUNNING",
+        connection_name=host_of(link),
+        application=first.application if first is not None else "",
+        user=first.user if first is not None else link.channel_user,
+        started_ms=now - age,
+        last_verb_ms=now - (int(time.monotonic() * 1000) - int(link.last_heard_ms)),
+        verbs=int(link.calls),
+        bytes_received=int(link.received_bytes),
+        bytes_sent=int(link.sent_bytes),
+        conversations=len(conversations),
+        conversations_max=int(link.conversations_max),
+        heartbeat_seconds=int(link.heartbeat_ms) // 1000,
+        security_protocol=tls.protocol if tls is not None else "NONE",
+        cipher_spec=tls.cipher if tls is not None else "",
+        is_stopping=bool(link.is_quiescing),
+    )
+
+
+def _user_of(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _raise_descriptor_limit() -> int:
+    """As many descriptors as this process may have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard == resource.RLIM_INFINITY or hard > 1 << 20:
+        hard = 1 << 20
+    if soft != resource.RLIM_INFINITY and soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        soft = hard
+    return hard if soft == resource.RLIM_INFINITY else soft

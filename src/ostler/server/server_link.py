@@ -1,0 +1,467 @@
+"""One socket of an application: bytes in, frames to conversations; replies out, with limits on both ways.
+
+A link belongs to the reactor's thread and is used under the engine's lock, except `flush`, which only sends.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, final
+
+from mypy_extensions import i64
+
+from ostler.model.constants import (
+    MQCC_FAILED,
+    MQCC_OK,
+    MQRC_CHANNEL_NOT_AVAILABLE,
+    MQRC_CONNECTION_ERROR,
+    MQRC_HCONN_ERROR,
+)
+from ostler.model.errors import MQError
+from ostler.server.timers import Timer
+from ostler.wire.calls import failure_frame, reply_frame
+from ostler.wire.exchanges import decode_connect, decode_hello, reason_payload
+from ostler.wire.frames import (
+    CANCEL,
+    COMMAND,
+    CONNECT,
+    FAREWELL,
+    FIRST_FRAME_BYTES_MAX,
+    HEADER_BYTES,
+    HEARTBEAT,
+    HELLO,
+    MORE,
+    NOTICE,
+    PAYLOAD_OVERHEAD_BYTES,
+    PROTOCOL_VERSION,
+    REPLY,
+    SEGMENT_BYTES,
+    TYPE_NAMES,
+    Assembly,
+    FrameReader,
+    MalformedFrame,
+    frame,
+    segment,
+)
+from ostler.wire.tls_stream import TlsFailed, TlsStream
+
+if TYPE_CHECKING:
+    from ostler.server.conversation import Conversation
+    from ostler.server.reactor import Reactor
+
+# States of a link.
+NEW: Final = 0  # nothing agreed yet
+OPEN: Final = 1
+CLOSING: Final = 2  # a last word is being sent
+CLOSED: Final = 3
+
+RECEIVE_BYTES: Final = 64 * 1024
+OUT_HIGH_BYTES: Final = 1024 * 1024  # more than this unsent: nothing further is read from the link
+OUT_LOW_BYTES: Final = 256 * 1024
+PENDING_MAX: Final = 8192  # requests of one link that wait for something
+GREETING_MS: Final = 10_000  # a link says what it wants within this time
+SIGN_OF_LIFE_MS: Final = 60_000  # after the heartbeat interval
+LAST_WORD_MS: Final = 5_000
+_TLS_RECORD: Final = 0x16
+_ASSEMBLIES_MAX: Final = 64
+
+
+@final
+class LargeReply:
+    """A payload longer than a segment, on its way."""
+
+    def __init__(self, type: i64, conversation: i64, request: i64, head: bytes, body: bytes) -> None:
+        self.type: i64 = type
+        self.conversation: i64 = conversation
+        self.request: i64 = request
+        self.head = head
+        self.body = body
+        self.at: i64 = 0  # of the body
+
+    def next_frame(self, room: i64) -> bytes:
+        """The next segment; `is_sent` tells whether it was the last."""
+        head = self.head
+        self.head = b""
+        piece = self.body[self.at : self.at + room - len(head)]
+        self.at += len(piece)
+        if head:
+            piece = head + piece
+        return segment(self.type, self.conversation, self.request, not self.is_sent(), piece)
+
+    def is_sent(self) -> bool:
+        return self.at >= len(self.body)
+
+
+@final
+class ServerLink(Timer):
+    def __init__(self, reactor: Reactor, sock: socket.socket, address: str, is_local: bool) -> None:
+        super().__init__()
+        self.reactor = reactor
+        self.sock = sock
+        self.fd: i64 = sock.fileno()
+        self.address = address
+        self.is_local = is_local  # on the queue manager's own socket: who is there is known from the kernel
+        self.listener: str = ""
+        self.user: str = ""
+        self.uid: i64 = -1
+        self.is_owner = False
+        self.process_id: i64 = 0
+        self.state: i64 = NEW
+        self.channel: str = ""
+        self.channel_user: str = ""
+        self.started_ms: i64 = 0
+        self.segment_bytes: i64 = SEGMENT_BYTES
+        self.message_bytes_max: i64 = 0
+        self.heartbeat_ms: i64 = 0
+        self.conversations_max: i64 = 1
+        self.conversations: dict[int, Conversation] = {}
+        self.reader = FrameReader(FIRST_FRAME_BYTES_MAX)
+        self.tls: TlsStream | None = None
+        self.assemblies: dict[tuple[int, int], Assembly] = {}
+        self.out: list[bytes] = []
+        self.out_bytes: i64 = 0
+        self.unsent: bytes = b""  # on its way to the socket, under TLS encrypted
+        self.large: list[LargeReply] = []
+        self.is_dirty = False
+        self.is_waiting = False  # for the socket to take more
+        self.is_paused = False  # nothing is read from it
+        self.is_quiescing = False  # its channel was stopped; it ends with its last conversation
+        self.is_parked = False  # a request of it waits for log space; what comes behind it has to wait too
+        self.mask: i64 = 0  # what the reactor's epoll watches
+        self.pending: i64 = 0
+        self.last_heard_ms: i64 = 0
+        self.heartbeat_sent = False
+        self.received_bytes: i64 = 0
+        self.sent_bytes: i64 = 0
+        self.calls: i64 = 0
+        self.why: str = ""
+        self._recv: Callable[[int], bytes] = sock.recv
+        self._send: Callable[[bytes], int] = sock.send
+
+    # -- receiving -----------------------------------------------------------------------------------------------------
+
+    def readable(self) -> None:
+        """Bytes are there, or the peer has gone."""
+        try:
+            data = self._recv(RECEIVE_BYTES)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self.lost(error.strerror or "the connection failed")
+            return
+        if not data:
+            self.lost("the application closed the connection")
+            return
+        self.last_heard_ms = self.reactor.now_ms
+        self.received_bytes += len(data)
+        if self.state >= CLOSING:
+            return
+        try:
+            self._take(data)
+        except MalformedFrame as error:
+            self._broke(error)
+        except TlsFailed as error:
+            self._tls_failed(error)
+
+    def take_up(self) -> None:
+        """Go on with what came behind a request that had to wait."""
+        try:
+            self.dispatch()
+        except MalformedFrame as error:
+            self._broke(error)
+
+    def _broke(self, error: MalformedFrame) -> None:
+        self.reactor.counters.malformed += 1
+        self.farewell(MQRC_CONNECTION_ERROR, f"The peer broke the protocol: {error}.")
+
+    def _take(self, data: bytes) -> None:
+        if self.state == NEW and self.tls is None and self.received_bytes == len(data) and data[0] == _TLS_RECORD:
+            self.tls = self.reactor.policy.new_tls(self)
+        tls = self.tls
+        if tls is not None:
+            data = tls.received(data)
+            self._encrypted()
+            if not data:
+                return
+        self.reader.feed(data)
+        self.dispatch()
+
+    def dispatch(self) -> None:
+        """Hand out the frames that have come whole."""
+        reader = self.reader
+        while self.state < CLOSING and not self.is_parked and reader.next():
+            self.calls += 1
+            if reader.flags & MORE or self.assemblies:
+                self._segment(reader)
+                continue
+            conversation = self.conversations.get(reader.conversation)
+            if conversation is not None:
+                conversation.handle(reader.type, reader.request, reader.buffer, reader.start, reader.end)
+            else:
+                self._link_frame(
+                    reader.type, reader.conversation, reader.request, reader.buffer, reader.start, reader.end
+                )
+
+    def _segment(self, reader: FrameReader) -> None:
+        key = (reader.conversation, reader.request)
+        assembly = self.assemblies.get(key)
+        if assembly is None:
+            if not reader.flags & MORE:
+                self._whole(reader.type, reader.conversation, reader.request, reader.buffer, reader.start, reader.end)
+                return
+            if reader.conversation not in self.conversations or len(self.assemblies) >= _ASSEMBLIES_MAX:
+                raise MalformedFrame("segments where none are expected")
+            assembly = Assembly(reader.type, self.message_bytes_max + PAYLOAD_OVERHEAD_BYTES)
+            self.assemblies[key] = assembly
+        if assembly.type != reader.type:
+            raise MalformedFrame("segments of different types under one request")
+        part = reader.buffer[reader.start : reader.end]
+        if not self.reactor.keep(len(part)):
+            # Others go on; who cannot be served is told, and may come back.
+            raise MalformedFrame("there is no memory for further messages of this length at present")
+        assembly.add(part)
+        if not reader.flags & MORE:
+            del self.assemblies[key]
+            self.reactor.let_go(assembly.size)
+            whole = assembly.whole()
+            self._whole(reader.type, reader.conversation, reader.request, whole, 0, len(whole))
+
+    def _whole(self, type: i64, number: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
+        conversation = self.conversations.get(number)
+        if conversation is not None:
+            conversation.handle(type, request, buffer, start, end)
+        else:
+            self._link_frame(type, number, request, buffer, start, end)
+
+    # -- frames of the link itself -------------------------------------------------------------------------------------
+
+    def _link_frame(self, type: i64, number: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
+        if self.state == NEW:
+            if type != HELLO or number != 0:
+                raise MalformedFrame("the first frame is no HELLO")
+            self._greet(request, buffer[start:end])
+        elif type == HEARTBEAT and number == 0:
+            self.send(reply_frame(HEARTBEAT, 0, request, MQCC_OK, 0))
+        elif type == HEARTBEAT | REPLY and number == 0:
+            self.heartbeat_sent = False
+        elif type == CONNECT and number != 0:
+            self._connect(number, request, buffer[start:end])
+        elif type == COMMAND:
+            self.reactor.policy.command(self, number, request, buffer[start:end])
+        elif type == FAREWELL:
+            self.lost("the application said farewell")
+        elif type == HELLO or number == 0 or type not in TYPE_NAMES:
+            raise MalformedFrame(f"a frame of type {type} where it cannot be")
+        elif type != CANCEL and request != 0:
+            # Its conversation has just ended, perhaps by our doing: the answer tells it so.
+            self.send(
+                failure_frame(type, number, request, MQCC_FAILED, MQRC_HCONN_ERROR, "There is no such conversation.")
+            )
+
+    def _greet(self, request: i64, payload: bytes) -> None:
+        hello = decode_hello(payload)
+        try:
+            if hello.version < 1:
+                raise MQError(
+                    MQRC_CHANNEL_NOT_AVAILABLE, f"Version {hello.version} of the protocol is not spoken here."
+                )
+            agreed = self.reactor.policy.greet(self, hello)
+        except MQError as error:
+            self.send(failure_frame(HELLO, 0, request, MQCC_FAILED, error.reason, error.detail))
+            self.last_word(f"refused: {error.detail}")
+            return
+        if agreed.version > PROTOCOL_VERSION:
+            agreed.version = PROTOCOL_VERSION
+        self.state = OPEN
+        self.channel = agreed.channel
+        self.segment_bytes = agreed.segment_bytes
+        self.message_bytes_max = agreed.message_bytes_max
+        self.heartbeat_ms = agreed.heartbeat_seconds * 1000
+        self.conversations_max = agreed.conversations_max
+        self.reader.frame_bytes_max = agreed.segment_bytes
+        self.send(frame(HELLO | REPLY, 0, request, bytes(8) + agreed.encode()))
+        self._watch_heart()
+
+    def _connect(self, number: i64, request: i64, payload: bytes) -> None:
+        asked = decode_connect(payload)
+        if len(self.conversations) >= self.conversations_max:
+            raise MalformedFrame(f"more than {self.conversations_max} conversations on one connection")
+        try:
+            self.reactor.policy.converse(self, number, request, asked)
+        except MQError as error:
+            self.send(failure_frame(CONNECT, number, request, error.completion, error.reason, error.detail))
+
+    # -- sending -------------------------------------------------------------------------------------------------------
+
+    def send(self, data: bytes) -> None:
+        """Have a frame sent at the end of the pass."""
+        if self.state == CLOSED:
+            return
+        self.out.append(data)
+        self.out_bytes += len(data)
+        if not self.is_dirty:
+            self.is_dirty = True
+            self.reactor.dirty.append(self)
+        if self.out_bytes > OUT_HIGH_BYTES and not self.is_paused:
+            self.reactor.watch(self)
+
+    def send_large(self, type: i64, conversation: i64, request: i64, head: bytes, body: bytes) -> None:
+        """Have a payload sent in segments, between which those of others get their turn."""
+        if self.state == CLOSED:
+            return
+        self.large.append(LargeReply(type, conversation, request, head, body))
+        if not self.is_dirty:
+            self.is_dirty = True
+            self.reactor.dirty.append(self)
+
+    def flush(self) -> None:
+        """Send what the socket takes. The rest is sent when there is room again."""
+        if self.state == CLOSED:
+            return
+        data = self.unsent
+        if not data:
+            data = self._next_bytes()
+        while data:
+            try:
+                sent: i64 = self._send(data)
+            except BlockingIOError:
+                sent = 0
+            except OSError as error:
+                self.fail(error.strerror or "the connection failed")
+                return
+            self.sent_bytes += sent
+            if sent < len(data):
+                data = data[sent:] if sent else data
+                break
+            data = self._next_bytes() if self.out or self.large else b""
+        self.unsent = data
+        waits: bool = len(data) > 0
+        if not waits and self.state == CLOSING:
+            self.reactor.failing.append(self)
+        elif waits != self.is_waiting or self.is_paused:
+            self.is_waiting = waits
+            self.reactor.watch(self)
+
+    def _next_bytes(self) -> bytes:
+        """The next bytes for the socket: frames that are ready, and segments of large ones in turn."""
+        while self.large and self.out_bytes < self.segment_bytes:
+            reply = self.large.pop(0)
+            piece = reply.next_frame(self.segment_bytes - HEADER_BYTES)
+            self.out.append(piece)
+            self.out_bytes += len(piece)
+            if not reply.is_sent():
+                self.large.append(reply)
+            else:
+                self.reactor.let_go(len(reply.body))
+        out = self.out
+        if not out:
+            return b""
+        tls = self.tls
+        if tls is not None and not tls.is_ready:
+            return b""
+        data = out[0] if len(out) == 1 else b"".join(out)
+        self.out = []
+        self.out_bytes = 0
+        if tls is not None:
+            try:
+                tls.encrypt(data)
+                data = tls.take_output()
+            except TlsFailed as error:
+                self.fail(str(error))
+                return b""
+        return data
+
+    def _encrypted(self) -> None:
+        """What TLS itself has to say goes out as it is."""
+        tls = self.tls
+        if tls is not None:
+            data = tls.take_output()
+            if data:
+                self.unsent += data
+                self._mark()
+
+    def _mark(self) -> None:
+        if not self.is_dirty:
+            self.is_dirty = True
+            self.reactor.dirty.append(self)
+
+    def unsent_bytes(self) -> i64:
+        return self.out_bytes + len(self.unsent)
+
+    # -- the end -------------------------------------------------------------------------------------------------------
+
+    def _tls_failed(self, error: TlsFailed) -> None:
+        self.reactor.counters.malformed += 1
+        self._encrypted()
+        self.reactor.policy.note_link(self, str(error))
+        self.last_word(str(error))
+
+    def notice(self, reason: i64, text: str) -> None:
+        """Tell the application something it did not ask for."""
+        if self.state == OPEN:
+            self.send(frame(NOTICE, 0, 0, reason_payload(reason, text)))
+
+    def farewell(self, reason: i64, text: str) -> None:
+        """Say why, and close when that is sent."""
+        if self.state < CLOSING:
+            self.send(frame(FAREWELL, 0, 0, reason_payload(reason, text)))
+            self.last_word(text)
+
+    def last_word(self, why: str) -> None:
+        """Close when all that was said is sent, or nobody takes it for some seconds."""
+        if self.state < CLOSING:
+            self.why = why
+            self.state = CLOSING
+            self.reactor.end_conversations(self)
+            self._mark()
+            self.reactor.wheel.add(self, self.reactor.now_ms + LAST_WORD_MS)
+
+    def lost(self, why: str) -> None:
+        """The peer is not there any more."""
+        if self.state != CLOSED:
+            if not self.why:
+                self.why = why
+            self.reactor.close(self)
+
+    def fail(self, why: str) -> None:
+        """As `lost`, found out while sending: done at the end of the pass."""
+        self.out = []
+        self.out_bytes = 0
+        self.large = []
+        if not self.why:
+            self.why = why
+        self.reactor.failing.append(self)
+
+    # -- time ----------------------------------------------------------------------------------------------------------
+
+    def begin(self, now_ms: i64) -> None:
+        self.last_heard_ms = now_ms
+        self.started_ms = now_ms
+        self.reactor.wheel.add(self, now_ms + GREETING_MS)
+
+    def _watch_heart(self) -> None:
+        # Without heartbeats the kernel's keepalive is all there is.
+        if self.heartbeat_ms > 0:
+            self.reactor.wheel.add(self, self.reactor.now_ms + self.heartbeat_ms)
+        else:
+            self.reactor.wheel.remove(self)
+
+    def fire(self, now_ms: i64) -> None:
+        if self.state == NEW:
+            self.lost("it said nothing for ten seconds")
+            return
+        if self.state != OPEN:
+            self.lost(self.why)
+            return
+        silent: i64 = now_ms - self.last_heard_ms
+        if silent >= self.heartbeat_ms + SIGN_OF_LIFE_MS and self.heartbeat_sent:
+            self.lost(f"no sign of life for {silent // 1000} seconds")
+        elif silent >= self.heartbeat_ms:
+            if not self.heartbeat_sent:
+                self.heartbeat_sent = True
+                self.send(frame(HEARTBEAT, 0, 1))
+            self.reactor.wheel.add(self, self.last_heard_ms + self.heartbeat_ms + SIGN_OF_LIFE_MS)
+        else:
+            self.heartbeat_sent = False
+            self.reactor.wheel.add(self, self.last_heard_ms + self.heartbeat_ms)
