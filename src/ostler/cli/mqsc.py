@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import os
 import sys
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -20,6 +20,7 @@ _HISTORY: Final = ".runmqsc_history"
 _HISTORY_LINES_MAX: Final = 1000
 _TEXT_BYTES_MAX: Final = 16 << 20
 _LEAVING: Final = frozenset({"end", "quit", "exit"})
+_SUMMARY_LINES: Final = 3
 _CONTINUED: Final = ("+", "-")
 _REMOTE: Final = "commands for other queue managers go through their own runmqsc for now"
 _REFUSED_ALONE: Final = {
@@ -96,13 +97,17 @@ class MqscSession:
                 if command is None or command.strip().rstrip(";").lower() in _LEAVING:
                     return self._status()
                 if command.strip():
-                    self._send(command, echoes=False)
+                    self._send(command, echoes=False, held_lines=_SUMMARY_LINES)
 
-    def _send(self, text: str, echoes: bool) -> None:
+    def _send(self, text: str, echoes: bool, held_lines: int = 0) -> None:
         answers = ask(self._directory, "mqsc", Status.NOT_DONE, text=text, verify=self._verifies, echo=echoes)
+        # One who types commands needs no summary after each; it is the last lines, so they are held back.
+        held: deque[object] = deque()
         for answer in answers:
             if "line" in answer:
-                print(answer["line"], flush=True)
+                held.append(answer["line"])
+                if len(held) > held_lines:
+                    print(held.popleft(), flush=True)
             counts = answer.get("counts")
             if isinstance(counts, dict):
                 self._counts.update({str(name): int(value) for name, value in counts.items()})

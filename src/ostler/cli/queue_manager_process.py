@@ -95,7 +95,7 @@ def make_daemon(
             started(manager, daemon)
         return server
 
-    return Daemon(directory, reporter, make_server, flavour_word(), stop_seconds, echo)
+    return Daemon(directory, reporter, make_server, flavour_word(), stop_seconds, echo, starts_services)
 
 
 def main() -> int:
@@ -107,6 +107,8 @@ def main() -> int:
     parser.add_argument("--stop-seconds", type=float, default=5.0)
     arguments = parser.parse_args()
     os.set_inheritable(arguments.pipe, False)
+    # No directory of somebody else's is held.
+    os.chdir(arguments.root)
     directory = QueueManagerDirectory(arguments.root, arguments.name)
     reporter = PipeReporter(arguments.pipe)
     daemon = make_daemon(directory, reporter, not arguments.no_services, arguments.stop_seconds)

@@ -60,7 +60,7 @@ _ENDING: Final = {
 class ServerPart(Protocol):
     """What the process needs of the part with the sockets."""
 
-    def start(self) -> None: ...
+    def start(self, with_listeners: bool = True) -> None: ...
 
     def end(self, mode: str = "quiesce", wait_seconds: float = 0.0) -> None: ...
 
@@ -111,12 +111,14 @@ class Daemon:
         flavour: str = "",
         stop_seconds: float = 5.0,
         echo: Echo | None = None,
+        with_listeners: bool = True,
     ) -> None:
         self._directory = directory
         self._reporter = reporter
         self._make_server = make_server
         self._stop_seconds = stop_seconds
         self._echo = echo
+        self._with_listeners = with_listeners
         self._requests: queue.SimpleQueue[EndRequest] = queue.SimpleQueue()
         self._is_interrupted = False
         self._mode = QUIESCE
@@ -175,8 +177,9 @@ class Daemon:
                 f"{summary.units_backed_out} units of work were backed out. It took {summary.seconds:.3f} seconds."
             )
             server = self._make_server(manager, self)
-            server.start()
+            server.start(self._with_listeners)
         except BaseException:
+            self._mode = IMMEDIATE
             manager.end(IMMEDIATE)
             raise
         self._note_state(ManagerState.RUNNING)

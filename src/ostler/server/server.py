@@ -97,7 +97,7 @@ class Server(Policy):
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
-    def start(self) -> None:
+    def start(self, with_listeners: bool = True) -> None:
         """Let applications in: over the queue manager's own socket, and the listeners that start with it."""
         self._reserve = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         own = bind_local(self.manager.directory)
@@ -107,7 +107,7 @@ class Server(Policy):
         self._thread.start()
         with self.manager.lock:
             definitions = list(self.manager.engine.of_type(ObjectType.LISTENER).values())
-        for definition in definitions:
+        for definition in definitions if with_listeners else ():
             if number_of(definition, "CONTROL") in (_CONTROL_QMGR, _CONTROL_START):
                 try:
                     self.start_listener(definition.name)
