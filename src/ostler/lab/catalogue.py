@@ -9,7 +9,16 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from ostler.lab import depth, group_commit, memory, mqi_response_time, mqi_verb_timing, put_get_cost, restart
+from ostler.lab import (
+    depth,
+    group_commit,
+    memory,
+    mqi_response_time,
+    mqi_verb_timing,
+    put_get_cost,
+    request_reply,
+    restart,
+)
 from ostler.lab.machine import between, cpu_moment, describe, flavour
 from ostler.lab.own_process import Report, in_own_process
 from ostler.lab.probes import bare_pair_ns
@@ -75,6 +84,13 @@ def all_benchmarks() -> dict[str, Benchmark]:
                 partial(memory.run, memory.FULL),
                 partial(memory.run, memory.QUICK),
                 900,
+            ),
+            Benchmark(
+                "request-reply",
+                request_reply.TITLE,
+                partial(request_reply.run, request_reply.FULL),
+                partial(request_reply.run, request_reply.QUICK),
+                1800,
             ),
             Benchmark(
                 "restart",

@@ -9,7 +9,7 @@ from ostler.lab.samples import Label, Measurement
 _LOWEST_NS = 1
 _HIGHEST_NS = 60_000_000_000
 _DIGITS = 2
-_PERCENTILES = (50, 90, 99)
+_PERCENTILES = (50, 90, 99, 99.9)
 
 
 class Latency:
@@ -30,7 +30,7 @@ class Latency:
             self.record(each)
 
     def measurement(self, name: str, labels: dict[str, Label]) -> Measurement:
-        """Percentiles 50, 90 and 99 and the maximum, with the filled buckets."""
+        """Percentiles 50, 90, 99 and 99.9 and the maximum, with the filled buckets."""
         percentiles = {str(each): float(self._histogram.get_value_at_percentile(each)) for each in _PERCENTILES}
         percentiles["100"] = float(self._highest)
         rows = tuple(

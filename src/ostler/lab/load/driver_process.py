@@ -116,18 +116,24 @@ def new_load(processes: int = 1) -> Load:
 def _serve(pipe: Connection) -> None:
     driver: Driver | None = None
     while True:
+        broken = ""
         try:
             if isinstance(driver, EpollDriver):
-                driver.serve_until_readable(pipe.fileno())
+                try:
+                    driver.serve_until_readable(pipe.fileno())
+                except LoadFailed as told:
+                    broken = f"between rounds: {told}"
             what, argument = pipe.recv()
         except (EOFError, KeyboardInterrupt):
             return
         if what == _END:
             return
         found: LoadRound | None = None
-        failure = ""
+        failure = broken
         try:
-            if what == _OPEN:
+            if broken:
+                driver = None
+            elif what == _OPEN:
                 driver = start_driver(argument)
                 gc.collect()
                 gc.freeze()

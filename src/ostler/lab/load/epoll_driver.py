@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import select
 import socket
 import time
@@ -14,6 +15,7 @@ _EVENTS_MAX = 256
 _POLL_SECONDS = 0.2
 _OPEN_SECONDS_MAX = 60.0
 _SILENT_SECONDS_MAX = 30.0
+_CLOSED = "the broker closed a connection"
 _READ, _WRITE = select.EPOLLIN, select.EPOLLOUT
 
 Address = tuple[str, int] | str
@@ -33,7 +35,12 @@ def connected(address: Address) -> socket.socket:
     """A connected socket that does not block."""
     if isinstance(address, str):
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        sock.connect(address)
+        # An address holds 107 bytes; through its directory's descriptor a path is always short.
+        directory = os.open(os.path.dirname(address), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            sock.connect(f"/proc/self/fd/{directory}/{os.path.basename(address)}")
+        finally:
+            os.close(directory)
     else:
         sock = socket.create_connection(address, timeout=_OPEN_SECONDS_MAX)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -79,7 +86,8 @@ class EpollDriver:
         pace = self._pace
         requesters = [link for link in self._links.values() if link.client.is_requester]
         pace.latencies_ns = []
-        pace.goes_on = True
+        # Of a round without length every requester makes one round trip.
+        pace.goes_on = seconds > 0
         pace.active = len(requesters)
         began = time.perf_counter_ns()
         end = began + int(seconds * 1e9)
@@ -126,8 +134,10 @@ class EpollDriver:
                     data = link.sock.recv(_READ_BYTES)
                 except BlockingIOError:
                     continue
+                except ConnectionResetError:
+                    data = b""
                 if not data:
-                    raise LoadFailed("the broker closed a connection")
+                    raise LoadFailed(_CLOSED)
                 answer = link.client.receive(data, time.perf_counter_ns())
                 if answer:
                     self._send(link, answer)
@@ -139,6 +149,8 @@ class EpollDriver:
             sent = link.sock.send(data) if data else 0
         except BlockingIOError:
             sent = 0
+        except (BrokenPipeError, ConnectionResetError):
+            raise LoadFailed(_CLOSED) from None
         if sent != len(data):
             link.backlog = data[sent:]
             self._epoll.modify(link.sock.fileno(), _READ | _WRITE)

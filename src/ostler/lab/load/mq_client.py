@@ -87,7 +87,7 @@ class MqClient(LoadClient):
         self._handles: dict[int, int] = {}
         # Frames by queue pair, cut where something is filled in.
         self._put_heads: list[bytes] = []
-        self._put_tail = b""
+        self._put_tails: list[bytes] = []
         self._get_heads: list[bytes] = []
         self._get_tail = b""
         self._commit = frames.frame(frames.COMMIT, _CONVERSATION, _COMMIT_REQUEST)
@@ -104,10 +104,10 @@ class MqClient(LoadClient):
         body = reply_for(self._sequence, self._body_bytes)
         self._waits_for_reply = True
         if not self._pipelined:
-            return b"".join((self._put_heads[pair], bytes(2 * _ID_BYTES), self._put_tail, body))
+            return b"".join((self._put_heads[pair], bytes(2 * _ID_BYTES), self._put_tails[pair], body))
         self._waits_for_put = self._persistent
         own = self._expected = self._own + self._sequence.to_bytes(12, "big")
-        put = (self._put_heads[pair], own, bytes(_ID_BYTES), self._put_tail, body)
+        put = (self._put_heads[pair], own, bytes(_ID_BYTES), self._put_tails[pair], body)
         return b"".join((*put, self._get_heads[pair], own, self._get_tail))
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
@@ -122,7 +122,7 @@ class MqClient(LoadClient):
 
     def _frame(self, kind: int, buffer: bytes, start: int, end: int, now_ns: int) -> bytes:
         if kind == frames.HEARTBEAT:
-            return b""
+            return calls.reply_frame(frames.HEARTBEAT, 0, self._reader.request, MQCC_OK, 0)
         if kind not in (_PUT_REPLY, _GET_REPLY, _COMMIT_REPLY) or buffer[start] != MQCC_OK:
             raise LoadFailed(_told(kind, buffer, start, end))
         if self.is_requester:
@@ -152,7 +152,7 @@ class MqClient(LoadClient):
         at = start + calls.GOT_MD + _MD_MESSAGE_ID
         correlation_id = buffer[at : at + _ID_BYTES]
         body = buffer[start + calls.GOT_FIXED_BYTES : end]
-        put = (self._put_heads[0], bytes(_ID_BYTES), correlation_id, self._put_tail, body)
+        put = (self._put_heads[0], bytes(_ID_BYTES), correlation_id, self._put_tails[0], body)
         if not self._pipelined:
             return b"".join(put)
         return b"".join((*put, self._commit, get)) if self._persistent else b"".join((*put, get))
@@ -163,8 +163,8 @@ class MqClient(LoadClient):
         while self._reader.next():
             reader = self._reader
             kind, payload = reader.type, reader.buffer[reader.start : reader.end]
-            if kind == frames.HELLO | frames.REPLY:
-                answers.append(self._connect(payload))
+            if kind == frames.HELLO | frames.REPLY and payload[0] == MQCC_OK:
+                answers.append(self._connect())
             elif kind == frames.CONNECT | frames.REPLY and payload[0] == MQCC_OK:
                 answers += [self._open(at, queue, intake) for at, (queue, intake) in enumerate(self._opens)]
             elif kind == frames.OPEN | frames.REPLY and payload[0] == MQCC_OK:
@@ -179,8 +179,7 @@ class MqClient(LoadClient):
                 answers.append(self._get_heads[0])
         return b"".join(answers)
 
-    def _connect(self, payload: bytes) -> bytes:
-        exchanges.decode_hello(payload)
+    def _connect(self) -> bytes:
         connect = exchanges.Connect()
         connect.application = "ostler-lab"
         return frames.frame(frames.CONNECT, _CONVERSATION, 1, connect.encode())
@@ -195,10 +194,10 @@ class MqClient(LoadClient):
         for pair in range(count):
             first, second = self._handles[pair], self._handles[count + pair]
             output, intake = (first, second) if self.is_requester else (second, first)
-            self._put_heads.append(self._put_head(output, reply_queue(pair)))
+            self._add_put(output, reply_queue(pair))
             self._get_heads.append(self._get_head(intake))
 
-    def _put_head(self, hobj: int, reply_to: str) -> bytes:
+    def _add_put(self, hobj: int, reply_to: str) -> None:
         unit = self._persistent and not self.is_requester
         options = MQPMO_SYNCPOINT if unit else MQPMO_NO_SYNCPOINT
         request = _PUT_REQUEST
@@ -213,8 +212,8 @@ class MqClient(LoadClient):
             MQMD.patch(md, "ReplyToQ", reply_to)
         whole = calls.put_frame(_CONVERSATION, request, hobj, options, 0, bytes(md), b"", bytes(self._body_bytes))
         cut = frames.HEADER_BYTES + calls.PUT_MD + _MD_MESSAGE_ID
-        self._put_tail = whole[cut + 2 * _ID_BYTES : len(whole) - self._body_bytes]
-        return whole[:cut]
+        self._put_heads.append(whole[:cut])
+        self._put_tails.append(whole[cut + 2 * _ID_BYTES : len(whole) - self._body_bytes])
 
     def _get_head(self, hobj: int) -> bytes:
         unit = self._persistent and not self.is_requester

@@ -1,0 +1,179 @@
+"""Who takes part in request/reply: queue managers, other brokers and limit probes, all running at the same time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from ostler.lab.load import bare_server, plan
+from ostler.lab.load.driver_process import Load, new_load
+from ostler.lab.load.epoll_driver import Address
+from ostler.lab.load.ostler_server import CHANNEL, OstlerServer
+from ostler.lab.load.plan import Plan
+from ostler.lab.peers import nats, rabbitmq
+from ostler.lab.peers.packages import PeerUnavailable
+from ostler.lab.peers.running import LOOPBACK, Peer, Usage, usage
+
+PEERS_VARIABLE = "OSTLER_PEERS"
+ALL_PEERS = (rabbitmq.NAME, nats.NAME)
+NON_PERSISTENT = "non-persistent"
+PERSISTENT = "persistent"
+PING_PONG = "bare ping-pong"
+RELAY = "bare relay"
+RABBITMQ = "RabbitMQ"
+NATS = "NATS"
+OSTLER = "Ostler"
+TCP, UNIX = "TCP", "Unix"
+LEAN = "lean"
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One broker over one transport with one kind of client."""
+
+    broker: str
+    transport: str
+    client: str
+    protocol: str
+    address: Address
+    pids: tuple[int, ...]
+    exchanges: int
+    """Requests of clients that the broker answers for each round trip, at least: how often somebody waits for it."""
+    promise: str
+    """What a reply means: what was forced to disk before, and who was told."""
+    channel: str = ""
+    is_limit: bool = False
+    server: OstlerServer | None = None
+
+    @property
+    def name(self) -> str:
+        how = "" if self.client == LEAN else f", {self.client}"
+        return f"{self.broker}{how}, {self.transport}"
+
+    def plan(self, requesters: int, responders: int, pairs: int, body_bytes: int, persistent: bool) -> Plan:
+        return Plan(
+            self.protocol,
+            self.address,
+            range(requesters),
+            range(responders),
+            pairs,
+            body_bytes,
+            persistent,
+            self.channel,
+        )
+
+    def usage(self) -> Usage:
+        return usage(list(self.pids))
+
+
+class Field:
+    """All contestants, started; ends them when it is left. `missing` says who is not there, and why."""
+
+    def __init__(self, scratch: Path, pairs: int, body_bytes: int, peers: tuple[str, ...]) -> None:
+        self._scratch = scratch
+        self._pairs = pairs
+        self._body_bytes = body_bytes
+        self._stack = ExitStack()
+        self._loads: dict[str, Load] = {}
+        self._contestants: list[tuple[Contestant, frozenset[bool]]] = []
+        self.missing: list[str] = []
+        try:
+            self._add_probes()
+            self._add_ostler()
+            starters: dict[str, Callable[[], None]] = {rabbitmq.NAME: self._add_rabbitmq, nats.NAME: self._add_nats}
+            for name in peers:
+                try:
+                    starters[name]()
+                except PeerUnavailable as reason:
+                    self.missing.append(f"Without {name}: {reason}.")
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def __enter__(self) -> Field:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for load in self._loads.values():
+            load.end()
+        self._stack.close()
+
+    def of(self, persistent: bool) -> list[Contestant]:
+        return [contestant for contestant, kinds in self._contestants if persistent in kinds]
+
+    def load(self, contestant: Contestant, processes: int) -> Load:
+        """The drivers of a contestant; they stay for the whole benchmark."""
+        found = self._loads.get(contestant.name)
+        if found is None:
+            many = processes if contestant.client == LEAN or contestant.client.startswith("pipelined") else 1
+            found = self._loads[contestant.name] = new_load(many)
+        return found
+
+    def _add(self, contestant: Contestant, *persistent: bool) -> None:
+        self._contestants.append((contestant, frozenset(persistent)))
+
+    def _add_probes(self) -> None:
+        for kind, name, exchanges in ((bare_server.ECHO, PING_PONG, 1), (bare_server.RELAY, RELAY, 2)):
+            listener = bare_server.listening((LOOPBACK, 0))
+            address: tuple[str, int] = listener.getsockname()
+            process = bare_server.start(kind, listener, self._body_bytes)
+            listener.close()
+            self._stack.callback(_end, process)
+            promise = "blocks of the same size, nothing in between"
+            found = Contestant(name, TCP, LEAN, plan.BARE, address, (process.pid,), exchanges, promise, is_limit=True)
+            self._add(found, False)
+
+    def _add_ostler(self) -> None:
+        server = OstlerServer(self._scratch / "ostler", self._pairs)
+        self._stack.callback(server.end)
+        pids = tuple(server.pids)
+        promise = "persistent: request, reply and get forced before they are answered; responders in units of work"
+        for transport, address, channel in ((TCP, server.address, CHANNEL), (UNIX, server.local_path, "")):
+            for client, protocol, exchanges in ((LEAN, plan.MQ_VERBS, 4), ("pipelined", plan.MQ_PIPELINED, 2)):
+                found = Contestant(
+                    OSTLER, transport, client, protocol, address, pids, exchanges, promise, channel, server=server
+                )
+                self._add(found, False, True)
+
+    def _add_rabbitmq(self) -> None:
+        peer = self._started(rabbitmq.start(self._scratch / "rabbitmq"))
+        transient = "no confirms, no acknowledgements, nothing forced"
+        durable = "durable queues and messages, forced before confirms; acknowledged when confirmed"
+        for promise, persistent in ((transient, False), (durable, True)):
+            self._add(self._peer(peer, RABBITMQ, LEAN, plan.AMQP, promise), persistent)
+            if find_spec("pika") is not None:
+                self._add(self._peer(peer, RABBITMQ, "pika", plan.PIKA, promise), persistent)
+
+    def _add_nats(self) -> None:
+        peer = self._started(nats.start(self._scratch / "nats"))
+        promise = "core NATS: nothing kept, at most once"
+        self._add(self._peer(peer, NATS, LEAN, plan.NATS, promise), False)
+        if find_spec("nats") is not None:
+            self._add(self._peer(peer, NATS, "nats-py", plan.NATS_PY, promise), False)
+
+    def _started(self, peer: Peer) -> Peer:
+        self._stack.callback(peer.end)
+        return peer
+
+    def _peer(self, peer: Peer, broker: str, client: str, protocol: str, promise: str) -> Contestant:
+        # The broker itself is started last; what is started before only helps it to start.
+        address = (LOOPBACK, peer.port)
+        return Contestant(broker, TCP, client, protocol, address, (peer.pids[-1],), 2, f"{peer.version}: {promise}")
+
+
+def wanted_peers() -> tuple[str, ...]:
+    """Which peers to measure: those `OSTLER_PEERS` names, or all."""
+    given = os.environ.get(PEERS_VARIABLE)
+    if given is None:
+        return ALL_PEERS
+    return tuple(name for name in ALL_PEERS if name in given.replace(",", " ").split())
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    process.wait()

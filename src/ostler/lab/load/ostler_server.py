@@ -1,0 +1,121 @@
+"""A queue manager to be loaded: a process of its own with a TCP listener and its Unix socket, and queues in pairs.
+
+It is asked for its log's figures on its standard input, and ends when that is closed.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import resource
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from ostler.client.embedded import start as start_manager
+from ostler.lab.load.mq_client import reply_queue, request_queue
+from ostler.lab.peers.running import LOOPBACK, free_port
+from ostler.model.attributes import ObjectType, Value
+from ostler.model.definitions import new_definition
+from ostler.server.directories import QueueManagerDirectory
+from ostler.server.local_socket import socket_path
+from ostler.server.qm_ini import LogSection
+
+NAME = "LAB"
+CHANNEL = "LAB.SVRCONN"
+LISTENER = "LAB.LISTENER"
+_READY = "ready"
+_FIGURES = "figures"
+_END_SECONDS_MAX = 20.0
+
+
+@dataclass(frozen=True)
+class LogMoment:
+    """What the log has done so far."""
+
+    forces: int
+    written_bytes: int
+
+
+class OstlerServer:
+    """The process, from outside."""
+
+    def __init__(self, root: Path, pairs: int, log_file_pages: int = 16_384) -> None:
+        self.port = free_port()
+        self.local_path = str(socket_path(QueueManagerDirectory(root, NAME)))
+        command = [sys.executable, "-m", __name__, str(root), str(self.port), str(pairs), str(log_file_pages)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._expect(_READY)
+
+    @property
+    def pids(self) -> list[int]:
+        return [self._process.pid]
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return LOOPBACK, self.port
+
+    def log_moment(self) -> LogMoment:
+        assert self._process.stdin is not None
+        self._process.stdin.write(_FIGURES + "\n")
+        self._process.stdin.flush()
+        found = self._expect(_FIGURES)
+        return LogMoment(int(found["forces"]), int(found["written_bytes"]))
+
+    def end(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(_END_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+    def _expect(self, what: str) -> dict[str, int]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the queue manager's process ended with status {self._process.wait()}")
+        found = json.loads(line)
+        if found.get("what") != what:
+            raise RuntimeError(f"the queue manager's process said {line.strip()}")
+        return {key: value for key, value in found.items() if key != "what"}
+
+
+def main(arguments: list[str]) -> int:
+    """The process, from inside."""
+    from ostler.server.server import Server
+
+    root, port, pairs, pages = Path(arguments[0]), int(arguments[1]), int(arguments[2]), int(arguments[3])
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    manager = start_manager(NAME, root, True, LogSection(primary_files=4, file_pages=pages), False)
+    unlimited: dict[str, Value] = {"MAXDEPTH": 999_999_999}
+    for pair in range(pairs):
+        for queue in (request_queue(pair), reply_queue(pair)):
+            manager.define(new_definition(ObjectType.QLOCAL, queue, unlimited), True)
+    channel: dict[str, Value] = {"CHLTYPE": "SVRCONN", "SHARECNV": 999_999_999, "MAXINST": 999_999_999}
+    manager.define(new_definition(ObjectType.CHANNEL, CHANNEL, {**channel, "MAXINSTC": 999_999_999}), True)
+    listener: dict[str, Value] = {"TRPTYPE": "TCP", "PORT": port, "IPADDR": LOOPBACK, "CONTROL": "QMGR"}
+    manager.define(new_definition(ObjectType.LISTENER, LISTENER, listener), True)
+    server = Server(manager)
+    server.start()
+    gc.collect()
+    gc.freeze()
+    _say(_READY)
+    for _ in sys.stdin:
+        figures = manager.log.figures
+        _say(_FIGURES, forces=int(figures.forces), written_bytes=int(figures.physical_bytes))
+    server.end("immediate")
+    return 0
+
+
+def _say(what: str, **values: int) -> None:
+    print(json.dumps({"what": what, **values}), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,157 @@
+"""Drivers and the probes' servers over real sockets, with small counts."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ostler.lab.load import bare_server, plan
+from ostler.lab.load.bare_client import BareClient
+from ostler.lab.load.client import LoadFailed, Pace
+from ostler.lab.load.driver_process import new_load
+from ostler.lab.load.epoll_driver import EpollDriver
+from ostler.lab.load.plan import Plan, start_driver
+from ostler.lab.load.threaded_driver import ThreadedDriver, Worker
+from ostler.lab.peers.running import LOOPBACK, usage
+
+BLOCK_BYTES = 300_000  # more than a socket takes at once
+
+
+@pytest.fixture(params=[bare_server.ECHO, bare_server.RELAY])
+def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, tuple[str, int], int]]:
+    """Kind, address and process id of a probe's server for small blocks."""
+    listener = bare_server.listening((LOOPBACK, 0))
+    process = bare_server.start(request.param, listener, 64)
+    yield request.param, listener.getsockname(), process.pid
+    listener.close()
+    process.terminate()
+    process.wait()
+
+
+def bare_plan(address: tuple[str, int] | str, clients: int) -> Plan:
+    return Plan(plan.BARE, address, range(clients), range(clients), 1, 64, False)
+
+
+def test_every_requester_is_answered(server: tuple[str, tuple[str, int], int]) -> None:
+    _, address, pid = server
+    driver = start_driver(bare_plan(address, 3))
+    done = driver.round(0.05)
+    again = driver.round(0.0)
+    driver.close()
+    assert done.done == len(done.latencies_ns) >= 3
+    assert min(done.latencies_ns) > 0
+    assert again.done == 3, "each has sent one request before the time was over"
+    assert usage([pid]).resident_bytes > 0
+
+
+def test_drivers_in_processes_share_a_load(server: tuple[str, tuple[str, int], int]) -> None:
+    load = new_load(2)
+    load.open(bare_plan(server[1], 3))
+    done = load.round(0.0)
+    assert done.done == len(done.latencies_ns) == 3
+    load.close()
+    load.open(bare_plan(server[1], 1))
+    assert load.round(0.0).done == 1
+    load.close()
+    load.end()
+
+
+def test_a_failed_load_is_told(tmp_path: Path) -> None:
+    load = new_load()
+    with pytest.raises(LoadFailed, match="No such file"):
+        load.open(bare_plan(str(tmp_path / "nobody"), 1))
+    load.end()
+
+
+def test_parts_of_a_plan_are_the_whole() -> None:
+    whole = bare_plan((LOOPBACK, 1), 5)
+    parts = [whole.part(number, 2) for number in range(2)]
+    assert sorted([*parts[0].requesters, *parts[1].requesters]) == [0, 1, 2, 3, 4]
+    assert parts[0].responders == range(0, 5, 2)
+
+
+def test_a_path_longer_than_an_address_and_blocks_longer_than_a_buffer(tmp_path: Path) -> None:
+    directory = tmp_path / ("d" * 120)
+    directory.mkdir()
+    here = os.open(directory, os.O_RDONLY)
+    listener = bare_server.listening(Path(f"/proc/self/fd/{here}/s"))
+    os.close(here)
+
+    def echo() -> None:
+        sock, _ = listener.accept()
+        sock.recv(100)
+        sock.sendall(b"!")
+        left = BLOCK_BYTES
+        parts = []
+        while left:
+            parts.append(sock.recv(left))
+            left -= len(parts[-1])
+        sock.sendall(b"".join(parts))
+        sock.close()
+
+    thread = threading.Thread(target=echo)
+    thread.start()
+    pace = Pace()
+    driver = EpollDriver(str(directory / "s"), pace)
+    driver.open([BareClient(pace, True, 0, BLOCK_BYTES)])
+    assert driver.round(0.0).done == 1
+    thread.join()
+    with pytest.raises(LoadFailed, match="closed a connection"):
+        driver.round(0.0)
+    driver.close()
+    listener.close()
+
+
+class Echoing(Worker):
+    """A requester and a responder over a pair of sockets."""
+
+    def __init__(self, sock: socket.socket, is_requester: bool) -> None:
+        self._sock = sock
+        self._is_requester = is_requester
+        self.is_open = False
+
+    def open(self) -> None:
+        self._sock.settimeout(0.05)
+        self.is_open = True
+
+    def step(self) -> None:
+        if self._is_requester:
+            self._sock.send(b"x")
+            self._sock.settimeout(None)
+            assert self._sock.recv(1) == b"x"
+            return
+        try:
+            data = self._sock.recv(1)
+        except TimeoutError:
+            return
+        if data:
+            self._sock.send(data)
+
+    def close(self) -> None:
+        self._sock.close()
+        self.is_open = False
+
+
+def test_threads_request_during_rounds_only() -> None:
+    ours, theirs = socket.socketpair()
+    requester, responder = Echoing(ours, True), Echoing(theirs, False)
+    driver = ThreadedDriver([lambda: requester], [lambda: responder])
+    assert requester.is_open
+    first = driver.round(0.02)
+    assert first.done == len(first.latencies_ns) >= 1
+    assert driver.round(0.02).done >= 1
+    driver.close()
+    assert not requester.is_open
+
+
+def test_a_worker_that_cannot_connect_is_told() -> None:
+    def refuse() -> Worker:
+        raise ConnectionRefusedError("nobody listens")
+
+    with pytest.raises(LoadFailed, match="nobody listens"):
+        ThreadedDriver([refuse], [])

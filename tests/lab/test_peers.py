@@ -1,0 +1,99 @@
+"""Peers from Debian packages: obtained, started, measured with a few messages, and ended. Or skipped."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ostler.lab.load import plan
+from ostler.lab.load.plan import Plan, start_driver
+from ostler.lab.peers import nats, packages, rabbitmq
+from ostler.lab.peers.packages import PeerUnavailable, cache_directory, unpacked
+from ostler.lab.peers.running import LOOPBACK, Peer, free_port, usage
+
+
+def exchange(protocol: str, peer: Peer, persistent: bool = False) -> int:
+    """How many round trips two requesters make in no time: one each."""
+    driver = start_driver(Plan(protocol, (LOOPBACK, peer.port), range(2), range(4), 2, 256, persistent))
+    try:
+        return driver.round(0.0).done
+    finally:
+        driver.close()
+
+
+def test_the_cache_is_where_it_is_told_to_be(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(packages.CACHE_VARIABLE, str(tmp_path / "given"))
+    assert cache_directory() == tmp_path / "given"
+    monkeypatch.delenv(packages.CACHE_VARIABLE)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_directory() == tmp_path / "ostler" / "peers"
+
+
+def test_what_is_in_the_cache_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(packages.CACHE_VARIABLE, str(tmp_path))
+    proof = tmp_path / "some-broker" / "usr" / "sbin" / "some-broker-4.2"
+    proof.parent.mkdir(parents=True)
+    proof.touch()
+    assert unpacked("some-broker", ("some-broker",), "usr/sbin/some-broker-*") == tmp_path / "some-broker"
+
+
+def test_what_cannot_be_had_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(packages.CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(PeerUnavailable, match="without apt-get and dpkg-deb"):
+        unpacked("some-broker", ("some-broker",), "usr/sbin/some-broker")
+    failing = tmp_path / "apt-get"
+    failing.write_text("#!/bin/sh\necho 'E: Unable to locate package' >&2\nexit 100\n")
+    failing.chmod(0o755)
+    (tmp_path / "dpkg-deb").symlink_to(failing)
+    with pytest.raises(PeerUnavailable, match=r"Unable to locate package .*apt-get update"):
+        unpacked("some-broker", ("some-broker",), "usr/sbin/some-broker")
+    assert not (tmp_path / "cache" / "some-broker").exists()
+
+
+def test_a_peer_that_ends_at_once_is_told_with_its_last_words(tmp_path: Path) -> None:
+    peer = Peer("some-broker", "1", free_port(), tmp_path / "log")
+    peer.add(["/bin/sh", "-c", "echo no such option; exit 3"], os.environ, tmp_path)
+    with pytest.raises(PeerUnavailable, match="status 3: no such option"):
+        peer.wait_until_listening(20)
+    assert peer.processes == []
+
+
+def test_nats(tmp_path: Path) -> None:
+    try:
+        peer = nats.start(tmp_path)
+    except PeerUnavailable as reason:
+        pytest.skip(str(reason))
+    pids = peer.pids
+    try:
+        assert exchange(plan.NATS, peer) == 2
+        if find_spec("nats") is not None:
+            assert exchange(plan.NATS_PY, peer) in (0, 2), "the time may be over before the first request"
+        assert usage(pids).resident_bytes > 1 << 20
+        assert peer.version.startswith("2.")
+    finally:
+        peer.end()
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+
+
+@pytest.mark.slow
+def test_rabbitmq(tmp_path: Path) -> None:
+    try:
+        peer = rabbitmq.start(tmp_path)
+    except PeerUnavailable as reason:
+        pytest.skip(str(reason))
+    pids = peer.pids
+    try:
+        assert exchange(plan.AMQP, peer) == 2
+        assert exchange(plan.AMQP, peer, persistent=True) == 2
+        if find_spec("pika") is not None:
+            assert exchange(plan.PIKA, peer, persistent=True) >= 0
+        listening = {each.laddr.ip for pid in pids for each in psutil.Process(pid).net_connections() if not each.raddr}
+        assert listening <= {LOOPBACK, "::1"}
+    finally:
+        peer.end()
+    assert not any(psutil.pid_exists(pid) for pid in pids)
