@@ -1,0 +1,136 @@
+"""Each test sees only its own objects and messages: a queue manager as it was before the test, after the test.
+
+Programs have the names of their queues in their configuration, so a test cannot be given names of its own. Instead the
+queue manager is brought back afterwards: connections that the test left are broken and what they did not commit is
+backed out, objects that it made are deleted, those that it changed or deleted are what they were, and queues are empty.
+Connections that were there before, such as those of fixtures of a wider scope, go on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from ostler.client.api import connect
+from ostler.engine import objects
+from ostler.engine.core import Engine
+from ostler.engine.queue import Queue
+from ostler.model.attributes import ObjectType
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+from ostler.server.queue_manager import QueueManager
+
+# What the queue manager keeps on its own queues is its business, but events and dead letters are a test's.
+_OURS: Final = re.compile(r"(?!SYSTEM\.)|SYSTEM\.(ADMIN\..*EVENT|DEAD\.LETTER\.QUEUE|DEFAULT\.)")
+
+StopService = Callable[[Definition], None]
+"""Called for a listener or channel that is about to be deleted, or to become what it was: it must not be at work."""
+
+
+def _leave(definition: Definition) -> None:
+    """Nothing is at work without sockets."""
+
+
+class IsolationError(Exception):
+    """The queue manager could not be brought back: somebody of before stands in the way."""
+
+
+class Baseline:
+    """What a queue manager was like at a moment, and the way back to it."""
+
+    def __init__(self, manager: QueueManager, stop_service: StopService = _leave) -> None:
+        self._manager = manager
+        self._stop_service = stop_service
+        with manager.lock:
+            self._next_connection = manager.engine.next_connection
+            self._definitions = _all_definitions(manager.engine)
+
+    def again(self, manager: QueueManager, stop_service: StopService = _leave) -> Baseline:
+        """The same for the queue manager after it was ended and started: all connections there are now are new."""
+        moved = Baseline(manager, stop_service)
+        moved._next_connection = 0
+        moved._definitions = self._definitions
+        return moved
+
+    def restore(self) -> None:
+        """Bring the queue manager back."""
+        self._break_connections()
+        with self._manager.lock:
+            now = _all_definitions(self._manager.engine)
+        # Queues of all types share one name space: what is in the way goes first.
+        for key, definition in now.items():
+            if key not in self._definitions:
+                self._delete(definition)
+        for key, definition in self._definitions.items():
+            found = now.get(key)
+            if found is None:
+                self._manager.define(definition)
+            elif found is not definition and found.attributes != definition.attributes:
+                self._stop_service(found)
+                self._manager.define(definition, replace=True)
+        self._empty_queues()
+
+    def _break_connections(self) -> None:
+        with self._manager.lock:
+            connections = list(self._manager.engine.connections.values())
+        for connection in connections:
+            if connection.number >= self._next_connection:
+                self._manager.disconnect(connection, commit_work=False)
+
+    def _delete(self, definition: Definition) -> None:
+        self._stop_service(definition)
+        manager = self._manager
+        with manager.lock:
+            engine = manager.engine
+            if definition.object_type == ObjectType.QLOCAL:
+                # Also when somebody of before has it open: it was the test's to give.
+                queue = engine.queues.get(definition.name)
+                lsn = objects.delete_queue(engine, queue) if queue is not None else 0
+            else:
+                lsn = objects.delete(engine, definition.object_type, definition.name)
+            manager.wake()
+        manager.writer.wait_durable(lsn)
+
+    def _empty_queues(self) -> None:
+        with self._manager.lock:
+            filled = [queue for queue in self._manager.engine.queues_by_id.values() if _is_to_empty(queue)]
+        for queue in filled:
+            self._empty(queue)
+
+    def _empty(self, queue: Queue) -> None:
+        """Clear a queue, or, if somebody of before has it open, take its messages one by one."""
+        manager = self._manager
+        lsn = 0
+        with manager.lock:
+            is_in_use = bool(queue.handles) or queue.uncommitted > 0
+            if not is_in_use:
+                lsn = objects.clear(manager.engine, queue.name)
+        if lsn:
+            manager.writer.wait_durable(lsn)
+        if is_in_use:
+            self._drain(queue.name)
+
+    def _drain(self, name: str) -> None:
+        try:
+            with connect(self._manager) as connection, connection.open(name, "s") as opened:
+                while opened.get(syncpoint=False, truncate=True, max_bytes=0) is not None:
+                    pass
+        except MQError as error:
+            raise IsolationError(f"Queue {name} could not be emptied after the test. {error}") from None
+
+
+def _is_to_empty(queue: Queue) -> bool:
+    return queue.depth > 0 and not queue.is_temporary and _OURS.match(queue.name) is not None
+
+
+def _all_definitions(engine: Engine) -> dict[tuple[ObjectType, str], Definition]:
+    """Every object, the queue manager itself included; queues that go with their connection are none of them."""
+    found = {
+        (kind, name): definition
+        for kind, table in engine.definitions.items()
+        for name, definition in table.items()
+        if not (kind == ObjectType.QLOCAL and engine.queues[name].is_temporary)
+    }
+    found[(ObjectType.QMGR, engine.name)] = engine.manager
+    return found

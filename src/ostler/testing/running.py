@@ -1,0 +1,218 @@
+"""A queue manager for tests: with sockets, on a port of its own, in a directory that is gone afterwards.
+
+    with ostler.testing.queue_manager(mqsc="DEFINE QLOCAL(ORDERS)") as qm:
+        subprocess.run([...], env={**os.environ, **qm.environment})
+        assert qm.depth("ORDERS") == 1
+
+It runs in the process of the tests: it is there in a tenth of a second, and gone whatever happens to that process.
+Programs reach it over the network, as they reach any other, from this process or another one.
+"""
+
+from __future__ import annotations
+
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Unpack
+
+import ostler
+from ostler.client.api import Connection
+from ostler.client.message import Message, MessageFields
+from ostler.command.script import Counts, run_script
+from ostler.model.attributes import ObjectType
+from ostler.model.definitions import Definition
+from ostler.server.listeners import ListenerRefused
+from ostler.server.qm_ini import LogSection
+from ostler.testing.isolation import Baseline
+
+if TYPE_CHECKING:
+    from ostler.server.queue_manager import QueueManager
+    from ostler.server.server import Server
+
+NAME: Final = "QMTEST"
+CHANNEL: Final = "DEV.APP.SVRCONN"
+HOST: Final = "127.0.0.1"
+LISTENER: Final = "OSTLER.TESTING.LISTENER"
+_PORT_TRIES: Final = 20
+# Small, to be made quickly; a unit of work may still be some megabytes.
+_LOG: Final = LogSection(file_pages=1024)
+
+
+class MqscError(Exception):
+    """Commands that were not done. The words are the queue manager's answer to all of them."""
+
+
+class RunningQueueManager:
+    """A queue manager that runs, and what tests want to know of it and do to it."""
+
+    def __init__(self, name: str, data: Path, channel: str = CHANNEL) -> None:
+        self.name = name
+        self.data = data
+        self.channel = channel
+        self.host = HOST
+        self.port = 0
+        self._manager: QueueManager | None = None
+        self._server: Server | None = None
+
+    # -- where programs find it --------------------------------------------------------------------------------------
+
+    @property
+    def connection_name(self) -> str:
+        """Such as 127.0.0.1(41414)."""
+        return f"{self.host}({self.port})"
+
+    @property
+    def mqserver(self) -> str:
+        """What MQSERVER must be for programs to connect here."""
+        return f"{self.channel}/TCP/{self.connection_name}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the environment of a program must have for it to connect here, be it over the network or locally."""
+        return {"MQSERVER": self.mqserver, "OSTLER_DATA": str(self.data)}
+
+    @property
+    def manager(self) -> QueueManager:
+        """The queue manager itself."""
+        assert self._manager is not None, "the queue manager is not running"
+        return self._manager
+
+    @property
+    def server(self) -> Server:
+        """Its part with the sockets."""
+        assert self._server is not None, "the queue manager is not running"
+        return self._server
+
+    # -- start and end -----------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start it. After an `end` it comes back at the same address, with what is persistent."""
+        from ostler.server.server import Server
+
+        self._manager = ostler.start(self.name, self.data, create=True, log=_LOG, progress=False)
+        try:
+            self._server = Server(self._manager)
+            self._server.start()
+            if self.port:
+                self.server.start_listener(LISTENER)
+            else:
+                self._define_channel()
+                self._listen_somewhere()
+        except BaseException:
+            self._manager.end("immediate")
+            raise
+
+    def end(self, mode: str = "immediate") -> None:
+        """End it, as endmqm would: quiesce, immediate or preemptive. `start` brings it back."""
+        if self._server is not None:
+            self._server.end(mode)
+        self._server = self._manager = None
+
+    def _define_channel(self) -> None:
+        self.mqsc(f"DEFINE CHANNEL({self.channel}) CHLTYPE(SVRCONN) TRPTYPE(TCP) REPLACE")
+
+    def _listen_somewhere(self) -> None:
+        """Listen on a port that is free now. Somebody else may take it in the meantime; then on another one."""
+        for tries_left in reversed(range(_PORT_TRIES)):
+            port = _free_port()
+            self.mqsc(f"DEFINE LISTENER({LISTENER}) TRPTYPE(TCP) IPADDR({HOST}) PORT({port}) CONTROL(MANUAL) REPLACE")
+            try:
+                self.server.start_listener(LISTENER)
+            except ListenerRefused:
+                if not tries_left:
+                    raise
+            else:
+                self.port = port
+                return
+
+    # -- what tests do -----------------------------------------------------------------------------------------------
+
+    def mqsc(self, text: str) -> list[str]:
+        """Run MQSC commands; the lines of the answer. MqscError when one of them could not be done."""
+        lines: list[str] = []
+        for answer in run_script(self.server.target, text, echo=False):
+            if isinstance(answer, Counts):
+                if answer.exit_code:
+                    raise MqscError("\n".join([*(line.strip() for line in text.splitlines()), *lines]))
+            else:
+                lines.append(answer)
+        return lines
+
+    def connect(self, user: str | None = None) -> Connection:
+        """A connection from this process, not over the network."""
+        return ostler.connect(self.manager, user=user, application="ostler.testing")
+
+    def put(self, queue: str, body: Message | bytes | str, **fields: Unpack[MessageFields]) -> Message:
+        """Put a message, for the program under test to find."""
+        with self.connect() as connection:
+            return connection.put(queue, body, **fields)
+
+    def get(self, queue: str, wait: float | None = 0) -> Message | None:
+        """Take a message that the program under test has put; None when there is none, or none comes in time."""
+        with self.connect() as connection, connection.open(queue, "r") as opened:
+            return opened.get(wait=wait)
+
+    def browse(self, queue: str) -> list[Message]:
+        """All messages that are on a queue."""
+        with self.connect() as connection, connection.open(queue, "b") as opened:
+            return list(opened.browse())
+
+    def depth(self, queue: str) -> int:
+        """How many messages are on a queue, those included that are not committed yet."""
+        with self.connect() as connection, connection.open(queue, "b") as opened:
+            return opened.depth
+
+    @contextmanager
+    def isolated(self, mqsc: str = "") -> Iterator[RunningQueueManager]:
+        """A block that leaves no trace: afterwards objects are what they were, and queues are empty."""
+        baseline = self._baseline()
+        try:
+            if mqsc:
+                self.mqsc(mqsc)
+            yield self
+        finally:
+            if self._server is None:
+                self.start()
+                baseline = baseline.again(self.manager, self._stop_service)
+            baseline.restore()
+
+    def _baseline(self) -> Baseline:
+        return Baseline(self.manager, self._stop_service)
+
+    def _stop_service(self, definition: Definition) -> None:
+        server, name = self.server, definition.name
+        is_listener = definition.object_type == ObjectType.LISTENER
+        if is_listener and any(each.name == name for each in server.listener_status()):
+            server.stop_listener(name)
+        is_channel = definition.object_type == ObjectType.CHANNEL
+        if is_channel and any(each.name == name for each in server.channel_status()):
+            server.stop_channel(name, "FORCE", "INACTIVE")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def queue_manager(
+    name: str = NAME, *, mqsc: str = "", data: str | Path | None = None, channel: str = CHANNEL
+) -> Iterator[RunningQueueManager]:
+    """A queue manager that runs for the time of a block, with the objects that `mqsc` defines.
+
+    It has a server-connection channel of the given name and listens on a free port of 127.0.0.1. Its files are in
+    `data`, or in a directory that is removed afterwards.
+    """
+    with tempfile.TemporaryDirectory(prefix="ostler-testing-", ignore_cleanup_errors=True) as scratch:
+        running = RunningQueueManager(name, Path(scratch if data is None else data).absolute(), channel)
+        running.start()
+        try:
+            if mqsc:
+                running.mqsc(mqsc)
+            yield running
+        finally:
+            running.end()
