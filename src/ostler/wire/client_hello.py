@@ -11,6 +11,7 @@ from typing import Final, final
 # Real ones have 200 to 2,000 bytes.
 HELLO_BYTES_MAX: Final = 16_384
 RECORD_HEADER_BYTES: Final = 5
+_RECORD_BYTES_MAX: Final = 2 * HELLO_BYTES_MAX
 _HANDSHAKE: Final = 22
 _CLIENT_HELLO: Final = 1
 _HEADER_BYTES: Final = 4
@@ -36,7 +37,9 @@ class HelloReader:
         self.data: bytes = b""
         self.is_complete: bool = False
         self.server_name: str = ""
-        # The message is looked at again only when there is enough for another step.
+        # Each record is looked at once, however many there are.
+        self._at: int = 0
+        self._message: bytearray = bytearray()
         self._bytes_needed: int = RECORD_HEADER_BYTES
 
     def receive(self, data: bytes) -> None:
@@ -45,33 +48,31 @@ class HelloReader:
         self.data += data
         if data and self.data[0] != _HANDSHAKE:
             raise HelloError(f"the first byte is {self.data[0]:#04x}, which begins no TLS handshake")
-        if len(self.data) >= self._bytes_needed:
-            self._look()
+        while not self.is_complete and len(self.data) >= self._bytes_needed:
+            self._take_record()
 
-    def _look(self) -> None:
-        message = bytearray()
-        at = 0
-        while True:
-            if len(self.data) < at + RECORD_HEADER_BYTES:
-                self._wait_for(at + RECORD_HEADER_BYTES)
-                return
-            length = self._record_length(at)
-            at += RECORD_HEADER_BYTES
-            if len(self.data) < at + length:
-                self._wait_for(at + length)
-                return
-            message += self.data[at : at + length]
-            at += length
-            if message[0] != _CLIENT_HELLO:
-                raise HelloError(f"the first message is of type {message[0]}, not a client's hello")
-            if len(message) >= _HEADER_BYTES:
-                size = _HEADER_BYTES + int.from_bytes(message[1:4], "big")
-                if size > HELLO_BYTES_MAX:
-                    raise HelloError(f"a client's hello of {size} bytes; {HELLO_BYTES_MAX} are allowed")
-                if len(message) >= size:
-                    self.server_name = _server_name(bytes(message[_HEADER_BYTES:size]))
-                    self.is_complete = True
-                    return
+    def _take_record(self) -> None:
+        """Take the record that begins at `_at` if it is there as a whole, or say how many bytes it takes."""
+        start = self._at + RECORD_HEADER_BYTES
+        end = start + self._record_length(self._at)
+        # One-byte records are legal and cost six bytes each; nobody needs that many.
+        if end > _RECORD_BYTES_MAX:
+            raise HelloError(f"a client's hello in more than {_RECORD_BYTES_MAX} bytes of records")
+        if len(self.data) < end:
+            self._bytes_needed = end
+            return
+        self._message += self.data[start:end]
+        self._at = end
+        self._bytes_needed = end + RECORD_HEADER_BYTES
+        if self._message[0] != _CLIENT_HELLO:
+            raise HelloError(f"the first message is of type {self._message[0]}, not a client's hello")
+        if len(self._message) >= _HEADER_BYTES:
+            size = _HEADER_BYTES + int.from_bytes(self._message[1:4], "big")
+            if size > HELLO_BYTES_MAX:
+                raise HelloError(f"a client's hello of {size} bytes; {HELLO_BYTES_MAX} are allowed")
+            if len(self._message) >= size:
+                self.server_name = _server_name(bytes(self._message[_HEADER_BYTES:size]))
+                self.is_complete = True
 
     def _record_length(self, at: int) -> int:
         if self.data[at] != _HANDSHAKE or self.data[at + 1] != 3:
@@ -81,12 +82,6 @@ class HelloReader:
         if not 0 < length <= HELLO_BYTES_MAX:
             raise HelloError(f"a record of {length} bytes in a client's hello")
         return length
-
-    def _wait_for(self, count: int) -> None:
-        # One-byte records are legal and cost six bytes each; nobody needs that many.
-        if count > 2 * HELLO_BYTES_MAX:
-            raise HelloError(f"a client's hello in more than {2 * HELLO_BYTES_MAX} bytes of records")
-        self._bytes_needed = count
 
 
 @final
