@@ -1,0 +1,190 @@
+"""The native module of the package pymqi, on Ostler.
+
+pymqi falls back to a plain `import pymqe` when its own compiled module is not there. The verbs take and return what
+that module's do: structures are bytes in the layout of C, and completion and reason code come last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import index
+
+from ostler import mqi
+from ostler.model.constants import (
+    MQCC_FAILED,
+    MQHO_UNUSABLE_HOBJ,
+    MQIA_FIRST,
+    MQIA_LAST,
+    MQRC_FUNCTION_NOT_SUPPORTED,
+)
+from ostler.model.structures.properties import MQIMPO, MQPD
+from ostler_dropin.buffers import property_name, put_descriptor, sized
+from ostler_dropin.connecting import Connected, Structures, connect
+from ostler_dropin.property_values import Value, packed_value, unpacked_value
+from ostler_dropin.sharing import forget_shared, turn_of
+
+Result = tuple[int, int]
+"""Completion and reason."""
+
+__version__ = "1.12.10"
+__mqbuild__ = "client"
+# The levels of MQ whose structures are understood; pymqi packs the newest of these.
+__mqlevels__ = ("5.0", "5.1", "5.2", "5.3", "6.0", "7.0", "7.1", "7.5", "8.0.0", "8.0.1")
+
+# The longest text that one attribute has here.
+_ATTRIBUTE_BYTES = 256
+
+
+class error(Exception):  # noqa: N801 - the name that programs know
+    """An argument is not what a verb can take."""
+
+
+def MQCONN(name: str | bytes) -> Connected:
+    return connect(name, Structures())
+
+
+def MQCONNX(
+    name: bytes, options: int, cd: bytes | None, user_password: Mapping[str, str | bytes], sco: bytes = b""
+) -> Connected:
+    given = Structures(options=index(options), cd=cd or None, sco=sco or None)
+    if user_password:
+        given.user = _text(user_password.get("user"))
+        given.password = _text(user_password.get("password"))
+    return connect(name, given)
+
+
+def _text(value: str | bytes | None) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    raise error("Failed to parse user/password. Check they are bytes or string.")
+
+
+def MQDISC(hconn: int) -> Result:
+    hconn = index(hconn)
+    forget_shared(hconn)
+    _, code, reason = mqi.MQDISC(hconn)
+    return code, reason
+
+
+def MQBEGIN(hconn: int) -> Result:
+    with turn_of(index(hconn)):
+        return mqi.MQBEGIN(hconn, None)
+
+
+def MQCMIT(hconn: int) -> Result:
+    with turn_of(index(hconn)):
+        return mqi.MQCMIT(hconn)
+
+
+def MQBACK(hconn: int) -> Result:
+    with turn_of(index(hconn)):
+        return mqi.MQBACK(hconn)
+
+
+def MQOPEN(hconn: int, od: bytes, options: int) -> tuple[int, bytes, int, int]:
+    descriptor = sized("MQOD", od, error)
+    with turn_of(index(hconn)):
+        hobj, code, reason = mqi.MQOPEN(hconn, descriptor, index(options))
+    return hobj, bytes(descriptor), code, reason
+
+
+def MQCLOSE(hconn: int, hobj: int, options: int) -> Result:
+    with turn_of(index(hconn)):
+        _, code, reason = mqi.MQCLOSE(hconn, index(hobj), index(options))
+    return code, reason
+
+
+def MQPUT(hconn: int, hobj: int, md: bytes, pmo: bytes, message: bytes) -> tuple[bytes, bytes, int, int]:
+    options = sized("MQPMO", pmo, error)
+    descriptor = put_descriptor(md, options, error)
+    with turn_of(index(hconn)):
+        code, reason = mqi.MQPUT(hconn, index(hobj), descriptor, options, bytes(message))
+    return bytes(descriptor), bytes(options), code, reason
+
+
+def MQPUT1(hconn: int, od: bytes, md: bytes, pmo: bytes, message: bytes) -> tuple[bytes, bytes, int, int]:
+    target = sized("MQOD", od, error)
+    options = sized("MQPMO", pmo, error)
+    descriptor = put_descriptor(md, options, error)
+    with turn_of(index(hconn)):
+        code, reason = mqi.MQPUT1(hconn, target, descriptor, options, bytes(message))
+    return bytes(descriptor), bytes(options), code, reason
+
+
+def MQGET(hconn: int, hobj: int, md: bytes, gmo: bytes, length: int) -> tuple[bytes, bytes, bytes, int, int, int]:
+    descriptor = sized("MQMD", md, error)
+    options = sized("MQGMO", gmo, error)
+    if index(length) < 0:
+        raise error("No memory for message")
+    with turn_of(index(hconn)):
+        data, whole, code, reason = mqi.MQGET(hconn, index(hobj), descriptor, options, length)
+    return data, bytes(descriptor), bytes(options), whole, code, reason
+
+
+def MQINQ(hconn: int, hobj: int, selector: int) -> tuple[int | bytes, int, int]:
+    """One attribute: a number, or text with its padding."""
+    is_integer = MQIA_FIRST <= index(selector) <= MQIA_LAST
+    with turn_of(index(hconn)):
+        integers, characters, code, reason = mqi.MQINQ(
+            hconn, index(hobj), [selector], int(is_integer), 0 if is_integer else _ATTRIBUTE_BYTES
+        )
+    if is_integer:
+        return integers[0] if integers else 0, code, reason
+    return characters.partition(b"\0")[0], code, reason
+
+
+def MQSET(hconn: int, hobj: int, selector: int, value: int | bytes) -> Result:
+    integers: list[int] = []
+    characters = b""
+    if MQIA_FIRST <= index(selector) <= MQIA_LAST:
+        if not isinstance(value, int):
+            raise error("Arg is not a long integer")
+        integers = [value]
+    else:
+        if not isinstance(value, bytes):
+            raise error("Arg is not a byte-string")
+        characters = value.partition(b"\0")[0][: _ATTRIBUTE_BYTES + 1]
+    with turn_of(index(hconn)):
+        return mqi.MQSET(hconn, index(hobj), [selector], integers, characters)
+
+
+def MQSUB(hconn: int, sd: bytes, hobj: int) -> tuple[bytes, int, int, int, int]:
+    """Publish/subscribe is not there; the program is told so."""
+    descriptor = sized("MQSD", sd, error)
+    return bytes(descriptor), index(hobj), MQHO_UNUSABLE_HOBJ, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED
+
+
+def MQCRTMH(hconn: int, cmho: bytes) -> tuple[int, int, int]:
+    options = sized("MQCMHO", cmho, error)
+    with turn_of(index(hconn)):
+        return mqi.MQCRTMH(hconn, options)
+
+
+def MQSETMP(
+    hconn: int, hmsg: int, smpo: bytes, name: bytes, pd: bytes, type: int, value: object, length: int
+) -> Result:
+    options = sized("MQSMPO", smpo, error)
+    descriptor = sized("MQPD", pd, error)
+    data = packed_value(index(type), value, index(length))
+    with turn_of(index(hconn)):
+        return mqi.MQSETMP(hconn, index(hmsg), options, property_name(name), descriptor, type, data)
+
+
+def MQINQMP(
+    hconn: int, hmsg: int, impo_options: int, name: bytes, pd_options: int, type: int, length: int
+) -> tuple[Value, int, int, int]:
+    options = MQIMPO.default()
+    MQIMPO.patch(options, "Options", index(impo_options))
+    descriptor = MQPD.default()
+    MQPD.patch(descriptor, "Options", index(pd_options))
+    with turn_of(index(hconn)):
+        kind, data, whole, code, reason = mqi.MQINQMP(
+            hconn, index(hmsg), options, property_name(name), descriptor, index(type), index(length)
+        )
+    return unpacked_value(kind, data), whole, code, reason
+
+
+# The compiled module has its exception under this name only.
+globals()["pymqe.error"] = error

@@ -1,0 +1,105 @@
+"""The packages as they come from PyPI, and what real programs on them print, run in processes of their own."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+_HERE = Path(__file__).parent
+_MODULES = _HERE.parent.parent / "dropin" / "src"
+_PYMQI = "1.12.13"
+_SECONDS_MAX = 240
+
+sys.path.insert(0, str(_MODULES))
+
+Printed = dict[str, dict[str, str]]
+"""What each program printed, and what it said on the error stream."""
+
+
+@pytest.fixture(params=["embedded"])
+def binding(request: pytest.FixtureRequest) -> str:
+    """embedded: the queue manager is in the program's process."""
+    found: str = request.param
+    return found
+
+
+@pytest.fixture(scope="session")
+def package_path(request: pytest.FixtureRequest) -> Callable[[str], str]:
+    """Where a package is, for PYTHONPATH: ibmmq is installed; pymqi is fetched once and unpacked."""
+
+    def path(package: str) -> str:
+        if package == "ibmmq":
+            assert importlib.util.find_spec("ibmmq") is not None, "ibmmq is not installed; the extra `dev` brings it"
+            return ""
+        cache = request.config.cache
+        assert cache is not None
+        return str(_unpacked_pymqi(cache.mkdir("pymqi")))
+
+    return path
+
+
+def _unpacked_pymqi(directory: Path) -> Path:
+    """pymqi's sources. It cannot be installed without other libraries, but unpacks to plain Python."""
+    unpacked = directory / f"pymqi-{_PYMQI}" / "code"
+    if not unpacked.exists():
+        command = [sys.executable, "-m", "pip", "download", f"pymqi=={_PYMQI}", "--no-binary", ":all:", "--no-deps"]
+        done = subprocess.run([*command, "--dest", str(directory)], capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"pymqi cannot be fetched: {done.stderr.strip().splitlines()[-1]}")
+        with tarfile.open(directory / f"pymqi-{_PYMQI}.tar.gz") as archive:
+            archive.extractall(directory, filter="data")
+    return unpacked
+
+
+@pytest.fixture(scope="session")
+def program_environment(package_path: Callable[[str], str]) -> Callable[[str, Path], dict[str, str]]:
+    """The environment of a program on a package; `data` holds its queue managers."""
+
+    def environment(package: str, data: Path) -> dict[str, str]:
+        made = {name: value for name, value in os.environ.items() if not name.startswith("MQ")}
+        paths = [str(_MODULES), package_path(package), made.get("PYTHONPATH", "")]
+        made["PYTHONPATH"] = os.pathsep.join(
+            str(Path(each).resolve()) for part in paths if part for each in part.split(os.pathsep)
+        )
+        made["OSTLER_DATA"] = str(data)
+        return made
+
+    return environment
+
+
+@pytest.fixture(scope="session")
+def printed(
+    program_environment: Callable[[str, Path], dict[str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str, str], Printed]:
+    """What the programs of a package print over a binding. All are run when the first is asked for."""
+    found: dict[tuple[str, str], Printed] = {}
+
+    def of(package: str, binding: str) -> Printed:
+        key = (package, binding)
+        if key not in found:
+            data = tmp_path_factory.mktemp(f"{package}-{binding}")
+            found[key] = _run_all(package, binding, data, program_environment(package, data))
+        return found[key]
+
+    return of
+
+
+def _run_all(package: str, binding: str, data: Path, environment: dict[str, str]) -> Printed:
+    programs = _HERE / f"{package}_programs"
+    command = [sys.executable, str(_HERE / "runner.py"), str(data), str(programs), "QM1"]
+    done = subprocess.run(
+        command, env=environment, cwd=data, capture_output=True, text=True, timeout=_SECONDS_MAX, check=False
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    results = {each["program"]: {"output": each["output"], "errors": each["errors"]} for each in lines}
+    for program in programs.glob("*.py"):
+        results.setdefault(program.stem, {"output": "", "errors": f"it was not run to its end:\n{done.stderr}"})
+    return results

@@ -1,0 +1,208 @@
+"""What real programs on ibmmq print when their queue manager is Ostler. The programs are in ibmmq_programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+EXPECTED = {
+    "browse": """\
+browsed message 0 True
+browsed message 1 True
+browsed message 2 True
+browsed message 3 True
+cursor message 0
+by id message 3
+truncated 1 2079 b'mes' 9
+too long 1 2080 b'mes' 9
+still there message 1
+""",
+    "callbacks": """\
+busy 2 2500
+all came True
+got nobody's
+CALLBACK.ONE ONE 0 0 area one/connection 5 0
+CALLBACK.ONE ONE 2 2 area one/connection 5 0
+CALLBACK.ONE before the start 4 area one/connection 16 0
+CALLBACK.ONE fail 0 area one/connection 4 0
+CALLBACK.TWO TWO 1 1 area two/connection 5 0
+CALLBACK.TWO TWO 3 3 area two/connection 5 0
+done 6
+""",
+    "groups": """\
+sequence 1 True
+sequence 2 True
+sequence 3 True
+member one 1 G \x20
+member two 2 G \x20
+member three 3 L \x20
+whole first half, second half
+""",
+    "headers": """\
+rfh2 b'green' 1 b'<usr><colour>green</colour></usr>   '
+dlh 2053 SOMEWHERE b'dead'
+report 259 True True
+report 260 True True
+alias HEADERS through an alias
+converted Zürich
+""",
+    "inquire_set": """\
+manager QM1 3
+several {31: 940, 2006: b'                                                ', 14: 9}
+connected True
+queue INQUIRE.SET 1
+inhibited 2 2051
+set some data 0
+unknown 2 2067
+not for queues 2 2067
+wrong value 2 2020
+cannot be set 2 2067
+""",
+    "large_messages": """\
+0 0 True
+4096 4096 True
+4097 4097 True
+70000 70000 True
+4000000 4000000 True
+too long 2 2030
+""",
+    "leaving_early": """\
+name QM1 {'module': '2.1.2', 'MQ': 940}
+""",
+    "message_properties": """\
+selected red
+no other 2033
+body with properties
+text 'příliš'
+yes 1
+no 0
+blob b'\\x00\\x01\\x02'
+tiny -8
+small -1600
+plain -320000
+large -1125899906842624
+single 1.5
+double 2.25
+nothing None
+end of list 2471
+names yes no blob tiny small plain large single double nothing
+missing 2 2471
+bad name 2 2442
+too long 1 2469
+deleted handle 2 2460
+""",
+    "put_get": """\
+id 24 True True True
+resolved PUT.GET QM1
+got text: žluťoučký MQSTR 1 7 1208
+got bytes  0 0 1208
+got a Python string MQSTR 0 0 1208
+empty 2 2033
+put1 b'put1'
+""",
+    "put_status": """\
+put 8 0 0 0 0
+about  0
+again 0 0 0
+no type 2 2430
+no type 2 2430
+""",
+    "request_reply": """\
+dynamic True
+reply ONE True
+reply TWO True
+reply THREE True
+""",
+    "structures": """\
+size BNO 20
+size CBC 64
+size CBD 168
+size CD 2000
+size CMHO 12
+size CNO 272
+size CSP 104
+size CTLO 24
+size DLH 172
+size DMHO 12
+size DMPO 12
+size GMO 112
+size IIH 84
+size IMPO 64
+size MD 364
+size MDE 72
+size OD 424
+size PD 24
+size PMO 184
+size SCO 672
+size SD 344
+size SMPO 20
+size SRO 16
+size STS 280
+size TM 684
+size TMC2 732
+size XQH 104
+verbs True
+connections True
+""",
+    "syncpoint": """\
+before commit 2033
+after commit a backouts 0
+after backout a backouts 1
+depth 1
+left by disconnect b backouts 0
+and then left open backouts 0
+begin 2 2018
+no more 2033
+""",
+    "threads": """\
+['put', 'put', 'put'] 4
+left 3
+""",
+    "wrong_calls": """\
+unknown queue 2 2085
+unknown queue, put1 2 2085
+bad name 2 2085
+open options 2 2046
+object type 2 2043
+structure id 2 2026
+md version 2 2026
+pmo version 2 2173
+gmo version 2 2186
+od version 2 2044
+put options 2 2046
+get options 2 2046
+priority 2 2050
+persistence 2 2047
+expiry 2 2013
+report 2 2027
+wait interval 2 2090
+get from output 2 2037
+put to input 2 2039
+browse input 2 2036
+closed handle 2 2019
+close options 2 2045
+selector 2 2459
+control 2 2488
+no callback 2 2448
+no function 2 2534
+subscribe 2 2298
+unknown manager 2 2058
+connect options 2 2046
+cno 2 2139
+csp 2 2595
+token 2 2298
+short error
+text TypeError
+wrong handle (2, 2018) (2, 2019)
+""",
+}
+# Programs that show an exception of theirs and go on.
+COMPLAINING = {"callbacks"}
+
+
+@pytest.mark.parametrize("program", EXPECTED)
+def test_program(program: str, binding: str, printed: Callable[[str, str], dict[str, dict[str, str]]]) -> None:
+    found = printed("ibmmq", binding)[program]
+    assert found["output"] == EXPECTED[program], found["errors"]
+    assert ("Traceback" in found["errors"]) == (program in COMPLAINING)
