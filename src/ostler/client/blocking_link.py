@@ -198,8 +198,15 @@ class BlockingLink:
             self.state.release()
 
     def leave(self, conversation: Conversation) -> None:
+        """A conversation is over; what still waits on it will not be answered."""
         self.state.acquire()
         self._conversations.pop(conversation.number, None)
+        for key in [each for each in self.waiting if each >> 32 == conversation.number]:
+            waiter = self.waiting.pop(key)
+            waiter.broken = True
+            self._release(waiter)
+        for key in [each for each in self.streams if each >> 32 == conversation.number]:
+            del self.streams[key]
         is_last = not self._conversations
         self.state.release()
         if is_last:
@@ -569,13 +576,17 @@ class BlockingLink:
     def _wake(self, waiter: Waiter) -> None:
         self.state.acquire()
         self.waiting.pop(waiter.key, None)
+        self._release(waiter)
+        self.state.release()
+
+    def _release(self, waiter: Waiter) -> None:
+        """Let the thread of a waiter go on. Under the state lock."""
         waiter.done = True
+        self._followers.pop(waiter.key, None)
         event = waiter.event
         waiter.event = None
         if event is not None:
-            self._followers.pop(waiter.key, None)
             event.release()
-        self.state.release()
 
     def _notice(self, number: i64, reason: i64) -> None:
         self.state.acquire()
@@ -652,12 +663,7 @@ class BlockingLink:
                 waiting.append(stream.waiter)
         for waiter in waiting:
             waiter.broken = True
-            waiter.done = True
-            event = waiter.event
-            waiter.event = None
-            if event is not None:
-                event.release()
-        self._followers = {}
+            self._release(waiter)
         is_idle = not self._reading
         self.state.release()
         if not self.forked:

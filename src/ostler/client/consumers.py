@@ -137,7 +137,9 @@ class Consumer:
         self._browsed = True
         md = bytearray(self.md)
         return_descriptor(md, request.md)
-        message_handles.fill_handle(bound.connection, request, self.gmo)
+        found = request.properties
+        if found is not None:
+            message_handles.fill_handle(bound.connection.message_handles, found.properties, request.md, self.gmo)
         is_removed = not self.is_browsing and request.reason != MQRC_TRUNCATED_MSG_FAILED
         gmo = bytearray(returned_options(request, self.gmo))
         return md, gmo, MQCBCT_MSG_REMOVED if is_removed else MQCBCT_MSG_NOT_REMOVED

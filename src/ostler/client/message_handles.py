@@ -1,7 +1,8 @@
 """Message handles, and what they do for MQPUT, MQPUT1 and MQGET.
 
 A handle belongs to a connection, or to none: then any connection of the process may use it. Numbers are never given
-twice, so a handle used with the wrong connection is found out.
+twice, so a handle used with the wrong connection is found out. What a connection is does not matter here: it is known
+by its handles, and None stands for those of no connection.
 """
 
 from __future__ import annotations
@@ -11,9 +12,7 @@ import struct
 import threading
 from typing import Final
 
-from ostler.engine.connection import Connection
-from ostler.engine.get_request import GetRequest
-from ostler.engine.properties import PropertySet
+from ostler.engine.properties import Property, PropertySet
 from ostler.engine.property_control import descriptor_for_put, merged_properties, properties_on_put
 from ostler.model.constants import (
     MQHM_NONE,
@@ -24,6 +23,9 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 from ostler.model.structures.gmo import GMO_BYTES_4, GMO_MSG_HANDLE
 from ostler.model.structures.pmo import PMO_OPTIONS, PMO_ORIGINAL_MSG_HANDLE
+
+Handles = dict[int, PropertySet]
+"""The message handles of one connection."""
 
 # Handles of no connection are never deleted by themselves; a program that forgets to has an end all the same.
 UNASSOCIATED_MAX: Final = 100_000
@@ -36,39 +38,36 @@ _lock: Final = threading.Lock()
 _inquired: Final[dict[int, str]] = {}
 
 
-def create(connection: Connection | None, handles_max: int, validate: bool) -> int:
-    """A new message handle without properties."""
+def create(own: Handles | None, object_handles: int, handles_max: int, validate: bool) -> int:
+    """A new message handle without properties. `object_handles` are open besides, and count against the limit."""
     with _lock:
-        owner = _unassociated if connection is None else connection.message_handles
-        in_use = len(owner) + (0 if connection is None else len(connection.handles))
-        if in_use >= handles_max:
+        owner = _unassociated if own is None else own
+        if len(owner) + object_handles >= handles_max:
             raise MQError(MQRC_HANDLE_NOT_AVAILABLE, f"{handles_max} handles are open already; close some.")
         number = next(_numbers)
         owner[number] = PropertySet(validate)
         return number
 
 
-def owned(connection: Connection | None, hmsg: int) -> PropertySet:
+def owned(own: Handles | None, hmsg: int) -> PropertySet:
     """The properties behind a handle that was created for this connection, or for none."""
-    owner = _unassociated if connection is None else connection.message_handles
-    properties = owner.get(hmsg)
+    properties = (_unassociated if own is None else own).get(hmsg)
     if properties is None:
         raise MQError(MQRC_HMSG_ERROR, f"{hmsg} is no message handle of this connection.")
     return properties
 
 
-def delete(connection: Connection | None, hmsg: int) -> None:
-    owned(connection, hmsg)
+def delete(own: Handles | None, hmsg: int) -> None:
+    owned(own, hmsg)
     with _lock:
-        owner = _unassociated if connection is None else connection.message_handles
-        owner.pop(hmsg, None)
+        (_unassociated if own is None else own).pop(hmsg, None)
         _inquired.pop(hmsg, None)
 
 
-def delete_all(connection: Connection) -> None:
+def delete_all(own: Handles) -> None:
     """The connection ends, and its message handles with it."""
-    for hmsg in list(connection.message_handles):
-        delete(connection, hmsg)
+    for hmsg in list(own):
+        delete(own, hmsg)
 
 
 def changes_name(hmsg: int, name: str) -> bool:
@@ -78,32 +77,32 @@ def changes_name(hmsg: int, name: str) -> bool:
     return before != name
 
 
-def find(connection: Connection, hmsg: int) -> PropertySet:
+def find(own: Handles, hmsg: int) -> PropertySet:
     """The properties behind a handle that a message is put or got with: the connection's own, or nobody's."""
-    properties = connection.message_handles.get(hmsg)
+    properties = own.get(hmsg)
     return properties if properties is not None else owned(None, hmsg)
 
 
-def _of_pmo(connection: Connection, pmo: bytes) -> tuple[PropertySet | None, PropertySet | None, int]:
+def _of_pmo(own: Handles, pmo: bytes) -> tuple[PropertySet | None, PropertySet | None, int]:
     original, new, action = _HANDLES.unpack_from(pmo, PMO_ORIGINAL_MSG_HANDLE)
     return (
-        find(connection, original) if original != MQHM_NONE else None,
-        find(connection, new) if new != MQHM_NONE else None,
+        find(own, original) if original != MQHM_NONE else None,
+        find(own, new) if new != MQHM_NONE else None,
         action,
     )
 
 
-def put_properties(connection: Connection, pmo: bytes, md: bytes, buffer: bytes) -> tuple[bytes, bytes]:
+def put_properties(own: Handles, pmo: bytes, md: bytes, buffer: bytes) -> tuple[bytes, bytes]:
     """What an MQPMO of version 3 makes of a put: the descriptor (version 2) to use, and the property block to store."""
-    original, new, action = _of_pmo(connection, pmo)
+    original, new, action = _of_pmo(own, pmo)
     if int.from_bytes(pmo[PMO_OPTIONS : PMO_OPTIONS + 4], "little") & MQPMO_MD_FOR_OUTPUT_ONLY:
         md = descriptor_for_put(original, new, action)
     return md, properties_on_put(md, buffer, original, new, action)
 
 
-def put_done(connection: Connection, pmo: bytes, stored_md: bytes) -> None:
+def put_done(own: Handles, pmo: bytes, stored_md: bytes) -> None:
     """After a successful put: NewMsgHandle shows the message as it was put."""
-    original, new, action = _of_pmo(connection, pmo)
+    original, new, action = _of_pmo(own, pmo)
     if new is None:
         return
     properties = merged_properties(original, new, action)
@@ -113,26 +112,25 @@ def put_done(connection: Connection, pmo: bytes, stored_md: bytes) -> None:
     new.descriptor = stored_md
 
 
-def check_get(connection: Connection, gmo: bytes) -> bool:
+def check_get(own: Handles, gmo: bytes) -> bool:
     """Whether an MQGMO brings a message handle; MQError when it is none that can be used."""
     hmsg = _of_gmo(gmo)
     if hmsg == MQHM_NONE:
         return False
-    find(connection, hmsg)
+    find(own, hmsg)
     return True
 
 
-def fill_handle(connection: Connection, request: GetRequest, gmo: bytes) -> None:
+def fill_handle(own: Handles, found: list[Property], md: bytes, gmo: bytes) -> None:
     """After a get: the properties of the message go into the handle of the MQGMO, in place of what it held."""
-    found = request.properties
     hmsg = _of_gmo(gmo)
-    if found is None or hmsg == MQHM_NONE:
+    if hmsg == MQHM_NONE:
         return
-    properties = find(connection, hmsg)
+    properties = find(own, hmsg)
     properties.clear()
-    for each in found.properties:
+    for each in found:
         properties.add(each)
-    properties.descriptor = request.md
+    properties.descriptor = md
     properties.descriptor_set = []
 
 

@@ -163,7 +163,9 @@ def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> 
         properties = b""
         has_handles: bool = len(pmo) >= _PMO_BYTES[3] and pmo[4] == 3 and _has_message_handles(pmo)
         if has_handles:
-            descriptor, properties = message_handles.put_properties(bound.connection, pmo, descriptor, buffer)
+            descriptor, properties = message_handles.put_properties(
+                bound.connection.message_handles, pmo, descriptor, buffer
+            )
         reason: i64 = _put(bound, handle, descriptor, pmo, buffer, properties)
     except MQError as error:
         return md, pmo, error.completion, error.reason
@@ -173,7 +175,7 @@ def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> 
         bound.engine.counters.puts_failed += 1
         return md, pmo, MQCC_FAILED, reason
     if has_handles:
-        message_handles.put_done(bound.connection, pmo, bound.connection.put_md)
+        message_handles.put_done(bound.connection.message_handles, pmo, bound.connection.put_md)
     if pmo is not handle.put_options_given:
         handle.put_options_given = pmo
         handle.put_options_returned = pmo[:32] + handle.resolved_names + pmo[128:]
@@ -286,8 +288,9 @@ def get_message(
         bound = _usable(hconn)
         request = get_request(bound, hobj, md, gmo, length)
         run_get(bound, request)
-        if request.has_message_handle:
-            message_handles.fill_handle(bound.connection, request, gmo)
+        found = request.properties
+        if found is not None and request.has_message_handle:
+            message_handles.fill_handle(bound.connection.message_handles, found.properties, request.md, gmo)
     except MQError as error:
         return b"", None, gmo, 0, error.completion, error.reason
     reason: i64 = request.reason
@@ -363,7 +366,9 @@ def get_request(bound: Bound, hobj: int, md: bytes, gmo: bytes, length: int) -> 
     if version > _VERSION_2:
         request.wants_token = True
     if version > 3:
-        request.has_message_handle = read_i64_le(gmo, 104) != 0 and message_handles.check_get(connection, gmo)
+        request.has_message_handle = read_i64_le(gmo, 104) != 0 and message_handles.check_get(
+            connection.message_handles, gmo
+        )
     return request
 
 

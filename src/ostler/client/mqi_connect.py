@@ -258,7 +258,7 @@ def _leave(state: ConnectionState) -> Result:
     broken = state.bound.connection.broken
     forget(state.hconn)
     unbind(state.hconn)
-    message_handles.delete_all(state.bound.connection)
+    message_handles.delete_all(state.bound.connection.message_handles)
     if broken:
         return MQCC_FAILED, broken
     reason = state.bound.manager.disconnect(state.bound.connection)

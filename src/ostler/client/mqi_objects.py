@@ -185,7 +185,7 @@ def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: by
     options = MQPMO.read_int(pmo, "Options")
     block = b""
     if version > 2:
-        descriptor, block = message_handles.put_properties(connection, bytes(pmo), descriptor, buffer)
+        descriptor, block = message_handles.put_properties(connection.message_handles, bytes(pmo), descriptor, buffer)
     source = connection.handles.get(MQPMO.read_int(pmo, "Context"))
     if options & MQOO_ALTERNATE_USER_AUTHORITY:
         request.alternate_user = _text(od, "AlternateUserId")
@@ -201,7 +201,7 @@ def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: by
         return reason
     _describe_put(bound, od, md, pmo, stored)
     if version > 2:
-        message_handles.put_done(connection, bytes(pmo), stored)
+        message_handles.put_done(connection.message_handles, bytes(pmo), stored)
     wait_durable(bound, lsn)
     return reason
 

@@ -5,17 +5,17 @@ A property name is an MQCHARV, or simply a string. Values are the bytes that C w
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from ostler.client import message_handles
 from ostler.client.connection_state import usable
-from ostler.client.message_handles import UNASSOCIATED_MAX
+from ostler.client.message_handles import UNASSOCIATED_MAX, Handles
 from ostler.client.mqi import Result, completion, failed, put_descriptor
 from ostler.client.mqi_connect import has_connection
+from ostler.client.remote_verbs import FIRST_REMOTE, all_remotes, usable_remote
 from ostler.client.variable_strings import UTF_8, VariableString, application_ccsid, decoded, read_string, write_string
 from ostler.engine import code_pages
 from ostler.engine.code_pages import UnknownCodePageError
-from ostler.engine.connection import Connection
 from ostler.engine.descriptor_fields import DEFAULT_DESCRIPTOR, field_named
 from ostler.engine.properties import Inquiry, PropertySet
 from ostler.engine.property_buffers import buffer_to_properties, properties_to_buffer
@@ -72,17 +72,29 @@ _BYTES_PER_CHARACTER_MAX: Final = 4
 _TYPE_TEXT_BYTES: Final = 8
 
 
-def _owner(hconn: int, reason: int) -> Connection | None:
-    """The connection of a handle; None for handles of no connection, which need that there is any at all."""
-    if hconn != MQHC_UNASSOCIATED_HCONN:
-        return usable(hconn).connection
-    if not has_connection():
-        raise MQError(reason, "Nothing in this process is connected to a queue manager.")
-    return None
+class _Owner(NamedTuple):
+    """Whom message handles belong to: the handles (None: to no connection), how many others are open, and may be."""
+
+    handles: Handles | None
+    object_handles: int
+    handles_max: int
+
+
+def _owner(hconn: int, reason: int) -> _Owner:
+    """The owner of the handles of a connection, or of those of none, which need that there is any at all."""
+    if hconn == MQHC_UNASSOCIATED_HCONN:
+        if not has_connection() and not all_remotes():
+            raise MQError(reason, "Nothing in this process is connected to a queue manager.")
+        return _Owner(None, 0, UNASSOCIATED_MAX)
+    if hconn >= FIRST_REMOTE:
+        remote = usable_remote(hconn)
+        return _Owner(remote.message_handles, len(remote.handles), remote.handles_max)
+    connection = usable(hconn).connection
+    return _Owner(connection.message_handles, len(connection.handles), connection.engine.handles_max)
 
 
 def _properties(hconn: int, hmsg: int) -> PropertySet:
-    return message_handles.owned(_owner(hconn, MQRC_CONNECTION_BROKEN), hmsg)
+    return message_handles.owned(_owner(hconn, MQRC_CONNECTION_BROKEN).handles, hmsg)
 
 
 def _options(layout: Layout, structure: bytearray | None) -> int:
@@ -112,12 +124,12 @@ def _is_big_endian(encoding: int, reason: int) -> bool:
 def MQCRTMH(hconn: int, cmho: bytearray | None) -> tuple[int, int, int]:
     """A new message handle, for one connection or (MQHC_UNASSOCIATED_HCONN) for all of them."""
     try:
-        connection = _owner(hconn, MQRC_HCONN_ERROR)
+        owner = _owner(hconn, MQRC_HCONN_ERROR)
         options = _options(MQCMHO, cmho)
         if options & ~(MQCMHO_NO_VALIDATION | MQCMHO_VALIDATE) or options == MQCMHO_NO_VALIDATION | MQCMHO_VALIDATE:
             raise MQError(MQRC_OPTIONS_ERROR, "MQCMHO has options that do not exist or exclude one another.")
-        handles_max = UNASSOCIATED_MAX if connection is None else connection.engine.handles_max
-        hmsg = message_handles.create(connection, handles_max, options != MQCMHO_NO_VALIDATION)
+        validate = options != MQCMHO_NO_VALIDATION
+        hmsg = message_handles.create(owner.handles, owner.object_handles, owner.handles_max, validate)
     except MQError as error:
         return MQHM_UNUSABLE_HMSG, *failed(error)
     return hmsg, MQCC_OK, MQRC_NONE
@@ -126,11 +138,11 @@ def MQCRTMH(hconn: int, cmho: bytearray | None) -> tuple[int, int, int]:
 def MQDLTMH(hconn: int, hmsg: int, dmho: bytearray | None) -> tuple[int, int, int]:
     """Delete a message handle. The handle that comes back is unusable."""
     try:
-        connection = _owner(hconn, MQRC_CONNECTION_BROKEN)
-        message_handles.owned(connection, hmsg)
+        own = _owner(hconn, MQRC_CONNECTION_BROKEN).handles
+        message_handles.owned(own, hmsg)
         if _options(MQDMHO, dmho):
             raise MQError(MQRC_OPTIONS_ERROR, "MQDMHO has no options.")
-        message_handles.delete(connection, hmsg)
+        message_handles.delete(own, hmsg)
     except MQError as error:
         return hmsg, *failed(error)
     return MQHM_UNUSABLE_HMSG, MQCC_OK, MQRC_NONE
