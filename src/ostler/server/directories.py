@@ -24,8 +24,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import psutil
-
 from ostler.model.constants import MQRC_Q_MGR_NAME_ERROR
 from ostler.model.errors import MQError
 from ostler.server.ini_file import force_directory
@@ -251,6 +249,9 @@ def describe_process(process: int) -> str:
     """A process as people know it: its id, and its program while it can be seen."""
     if process <= 0:
         return "another process"
+    # Here, because every command loads this module and few have to describe a process.
+    import psutil
+
     try:
         return f"process {process} ({psutil.Process(process).name()})"
     except psutil.Error:
