@@ -26,8 +26,8 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> TestCertificates:
     return make_certificates(tmp_path_factory.mktemp("tls"))
 
 
-def rules(certificates: TestCertificates, spec: str, authentication: str = "REQUIRED") -> TlsContexts:
-    channel = ChannelTls(CHANNEL, spec, authentication)
+def rules(certificates: TestCertificates, spec: str) -> TlsContexts:
+    channel = ChannelTls(CHANNEL, spec)
     place = RepositorySettings("QM1", certificates.manager.parent)
     return TlsContexts(lambda: place, lambda name: channel if name == CHANNEL else None)
 

@@ -70,13 +70,14 @@ class KeyRepository:
 
     def give_certificate(self, context: ssl.SSLContext, certificate: OwnCertificate) -> None:
         """Let a context show a certificate. RepositoryError when certificate and key cannot be used."""
+        password = _Password(self.password)
         with _as_file(certificate.chain + b"\n" + certificate.key) as path:
             try:
-                context.load_cert_chain(path, password=self._ask_password)
+                context.load_cert_chain(path, password=password.ask)
             except _NoPassword:
                 raise RepositoryError(f"{certificate.files}: the key is encrypted, and there is no password") from None
             except (ssl.SSLError, ValueError) as error:
-                raise RepositoryError(f"{certificate.files}: {_explain(error, bool(self.password))}") from None
+                raise RepositoryError(f"{certificate.files}: {_explain(error, password.is_asked)}") from None
 
     def give_trust(self, context: ssl.SSLContext) -> None:
         """Let a context accept certificates that the authorities vouch for and that are not revoked."""
@@ -86,15 +87,23 @@ class KeyRepository:
             _load_trust(context, self.revocations, self.place, "revocation lists")
             context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
 
-    def _ask_password(self) -> str:
-        # Without an answer from here OpenSSL would ask on the terminal, and wait.
-        if not self.password:
-            raise _NoPassword
-        return self.password
-
 
 class _NoPassword(Exception):
     """OpenSSL asks for a password that we do not have."""
+
+
+class _Password:
+    """Answers OpenSSL, which would ask on the terminal otherwise, and wait."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.is_asked = False
+
+    def ask(self) -> str:
+        if not self._text:
+            raise _NoPassword
+        self.is_asked = True
+        return self._text
 
 
 def default_labels(name: str) -> tuple[str, ...]:
@@ -249,12 +258,12 @@ def _load_trust(context: ssl.SSLContext, data: bytes, place: Path, what: str) ->
             raise RepositoryError(f"{place}: the {what} are not PEM that OpenSSL reads ({error.reason})") from None
 
 
-def _explain(error: Exception, has_password: bool) -> str:
-    reason = getattr(error, "reason", None) or str(error)
-    if reason in ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH"):
+def _explain(error: Exception, is_password_asked: bool) -> str:
+    reason = getattr(error, "reason", None) or ""
+    if reason in ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED"):
         return "the key does not belong to the certificate"
-    if has_password and reason in ("BAD_DECRYPT", "PKCS12_CIPHERFINAL_ERROR", "BAD_PASSWORD_READ"):
+    if is_password_asked:
         return "the password does not open the key"
-    if reason in ("NO_START_LINE", "PEM"):
-        return "no certificate and key in PEM form"
+    if not reason or reason == "NO_START_LINE":
+        return "no certificate with its key in PEM form"
     return str(reason).replace("_", " ").lower()

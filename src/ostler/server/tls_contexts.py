@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from ostler.model.attributes import ObjectType, to_text
+from ostler.model.attributes import require as require_attribute
 from ostler.model.cipher_specs import require
 from ostler.model.constants import (
     MQRC_KEY_REPOSITORY_ERROR,
@@ -43,7 +45,7 @@ from ostler.wire.tls_stream import (
 
 DEFAULT_REPOSITORY: Final = "key"
 # OpenSSL remembers sessions of TLS 1.2, though nobody takes one up again, and `ssl` cannot tell it not to.
-_SESSIONS_MAX: Final = 1_024
+SESSIONS_MAX: Final = 1_024
 _VERIFY_MODES: Final = {
     "REQUIRED": ssl.CERT_REQUIRED,
     "OPTIONAL": ssl.CERT_OPTIONAL,
@@ -64,13 +66,14 @@ class ChannelTls:
     @staticmethod
     def of(channel: Definition) -> ChannelTls:
         """The TLS attributes of a CHANNEL definition."""
-        texts = {name: str(channel.attributes.get(name, "")).strip() for name in _CHANNEL_ATTRIBUTES}
+        authentication = channel.attributes.get("SSLCAUTH", 0)
         return ChannelTls(
-            channel.name, texts["SSLCIPH"], texts["SSLCAUTH"] or "REQUIRED", texts["SSLPEER"], texts["CERTLABL"]
+            channel.name,
+            _text(channel, "SSLCIPH"),
+            to_text(require_attribute(ObjectType.CHANNEL, "SSLCAUTH"), authentication),
+            _text(channel, "SSLPEER"),
+            _text(channel, "CERTLABL"),
         )
-
-
-_CHANNEL_ATTRIBUTES: Final = ("SSLCIPH", "SSLCAUTH", "SSLPEER", "CERTLABL")
 
 
 @dataclass(frozen=True)
@@ -86,9 +89,12 @@ class RepositorySettings:
     @staticmethod
     def of(manager: Definition, queue_manager_directory: Path) -> RepositorySettings:
         """The TLS attributes of the QMGR definition."""
-        texts = {name: str(manager.attributes.get(name, "")).strip() for name in _MANAGER_ATTRIBUTES}
         return RepositorySettings(
-            manager.name, queue_manager_directory / "ssl", texts["SSLKEYR"], texts["CERTLABL"], texts["KEYRPWD"]
+            manager.name,
+            queue_manager_directory / "ssl",
+            _text(manager, "SSLKEYR"),
+            _text(manager, "CERTLABL"),
+            _text(manager, "KEYRPWD"),
         )
 
     @property
@@ -108,15 +114,16 @@ _Key = tuple[str, str, str]
 class _Loaded:
     """A repository as it was loaded, and the contexts made from it."""
 
-    def __init__(self, settings: RepositorySettings) -> None:
+    def __init__(self, settings: RepositorySettings, sessions_max: int) -> None:
         self.settings = settings
+        self.sessions_max = sessions_max
         self.repository: KeyRepository = load_repository(settings.place, settings.password)
         self.contexts: dict[_Key, ssl.SSLContext] = {}
 
     def context(self, key: _Key) -> ssl.SSLContext:
         """The context for what a channel asks. RepositoryError and MQError."""
         known = self.contexts.get(key)
-        if known is not None and known.session_stats()["number"] < _SESSIONS_MAX:
+        if known is not None and known.session_stats()["number"] < self.sessions_max:
             return known
         made = self._make(*key)
         self.contexts[key] = made
@@ -153,11 +160,15 @@ class TlsContexts(TlsRules):
     """The rules of all channels of a queue manager. One thread at a time uses it."""
 
     def __init__(
-        self, settings: Callable[[], RepositorySettings], find_channel: Callable[[str], ChannelTls | None]
+        self,
+        settings: Callable[[], RepositorySettings],
+        find_channel: Callable[[str], ChannelTls | None],
+        sessions_max: int = SESSIONS_MAX,
     ) -> None:
         """Both are asked anew each time, so that altered definitions count from the next connection on."""
         self._settings = settings
         self._find_channel = find_channel
+        self._sessions_max = sessions_max
         self._loaded: _Loaded | None = None
 
     def stream(self) -> TlsStream:
@@ -168,7 +179,7 @@ class TlsContexts(TlsRules):
         asked = self._channel(channel)
         try:
             if self._loaded is None:
-                self._loaded = _Loaded(self._settings())
+                self._loaded = _Loaded(self._settings(), self._sessions_max)
             return self._loaded.context((asked.cipher_spec, asked.client_authentication, asked.certificate_label))
         except RepositoryError as error:
             raise TlsFailed(MQRC_KEY_REPOSITORY_ERROR, f"AMQ9657E: for channel {channel}, {error}.") from None
@@ -193,7 +204,7 @@ class TlsContexts(TlsRules):
         """Load everything anew, and give a sentence on what was done. MQError says why all stays as it was."""
         settings = self._settings()
         try:
-            fresh = _Loaded(settings)
+            fresh = _Loaded(settings, self._sessions_max)
             # All that is in use must work with the new files, or none of them is taken.
             for key in self._loaded.contexts if self._loaded is not None else ():
                 fresh.context(key)
@@ -291,6 +302,10 @@ def _try_out(context: ssl.SSLContext, cipher_spec: str, certificate: OwnCertific
         raise RepositoryError(f"{certificate.files} cannot be used with CipherSpec {cipher_spec}: {failure}") from None
     except ssl.SSLError as error:
         raise RepositoryError(f"{certificate.files}: {error.reason}") from None
+
+
+def _text(definition: Definition, name: str) -> str:
+    return str(definition.attributes.get(name, "")).strip()
 
 
 def _is_there(place: Path) -> bool:
