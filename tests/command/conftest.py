@@ -22,8 +22,13 @@ from ostler.command.target import (
     ManagerStatus,
     Target,
 )
+from ostler.engine.connection import Handle
 from ostler.engine.core import Engine
+from ostler.engine.open import OpenRequest, close_object, open_object
+from ostler.engine.put import put
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
+from ostler.model.structures.catalogue import LAYOUTS
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 
@@ -153,3 +158,29 @@ def target(manager: QueueManager) -> LocalTarget:
 @pytest.fixture
 def operator(target: LocalTarget) -> Operator:
     return Operator(target)
+
+
+class Program:
+    """An application inside the queue manager's process, by the engine's own verbs."""
+
+    def __init__(self, manager: QueueManager, user: str = "ann", application: str = "orders") -> None:
+        self.manager = manager
+        self.connection = manager.connect(user, application)
+
+    def open(self, name: str, options: int) -> Handle:
+        with self.manager.lock:
+            return open_object(self.manager.engine, self.connection, OpenRequest(mq.MQOT_Q, name, options))
+
+    def put(self, name: str, body: bytes = b"x") -> None:
+        handle = self.open(name, mq.MQOO_OUTPUT)
+        with self.manager.lock:
+            engine = self.manager.engine
+            engine.now_ms = STARTED_MS
+            md = bytes(LAYOUTS["MQMD"].default(2))
+            assert put(engine, self.connection, handle, md, mq.MQPMO_NO_SYNCPOINT, b"", body, None) == 0
+            close_object(engine, self.connection, handle, 0)
+
+
+@pytest.fixture
+def program(manager: QueueManager) -> Program:
+    return Program(manager)

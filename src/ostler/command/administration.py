@@ -161,6 +161,7 @@ def define_anew(
 def _model(engine: Engine, kind: ObjectType, attributes: dict[str, Value], like: str | None) -> Definition | None:
     subtype = subtype_of(kind, attributes)
     if like is None:
+        # Of all that has subtypes only a listener may leave its own open: it is for TCP then.
         default = _DEFAULT_OF_SUBTYPE.get((kind, subtype or "TCP"), _DEFAULT_OBJECTS.get(kind, ""))
         return engine.of_type(kind).get(default)
     found = existing_object(engine, kind, like)
@@ -212,8 +213,10 @@ def display(engine: Engine, word: str, pattern: str, names: Sequence[str]) -> li
 
 
 def matches(name: str, pattern: str) -> bool:
-    """MQSC's only wildcard is the asterisk; what else has a meaning to fnmatch cannot stand in a name."""
-    return name == pattern or fnmatchcase(name, pattern)
+    """Whether a name, or any text, fits a generic one. MQSC's only wildcard is the asterisk."""
+    if "*" not in pattern:
+        return name == pattern
+    return fnmatchcase(name, pattern.replace("[", "[[]").replace("?", "[?]"))
 
 
 def _shown(engine: Engine, definition: Definition, names: Sequence[str], skips_others: bool) -> dict[str, Value]:

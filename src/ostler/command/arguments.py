@@ -113,25 +113,29 @@ class Options:
             raise SyntaxProblem(max(yes.end, no.end), f"{on} and {off} exclude each other")
         return yes is not None
 
-    def text(self, keyword: str, default: str = "") -> str:
-        """The one value of a keyword."""
+    def _one(self, keyword: str) -> Word | None:
         argument = self._take(keyword)
         if argument is None:
-            return default
+            return None
         if not argument.values:
             raise SyntaxProblem(argument.keyword.end, f"{keyword} needs a value in brackets")
         if len(argument.values) > 1:
             raise SyntaxProblem(argument.values[1].end, f"{keyword} takes one value")
-        return argument.values[0].text
+        return argument.values[0]
+
+    def text(self, keyword: str) -> str:
+        """The one value of a keyword; empty when it is not there."""
+        word = self._one(keyword)
+        return word.text if word is not None else ""
 
     def choice(self, keyword: str, *words: str) -> str:
         """The one value of a keyword that has a few words to choose from; the first is the default."""
-        argument = self.statement.argument(keyword)
-        chosen = self.text(keyword, words[0]).upper()
-        if chosen not in words:
-            assert argument is not None
-            raise SyntaxProblem(argument.end - 1, f"{keyword} is one of {', '.join(words)}")
-        return chosen
+        word = self._one(keyword)
+        if word is None:
+            return words[0]
+        if word.text.upper() not in words:
+            raise SyntaxProblem(word.end, f"{keyword} is one of {', '.join(words)}")
+        return word.text.upper()
 
     def values(self, keyword: str) -> tuple[Word, ...] | None:
         """All values of a keyword, None when it is not there."""

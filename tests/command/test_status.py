@@ -1,0 +1,195 @@
+"""DISPLAY of what is going on."""
+
+from __future__ import annotations
+
+import pytest
+
+from ostler.command.target import ApplicationStatus, ChannelStatus
+from ostler.model import constants as mq
+
+from .conftest import STARTED_MS, LocalTarget, Operator, Program
+
+
+def test_a_queue(operator: Operator, program: Program) -> None:
+    operator.says("def ql(Q1) maxfsize(100)")
+    program.open("Q1", mq.MQOO_INPUT_SHARED)
+    program.put("Q1")
+    assert operator.says("dis qstatus(Q1)") == [
+        "AMQ8450I: Queue status.",
+        "   QUEUE(Q1)                               TYPE(QUEUE)",
+        "   CURDEPTH(1)                             CURFSIZE(0)",
+        "   CURMAXFS(100)                           IPPROCS(1)",
+        "   LGETDATE( )                             LGETTIME( )",
+        "   LPUTDATE(2023-11-14)                    LPUTTIME(22.13.20)",
+        "   MEDIALOG( )                             MONQ(OFF)",
+        "   MSGAGE( )                               OPPROCS(0)",
+        "   QTIME( , )                              UNCOM(NO)",
+    ]
+    operator.says("def ql(Q2)")
+    assert operator.says("dis qs(Q*)") == [
+        "AMQ8450I: Queue status.",
+        "   QUEUE(Q1)                               TYPE(QUEUE)",
+        "   CURDEPTH(1)",
+        "AMQ8450I: Queue status.",
+        "   QUEUE(Q2)                               TYPE(QUEUE)",
+        "   CURDEPTH(0)",
+    ]
+    assert len(operator.says("dis qs(Q*) where(curdepth gt 0)")) == 3
+    assert len(operator.says("dis qs(Q*) opentype(input)")) == 3
+    assert operator.fails("dis qs(Q*) where(curdepth gt 5)") == "AMQ8565I: There is no queue status to show."
+    assert operator.fails("dis qs(NONE)") == "AMQ8147E: Ostler object NONE not found."
+
+
+def test_a_queue_leaves_its_monitoring_to_the_queue_manager(operator: Operator) -> None:
+    operator.says("def ql(Q1)")
+    operator.says("alter qmgr monq(medium)")
+    assert operator.says("dis qs(Q1) monq")[2] == "   CURDEPTH(0)                             MONQ(MEDIUM)"
+    operator.says("alter ql(Q1) monq(low)")
+    assert operator.says("dis qs(Q1) monq")[2] == "   CURDEPTH(0)                             MONQ(LOW)"
+
+
+def test_handles(operator: Operator, program: Program, target: LocalTarget) -> None:
+    operator.says("def ql(Q1)")
+    assert operator.fails("dis qs(Q1) type(handle)") == "AMQ8565I: There is no queue status to show."
+    program.open("Q1", mq.MQOO_INPUT_SHARED | mq.MQOO_INQUIRE)
+    target.programs[program.connection.number] = ApplicationStatus(12, 3, "", "APP.SVRCONN", "10.0.0.1")
+    assert operator.says("dis qs(Q1) type(handle)") == [
+        "AMQ8450I: Queue status.",
+        "   QUEUE(Q1)                               TYPE(HANDLE)",
+        "   APPLDESC(Ostler channel)                APPLTAG(orders)",
+        "   APPLTYPE(USER)                          ASTATE(NONE)",
+        "   BROWSE(NO)                              CHANNEL(APP.SVRCONN)",
+        "   CONNAME(10.0.0.1)                       HSTATE(INACTIVE)",
+        "   INPUT(SHARED)                           INQUIRE(YES)",
+        "   OUTPUT(NO)                              PID(12)",
+        "   QMURID(0.0)                             SET(NO)",
+        "   TID(3)",
+        "   URID(XA_FORMATID[] XA_GTRID[] XA_BQUAL[])",
+        "   URTYPE(QMGR)                            USERID(ann)",
+    ]
+    assert len(operator.says("dis qs(*) type(handle) userid where(input ne no)")) == 3
+    assert operator.fails("dis qs(Q1) type(handle) opentype(output)").startswith("AMQ8565I")
+    assert operator.fails("dis qs(NONE) type(handle)").startswith("AMQ8147E")
+
+
+def test_connections(operator: Operator, program: Program, target: LocalTarget) -> None:
+    identity = program.connection.connection_id.hex().upper()
+    assert operator.says("dis conn(*)") == [
+        "AMQ8276I: Connection details.",
+        f"   CONN({identity[32:]})",
+        f"   EXTCONN({identity[:32]})",
+        "   TYPE(CONN)",
+    ]
+    assert operator.says(f"dis conn({identity[32:]}) pid tid appltag userid channel uowstate") == [
+        "AMQ8276I: Connection details.",
+        f"   CONN({identity[32:]})",
+        f"   EXTCONN({identity[:32]})",
+        "   TYPE(CONN)",
+        "   PID(0)                                  TID(0)",
+        "   APPLTAG(orders)                         CHANNEL( )",
+        "   UOWSTATE(NONE)                          USERID(ann)",
+    ]
+    assert operator.fails("dis conn(0000)") == "AMQ8461I: There is no such connection."
+    assert operator.fails("dis conn(*) where(appltag eq other)") == "AMQ8461I: There is no such connection."
+    operator.says("def ql(Q1)")
+    program.open("Q1", mq.MQOO_BROWSE)
+    assert operator.says("dis conn(*) type(handle) objname openopts")[4:] == [
+        "   OBJNAME(Q1)                             OPENOPTS(MQOO_BROWSE)",
+    ]
+    assert [line for line in operator.says("dis conn(*) type(all)") if "TYPE" in line] == [
+        "   TYPE(CONN)",
+        "   TYPE(HANDLE)",
+    ]
+
+
+def test_the_queue_manager(operator: Operator, program: Program) -> None:
+    lines = operator.says("dis qmstatus")
+    assert lines[:3] == [
+        "AMQ8705I: Queue manager status.",
+        "   QMNAME(TEST)                            TYPE(QMGR)",
+        "   STATUS(RUNNING)                         AUTOCLUS(NONE)",
+    ]
+    assert operator.says("dis qmstatus conns startda startti")[2:] == [
+        "   STATUS(RUNNING)                         CONNS(1)",
+        "   STARTDA(2023-11-14)                     STARTTI(22.13.20)",
+    ]
+    assert operator.says("dis qmstatus type(log)")[1] == "   QMNAME(TEST)                            TYPE(LOG)"
+    assert operator.fails("dis qmstatus type(nativeha)").startswith("AMQ8147E")
+
+
+def test_channels(operator: Operator, target: LocalTarget) -> None:
+    assert operator.fails("dis chs(*)") == "AMQ8420I: There is no channel status to show."
+    target.channels.append(
+        ChannelStatus(
+            "APP.SVRCONN",
+            connection_name="10.0.0.7",
+            user="app",
+            application="/opt/orders/bin/orders",
+            started_ms=STARTED_MS,
+            conversations=2,
+            conversations_max=10,
+            security_protocol="TLSV13",
+            cipher_spec="TLS_AES_128_GCM_SHA256",
+        )
+    )
+    target.channels.append(ChannelStatus("APP.SVRCONN", connection_name="10.0.0.8", started_ms=STARTED_MS + 1))
+    target.channels.append(ChannelStatus("ADMIN.SVRCONN", status="STOPPED"))
+    assert operator.says("dis chstatus(APP.SVRCONN) conname(10.0.0.7)") == [
+        "AMQ8417I: Channel status.",
+        "   CHANNEL(APP.SVRCONN)                    CHLTYPE(SVRCONN)",
+        "   CONNAME(10.0.0.7)                       CURRENT",
+        "   STATUS(RUNNING)                         SUBSTATE(RECEIVE)",
+    ]
+    assert operator.says("dis chs(*) where(conname eq '10.0.0.7') curshcnv mcauser sslciph") == [
+        "AMQ8417I: Channel status.",
+        "   CHANNEL(APP.SVRCONN)                    CHLTYPE(SVRCONN)",
+        "   CONNAME(10.0.0.7)                       CURRENT",
+        "   MCAUSER(app)                            SSLCIPH(TLS_AES_128_GCM_SHA256)",
+        "   STATUS(RUNNING)                         SUBSTATE(RECEIVE)",
+        "   CURSHCNV(2)",
+    ]
+    everything = operator.says("dis chs(APP.SVRCONN) all")
+    assert everything.count("AMQ8417I: Channel status.") == 2
+    assert "   MAXSHCNV(10)                            RVERSION( )" in everything
+    assert operator.says("dis chs(*) where(status eq stopped)")[1:] == [
+        "   CHANNEL(ADMIN.SVRCONN)                  CHLTYPE(SVRCONN)",
+        "   CONNAME( )                              CURRENT",
+        "   STATUS(STOPPED)                         SUBSTATE( )",
+    ]
+    assert operator.fails("dis chs(APP.SVRCONN) saved").startswith("AMQ8420I")
+
+
+def test_listeners(operator: Operator) -> None:
+    assert operator.fails("dis lsstatus(*)") == "AMQ8147E: Ostler object * not found."
+    operator.says("def lstr(L1) port(1415) descr('The door')")
+    operator.says("start lstr(L1)")
+    assert operator.says("dis lsstatus(L1)") == [
+        "AMQ8631I: Listener status.",
+        "   LISTENER(L1)                            STATUS(RUNNING)",
+        "   PID(4711)                               STARTDA(2023-11-14)",
+        "   STARTTI(22.13.20)                       DESCR(The door)",
+        "   TRPTYPE(TCP)                            CONTROL(MANUAL)",
+        "   IPADDR(*)                               PORT(1415)",
+        "   BACKLOG(100)",
+    ]
+    assert operator.says("dis lsstatus(*) port")[1:] == [
+        "   LISTENER(L1)                            STATUS(RUNNING)",
+        "   PID(4711)                               PORT(1415)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "until", "why"),
+    [
+        ("dis qs(Q1) type(odd)", "dis qs(Q1) type(odd", "TYPE is one of QUEUE, HANDLE."),
+        ("dis qs(Q1) opentype(odd)", "dis qs(Q1) opentype(odd", "OPENTYPE is one of ALL, INPUT, OUTPUT."),
+        ("dis qs(Q1) maxdepth", "dis qs(Q1) maxdepth", "MAXDEPTH is not a keyword of QSTATUS"),
+        ("dis qmstatus(TEST)", "dis qmstatus(TEST", "QMSTATUS takes no name."),
+        ("dis conn", "dis conn", "CONN needs a name in brackets"),
+        ("dis chs(*) substat", "dis chs(*) substat", "did you mean SUBSTATE?"),
+    ],
+)
+def test_what_is_wrong_is_pointed_at(operator: Operator, command: str, until: str, why: str) -> None:
+    said, part = operator.is_wrong(command)
+    assert part == until
+    assert why in said
