@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from ostler.lab import (
+    connections,
     depth,
     group_commit,
     memory,
@@ -84,6 +85,13 @@ def all_benchmarks() -> dict[str, Benchmark]:
                 partial(memory.run, memory.FULL),
                 partial(memory.run, memory.QUICK),
                 900,
+            ),
+            Benchmark(
+                "connections",
+                connections.TITLE,
+                partial(connections.run, connections.FULL),
+                partial(connections.run, connections.QUICK),
+                600,
             ),
             Benchmark(
                 "request-reply",

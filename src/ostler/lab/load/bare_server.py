@@ -102,7 +102,9 @@ class BareServer:
 def start(kind: str, listener: socket.socket, block_bytes: int) -> subprocess.Popen[bytes]:
     """Run a server in a process of its own; it takes the listening socket over."""
     descriptor = listener.fileno()
-    command = [sys.executable, "-m", __name__, kind, str(descriptor), str(block_bytes)]
+    # Not with -m: where this module is compiled, that cannot run it.
+    program = f"import sys; from {__name__} import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", program, kind, str(descriptor), str(block_bytes)]
     return subprocess.Popen(command, pass_fds=(descriptor,), stdin=subprocess.DEVNULL)
 
 
@@ -124,7 +126,3 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     BareServer(socket.socket(fileno=int(descriptor)), kind, int(block_bytes)).run()
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,129 @@
+"""Connections by the thousand: opened as fast as the peer takes them, from several loopback addresses, and kept."""
+
+from __future__ import annotations
+
+import resource
+import select
+import socket
+import time
+
+from ostler.lab.load.client import LoadClient, LoadFailed, Pace
+from ostler.model.constants import MQCC_OK
+from ostler.wire import exchanges, frames
+
+_READ_BYTES = 65536
+_EVENTS_MAX = 256
+_OPEN_SECONDS_MAX = 60.0
+# Descriptors that a process needs for other things.
+_DESCRIPTORS_KEPT = 200
+# Each address has some 28,000 ports to connect from; fewer are used, as closed ones stay taken for a minute.
+_CONNECTIONS_PER_ADDRESS = 5000
+_ADDRESSES_MAX = 200
+
+
+class ConnectingClient(LoadClient):
+    """Connects as one or more conversations on one socket, and then is idle."""
+
+    def __init__(self, channel: str, conversations: int) -> None:
+        super().__init__(Pace(), False)
+        self._channel = channel
+        self._conversations = conversations
+        self._connected = 0
+        self._reader = frames.FrameReader(frames.SEGMENT_BYTES)
+
+    def opening(self) -> bytes:
+        hello = exchanges.Hello(self._channel)
+        hello.message_bytes_max = frames.MESSAGE_BYTES_MAX
+        hello.conversations_max = self._conversations
+        return frames.frame(frames.HELLO, 0, 1, hello.encode())
+
+    def receive(self, data: bytes, now_ns: int) -> bytes:
+        reader = self._reader
+        reader.feed(data)
+        answers: list[bytes] = []
+        while reader.next():
+            if reader.buffer[reader.start] != MQCC_OK:
+                words = reader.buffer[reader.start + 8 : reader.end]
+                raise LoadFailed(f"a connection was refused: {words.decode(errors='replace')}")
+            if reader.type == frames.HELLO | frames.REPLY:
+                connect = exchanges.Connect()
+                connect.application = "ostler-lab"
+                payload = connect.encode()
+                answers += [frames.frame(frames.CONNECT, 1 + each, 1, payload) for each in range(self._conversations)]
+            elif reader.type == frames.CONNECT | frames.REPLY:
+                self._connected += 1
+        self.is_ready = self._connected == self._conversations
+        return b"".join(answers)
+
+
+def sockets_max() -> int:
+    """How many sockets this process may have open, after raising its limit as far as it may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return max(hard - _DESCRIPTORS_KEPT, 1)
+
+
+class ConnectionFlood:
+    """Sockets to one address, each with a client. `window` of them are being connected at any time."""
+
+    def __init__(self, address: tuple[str, int], window: int = 64) -> None:
+        self._address = address
+        self._window = window
+        self._epoll = select.epoll()
+        self._links: dict[int, tuple[socket.socket, LoadClient]] = {}
+        self._opened = 0
+
+    def open(self, clients: list[LoadClient]) -> float:
+        """Connect them all; the seconds it took until the last one was ready."""
+        began = time.perf_counter()
+        waiting = list(reversed(clients))
+        under_way = 0
+        deadline = time.monotonic() + _OPEN_SECONDS_MAX
+        while waiting or under_way:
+            while waiting and under_way < self._window:
+                self._connect(waiting.pop())
+                under_way += 1
+            under_way -= self._turn()
+            if time.monotonic() > deadline:
+                raise LoadFailed(f"{under_way} connections were not made in time, {len(waiting)} not begun")
+        return time.perf_counter() - began
+
+    def close(self) -> None:
+        for sock, _ in self._links.values():
+            sock.close()
+        self._links.clear()
+        self._epoll.close()
+
+    def _connect(self, client: LoadClient) -> None:
+        sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        number = self._opened // _CONNECTIONS_PER_ADDRESS % _ADDRESSES_MAX
+        # Without this the port would be chosen before it is known to whom it leads, from fewer ones.
+        sock.setsockopt(socket.IPPROTO_IP, 24, 1)  # IP_BIND_ADDRESS_NO_PORT
+        sock.bind((f"127.0.0.{1 + number}", 0))
+        self._opened += 1
+        sock.connect(self._address)
+        sock.setblocking(False)
+        self._links[sock.fileno()] = (sock, client)
+        self._epoll.register(sock.fileno(), select.EPOLLIN)
+        sock.send(client.opening())
+
+    def _turn(self) -> int:
+        """How many became ready."""
+        ready = 0
+        for descriptor, _ in self._epoll.poll(0.2, _EVENTS_MAX):
+            sock, client = self._links[descriptor]
+            try:
+                data = sock.recv(_READ_BYTES)
+            except ConnectionResetError:
+                data = b""
+            if not data:
+                raise LoadFailed(f"the peer closed a connection when {len(self._links):,} were open")
+            was_ready = client.is_ready
+            answer = client.receive(data, 0)
+            if answer:
+                sock.send(answer)
+            if client.is_ready and not was_ready:
+                ready += 1
+        return ready
