@@ -74,14 +74,14 @@ def connect(arguments: argparse.Namespace, queue_manager: str | None, prefix: st
         given["connection_name"] = options.text("connection")
     if options.text("channel"):
         given["channel"] = options.text("channel")
-    user = options.text("user")
-    if user:
-        given["user"] = user
-        given["password"] = password(user, options.path("password-file"), prefix, os.environ)
     tls = tls_settings(arguments, prefix)
     if tls is not None:
         given["tls"] = tls
     is_remote = bool(given) or any(os.environ.get(name) for name in _ELSEWHERE)
+    user = options.text("user")
+    if user:
+        given["user"] = user
+        given["password"] = password(user, options.path("password-file"), prefix, os.environ)
     return ostler.connect(_name(queue_manager, is_remote), application=f"ostler {arguments.command}", **given)
 
 
