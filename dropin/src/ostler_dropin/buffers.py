@@ -49,8 +49,7 @@ def property_name(name: str | bytes) -> str:
 def put_descriptor(md: bytes, pmo: bytearray, error: type[Exception]) -> bytearray:
     """A descriptor to put with. The packages fill texts up with nulls; what follows a null counts as blanks."""
     made = sized("MQMD", md, error)
-    if made[_FORMAT_END - 1] == 0:
-        _pad(made, _FORMAT.offset, _FORMAT_END)
+    _pad(made, _FORMAT.offset, _FORMAT_END)
     if MQPMO.read_int(pmo, "Options") & (MQPMO_SET_ALL_CONTEXT | MQPMO_SET_IDENTITY_CONTEXT):
         for field in _CONTEXT_TEXTS:
             _pad(made, field.offset, field.offset + field.length)
