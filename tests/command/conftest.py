@@ -13,8 +13,6 @@ from ostler.command.interpreter import Outcome, run_command
 from ostler.command.script import Counts, run_script
 from ostler.command.target import (
     CHANNEL_NOT_ACTIVE,
-    LISTENER_ACTIVE,
-    LISTENER_NOT_ACTIVE,
     ApplicationStatus,
     ChannelStatus,
     CommandRefused,
@@ -58,8 +56,7 @@ class LocalTarget(Target):
         self.manager.writer.wait_durable(lsn)
 
     def start_listener(self, name: str) -> None:
-        if name in self.listeners:
-            raise CommandRefused(LISTENER_ACTIVE, f"Listener {name} is active already.")
+        assert name not in self.listeners
         port = self.manager.engine.of_type(ObjectType.LISTENER)[name].attributes["PORT"]
         assert isinstance(port, int)
         self.listeners[name] = ListenerStatus(
@@ -67,8 +64,6 @@ class LocalTarget(Target):
         )
 
     def stop_listener(self, name: str) -> None:
-        if name not in self.listeners:
-            raise CommandRefused(LISTENER_NOT_ACTIVE, f"Listener {name} is not active.")
         del self.listeners[name]
 
     def start_channel(self, name: str) -> None:

@@ -47,6 +47,22 @@ def _is_defined(kind: ObjectType, name: str, engine: Engine) -> bool:
     return objects.find(engine, kind, name) is not None
 
 
+def _is_listening(name: str, target: Target) -> bool:
+    return any(status.name == name for status in target.listener_status())
+
+
+def _start_listener(name: str, target: Target) -> None:
+    if _is_listening(name, target):
+        raise CommandRefused(LISTENER_ACTIVE, f"Listener {name} is active already.")
+    target.start_listener(name)
+
+
+def _stop_listener(name: str, target: Target) -> None:
+    if not _is_listening(name, target):
+        raise CommandRefused(LISTENER_NOT_ACTIVE, f"Listener {name} is not active.")
+    target.stop_listener(name)
+
+
 def start(statement: Statement, noun: Noun) -> Action:
     options = Options(statement)
     ignores = options.choice("IGNSTATE", "NO", "YES") == "YES"
@@ -55,7 +71,7 @@ def start(statement: Statement, noun: Noun) -> Action:
         name = object_name(statement, kind, _DEFAULT_LISTENER)
         options.finish()
         answer = message("AMQ8021I", f"Request to start {PRODUCT} listener accepted.")
-        return partial(_run, kind, name, ignores, lambda target: target.start_listener(name), answer)
+        return partial(_run, kind, name, ignores, partial(_start_listener, name), answer)
     channel = object_name(statement, kind)
     options.finish()
     answer = message("AMQ8018I", f"Start of {PRODUCT} channel accepted.")
@@ -70,7 +86,7 @@ def stop(statement: Statement, noun: Noun) -> Action:
     if kind == ObjectType.LISTENER:
         options.finish()
         answer = message("AMQ8706I", f"Request to stop {PRODUCT} listener accepted.")
-        return partial(_run, kind, name, ignores, lambda target: target.stop_listener(name), answer)
+        return partial(_run, kind, name, ignores, partial(_stop_listener, name), answer)
     mode = options.choice("MODE", "QUIESCE", "FORCE", "TERMINATE")
     address = options.text("CONNAME")
     # A stop that concerns one partner only leaves the channel usable for the others.

@@ -148,11 +148,11 @@ class Target(ABC):
 
     @abstractmethod
     def start_listener(self, name: str) -> None:
-        """Begin to listen. The listener is defined. CommandRefused with LISTENER_ACTIVE when it listens already."""
+        """Begin to listen. The listener is defined and does not listen yet."""
 
     @abstractmethod
     def stop_listener(self, name: str) -> None:
-        """Listen no more; connections that were accepted go on. LISTENER_NOT_ACTIVE when it does not listen."""
+        """Listen no more; connections that were accepted go on. It does listen."""
 
     @abstractmethod
     def start_channel(self, name: str) -> None:
