@@ -23,9 +23,9 @@ from pathlib import Path
 
 from ostler.client.async_connection import AsyncConnection, AsyncTransaction
 from ostler.client.async_queue import AsyncBrowser, AsyncQueue
-from ostler.client.embedded import application_name, queue_manager_for, user_name
-from ostler.client.local_session import LocalSession
-from ostler.client.loop_waits import LoopWaits
+from ostler.client.connect_parameters import Binding, Reconnect
+from ostler.client.connecting import Tls, open_session, parameters_of
+from ostler.client.loop_dialler import LoopDialler
 from ostler.client.mqi import Bound
 from ostler.engine import syncpoint
 from ostler.model.errors import MQError
@@ -41,20 +41,30 @@ __all__ = ["Browser", "Connection", "Queue", "Transaction", "commit_then", "conn
 
 async def connect(
     queue_manager: str | QueueManager = "QM1",
+    connection_name: str | None = None,
     *,
+    channel: str = "",
+    user: str | None = None,
+    password: str | None = None,
+    tls: Tls = None,
+    reconnect: bool | Reconnect | None = None,
+    application: str | None = None,
+    ccdt: str | Path | None = None,
     data: str | Path | None = None,
     create: bool = False,
-    user: str | None = None,
-    application: str | None = None,
+    binding: Binding = "auto",
 ) -> AsyncConnection:
-    """Connect to a queue manager of this process, as `ostler.connect` does.
+    """Connect to a queue manager, as `ostler.connect` does.
 
-    One that does not run yet is started first, in the thread of the loop: nothing else happens meanwhile. Start it with
-    `ostler.start` before the loop where that matters.
+    One that has to be started in this process is started in the thread of the loop: nothing else happens meanwhile.
+    Start it with `ostler.start` before the loop where that matters. Connections of a loop over the network share
+    sockets, as many as the channel's SHARECNV allows.
     """
-    manager = queue_manager_for(queue_manager, data, create)
-    session = LocalSession(manager, user or user_name(), application or application_name(), LoopWaits)
-    return AsyncConnection(session)
+    name = queue_manager.name if isinstance(queue_manager, QueueManager) else queue_manager
+    parameters = parameters_of(
+        name, connection_name, binding, channel, user, password, tls, reconnect, application, ccdt, data
+    )
+    return AsyncConnection(await open_session(LoopDialler(), queue_manager, parameters, create))
 
 
 def commit_then(bound: Bound, callback: Callable[[], None]) -> int:

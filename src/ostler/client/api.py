@@ -19,33 +19,51 @@ from typing import Unpack
 
 from ostler.client.administration import Given
 from ostler.client.async_connection import MODEL, AsyncConnection
-from ostler.client.embedded import application_name, queue_manager_for, user_name
-from ostler.client.local_session import LocalSession
+from ostler.client.blocking_port import BlockingDialler
+from ostler.client.connect_parameters import Binding, Reconnect
+from ostler.client.connecting import Tls, open_session, parameters_of
 from ostler.client.message import Message, MessageFields
 from ostler.client.queue_handle import Queue
 from ostler.client.session import Session
 from ostler.client.transaction import WAIT_SECONDS, Transaction
-from ostler.client.waits import BlockingWaits, run
+from ostler.client.waits import run
 from ostler.model.attributes import Value
 from ostler.server.queue_manager import QueueManager
 
 
 def connect(
     queue_manager: str | QueueManager = "QM1",
+    connection_name: str | None = None,
     *,
+    channel: str = "",
+    user: str | None = None,
+    password: str | None = None,
+    tls: Tls = None,
+    reconnect: bool | Reconnect | None = None,
+    application: str | None = None,
+    ccdt: str | Path | None = None,
     data: str | Path | None = None,
     create: bool = False,
-    user: str | None = None,
-    application: str | None = None,
+    binding: Binding = "auto",
 ) -> Connection:
-    """Connect to a queue manager of this process.
+    """Connect to a queue manager.
 
-    One that does not run is started here, and made first if `create` says so; it ends with the process, or when its
-    `end` is called. `data` is the directory of the queue managers; see `ostler.start`.
+    With a connection name, such as "host(1414),host2(1414)", over the network, through the server-connection channel
+    `channel`; a name that begins with an asterisk, or none, takes whatever queue manager answers. Without one: to the
+    queue manager if it runs in this process; else over its own socket if it runs on this machine; else where the
+    environment says (MQSERVER, MQCCDTURL, MQCHLLIB and MQCHLTAB). Failing all that it is started in this process, and
+    made first if `create` says so; it ends with the process, or when its `end` is called. `binding` insists on one of
+    these ways: "client", "local", "embedded".
+
+    `tls` is a TlsSettings, or the name of a CipherSpec. `reconnect=True` makes a link that broke anew, as `ccdt`, the
+    table of client channels in JSON, may say, too; False does not, whatever the table says. `data` is the directory of
+    the queue managers; see `ostler.start`.
     """
-    manager = queue_manager_for(queue_manager, data, create)
-    session = LocalSession(manager, user or user_name(), application or application_name(), BlockingWaits)
-    return Connection(AsyncConnection(session))
+    name = queue_manager.name if isinstance(queue_manager, QueueManager) else queue_manager
+    parameters = parameters_of(
+        name, connection_name, binding, channel, user, password, tls, reconnect, application, ccdt, data
+    )
+    return Connection(AsyncConnection(run(open_session(BlockingDialler(), queue_manager, parameters, create))))
 
 
 class BlockTransaction:
@@ -78,7 +96,7 @@ class Connection:
         self.close(commit=kind is None)
 
     def __repr__(self) -> str:
-        return f"<connection {self.hconn} to {self.name}>"
+        return f"<connection to {self.name}>"
 
     @property
     def manager(self) -> QueueManager:

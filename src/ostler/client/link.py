@@ -88,6 +88,10 @@ class Link(ABC):
         """Send a small frame that has no reply: CANCEL, SETTLE, CREDIT. A broken link swallows it."""
 
     @abstractmethod
+    def send_numbered(self, conversation: int, type: int, payload: bytes) -> None:
+        """Send a small request whose reply nobody waits for. A broken link swallows it."""
+
+    @abstractmethod
     def close(self) -> None:
         """Close the socket. Those who wait get MQRC_CONNECTION_BROKEN."""
 

@@ -108,7 +108,7 @@ class LoopLink(Link, asyncio.Protocol):
     def __init__(self, loop: asyncio.AbstractEventLoop, peer: str, tls: TlsStream | None = None) -> None:
         self.loop = loop
         self.agreed = Hello()
-        self._peer = peer  # for messages to people
+        self.peer = peer  # for messages to people
         self._tls = tls
         self._transport: asyncio.Transport | None = None
         self._reader = FrameReader(FIRST_FRAME_BYTES_MAX)
@@ -147,8 +147,12 @@ class LoopLink(Link, asyncio.Protocol):
     def failure(self) -> MQError | None:
         return self._failure
 
+    @property
+    def has_room(self) -> bool:
+        return self._failure is None and len(self._listeners) < max(1, self.agreed.conversations_max)
+
     def attach(self, listener: Listener) -> int | None:
-        if self._failure is not None or len(self._listeners) >= max(1, self.agreed.conversations_max):
+        if not self.has_room:
             return None
         self._last_conversation += 1
         self._listeners[self._last_conversation] = listener
@@ -166,6 +170,9 @@ class LoopLink(Link, asyncio.Protocol):
             await room
         if self._failure is not None:
             raise MQError(self._failure.reason, self._failure.detail)
+        return self._ask(conversation, type, payload, more)
+
+    def _ask(self, conversation: int, type: int, payload: bytes, more: More | None) -> Asked:
         key = conversation << 32 | self._next_request(conversation)
         asked = _LoopAsked(self, key, type | REPLY, more)
         self._asked[key] = asked
@@ -185,6 +192,10 @@ class LoopLink(Link, asyncio.Protocol):
     def send(self, conversation: int, type: int, payload: bytes) -> None:
         if self._failure is None:
             self._write(frame(type, conversation, 0, payload))
+
+    def send_numbered(self, conversation: int, type: int, payload: bytes) -> None:
+        if self._failure is None:
+            self._ask(conversation, type, payload, None)
 
     def close(self) -> None:
         self._listeners.clear()
@@ -300,7 +311,7 @@ class LoopLink(Link, asyncio.Protocol):
                     listener.noticed(reason, text)
         elif kind == FAREWELL:
             reason, text = decode_reason(PayloadReader(reader.buffer, reader.start, reader.end))
-            self._break(broken(text or f"{self._peer} ended the connection.", reason or MQRC_CONNECTION_BROKEN))
+            self._break(broken(text or f"{self.peer} ended the connection.", reason or MQRC_CONNECTION_BROKEN))
         elif kind != HEARTBEAT | REPLY:
             raise MalformedFrame(f"a frame of type {kind} that nobody asked for")
 
@@ -325,7 +336,7 @@ class LoopLink(Link, asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         why = f": {error}" if error is not None else ""
-        self._break(broken(f"{self._peer} closed the connection{why}."))
+        self._break(broken(f"{self.peer} closed the connection{why}."))
 
     def _break(self, error: MQError) -> None:
         if self._failure is not None:
@@ -358,7 +369,7 @@ class LoopLink(Link, asyncio.Protocol):
         silent = self.loop.time() - self._heard
         if silent >= interval + SIGN_OF_LIFE_SECONDS:
             transport = self._transport
-            self._break(broken(f"{self._peer} gave no sign of life for {silent:.0f} seconds."))
+            self._break(broken(f"{self.peer} gave no sign of life for {silent:.0f} seconds."))
             with suppress(OSError):
                 if transport is not None:
                     transport.abort()

@@ -1,0 +1,121 @@
+"""Which way `connect` takes to a queue manager.
+
+A connection name leads over the network. Without one, in this order: a queue manager that runs in this process; one
+that runs on this machine, over its own socket; one that MQSERVER or a CCDT names; and if there is none of these, the
+queue manager is started in this process.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ostler.client import running
+from ostler.client.connect_parameters import Binding, ConnectParameters, Reconnect, TlsSettings
+from ostler.client.embedded import application_name, queue_manager_for, user_name
+from ostler.client.endpoints import endpoints
+from ostler.client.local_session import LocalSession
+from ostler.client.remote_session import connect_session
+from ostler.client.routes import Dialler, Route
+from ostler.client.session import Session
+from ostler.model.constants import MQRC_OPTIONS_ERROR, MQRC_Q_MGR_NAME_ERROR, MQRC_Q_MGR_NOT_AVAILABLE
+from ostler.model.errors import MQError
+from ostler.server.directories import QueueManagerDirectory, data_root
+from ostler.server.local_socket import socket_path
+from ostler.server.queue_manager import QueueManager
+
+Tls = TlsSettings | str | None
+"""How to secure a connection: all settings, or only the CipherSpec."""
+
+
+def parameters_of(
+    queue_manager: str,
+    connection_name: str | None,
+    binding: Binding,
+    channel: str,
+    user: str | None,
+    password: str | None,
+    tls: Tls,
+    reconnect: bool | Reconnect | None,
+    application: str | None,
+    ccdt: str | Path | None,
+    data: str | Path | None,
+) -> ConnectParameters:
+    """What a program says to `connect`, in the terms of all bindings."""
+    if reconnect is None:
+        reconnect = "no"
+    elif isinstance(reconnect, bool):
+        reconnect = "yes" if reconnect else "disabled"
+    return ConnectParameters(
+        queue_manager=queue_manager,
+        binding=binding,
+        connection_name=connection_name or "",
+        channel=channel,
+        user=user,
+        password=password,
+        application=application or "",
+        tls=TlsSettings(cipher_spec=tls) if isinstance(tls, str) else tls,
+        reconnect=reconnect,
+        ccdt_url=str(ccdt) if ccdt is not None else "",
+        data=data,
+    )
+
+
+async def open_session(
+    dialler: Dialler, queue_manager: str | QueueManager, parameters: ConnectParameters, create: bool
+) -> Session:
+    """Connect, whichever way leads there."""
+    if isinstance(queue_manager, QueueManager):
+        if parameters.binding == "local":
+            return await connect_session(Route(dialler, parameters, queue_manager.directory))
+        if parameters.connection_name or parameters.binding == "client":
+            return await connect_session(Route(dialler, parameters))
+        return _embedded(dialler, queue_manager, parameters, create)
+    if parameters.binding == "client" or parameters.connection_name or parameters.ccdt_url:
+        return await connect_session(Route(dialler, parameters))
+    if parameters.binding == "embedded":
+        return _embedded(dialler, queue_manager, parameters, create)
+    if parameters.binding == "local":
+        return await connect_session(Route(dialler, parameters, _existing(parameters)))
+    if any(each.name == queue_manager for each in running.running()):
+        return _embedded(dialler, queue_manager, parameters, create)
+    directory = _directory(parameters)
+    if directory is not None and socket_path(directory).exists():
+        try:
+            return await connect_session(Route(dialler, parameters, directory))
+        except MQError as error:
+            # A socket without anybody behind it was left by a process that crashed.
+            if error.reason != MQRC_Q_MGR_NOT_AVAILABLE:
+                raise
+    if endpoints(parameters, os.environ):
+        return await connect_session(Route(dialler, parameters))
+    return _embedded(dialler, queue_manager, parameters, create)
+
+
+def _embedded(
+    dialler: Dialler, queue_manager: str | QueueManager, parameters: ConnectParameters, create: bool
+) -> LocalSession:
+    if parameters.password is not None:
+        raise MQError(MQRC_OPTIONS_ERROR, "A queue manager in this process asks for no password.")
+    manager = queue_manager_for(queue_manager, parameters.data, create)
+    user = parameters.user or user_name()
+    return LocalSession(manager, user, parameters.application or application_name(), dialler.waits)
+
+
+def _directory(parameters: ConnectParameters) -> QueueManagerDirectory | None:
+    """Where the queue manager is on this machine; None when it is not."""
+    root = data_root(os.environ) if parameters.data is None else Path(parameters.data).absolute()
+    directory = QueueManagerDirectory(root, parameters.queue_manager)
+    try:
+        return directory if directory.exists() else None
+    except ValueError:
+        return None
+
+
+def _existing(parameters: ConnectParameters) -> QueueManagerDirectory:
+    directory = _directory(parameters)
+    if directory is None:
+        raise MQError(
+            MQRC_Q_MGR_NAME_ERROR, f"There is no queue manager {parameters.queue_manager[:48]} on this machine."
+        )
+    return directory

@@ -1,0 +1,360 @@
+"""A queue that is open over a link: its verbs as frames."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from ostler.client.get_options import GetOptions, Terms, limit_of, terms_of
+from ostler.client.link import checked, malformed
+from ostler.client.routes import Joined
+from ostler.client.session import BackoutRules, OpenQueue, Put, Taken
+from ostler.engine.message import PERSISTENCE_AT
+from ostler.engine.open import OpenRequest
+from ostler.engine.transfer import BROWSE
+from ostler.model.attributes import ObjectType, Value, require, to_text
+from ostler.model.constants import (
+    MQCA_BACKOUT_REQ_Q_NAME,
+    MQCC_FAILED,
+    MQCC_WARNING,
+    MQGMO_NO_SYNCPOINT,
+    MQGMO_SYNCPOINT,
+    MQGMO_SYNCPOINT_IF_PERSISTENT,
+    MQIA_BACKOUT_THRESHOLD,
+    MQIA_CURRENT_Q_DEPTH,
+    MQIA_LAST,
+    MQIA_Q_TYPE,
+    MQOO_INQUIRE,
+    MQPER_PERSISTENT,
+    MQPMO_SYNCPOINT,
+    MQQT_ALIAS,
+    MQQT_LOCAL,
+    MQQT_MODEL,
+    MQQT_REMOTE,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_HOBJ_ERROR,
+    MQRC_NO_MSG_AVAILABLE,
+    MQRC_OBJECT_CHANGED,
+    MQRC_SELECTION_STRING_ERROR,
+    MQRC_TRUNCATED_MSG_FAILED,
+    MQRC_UNKNOWN_OBJECT_NAME,
+)
+from ostler.model.errors import MQError
+from ostler.wire.calls import (
+    AS_STORED,
+    GOT_BLOCK_BYTES,
+    GOT_DATA_BYTES,
+    GOT_FIXED_BYTES,
+    GOT_MD,
+    GOT_TOKEN,
+    HELD,
+    MD_BYTES,
+    NO_TOKEN,
+    REPLY_FIXED_BYTES,
+    SELECTOR_BYTES_MAX,
+    WANTS_PROPERTIES,
+    WANTS_TOKEN,
+    get_payload,
+    put_payload,
+)
+from ostler.wire.exchanges import (
+    CHARACTERS_MAX,
+    CREATED,
+    NAME_BYTES,
+    REMOTE,
+    Inquiry,
+    OpenArguments,
+    Opened,
+    decode_opened,
+    numbers_payload,
+)
+from ostler.wire.frames import CANCEL, CLOSE, GET, INQUIRE, OPEN, PUT, SETTLE, MalformedFrame
+from ostler.wire.payloads import PayloadReader
+
+if TYPE_CHECKING:
+    from ostler.client.remote_session import RemoteSession
+
+_IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
+_STORED: Final = WANTS_PROPERTIES | WANTS_TOKEN | AS_STORED
+_BYTES_MAX: Final = 0x7FFFFFFF
+_TYPES: Final = {
+    MQQT_LOCAL: ObjectType.QLOCAL,
+    MQQT_ALIAS: ObjectType.QALIAS,
+    MQQT_REMOTE: ObjectType.QREMOTE,
+    MQQT_MODEL: ObjectType.QMODEL,
+}
+
+
+def arguments_of(request: OpenRequest) -> OpenArguments:
+    """What is to be opened, as a frame says it. Names that do not fit one are not cut off."""
+    for name in (request.name, request.manager_name, request.dynamic_name):
+        if len(name.encode("utf-8", "replace")) > NAME_BYTES:
+            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"{name[:60]!r} is too long to be a name.")
+    if len(request.selection.encode("utf-8", "replace")) > SELECTOR_BYTES_MAX:
+        raise MQError(MQRC_SELECTION_STRING_ERROR, f"A selector has at most {SELECTOR_BYTES_MAX} bytes.")
+    arguments = OpenArguments(request.object_type, request.name, request.options)
+    arguments.manager_name = request.manager_name
+    arguments.dynamic_name = request.dynamic_name
+    arguments.alternate_user = request.alternate_user
+    arguments.selection = request.selection
+    return arguments
+
+
+def put_reply(payload: bytes) -> Put:
+    """What a PUT or PUT1 came to."""
+    replied = checked(payload)
+    md = payload[REPLY_FIXED_BYTES : REPLY_FIXED_BYTES + MD_BYTES]
+    if len(md) != MD_BYTES:
+        raise malformed(MalformedFrame("a reply to a put without a descriptor"))
+    return Put(md, replied.reason)
+
+
+class RemoteQueue(OpenQueue):
+    __slots__ = ("__weakref__", "_arguments", "_is_open", "_lost", "_opened", "_session")
+
+    def __init__(self, session: RemoteSession, arguments: OpenArguments, opened: Opened) -> None:
+        self._session = session
+        self._arguments = arguments
+        self._opened = opened
+        self._is_open = True
+        self._lost: MQError | None = None  # why it could not be opened again
+
+    @property
+    def number(self) -> int:
+        return self._opened.hobj
+
+    @property
+    def name(self) -> str:
+        return self._opened.name if self._opened.flags & CREATED else self._arguments.name
+
+    @property
+    def selection(self) -> str:
+        return self._arguments.selection
+
+    def _check(self) -> None:
+        if not self._is_open:
+            self._session.check()
+            raise MQError(MQRC_HOBJ_ERROR, f"{self.name} is closed.")
+        if self._lost is not None:
+            raise MQError(self._lost.reason, self._lost.detail)
+
+    async def reopen(self, joined: Joined) -> None:
+        """Open the queue once more, over a new link. A dynamic queue that is gone is made again under its name."""
+        arguments = self._arguments
+        if self._opened.flags & CREATED:
+            arguments.dynamic_name = self._opened.name
+        payload = await joined.link.exchange(joined.conversation, OPEN, arguments.encode())
+        try:
+            self._opened = decode_opened(checked(payload).reader)
+        except MalformedFrame as error:
+            raise malformed(error) from None
+        except MQError as error:
+            self._lost = MQError(MQRC_OBJECT_CHANGED, f"After reconnecting {self.name} cannot be opened: {error}")
+
+    # -- putting -------------------------------------------------------------------------------------------------------
+
+    async def put(self, md: bytes, options: int, block: bytes, body: bytes) -> Put:
+        session = self._session
+        in_unit = bool(options & MQPMO_SYNCPOINT)
+        if in_unit:
+            await session.before_unit_verb(True)
+        session.check_length(body)
+
+        def build() -> bytes:
+            self._check()
+            return put_payload(self._opened.hobj, options, 0, md, block, body)
+
+        done = put_reply(await session.call(PUT, build, in_unit, not in_unit))
+        session.unit_size += in_unit
+        return done
+
+    # -- getting -------------------------------------------------------------------------------------------------------
+
+    async def get(self, asked: GetOptions, browse: int = 0) -> Taken | None:
+        session = self._session
+        terms = terms_of(session, asked, browse)
+        in_unit = bool(terms.options & _IN_UNIT)
+        is_held = not terms.options & (_IN_UNIT | BROWSE) and session.waits.may_be_cancelled()
+        selector = (asked.get("selector") or "").encode("utf-8", "replace")
+        if len(selector) > SELECTOR_BYTES_MAX:
+            raise MQError(MQRC_SELECTION_STRING_ERROR, f"A selector has at most {SELECTOR_BYTES_MAX} bytes.")
+        limit = min(limit_of(asked), _BYTES_MAX)
+        deadline = time.monotonic() + terms.wait_ms / 1000
+        while True:
+            session.check()
+            self._check()
+            if in_unit:
+                await session.before_unit_verb(True)
+                session.check_unit()
+            generation = session.generation
+            wait_ms = terms.wait_ms
+            if generation and wait_ms > 0:
+                wait_ms = min(wait_ms, max(1, int((deadline - time.monotonic()) * 1000)))
+            try:
+                payload = await self._exchange(
+                    self._payload(terms, wait_ms, limit, is_held, selector), in_unit, is_held
+                )
+            except MQError as error:
+                await session.mend(error, generation)
+                continue
+            return self._taken(payload)
+
+    def _payload(self, terms: Terms, wait_ms: int, limit: int, is_held: bool, selector: bytes) -> bytes:
+        # A message that is held is in a unit of work, though not in the program's.
+        options = terms.options & ~MQGMO_NO_SYNCPOINT if is_held else terms.options
+        return get_payload(
+            self._opened.hobj,
+            options,
+            wait_ms,
+            terms.match,
+            limit,
+            0,
+            0,
+            _STORED | HELD if is_held else _STORED,
+            terms.message_id,
+            terms.correlation_id,
+            terms.group_id,
+            terms.sequence_number,
+            0,
+            NO_TOKEN,
+            selector,
+        )
+
+    async def _exchange(self, payload: bytes, in_unit: bool, is_held: bool) -> bytes:
+        """Have a GET answered. Whoever is interrupted meanwhile sees no message, so the queue keeps it."""
+        session = self._session
+        link, conversation = session.link, session.conversation
+        request = await link.ask(conversation, GET, payload)
+        session.waiting.add(request)
+        try:
+            reply = await request.reply()
+            completion = int.from_bytes(reply[:4], "little")
+            if completion != MQCC_FAILED:
+                if is_held:
+                    self._keep(request.number, reply)
+                session.unit_size += in_unit
+            return reply
+        except MQError:
+            raise
+        except BaseException:
+            link.send(conversation, CANCEL, numbers_payload([request.number]))
+            if in_unit:
+                session.orphans.append(request)
+            else:
+                request.forget()
+                if is_held:
+                    link.send(conversation, SETTLE, numbers_payload([request.number, 0]))
+            raise
+        finally:
+            session.waiting.discard(request)
+
+    def _keep(self, number: int, reply: bytes) -> None:
+        """Tell the queue manager that a message has arrived."""
+        session = self._session
+        payload = numbers_payload([number, 1])
+        at = GOT_MD + PERSISTENCE_AT
+        if int.from_bytes(reply[at : at + 4], "little") == MQPER_PERSISTENT:
+            # With a number it is forced to the disk at once, though nobody waits for the answer.
+            session.link.send_numbered(session.conversation, SETTLE, payload)
+        else:
+            session.link.send(session.conversation, SETTLE, payload)
+
+    def _taken(self, payload: bytes) -> Taken | None:
+        completion = int.from_bytes(payload[:4], "little")
+        reason = int.from_bytes(payload[4:8], "little")
+        if completion == MQCC_FAILED:
+            if self._session.closed:
+                raise MQError(MQRC_CONNECTION_BROKEN, "The connection was closed.")
+            if reason == MQRC_NO_MSG_AVAILABLE:
+                return None
+            raise MQError(reason, payload[REPLY_FIXED_BYTES:].decode("utf-8", "replace"))
+        if len(payload) < GOT_FIXED_BYTES:
+            raise MQError(reason, completion=completion)
+        if reason == MQRC_TRUNCATED_MSG_FAILED:
+            length = int.from_bytes(payload[GOT_DATA_BYTES : GOT_DATA_BYTES + 4], "little")
+            raise MQError(reason, f"The message has {length} bytes.", MQCC_WARNING)
+        block_bytes = int.from_bytes(payload[GOT_BLOCK_BYTES:GOT_MD], "little")
+        body_at = GOT_FIXED_BYTES + block_bytes
+        if body_at > len(payload):
+            raise malformed(MalformedFrame("the properties of a message have a wrong length"))
+        return Taken(
+            payload[GOT_MD:GOT_FIXED_BYTES],
+            payload[body_at:],
+            payload[GOT_FIXED_BYTES:body_at],
+            payload[GOT_TOKEN:GOT_BLOCK_BYTES],
+            reason,
+        )
+
+    # -- the rest ------------------------------------------------------------------------------------------------------
+
+    async def close(self, options: int = 0) -> int:
+        session = self._session
+        if not self._is_open or session.closed:
+            return 0
+
+        def build() -> bytes:
+            return numbers_payload([self._opened.hobj, options])
+
+        if self._lost is None and session.is_usable():
+            replied = checked(await session.call(CLOSE, build))
+            reason = replied.reason
+        else:
+            reason = 0
+        self._is_open = False
+        session.forget_queue(self)
+        return reason
+
+    async def inquire_numbers(self, selectors: list[int]) -> tuple[list[int], list[str]]:
+        """MQINQ: integers and texts in the order of their selectors."""
+
+        def build() -> bytes:
+            self._check()
+            return Inquiry(self._opened.hobj, selectors, [], b"").encode()
+
+        replied = checked(await self._session.call(INQUIRE, build))
+        try:
+            integers = replied.reader.integers(len(selectors))
+            return integers, _texts(replied.reader, len(selectors))
+        except MalformedFrame as error:
+            raise malformed(error) from None
+
+    async def depth(self) -> int:
+        if self._arguments.name != self._opened.name and not self._opened.flags & CREATED:
+            # Under another name: an alias has no depth of its own.
+            session = self._session
+            own = await session.open(OpenRequest(self._arguments.object_type, self._opened.name, MQOO_INQUIRE))
+            try:
+                return await own.depth()
+            finally:
+                await own.close()
+        integers, _ = await self.inquire_numbers([MQIA_CURRENT_Q_DEPTH])
+        return integers[0]
+
+    async def inquire(self, name: str) -> Value | None:
+        (kind,), _ = await self.inquire_numbers([MQIA_Q_TYPE])
+        attribute = require(_TYPES.get(kind, ObjectType.QLOCAL), name)
+        integers, texts = await self.inquire_numbers([attribute.pcf])
+        if attribute.pcf > MQIA_LAST or not integers:
+            return texts[0]
+        text = to_text(attribute, integers[0])
+        return integers[0] if text == str(integers[0]) else text
+
+    async def backout_rules(self) -> BackoutRules | None:
+        opened = self._opened
+        if opened.flags & REMOTE:
+            return None
+        try:
+            (threshold,), (name,) = await self.inquire_numbers([MQIA_BACKOUT_THRESHOLD, MQCA_BACKOUT_REQ_Q_NAME])
+        except MQError:
+            threshold, name = opened.backout_threshold, opened.backout_queue
+        if self._arguments.name != opened.name and not opened.flags & CREATED:
+            threshold, name = opened.backout_threshold, opened.backout_queue
+        return BackoutRules(opened.name, threshold, name)
+
+
+def _texts(reader: PayloadReader, most: int) -> list[str]:
+    texts: list[str] = []
+    for _ in range(reader.count(most)):
+        text = reader.fixed(reader.count(CHARACTERS_MAX))
+        texts.append(text.rstrip(b" \0").decode("utf-8", "replace"))
+    return texts

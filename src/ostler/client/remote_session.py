@@ -1,0 +1,383 @@
+"""One connection to a queue manager behind a link: the verbs as requests and replies, written once for both flavours.
+
+A wait may end with an exception of somebody else's making: a cancelled task, an interrupt from the keyboard. No
+message is lost by that. A get outside syncpoint that can be interrupted has its message held by the queue manager
+until this side says that it has arrived. The get does not wait for that word to be safe on disk; the next put or commit
+that is safe makes it safe, and a queue manager that crashes before shows the message once more.
+
+With reconnection a link that broke is made again, and open queues are opened again. What was waiting waits on, for the
+rest of its time. A unit of work that was open is reported as backed out. A put outside syncpoint or a commit whose
+reply was lost ends with MQRC_CALL_INTERRUPTED: it may have been done, or not.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from ostler.client import remote_administration
+from ostler.client.administration import Given
+from ostler.client.backoff import Backoff
+from ostler.client.link import Asked, Link, Listener, checked, disconnect_conversation, malformed
+from ostler.client.remote_queue import RemoteQueue, arguments_of, put_reply
+from ostler.client.routes import Joined, Route
+from ostler.client.session import OpenQueue, Put, Session
+from ostler.client.waits import Waiter, Waits
+from ostler.engine.open import OpenRequest
+from ostler.model.attributes import ObjectType, Value
+from ostler.model.constants import (
+    MQCA_DEAD_LETTER_Q_NAME,
+    MQOO_INQUIRE,
+    MQOT_Q_MGR,
+    MQPMO_SYNCPOINT,
+    MQRC_BACKED_OUT,
+    MQRC_CALL_INTERRUPTED,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_ENVIRONMENT_ERROR,
+    MQRC_HCONN_ERROR,
+    MQRC_MSG_TOO_BIG_FOR_CHANNEL,
+    MQRC_NOT_AUTHORIZED,
+    MQRC_RECONNECT_FAILED,
+    MQRC_SECURITY_ERROR,
+    MQRC_UNKNOWN_CHANNEL_NAME,
+    MQRC_UNKNOWN_OBJECT_NAME,
+)
+from ostler.model.errors import MQError
+from ostler.server.queue_manager import QueueManager
+from ostler.wire.exchanges import Connected, OpenArguments, Opened, Put1, decode_opened, numbers_payload
+from ostler.wire.frames import BACK, CANCEL, COMMIT, OPEN, PAYLOAD_OVERHEAD_BYTES, PUT1, MalformedFrame
+
+# What further attempts to reconnect would not change.
+_HOPELESS: Final = (MQRC_NOT_AUTHORIZED, MQRC_SECURITY_ERROR, MQRC_UNKNOWN_CHANNEL_NAME)
+
+
+async def connect_session(route: Route) -> RemoteSession:
+    """Connect. MQError when that cannot be."""
+    session = RemoteSession(route)
+    session.adopt(await route.join(session))
+    return session
+
+
+class RemoteSession(Session, Listener):
+    """Made by `connect_session`."""
+
+    link: Link
+    conversation: int
+
+    def __init__(self, route: Route) -> None:
+        self._route = route
+        self.waits: Waits = route.dialler.waits()
+        self.closed = False
+        self.transaction: object = None
+        self.connected = Connected()
+        self.generation = 0  # of links, counted up by reconnection
+        self.waiting: set[Asked] = set()  # gets
+        # Gets of the unit of work that were given up before their answer was seen.
+        self.orphans: list[Asked] = []
+        self.unit_size = 0
+        self._is_backed_out = False
+        self._broken: MQError | None = None
+        self._queues: set[RemoteQueue] = set()
+        self._mending = threading.Lock()
+        self._is_mending = False
+        self._patient: list[Waiter] = []
+
+    def adopt(self, joined: Joined) -> None:
+        self.link, self.conversation, self.connected = joined
+
+    @property
+    def name(self) -> str:
+        return self.connected.queue_manager
+
+    @property
+    def manager(self) -> QueueManager:
+        raise MQError(MQRC_ENVIRONMENT_ERROR, f"Queue manager {self.name} runs in another process.")
+
+    @property
+    def hconn(self) -> int:
+        raise MQError(MQRC_ENVIRONMENT_ERROR, "A connection to another process has no handle; MQCONNX makes one.")
+
+    @property
+    def application(self) -> str:
+        return self._route.application
+
+    @property
+    def ccsid(self) -> int:
+        return self.connected.ccsid
+
+    def check(self) -> None:
+        if self.closed:
+            raise MQError(MQRC_HCONN_ERROR, "The connection is closed.")
+        if self._broken is not None:
+            raise MQError(self._broken.reason, self._broken.detail)
+
+    def is_usable(self) -> bool:
+        """Whether a verb has a chance."""
+        reconnects = self._route.reconnect in ("yes", "qmgr")
+        return not self.closed and self._broken is None and (reconnects or self.link.failure is None)
+
+    async def clone(self) -> Session:
+        self.check()
+        return await connect_session(self._route)
+
+    # -- requests ------------------------------------------------------------------------------------------------------
+
+    async def call(
+        self, type: int, build: Callable[[], bytes], in_unit: bool = False, is_doubtful: bool = False
+    ) -> bytes:
+        """A request and its reply, over a new link if need be. `build` makes the payload, for handles may be new then.
+
+        `in_unit`: part of the unit of work, which does not outlive its link. `is_doubtful`: must not be done twice.
+        """
+        while True:
+            self.check()
+            if in_unit:
+                self.check_unit()
+            generation = self.generation
+            payload = build()
+            if len(payload) > self.link.agreed.message_bytes_max + PAYLOAD_OVERHEAD_BYTES:
+                raise MQError(MQRC_MSG_TOO_BIG_FOR_CHANNEL)
+            try:
+                asked = await self.link.ask(self.conversation, type, payload)
+            except MQError as error:
+                await self.mend(error, generation)
+                continue
+            try:
+                return await asked.reply()
+            except MQError as error:
+                await self.mend(error, generation)
+                if is_doubtful:
+                    raise MQError(MQRC_CALL_INTERRUPTED) from error
+            except BaseException:
+                asked.forget()
+                raise
+
+    async def mend(self, error: MQError, generation: int) -> None:
+        """A link broke: return when there is another one, or raise."""
+        if self.closed:
+            raise MQError(MQRC_CONNECTION_BROKEN, "The connection was closed.")
+        if self._route.reconnect not in ("yes", "qmgr"):
+            self._broken = error
+            raise error
+        waiter: Waiter | None = None
+        with self._mending:
+            if self.generation != generation:
+                return
+            if self._is_mending:
+                waiter = self.waits.waiter()
+                self._patient.append(waiter)
+            self._is_mending = True
+        if waiter is not None:
+            await waiter.wait(None)
+            return
+        try:
+            await self._reconnect(error)
+        finally:
+            with self._mending:
+                self._is_mending = False
+                patient, self._patient = self._patient, []
+            for each in patient:
+                each.wake()
+
+    async def _reconnect(self, cause: MQError) -> None:
+        if self.unit_size or self.orphans:
+            self._is_backed_out = True
+            self.unit_size = 0
+            self.orphans.clear()
+        backoff = Backoff(random.Random())
+        began = time.monotonic()
+        while not self.closed:
+            try:
+                await self._rejoin()
+            except MQError as error:
+                cause = error
+            else:
+                return
+            delay = backoff.next_delay(time.monotonic() - began)
+            if delay is None or cause.reason in _HOPELESS:
+                break
+            await self.waits.waiter().wait(delay)
+        self._broken = MQError(MQRC_RECONNECT_FAILED, f"{cause}")
+        self.check()
+
+    async def _rejoin(self) -> None:
+        name = self.name
+        joined = await self._route.join(self)
+        if self._route.reconnect == "qmgr" and joined.connected.queue_manager != name:
+            joined.link.detach(joined.conversation)
+            raise MQError(MQRC_RECONNECT_FAILED, f"{joined.connected.queue_manager} answered instead of {name}.")
+        for queue in list(self._queues):
+            await queue.reopen(joined)
+        self.adopt(joined)
+        with self._mending:
+            self.generation += 1
+
+    def noticed(self, reason: int, text: str) -> None:
+        # The queue manager fails the waits that are to fail; there is nothing to do here.
+        pass
+
+    def link_broke(self, error: MQError) -> None:
+        if self._route.reconnect not in ("yes", "qmgr"):
+            self._broken = error
+
+    # -- objects and messages ------------------------------------------------------------------------------------------
+
+    async def open(self, request: OpenRequest) -> OpenQueue:
+        arguments = arguments_of(request)
+        queue = RemoteQueue(self, arguments, await self._open(arguments))
+        self._queues.add(queue)
+        return queue
+
+    async def _open(self, arguments: OpenArguments) -> Opened:
+        replied = checked(await self.call(OPEN, arguments.encode))
+        try:
+            return decode_opened(replied.reader)
+        except MalformedFrame as error:
+            raise malformed(error) from None
+
+    def forget_queue(self, queue: RemoteQueue) -> None:
+        self._queues.discard(queue)
+
+    async def put1(
+        self, request: OpenRequest, md: bytes, options: int, block: bytes, body: bytes, source: OpenQueue | None = None
+    ) -> Put:
+        target = arguments_of(request)
+        in_unit = bool(options & MQPMO_SYNCPOINT)
+
+        def build() -> bytes:
+            context = source.number if source is not None else 0
+            return Put1(target, options, context, md, block, body).encode()
+
+        await self.before_unit_verb(in_unit)
+        self.check_length(body)
+        done = put_reply(await self.call(PUT1, build, in_unit, not in_unit))
+        self.unit_size += in_unit
+        return done
+
+    def check_length(self, body: bytes) -> None:
+        limit = self.link.agreed.message_bytes_max
+        if len(body) > limit:
+            raise MQError(
+                MQRC_MSG_TOO_BIG_FOR_CHANNEL, f"The message has {len(body)} bytes; the channel takes {limit}."
+            )
+
+    async def dead_letter_queue(self) -> str:
+        arguments = OpenArguments(MQOT_Q_MGR, "", MQOO_INQUIRE)
+        manager = RemoteQueue(self, arguments, await self._open(arguments))
+        try:
+            _, (name,) = await manager.inquire_numbers([MQCA_DEAD_LETTER_Q_NAME])
+            return name
+        finally:
+            await manager.close()
+
+    def interrupt(self) -> None:
+        for asked in list(self.waiting):
+            self.link.send(self.conversation, CANCEL, numbers_payload([asked.number]))
+
+    # -- units of work -------------------------------------------------------------------------------------------------
+
+    def has_unit(self) -> bool:
+        return self.unit_size > 0 or self._is_backed_out
+
+    def check_unit(self) -> None:
+        if self._is_backed_out:
+            raise MQError(MQRC_BACKED_OUT, "The unit of work was backed out. Back out, and do it again.")
+
+    async def before_unit_verb(self, in_unit: bool) -> None:
+        """See what became of gets of this unit of work that nobody waited for in the end.
+
+        One that got a message spoils the unit: nobody has seen that message. If it is all there was, the unit is as if
+        it had never been; otherwise it is backed out, and the program is told when it goes on with it.
+        """
+        if not in_unit or not self.orphans:
+            return
+        orphans, self.orphans = self.orphans, []
+        took = 0
+        for orphan in orphans:
+            try:
+                took += int.from_bytes((await orphan.reply())[:4], "little") != 2
+            except MQError:
+                # The link is gone, and the message is back on its queue.
+                return
+        if took:
+            others, self.unit_size = self.unit_size, 0
+            self._is_backed_out = others > 0
+            checked(await self.call(BACK, bytes))
+
+    async def commit(self) -> None:
+        try:
+            await self.before_unit_verb(True)
+            replied = checked(await self.call(COMMIT, bytes, in_unit=True, is_doubtful=True))
+            if replied.reason:
+                raise MQError(replied.reason)
+        finally:
+            self._unit_ended()
+
+    async def back_out(self) -> None:
+        self.check()
+        was_lost = self._is_backed_out
+        self._unit_ended()
+        if not was_lost:
+            checked(await self.call(BACK, bytes))
+
+    def _unit_ended(self) -> None:
+        self.unit_size = 0
+        self._is_backed_out = False
+        self.orphans.clear()
+
+    async def disconnect(self, commit: bool) -> None:
+        if self.closed:
+            return
+        is_spoilt = False
+        try:
+            if self._broken is not None:
+                return
+            if commit and (self.unit_size or self.orphans or self._is_backed_out):
+                await self.before_unit_verb(True)
+                is_spoilt = self._is_backed_out
+        finally:
+            self.closed = True
+            self.interrupt()
+        if self.link.failure is None:
+            await disconnect_conversation(self.link, self.conversation, commit)
+        if is_spoilt:
+            raise MQError(MQRC_BACKED_OUT)
+
+    # -- administration ------------------------------------------------------------------------------------------------
+
+    async def define(
+        self, kind: ObjectType, name: str, given: Mapping[str, Given], like: str | None, replace: bool
+    ) -> None:
+        if replace and like is None:
+            # What is there keeps what is not given; with MQSC's REPLACE it would not.
+            try:
+                await self.alter(kind, name, given)
+                return
+            except MQError as error:
+                if error.reason != MQRC_UNKNOWN_OBJECT_NAME:
+                    raise
+        await self._mqsc(remote_administration.define(kind, name, given, like, replace))
+
+    async def alter(self, kind: ObjectType, name: str, given: Mapping[str, Given]) -> None:
+        await self._mqsc(remote_administration.alter(kind, name, given))
+
+    async def delete(self, kind: ObjectType, name: str, purge: bool) -> None:
+        await self._mqsc(remote_administration.delete(kind, name, purge))
+
+    async def clear(self, queue: str) -> None:
+        await self._mqsc(remote_administration.clear(queue))
+
+    async def display(self, word: str, pattern: str, names: Sequence[str]) -> list[dict[str, Value]]:
+        try:
+            lines = await self._mqsc(remote_administration.display(word, pattern, names))
+        except MQError as error:
+            if error.reason == MQRC_UNKNOWN_OBJECT_NAME and "*" in pattern:
+                return []
+            raise
+        return remote_administration.displayed(word, names, lines)
+
+    async def _mqsc(self, text: str) -> list[str]:
+        return await remote_administration.run(self, text)

@@ -1,0 +1,117 @@
+"""How a remote connection comes about: whom to call, in which order, and what to say there.
+
+A `Dialler` makes links in one of the two flavours; a `Route` remembers what a program said when it connected, so that
+the connection can be made once more: for a clone, or when the link broke.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Final, NamedTuple
+
+from ostler.client.connect_parameters import ConnectParameters, Endpoint, TlsSettings
+from ostler.client.embedded import application_name, user_name
+from ostler.client.endpoints import endpoints, tls_settings
+from ostler.client.link import Link, Listener, connect_conversation
+from ostler.client.waits import Waits
+from ostler.model.constants import MQAT_UNIX, MQRC_CONNECTION_BROKEN, MQRC_HOST_NOT_AVAILABLE, MQRC_SECURITY_ERROR
+from ostler.model.errors import MQError
+from ostler.server.directories import QueueManagerDirectory
+from ostler.wire.exchanges import Connect, Connected
+
+PLAIN_PASSWORDS: Final = "OSTLER_PLAIN_PASSWORDS"
+"""Set to yes, this environment variable lets passwords cross the network without TLS."""
+
+_JOIN_TRIES: Final = 3
+
+
+class Dialler(ABC):
+    """Makes links."""
+
+    waits: Callable[[], Waits]
+
+    @abstractmethod
+    async def local(self, directory: QueueManagerDirectory) -> Link:
+        """A link over the Unix socket of a queue manager. MQRC_Q_MGR_NOT_AVAILABLE when it does not run."""
+
+    @abstractmethod
+    async def client(self, endpoint: Endpoint, tls: TlsSettings | None) -> Link:
+        """A link over the network. It may be one that others use already."""
+
+
+class Joined(NamedTuple):
+    """A conversation that is a connection now."""
+
+    link: Link
+    conversation: int
+    connected: Connected
+
+
+class Route:
+    """The way to a queue manager. `directory` is given when it leads over the local socket."""
+
+    def __init__(
+        self, dialler: Dialler, parameters: ConnectParameters, directory: QueueManagerDirectory | None = None
+    ) -> None:
+        self.dialler = dialler
+        self.parameters = parameters
+        self.application = parameters.application or application_name()
+        self._directory = directory
+        self.reconnect = parameters.reconnect
+
+    async def join(self, listener: Listener) -> Joined:
+        """Connect to the first of the addresses that lets us. MQError says why none does."""
+        if self._directory is not None:
+            directory = self._directory
+            return await self._join(partial(self.dialler.local, directory), listener, is_private=True)
+        failures: list[MQError] = []
+        for endpoint in endpoints(self.parameters, os.environ):
+            tls = tls_settings(self.parameters, endpoint, os.environ)
+            if self.reconnect == "no":
+                self.reconnect = endpoint.reconnect
+            try:
+                return await self._join(partial(self.dialler.client, endpoint, tls), listener, tls is not None)
+            except MQError as error:
+                failures.append(error)
+        raise _most_telling(failures)
+
+    async def _join(self, dial: Callable[[], Awaitable[Link]], listener: Listener, is_private: bool) -> Joined:
+        asked = self._asked(is_private)
+        for _ in range(_JOIN_TRIES):
+            link = await dial()
+            joined = await connect_conversation(link, asked, listener)
+            if joined is not None:
+                return Joined(link, *joined)
+        raise MQError(MQRC_CONNECTION_BROKEN, "The link broke before there was a connection.")
+
+    def _asked(self, is_private: bool) -> Connect:
+        parameters = self.parameters
+        if parameters.password and not is_private and os.environ.get(PLAIN_PASSWORDS, "").lower() != "yes":
+            raise MQError(
+                MQRC_SECURITY_ERROR,
+                f"A password is sent under TLS only. Give tls=..., or set {PLAIN_PASSWORDS}=yes to send it as it is.",
+            )
+        asked = Connect()
+        asked.application_type = MQAT_UNIX
+        asked.application = self.application
+        asked.queue_manager = parameters.queue_manager
+        asked.user = parameters.user or user_name()
+        asked.password = parameters.password or ""
+        return asked
+
+
+def _most_telling(failures: list[MQError]) -> MQError:
+    """One that somebody answered with is worth more than those of hosts that do not answer."""
+    if not failures:
+        return MQError(MQRC_HOST_NOT_AVAILABLE, "There is no address to connect to.")
+    answered = [each for each in failures if each.reason != MQRC_HOST_NOT_AVAILABLE]
+    if answered:
+        return answered[0]
+    return (
+        failures[0]
+        if len(failures) == 1
+        else MQError(MQRC_HOST_NOT_AVAILABLE, " ".join(each.detail for each in failures))
+    )
