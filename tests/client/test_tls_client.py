@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ostler.client.connect_parameters import TlsSettings
-from ostler.client.tls_client import ClientTls, as_error, with_environment
+from ostler.client.tls_client import ClientTls, as_error
 from ostler.model.constants import (
     MQRC_KEY_REPOSITORY_ERROR,
     MQRC_SSL_INITIALIZATION_ERROR,
@@ -129,15 +129,10 @@ def test_a_repository_without_trust(made: TestCertificates, tmp_path: Path) -> N
         ClientTls(TlsSettings(cipher_spec="ANY", key_repository=str(tmp_path / "key")))
 
 
-def test_what_the_environment_says() -> None:
-    environment = {"MQSSLKEYR": "/e/key", "MQCERTLABL": "label", "MQKEYRPWD": "secret"}
-    filled = with_environment(TlsSettings(cipher_spec="ANY"), environment)
-    assert (filled.key_repository, filled.certificate_label, filled.key_password) == ("/e/key", "label", "secret")
-    own = TlsSettings(cipher_spec="ANY", ca_file="/own/ca.crt", certificate_file="/own/x.crt", key_password="own")
-    assert with_environment(own, environment) == own
-    given = TlsSettings(cipher_spec="ANY", key_repository="/own/key", certificate_label="own", key_password="own")
-    assert with_environment(given, environment) == given
-    assert with_environment(given, {}) == given
+def test_without_a_cipher_spec_the_best_that_both_sides_have_is_used(
+    made: TestCertificates, repository: TlsSettings
+) -> None:
+    assert connect(made, dataclasses.replace(repository, cipher_spec="")).cipher == "TLS_AES_256_GCM_SHA384"
 
 
 def test_secrets_are_not_shown(repository: TlsSettings) -> None:

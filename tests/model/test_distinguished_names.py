@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.model.distinguished_names import DistinguishedName, PeerPattern, check_pattern, from_certificate, matches
+from ostler.model.distinguished_names import (
+    DistinguishedName,
+    PeerPattern,
+    check_pattern,
+    from_certificate,
+    matches,
+    parse_name,
+)
 
 # In the order of a certificate: the largest first.
 NAME = DistinguishedName(
@@ -147,6 +154,23 @@ def test_names_from_certificates() -> None:
     name = from_certificate(pairs, "ABC")
     assert str(name) == 'SERIALNUMBER=0A:BC,UID=mqm,CN=QM1,O="Smith, Jones",C=GB'
     assert matches("USERID=mqm,SERIALNUMBER=ABC", name)
+
+
+def test_names_as_people_write_them() -> None:
+    name = parse_name('CN=QM1, OU=Broking; OU="Desk, 7",SP=Kent,E=mq@example.org')
+    assert name.attributes == [
+        ("CN", "QM1"),
+        ("OU", "Broking"),
+        ("OU", "Desk, 7"),
+        ("ST", "Kent"),
+        ("MAIL", "mq@example.org"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "QM1", "CN=", "XX=1", 'CN="a', "CN=a,"])
+def test_what_is_no_name_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        parse_name(text)
 
 
 def test_a_name_as_shown_is_a_pattern_that_matches_it() -> None:

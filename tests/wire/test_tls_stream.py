@@ -185,7 +185,7 @@ def test_words_changed_on_the_way_are_never_given(certificates: TestCertificates
 
 
 @given(data=st.binary(min_size=1, max_size=300))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_random_bytes_instead_of_tls_fail(certificates: TestCertificates, data: bytes) -> None:
     _, server = ready_pair(certificates, SPECS[0])
     with contextlib.suppress(TlsFailed):

@@ -11,7 +11,6 @@ import dataclasses
 import getpass
 import os
 import ssl
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -25,9 +24,8 @@ from ostler.server.tls_contexts import check_peer_name
 from ostler.server.tls_suites import check_suite, new_context
 from ostler.wire.tls_stream import TlsFailed, TlsRules, TlsStream
 
-_REPOSITORY_VARIABLE: Final = "MQSSLKEYR"
-_LABEL_VARIABLE: Final = "MQCERTLABL"
-_PASSWORD_VARIABLE: Final = "MQKEYRPWD"
+# For a program that asks for TLS and leaves the rest to us.
+DEFAULT_CIPHER_SPEC: Final = "ANY_TLS12_OR_HIGHER"
 
 
 class ClientTls(TlsRules):
@@ -39,7 +37,7 @@ class ClientTls(TlsRules):
     def __init__(self, settings: TlsSettings, user: str = "") -> None:
         """`user` gives the default label of a certificate; without one it is who runs this process."""
         self.settings = settings
-        self.spec: CipherSpec = require(settings.cipher_spec)
+        self.spec: CipherSpec = require(settings.cipher_spec or DEFAULT_CIPHER_SPEC)
         try:
             check_pattern(settings.peer_name)
         except ValueError as error:
@@ -62,18 +60,6 @@ class ClientTls(TlsRules):
     def check(self, stream: TlsStream) -> None:
         check_suite(self.spec, stream)
         check_peer_name(self.settings.peer_name, stream)
-
-
-def with_environment(settings: TlsSettings, environment: Mapping[str, str]) -> TlsSettings:
-    """Fill in what a program left to the environment: MQSSLKEYR, MQCERTLABL and MQKEYRPWD, as clients of MQ do."""
-    changes: dict[str, str] = {}
-    if not settings.key_repository and not settings.ca_file:
-        changes["key_repository"] = environment.get(_REPOSITORY_VARIABLE, "")
-    if not settings.certificate_label and not settings.certificate_file:
-        changes["certificate_label"] = environment.get(_LABEL_VARIABLE, "")
-    if not settings.key_password:
-        changes["key_password"] = environment.get(_PASSWORD_VARIABLE, "")
-    return dataclasses.replace(settings, **{name: value for name, value in changes.items() if value})
 
 
 def as_error(failure: TlsFailed) -> MQError:

@@ -87,13 +87,10 @@ class PeerPattern:
         self.text: str = text
         self.wanted: dict[str, list[_ValuePattern]] = {}
         for piece in _pieces(text):
-            kind, equals, value = piece.partition("=")
-            if not equals or kind not in _TYPES:
-                raise ValueError(f"{piece.strip()!r} is not one of {', '.join(_TYPES)}, in capitals, '=' and a value")
-            known = _TYPES[kind]
+            known, value = _type_and_value(piece)
             values = self.wanted.setdefault(known, [])
             if values and known not in _HIERARCHIES:
-                raise ValueError(f"{kind} is there twice; only OU and DC can be")
+                raise ValueError(f"{known} is there twice; only OU and DC can be")
             if known == "SERIALNUMBER" and ":" not in value and "*" not in value:
                 value = _with_colons(value.strip().strip('"'))
             values.append(_ValuePattern(value))
@@ -116,13 +113,7 @@ class _ValuePattern:
     """A value with or without an asterisk at either end; `\\*` there is an asterisk and no pattern."""
 
     def __init__(self, text: str) -> None:
-        value = text.strip()
-        if len(value) >= 2 and value.startswith('"') and value.endswith('"'):
-            value = value[1:-1]
-        if '"' in value:
-            raise ValueError(f"a quotation mark within {text.strip()!r}; they stand around a whole value")
-        if not value:
-            raise ValueError("a value is missing behind '='")
+        value = _unquoted(text)
         self.open_start: bool = value.startswith("*")
         if self.open_start:
             value = value[1:]
@@ -160,6 +151,32 @@ def check_pattern(pattern: str) -> None:
     """ValueError that says what is wrong with an SSLPEER value. A blank one is right."""
     if pattern.strip():
         PeerPattern(pattern)
+
+
+def parse_name(text: str) -> DistinguishedName:
+    """A name as SSLPEER would write it, without patterns. ValueError for what is none."""
+    pairs = [_type_and_value(piece) for piece in _pieces(text)]
+    if not pairs:
+        raise ValueError("it is empty")
+    return DistinguishedName([(kind, _unquoted(value)) for kind, value in pairs])
+
+
+def _type_and_value(piece: str) -> tuple[str, str]:
+    kind, equals, value = piece.partition("=")
+    if not equals or kind not in _TYPES:
+        raise ValueError(f"{piece!r} is not one of {', '.join(_TYPES)}, in capitals, '=' and a value")
+    return _TYPES[kind], value
+
+
+def _unquoted(text: str) -> str:
+    value = text.strip()
+    if len(value) >= 2 and value.startswith('"') and value.endswith('"'):
+        value = value[1:-1]
+    if '"' in value:
+        raise ValueError(f"a quotation mark within {text.strip()!r}; they stand around a whole value")
+    if not value:
+        raise ValueError("a value is missing behind '='")
+    return value
 
 
 def _pieces(text: str) -> list[str]:
