@@ -37,6 +37,13 @@ class CommandParser(argparse.ArgumentParser):
 
     usage_status = 2
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """What a command does not know is its own mistake to tell, not that of the whole program."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"what is {' '.join(unknown)}?")
+        return found, unknown
+
     def error(self, text: str) -> NoReturn:
         self.print_usage(sys.stderr)
         self.exit(self.usage_status, f"{self.prog}: {text}\n")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import signal
+import threading
 import time
 from typing import Final
 
 from ostler.cli import commands
 from ostler.cli.commands import CommandFailed, Speaker, ask, existing, refuse_options, whole_number
 from ostler.cli.exit_statuses import Status
-from ostler.model.constants import MQRC_CONNECTION_BROKEN
 from ostler.model.errors import MQError
 from ostler.server.directories import QueueManagerDirectory, running_process
 
@@ -21,6 +20,7 @@ _FOR_EVER: Final = -1.0
 # What MQ calls a target time: most of it is for applications, the rest for the work of ending.
 _QUIESCE_SHARE: Final = 0.7
 _PATIENCE_SECONDS: Final = 10.0
+_MOMENT_SECONDS: Final = 1.0
 _REFUSED: Final = {
     "-s": "there is no standby instance that could take over",
     "-x": "there is no standby instance that could be ended",
@@ -61,42 +61,67 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandFailed(Status.NOT_AVAILABLE, "AMQ7028E", name=directory.name)
     mode = {"c": "quiesce", "w": "quiesce", "i": "immediate", "p": "preemptive"}[arguments.mode]
     limit = arguments.limit_seconds if arguments.limit_seconds is not None else arguments.target_seconds
+    patience = arguments.limit_seconds if arguments.limit_seconds is not None else _patience(mode)
     wait_seconds = _FOR_EVER if limit is None else limit * _QUIESCE_SHARE
-    try:
-        _ask_end(directory, mode, wait_seconds, arguments.reconnects)
-    except CommandFailed:
-        if mode != "preemptive":
-            raise
-        # It does not even listen any more. That is what preemptive is for.
-        _kill(directory, process, speaker)
+    if not _ask_end(directory, mode, wait_seconds, arguments.reconnects, patience):
+        _give_up(directory, process, patience, speaker)
         return Status.DONE
-    if mode == "quiesce" and arguments.mode == "c" and limit is None:
+    if arguments.mode == "c" and limit is None:
         speaker.say("AMQ8005I", name=directory.name)
         return Status.DONE
-    return _await_end(directory, process, mode, arguments.limit_seconds, speaker)
+    return _await_end(directory, process, mode, patience, speaker)
 
 
-def _ask_end(directory: QueueManagerDirectory, mode: str, wait_seconds: float, reconnects: bool) -> None:
-    try:
-        for _ in ask(directory, "end", mode=mode, wait_seconds=wait_seconds, reconnect=reconnects):
-            pass
-    except MQError as error:
-        # It may be gone before it could say that it will be.
-        if error.reason != MQRC_CONNECTION_BROKEN:
-            raise
+def _patience(mode: str) -> float | None:
+    """How long to wait before a firmer way is taken; None: as long as it takes."""
+    return _PATIENCE_SECONDS if mode == "preemptive" else None
+
+
+def _ask_end(
+    directory: QueueManagerDirectory, mode: str, wait_seconds: float, reconnects: bool, patience_seconds: float | None
+) -> bool:
+    """Whether it said that it will end. One that hangs does not even say no, so somebody else waits for the answer."""
+    accepted: list[bool] = []
+    failures: list[CommandFailed] = []
+
+    def wait_for_answer() -> None:
+        try:
+            for answer in ask(directory, "end", mode=mode, wait_seconds=wait_seconds, reconnect=reconnects):
+                if answer.get("accepted"):
+                    accepted.append(True)
+        except MQError:
+            return  # it hangs, or is gone already; which of them is seen from the lock
+        except CommandFailed as failed:
+            failures.append(failed)
+
+    waiting = threading.Thread(target=wait_for_answer, daemon=True)
+    waiting.start()
+    waiting.join(patience_seconds)
+    if failures and mode != "preemptive":
+        raise failures[0]
+    return bool(accepted)
+
+
+def _give_up(directory: QueueManagerDirectory, process: int, patience_seconds: float | None, speaker: Speaker) -> None:
+    """It did not answer. Either it has just ended, or it is killed if that was wanted, or nothing can be done."""
+    if _has_ended(directory, process, _MOMENT_SECONDS):
+        speaker.say("AMQ8004I", name=directory.name)
+    elif patience_seconds is None:
+        why = f"it does not answer. `ostler endmqm -p {directory.name}` ends it all the same."
+        raise CommandFailed(Status.UNEXPECTED, "AMQ8146E", name=directory.name, why=why)
+    else:
+        _kill(directory, process, speaker)
 
 
 def _await_end(
-    directory: QueueManagerDirectory, process: int, mode: str, limit_seconds: int | None, speaker: Speaker
+    directory: QueueManagerDirectory, process: int, mode: str, patience_seconds: float | None, speaker: Speaker
 ) -> int:
     speaker.say("AMQ8006I", name=directory.name)
-    patience = limit_seconds if limit_seconds is not None else (_PATIENCE_SECONDS if mode == "preemptive" else None)
-    if not _has_ended(directory, process, patience):
+    if not _has_ended(directory, process, patience_seconds):
         if mode != "preemptive":
             speaker.say("AMQ8014W", name=directory.name)
-            with contextlib.suppress(CommandFailed):
-                _ask_end(directory, "preemptive", 0.0, False)
-        if not _has_ended(directory, process, 1.0):
+            _ask_end(directory, "preemptive", 0.0, False, _MOMENT_SECONDS)
+        if not _has_ended(directory, process, _MOMENT_SECONDS):
             _kill(directory, process, speaker)
     speaker.say("AMQ8004I", name=directory.name)
     return Status.DONE

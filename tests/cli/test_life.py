@@ -1,0 +1,334 @@
+"""A queue manager as a real process: started, looked at, ended in every way, killed, and started again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from ostler.server.directories import QueueManagerDirectory, running_process
+from ostler.server.process_file import ManagerState, read_record, state_of
+
+from .conftest import SMALL_LOG, Command
+
+
+@pytest.fixture
+def created(ostler: Command, program: Command, directory: QueueManagerDirectory) -> QueueManagerDirectory:
+    assert ostler("crtmqm", "-q", "-z", *SMALL_LOG, "QM1").status == 0
+    return directory
+
+
+@pytest.fixture
+def started(created: QueueManagerDirectory, program: Command) -> QueueManagerDirectory:
+    done = program("strmqm", "QM1")
+    assert done.status == 0, done.err
+    return created
+
+
+def error_log(directory: QueueManagerDirectory) -> str:
+    return (directory.errors / "AMQERR01.LOG").read_text()
+
+
+def process_of(directory: QueueManagerDirectory) -> int:
+    is_running, process = running_process(directory)
+    assert is_running
+    return process
+
+
+def wait_until_ended(directory: QueueManagerDirectory) -> None:
+    """Bounded; a queue manager that does not end fails the test."""
+    deadline = time.monotonic() + 30
+    while running_process(directory)[0]:
+        assert time.monotonic() < deadline, error_log(directory)
+        os.sched_yield()
+
+
+# -- start -------------------------------------------------------------------------------------------------------------
+
+
+def test_it_starts_in_the_background_and_says_so(created: QueueManagerDirectory, program: Command) -> None:
+    done = program("strmqm", "QM1")
+    process = process_of(created)
+    assert done.status == 0
+    assert done.out.endswith(f"AMQ8003I: Queue manager QM1 started in process {process}.\n")
+    assert "AMQ7230I" in done.out
+    assert process != os.getpid()
+    record = read_record(created)
+    assert record is not None
+    assert (record.pid, record.state) == (process, "Running")
+    assert "AMQ8003I: Queue manager QM1 started" in error_log(created)
+
+
+def test_without_a_name_the_default_one_is_meant(created: QueueManagerDirectory, program: Command) -> None:
+    assert program("strmqm").status == 0
+    assert process_of(created)
+
+
+def test_without_a_name_and_a_default_it_exits_72(ostler: Command) -> None:
+    done = ostler("strmqm")
+    assert done.status == 72
+    assert done.err.startswith("AMQ9244E")
+
+
+def test_one_that_runs_is_told_and_exits_5(started: QueueManagerDirectory, ostler: Command) -> None:
+    done = ostler("strmqm", "QM1")
+    assert done.status == 5
+    assert done.err.startswith(f"AMQ8001E: Queue manager QM1 is running already in process {process_of(started)}")
+
+
+def test_an_unknown_name_exits_72(ostler: Command) -> None:
+    done = ostler("strmqm", "NOPE")
+    assert done.status == 72
+    assert done.err.startswith("AMQ7048E")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [(["-z"], []), (["-d", "none"], []), (["-d", "minimal"], ["AMQ8003I"]), (["-d", "all"], ["AMQ7230I", "AMQ8003I"])],
+)
+def test_how_much_it_says(
+    created: QueueManagerDirectory, program: Command, options: list[str], words: list[str]
+) -> None:
+    done = program("strmqm", *options, "QM1")
+    assert done.status == 0
+    assert [line.partition(":")[0] for line in done.out.splitlines()] == words
+
+
+def test_si_changes_nothing(created: QueueManagerDirectory, program: Command) -> None:
+    assert program("strmqm", "-si", "QM1").status == 0
+
+
+@pytest.mark.parametrize(
+    "given", [["-a"], ["-r"], ["-x"], ["-f"], ["-ss"], ["-e", "CMDLEVEL=900"]], ids=lambda given: given[0]
+)
+def test_options_without_a_meaning_here_are_refused(ostler: Command, given: list[str]) -> None:
+    done = ostler("strmqm", *given, "QM1")
+    assert done.status == 39
+    assert done.err.startswith("AMQ5203E")
+
+
+def test_wrong_options_exit_39(ostler: Command) -> None:
+    assert ostler("strmqm", "--nonsense", "QM1").status == 39
+    assert ostler("strmqm", "-d", "some", "QM1").status == 39
+
+
+def test_c_defines_the_default_objects_anew_and_ends(created: QueueManagerDirectory, ostler: Command) -> None:
+    done = ostler("strmqm", "-c", "QM1")
+    assert done.status == 0
+    assert done.out.startswith("AMQ8012I")
+    assert not running_process(created)[0]
+
+
+def test_a_damaged_log_exits_23_and_is_in_the_error_log(created: QueueManagerDirectory, program: Command) -> None:
+    (created.log / "amqhlctl.lfh").write_bytes(bytes(8192))
+    done = program("strmqm", "QM1")
+    assert done.status == 23
+    assert done.err.startswith("AMQ7017E")
+    assert "AMQ7017E" in error_log(created)
+    assert not running_process(created)[0]
+
+
+def test_a_damaged_qm_ini_exits_71_and_names_the_line(created: QueueManagerDirectory, program: Command) -> None:
+    created.ini.write_text("Log:\n   LogPrimaryFiles=many\n")
+    done = program("strmqm", "QM1")
+    assert done.status == 71
+    assert done.err.startswith("AMQ9224E")
+    assert "qm.ini:2" in done.err
+
+
+# -- listeners and applications ----------------------------------------------------------------------------------------
+
+
+def test_ns_starts_no_listeners(ostler: Command, program: Command, directory: QueueManagerDirectory) -> None:
+    # A port that cannot be had: somebody would notice if it were tried.
+    ostler("crtmqm", "-p", "1", "--address", "203.0.113.1", *SMALL_LOG, "QM1")
+    without = program("strmqm", "-ns", "QM1")
+    assert without.status == 0
+    assert "AMQ9218E" not in without.out + error_log(directory)
+    assert program("endmqm", "-i", "QM1").status == 0
+    tried = program("strmqm", "QM1")
+    assert tried.status == 0, "a listener that cannot listen does not keep the queue manager from starting"
+    assert "AMQ9218E" in tried.out
+
+
+# -- end ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "state"),
+    [
+        ("-w", ManagerState.ENDED_NORMALLY),
+        ("-i", ManagerState.ENDED_IMMEDIATELY),
+        ("-p", ManagerState.ENDED_PREEMPTIVELY),
+    ],
+)
+def test_ways_to_end_that_wait(
+    started: QueueManagerDirectory, program: Command, option: str, state: ManagerState
+) -> None:
+    done = program("endmqm", option, "QM1")
+    assert done.status == 0, done.err
+    assert done.out.splitlines()[-1] == "AMQ8004I: Queue manager QM1 ended."
+    assert not running_process(started)[0]
+    assert state_of(started) is state
+    assert "AMQ8004I: Queue manager QM1 ended" in error_log(started)
+
+
+@pytest.mark.parametrize("options", [[], ["-c"]], ids=["default", "-c"])
+def test_a_controlled_end_does_not_wait(started: QueueManagerDirectory, program: Command, options: list[str]) -> None:
+    done = program("endmqm", *options, "QM1")
+    assert done.status == 0
+    assert done.out.startswith("AMQ8005I")
+    wait_until_ended(started)
+    assert state_of(started) is ManagerState.ENDED_NORMALLY
+
+
+def test_z_says_nothing(started: QueueManagerDirectory, program: Command) -> None:
+    done = program("endmqm", "-i", "-z", "QM1")
+    assert (done.status, done.out) == (0, "")
+
+
+def test_r_is_taken(started: QueueManagerDirectory, program: Command) -> None:
+    assert program("endmqm", "-r", "-i", "QM1").status == 0
+
+
+@pytest.mark.parametrize("options", [["-t", "20"], ["-tp", "20"], ["-w", "-t", "20"], ["-i", "-tp", "20"]])
+def test_a_target_time_waits_for_the_end(started: QueueManagerDirectory, program: Command, options: list[str]) -> None:
+    assert program("endmqm", *options, "QM1").status == 0
+    assert not running_process(started)[0]
+
+
+def test_ending_one_that_does_not_run_exits_40(created: QueueManagerDirectory, ostler: Command) -> None:
+    done = ostler("endmqm", "QM1")
+    assert done.status == 40
+    assert done.err.startswith("AMQ7028E")
+
+
+def test_ending_an_unknown_one_exits_16(ostler: Command) -> None:
+    assert ostler("endmqm", "NOPE").status == 16
+
+
+@pytest.mark.parametrize("given", [["-s"], ["-x"], ["-i", "-w"], ["-t", "soon"], []], ids=str)
+def test_wrong_options_of_endmqm_exit_39(ostler: Command, given: list[str]) -> None:
+    names = ["QM1"] if given else []
+    assert ostler("endmqm", *given, *names).status == 39
+
+
+def test_one_that_stopped_answering_is_killed_by_a_preemptive_end(
+    started: QueueManagerDirectory, program: Command
+) -> None:
+    process = process_of(started)
+    os.kill(process, signal.SIGSTOP)
+    done = program("endmqm", "-i", "-tp", "0", "QM1")
+    assert done.status == 0, done.err
+    assert "AMQ8015W" in done.out
+    assert not running_process(started)[0]
+    assert state_of(started) is ManagerState.ENDED_UNEXPECTEDLY
+
+
+# -- signals and kills -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("number", "state"),
+    [(signal.SIGTERM, ManagerState.ENDED_NORMALLY), (signal.SIGINT, ManagerState.ENDED_IMMEDIATELY)],
+)
+def test_signals_end_it_in_good_order(
+    started: QueueManagerDirectory, number: signal.Signals, state: ManagerState
+) -> None:
+    os.kill(process_of(started), number)
+    wait_until_ended(started)
+    assert state_of(started) is state
+    assert f"asked by {number.name}" in error_log(started)
+
+
+def test_a_killed_one_ended_unexpectedly_and_starts_again(started: QueueManagerDirectory, program: Command) -> None:
+    assert program("runmqsc", "QM1", text="DEFINE QLOCAL(KEPT)\n").status == 0
+    os.kill(process_of(started), signal.SIGKILL)
+    wait_until_ended(started)
+    assert state_of(started) is ManagerState.ENDED_UNEXPECTEDLY
+    again = program("strmqm", "QM1")
+    assert again.status == 0, again.err
+    shown = program("runmqsc", "-e", "QM1", text="DISPLAY QLOCAL(KEPT)\n")
+    assert shown.status == 0
+    assert "QUEUE(KEPT)" in shown.out
+
+
+def test_two_starts_at_once_make_one_instance(created: QueueManagerDirectory) -> None:
+    command = [sys.executable, "-m", "ostler.cli.main", "strmqm", "QM1"]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
+    for each in both:
+        each.communicate(timeout=60)
+    assert sorted(each.returncode for each in both) == [0, 5]
+
+
+# -- in the foreground -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def foreground(created: QueueManagerDirectory) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "ostler.cli.main", "strmqm", "--foreground", "QM1"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    yield process
+    if process.poll() is None:
+        process.kill()
+    process.communicate(timeout=30)
+
+
+def read_until(process: subprocess.Popen[str], words: str) -> list[str]:
+    assert process.stdout is not None
+    lines: list[str] = []
+    for line in process.stdout:
+        lines.append(line)
+        if words in line:
+            return lines
+    raise AssertionError(f"{words!r} never came: {lines} {process.stderr.read() if process.stderr else ''}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_the_foreground_shows_the_error_log_and_ends_with_a_signal(
+    foreground: subprocess.Popen[str], created: QueueManagerDirectory, number: signal.Signals
+) -> None:
+    lines = read_until(foreground, "AMQ8003I")
+    assert process_of(created) == foreground.pid
+    assert all(line[2] == ":" and " AMQ" in line for line in lines)
+    assert "\x1b" not in "".join(lines)
+    foreground.send_signal(number)
+    out, err = foreground.communicate(timeout=30)
+    assert foreground.returncode == 0, err
+    assert "AMQ8004I: Queue manager QM1 ended" in out
+
+
+def test_endmqm_ends_the_foreground_too(
+    foreground: subprocess.Popen[str], created: QueueManagerDirectory, program: Command
+) -> None:
+    read_until(foreground, "AMQ8003I")
+    assert program("endmqm", "-i", "QM1").status == 0
+    foreground.communicate(timeout=30)
+    assert foreground.returncode == 0
+
+
+# -- what is to be seen ------------------------------------------------------------------------------------------------
+
+
+def test_dspmq_sees_it_run_and_end(started: QueueManagerDirectory, program: Command, ostler: Command) -> None:
+    process = process_of(started)
+    assert "STATUS(Running)" in ostler("dspmq", "-m", "QM1").out
+    assert f"PROCESS({process})" in ostler("dspmq", "-o", "all").out
+    assert f"INSTANCE({process}) MODE(Active)" in ostler("dspmq", "-x").out
+    found = json.loads(ostler("dspmq", "--json").out)
+    assert [(each["name"], each["status"], each["process"], each["default"]) for each in found] == [
+        ("QM1", "Running", process, True)
+    ]
+    active = ostler("dspmq", "-a")
+    assert active.status == 5, "as MQ has it"
+    assert "QMNAME(QM1)" in active.out
+    program("endmqm", "-w", "QM1")
+    assert "STATUS(Ended normally)" in ostler("dspmq").out
+    ended = ostler("dspmq", "-a")
+    assert (ended.status, ended.out) == (0, "")
