@@ -86,7 +86,7 @@ class LocalTarget(Target):
         return self.channels
 
     def manager_status(self) -> ManagerStatus:
-        return ManagerStatus(started_ms=STARTED_MS, host_name="here", data_path="/data/TEST", log_primary_extents=3)
+        return ManagerStatus(started_ms=STARTED_MS, host_name="here", log_primary_extents=3, log_in_use=7)
 
     def application_status(self) -> dict[int, ApplicationStatus]:
         return self.programs

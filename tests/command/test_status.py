@@ -113,7 +113,13 @@ def test_the_queue_manager(operator: Operator, program: Program) -> None:
         "   STATUS(RUNNING)                         CONNS(1)",
         "   STARTDA(2023-11-14)                     STARTTI(22.13.20)",
     ]
-    assert operator.says("dis qmstatus type(log)")[1] == "   QMNAME(TEST)                            TYPE(LOG)"
+    assert operator.says("dis qmstatus type(log)")[1:] == [
+        "   QMNAME(TEST)                            TYPE(LOG)",
+        "   STATUS(RUNNING)                         LOGEXTSZ(0)",
+        "   LOGINUSE(7)                             LOGPATH( )",
+        "   LOGPRIM(3)                              LOGSEC(0)",
+        "   LOGSTRL( )                              LOGTYPE(CIRCULAR)",
+    ]
     assert operator.fails("dis qmstatus type(nativeha)").startswith("AMQ8147E")
 
 

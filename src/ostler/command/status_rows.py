@@ -221,36 +221,39 @@ def manager_row(status: ManagerStatus, name: str, connections: int, about: str) 
     """QMSTATUS TYPE(QMGR), or only what concerns the log with TYPE(LOG)."""
     row: dict[str, Value] = {"QMNAME": name, "TYPE": about, "STATUS": status.status}
     if about == "QMGR":
-        row.update(_process(status, connections))
-    row.update(
-        {
-            "LOGEXTSZ": status.log_extent_size,
-            "LOGFSSZ": status.log_file_system_size,
-            "LOGFSUSE": status.log_file_system_use,
-            "LOGINUSE": status.log_in_use,
-            "LOGPATH": status.log_path,
-            "LOGPRIM": status.log_primary_extents,
-            "LOGSEC": status.log_secondary_extents,
-            "LOGSTRL": status.log_start_lsn,
-            "LOGTYPE": status.log_type,
-            "LOGUTIL": status.log_utilization,
-            "REUSESZ": status.log_reusable_size,
-        }
-    )
-    if status.log_type == "LINEAR":
-        row.update(
-            {
-                "CURRLOG": status.log_current_extent,
-                "RECLOG": status.log_restart_extent,
-                "MEDIALOG": status.log_media_extent,
-                "RECSZ": status.log_restart_size,
-                "MEDIASZ": status.log_media_size,
-            }
-        )
+        row.update(_known(_process(status, connections)))
+    row.update(_known(_log(status)))
     return row
 
 
-def _process(status: ManagerStatus, connections: int) -> dict[str, Value]:
+def _known(row: dict[str, Value | None]) -> dict[str, Value]:
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def _log(status: ManagerStatus) -> dict[str, Value | None]:
+    row: dict[str, Value | None] = {
+        "LOGEXTSZ": status.log_extent_size,
+        "LOGFSSZ": status.log_file_system_size,
+        "LOGFSUSE": status.log_file_system_use,
+        "LOGINUSE": status.log_in_use,
+        "LOGPATH": status.log_path,
+        "LOGPRIM": status.log_primary_extents,
+        "LOGSEC": status.log_secondary_extents,
+        "LOGSTRL": status.log_start_lsn,
+        "LOGTYPE": status.log_type,
+        "LOGUTIL": status.log_utilization,
+        "REUSESZ": status.log_reusable_size,
+    }
+    if status.log_type == "LINEAR":
+        row["CURRLOG"] = status.log_current_extent
+        row["RECLOG"] = status.log_restart_extent
+        row["MEDIALOG"] = status.log_media_extent
+        row["RECSZ"] = status.log_restart_size
+        row["MEDIASZ"] = status.log_media_size
+    return row
+
+
+def _process(status: ManagerStatus, connections: int) -> dict[str, Value | None]:
     started_date, started_time = date_and_time(status.started_ms)
     return {
         "AUTOCLUS": "NONE",

@@ -86,7 +86,10 @@ class ChannelStatus:
 
 @dataclass(frozen=True)
 class ManagerStatus:
-    """The queue manager as a process. Times are milliseconds since 1970; sizes in megabytes, uses in percent."""
+    """The queue manager as a process. Times are milliseconds since 1970; sizes in megabytes, uses in percent.
+
+    What is None is not known, and not shown.
+    """
 
     started_ms: int = 0
     status: str = "RUNNING"  # a word of STATUS in QMSTATUS
@@ -97,24 +100,24 @@ class ManagerStatus:
     installation_path: str = ""
     installation_description: str = ""
     data_path: str = ""
-    data_file_system_size: int = 0
-    data_file_system_use: int = 0
+    data_file_system_size: int | None = None
+    data_file_system_use: int | None = None
     log_path: str = ""
     log_type: str = "CIRCULAR"
     log_extent_size: int = 0  # kilobytes
     log_primary_extents: int = 0
     log_secondary_extents: int = 0
-    log_in_use: int = 0
-    log_utilization: int = 0
+    log_in_use: int | None = None
+    log_utilization: int | None = None
     log_start_lsn: str = ""
     log_current_extent: str = ""
     log_restart_extent: str = ""
     log_media_extent: str = ""
-    log_restart_size: int = 0
-    log_media_size: int = 0
-    log_reusable_size: int = 0
-    log_file_system_size: int = 0
-    log_file_system_use: int = 0
+    log_restart_size: int | None = None
+    log_media_size: int | None = None
+    log_reusable_size: int | None = None
+    log_file_system_size: int | None = None
+    log_file_system_use: int | None = None
 
 
 @dataclass(frozen=True)
