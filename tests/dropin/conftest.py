@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from ostler.testing import queue_manager
+
+NAME = "DROPIN"
 _HERE = Path(__file__).parent
 _MODULES = _HERE.parent.parent / "dropin" / "src"
 _PYMQI = "1.12.13"
@@ -24,9 +27,9 @@ Printed = dict[str, dict[str, str]]
 """What each program printed, and what it said on the error stream."""
 
 
-@pytest.fixture(params=["embedded"])
+@pytest.fixture(params=["embedded", "local", "client"])
 def binding(request: pytest.FixtureRequest) -> str:
-    """embedded: the queue manager is in the program's process."""
+    """embedded: the queue manager is in the program's process; local: over its Unix socket; client: over TCP."""
     found: str = request.param
     return found
 
@@ -94,10 +97,19 @@ def printed(
 
 def _run_all(package: str, binding: str, data: Path, environment: dict[str, str]) -> Printed:
     programs = _HERE / f"{package}_programs"
-    command = [sys.executable, str(_HERE / "runner.py"), str(data), str(programs), "QM1"]
-    done = subprocess.run(
-        command, env=environment, cwd=data, capture_output=True, text=True, timeout=_SECONDS_MAX, check=False
-    )
+    command = [sys.executable, str(_HERE / "runner.py")]
+    if binding == "embedded":
+        return _run(programs, [*command, str(data), str(programs), NAME], environment)
+    with queue_manager(NAME, mqsc=(_HERE / "objects.mqsc").read_text(), data=data) as running:
+        command += ["-", str(programs), NAME]
+        if binding == "client":
+            command += [running.channel, running.connection_name]
+            environment["OSTLER_DATA"] = str(data / "nothing")
+        return _run(programs, command, environment)
+
+
+def _run(programs: Path, command: list[str], environment: dict[str, str]) -> Printed:
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=_SECONDS_MAX, check=False)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     results = {each["program"]: {"output": each["output"], "errors": each["errors"]} for each in lines}
     for program in programs.glob("*.py"):

@@ -35,14 +35,14 @@ def _run(program: Path, arguments: list[str]) -> dict[str, str]:
 
 def main() -> None:
     data, directory, *arguments = sys.argv[1:]
-    if data != "-":
-        from objects import define_objects
+    with contextlib.ExitStack() as stack:
+        if data != "-":
+            from ostler.testing import queue_manager
 
-        import ostler
-
-        define_objects(ostler.start(arguments[0], data=data, create=True))
-    for program in sorted(Path(directory).glob("*.py")):
-        print(json.dumps(_run(program, arguments)), flush=True)
+            mqsc = (Path(__file__).parent / "objects.mqsc").read_text()
+            stack.enter_context(queue_manager(arguments[0], mqsc=mqsc, data=data))
+        for program in sorted(Path(directory).glob("*.py")):
+            print(json.dumps(_run(program, arguments)), flush=True)
 
 
 if __name__ == "__main__":

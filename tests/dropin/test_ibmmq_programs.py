@@ -30,6 +30,19 @@ CALLBACK.TWO TWO 1 1 area two/connection 5 0
 CALLBACK.TWO TWO 3 3 area two/connection 5 0
 done 6
 """,
+    "callbacks_wait": """\
+start
+6 one 0
+6 two 0
+6 two 1
+6 three 0
+stop
+7 four 0
+7 five 0
+event 2033
+nobody to call 2 2446
+taken now four five
+""",
     "groups": """\
 sequence 1 True
 sequence 2 True
@@ -48,7 +61,7 @@ alias HEADERS through an alias
 converted Zürich
 """,
     "inquire_set": """\
-manager QM1 3
+manager DROPIN 3
 several {31: 940, 2006: b'                                                ', 14: 9}
 connected True
 queue INQUIRE.SET 1
@@ -68,7 +81,7 @@ cannot be set 2 2067
 too long 2 2030
 """,
     "leaving_early": """\
-name QM1 {'module': '2.1.2', 'MQ': 940}
+name DROPIN {'module': '2.1.2', 'MQ': 940}
 """,
     "message_properties": """\
 selected red
@@ -94,7 +107,7 @@ deleted handle 2 2460
 """,
     "put_get": """\
 id 24 True True True
-resolved PUT.GET QM1
+resolved PUT.GET DROPIN
 got text: žluťoučký MQSTR 1 7 1208
 got bytes  0 0 1208
 got a Python string MQSTR 0 0 1208

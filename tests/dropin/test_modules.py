@@ -95,10 +95,10 @@ def test_structures_are_known_in_the_versions_that_are_told() -> None:
 
 @pytest.fixture(scope="module")
 def hconn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    manager = ostler.start("DROPIN", data=tmp_path_factory.mktemp("data"), create=True)
+    manager = ostler.start("MODULES", data=tmp_path_factory.mktemp("data"), create=True)
     cno = LAYOUTS["MQCNO"].default()
     LAYOUTS["MQCNO"].patch(cno, "Options", mqc.MQCNO_HANDLE_SHARE_BLOCK)
-    handle, code, reason = ibmmqc.MQCONNX(b"DROPIN", bytes(cno), None, None, None, None)
+    handle, code, reason = ibmmqc.MQCONNX(b"MODULES", bytes(cno), None, None, None, None)
     assert (code, reason) == (mqc.MQCC_OK, mqc.MQRC_NONE)
     yield handle
     ibmmqc.MQDISC(handle)

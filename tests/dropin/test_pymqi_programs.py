@@ -8,7 +8,7 @@ import pytest
 
 EXPECTED = {
     "inquire_set": """\
-manager b'QM1' 940
+manager b'DROPIN' 940
 version b'09040000'
 inhibited 1
 set b'data' 0
