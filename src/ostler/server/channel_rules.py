@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ostler.model.attributes import ObjectType, require, to_text
 from ostler.model.constants import (
     MQCHT_SVRCONN,
     MQRC_CHANNEL_NOT_AVAILABLE,
@@ -45,14 +44,7 @@ def tls_of(channel: Definition | None) -> ChannelTls | None:
     """What a channel asks of TLS, for the handshake; None for what is no channel that clients use."""
     if channel is None or not is_server_connection(channel):
         return None
-    authentication = to_text(require(ObjectType.CHANNEL, "SSLCAUTH"), number_of(channel, "SSLCAUTH"))
-    return ChannelTls(
-        channel.name,
-        text_of(channel, "SSLCIPH"),
-        authentication,
-        text_of(channel, "SSLPEER"),
-        text_of(channel, "CERTLABL"),
-    )
+    return ChannelTls.of(channel)
 
 
 def local_terms(hello: Hello) -> Hello:

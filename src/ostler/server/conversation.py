@@ -93,15 +93,17 @@ def completion(reason: i64) -> i64:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Waiting(Timer):
-    """A request that waits on queues. The engine tells it of its answer; other threads do so by calling it."""
+    """A request that waits on queues. The reactor tells it of its answer; other threads have the reactor do so.
+
+    (It is no callable: a native class with __call__ cannot be derived from one without.)
+    """
 
     def __init__(self, conversation: Conversation, number: i64) -> None:
         super().__init__()
         self.conversation = conversation
         self.number: i64 = number
 
-    def __call__(self) -> None:
-        """Called under the engine's lock, not on the reactor's thread."""
+    def ring(self) -> None:
         reactor = self.conversation.link.reactor
         reactor.answered.append(self)
         reactor.wake()

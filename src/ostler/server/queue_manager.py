@@ -50,6 +50,7 @@ from ostler.server.journal_writer import JournalWriter
 from ostler.server.log_statistics import log_counts
 from ostler.server.qm_ini import LogSection, QueueManagerIni, QueueManagerSettings, new_qm_ini
 from ostler.server.real_disk import RealDisk
+from ostler.server.timers import Timer
 
 LOG_DIRECTORY = "log"
 
@@ -378,7 +379,9 @@ class QueueManager:
             self.engine.woken = []
             for request in woken:
                 waker = request.waker
-                if callable(waker):
+                if isinstance(waker, Timer):
+                    waker.ring()
+                elif callable(waker):
                     try:
                         waker()
                     except Exception as error:

@@ -30,6 +30,10 @@ class Timer:
     def fire(self, now_ms: i64) -> None:
         raise AssertionError("a timer without a purpose")
 
+    def ring(self) -> None:
+        """Another thread has answered what this one waits for. Called under the engine's lock."""
+        raise AssertionError("nothing waits here")
+
 
 @final
 class TimerWheel:
