@@ -35,7 +35,7 @@ def test_request_reply_without_peers(tmp_path: Path, monkeypatch: pytest.MonkeyP
     read = written(result, tmp_path)
     ours = [each["labels"] for each in read["measurements"] if each["name"] == request_reply.ROUND_TRIPS]
     assert {(each["transport"], each["client"]) for each in ours} == {
-        ("TCP", "lean"), ("TCP", "pipelined"), ("Unix", "lean"), ("Unix", "pipelined"),
+        ("TCP", "lean"), ("TCP", "pipelined"), ("Unix", "lean"), ("Unix", "pipelined"), ("TCP", "ostler.connect"),
     }  # fmt: skip
     assert {(each["persistence"], each["requesters"]) for each in ours} == {
         ("non-persistent", 1), ("non-persistent", 3), ("persistent", 1), ("persistent", 3),
@@ -59,7 +59,7 @@ def test_a_missing_peer_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr("ostler.lab.peers.nats._PROOF", "usr/sbin/no-such-server")
     with contestants.Field(tmp_path, 1, 64, ("nats",)) as field:
-        assert [each.broker for each in field.of(True)] == ["Ostler"] * 4
+        assert [each.broker for each in field.of(True)] == ["Ostler"] * 5
         assert len(field.missing) == 1
         assert "Without nats: nats is not installed" in field.missing[0]
 

@@ -139,6 +139,10 @@ class Field:
                     OSTLER, transport, client, protocol, address, pids, exchanges, promise, channel, server=server
                 )
                 self._add(found, False, True)
+        api = Contestant(
+            OSTLER, TCP, "ostler.connect", plan.OSTLER_API, server.address, pids, 4, promise, CHANNEL, server=server
+        )
+        self._add(api, False, True)
 
     def _add_rabbitmq(self) -> None:
         peer = self._started(rabbitmq.start(self._scratch / "rabbitmq"))
