@@ -1,4 +1,4 @@
-"""The Message Queue Interface, raw: all verbs as C programs know them, on queue managers in this process.
+"""The Message Queue Interface, raw: all verbs as C programs know them, on queue managers here and elsewhere.
 
 Structures are bytearrays in their packed layouts (`ostler.model.structures` has the layouts), changed in place. What C
 returns through other pointers is returned here, in C's order, with completion and reason code last:
@@ -7,15 +7,22 @@ returns through other pointers is returned here, in C's order, with completion a
     hobj, cc, rc = MQOPEN(hconn, od, MQOO_OUTPUT)
     cc, rc = MQPUT(hconn, hobj, md, pmo, b"Hello")
     data, length, cc, rc = MQGET(hconn, hobj, md, gmo, 4096)
+
+MQCONN looks for a queue manager in this process, then for one that runs on this machine, then for what MQSERVER or a
+CCDT name. Which one it was does not matter to the other verbs.
 """
 
 from __future__ import annotations
 
-from ostler.client.mqi import MQBACK, MQCMIT, MQGET, MQPUT
-from ostler.client.mqi_connect import MQBEGIN, MQCONN, MQCONNX, MQDISC, MQSTAT
+from ostler.client import mqi as here
+from ostler.client import mqi_connect as here_connect
+from ostler.client import mqi_objects as here_objects
+from ostler.client import remote_connect, remote_objects
+from ostler.client import remote_verbs as remote
+from ostler.client.connect_options import MQCONN, MQCONNX
 from ostler.client.mqi_consume import MQCB, MQCTL
-from ostler.client.mqi_objects import MQCLOSE, MQINQ, MQOPEN, MQPUT1, MQSET
 from ostler.client.mqi_properties import MQBUFMH, MQCRTMH, MQDLTMH, MQDLTMP, MQINQMP, MQMHBUF, MQSETMP
+from ostler.client.remote_verbs import FIRST_REMOTE
 
 __all__ = [
     "MQBACK",
@@ -41,4 +48,106 @@ __all__ = [
     "MQSET",
     "MQSETMP",
     "MQSTAT",
+    "get_message",
+    "put_message",
 ]
+
+
+def MQPUT(hconn: int, hobj: int, md: bytearray, pmo: bytearray, buffer: bytes) -> tuple[int, int]:
+    """Put a message on an open queue. `md` and `pmo` come back filled in."""
+    if hconn < FIRST_REMOTE:
+        return here.MQPUT(hconn, hobj, md, pmo, buffer)
+    return remote.MQPUT(hconn, hobj, md, pmo, buffer)
+
+
+def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> tuple[bytes, bytes, int, int]:
+    """MQPUT with values instead of buffers: the descriptor and options as they come back, completion and reason."""
+    if hconn < FIRST_REMOTE:
+        return here.put_message(hconn, hobj, md, pmo, buffer)
+    return remote.put_message(hconn, hobj, md, pmo, buffer)
+
+
+def MQGET(hconn: int, hobj: int, md: bytearray, gmo: bytearray, length: int) -> tuple[bytes, int, int, int]:
+    """Get or browse a message of up to `length` bytes: the data, the message's whole length, completion and reason."""
+    if hconn < FIRST_REMOTE:
+        return here.MQGET(hconn, hobj, md, gmo, length)
+    return remote.MQGET(hconn, hobj, md, gmo, length)
+
+
+def get_message(
+    hconn: int, hobj: int, md: bytes, gmo: bytes, length: int
+) -> tuple[bytes, bytes | None, bytes, int, int, int]:
+    """MQGET with values instead of buffers.
+
+    Data, descriptor (None: no message), options, the message's whole length, completion and reason.
+    """
+    if hconn < FIRST_REMOTE:
+        return here.get_message(hconn, hobj, md, gmo, length)
+    return remote.get_message(hconn, hobj, md, gmo, length)
+
+
+def MQCMIT(hconn: int) -> tuple[int, int]:
+    """Commit the unit of work."""
+    return here.MQCMIT(hconn) if hconn < FIRST_REMOTE else remote.MQCMIT(hconn)
+
+
+def MQBACK(hconn: int) -> tuple[int, int]:
+    """Back out the unit of work."""
+    return here.MQBACK(hconn) if hconn < FIRST_REMOTE else remote.MQBACK(hconn)
+
+
+def MQDISC(hconn: int) -> tuple[int, int, int]:
+    """Leave the queue manager: commit what is open, close all handles. The handle that comes back is unusable.
+
+    From a callback of the connection it is done as soon as the callback returns.
+    """
+    return here_connect.MQDISC(hconn) if hconn < FIRST_REMOTE else remote_connect.MQDISC(hconn)
+
+
+def MQBEGIN(hconn: int, bo: bytearray | None) -> tuple[int, int]:
+    """Begin a unit of work. No other resource managers take part here, so the best answer is a warning."""
+    return here_connect.MQBEGIN(hconn, bo) if hconn < FIRST_REMOTE else remote_connect.MQBEGIN(hconn, bo)
+
+
+def MQSTAT(hconn: int, type: int, sts: bytearray) -> tuple[int, int]:
+    """What became of asynchronous puts since the last MQSTAT, or of the last reconnection."""
+    if hconn < FIRST_REMOTE:
+        return here_connect.MQSTAT(hconn, type, sts)
+    return remote_connect.MQSTAT(hconn, type, sts)
+
+
+def MQOPEN(hconn: int, od: bytearray, options: int) -> tuple[int, int, int]:
+    """Open an object. `od` comes back with the names it resolved to, and with that of a dynamic queue."""
+    if hconn < FIRST_REMOTE:
+        return here_objects.MQOPEN(hconn, od, options)
+    return remote_objects.MQOPEN(hconn, od, options)
+
+
+def MQCLOSE(hconn: int, hobj: int, options: int) -> tuple[int, int, int]:
+    """Close an object, and delete a dynamic queue when the options say so. The handle that comes back is unusable."""
+    if hconn < FIRST_REMOTE:
+        return here_objects.MQCLOSE(hconn, hobj, options)
+    return remote_objects.MQCLOSE(hconn, hobj, options)
+
+
+def MQPUT1(hconn: int, od: bytearray, md: bytearray, pmo: bytearray, buffer: bytes) -> tuple[int, int]:
+    """Put one message on a queue that need not be open. `od`, `md` and `pmo` come back filled in."""
+    if hconn < FIRST_REMOTE:
+        return here_objects.MQPUT1(hconn, od, md, pmo, buffer)
+    return remote_objects.MQPUT1(hconn, od, md, pmo, buffer)
+
+
+def MQINQ(
+    hconn: int, hobj: int, selectors: list[int], int_count: int, char_length: int
+) -> tuple[list[int], bytes, int, int]:
+    """The attributes that the selectors name: at most `int_count` integers, and `char_length` bytes of text."""
+    if hconn < FIRST_REMOTE:
+        return here_objects.MQINQ(hconn, hobj, selectors, int_count, char_length)
+    return remote_objects.MQINQ(hconn, hobj, selectors, int_count, char_length)
+
+
+def MQSET(hconn: int, hobj: int, selectors: list[int], ints: list[int], chars: bytes) -> tuple[int, int]:
+    """Set attributes of a queue: all of them, or none. Durable when it returns."""
+    if hconn < FIRST_REMOTE:
+        return here_objects.MQSET(hconn, hobj, selectors, ints, chars)
+    return remote_objects.MQSET(hconn, hobj, selectors, ints, chars)

@@ -79,8 +79,9 @@ Connected = tuple[int, int, int]
 """A connection handle, completion and reason."""
 
 _SHARED: Final = MQCNO_HANDLE_SHARE_BLOCK | MQCNO_HANDLE_SHARE_NO_BLOCK
+LOCAL_BINDINGS: Final = MQCNO_LOCAL_BINDING | MQCNO_FASTPATH_BINDING | MQCNO_SHARED_BINDING | MQCNO_ISOLATED_BINDING
 # Of each of these at most one may be given.
-_EXCLUSIVE: Final = (
+EXCLUSIVE_OPTIONS: Final = (
     _SHARED | MQCNO_HANDLE_SHARE_NONE,
     MQCNO_FASTPATH_BINDING | MQCNO_SHARED_BINDING | MQCNO_ISOLATED_BINDING | MQCNO_CLIENT_BINDING,
     MQCNO_LOCAL_BINDING | MQCNO_CLIENT_BINDING,
@@ -91,7 +92,7 @@ _EXCLUSIVE: Final = (
     MQCNO_CD_FOR_OUTPUT_ONLY | MQCNO_USE_CD_SELECTION,
     MQCNO_RECONNECT | MQCNO_RECONNECT_DISABLED | MQCNO_RECONNECT_Q_MGR,
 )
-_ALL_OPTIONS: Final = reduce(or_, _EXCLUSIVE) | MQCNO_GENERATE_CONN_TAG
+_ALL_OPTIONS: Final = reduce(or_, EXCLUSIVE_OPTIONS) | MQCNO_GENERATE_CONN_TAG
 _NAME_LENGTH: Final = 48
 _STRUCTURE_HEAD_BYTES: Final = 8
 _CONN_TAG_VERSION: Final = 3
@@ -112,7 +113,7 @@ def MQCONNX(name: str | bytes, cno: bytearray | None) -> Connected:
         _check_options(options)
         user = _user(cno, version)
         application = _application(cno, version)
-        manager = running.find(_manager_name(name))
+        manager = running.find(manager_name(name))
         _drop_dead_threads()
         is_shared = bool(options & _SHARED)
         if not is_shared:
@@ -134,7 +135,7 @@ def MQCONNX(name: str | bytes, cno: bytearray | None) -> Connected:
 def _check_options(options: int) -> None:
     if options & ~_ALL_OPTIONS:
         raise MQError(MQRC_OPTIONS_ERROR, "MQCNO has options that do not exist, or that only z/OS has.")
-    for group in _EXCLUSIVE:
+    for group in EXCLUSIVE_OPTIONS:
         chosen = options & group
         if chosen & (chosen - 1):
             raise MQError(MQRC_OPTIONS_ERROR, "MQCNO has options that exclude one another.")
@@ -142,7 +143,8 @@ def _check_options(options: int) -> None:
         raise MQError(MQRC_ENVIRONMENT_ERROR, "This connects within the process only; leave MQCNO_CLIENT_BINDING out.")
 
 
-def _manager_name(name: str | bytes) -> str:
+def manager_name(name: str | bytes) -> str:
+    """The name of a queue manager as programs give it, without padding. MQError when it is too long."""
     text = name.encode("utf-8", "replace") if isinstance(name, str) else bytes(name)
     text = trim(text)
     if len(text) > _NAME_LENGTH:

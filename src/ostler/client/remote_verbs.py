@@ -117,6 +117,10 @@ class Recovery(ABC):
     def only_same_manager(self) -> bool:
         """Whether the connection is made anew to the same queue manager only."""
 
+    @abstractmethod
+    def status(self, type: int) -> tuple[int, int, str]:
+        """For MQSTAT: completion and reason of the last reconnection, and the object that it failed on."""
+
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ReadAhead(ABC):

@@ -1,0 +1,112 @@
+"""Any connection, from what a program says about it: within the process, over the Unix socket, or over the network."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from ostler.client import running
+from ostler.client.connect_parameters import ConnectParameters
+from ostler.client.connection_state import ConnectionState, remember
+from ostler.client.embedded import application_name, queue_manager_for, user_name
+from ostler.client.endpoints import endpoints
+from ostler.client.mqi import bind, bound_connection
+from ostler.client.reconnecting import Reconnector
+from ostler.client.remote_connect import Destination, connect_remote
+from ostler.model.constants import MQRC_Q_MGR_NAME_ERROR
+from ostler.model.errors import MQError
+from ostler.server.default_manager import ConfigurationError, default_name
+from ostler.server.directories import QueueManagerDirectory, data_root, queue_managers, running_process
+from ostler.server.queue_manager import QueueManager
+
+_EVERY_NAME: Final = "*"
+
+
+def connect_handle(parameters: ConnectParameters, environment: Mapping[str, str] = os.environ) -> int:
+    """Connect; the connection handle. Raises MQError.
+
+    The embedded binding starts a queue manager that does not run yet. Otherwise one that runs in this process is used;
+    else the local socket of one that runs; else what the parameters and the environment say of the network. The client
+    binding, and a connection name, lead to the network at once.
+    """
+    name = parameters.queue_manager.strip()
+    if parameters.binding == "embedded":
+        return _bind(queue_manager_for(name, parameters.data, create=False), parameters)
+    if parameters.binding == "client" or parameters.connection_name.strip():
+        return _connect(Destination(replace(parameters, binding="client"), environment))
+    here = _in_process(name, parameters)
+    if here is not None:
+        return _bind(here, parameters)
+    directory = _directory(name, parameters, environment)
+    if parameters.binding == "auto" and (directory is None or not _is_running(directory)):
+        remote = replace(parameters, binding="auto")
+        if endpoints(remote, environment):
+            return _connect(Destination(remote, environment))
+    if directory is None:
+        raise MQError(MQRC_Q_MGR_NAME_ERROR, _unknown(name, parameters, environment))
+    return _connect(Destination(parameters, environment, directory))
+
+
+def _in_process(name: str, parameters: ConnectParameters) -> QueueManager | None:
+    """The queue manager of this process that a name means; in the place that the program says, if it says one."""
+    if name.startswith(_EVERY_NAME):
+        return None
+    try:
+        found = running.find(name)
+    except MQError:
+        return None
+    if parameters.data is not None and found.directory.root.absolute() != Path(parameters.data).absolute():
+        return None
+    return found
+
+
+def _bind(manager: QueueManager, parameters: ConnectParameters) -> int:
+    hconn = bind(manager, parameters.user or user_name(), parameters.application or application_name())
+    thread = None if parameters.is_shared else threading.current_thread()
+    remember(ConnectionState(hconn, bound_connection(hconn), thread))
+    return hconn
+
+
+def _connect(destination: Destination) -> int:
+    state = connect_remote(destination)
+    Reconnector.attach(state)
+    return state.remote.hconn
+
+
+def _directory(
+    name: str, parameters: ConnectParameters, environment: Mapping[str, str]
+) -> QueueManagerDirectory | None:
+    """Where the queue manager of a name lives; a blank one is the default, or the only one that runs."""
+    root = _root(parameters, environment)
+    if not name:
+        try:
+            name = default_name(root)
+        except ConfigurationError as error:
+            raise MQError(MQRC_Q_MGR_NAME_ERROR, f"{error}.") from error
+    if not name:
+        there = [each for each in queue_managers(root) if each.running]
+        return QueueManagerDirectory(root, there[0].name) if len(there) == 1 else None
+    directory = QueueManagerDirectory(root, name)
+    try:
+        return directory if directory.exists() else None
+    except ValueError:
+        return None
+
+
+def _root(parameters: ConnectParameters, environment: Mapping[str, str]) -> Path:
+    return data_root(environment) if parameters.data is None else Path(parameters.data).absolute()
+
+
+def _is_running(directory: QueueManagerDirectory) -> bool:
+    return running_process(directory)[0]
+
+
+def _unknown(name: str, parameters: ConnectParameters, environment: Mapping[str, str]) -> str:
+    where = _root(parameters, environment)
+    if not name:
+        return f"The name is blank, and no queue manager in {where} is the default one."
+    return f"No queue manager {name[:48]!r} is known in this process or in {where}."

@@ -1,0 +1,341 @@
+"""The verbs on objects beside MQPUT and MQGET, over a link: MQOPEN, MQCLOSE, MQPUT1, MQINQ and MQSET."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from librt.strings import read_i32_le
+
+from ostler.client import message_handles
+from ostler.client.link_waiters import LinkBroken
+from ostler.client.mqi import Result, completion, failed, put_parts, return_descriptor
+from ostler.client.remote_connect import refusal, remote_state, request
+from ostler.client.remote_verbs import RemoteConnection, RemoteHandle, usable_remote
+from ostler.client.variable_strings import read_string
+from ostler.model.constants import (
+    MQ_SELECTOR_LENGTH,
+    MQCC_FAILED,
+    MQCC_OK,
+    MQCO_KEEP_SUB,
+    MQCO_REMOVE_SUB,
+    MQHO_UNUSABLE_HOBJ,
+    MQOO_ALTERNATE_USER_AUTHORITY,
+    MQOO_BROWSE,
+    MQOO_INPUT_AS_Q_DEF,
+    MQOO_INPUT_EXCLUSIVE,
+    MQOO_INPUT_SHARED,
+    MQOO_OUTPUT,
+    MQOO_RESOLVE_LOCAL_Q,
+    MQOT_Q,
+    MQPER_NOT_PERSISTENT,
+    MQPMO_SYNCPOINT,
+    MQRC_BACKED_OUT,
+    MQRC_BUFFER_ERROR,
+    MQRC_CALL_INTERRUPTED,
+    MQRC_CHAR_ATTR_LENGTH_ERROR,
+    MQRC_CHAR_ATTRS_TOO_SHORT,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_HOBJ_ERROR,
+    MQRC_INT_ATTR_COUNT_ERROR,
+    MQRC_INT_ATTR_COUNT_TOO_SMALL,
+    MQRC_MSG_TOO_BIG_FOR_CHANNEL,
+    MQRC_NONE,
+    MQRC_OBJECT_STRING_ERROR,
+    MQRC_OPTION_NOT_VALID_FOR_TYPE,
+    MQRC_RECS_PRESENT_ERROR,
+    MQRC_SELECTION_STRING_ERROR,
+    MQRC_SELECTOR_LIMIT_EXCEEDED,
+)
+from ostler.model.errors import MQError
+from ostler.model.structures.layout import trim
+from ostler.model.structures.md import MD_PERSISTENCE
+from ostler.model.structures.od import MQOD, OD_OBJECT_STRING, OD_SELECTION_STRING
+from ostler.model.structures.pmo import MQPMO
+from ostler.wire.calls import MD_BYTES
+from ostler.wire.exchanges import (
+    ATTRIBUTES_MAX,
+    CHARACTERS_MAX,
+    CREATED,
+    IS_QUEUE,
+    REMOTE,
+    Inquiry,
+    OpenArguments,
+    Opened,
+    Put1,
+    Replied,
+    decode_opened,
+    decode_reply,
+    numbers_payload,
+)
+from ostler.wire.frames import CLOSE, INQUIRE, OPEN, PUT1, SET, MalformedFrame
+
+OpenedHandle = tuple[int, int, int]
+"""An object handle, completion and reason."""
+
+_WORKING: Final = MQOO_INPUT_AS_Q_DEF | MQOO_INPUT_SHARED | MQOO_INPUT_EXCLUSIVE | MQOO_BROWSE | MQOO_OUTPUT
+_OBJECT_STRING_BYTES_MAX: Final = 10240
+_BLANK_NAMES: Final = b" " * 96
+
+
+def MQOPEN(hconn: int, od: bytearray, options: int) -> OpenedHandle:
+    """Open an object. `od` comes back with the names it resolved to, and with that of a dynamic queue."""
+    try:
+        remote = usable_remote(hconn)
+        asked = open_arguments(od, options)
+        found = opened(remote, request(remote, OPEN, asked.encode()))
+    except MQError as error:
+        return MQHO_UNUSABLE_HOBJ, *failed(error)
+    remote.last_handle += 1
+    handle = RemoteHandle(remote.last_handle, asked, found.hobj)
+    describe(handle, found)
+    remote.handles[handle.number] = handle
+    _describe_opened(od, asked, found, remote)
+    return handle.number, MQCC_OK, MQRC_NONE
+
+
+def open_arguments(od: bytearray, options: int) -> OpenArguments:
+    """What an object descriptor asks for."""
+    version = MQOD.validate_header(od)
+    if version > 1 and MQOD.read_int(od, "RecsPresent"):
+        raise MQError(MQRC_RECS_PRESENT_ERROR, "Distribution lists are not supported.")
+    asked = OpenArguments(MQOD.read_int(od, "ObjectType"), _text(od, "ObjectName"), options)
+    asked.manager_name = _text(od, "ObjectQMgrName")
+    asked.dynamic_name = _text(od, "DynamicQName")
+    asked.alternate_user = _text(od, "AlternateUserId")
+    if version >= 4:
+        read_string(od, OD_OBJECT_STRING, _OBJECT_STRING_BYTES_MAX, MQRC_OBJECT_STRING_ERROR)
+        asked.selection = read_string(od, OD_SELECTION_STRING, MQ_SELECTOR_LENGTH, MQRC_SELECTION_STRING_ERROR)
+    return asked
+
+
+def _text(od: bytearray, field: str) -> str:
+    return trim(MQOD.read_bytes(od, field)).decode("latin-1")
+
+
+def opened(remote: RemoteConnection, answer: Replied) -> Opened:
+    if answer.completion == MQCC_FAILED:
+        raise refusal(answer)
+    try:
+        return decode_opened(answer.reader)
+    except MalformedFrame as error:
+        raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
+
+
+def describe(handle: RemoteHandle, found: Opened) -> None:
+    """Take over what the queue manager says of an object."""
+    handle.hobj = found.hobj
+    handle.flags = found.flags
+    handle.name = found.name
+    handle.resolved_names = found.resolved_names
+    handle.default_persistence = found.default_persistence
+    handle.default_priority = found.default_priority
+
+
+def _describe_opened(od: bytearray, asked: OpenArguments, found: Opened, remote: RemoteConnection) -> None:
+    version = MQOD.read_int(od, "Version")
+    is_queue = bool(found.flags & IS_QUEUE)
+    is_elsewhere = bool(found.flags & REMOTE)
+    if found.flags & CREATED:
+        MQOD.patch(od, "ObjectName", found.name)
+        MQOD.patch(od, "ObjectQMgrName", remote.queue_manager)
+    if version >= 2 and is_queue:
+        MQOD.patch(od, "KnownDestCount", 0 if is_elsewhere else 1)
+        MQOD.patch(od, "UnknownDestCount", 1 if is_elsewhere else 0)
+        MQOD.patch(od, "InvalidDestCount", 0)
+    if version >= 3:
+        names = _BLANK_NAMES
+        if is_queue and asked.options & _WORKING:
+            names = found.resolved_names
+            if asked.options & MQOO_RESOLVE_LOCAL_Q:
+                names = found.name.encode().ljust(48) + remote.queue_manager.encode().ljust(48)
+        MQOD.patch(od, "ResolvedQName", names[:48])
+        MQOD.patch(od, "ResolvedQMgrName", names[48:])
+    if version >= 4:
+        MQOD.patch(od, "ResolvedType", asked.object_type)
+
+
+def open_handle(remote: RemoteConnection, hobj: int) -> RemoteHandle:
+    handle = remote.handles.get(hobj)
+    if handle is None:
+        raise MQError(MQRC_HOBJ_ERROR, f"{hobj} is no open object of this connection.")
+    return handle
+
+
+def MQCLOSE(hconn: int, hobj: int, options: int) -> OpenedHandle:
+    """Close an object, and delete a dynamic queue when the options say so. The handle that comes back is unusable."""
+    try:
+        remote = usable_remote(hconn)
+        handle = open_handle(remote, hobj)
+        if options & (MQCO_KEEP_SUB | MQCO_REMOVE_SUB):
+            raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only handles of subscriptions keep or remove them.")
+        answer = _close(remote, handle, options)
+        if answer.completion == MQCC_FAILED:
+            raise refusal(answer)
+    except MQError as error:
+        return hobj, *failed(error)
+    remote.handles.pop(hobj, None)
+    consuming = remote_state(hconn).consuming
+    if consuming is not None:
+        consuming.handle_closed(hobj)
+    return MQHO_UNUSABLE_HOBJ, answer.completion, answer.reason
+
+
+def _close(remote: RemoteConnection, handle: RemoteHandle, options: int) -> Replied:
+    while True:
+        generation = remote.generation
+        try:
+            waiter = remote.conversation.ask(CLOSE, numbers_payload([handle.hobj, options]))
+            return decode_reply(waiter.buffer, waiter.start, waiter.end)
+        except LinkBroken as broken:
+            remote.lost(generation, broken)
+
+
+def MQPUT1(hconn: int, od: bytearray, md: bytearray, pmo: bytearray, buffer: bytes) -> Result:
+    """Put one message on a queue that need not be open. `od`, `md` and `pmo` come back filled in."""
+    try:
+        remote = usable_remote(hconn)
+        reason = _put1(remote, od, md, pmo, buffer)
+    except MQError as error:
+        return failed(error)
+    # A unit of work that the queue manager backed out is a warning for MQCMIT, but nothing was put here.
+    return MQCC_FAILED if reason == MQRC_BACKED_OUT else completion(reason), reason
+
+
+def _put1(remote: RemoteConnection, od: bytearray, md: bytearray, pmo: bytearray, buffer: bytes) -> int:
+    target = open_arguments(od, 0)
+    target.selection = ""
+    version = MQPMO.validate_header(pmo)
+    if version > 1 and MQPMO.read_int(pmo, "RecsPresent"):
+        raise MQError(MQRC_RECS_PRESENT_ERROR, "Distribution lists are not supported.")
+    if not isinstance(buffer, bytes):
+        raise MQError(MQRC_BUFFER_ERROR, "The message data must be bytes.")
+    descriptor, body = put_parts(bytes(md), buffer)
+    options = MQPMO.read_int(pmo, "Options")
+    if not options & MQOO_ALTERNATE_USER_AUTHORITY:
+        target.alternate_user = ""
+    block = b""
+    if version > 2:
+        descriptor, block = message_handles.put_properties(remote.message_handles, bytes(pmo), descriptor, body)
+    if len(body) > remote.conversation.link.message_bytes_max:
+        return MQRC_MSG_TOO_BIG_FOR_CHANNEL
+    source = remote.handles.get(MQPMO.read_int(pmo, "Context"))
+    context = source.hobj if source is not None else 0
+    answer = _exchange_put1(remote, Put1(target, options, context, descriptor, block, body))
+    if answer is None or answer.completion == MQCC_FAILED:
+        return MQRC_CALL_INTERRUPTED if answer is None else answer.reason
+    try:
+        stored = answer.reader.fixed(MD_BYTES)
+        names = answer.reader.fixed(len(_BLANK_NAMES))
+        answer.reader.done()
+    except MalformedFrame as error:
+        raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
+    _describe_put(od, md, pmo, stored, names)
+    if version > 2:
+        message_handles.put_done(remote.message_handles, bytes(pmo), stored)
+    return answer.reason
+
+
+def _exchange_put1(remote: RemoteConnection, put: Put1) -> Replied | None:
+    """Put, perhaps again when the connection had to be made anew. None: nobody knows what became of the message."""
+    in_syncpoint = bool(put.options & MQPMO_SYNCPOINT)
+    while True:
+        if in_syncpoint and remote.unit_lost:
+            raise MQError(MQRC_BACKED_OUT)
+        generation = remote.generation
+        was_in_unit = remote.in_unit
+        remote.in_unit = remote.in_unit or in_syncpoint
+        try:
+            waiter = remote.conversation.ask(PUT1, put.encode())
+            return decode_reply(waiter.buffer, waiter.start, waiter.end)
+        except LinkBroken as broken:
+            remote.lost(generation, broken)
+            if not in_syncpoint and read_i32_le(put.md, MD_PERSISTENCE) != MQPER_NOT_PERSISTENT:
+                return None
+            if in_syncpoint and not was_in_unit:
+                remote.unit_lost = False
+
+
+def _describe_put(od: bytearray, md: bytearray, pmo: bytearray, stored: bytes, names: bytes) -> None:
+    return_descriptor(md, stored)
+    MQPMO.patch(pmo, "ResolvedQName", names[:48])
+    MQPMO.patch(pmo, "ResolvedQMgrName", names[48:])
+    version = MQOD.read_int(od, "Version")
+    if version >= 3:
+        MQOD.patch(od, "ResolvedQName", names[:48])
+        MQOD.patch(od, "ResolvedQMgrName", names[48:])
+    if version >= 4:
+        MQOD.patch(od, "ResolvedType", MQOT_Q)
+
+
+def MQINQ(
+    hconn: int, hobj: int, selectors: list[int], int_count: int, char_length: int
+) -> tuple[list[int], bytes, int, int]:
+    """The attributes that the selectors name: at most `int_count` integers, and `char_length` bytes of text."""
+    try:
+        remote = usable_remote(hconn)
+        handle = open_handle(remote, hobj)
+        if int_count < 0:
+            raise MQError(MQRC_INT_ATTR_COUNT_ERROR)
+        if char_length < 0:
+            raise MQError(MQRC_CHAR_ATTR_LENGTH_ERROR)
+        integers, texts, reason = _inquired(remote, handle, list(selectors))
+    except MQError as error:
+        return [], b"", *failed(error)
+    if len(integers) > int_count:
+        reason = MQRC_INT_ATTR_COUNT_TOO_SMALL
+    characters = b""
+    for text in texts:
+        # Whole attributes only; when one does not fit, those behind it are left out too.
+        if len(characters) + len(text) > char_length:
+            reason = MQRC_CHAR_ATTRS_TOO_SHORT
+            break
+        characters += text
+    return integers[:int_count], characters, completion(reason), reason
+
+
+def _inquired(
+    remote: RemoteConnection, handle: RemoteHandle, selectors: list[int]
+) -> tuple[list[int], list[bytes], int]:
+    answer = _about(remote, handle, INQUIRE, selectors, [], b"")
+    if answer.completion == MQCC_FAILED:
+        raise refusal(answer)
+    try:
+        integers = answer.reader.integers(ATTRIBUTES_MAX)
+        texts = [
+            answer.reader.fixed(answer.reader.count(CHARACTERS_MAX)) for _ in range(answer.reader.count(ATTRIBUTES_MAX))
+        ]
+        answer.reader.done()
+    except MalformedFrame as error:
+        raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
+    return integers, texts, answer.reason
+
+
+def _about(
+    remote: RemoteConnection,
+    handle: RemoteHandle,
+    kind: int,
+    selectors: list[int],
+    integers: list[int],
+    characters: bytes,
+) -> Replied:
+    if len(selectors) > ATTRIBUTES_MAX or len(integers) > ATTRIBUTES_MAX or len(characters) > CHARACTERS_MAX:
+        raise MQError(MQRC_SELECTOR_LIMIT_EXCEEDED)
+    while True:
+        generation = remote.generation
+        try:
+            inquiry = Inquiry(handle.hobj, selectors, integers, characters)
+            waiter = remote.conversation.ask(kind, inquiry.encode())
+            return decode_reply(waiter.buffer, waiter.start, waiter.end)
+        except LinkBroken as broken:
+            remote.lost(generation, broken)
+
+
+def MQSET(hconn: int, hobj: int, selectors: list[int], ints: list[int], chars: bytes) -> Result:
+    """Set attributes of a queue: all of them, or none. Durable when it returns."""
+    try:
+        remote = usable_remote(hconn)
+        handle = open_handle(remote, hobj)
+        answer = _about(remote, handle, SET, list(selectors), list(ints), bytes(chars))
+    except MQError as error:
+        return failed(error)
+    return answer.completion, answer.reason
