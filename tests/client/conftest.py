@@ -5,17 +5,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import ostler
 from ostler import mqi
-from ostler.client import running
+from ostler.client import aio, running
+from ostler.client.api import Connection
 from ostler.model import constants as mqc
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import new_definition
 from ostler.model.structures.catalogue import LAYOUTS
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.server.server import Server
 
 _numbers = itertools.count(1)
 
@@ -108,3 +112,76 @@ def own_manager(tmp_path: Path) -> Iterator[QueueManager]:
     manager = started(tmp_path, f"QM{next(_numbers)}")
     yield manager
     manager.end("immediate")
+
+
+# -- the Python API over every binding -------------------------------------------------------------------------------
+
+CHANNEL = "APP.SVRCONN"
+
+
+class Site:
+    """A queue manager with sockets, and the ways to it: embedded, local, client."""
+
+    def __init__(self, data: Path, name: str) -> None:
+        self.data = data
+        self.name = name
+        self.manager = ostler.start(name, data, create=True, log=LogSection(file_pages=64))
+        self.server = Server(self.manager)
+        self.server.start()
+        self.admin = ostler.connect(self.manager)
+        self.admin.define("LISTENER", "TCP", TRPTYPE="TCP", IPADDR="127.0.0.1", PORT=0, CONTROL="MANUAL")
+        self.admin.define("CHANNEL", CHANNEL, CHLTYPE="SVRCONN", TRPTYPE="TCP")
+        self.port = self.server.start_listener("TCP")
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1({self.port})"
+
+    def arguments(self, way: str) -> dict[str, Any]:
+        if way == "client":
+            return {"connection_name": self.address, "channel": CHANNEL}
+        return {"binding": way, "data": self.data}
+
+    def connect(self, way: str, **more: Any) -> Connection:
+        return ostler.connect(self.name, **self.arguments(way), **more)
+
+    async def connect_task(self, way: str, **more: Any) -> aio.Connection:
+        return await aio.connect(self.name, **self.arguments(way), **more)
+
+    def handles(self, application: str) -> int:
+        """How many objects an application has open."""
+        with self.manager.lock:
+            connections = self.manager.engine.connections.values()
+            return sum(len(each.handles) for each in connections if each.application == application)
+
+    def end(self) -> None:
+        self.admin.close()
+        self.server.end("immediate")
+
+
+@pytest.fixture(params=["embedded", "local", "client"])
+def way(request: pytest.FixtureRequest) -> str:
+    """How a test connects."""
+    found: str = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    made = Site(tmp_path_factory.mktemp("site"), f"SITE{next(_numbers)}")
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def own_site(tmp_path: Path) -> Iterator[Site]:
+    """One that a test may end."""
+    made = Site(tmp_path, f"SITE{next(_numbers)}")
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def admin(site: Site) -> Connection:
+    """What defines objects, whatever way the test connects."""
+    return site.admin

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import getpass
 import itertools
 from collections.abc import Iterator
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,32 +19,24 @@ from ostler.client.property_types import PropertyValue
 from ostler.client.queue_handle import Queue
 from ostler.model import constants as mq
 from ostler.server.qm_ini import LogSection
-from ostler.server.queue_manager import QueueManager
 
 LOG = LogSection(file_pages=64)
 numbers = itertools.count(1)
 
 
-@pytest.fixture(scope="module")
-def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QueueManager]:
-    started = ostler.start("API", tmp_path_factory.mktemp("data"), create=True, log=LOG)
-    yield started
-    started.end()
-
-
 @pytest.fixture
-def qm(manager: QueueManager) -> Iterator[Connection]:
-    with ostler.connect(manager, user="fred", application="tests") as connection:
+def qm(site: Any, way: str) -> Iterator[Connection]:
+    with site.connect(way, user="fred", application="tests") as connection:
         yield connection
 
 
 @pytest.fixture
-def q(qm: Connection) -> Iterator[Queue]:
+def q(qm: Connection, admin: Connection) -> Iterator[Queue]:
     name = f"API.{next(numbers)}"
-    qm.define("QLOCAL", name)
+    admin.define("QLOCAL", name)
     with qm.open(name) as queue:
         yield queue
-    qm.delete("QLOCAL", name, purge=True)
+    admin.delete("QLOCAL", name, purge=True)
 
 
 def refused(reason: int) -> pytest.RaisesExc[ostler.MQError]:
@@ -128,11 +122,13 @@ def test_every_field_of_the_descriptor_travels(q: Queue) -> None:
         assert getattr(got, name) == getattr(sent, name), name
 
 
-def test_the_queue_manager_says_who_put_it_and_when(q: Queue) -> None:
+def test_the_queue_manager_says_who_put_it_and_when(q: Queue, way: str) -> None:
     q.put("x")
     got = q.get()
     assert got is not None
-    assert (got.user, got.application, got.application_type) == ("fred", "tests", mq.MQAT_UNIX)
+    # Over its own socket the queue manager knows who is there from the kernel.
+    user = getpass.getuser() if way == "local" else "fred"
+    assert (got.user, got.application, got.application_type) == (user, "tests", mq.MQAT_UNIX)
     assert got.put_time is not None
     assert abs(datetime.now(UTC) - got.put_time) < timedelta(minutes=5)
 
@@ -158,8 +154,8 @@ def test_a_put_can_set_the_whole_context(qm: Connection, q: Queue) -> None:
     assert got.put_time == when
 
 
-def test_defaults_are_those_of_the_queue(qm: Connection, q: Queue) -> None:
-    qm.alter("QLOCAL", q.name, DEFPRTY=6, DEFPSIST="YES")
+def test_defaults_are_those_of_the_queue(admin: Connection, q: Queue) -> None:
+    admin.alter("QLOCAL", q.name, DEFPRTY=6, DEFPSIST="YES")
     put = q.put("x")
     assert (put.priority, put.persistent) == (6, True)
 
@@ -351,7 +347,7 @@ def test_two_browsers_do_not_disturb_each_other(q: Queue) -> None:
     assert [m.body if m is not None else None for m in first] == ["a", "b", "a", "c", None, "b"]
 
 
-def test_browsers_close_their_handles(qm: Connection, q: Queue) -> None:
+def test_browsers_close_their_handles(site: Any, admin: Connection, q: Queue) -> None:
     q.put("x")
     list(q.browse())
     iterator = iter(q.browse())
@@ -359,7 +355,8 @@ def test_browsers_close_their_handles(qm: Connection, q: Queue) -> None:
     iterator.close()  # type: ignore[attr-defined]
     with q.browse() as browser:
         browser.next()
-    assert len(qm.inner.session.connection.handles) == 1
+    assert admin.display("QLOCAL", q.name, "IPPROCS", "OPPROCS")[0]["OPPROCS"] == 1
+    assert site.handles("tests") == 1
 
 
 # -- one call --------------------------------------------------------------------------------------------------------
@@ -378,8 +375,8 @@ def test_put_to_a_queue_that_is_not_there(qm: Connection) -> None:
     assert "NOT.THERE" in str(caught.value)
 
 
-def test_put_through_a_remote_definition(qm: Connection, q: Queue) -> None:
-    qm.alter("QLOCAL", q.name, USAGE="XMITQ")
+def test_put_through_a_remote_definition(qm: Connection, admin: Connection, q: Queue) -> None:
+    admin.alter("QLOCAL", q.name, USAGE="XMITQ")
     qm.put("THERE", "x", manager=q.name)
     got = q.get()
     assert got is not None
@@ -418,8 +415,8 @@ def test_modes_open_for_what_they_say(qm: Connection, q: Queue) -> None:
 # -- request and reply -----------------------------------------------------------------------------------------------
 
 
-def test_a_reply_finds_its_request(qm: Connection, manager: QueueManager, q: Queue) -> None:
-    with ostler.connect(manager) as server, server.open(q.name, "r") as work:
+def test_a_reply_finds_its_request(qm: Connection, site: Any, way: str, q: Queue) -> None:
+    with site.connect(way) as server, server.open(q.name, "r") as work:
 
         def answer(message: Message, connection: Connection) -> None:
             connection.reply(message, f"{message.text}!")
@@ -434,8 +431,8 @@ def test_no_reply_is_an_error(qm: Connection, q: Queue) -> None:
         qm.request(q.name, "anybody?", wait=0.01)
 
 
-def test_a_request_with_a_reply_queue_may_be_persistent(qm: Connection, q: Queue) -> None:
-    qm.define("QLOCAL", "API.REPLIES", replace=True)
+def test_a_request_with_a_reply_queue_may_be_persistent(qm: Connection, admin: Connection, q: Queue) -> None:
+    admin.define("QLOCAL", "API.REPLIES", replace=True)
     with refused(mq.MQRC_NO_MSG_AVAILABLE):
         qm.request(q.name, "x", wait=0.01, persistent=True, reply_to="API.REPLIES", expiry=100.0)
     asked = q.get()
@@ -475,8 +472,8 @@ def test_a_temporary_queue_goes_when_it_is_closed(qm: Connection) -> None:
         qm.open(name)
 
 
-def test_a_permanent_dynamic_queue_stays_until_it_is_deleted(qm: Connection) -> None:
-    qm.define("QMODEL", "API.MODEL", DEFTYPE="PERMDYN", replace=True)
+def test_a_permanent_dynamic_queue_stays_until_it_is_deleted(qm: Connection, admin: Connection) -> None:
+    admin.define("QMODEL", "API.MODEL", DEFTYPE="PERMDYN", replace=True)
     with qm.open_dynamic("API.MODEL", "API.PERMANENT") as queue:
         queue.put("x", persistent=True)
     queue = qm.open("API.PERMANENT")
@@ -490,8 +487,8 @@ def test_a_permanent_dynamic_queue_stays_until_it_is_deleted(qm: Connection) -> 
 # -- the end ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_closed_queue_and_a_closed_connection_refuse(manager: QueueManager, q: Queue) -> None:
-    other = ostler.connect(manager)
+def test_a_closed_queue_and_a_closed_connection_refuse(site: Any, way: str, q: Queue) -> None:
+    other = site.connect(way)
     again = other.open(q.name)
     again.close()
     again.close()

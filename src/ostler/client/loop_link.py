@@ -40,6 +40,7 @@ from ostler.wire.tls_stream import TlsFailed, TlsStream
 
 HIGH_WATER_BYTES: Final = 512 * 1024
 LOW_WATER_BYTES: Final = 128 * 1024
+_TOGETHER_BYTES: Final = 64 * 1024
 SIGN_OF_LIFE_SECONDS: Final = 60
 _NUMBERS: Final = 0x7FFFFFFF
 
@@ -118,6 +119,7 @@ class LoopLink(Link, asyncio.Protocol):
         self._last_conversation = 0
         self._last_request = 0
         self._out: list[bytes] = []
+        self._out_bytes = 0
         self._large: deque[_Large] = deque()
         self._is_flush_due = False
         self._is_paused = False
@@ -205,15 +207,23 @@ class LoopLink(Link, asyncio.Protocol):
 
     def _write(self, data: bytes) -> None:
         self._out.append(data)
-        self._have_flushed()
+        self._out_bytes += len(data)
+        if self._out_bytes > _TOGETHER_BYTES:
+            # So that it is found out in time when the socket takes no more.
+            self._flush()
+        else:
+            self._have_flushed()
 
     def _have_flushed(self) -> None:
         if not self._is_flush_due:
             self._is_flush_due = True
-            self.loop.call_soon(self._flush)
+            self.loop.call_soon(self._flush_due)
+
+    def _flush_due(self) -> None:
+        self._is_flush_due = False
+        self._flush()
 
     def _flush(self) -> None:
-        self._is_flush_due = False
         transport, tls = self._transport, self._tls
         if transport is None or self._failure is not None or (tls is not None and not tls.is_ready):
             return
@@ -225,6 +235,7 @@ class LoopLink(Link, asyncio.Protocol):
                     self._large.append(large)
             data = self._out[0] if len(self._out) == 1 else b"".join(self._out)
             self._out.clear()
+            self._out_bytes = 0
             if tls is not None:
                 try:
                     tls.encrypt(data)
