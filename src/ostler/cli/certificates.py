@@ -122,7 +122,7 @@ def run_show(arguments: argparse.Namespace) -> int:
         if number:
             print()
         for name, value in facts.items():
-            print(f"{name + ':':<14}{value}")
+            print(f"{name + ':':<15}{value}")
     return 0
 
 

@@ -299,7 +299,9 @@ def _try_out(context: ssl.SSLContext, cipher_spec: str, certificate: OwnCertific
         assert server.is_ready
         assert client.is_ready
     except TlsFailed as failure:
-        raise RepositoryError(f"{certificate.files} cannot be used with CipherSpec {cipher_spec}: {failure}") from None
+        raise RepositoryError(
+            f"{certificate.files} cannot be used with CipherSpec {cipher_spec}: {str(failure).rstrip('.')}"
+        ) from None
     except ssl.SSLError as error:
         raise RepositoryError(f"{certificate.files}: {error.reason}") from None
 

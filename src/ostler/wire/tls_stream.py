@@ -49,30 +49,30 @@ _VERIFY_REVOKED: Final = 23
 _FAILED: Final = MQRC_SSL_INITIALIZATION_ERROR
 # What the other side means by an alert, as OpenSSL names it, and the reason code that suits.
 _ALERTS: Final[dict[str, tuple[int, str]]] = {
-    "TLSV1_UNRECOGNIZED_NAME": (MQRC_UNKNOWN_CHANNEL_NAME, "AMQ9520E: the queue manager has no such channel"),
-    "TLSV13_ALERT_MISSING_EXTENSION": (_FAILED, "AMQ9639E: the queue manager was told no channel in SNI"),
-    "TLSV1_ALERT_ACCESS_DENIED": (_FAILED, "AMQ9641E: the channel at the queue manager has no CipherSpec"),
+    "TLSV1_UNRECOGNIZED_NAME": (MQRC_UNKNOWN_CHANNEL_NAME, "AMQ9520E: the queue manager has no such channel."),
+    "TLSV13_ALERT_MISSING_EXTENSION": (_FAILED, "AMQ9639E: the queue manager was told no channel in SNI."),
+    "TLSV1_ALERT_ACCESS_DENIED": (_FAILED, "AMQ9641E: the channel at the queue manager has no CipherSpec."),
     "SSLV3_ALERT_HANDSHAKE_FAILURE": (
         _FAILED,
-        "AMQ9616E: the other side refused: the CipherSpecs do not match, or it wants a certificate that it did not get",
+        "AMQ9616E: the other side refused: the CipherSpecs do not match, or it wants a certificate and got none.",
     ),
-    "TLSV1_ALERT_PROTOCOL_VERSION": (_FAILED, "AMQ9616E: the other side wants another version of TLS"),
-    "TLSV13_ALERT_CERTIFICATE_REQUIRED": (_FAILED, "AMQ9637E: the other side wants a certificate, and got none"),
+    "TLSV1_ALERT_PROTOCOL_VERSION": (_FAILED, "AMQ9616E: the other side wants another version of TLS."),
+    "TLSV13_ALERT_CERTIFICATE_REQUIRED": (_FAILED, "AMQ9637E: the other side wants a certificate, and got none."),
     "SSLV3_ALERT_CERTIFICATE_REVOKED": (
         MQRC_SSL_CERTIFICATE_REVOKED,
-        "AMQ9633E: the other side says that our certificate is revoked",
+        "AMQ9633E: the other side says that our certificate is revoked.",
     ),
-    "SSLV3_ALERT_CERTIFICATE_EXPIRED": (_FAILED, "AMQ9633E: the other side says that our certificate has expired"),
-    "TLSV1_ALERT_UNKNOWN_CA": (_FAILED, "AMQ9633E: the other side does not know who issued our certificate"),
-    "SSLV3_ALERT_BAD_CERTIFICATE": (_FAILED, "AMQ9633E: the other side did not accept our certificate"),
-    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": (_FAILED, "AMQ9633E: the other side did not accept our certificate"),
-    "TLSV1_ALERT_INTERNAL_ERROR": (_FAILED, "AMQ9641E: the other side failed; its error log says why"),
+    "SSLV3_ALERT_CERTIFICATE_EXPIRED": (_FAILED, "AMQ9633E: the other side says that our certificate has expired."),
+    "TLSV1_ALERT_UNKNOWN_CA": (_FAILED, "AMQ9633E: the other side does not know who issued our certificate."),
+    "SSLV3_ALERT_BAD_CERTIFICATE": (_FAILED, "AMQ9633E: the other side did not accept our certificate."),
+    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": (_FAILED, "AMQ9633E: the other side did not accept our certificate."),
+    "TLSV1_ALERT_INTERNAL_ERROR": (_FAILED, "AMQ9641E: the other side failed; its error log says why."),
 }
 _OUR_ERRORS: Final[dict[str, str]] = {
-    "NO_SHARED_CIPHER": "AMQ9616E: no CipherSpec suits both sides and the certificate (an ECDSA one needs an EC key)",
-    "UNSUPPORTED_PROTOCOL": "AMQ9616E: the other side offers no version of TLS that the CipherSpec allows",
-    "WRONG_VERSION_NUMBER": "AMQ9620E: what came is not TLS, or not the version that the CipherSpec asks for",
-    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "AMQ9637E: the other side gave no certificate",
+    "NO_SHARED_CIPHER": "AMQ9616E: no CipherSpec suits both sides and the certificate (an ECDSA one needs an EC key).",
+    "UNSUPPORTED_PROTOCOL": "AMQ9616E: the other side offers no version of TLS that the CipherSpec allows.",
+    "WRONG_VERSION_NUMBER": "AMQ9620E: what came is not TLS, or not the version that the CipherSpec asks for.",
+    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "AMQ9637E: the other side gave no certificate.",
 }
 
 
@@ -138,7 +138,7 @@ class TlsStream:
         plain = self._read()
         self._unasked_bytes += self._outgoing.pending - before
         if self._unasked_bytes > UNASKED_OUTPUT_BYTES_MAX:
-            raise TlsFailed(_FAILED, "AMQ9620E: the other side makes TLS answer without reading")
+            raise TlsFailed(_FAILED, "AMQ9620E: the other side makes TLS answer without reading.")
         return plain
 
     def encrypt(self, data: bytes) -> None:
@@ -179,7 +179,7 @@ class TlsStream:
     def ended(self) -> None:
         """The network says that nothing more will come. TlsFailed in the middle of a handshake."""
         if not self.is_ready:
-            raise TlsFailed(_FAILED, "AMQ9665E: the other side closed the connection during the TLS handshake")
+            raise TlsFailed(_FAILED, "AMQ9665E: the other side closed the connection during the TLS handshake.")
 
     @property
     def suite(self) -> str:
@@ -223,7 +223,7 @@ class TlsStream:
             at += len(piece)
             self._handshake_bytes += len(piece)
             if self._handshake_bytes > HANDSHAKE_BYTES_MAX + _PIECE_BYTES:
-                raise TlsFailed(_FAILED, f"AMQ9620E: a TLS handshake of over {HANDSHAKE_BYTES_MAX} bytes")
+                raise TlsFailed(_FAILED, f"AMQ9620E: a TLS handshake of over {HANDSHAKE_BYTES_MAX} bytes.")
             if self._hello is not None:
                 self._receive_hello(self._hello, piece)
             else:
@@ -242,7 +242,7 @@ class TlsStream:
             context = self._rules.context(self.channel_name)
         except HelloError as error:
             self._tell(ALERT_DECODE_ERROR)
-            raise TlsFailed(_FAILED, f"AMQ9620E: {error}", ALERT_DECODE_ERROR) from None
+            raise TlsFailed(_FAILED, f"AMQ9620E: {error}.", ALERT_DECODE_ERROR) from None
         except TlsFailed as failure:
             self._tell(failure.alert)
             raise
@@ -289,7 +289,7 @@ def _channel(name: str) -> str:
     try:
         return channel_name(name)
     except ValueError as error:
-        raise TlsFailed(MQRC_UNKNOWN_CHANNEL_NAME, f"AMQ9519E: {error}", ALERT_UNRECOGNIZED_NAME) from None
+        raise TlsFailed(MQRC_UNKNOWN_CHANNEL_NAME, f"AMQ9519E: {error}.", ALERT_UNRECOGNIZED_NAME) from None
 
 
 def _pairs(name: Any) -> list[tuple[str, str]]:
@@ -299,15 +299,17 @@ def _pairs(name: Any) -> list[tuple[str, str]]:
 
 def _failure(error: ssl.SSLError) -> TlsFailed:
     """What an error of OpenSSL means to somebody who runs channels."""
-    why = error.reason or ""
+    # Not every error of OpenSSL has one, whatever the type says.
+    given: object = getattr(error, "reason", None)
+    why = given if isinstance(given, str) else ""
     if isinstance(error, ssl.SSLCertVerificationError):
         revoked = error.verify_code == _VERIFY_REVOKED
         reason = MQRC_SSL_CERTIFICATE_REVOKED if revoked else _FAILED
-        return TlsFailed(reason, f"AMQ9633E: the other side's certificate is not accepted: {error.verify_message}")
+        return TlsFailed(reason, f"AMQ9633E: the other side's certificate is not accepted: {error.verify_message}.")
     if why in _ALERTS:
         reason, text = _ALERTS[why]
         return TlsFailed(reason, text)
     if why in _OUR_ERRORS:
         return TlsFailed(_FAILED, _OUR_ERRORS[why])
     detail = why.replace("_", " ").lower() or str(error)
-    return TlsFailed(_FAILED, f"AMQ9620E: the TLS layer failed: {detail}")
+    return TlsFailed(_FAILED, f"AMQ9620E: the TLS layer failed: {detail}.")
