@@ -86,9 +86,8 @@ def _ask_end(
 
     def wait_for_answer() -> None:
         try:
-            for answer in ask(directory, "end", mode=mode, wait_seconds=wait_seconds, reconnect=reconnects):
-                if answer.get("accepted"):
-                    accepted.append(True)
+            answers = ask(directory, "end", mode=mode, wait_seconds=wait_seconds, reconnect=reconnects)
+            accepted.extend(True for answer in answers if answer.get("accepted"))
         except MQError:
             return  # it hangs, or is gone already; which of them is seen from the lock
         except CommandFailed as failed:

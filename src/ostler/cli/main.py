@@ -61,7 +61,8 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from ostler.cli.flavour import flavour
 
-        parser.exit(0, f"ostler {__version__} ({flavour()})\n")
+        print(f"ostler {__version__} ({flavour()})")
+        parser.exit(0)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
