@@ -22,12 +22,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ostler.model.constants import MQRC_Q_MGR_NAME_ERROR
 from ostler.model.errors import MQError
 from ostler.server.ini_file import force_directory
-from ostler.server.qm_ini import QueueManagerIni
+
+if TYPE_CHECKING:
+    from ostler.server.qm_ini import QueueManagerIni
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._/%]{1,48}")
 _DIRECTORY: Final = re.compile(r"[A-Za-z0-9!_&%]{1,48}")
