@@ -173,6 +173,10 @@ def test_what_is_no_name_is_refused(text: str) -> None:
         parse_name(text)
 
 
+def test_a_name_is_shown_in_one_line() -> None:
+    assert str(DistinguishedName([("CN", "QM1\nAMQ8003I: started\x1b[2J")])) == "CN=QM1?AMQ8003I: started?[2J"
+
+
 def test_a_name_as_shown_is_a_pattern_that_matches_it() -> None:
     assert matches(str(NAME), NAME)
 

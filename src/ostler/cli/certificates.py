@@ -93,7 +93,7 @@ def _create(arguments: argparse.Namespace) -> int:
     hosts = tuple(arguments.host or ()) if is_client else tuple(arguments.host or own_host_names())
     authority = Authority(arguments.authority or manager.path / "ssl" / "ca")
     if not authority.exists():
-        authority.create(f"{manager.name} authority")
+        authority.create(f"{manager.name} authority", "ec")
         print(f"Authority:    {authority.directory} (keep ca.key to yourself)")
     certificate, key = authority.issue(directory, label, subject, arguments.key, arguments.days, hosts)
     print(f"Certificate:  {certificate}")

@@ -208,7 +208,9 @@ def _with_colons(serial_number: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    for character in value:
+    """A value as it is shown. Nobody writes lines of their own into an error log with a name."""
+    shown = value if value.isprintable() else "".join([each if each.isprintable() else "?" for each in value])
+    for character in shown:
         if character in _SEPARATORS:
-            return f'"{value}"'
-    return value
+            return f'"{shown}"'
+    return shown
