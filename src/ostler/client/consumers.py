@@ -1,16 +1,11 @@
-"""A registered callback: what it wants to be called for, and the get requests it stands for."""
+"""A registered callback: what it wants to be called for, and what it is given."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
-from ostler.client import message_handles
-from ostler.client.mqi import Bound, completion, get_request, return_descriptor, returned_options
-from ostler.engine.core import RUNNING
-from ostler.engine.get import new_request
-from ostler.engine.get_request import UNLIMITED, GetRequest
-from ostler.engine.selection import GROUP_OPTIONS
+from ostler.client.mqi import completion, return_descriptor
 from ostler.model.constants import (
     MQCBCT_MSG_NOT_REMOVED,
     MQCBCT_MSG_REMOVED,
@@ -35,8 +30,16 @@ Callback = Callable[[int, bytearray, bytearray, bytes, bytearray], object]
 
 BROWSE: Final = MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT
 FULL_LENGTH: Final = 0x7FFFFFFF
-# No message is this short, so a request with this limit is answered, but takes nothing.
-_TAKES_NOTHING: Final = -(1 << 40)
+
+
+class Delivery(NamedTuple):
+    """What a get for a consumer came to: a message, or (with an empty descriptor) why there is none."""
+
+    reason: int
+    md: bytes = b""
+    gmo: bytes = b""
+    body: bytes = b""
+    data_bytes: int = 0
 
 
 class Consumer:
@@ -56,7 +59,7 @@ class Consumer:
         self.retry_at = 0.0  # after a passing failure: when to try again
         self.waits_until = 0.0  # when to tell it that nothing came
         self.told_empty = False
-        self._browsed = False
+        self.has_browsed = False
 
     @property
     def is_event_handler(self) -> bool:
@@ -67,7 +70,7 @@ class Consumer:
         """The get options of this moment: "first and next" begins with first and goes on with next."""
         options = int.from_bytes(self.gmo[GMO_OPTIONS : GMO_OPTIONS + 4], "little", signed=True)
         if options & BROWSE == BROWSE:
-            options &= ~(MQGMO_BROWSE_FIRST if self._browsed else MQGMO_BROWSE_NEXT)
+            options &= ~(MQGMO_BROWSE_FIRST if self.has_browsed else MQGMO_BROWSE_NEXT)
         return options
 
     @property
@@ -95,54 +98,13 @@ class Consumer:
             self.waits_until = now + seconds
         return True
 
-    def request(self, bound: Bound, waits: bool) -> GetRequest:
-        """A get for the next message, to be answered at once or to be left waiting until somebody withdraws it."""
-        request = get_request(bound, self.hobj, self.md, self.gmo, self.bytes_max)
-        request.options = self.get_options & ~MQGMO_WAIT
-        request.wait_ms = 0
-        if waits:
-            request.options |= MQGMO_WAIT
-            request.wait_ms = UNLIMITED
-            if bound.engine.state == RUNNING:
-                # Whether it wants to fail then or not, the event handler has to be told.
-                request.options |= MQGMO_FAIL_IF_QUIESCING
-        return request
-
-    def watch(self, bound: Bound) -> GetRequest:
-        """A request that is answered when there is a message for this consumer, and leaves it on the queue.
-
-        While several consumers wait on one connection none may take a message beforehand: the callback of another
-        one would commit it. The limit on its length, which no message keeps, makes the request harmless, and it is no
-        browse, so that it leaves the cursor alone too.
-        """
-        model = get_request(bound, self.hobj, self.md, self.gmo, 0)
-        watch = new_request(
-            model.connection,
-            model.handle,
-            self.get_options & GROUP_OPTIONS | MQGMO_WAIT | MQGMO_FAIL_IF_QUIESCING,
-            model.match,
-            model.message_id,
-            model.correlation_id,
-            0,
-        )
-        watch.group_id = model.group_id
-        watch.sequence_number = model.sequence_number
-        watch.offset = model.offset
-        watch.token = model.token
-        watch.max_bytes = _TAKES_NOTHING
-        return watch
-
-    def answered(self, bound: Bound, request: GetRequest) -> tuple[bytearray, bytearray, int]:
+    def delivered(self, delivery: Delivery) -> tuple[bytearray, bytearray, int]:
         """The descriptor and options of a delivered message, and the type of the call."""
-        self._browsed = True
+        self.has_browsed = True
         md = bytearray(self.md)
-        return_descriptor(md, request.md)
-        found = request.properties
-        if found is not None:
-            message_handles.fill_handle(bound.connection.message_handles, found.properties, request.md, self.gmo)
-        is_removed = not self.is_browsing and request.reason != MQRC_TRUNCATED_MSG_FAILED
-        gmo = bytearray(returned_options(request, self.gmo))
-        return md, gmo, MQCBCT_MSG_REMOVED if is_removed else MQCBCT_MSG_NOT_REMOVED
+        return_descriptor(md, delivery.md)
+        is_removed = not self.is_browsing and delivery.reason != MQRC_TRUNCATED_MSG_FAILED
+        return md, bytearray(delivery.gmo), MQCBCT_MSG_REMOVED if is_removed else MQCBCT_MSG_NOT_REMOVED
 
 
 def state_after(reason: int) -> int:

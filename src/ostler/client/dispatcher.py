@@ -1,9 +1,8 @@
 """The dispatcher of a connection's callbacks: it waits on the queues and calls one consumer at a time.
 
 A connection is stopped, started or suspended. While it is started it belongs to the dispatcher, on a thread of its own
-or (MQOP_START_WAIT) on the thread that called. Nothing polls: a single consumer leaves its get waiting on its queue;
-several leave watches, so that a message is taken only when its consumer is the next to be called. What a callback does
-to the callbacks themselves is noted, and done when it has returned.
+or (MQOP_START_WAIT) on the thread that called. How messages come is a matter of the connection's port. What a callback
+does to the callbacks themselves is noted, and done when it has returned.
 """
 
 from __future__ import annotations
@@ -13,15 +12,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
 from typing import Final
 
-from ostler.client.connection_state import ConnectionState, Consuming, turn, wait_durable
-from ostler.client.consumer_waits import Answers, look, withdraw
-from ostler.client.consumers import Consumer, new_context, state_after
+from ostler.client.connection_state import Consuming
+from ostler.client.consumer_port import ConsumerPort
+from ostler.client.consumers import Consumer, Delivery, new_context, state_after
 from ostler.client.mqi import Result
-from ostler.engine.core import QUIESCING
-from ostler.engine.get_request import GetRequest
 from ostler.model.constants import (
     MQCBCT_DEREGISTER_CALL,
     MQCBCT_EVENT_CALL,
@@ -54,7 +50,6 @@ from ostler.model.constants import (
     MQRC_TRUNCATED_MSG_FAILED,
     MQRC_UNEXPECTED_ERROR,
 )
-from ostler.model.errors import MQError
 from ostler.model.structures.consuming import MQCBC
 
 STOPPED: Final = "stopped"
@@ -68,10 +63,8 @@ _ENDING: Final = frozenset({MQRC_Q_MGR_STOPPING, MQRC_CONNECTION_STOPPING, MQRC_
 
 
 class Dispatcher(Consuming):
-    def __init__(self, state: ConnectionState) -> None:
-        self.state = state
-        self.bound = state.bound
-        self.connection = state.bound.connection
+    def __init__(self, port: ConsumerPort) -> None:
+        self.port = port
         self.phase = STOPPED
         self.consumers: dict[int, Consumer] = {}
         self.event_handler: Consumer | None = None
@@ -82,12 +75,11 @@ class Dispatcher(Consuming):
         self._on_caller = False  # started with MQOP_START_WAIT
         self._thread = 0
         self._ready: Result | None = None
-        self._bell: SimpleQueue[None] = SimpleQueue()
         self._calls: deque[tuple[Consumer, int, int, int]] = deque()
         self._finish: Callable[[], object] | None = None
         self._turn = 0
         self._told_quiescing = False
-        self.bound.manager.on_end.append(self.ring)
+        port.open(self.is_inside)
 
     # -- as the verbs see it ------------------------------------------------------------------------------------------
 
@@ -96,9 +88,6 @@ class Dispatcher(Consuming):
 
     def is_started(self) -> bool:
         return self.phase == STARTED
-
-    def ring(self) -> None:
-        self._bell.put(None)
 
     def start(self, on_caller: bool, area: int) -> Result:
         """MQOP_START and MQOP_START_WAIT."""
@@ -115,10 +104,10 @@ class Dispatcher(Consuming):
             self.phase = STARTED
             self._wanted = STARTED
             self._ready = None
-            self.connection.consuming = True
+            self.port.set_consuming(True)
         if self._on_caller:
             return self._run()
-        threading.Thread(target=self._run, name=f"ostler-callbacks-{self.state.hconn}", daemon=True).start()
+        threading.Thread(target=self._run, name=f"ostler-callbacks-{self.port.hconn}", daemon=True).start()
         with self._condition:
             return self._condition.wait_for(self._is_ready) or _STOPPED_AT_ONCE
 
@@ -137,7 +126,7 @@ class Dispatcher(Consuming):
             if self.phase == STARTED:
                 self._wanted = phase
                 self._wanted_inside = self.is_inside()
-                self.ring()
+                self.port.ring()
                 if not self.is_inside():
                     self._condition.wait_for(lambda: self.phase != STARTED)
                 return
@@ -192,8 +181,7 @@ class Dispatcher(Consuming):
         return True
 
     def _deregister_all(self) -> None:
-        if self.ring in self.bound.manager.on_end:
-            self.bound.manager.on_end.remove(self.ring)
+        self.port.close()
         for consumer in list(self.consumers.values()):
             self.deregister(consumer, MQHO_UNUSABLE_HOBJ)
         if self.event_handler is not None:
@@ -227,7 +215,7 @@ class Dispatcher(Consuming):
         finish = self._finish
         self._finish = None
         self._thread = 0
-        self.connection.consuming = False
+        self.port.set_consuming(False)
         with self._condition:
             self.phase = SUSPENDED if self._wanted == SUSPENDED else STOPPED
             self._ready = self._ready or _STOPPED_AT_ONCE
@@ -238,7 +226,7 @@ class Dispatcher(Consuming):
     def _loop(self) -> Result:
         while True:
             self._run_calls()
-            reason = self._broken()
+            reason = self.port.broken()
             if reason:
                 self._wanted = STOPPED
                 self._event(reason, MQCS_STOPPED)
@@ -252,16 +240,11 @@ class Dispatcher(Consuming):
             if not active and self._on_caller and not self._has_retries():
                 self._wanted = STOPPED
                 return MQCC_FAILED, MQRC_NO_CALLBACKS_ACTIVE
-            for consumer, request in self._next(active):
-                self._deliver(consumer, request)
-
-    def _broken(self) -> int:
-        if self.connection.broken:
-            return self.connection.broken
-        return 0 if self.bound.manager.running else MQRC_CONNECTION_BROKEN
+            for consumer, delivery in self.port.next(active, self._timeout(active)):
+                self._deliver(consumer, delivery)
 
     def _tell_quiescing(self) -> None:
-        if self.bound.engine.state == QUIESCING and not self._told_quiescing:
+        if self.port.is_quiescing() and not self._told_quiescing:
             self._told_quiescing = True
             self._event(MQRC_Q_MGR_QUIESCING, MQCS_NONE)
 
@@ -278,24 +261,6 @@ class Dispatcher(Consuming):
     def _has_retries(self) -> bool:
         return any(each.retry_at and not each.suspended for each in self.consumers.values())
 
-    def _next(self, active: list[Consumer]) -> Answers:
-        """Wait until there is something for a consumer, or something else has happened: then nothing comes back."""
-        waiting: Answers = []
-        with turn(self.bound, even_if_broken=True) as engine:
-            if self._broken():
-                return []
-            found = look(engine, self.bound, active, waiting, self.ring)
-        if found:
-            return found
-        try:
-            self._bell.get(timeout=self._timeout(active))
-            while True:
-                self._bell.get_nowait()
-        except Empty:
-            pass
-        with turn(self.bound, even_if_broken=True):
-            return withdraw(waiting, time.monotonic())
-
     def _timeout(self, active: list[Consumer]) -> float | None:
         now = time.monotonic()
         moments = [each.retry_at for each in self.consumers.values() if each.retry_at > now and not each.suspended]
@@ -307,32 +272,27 @@ class Dispatcher(Consuming):
 
     # -- calling ------------------------------------------------------------------------------------------------------
 
-    def _deliver(self, consumer: Consumer, request: GetRequest) -> None:
-        reason = request.reason
+    def _deliver(self, consumer: Consumer, delivery: Delivery) -> None:
+        reason = delivery.reason
         consumer.waits_until = 0.0
         if self.consumers.get(consumer.hobj) is not consumer:
             return  # it was deregistered meanwhile, and what it browsed concerns nobody else
-        if not request.md:
+        if not delivery.md:
             self._failed(consumer, reason)
-            return
-        try:
-            wait_durable(self.bound, request.after_lsn)
-        except MQError:
-            self.connection.broken = MQRC_CONNECTION_BROKEN
             return
         consumer.told_empty = False
         consumer.fault = 0
         consumer.retry_at = 0.0
-        md, gmo, call_type = consumer.answered(self.bound, request)
+        md, gmo, call_type = consumer.delivered(delivery)
         state = MQCS_NONE
         if reason == MQRC_TRUNCATED_MSG_FAILED:
             # Called again and again with the same message, the callback would never get a chance to act.
             consumer.suspended = True
             state = MQCS_SUSPENDED_USER_ACTION
         cbc = new_context(consumer, self.area, call_type, consumer.hobj, reason, state)
-        MQCBC.patch(cbc, "DataLength", request.data_bytes)
-        MQCBC.patch(cbc, "BufferLength", len(request.body))
-        self._call(consumer, md, gmo, request.body, cbc)
+        MQCBC.patch(cbc, "DataLength", delivery.data_bytes)
+        MQCBC.patch(cbc, "BufferLength", len(delivery.body))
+        self._call(consumer, md, gmo, delivery.body, cbc)
 
     def _failed(self, consumer: Consumer, reason: int) -> None:
         """A get of a consumer failed: tell it what state that leaves it in."""
@@ -354,6 +314,10 @@ class Dispatcher(Consuming):
             consumer.suspended = True
         consumer.fault = reason
         self._control(consumer, MQCBCT_EVENT_CALL, consumer.hobj, reason, state)
+
+    def event(self, reason: int) -> None:
+        """The connection says something of itself, on the thread that found it out."""
+        self._event(reason, MQCS_NONE)
 
     def _event(self, reason: int, state: int) -> None:
         """Something that concerns the whole connection: for the event handler, and for others who want to hear it."""
@@ -398,7 +362,7 @@ class Dispatcher(Consuming):
     def _call(self, consumer: Consumer, md: bytearray, gmo: bytearray, buffer: bytes, cbc: bytearray) -> None:
         """Call a callback. One that raises is suspended, and the event handler is told."""
         try:
-            consumer.function(self.state.hconn, md, gmo, buffer, cbc)
+            consumer.function(self.port.hconn, md, gmo, buffer, cbc)
         except Exception:
             threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
             consumer.suspended = True

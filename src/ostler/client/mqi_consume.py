@@ -10,12 +10,15 @@ from __future__ import annotations
 import importlib
 from typing import Final
 
-from ostler.client.connection_state import ConnectionState, state_of, turn, usable, working
-from ostler.client.consumers import BROWSE, FULL_LENGTH, Callback, Consumer
+from ostler.client.connection_state import ConnectionState, state_of, usable, working
+from ostler.client.consumer_port import ConsumerPort
+from ostler.client.consumer_waits import EnginePort
+from ostler.client.consumers import FULL_LENGTH, Callback, Consumer
 from ostler.client.dispatcher import STARTED, STOPPED, SUSPENDED, Dispatcher
-from ostler.client.mqi import Bound, Result, failed, get_request
-from ostler.engine import get as getting
-from ostler.engine.core import RUNNING, STOPPING
+from ostler.client.mqi import Result, failed
+from ostler.client.remote_connect import RemoteState, remote_state
+from ostler.client.remote_consume import LinkPort
+from ostler.client.remote_verbs import FIRST_REMOTE, usable_remote
 from ostler.model.constants import (
     MQCBD_FULL_MSG_LENGTH,
     MQCBDO_DEREGISTER_CALL,
@@ -66,13 +69,9 @@ from ostler.model.constants import (
     MQRC_MD_ERROR,
     MQRC_NO_CALLBACKS_ACTIVE,
     MQRC_NONE,
-    MQRC_NOT_OPEN_FOR_BROWSE,
-    MQRC_NOT_OPEN_FOR_INPUT,
     MQRC_OPERATION_ERROR,
     MQRC_OPERATION_NOT_ALLOWED,
     MQRC_OPTIONS_ERROR,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_Q_MGR_STOPPING,
     MQRC_WAIT_INTERVAL_ERROR,
 )
 from ostler.model.errors import MQError
@@ -127,14 +126,17 @@ def MQCB(
     The function is given as an argument, or by CallbackName as "package.module:function".
     """
     try:
-        bound = usable(hconn)
+        if hconn < FIRST_REMOTE:
+            usable(hconn)
+        else:
+            usable_remote(hconn)
         if operation not in _OPERATIONS:
             raise MQError(MQRC_OPERATION_ERROR, f"{operation} is no operation of MQCB.")
-        dispatcher = _dispatcher(state_of(hconn))
+        dispatcher = _dispatcher(_state(hconn))
         if operation & MQOP_REGISTER:
-            _register(bound, dispatcher, operation, cbd, hobj, md, gmo, function)
+            _register(dispatcher, operation, cbd, hobj, md, gmo, function)
         else:
-            consumer = _registered(bound, dispatcher, cbd, hobj)
+            consumer = _registered(dispatcher, cbd, hobj)
             if operation == MQOP_DEREGISTER:
                 dispatcher.deregister(consumer, consumer.hobj)
             else:
@@ -146,11 +148,13 @@ def MQCB(
     return MQCC_OK, MQRC_NONE
 
 
-def _dispatcher(state: ConnectionState) -> Dispatcher:
+def _state(hconn: int) -> ConnectionState | RemoteState:
+    return state_of(hconn) if hconn < FIRST_REMOTE else remote_state(hconn)
+
+
+def _dispatcher(state: ConnectionState | RemoteState) -> Dispatcher:
     if state.consuming is None:
-        dispatcher = Dispatcher(state)
-        state.consuming = dispatcher
-        state.bound.is_inside_callback = dispatcher.is_inside
+        state.consuming = Dispatcher(LinkPort(state.remote) if isinstance(state, RemoteState) else EnginePort(state))
     assert isinstance(state.consuming, Dispatcher)
     return state.consuming
 
@@ -165,11 +169,11 @@ def _callback_type(cbd: bytearray | None) -> int:
     return kind
 
 
-def _registered(bound: Bound, dispatcher: Dispatcher, cbd: bytearray | None, hobj: int) -> Consumer:
+def _registered(dispatcher: Dispatcher, cbd: bytearray | None, hobj: int) -> Consumer:
     if _callback_type(cbd) == MQCBT_EVENT_HANDLER:
         consumer = dispatcher.event_handler
     else:
-        if hobj not in bound.connection.handles:
+        if not dispatcher.port.has_handle(hobj):
             raise MQError(MQRC_HOBJ_ERROR)
         consumer = dispatcher.consumers.get(hobj)
     if consumer is None:
@@ -178,7 +182,6 @@ def _registered(bound: Bound, dispatcher: Dispatcher, cbd: bytearray | None, hob
 
 
 def _register(
-    bound: Bound,
     dispatcher: Dispatcher,
     operation: int,
     cbd: bytearray | None,
@@ -192,9 +195,9 @@ def _register(
     kind = _callback_type(cbd)
     before = dispatcher.event_handler if kind == MQCBT_EVENT_HANDLER else dispatcher.consumers.get(hobj)
     try:
-        consumer = _new_consumer(bound, cbd, hobj, function)
+        consumer = _new_consumer(dispatcher.port, cbd, hobj, function)
         if not consumer.is_event_handler:
-            _describe_gets(bound, consumer, md, gmo)
+            _describe_gets(dispatcher.port, consumer, md, gmo)
     except MQError:
         # One that cannot be replaced is not left as it was either.
         if before is not None:
@@ -206,16 +209,16 @@ def _register(
     dispatcher.register(consumer)
 
 
-def _new_consumer(bound: Bound, cbd: bytearray, hobj: int, function: Callback | None) -> Consumer:
+def _new_consumer(port: ConsumerPort, cbd: bytearray, hobj: int, function: Callback | None) -> Consumer:
     options = MQCBD.read_int(cbd, "Options")
     if options & ~_CALLBACK_OPTIONS:
         raise MQError(MQRC_CBD_OPTIONS_ERROR, "MQCBD has options that do not exist.")
     length = MQCBD.read_int(cbd, "MaxMsgLength")
     if length < MQCBD_FULL_MSG_LENGTH:
         raise MQError(MQRC_MAX_MSG_LENGTH_ERROR, f"{length} is no length of a message.")
-    _check_quiescing(bound, bool(options & MQCBDO_FAIL_IF_QUIESCING))
+    port.check_quiescing(bool(options & MQCBDO_FAIL_IF_QUIESCING))
     is_consumer = MQCBD.read_int(cbd, "CallbackType") == MQCBT_MESSAGE_CONSUMER
-    if is_consumer and hobj not in bound.connection.handles:
+    if is_consumer and not port.has_handle(hobj):
         raise MQError(MQRC_HOBJ_ERROR)
     consumer = Consumer(
         hobj if is_consumer else MQHO_NONE, _function(cbd, function), options, MQCBD.read_int(cbd, "CallbackArea")
@@ -243,7 +246,7 @@ def _function(cbd: bytearray, function: Callback | None) -> Callback:
     return loaded
 
 
-def _describe_gets(bound: Bound, consumer: Consumer, md: bytearray | None, gmo: bytearray | None) -> None:
+def _describe_gets(port: ConsumerPort, consumer: Consumer, md: bytearray | None, gmo: bytearray | None) -> None:
     """Take over what the consumer wants to get, refusing what no get of it could do."""
     if md is None:
         raise MQError(MQRC_MD_ERROR)
@@ -251,59 +254,46 @@ def _describe_gets(bound: Bound, consumer: Consumer, md: bytearray | None, gmo: 
         raise MQError(MQRC_GMO_ERROR)
     consumer.md = bytes(md)
     consumer.gmo = bytes(gmo)
-    request = get_request(bound, consumer.hobj, consumer.md, consumer.gmo, consumer.bytes_max)
-    request.options = consumer.get_options
-    if request.options & _NOT_BY_CALLBACK:
-        raise MQError(MQRC_OPTIONS_ERROR, "A callback cannot be given these get options.")
-    if request.options & MQGMO_WAIT and MQGMO.read_int(gmo, "WaitInterval") < -1:
-        raise MQError(MQRC_WAIT_INTERVAL_ERROR)
-    if request.match & ~_MATCH_OPTIONS:
+    if MQGMO.validate_header(gmo) > 1 and MQGMO.read_int(gmo, "MatchOptions") & ~_MATCH_OPTIONS:
         raise MQError(MQRC_MATCH_OPTIONS_ERROR)
-    reason = getting.check_options(request)
-    if reason != MQRC_NONE:
-        raise MQError(reason)
-    handle = request.handle
-    if request.options & BROWSE:
-        if not handle.for_browse:
-            raise MQError(MQRC_NOT_OPEN_FOR_BROWSE)
-    elif not handle.for_input:
-        raise MQError(MQRC_NOT_OPEN_FOR_INPUT)
-
-
-def _check_quiescing(bound: Bound, fail_if_quiescing: bool) -> None:
-    state = bound.engine.state
-    if state == STOPPING:
-        raise MQError(MQRC_Q_MGR_STOPPING)
-    if state != RUNNING and fail_if_quiescing:
-        raise MQError(MQRC_Q_MGR_QUIESCING)
+    options = consumer.get_options
+    if options & _NOT_BY_CALLBACK:
+        raise MQError(MQRC_OPTIONS_ERROR, "A callback cannot be given these get options.")
+    if options & MQGMO_WAIT and MQGMO.read_int(gmo, "WaitInterval") < -1:
+        raise MQError(MQRC_WAIT_INTERVAL_ERROR)
+    port.check_gets(consumer)
 
 
 def MQCTL(hconn: int, operation: int, ctlo: bytearray | None) -> Result:
     """Start, stop, suspend or resume the callbacks of a connection."""
     try:
-        state = state_of(hconn)
-        bound = working(state)
+        state = _state(hconn)
+        if isinstance(state, RemoteState):
+            if state.remote.broken:
+                raise MQError(state.remote.broken, state.remote.broken_text)
+        else:
+            working(state)
         if operation not in (MQOP_START, MQOP_START_WAIT, MQOP_STOP, MQOP_SUSPEND, MQOP_RESUME):
             raise MQError(MQRC_OPERATION_ERROR, f"{operation} is no operation of MQCTL.")
-        area = _control_options(bound, ctlo)
         dispatcher = _dispatcher(state)
+        area = _control_options(dispatcher.port, ctlo)
         if operation in (MQOP_STOP, MQOP_SUSPEND):
             return _halt(dispatcher, operation)
         if dispatcher.is_inside():
             return _inside(dispatcher, operation)
-        return _begin(bound, dispatcher, operation, area)
+        return _begin(dispatcher, operation, area)
     except MQError as error:
         return failed(error)
 
 
-def _control_options(bound: Bound, ctlo: bytearray | None) -> int:
+def _control_options(port: ConsumerPort, ctlo: bytearray | None) -> int:
     if ctlo is None:
         return 0
     MQCTLO.validate_header(ctlo)
     options = MQCTLO.read_int(ctlo, "Options")
     if options & ~(MQCTLO_THREAD_AFFINITY | MQCTLO_FAIL_IF_QUIESCING):
         raise MQError(MQRC_OPTIONS_ERROR, "MQCTLO has options that do not exist.")
-    _check_quiescing(bound, bool(options & MQCTLO_FAIL_IF_QUIESCING))
+    port.check_quiescing(bool(options & MQCTLO_FAIL_IF_QUIESCING))
     return MQCTLO.read_int(ctlo, "ConnectionArea")
 
 
@@ -322,7 +312,7 @@ def _inside(dispatcher: Dispatcher, operation: int) -> Result:
     return MQCC_OK, MQRC_NONE
 
 
-def _begin(bound: Bound, dispatcher: Dispatcher, operation: int, area: int) -> Result:
+def _begin(dispatcher: Dispatcher, operation: int, area: int) -> Result:
     if dispatcher.phase == STARTED:
         if operation == MQOP_START_WAIT:
             raise MQError(MQRC_OPERATION_NOT_ALLOWED, "The callbacks are started already.")
@@ -334,8 +324,6 @@ def _begin(bound: Bound, dispatcher: Dispatcher, operation: int, area: int) -> R
     if operation == MQOP_START_WAIT:
         if all(each.suspended for each in dispatcher.consumers.values()):
             raise MQError(MQRC_NO_CALLBACKS_ACTIVE, "No callback is registered, or all are suspended.")
-    else:
-        with turn(bound):
-            if bound.connection.unit_of_work is not None:
-                raise MQError(MQRC_ASYNC_UOW_CONFLICT, "Commit or back out the unit of work first.")
+    elif dispatcher.port.has_unit_of_work():
+        raise MQError(MQRC_ASYNC_UOW_CONFLICT, "Commit or back out the unit of work first.")
     return dispatcher.start(operation == MQOP_START_WAIT, area)

@@ -249,8 +249,12 @@ def _has_cursor(engine: Engine, request: GetRequest, queue: Queue) -> bool:
 
 
 def check_options(request: GetRequest) -> i64:
-    """The options by themselves: 0, or the reason they are refused."""
-    options: i64 = request.options
+    """The options of a request by themselves: 0, or the reason they are refused."""
+    return check_get_options(request.options, request.has_message_handle)
+
+
+def check_get_options(options: i64, has_message_handle: bool) -> i64:
+    """MQGMO options by themselves: 0, or the reason they are refused."""
     syncpoint: i64 = options & _SYNCPOINTS
     properties: i64 = options & _PROPERTIES
     cursor: i64 = options & (MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT | _UNDER_CURSOR)
@@ -267,6 +271,6 @@ def check_options(request: GetRequest) -> i64:
         or properties & (properties - 1)
     ):
         return MQRC_OPTIONS_ERROR
-    if properties == MQGMO_PROPERTIES_IN_HANDLE and not request.has_message_handle:
+    if properties == MQGMO_PROPERTIES_IN_HANDLE and not has_message_handle:
         return MQRC_HMSG_ERROR
     return MQRC_NONE
