@@ -27,7 +27,8 @@ from ostler.model.constants import (
 )
 from ostler.model.structures.consuming import MQCBC
 from ostler.model.structures.properties import MQIMPO
-from ostler_dropin.buffers import property_name, put_descriptor, sized
+from ostler_dropin import messages
+from ostler_dropin.buffers import property_name, sized
 from ostler_dropin.connecting import Connected, Structures, connect
 from ostler_dropin.property_values import Value, packed_value, unpacked_value
 from ostler_dropin.sharing import forget_shared, turn_of
@@ -164,31 +165,16 @@ def MQCLOSE(hconn: int, hobj: int, options: int) -> Result:
     return code, reason
 
 
-def MQPUT(hconn: int, hobj: int, md: bytes, pmo: bytes, message: bytes) -> tuple[bytes, bytes, int, int]:
-    options = _structure("MQPMO", pmo)
-    descriptor = put_descriptor(md, options, error)
-    with turn_of(index(hconn)):
-        code, reason = mqi.MQPUT(hconn, index(hobj), descriptor, options, bytes(message))
-    return bytes(descriptor), bytes(options), code, reason
+def MQPUT(hconn: int, hobj: int, md: bytes, pmo: bytes, message: bytes) -> messages.PutResult:
+    return messages.put(hconn, hobj, md, pmo, message, error)
 
 
-def MQPUT1(hconn: int, od: bytes, md: bytes, pmo: bytes, message: bytes) -> tuple[bytes, bytes, int, int]:
-    target = _structure("MQOD", od)
-    options = _structure("MQPMO", pmo)
-    descriptor = put_descriptor(md, options, error)
-    with turn_of(index(hconn)):
-        code, reason = mqi.MQPUT1(hconn, target, descriptor, options, bytes(message))
-    return bytes(descriptor), bytes(options), code, reason
+def MQPUT1(hconn: int, od: bytes, md: bytes, pmo: bytes, message: bytes) -> messages.PutResult:
+    return messages.put1(hconn, od, md, pmo, message, error)
 
 
-def MQGET(hconn: int, hobj: int, md: bytes, gmo: bytes, length: int) -> tuple[bytes, bytes, bytes, int, int, int]:
-    descriptor = _structure("MQMD", md)
-    options = _structure("MQGMO", gmo)
-    if index(length) < 0:
-        raise error(f"a message buffer cannot have {length} bytes")
-    with turn_of(index(hconn)):
-        data, whole, code, reason = mqi.MQGET(hconn, index(hobj), descriptor, options, length)
-    return data, bytes(descriptor), bytes(options), whole, code, reason
+def MQGET(hconn: int, hobj: int, md: bytes, gmo: bytes, length: int) -> messages.GetResult:
+    return messages.get(hconn, hobj, md, gmo, length, error)
 
 
 def MQINQ(

@@ -105,6 +105,7 @@ def _run_all(package: str, binding: str, data: Path, environment: dict[str, str]
         if binding == "client":
             command += [running.channel, running.connection_name]
             environment["OSTLER_DATA"] = str(data / "nothing")
+            environment["OSTLER_ALLOW_PLAIN_PASSWORD"] = "1"
         return _run(programs, command, environment)
 
 

@@ -210,6 +210,8 @@ text TypeError
 wrong handle (2, 2018) (2, 2019)
 """,
 }
+# Over the network the channel's limit comes first: it is that of the descriptor, 4 MB.
+DIFFERENT = {("large_messages", "client"): ("too long 2 2030", "too long 2 2218")}
 # Programs that show an exception of theirs and go on.
 COMPLAINING = {"callbacks"}
 
@@ -217,5 +219,6 @@ COMPLAINING = {"callbacks"}
 @pytest.mark.parametrize("program", EXPECTED)
 def test_program(program: str, binding: str, printed: Callable[[str, str], dict[str, dict[str, str]]]) -> None:
     found = printed("ibmmq", binding)[program]
-    assert found["output"] == EXPECTED[program], found["errors"]
+    expected = EXPECTED[program].replace(*DIFFERENT.get((program, binding), ("", "")))
+    assert found["output"] == expected, found["errors"]
     assert ("Traceback" in found["errors"]) == (program in COMPLAINING)
