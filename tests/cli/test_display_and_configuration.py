@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 import ostler as package
 from ostler.server.directories import InstanceLock, QueueManagerDirectory
+from ostler.server.process_file import ManagerState, ProcessRecord, write_record
 from ostler.server.qm_ini import QueueManagerIni
 
 from .conftest import SMALL_LOG, Command
@@ -69,6 +71,15 @@ def test_one_in_another_program_is_running(two: QueueManagerDirectory, ostler: C
         assert "STANDBY(Not permitted)" in ostler("dspmq", "-m", "QM1", "-o", "standby").out
         active = ostler("dspmq", "-a", "-m", "QM1")
         assert active.status == 5
+
+
+def test_starting_one_that_is_ending_exits_49(two: QueueManagerDirectory, ostler: Command) -> None:
+    with InstanceLock(two):
+        write_record(two, ProcessRecord(os.getpid(), "", "", "", ManagerState.QUIESCING))
+        assert "STATUS(Quiescing)" in ostler("dspmq", "-m", "QM1").out
+        done = ostler("strmqm", "QM1")
+    assert done.status == 49
+    assert done.err.startswith("AMQ8024E")
 
 
 def test_json_has_everything(two: QueueManagerDirectory, ostler: Command) -> None:

@@ -46,6 +46,7 @@ MESSAGES: Final[dict[str, str]] = {
     "AMQ8019E": "Queue manager {name} did not start. Its process ended with {how}.{output}",
     "AMQ8020W": "Queue manager {name} is done, but {file} could not be changed: {why}",
     "AMQ8023E": "Queue manager {name} is running{where}. End it first: ostler endmqm {name}",
+    "AMQ8024E": "Queue manager {name} is ending. Start it when it has ended.",
     "AMQ8110E": "Queue manager {name} already exists.",
     "AMQ8118E": "Queue manager {name} does not exist. `ostler dspmq` lists those that do.",
     "AMQ8146E": "Queue manager {name} is not available: {why}",

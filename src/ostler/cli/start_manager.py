@@ -14,6 +14,7 @@ from ostler.cli import commands
 from ostler.cli.commands import CommandFailed, Speaker, existing, refuse_options
 from ostler.cli.exit_statuses import Status
 from ostler.server.directories import QueueManagerDirectory, describe_process, running_process
+from ostler.server.process_file import ENDING, state_of
 
 _OUTPUT: Final = "output.log"
 _OUTPUT_SHOWN_BYTES: Final = 2000
@@ -77,6 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_not_running(directory: QueueManagerDirectory) -> None:
     is_running, process = running_process(directory)
+    if is_running and state_of(directory) in ENDING:
+        raise CommandFailed(Status.STOPPING, "AMQ8024E", name=directory.name)
     if is_running:
         where = f" in {describe_process(process)}" if process else ""
         raise CommandFailed(Status.RUNNING, "AMQ8001E", name=directory.name, where=where)

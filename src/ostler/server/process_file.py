@@ -33,6 +33,7 @@ class ManagerState(StrEnum):
     ENDED_UNEXPECTEDLY = "Ended unexpectedly"
 
 
+ENDING: Final = (ManagerState.QUIESCING, ManagerState.ENDING_IMMEDIATELY, ManagerState.ENDING_PREEMPTIVELY)
 _ENDED: Final = (ManagerState.ENDED_NORMALLY, ManagerState.ENDED_IMMEDIATELY, ManagerState.ENDED_PREEMPTIVELY)
 
 
