@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import socket
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -117,6 +120,13 @@ def own_manager(tmp_path: Path) -> Iterator[QueueManager]:
 # -- the Python API over every binding -------------------------------------------------------------------------------
 
 CHANNEL = "APP.SVRCONN"
+SECONDS_MAX = 60.0
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        found: int = probe.getsockname()[1]
+        return found
 
 
 class Site:
@@ -129,7 +139,7 @@ class Site:
         self.server = Server(self.manager)
         self.server.start()
         self.admin = ostler.connect(self.manager)
-        self.admin.define("LISTENER", "TCP", TRPTYPE="TCP", IPADDR="127.0.0.1", PORT=0, CONTROL="MANUAL")
+        self.admin.define("LISTENER", "TCP", TRPTYPE="TCP", IPADDR="127.0.0.1", PORT=free_port(), CONTROL="MANUAL")
         self.admin.define("CHANNEL", CHANNEL, CHLTYPE="SVRCONN", TRPTYPE="TCP")
         self.port = self.server.start_listener("TCP")
 
@@ -153,6 +163,17 @@ class Site:
         with self.manager.lock:
             connections = self.manager.engine.connections.values()
             return sum(len(each.handles) for each in connections if each.application == application)
+
+    def connections(self, application: str) -> int:
+        with self.manager.lock:
+            return sum(each.application == application for each in self.manager.engine.connections.values())
+
+    def until_waiting(self, queue: str, gets: int = 1) -> None:
+        """Return when so many gets wait on a queue."""
+        deadline = time.monotonic() + SECONDS_MAX
+        while self.manager.engine.queues[queue].waiting.count < gets:
+            assert time.monotonic() < deadline
+            threading.Event().wait(0.001)
 
     def end(self) -> None:
         self.admin.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,32 +15,22 @@ from ostler.client.message import Message
 from ostler.client.queue_handle import Queue
 from ostler.model import constants as mq
 from ostler.model.structures.headers import MQDLH
-from ostler.server.qm_ini import LogSection
-from ostler.server.queue_manager import QueueManager
 
-LOG = LogSection(file_pages=64)
 SECONDS_MAX = 60.0
 numbers = itertools.count(1)
 
 
-@pytest.fixture(scope="module")
-def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QueueManager]:
-    started = ostler.start("CONSUME", tmp_path_factory.mktemp("data"), create=True, log=LOG)
-    yield started
-    started.end()
-
-
 @pytest.fixture
-def qm(manager: QueueManager) -> Iterator[Connection]:
-    with ostler.connect(manager, user="fred", application="tests") as connection:
+def qm(site: Any, way: str, admin: Connection) -> Iterator[Connection]:
+    with site.connect(way, application="tests") as connection:
         yield connection
-        connection.alter("QMGR", DEADQ="")
+        admin.alter("QMGR", DEADQ="")
 
 
 @pytest.fixture
-def q(qm: Connection) -> Iterator[Queue]:
+def q(qm: Connection, admin: Connection) -> Iterator[Queue]:
     name = f"CONSUME.{next(numbers)}"
-    qm.define("QLOCAL", name)
+    admin.define("QLOCAL", name)
     with qm.open(name) as queue:
         yield queue
 
@@ -82,8 +72,8 @@ def test_every_message_is_handled_once(q: Queue, threads: int) -> None:
     assert q.depth == 0
 
 
-def test_what_the_handler_puts_is_committed_with_the_message(qm: Connection, q: Queue) -> None:
-    qm.define("QLOCAL", "CONSUME.OUT", replace=True)
+def test_what_the_handler_puts_is_committed_with_the_message(qm: Connection, admin: Connection, q: Queue) -> None:
+    admin.define("QLOCAL", "CONSUME.OUT", replace=True)
     tries = itertools.count(1)
     done = threading.Event()
 
@@ -111,9 +101,9 @@ def test_only_selected_messages_are_consumed(q: Queue) -> None:
     assert q.depth == 2
 
 
-def test_poison_goes_to_the_backout_queue(qm: Connection, q: Queue) -> None:
-    qm.define("QLOCAL", "CONSUME.BAD", replace=True)
-    qm.alter("QLOCAL", q.name, BOTHRESH=3, BOQNAME="CONSUME.BAD")
+def test_poison_goes_to_the_backout_queue(qm: Connection, admin: Connection, q: Queue) -> None:
+    admin.define("QLOCAL", "CONSUME.BAD", replace=True)
+    admin.alter("QLOCAL", q.name, BOTHRESH=3, BOQNAME="CONSUME.BAD")
     put = q.put("bad", persistent=True, properties={"n": 5}, correlation_id=b"C", priority=3)
     q.put("good")
     handler = Collector(4, "bad")
@@ -125,14 +115,16 @@ def test_poison_goes_to_the_backout_queue(qm: Connection, q: Queue) -> None:
         (moved,) = list(bad)
     assert (moved.body, moved.properties, moved.message_id) == ("bad", {"n": 5}, put.message_id)
     assert (moved.correlation_id, moved.priority, moved.persistent) == (b"C".ljust(24, b"\0"), 3, True)
-    assert (moved.user, moved.put_time, moved.backout_count) == ("fred", put.put_time, 0)
+    assert (moved.user, moved.put_time, moved.backout_count) == (put.user, put.put_time, 0)
 
 
 @pytest.mark.parametrize("target", ["", "CONSUME.NOWHERE"])
-def test_poison_without_a_backout_queue_goes_to_the_dead_letter_queue(qm: Connection, q: Queue, target: str) -> None:
-    qm.define("QLOCAL", "CONSUME.DEAD", replace=True)
-    qm.alter("QMGR", DEADQ="CONSUME.DEAD")
-    qm.alter("QLOCAL", q.name, BOTHRESH=1, BOQNAME=target)
+def test_poison_without_a_backout_queue_goes_to_the_dead_letter_queue(
+    qm: Connection, admin: Connection, q: Queue, target: str
+) -> None:
+    admin.define("QLOCAL", "CONSUME.DEAD", replace=True)
+    admin.alter("QMGR", DEADQ="CONSUME.DEAD")
+    admin.alter("QLOCAL", q.name, BOTHRESH=1, BOQNAME=target)
     q.put("bad", properties={"n": 5})
     q.put("good")
     handler = Collector(2, "bad")
@@ -145,7 +137,7 @@ def test_poison_without_a_backout_queue_goes_to_the_dead_letter_queue(qm: Connec
     assert moved.format == "MQDEAD"
     assert MQDLH.read_int(header, "Reason") == mq.MQRC_BACKOUT_THRESHOLD_REACHED
     assert MQDLH.read_bytes(header, "DestQName").decode().rstrip() == q.name
-    assert MQDLH.read_bytes(header, "DestQMgrName").decode().rstrip() == "CONSUME"
+    assert MQDLH.read_bytes(header, "DestQMgrName").decode().rstrip() == qm.name
     assert MQDLH.read_bytes(header, "Format") == b"MQSTR   "
     assert MQDLH.read_int(header, "CodedCharSetId") == 1208
     assert MQDLH.read_bytes(header, "PutApplName").decode().rstrip() == "tests"
@@ -153,8 +145,8 @@ def test_poison_without_a_backout_queue_goes_to_the_dead_letter_queue(qm: Connec
     assert moved.properties == {"n": 5}
 
 
-def test_poison_that_wants_to_be_discarded_is(qm: Connection, q: Queue) -> None:
-    qm.alter("QLOCAL", q.name, BOTHRESH=1)
+def test_poison_that_wants_to_be_discarded_is(qm: Connection, admin: Connection, q: Queue) -> None:
+    admin.alter("QLOCAL", q.name, BOTHRESH=1)
     q.put("bad", report=mq.MQRO_DISCARD_MSG)
     q.put("good")
     handler = Collector(2, "bad")
@@ -163,8 +155,8 @@ def test_poison_that_wants_to_be_discarded_is(qm: Connection, q: Queue) -> None:
     assert (consumer.moved, consumer.handled, q.depth) == (1, 1, 0)
 
 
-def test_poison_that_can_go_nowhere_ends_the_consumer(qm: Connection, q: Queue) -> None:
-    qm.alter("QLOCAL", q.name, BOTHRESH=1)
+def test_poison_that_can_go_nowhere_ends_the_consumer(qm: Connection, admin: Connection, q: Queue) -> None:
+    admin.alter("QLOCAL", q.name, BOTHRESH=1)
     q.put("bad")
     consumer = q.consume(Collector(1, "bad"))
     assert consumer.join(SECONDS_MAX)
@@ -173,10 +165,10 @@ def test_poison_that_can_go_nowhere_ends_the_consumer(qm: Connection, q: Queue) 
     assert q.depth == 1
 
 
-def test_an_alias_has_the_threshold_of_its_queue(qm: Connection, q: Queue) -> None:
-    qm.define("QLOCAL", "CONSUME.BAD2", replace=True)
-    qm.alter("QLOCAL", q.name, BOTHRESH=1, BOQNAME="CONSUME.BAD2")
-    qm.define("QALIAS", "CONSUME.ALIAS", TARGET=q.name, replace=True)
+def test_an_alias_has_the_threshold_of_its_queue(qm: Connection, admin: Connection, q: Queue) -> None:
+    admin.define("QLOCAL", "CONSUME.BAD2", replace=True)
+    admin.alter("QLOCAL", q.name, BOTHRESH=1, BOQNAME="CONSUME.BAD2")
+    admin.define("QALIAS", "CONSUME.ALIAS", TARGET=q.name, replace=True)
     q.put("bad")
     q.put("good")
     handler = Collector(2, "bad")
@@ -186,18 +178,22 @@ def test_an_alias_has_the_threshold_of_its_queue(qm: Connection, q: Queue) -> No
         assert [m.body for m in bad] == ["bad"]
 
 
-def test_a_queue_that_cannot_be_opened_twice_is_refused(qm: Connection) -> None:
-    with qm.open_dynamic() as queue, pytest.raises(ostler.MQError) as caught:
+def test_a_queue_that_cannot_be_opened_twice_is_refused(site: Any, way: str) -> None:
+    with (
+        site.connect(way, application="once") as qm,
+        qm.open_dynamic() as queue,
+        pytest.raises(ostler.MQError) as caught,
+    ):
         queue.consume(Collector(1))
     assert caught.value.reason == mq.MQRC_OBJECT_IN_USE
-    assert len(qm.inner.manager.engine.connections) == 1
+    assert site.connections("once") == 0
 
 
-def test_a_consumer_ends_with_its_queue_manager(tmp_path: Path) -> None:
-    manager = ostler.start("CONSUME2", tmp_path, create=True, log=LOG)
-    qm = ostler.connect("CONSUME2")
-    qm.define("QLOCAL", "Q1")
-    consumer = qm.open("Q1").consume(Collector(1))
-    manager.end()
+@pytest.mark.parametrize("mode", ["quiesce", "immediate", "preemptive"])
+def test_a_consumer_ends_with_its_queue_manager(own_site: Any, way: str, mode: str) -> None:
+    own_site.admin.define("QLOCAL", "Q1")
+    consumer = own_site.connect(way).open("Q1").consume(Collector(1))
+    own_site.until_waiting("Q1")
+    own_site.server.end(mode)
     assert consumer.join(SECONDS_MAX)
     assert consumer.error is None

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,51 +19,22 @@ from ostler.client.queue_handle import Queue
 from ostler.client.waits import BlockingWaiter, BlockingWaits, Waiter
 from ostler.model import constants as mq
 from ostler.server.qm_ini import LogSection
-from ostler.server.queue_manager import QueueManager
 
 LOG = LogSection(file_pages=64)
 SECONDS_MAX = 60.0
 numbers = itertools.count(1)
 
 
-@pytest.fixture(scope="module")
-def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QueueManager]:
-    started = ostler.start("UNITS", tmp_path_factory.mktemp("data"), create=True, log=LOG)
-    yield started
-    started.end()
-
-
-class TellingWaits(BlockingWaits):
-    """Tells when a get begins to wait."""
-
-    def __init__(self, begun: threading.Semaphore) -> None:
-        super().__init__()
-        self._begun = begun
-
-    def waiter(self) -> Waiter:
-        self._begun.release()
-        return super().waiter()
-
-
 @pytest.fixture
-def waiting_begun() -> threading.Semaphore:
-    return threading.Semaphore(0)
-
-
-def connect_telling(manager: QueueManager, begun: threading.Semaphore) -> Connection:
-    return Connection(AsyncConnection(LocalSession(manager, "me", "test", partial(TellingWaits, begun))))
-
-
-@pytest.fixture
-def qm(manager: QueueManager, waiting_begun: threading.Semaphore) -> Iterator[Connection]:
-    with connect_telling(manager, waiting_begun) as connection:
+def qm(site: Any, way: str) -> Iterator[Connection]:
+    with site.connect(way) as connection:
         yield connection
 
 
 @pytest.fixture
-def q(qm: Connection) -> Iterator[Queue]:
+def q(qm: Connection, admin: Connection) -> Iterator[Queue]:
     name = f"UNITS.{next(numbers)}"
-    qm.define("QLOCAL", name, MAXDEPTH=100_000)
+    admin.define("QLOCAL", name, MAXDEPTH=100_000)
     with qm.open(name) as queue:
         yield queue
 
@@ -73,12 +43,16 @@ def refused(reason: int) -> pytest.RaisesExc[ostler.MQError]:
     return pytest.RaisesExc(ostler.MQError, check=lambda error: error.reason == reason)
 
 
+def refused_by(reasons: set[int]) -> pytest.RaisesExc[ostler.MQError]:
+    return pytest.RaisesExc(ostler.MQError, check=lambda error: error.reason in reasons)
+
+
 def bodies(queue: Queue) -> list[bytes | str]:
     return [message.body for message in queue.browse()]
 
 
-def test_a_block_that_ends_well_is_committed(manager: QueueManager, qm: Connection, q: Queue) -> None:
-    with ostler.connect(manager) as other, other.open(q.name, "r") as theirs:
+def test_a_block_that_ends_well_is_committed(site: Any, way: str, qm: Connection, q: Queue) -> None:
+    with site.connect(way) as other, other.open(q.name, "r") as theirs:
         with qm.transaction():
             q.put("one", persistent=True)
             q.put("two")
@@ -157,8 +131,8 @@ def test_a_block_does_not_take_over_what_was_left_open(qm: Connection, q: Queue)
     assert bodies(q) == ["fine"]
 
 
-def test_blocks_of_two_connections_are_apart(manager: QueueManager, qm: Connection, q: Queue) -> None:
-    with ostler.connect(manager) as other, other.open(q.name) as theirs:
+def test_blocks_of_two_connections_are_apart(site: Any, way: str, qm: Connection, q: Queue) -> None:
+    with site.connect(way) as other, other.open(q.name) as theirs:
 
         def fail() -> None:
             with qm.transaction(), other.transaction():
@@ -172,12 +146,12 @@ def test_blocks_of_two_connections_are_apart(manager: QueueManager, qm: Connecti
         assert bodies(q) == ["theirs"]
 
 
-def test_leaving_a_connection_commits_or_backs_out(manager: QueueManager, q: Queue) -> None:
-    with ostler.connect(manager) as good:
+def test_leaving_a_connection_commits_or_backs_out(site: Any, way: str, q: Queue) -> None:
+    with site.connect(way) as good:
         good.put(q.name, "kept", syncpoint=True)
 
     def fail() -> None:
-        with ostler.connect(manager) as bad:
+        with site.connect(way) as bad:
             bad.put(q.name, "gone", syncpoint=True)
             raise KeyError
 
@@ -210,23 +184,26 @@ def test_what_was_committed_survives_a_crash(tmp_path: Path) -> None:
         again.manager.end()
 
 
-def test_a_get_that_waits_learns_of_the_end(tmp_path: Path, waiting_begun: threading.Semaphore) -> None:
-    for mode, reasons in (
+@pytest.mark.parametrize(
+    ("mode", "reasons"),
+    [
         ("preemptive", {mq.MQRC_CONNECTION_BROKEN}),
-        ("quiesce", {mq.MQRC_Q_MGR_QUIESCING}),
+        ("quiesce", {mq.MQRC_Q_MGR_QUIESCING, mq.MQRC_CONNECTION_BROKEN}),
         ("immediate", {mq.MQRC_Q_MGR_STOPPING, mq.MQRC_CONNECTION_BROKEN}),
-    ):
-        manager = ostler.start("ENDING", tmp_path, create=True, log=LOG)
-        qm = connect_telling(manager, waiting_begun)
-        qm.define("QLOCAL", "Q1", replace=True)
-        q = qm.open("Q1")
-        with ThreadPoolExecutor() as pool:
-            waiting = pool.submit(q.get, wait=None)
-            assert waiting_begun.acquire(timeout=SECONDS_MAX)
-            manager.end(mode)
-            error = waiting.exception(SECONDS_MAX)
-        assert isinstance(error, ostler.MQError)
-        assert error.reason in reasons
+    ],
+)
+def test_a_get_that_waits_learns_of_the_end(own_site: Any, way: str, mode: str, reasons: set[int]) -> None:
+    own_site.admin.define("QLOCAL", "Q1")
+    q = own_site.connect(way).open("Q1")
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(q.get, wait=None)
+        own_site.until_waiting("Q1")
+        own_site.server.end(mode)
+        error = waiting.exception(SECONDS_MAX)
+    assert isinstance(error, ostler.MQError)
+    assert error.reason in reasons
+    with refused_by({*reasons, mq.MQRC_CONNECTION_BROKEN}):
+        q.put("too late")
 
 
 def test_more_than_the_log_can_hold_passes_through_it(tmp_path: Path) -> None:
@@ -256,32 +233,31 @@ def test_more_than_the_log_can_hold_passes_through_it(tmp_path: Path) -> None:
 # -- threads ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_waiting_get_does_not_hold_up_its_connection(q: Queue, waiting_begun: threading.Semaphore) -> None:
+def test_a_waiting_get_does_not_hold_up_its_connection(site: Any, q: Queue) -> None:
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(q.get, wait=None)
-        assert waiting_begun.acquire(timeout=SECONDS_MAX)
+        site.until_waiting(q.name)
         q.put("for you")
         got = waiting.result(SECONDS_MAX)
     assert got is not None
     assert got.body == "for you"
 
 
-def test_several_threads_wait_for_their_own_messages(q: Queue, waiting_begun: threading.Semaphore) -> None:
+def test_several_threads_wait_for_their_own_messages(site: Any, q: Queue) -> None:
     with ThreadPoolExecutor(8) as pool:
         waiting = [pool.submit(q.get, wait=None, correlation_id=bytes([n + 1])) for n in range(8)]
-        for _ in range(8):
-            assert waiting_begun.acquire(timeout=SECONDS_MAX)
+        site.until_waiting(q.name, 8)
         for n in reversed(range(8)):
             q.put(str(n), correlation_id=bytes([n + 1]))
         got = [each.result(SECONDS_MAX) for each in waiting]
     assert [m.body for m in got if m is not None] == [str(n) for n in range(8)]
 
 
-def test_closing_a_queue_ends_the_waits_on_it(qm: Connection, q: Queue, waiting_begun: threading.Semaphore) -> None:
+def test_closing_a_queue_ends_the_waits_on_it(site: Any, qm: Connection, q: Queue) -> None:
     other = qm.open(q.name)
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(other.get, wait=None)
-        assert waiting_begun.acquire(timeout=SECONDS_MAX)
+        site.until_waiting(q.name)
         other.close()
         assert isinstance(waiting.exception(SECONDS_MAX), ostler.MQError)
     q.put("stays")
@@ -290,21 +266,21 @@ def test_closing_a_queue_ends_the_waits_on_it(qm: Connection, q: Queue, waiting_
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_producers_and_consumers_lose_and_double_nothing(
-    manager: QueueManager, qm: Connection, q: Queue, shared: bool
+    site: Any, way: str, qm: Connection, q: Queue, shared: bool
 ) -> None:
     producers, each, consumers = 4, 150, 4
     total = producers * each
     got: list[bytes | str] = []
 
     def produce(number: int) -> None:
-        queue = q if shared else ostler.connect(manager).open(q.name)
+        queue = q if shared else site.connect(way).open(q.name)
         for count in range(each):
             queue.put(f"{number}.{count}", persistent=count % 10 == 0)
         if not shared:
             queue.connection.close()
 
     def consume() -> list[bytes | str]:
-        queue = q if shared else ostler.connect(manager).open(q.name)
+        queue = q if shared else site.connect(way).open(q.name)
         mine: list[bytes | str] = []
         while (message := queue.get(wait=SECONDS_MAX)) is not None and message.body != "end":
             mine.append(message.body)
@@ -390,9 +366,9 @@ class InterruptedWaits(BlockingWaits):
 
 @pytest.mark.parametrize("arrives", [True, False])
 def test_an_interrupted_wait_loses_no_message(
-    manager: QueueManager, q: Queue, arrives: bool, monkeypatch: pytest.MonkeyPatch
+    site: Any, q: Queue, arrives: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    connection = Connection(AsyncConnection(LocalSession(manager, "me", "test", InterruptedWaits)))
+    connection = Connection(AsyncConnection(LocalSession(site.manager, "me", "test", InterruptedWaits)))
     if arrives:
         monkeypatch.setattr(InterruptedWaits, "meanwhile", staticmethod(lambda: q.put("first")))
     with connection, connection.open(q.name) as queue:

@@ -13,7 +13,13 @@ from ostler.client.get_options import GetOptions
 from ostler.client.handling import Tally, log, open_own, step
 from ostler.client.message import Message
 from ostler.client.waits import run
-from ostler.model.constants import MQRC_CONNECTION_BROKEN, MQRC_Q_MGR_QUIESCING, MQRC_Q_MGR_STOPPING
+from ostler.model.constants import (
+    MQRC_CONNECTION_BROKEN,
+    MQRC_CONNECTION_QUIESCING,
+    MQRC_CONNECTION_STOPPING,
+    MQRC_Q_MGR_QUIESCING,
+    MQRC_Q_MGR_STOPPING,
+)
 from ostler.model.errors import MQError
 
 if TYPE_CHECKING:
@@ -22,7 +28,13 @@ if TYPE_CHECKING:
 
 Handler = Callable[[Message, "Connection"], object]
 
-_ENDINGS = (MQRC_CONNECTION_BROKEN, MQRC_Q_MGR_QUIESCING, MQRC_Q_MGR_STOPPING)
+_ENDINGS = (
+    MQRC_CONNECTION_BROKEN,
+    MQRC_CONNECTION_QUIESCING,
+    MQRC_CONNECTION_STOPPING,
+    MQRC_Q_MGR_QUIESCING,
+    MQRC_Q_MGR_STOPPING,
+)
 
 
 class Consumer:

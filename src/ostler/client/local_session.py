@@ -70,9 +70,10 @@ class LocalSession(Session, Follower):
         self.connection: Connection = self.bound.connection
         self.closed = False
         self.transaction: object = None  # the transaction block that owns the unit of work
-        # Both are touched under the engine's lock only.
+        # These are touched under the engine's lock only.
         self._waiting: set[GetRequest] = set()
         self._stand_ins: list[Connection] = []
+        self._interrupted = False
         follow(manager, self)
 
     @property
@@ -252,7 +253,10 @@ class LocalSession(Session, Follower):
                 request.handle.property_control = MQPROP_V6COMPAT
                 request.has_message_handle = True
                 request.wants_token = True
-                if not getting.get(engine, request):
+                is_answered = getting.get(engine, request)
+                if not is_answered and self._interrupted:
+                    getting.cancel(engine, request, MQRC_NO_MSG_AVAILABLE)
+                elif not is_answered:
                     waiter = self.waits.waiter()
                     request.waker = waiter.wake
                     self._waiting.add(request)
@@ -381,6 +385,7 @@ class LocalSession(Session, Follower):
 
     def interrupt(self) -> None:
         with self.turn(checked=False) as engine:
+            self._interrupted = True
             for request in list(self._waiting):
                 if not request.done:
                     getting.cancel(engine, request, MQRC_NO_MSG_AVAILABLE)

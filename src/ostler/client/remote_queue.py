@@ -227,6 +227,8 @@ class RemoteQueue(OpenQueue):
         request = await link.ask(conversation, GET, payload)
         session.waiting.add(request)
         try:
+            if session.is_interrupted:
+                link.send(conversation, CANCEL, numbers_payload([request.number]))
             reply = await request.reply()
             completion = int.from_bytes(reply[:4], "little")
             if completion != MQCC_FAILED:

@@ -75,6 +75,7 @@ class RemoteSession(Session, Listener):
         self.connected = Connected()
         self.generation = 0  # of links, counted up by reconnection
         self.waiting: set[Asked] = set()  # gets
+        self.is_interrupted = False
         # Gets of the unit of work that were given up before their answer was seen.
         self.orphans: list[Asked] = []
         self.unit_size = 0
@@ -274,6 +275,7 @@ class RemoteSession(Session, Listener):
             await manager.close()
 
     def interrupt(self) -> None:
+        self.is_interrupted = True
         for asked in list(self.waiting):
             self.link.send(self.conversation, CANCEL, numbers_payload([asked.number]))
 
@@ -332,17 +334,21 @@ class RemoteSession(Session, Listener):
         if self.closed:
             return
         is_spoilt = False
+        has_unit = self.has_unit() or bool(self.orphans)
         try:
-            if self._broken is not None:
-                return
-            if commit and (self.unit_size or self.orphans or self._is_backed_out):
+            if self._broken is None and commit and has_unit:
                 await self.before_unit_verb(True)
                 is_spoilt = self._is_backed_out
         finally:
             self.closed = True
             self.interrupt()
-        if self.link.failure is None:
-            await disconnect_conversation(self.link, self.conversation, commit)
+        if self._broken is None and self.link.failure is None:
+            try:
+                await disconnect_conversation(self.link, self.conversation, commit)
+            except MQError:
+                # A queue manager that is gone has backed everything out.
+                if commit and has_unit:
+                    raise
         if is_spoilt:
             raise MQError(MQRC_BACKED_OUT)
 

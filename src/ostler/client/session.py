@@ -135,7 +135,7 @@ class Session(ABC):
 
     @abstractmethod
     def interrupt(self) -> None:
-        """Let all gets that wait on this connection return as if their time were up."""
+        """Let all gets that wait on this connection, now or later, return as if their time were up."""
 
     # -- messages ------------------------------------------------------------------------------------------------------
 
