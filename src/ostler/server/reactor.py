@@ -166,6 +166,7 @@ class Reactor:
         self._asked_lsn: i64 = 0  # the log's thread was asked to force up to here
         self._stopping = False
         self._force_us: i64 = 0
+        self.inline_us_max: i64 = _INLINE_US_MAX
         self._event_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self.epoll.register(self._event_fd, _IN)
 
@@ -348,7 +349,7 @@ class Reactor:
             # Whoever fills the buffer waits for the disk; so do all others, and nobody's memory grows.
             self._wait_durable(log.end_lsn())
         elif wanted > log.durable_lsn():
-            if self._force_us <= _INLINE_US_MAX:
+            if self._force_us <= self.inline_us_max:
                 self._wait_durable(wanted)
             elif wanted > self._asked_lsn:
                 self._asked_lsn = wanted
