@@ -23,6 +23,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
 from ostler.cli.demo_account import LOAD, NAME, Account, expanded, judge
+from ostler.cli.demo_server import FirstMessage, ServerFailed, first_message
 from ostler.cli.flavour import flavour
 from ostler.log.errors import LogRefused, LogSpace
 from ostler.model.disk import DiskFailed, DiskFull
@@ -32,7 +33,7 @@ from ostler.server.queue_manager import create_queue_manager
 
 _LOAD_SECONDS: Final = 0.5
 _WORKER_SECONDS_MAX: Final = 120.0
-_STEPS: Final = 11
+_STEPS: Final = 12
 _MESSAGES: Final = 10_000
 # Large enough that no checkpoint comes between: the restart shall have something to replay.
 _LOG: Final = LogSection(file_pages=24_576)
@@ -74,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
         finally:
             if not arguments.keep:
                 shutil.rmtree(root if is_ours else directory.path, ignore_errors=True)
-    except (DemoFailed, OSError, DiskFull, DiskFailed, LogSpace, LogRefused) as failure:
+    except (DemoFailed, ServerFailed, OSError, DiskFull, DiskFailed, LogSpace, LogRefused) as failure:
         print(f"ostler demo: {failure}", file=sys.stderr)
         return 1
 
@@ -156,6 +157,7 @@ class Story:
         self._start_seconds = 0.0
         self._first_seconds = 0.0
         self._restarted: dict[str, float] = {}
+        self._served = FirstMessage(0.0, 0.0, 0.0)
         self._step: Callable[[str], None] = print
 
     def play(self) -> None:
@@ -167,6 +169,8 @@ class Story:
             self._create()
             self._use_and_kill()
             self._start_again()
+            self._step("starting one as a server")
+            self._served = first_message(self._directory.root)
 
     def _create(self) -> None:
         began = time.perf_counter()
@@ -240,6 +244,7 @@ class Story:
             soft_wrap=True,
         )
         self._show_restart()
+        self._show_server()
         return [each.broken for each in promises if each.broken]
 
     def _show_restart(self) -> None:
@@ -249,6 +254,14 @@ class Story:
             f"The restart took {seconds:.2f} s: {found['records']:,.0f} log records with {found['messages']:,.0f} "
             f"messages were replayed, {found['records'] / seconds:,.0f} records/s; units of work backed out: "
             f"{found['units']:.0f}.",
+            soft_wrap=True,
+        )
+
+    def _show_server(self) -> None:
+        served = self._served
+        self._console.print(
+            f"As a server: `ostler crtmqm` took {served.create:.2f} s, `ostler strmqm` {served.start:.2f} s; "
+            f"{served.first:.2f} s after its call a first message had been put and got over the local socket.",
             soft_wrap=True,
         )
 
