@@ -204,6 +204,7 @@ def test_fixtures_and_marks_are_documented(run: type[Run]) -> None:
     assert "@pytest.mark.mqsc(text, ...):" in run.pytest("--markers").stdout.str()
 
 
+@pytest.mark.slow
 def test_workers_have_queue_managers_of_their_own(run: type[Run]) -> None:
     pytest.importorskip("xdist", reason="pytest-xdist is not installed")
     run.tests(

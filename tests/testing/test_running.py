@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 from pathlib import Path
 
 import pytest
 
 import ostler
 import ostler.testing
+from ostler.client.queue_handle import Queue
+from ostler.model import constants as mq
 from ostler.testing import MqscError, RunningQueueManager, queue_manager
 from ostler.testing.running import LISTENER
 
@@ -95,6 +98,43 @@ def test_listeners_of_a_block_listen_no_more() -> None:
         with qm.isolated(f"DEFINE LISTENER(L) TRPTYPE(TCP) PORT({port}) IPADDR(127.0.0.1)\nSTART LISTENER(L)"):
             assert {each.name for each in qm.server.listener_status()} == {LISTENER, "L"}
         assert {each.name for each in qm.server.listener_status()} == {LISTENER}
+
+
+def test_clients_that_a_block_left_are_broken() -> None:
+    reasons: list[int] = []
+    with queue_manager(mqsc="DEFINE QLOCAL(Q)") as qm:
+        before = ostler.connect(qm.name, qm.connection_name, channel=qm.channel)
+        with qm.isolated("DEFINE QLOCAL(OWN)"):
+            left = ostler.connect(qm.name, qm.connection_name, channel=qm.channel)
+            left.put("Q", "not committed", syncpoint=True)
+            own = left.open("OWN")
+            own.put("not committed", syncpoint=True)
+            waiting = ostler.connect(qm.name, qm.connection_name, channel=qm.channel).open("Q", "r")
+            thread = threading.Thread(target=_wait, args=(waiting, reasons))
+            thread.start()
+            while not waits_on(qm, "Q"):
+                thread.join(0.01)
+        thread.join(20)
+        assert reasons == [mq.MQRC_CONNECTION_BROKEN]
+        with pytest.raises(ostler.MQError) as broken:
+            own.get()
+        assert broken.value.reason == mq.MQRC_CONNECTION_BROKEN
+        assert qm.depth("Q") == 0
+        before.put("Q", "still here")
+        assert qm.depth("Q") == 1
+        before.close()
+
+
+def _wait(queue: Queue, reasons: list[int]) -> None:
+    try:
+        queue.get(wait=60)
+    except ostler.MQError as error:
+        reasons.append(error.reason)
+
+
+def waits_on(qm: RunningQueueManager, queue: str) -> bool:
+    with qm.manager.lock:
+        return bool(list(qm.manager.engine.queues[queue].waiting.everyone()))
 
 
 def test_a_block_may_end_the_queue_manager() -> None:
