@@ -132,7 +132,7 @@ class Field:
         server = OstlerServer(self._scratch / "ostler", self._pairs)
         self._stack.callback(server.end)
         pids = tuple(server.pids)
-        promise = "persistent: request, reply and get forced before they are answered; responders in units of work"
+        promise = "persistent: requests, and units of work of responders, are forced before they are answered"
         for transport, address, channel in ((TCP, server.address, CHANNEL), (UNIX, server.local_path, "")):
             for client, protocol, exchanges in ((LEAN, plan.MQ_VERBS, 4), ("pipelined", plan.MQ_PIPELINED, 2)):
                 found = Contestant(

@@ -36,6 +36,7 @@ TITLE = "Request/reply over sockets, beside other brokers and bare limits"
 ROUND_TRIPS = "round trips"
 LATENCY = "round trip time"
 LOG_PROBE = "group commit of the same bytes and forces"
+_STEPS = 2
 
 
 @dataclass(frozen=True)
@@ -155,13 +156,12 @@ def _measure(
 def _log_limit(probe: GroupCommitProbe, in_flight: int, sample: Sample, seconds: float) -> float:
     """Round trips a second if only the log were to be written: the same bytes and as many round trips for each force.
 
-    A round trip has three steps that wait for the log, one after the other: the request, the responder's unit of work,
-    and the requester's get.
+    A round trip has two steps that wait for the log, one after the other: the request and the responder's unit of work.
     """
-    steps = 3 * max(sample.round.done, 1)
+    steps = _STEPS * max(sample.round.done, 1)
     bytes_each = max(sample.log_bytes / steps, 1.0)
     per_force = max(round(steps / max(sample.log_forces, 1)), 1)
-    return probe.round(in_flight, seconds, bytes_each, per_force).per_second / 3
+    return probe.round(in_flight, seconds, bytes_each, per_force).per_second / _STEPS
 
 
 def _note(result: Result, case: Case, chosen: list[Contestant]) -> None:
