@@ -65,7 +65,7 @@ class Life:
             self.servers.append((make or PlainServer)(manager))
             return self.servers[-1]
 
-        self.daemon = Daemon(directory, self.reporter, make_server, "test", 5.0, self.echo.append, False)
+        self.daemon = Daemon(directory, self.reporter, make_server, "1.2", "test", 5.0, self.echo.append, False)
         self.thread = threading.Thread(target=self._run)
         self.thread.start()
         assert self.reporter.done.wait(30)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from ostler import __version__
 from ostler.cli.flavour import is_compiled
 from ostler.client import running
 from ostler.server.control_actions import control_actions
@@ -95,7 +96,7 @@ def make_daemon(
             started(manager, daemon)
         return server
 
-    return Daemon(directory, reporter, make_server, flavour_word(), stop_seconds, echo, starts_services)
+    return Daemon(directory, reporter, make_server, __version__, flavour_word(), stop_seconds, echo, starts_services)
 
 
 def main() -> int:

@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Final, Protocol
 
-from ostler import __version__
 from ostler.log.errors import LogDamaged, LogRefused, LogSpace
 from ostler.model.disk import DiskFailed, DiskFull
 from ostler.model.errors import MQError
@@ -108,6 +107,7 @@ class Daemon:
         directory: QueueManagerDirectory,
         reporter: Reporter,
         make_server: MakeServer,
+        version: str = "",
         flavour: str = "",
         stop_seconds: float = 5.0,
         echo: Echo | None = None,
@@ -123,7 +123,7 @@ class Daemon:
         self._is_interrupted = False
         self._mode = QUIESCE
         self._record = ProcessRecord(
-            os.getpid(), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), __version__, flavour, ManagerState.STARTING
+            os.getpid(), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), version, flavour, ManagerState.STARTING
         )
         self.started = time.time()
         self.error_log: ErrorLog | None = None
@@ -183,7 +183,7 @@ class Daemon:
             manager.end(IMMEDIATE)
             raise
         self._note_state(ManagerState.RUNNING)
-        self.error_log.write(f"AMQ8003I: Queue manager {manager.name} started, version {__version__}.")
+        self.error_log.write(f"AMQ8003I: Queue manager {manager.name} started, version {self._record.version}.")
         return manager, server
 
     def _progress(self, done_bytes: int, total_bytes: int) -> None:
