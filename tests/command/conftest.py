@@ -43,10 +43,13 @@ class LocalTarget(Target):
         self.channels: list[ChannelStatus] = []
         self.programs: dict[int, ApplicationStatus] = {}
         self.asked: list[tuple[str, ...]] = []
+        self.hours_on = 0  # how far the clock is ahead
+        self.looks = 0
 
     def look(self, question: Callable[[Engine], T]) -> T:
+        self.looks += 1
         with self.manager.lock:
-            self.manager.engine.now_ms = int(time.time() * 1000)
+            self.manager.engine.now_ms = int(time.time() * 1000) + self.hours_on * 3_600_000
             return question(self.manager.engine)
 
     def change(self, change: Callable[[Engine], int]) -> None:
@@ -163,8 +166,10 @@ class Program:
         self.connection = manager.connect(user, application)
 
     def open(self, name: str, options: int) -> Handle:
+        request = OpenRequest(mq.MQOT_Q, name, options)
+        request.dynamic_name = "DYNAMIC.*"
         with self.manager.lock:
-            return open_object(self.manager.engine, self.connection, OpenRequest(mq.MQOT_Q, name, options))
+            return open_object(self.manager.engine, self.connection, request)
 
     def put(self, name: str, body: bytes = b"x") -> None:
         handle = self.open(name, mq.MQOO_OUTPUT)

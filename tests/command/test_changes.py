@@ -70,12 +70,25 @@ def test_what_is_there_is_not_defined_again(operator: Operator) -> None:
 
 def test_replace_forgets_what_is_not_given_again(operator: Operator, manager: QueueManager, program: Program) -> None:
     operator.says("def ql(Q1) maxdepth(5) descr('old')")
-    made = attributes(manager, ObjectType.QLOCAL, "Q1")["CRTIME"]
+    made = attributes(manager, ObjectType.QLOCAL, "Q1")
     program.put("Q1")
+    operator.target.hours_on = 30
     operator.says("def ql(Q1) maxmsgl(1000) replace")
     found = attributes(manager, ObjectType.QLOCAL, "Q1")
-    assert (found["MAXDEPTH"], found["MAXMSGL"], found["DESCR"], found["CRTIME"]) == (5000, 1000, "", made)
+    assert (found["MAXDEPTH"], found["MAXMSGL"], found["DESCR"]) == (5000, 1000, "")
+    assert (found["CRDATE"], found["CRTIME"]) == (made["CRDATE"], made["CRTIME"])
+    assert found["ALTDATE"] != made["ALTDATE"]
     assert manager.engine.queues["Q1"].depth == 1
+
+
+def test_a_dynamic_queue_that_is_replaced_stays_dynamic(
+    operator: Operator, manager: QueueManager, program: Program
+) -> None:
+    name = program.open("SYSTEM.DEFAULT.MODEL.QUEUE", mq.MQOO_OUTPUT).name
+    operator.says(f"def ql('{name}') maxdepth(5) replace")
+    found = attributes(manager, ObjectType.QLOCAL, name)
+    assert (found["MAXDEPTH"], found["DEFTYPE"]) == (5, mq.MQQDT_TEMPORARY_DYNAMIC)
+    assert manager.engine.queues[name].is_temporary
 
 
 def test_replace_does_not_change_the_type(operator: Operator) -> None:

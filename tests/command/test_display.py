@@ -193,7 +193,9 @@ def test_generic_names_show_little(operator: Operator) -> None:
 def test_more_objects_than_one_look_takes(operator: Operator) -> None:
     for number in range(250):
         operator.says(f"def nl(N{number:03d})")
+    operator.target.looks = 0
     assert named(operator, "dis nl(N*)") == [f"N{number:03d}" for number in range(250)]
+    assert operator.target.looks == 4
 
 
 def test_a_mixed_case_name_needs_quotes(operator: Operator) -> None:
@@ -219,6 +221,8 @@ def test_a_mixed_case_name_needs_quotes(operator: Operator) -> None:
         ("descr ne 'The first'", "W.2 W.3 W.4"),
         ("descr lk 'The*'", "W.1 W.2"),
         ("descr nl 'The*'", "W.3 W.4"),
+        ("descr nl '?*'", "W.1 W.2 W.3 W.4"),
+        ("descr nl '[T]*'", "W.1 W.2 W.3 W.4"),
         ("descr gt 'The first'", "W.2"),
         ("target eq W.1", "W.4"),
         ("type eq qalias", "W.4"),
