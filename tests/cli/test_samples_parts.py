@@ -8,13 +8,14 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import ostler
+import ostler.testing
 from ostler.cli import sample_connection
 from ostler.cli.sample_bodies import named_value, property_value, shown_properties
 from ostler.cli.sample_connection import UsageError, password, tls_settings
@@ -24,6 +25,8 @@ from ostler.cli.sample_progress import Progress
 from ostler.client.connect_parameters import TlsSettings
 from ostler.client.message import Message
 from ostler.server.qm_ini import LogSection
+from ostler.server.queue_manager import create_queue_manager
+from ostler.testing import RunningQueueManager
 
 # -- options -----------------------------------------------------------------------------------------------------------
 
@@ -208,22 +211,18 @@ def command(*arguments: str) -> list[str]:
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> Path:
-    """A queue manager PIPES that is not running, with 2,000 messages on A."""
-    manager = ostler.start("PIPES", tmp_path, create=True, log=LogSection(file_pages=64))
-    with ostler.connect(manager) as qm:
-        qm.define("QLOCAL", "A", DEFPSIST="YES")
-        qm.define("QLOCAL", "B", DEFPSIST="YES")
-        with qm.transaction(), qm.open("A", "w") as queue:
+def qm() -> Iterator[RunningQueueManager]:
+    """A queue manager PIPES, with 2,000 messages on A."""
+    with ostler.testing.queue_manager("PIPES", mqsc="DEFINE QLOCAL(A) DEFPSIST(YES)") as running:
+        with running.connect() as connection, connection.transaction(), connection.open("A", "w") as queue:
             for number in range(2000):
                 queue.put(f"message {number:04d} " + "x" * 100)
-    manager.end()
-    return tmp_path
+        yield running
 
 
-def test_a_reader_that_leaves(data: Path) -> None:
+def test_a_reader_that_leaves(qm: RunningQueueManager) -> None:
     with subprocess.Popen(
-        command("get", "A", "PIPES", "--all"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(data)
+        command("get", "A", "PIPES", "--all"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(qm.data)
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -233,21 +232,18 @@ def test_a_reader_that_leaves(data: Path) -> None:
         said = process.stderr.read()
         assert process.wait(60) == 141
     assert said == b""
-    manager = ostler.start("PIPES", data)
-    with ostler.connect(manager) as qm, qm.open("A") as queue:
-        first = queue.get()
-        assert first is not None
-        # The batches that the reader saw are gone. Of the others all that was not written is there.
-        assert 0 < int(first.text.split()[1]) < 2000
-    manager.end()
+    first = qm.get("A", wait=10)
+    assert first is not None
+    # The batches that the reader saw are gone. Of the others all that was not written is there.
+    assert 0 < int(first.text.split()[1]) < 2000
 
 
-def test_interrupted_while_waiting(data: Path) -> None:
+def test_interrupted_while_waiting(qm: RunningQueueManager) -> None:
     with subprocess.Popen(
         command("get", "A", "PIPES", "--all", "--wait", "forever"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=environment(data),
+        env=environment(qm.data),
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -257,3 +253,16 @@ def test_interrupted_while_waiting(data: Path) -> None:
         said = process.stderr.read()
         assert process.wait(60) == 130
     assert said == b"ostler: interrupted\n"
+
+
+def test_a_queue_manager_that_does_not_run_is_not_started(tmp_path: Path) -> None:
+    create_queue_manager(tmp_path, "STOPPED", LogSection(file_pages=64))
+    done = subprocess.run(
+        command("put", "A", "STOPPED", "-m", "x"),
+        capture_output=True,
+        env=environment(tmp_path),
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert b"MQRC_Q_MGR_NOT_AVAILABLE (2059)" in done.stderr

@@ -17,6 +17,7 @@ from typing import Any, Final
 import ostler
 from ostler.client.api import Connection
 from ostler.client.connect_parameters import TlsSettings
+from ostler.client.running import running
 from ostler.server.default_manager import default_name
 from ostler.server.directories import data_root
 
@@ -82,7 +83,11 @@ def connect(arguments: argparse.Namespace, queue_manager: str | None, prefix: st
     if user:
         given["user"] = user
         given["password"] = password(user, options.path("password-file"), prefix, os.environ)
-    return ostler.connect(_name(queue_manager, is_remote), application=f"ostler {arguments.command}", **given)
+    name = _name(queue_manager, is_remote)
+    if not is_remote and not any(each.name == name for each in running()):
+        # One that does not run is not started for the time of a command: what is not persistent would end with it.
+        given["binding"] = "local"
+    return ostler.connect(name, application=f"ostler {arguments.command}", **given)
 
 
 def tls_settings(arguments: argparse.Namespace, prefix: str = "") -> TlsSettings | None:
