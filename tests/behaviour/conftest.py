@@ -1,9 +1,14 @@
-"""Queue managers in temporary directories, and programs that work with them through the raw verbs."""
+"""Queue managers in temporary directories, and programs that work with them through the raw verbs.
+
+Most tests run three times: within the process, over the Unix socket, and over TCP. Those that look at how something is
+done within the process, or take long, are marked `within_process` and run there alone.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import itertools
+import socket
 import struct
 import threading
 import time
@@ -16,7 +21,10 @@ import pytest
 
 from ostler import mqi
 from ostler.client import running
+from ostler.client.binding import connect_handle
+from ostler.client.connect_parameters import ConnectParameters
 from ostler.client.mqi import bind, bound_connection
+from ostler.client.remote_verbs import FIRST_REMOTE, remote_connection
 from ostler.engine.connection import Handle
 from ostler.engine.queue import Queue
 from ostler.model import constants as mq
@@ -28,10 +36,14 @@ from ostler.model.structures.layout import trim
 from ostler.model.structures.od import OD_SELECTION_STRING
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.server.server import Server
 
 FieldValue = int | str | bytes
 
 PATIENCE_SECONDS = 20.0
+HERE = "here"
+LOCAL = "local"
+TCP = "tcp"
 _numbers = itertools.count(1)
 
 
@@ -77,13 +89,45 @@ class Answer:
 class Program:
     """One connection to a queue manager."""
 
-    def __init__(self, manager: QueueManager, user: str = "tester", application: str = "behaviour") -> None:
+    def __init__(
+        self,
+        manager: QueueManager,
+        user: str = "tester",
+        application: str = "behaviour",
+        binding: str = HERE,
+        port: int = 0,
+    ) -> None:
         self.manager = manager
-        self.hconn = bind(manager, user, application)
-        self.connection = bound_connection(self.hconn).connection
+        if binding == HERE:
+            self.hconn = bind(manager, user, application)
+            self.connection = bound_connection(self.hconn).connection
+            return
+        parameters = ConnectParameters(
+            queue_manager=manager.name,
+            binding="local" if binding == LOCAL else "client",
+            connection_name="" if binding == LOCAL else f"127.0.0.1({port})",
+            data=manager.directory.root if binding == LOCAL else None,
+            user=user,
+            application=application,
+            sharing_conversations=1,
+            is_shared=True,
+        )
+        self.hconn = connect_handle(parameters)
+        number = remote_connection(self.hconn).connection_id
+        with manager.lock:
+            self.connection = next(each for each in manager.engine.connections.values() if each.connection_id == number)
+            # Over the Unix socket the kernel says who it is: whoever runs the tests.
+            self.connection.user = user
+            self.connection.identity_context = user.encode().ljust(12) + bytes(32) + b" " * 32
+
+    @property
+    def is_remote(self) -> bool:
+        return self.hconn >= FIRST_REMOTE
 
     def handle(self, hobj: int) -> Handle:
-        return self.connection.handles[hobj]
+        """The engine's handle behind the program's."""
+        number = remote_connection(self.hconn).handles[hobj].hobj if self.is_remote else hobj
+        return self.connection.handles[number]
 
     def open(self, name: str, options: int, dynamic: str = "", at: str = "", selector: str = "") -> int:
         """MQOPEN; MQError when it is refused."""
@@ -176,7 +220,11 @@ class Program:
 
     def vanish(self) -> None:
         """The application ends without a word."""
-        self.manager.disconnect(self.connection, False)
+        if self.is_remote:
+            remote_connection(self.hconn).conversation.link.break_off(mq.MQRC_CONNECTION_BROKEN, "The test ends it.")
+            eventually(lambda: bool(self.connection.broken))
+        else:
+            self.manager.disconnect(self.connection, False)
 
     def reason_of_open(self, name: str, options: int, **more: str) -> int:
         try:
@@ -193,9 +241,26 @@ class Site:
         self.manager = manager
         self.programs: list[Program] = []
         self.pool = ThreadPoolExecutor(16)
+        self.binding = HERE
+        self._server: Server | None = None
+        self._port = 0
+
+    def bind(self, binding: str) -> None:
+        """Have programs connect in this way from now on."""
+        self.binding = binding
+        if binding != HERE and self._server is None:
+            self._server = Server(self.manager)
+            self._server.start()
+        if binding == TCP and not self._port:
+            assert self._server is not None
+            self._port = free_port()
+            self.manager.define(
+                new_definition(ObjectType.LISTENER, "BEHAVE", {"PORT": self._port, "IPADDR": "127.0.0.1"}), replace=True
+            )
+            self._server.start_listener("BEHAVE")
 
     def program(self, user: str = "tester", application: str = "behaviour") -> Program:
-        made = Program(self.manager, user, application)
+        made = Program(self.manager, user, application, self.binding, self._port)
         self.programs.append(made)
         return made
 
@@ -265,6 +330,9 @@ class Site:
         self.manager.start()
         running.announce(self.manager)
         self.programs = []
+        self._server = None
+        self._port = 0
+        self.bind(self.binding)
 
     def close(self) -> None:
         self.manager.end("immediate")
@@ -278,6 +346,22 @@ def eventually(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it has not happened"
         pause.wait(0.001)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as made:
+        port: int = made.getsockname()[1]
+        return port
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "within_process: the test runs within the process alone")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "binding" in metafunc.fixturenames:
+        here_only = metafunc.definition.get_closest_marker("within_process") is not None
+        metafunc.parametrize("binding", [HERE] if here_only else [HERE, LOCAL, TCP])
 
 
 def new_site(directory: Path, log: LogSection | None = None, tuning: str = "") -> Site:
@@ -299,8 +383,9 @@ def _shared_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.fixture
-def site(_shared_site: Site) -> Iterator[Site]:
+def site(_shared_site: Site, binding: str) -> Iterator[Site]:
     """The module's queue manager; the programs of a test leave with it."""
+    _shared_site.bind(binding)
     yield _shared_site
     for program in _shared_site.programs:
         if not program.connection.broken:
@@ -314,9 +399,10 @@ def program(site: Site) -> Program:
 
 
 @pytest.fixture
-def own_site(tmp_path: Path) -> Iterator[Site]:
+def own_site(tmp_path: Path, binding: str) -> Iterator[Site]:
     """A queue manager that a test may change, crash and restart."""
     site = new_site(tmp_path)
+    site.bind(binding)
     yield site
     site.close()
 

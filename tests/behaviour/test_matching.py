@@ -137,6 +137,7 @@ def test_uncommitted_and_taken_messages_are_found_by_nobody(site: Any, program: 
     assert program.get(queue, CorrelId=key).reason == 0
 
 
+@pytest.mark.within_process
 def test_getting_by_identifier_among_fifty_thousand(site: Any, program: Any) -> None:
     name = site.local(MAXDEPTH=MESSAGES)
     queue = program.open(name, BOTH)

@@ -45,8 +45,9 @@ def test_an_alias_leads_nowhere(site: Any, program: Any) -> None:
 
 
 def test_an_alias_that_finds_its_target_later(site: Any, program: Any) -> None:
-    alias = site.alias("COMES.LATER")
-    site.local("COMES.LATER")
+    name = f"COMES.LATER.{site.binding}"
+    alias = site.alias(name)
+    site.local(name)
     assert program.reason_of_open(alias, BOTH) == 0
 
 
@@ -132,9 +133,10 @@ def test_a_remote_definition_leads_to_its_transmission_queue(site: Any, program:
 
 
 def test_without_its_own_way_it_takes_the_queue_named_as_the_queue_manager(site: Any, program: Any) -> None:
-    transmission(site, "FAR.AWAY")
-    assert program.put1(site.remote(RNAME="THERE", RQMNAME="FAR.AWAY")).reason == 0
-    assert site.depth("FAR.AWAY") == 1
+    name = f"FAR.AWAY.{site.binding}"
+    transmission(site, name)
+    assert program.put1(site.remote(RNAME="THERE", RQMNAME=name)).reason == 0
+    assert site.depth(name) == 1
 
 
 def test_without_any_way_it_is_refused(site: Any, program: Any) -> None:

@@ -21,6 +21,7 @@ from ostler.model.constants import MQRC_Q_MGR_NAME_ERROR
 from ostler.model.errors import MQError
 from ostler.server.default_manager import ConfigurationError, default_name
 from ostler.server.directories import QueueManagerDirectory, data_root, queue_managers, running_process
+from ostler.server.local_socket import socket_path
 from ostler.server.queue_manager import QueueManager
 
 _EVERY_NAME: Final = "*"
@@ -29,9 +30,9 @@ _EVERY_NAME: Final = "*"
 def connect_handle(parameters: ConnectParameters, environment: Mapping[str, str] = os.environ) -> int:
     """Connect; the connection handle. Raises MQError.
 
-    The embedded binding starts a queue manager that does not run yet. Otherwise one that runs in this process is used;
-    else the local socket of one that runs; else what the parameters and the environment say of the network. The client
-    binding, and a connection name, lead to the network at once.
+    embedded: a queue manager of this process; one that does not run yet is started. local: the Unix socket of one that
+    runs, in whatever process. client, or a connection name: what the parameters and the environment say of the network.
+    auto: a queue manager of this process if there is one of that name, else its Unix socket, else the network.
     """
     name = parameters.queue_manager.strip()
     if parameters.binding == "embedded":
@@ -39,13 +40,17 @@ def connect_handle(parameters: ConnectParameters, environment: Mapping[str, str]
     if parameters.binding == "client" or parameters.connection_name.strip():
         return _connect(Destination(replace(parameters, binding="client"), environment))
     here = _in_process(name, parameters)
-    if here is not None:
-        return _bind(here, parameters)
-    directory = _directory(name, parameters, environment)
-    if parameters.binding == "auto" and (directory is None or not _is_running(directory)):
-        remote = replace(parameters, binding="auto")
-        if endpoints(remote, environment):
-            return _connect(Destination(remote, environment))
+    if parameters.binding == "local":
+        # One that is embedded in this process without a socket is local, too.
+        if here is not None and not socket_path(here.directory).exists():
+            return _bind(here, parameters)
+        directory = here.directory if here is not None else _directory(name, parameters, environment)
+    else:
+        if here is not None:
+            return _bind(here, parameters)
+        directory = _directory(name, parameters, environment)
+        if (directory is None or not running_process(directory)[0]) and endpoints(parameters, environment):
+            return _connect(Destination(parameters, environment))
     if directory is None:
         raise MQError(MQRC_Q_MGR_NAME_ERROR, _unknown(name, parameters, environment))
     return _connect(Destination(parameters, environment, directory))
@@ -99,10 +104,6 @@ def _directory(
 
 def _root(parameters: ConnectParameters, environment: Mapping[str, str]) -> Path:
     return data_root(environment) if parameters.data is None else Path(parameters.data).absolute()
-
-
-def _is_running(directory: QueueManagerDirectory) -> bool:
-    return running_process(directory)[0]
 
 
 def _unknown(name: str, parameters: ConnectParameters, environment: Mapping[str, str]) -> str:
