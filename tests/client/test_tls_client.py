@@ -102,6 +102,14 @@ def test_a_queue_manager_whom_nobody_vouches_for(
     assert caught.value.reason == MQRC_SSL_INITIALIZATION_ERROR
 
 
+def test_a_suite_that_was_not_asked_for_is_refused(made: TestCertificates, repository: TlsSettings) -> None:
+    stream = connect(made, repository)
+    ClientTls(repository).check(stream)
+    other = ClientTls(dataclasses.replace(repository, cipher_spec="TLS_AES_128_GCM_SHA256"))
+    with pytest.raises(TlsFailed, match="AMQ9631E"):
+        other.check(stream)
+
+
 @pytest.mark.parametrize(
     ("changes", "reason", "text"),
     [

@@ -68,6 +68,43 @@ def test_a_refused_spec_says_why(spec: object) -> None:
     assert re.search(rf"{name} is refused: it .*(SSL 3.0|TLS 1.0|RC4|Triple DES|not encrypt)", caught.value.detail)
 
 
+def test_the_names_of_mq_are_known() -> None:
+    older = [
+        "AES_SHA_US",
+        "DES_SHA_EXPORT",
+        "DES_SHA_EXPORT1024",
+        "FIPS_WITH_DES_CBC_SHA",
+        "FIPS_WITH_3DES_EDE_CBC_SHA",
+        "NULL_MD5",
+        "NULL_SHA",
+        "RC2_MD5_EXPORT",
+        "RC4_MD5_EXPORT",
+        "RC4_MD5_US",
+        "RC4_SHA_US",
+        "RC4_56_SHA_EXPORT1024",
+        "TRIPLE_DES_SHA_US",
+        "TLS_RSA_EXPORT_WITH_RC2_40_MD5",
+        "TLS_RSA_EXPORT_WITH_RC4_40_MD5",
+        "TLS_RSA_WITH_DES_CBC_SHA",
+        "TLS_RSA_WITH_NULL_MD5",
+        "TLS_RSA_WITH_NULL_SHA",
+        "TLS_RSA_WITH_RC4_128_MD5",
+        "TLS_RSA_WITH_3DES_EDE_CBC_SHA",
+        "TLS_RSA_WITH_AES_128_CBC_SHA",
+        "TLS_RSA_WITH_AES_256_CBC_SHA",
+        "ECDHE_ECDSA_NULL_SHA256",
+        "ECDHE_ECDSA_RC4_128_SHA256",
+        "ECDHE_RSA_NULL_SHA256",
+        "ECDHE_RSA_RC4_128_SHA256",
+        "TLS_RSA_WITH_NULL_SHA256",
+        "TLS_RSA_WITH_RC4_128_SHA256",
+        "ECDHE_ECDSA_3DES_EDE_CBC_SHA256",
+        "ECDHE_RSA_3DES_EDE_CBC_SHA256",
+    ]
+    assert sorted(spec.name for spec in REFUSED) == sorted(older)
+    assert len(USABLE) == 12 + 5 + 5
+
+
 def test_a_null_cipher_is_never_offered() -> None:
     assert [spec.name for spec in USABLE for suite in spec.suites if re.search("NULL|RC4|DES|MD5|ADH|PSK", suite)] == []
 

@@ -186,6 +186,21 @@ def test_a_client_without_a_certificate(original: TestCertificates, spec: str) -
     assert str(server.peer_subject()) == ""
 
 
+def test_a_channel_that_is_altered_during_the_handshake(original: TestCertificates) -> None:
+    here = world(original, client_authentication="OPTIONAL")
+    _, server = here.connect(ANY, key_repository="", ca_file=str(original.ca_file))
+    here.contexts.check(server)
+    here.channels[NAME] = ChannelTls(NAME, ANY)
+    assert (
+        "AMQ9637E: a client of channel APP.SVRCONN gave no certificate"
+        in refusal(lambda: here.contexts.check(server)).text
+    )
+    here.channels[NAME] = ChannelTls(NAME, "TRIPLE_DES_SHA_US")
+    assert "AMQ9635E" in refusal(lambda: here.contexts.check(server)).text
+    del here.channels[NAME]
+    assert "AMQ9519E" in refusal(lambda: here.contexts.check(server)).text
+
+
 @pytest.mark.parametrize("authentication", ["REQUIRED", "OPTIONAL"])
 @pytest.mark.parametrize("spec", ["ANY_TLS12", "ANY_TLS13"])
 def test_a_client_whom_nobody_vouches_for(made: TestCertificates, spec: str, authentication: str) -> None:

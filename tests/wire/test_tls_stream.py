@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import _ssl
 import contextlib
+import ctypes
 import ssl
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +18,8 @@ from ostler.client.tls_client import ClientTls
 from ostler.model.constants import MQRC_SSL_INITIALIZATION_ERROR, MQRC_UNKNOWN_CHANNEL_NAME
 from ostler.server.tls_contexts import ChannelTls, RepositorySettings, TlsContexts
 from ostler.testing.tls_pairs import TestCertificates, make_certificates, shake_hands
-from ostler.wire.tls_stream import HANDSHAKE_BYTES_MAX, TlsFailed, TlsRules, TlsStream
+from ostler.wire.server_names import server_name
+from ostler.wire.tls_stream import HANDSHAKE_BYTES_MAX, UNASKED_OUTPUT_BYTES_MAX, TlsFailed, TlsRules, TlsStream
 
 CHANNEL = "APP.SVRCONN"
 SPECS = ("ECDHE_RSA_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384")
@@ -230,6 +234,36 @@ def test_a_renegotiation_is_refused(certificates: TestCertificates) -> None:
         server.received(outgoing.read())
     assert rules(certificates, SPECS[0]).context(CHANNEL).options & ssl.OP_NO_RENEGOTIATION
     assert client.is_ready
+
+
+@pytest.mark.skipif(
+    sys.version_info >= (3, 15) or not hasattr(_ssl, "__file__"), reason="reaches into objects of the ssl module"
+)
+def test_a_peer_that_makes_tls_answer_and_does_not_read_is_ended(certificates: TestCertificates) -> None:
+    """TLS 1.3 has each side answer a request for new keys; OpenSSL would do so without end."""
+    server = rules(certificates, SPECS[1]).stream()
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    context = client_tls(certificates, SPECS[1]).context(CHANNEL)
+    client = context.wrap_bio(incoming, outgoing, server_hostname=server_name(CHANNEL))
+    while not server.is_ready:
+        with contextlib.suppress(ssl.SSLWantReadError):
+            client.do_handshake()
+        server.received(outgoing.read())
+        incoming.write(server.take_output())
+    update = ctypes.CDLL(_ssl.__file__).SSL_key_update
+    update.argtypes = [ctypes.c_void_p, ctypes.c_int]
+    own: object = client._sslobj  # type: ignore[attr-defined]
+    address = ctypes.c_void_p.from_address(id(own) + object.__basicsize__ + ctypes.sizeof(ctypes.c_void_p)).value
+
+    def ask_for_new_keys() -> None:
+        for _ in range(5_000):
+            assert update(address, 1) == 1
+            client.do_handshake()
+            server.received(outgoing.read())
+
+    with pytest.raises(TlsFailed, match="makes TLS answer without reading"):
+        ask_for_new_keys()
+    assert len(server.take_output()) < UNASKED_OUTPUT_BYTES_MAX + 100
 
 
 class _Own(TlsRules):

@@ -247,7 +247,7 @@ def check_peer_name(pattern: str, stream: TlsStream) -> None:
         return
     subject = stream.peer_subject()
     try:
-        is_welcome = stream.has_certificate and matches(pattern, subject)
+        is_welcome = matches(pattern, subject)
     except ValueError as error:
         raise TlsFailed(
             MQRC_SSL_PEER_NAME_ERROR, f"AMQ9640E: SSLPEER({pattern}) of channel {stream.channel_name}: {error}."
