@@ -96,7 +96,7 @@ def test_json_has_everything(two: QueueManagerDirectory, ostler: Command) -> Non
     }
 
 
-@pytest.mark.parametrize("given", [["-o", "nonsense"], ["--nonsense"], ["-m"]], ids=str)
+@pytest.mark.parametrize("given", [["-o", "nonsense"], ["--nonsense"], ["-m"], ["-c"]], ids=str)
 def test_wrong_options_of_dspmq_exit_36(ostler: Command, given: list[str]) -> None:
     assert ostler("dspmq", *given).status == 36
 

@@ -90,7 +90,12 @@ def test_an_unknown_name_exits_72(ostler: Command) -> None:
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [(["-z"], []), (["-d", "none"], []), (["-d", "minimal"], ["AMQ8003I"]), (["-d", "all"], ["AMQ7230I", "AMQ8003I"])],
+    [
+        (["-z"], []),
+        pytest.param(["-d", "none"], [], marks=pytest.mark.slow),
+        pytest.param(["-d", "minimal"], ["AMQ8003I"], marks=pytest.mark.slow),
+        pytest.param(["-d", "all"], ["AMQ7230I", "AMQ8003I"], marks=pytest.mark.slow),
+    ],
 )
 def test_how_much_it_says(
     created: QueueManagerDirectory, program: Command, options: list[str], words: list[str]
@@ -100,6 +105,7 @@ def test_how_much_it_says(
     assert [line.partition(":")[0] for line in done.out.splitlines()] == words
 
 
+@pytest.mark.slow
 def test_si_changes_nothing(created: QueueManagerDirectory, program: Command) -> None:
     assert program("strmqm", "-si", "QM1").status == 0
 
@@ -188,16 +194,27 @@ def test_a_controlled_end_does_not_wait(started: QueueManagerDirectory, program:
     assert state_of(started) is ManagerState.ENDED_NORMALLY
 
 
+@pytest.mark.slow
 def test_z_says_nothing(started: QueueManagerDirectory, program: Command) -> None:
     done = program("endmqm", "-i", "-z", "QM1")
     assert (done.status, done.out) == (0, "")
 
 
+@pytest.mark.slow
 def test_r_is_taken(started: QueueManagerDirectory, program: Command) -> None:
     assert program("endmqm", "-r", "-i", "QM1").status == 0
 
 
-@pytest.mark.parametrize("options", [["-t", "20"], ["-tp", "20"], ["-w", "-t", "20"], ["-i", "-tp", "20"]])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["-t", "20"],
+        pytest.param(["-tp", "20"], marks=pytest.mark.slow),
+        pytest.param(["-w", "-t", "20"], marks=pytest.mark.slow),
+        ["-i", "-tp", "20"],
+    ],
+    ids=str,
+)
 def test_a_target_time_waits_for_the_end(started: QueueManagerDirectory, program: Command, options: list[str]) -> None:
     assert program("endmqm", *options, "QM1").status == 0
     assert not running_process(started)[0]

@@ -10,7 +10,7 @@ from typing import Final
 
 from ostler import __version__
 from ostler.cli import commands
-from ostler.cli.commands import CommandFailed, existing, root
+from ostler.cli.commands import CommandFailed, existing, refuse_options, root
 from ostler.cli.exit_statuses import Status
 from ostler.server.default_manager import default_name
 from ostler.server.directories import QueueManagerDirectory, queue_managers, running_process
@@ -57,7 +57,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     parser.add_argument(
         "-n", dest="untranslated", action="store_true", help="no translation, which there is none of anyway"
     )
-    parser.add_argument("-c", dest="shows_instances_too", action="store_true", help=argparse.SUPPRESS)
+    refuse_options(parser, {"-c": "`DISPLAY CONN(*) ALL` in runmqsc shows who is connected"}, 0)
     parser.add_argument("--json", dest="is_json", action="store_true", help="for programs: everything, as JSON")
     parser.set_defaults(run=run)
 
