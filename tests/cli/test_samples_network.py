@@ -1,4 +1,4 @@
-"""The sample programs over the network, each in a process of its own."""
+"""The sample programs over the network, most of them in processes of their own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import ostler.testing
+from ostler.cli.main import main
 from ostler.testing import RunningQueueManager
 
 Program = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -68,7 +69,7 @@ def test_local_programs_need_no_address(isolated: RunningQueueManager) -> None:
 
 def test_the_second_host_answers(isolated: RunningQueueManager) -> None:
     where = ["-c", f"127.0.0.1(1),{isolated.connection_name}", "--channel", isolated.channel]
-    program("put", "A", "NET", *where, "-m", "hello")
+    assert main(["put", "A", "NET", *where, "-m", "hello"]) == 0
     assert isolated.depth("A") == 1
 
 
@@ -97,12 +98,16 @@ def test_request_and_respond(isolated: RunningQueueManager) -> None:
 
 @pytest.mark.parametrize(
     ("queue_manager", "channel", "reason"),
-    [("WRONG", "", b"MQRC_Q_MGR_NAME_ERROR (2058)"), ("NET", "NO.SUCH.CHANNEL", b"MQRC_UNKNOWN_CHANNEL_NAME (2540)")],
+    [("WRONG", "", "MQRC_Q_MGR_NAME_ERROR (2058)"), ("NET", "NO.SUCH.CHANNEL", "MQRC_UNKNOWN_CHANNEL_NAME (2540)")],
 )
-def test_the_wrong_place(isolated: RunningQueueManager, queue_manager: str, channel: str, reason: bytes) -> None:
+def test_the_wrong_place(
+    isolated: RunningQueueManager, queue_manager: str, channel: str, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     where = ["-c", isolated.connection_name, "--channel", channel or isolated.channel]
-    assert reason in program("get", "A", queue_manager, *where, status=2).stderr
+    assert main(["get", "A", queue_manager, *where]) == 2
+    assert reason in capsys.readouterr().err
 
 
-def test_nobody_listens() -> None:
-    assert b"MQRC_HOST_NOT_AVAILABLE (2538)" in program("get", "A", "NET", "-c", "127.0.0.1(1)", status=2).stderr
+def test_nobody_listens(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["get", "A", "NET", "-c", "127.0.0.1(1)"]) == 2
+    assert "MQRC_HOST_NOT_AVAILABLE (2538)" in capsys.readouterr().err
