@@ -6,7 +6,7 @@ import itertools
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ import ostler
 from ostler import mqi
 from ostler.client import aio, running
 from ostler.client.api import Connection
+from ostler.client.binding import connect_handle
+from ostler.client.connect_parameters import ConnectParameters
 from ostler.model import constants as mqc
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import new_definition
@@ -30,11 +32,24 @@ _numbers = itertools.count(1)
 class Application:
     """What a program does before the verb that a test is about."""
 
-    def __init__(self, manager: QueueManager) -> None:
+    def __init__(self, manager: QueueManager, way: str = "embedded", port: int = 0) -> None:
         self.manager = manager
+        self.way = way
+        self.port = port
         self.hconn = self.connect()
 
     def connect(self, options: int = mqc.MQCNO_HANDLE_SHARE_BLOCK) -> int:
+        if self.way != "embedded":
+            is_client = self.way == "client"
+            return connect_handle(
+                ConnectParameters(
+                    queue_manager=self.manager.name,
+                    binding="client" if is_client else "local",
+                    connection_name=f"127.0.0.1({self.port})" if is_client else "",
+                    data=None if is_client else self.manager.directory.root,
+                    is_shared=bool(options & mqc.MQCNO_HANDLE_SHARE_BLOCK),
+                )
+            )
         hconn, cc, rc = mqi.MQCONNX(self.manager.name, self.structure("MQCNO", Options=options))
         assert (cc, rc) == (mqc.MQCC_OK, mqc.MQRC_NONE)
         return hconn
@@ -96,9 +111,35 @@ def module_manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QueueMa
     manager.end("immediate")
 
 
+@pytest.fixture(scope="module")
+def module_port(module_manager: QueueManager) -> int:
+    """Where the module's queue manager listens; with this it has its own socket, too."""
+    server = Server(module_manager)
+    server.start()
+    attributes: dict[str, Value] = {"PORT": free_port(), "IPADDR": "127.0.0.1"}
+    module_manager.define(new_definition(ObjectType.LISTENER, "RAW", attributes))
+    return server.start_listener("RAW")
+
+
+# Modules whose tests of the raw verbs run over every binding, unless they are marked `within_process`.
+_OVER_EVERY_BINDING = ("test_mqi_open", "test_mqi_attributes", "test_mqi_properties", "test_mqi_consume")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "within_process: the test runs within the process alone")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "raw_way" in metafunc.fixturenames:
+        here_only = metafunc.definition.get_closest_marker("within_process") is not None
+        everywhere = metafunc.module.__name__.rpartition(".")[2] in _OVER_EVERY_BINDING and not here_only
+        metafunc.parametrize("raw_way", ["embedded", "local", "client"] if everywhere else ["embedded"])
+
+
 @pytest.fixture
-def app(module_manager: QueueManager) -> Iterator[Application]:
-    application = Application(module_manager)
+def app(module_manager: QueueManager, raw_way: str, request: pytest.FixtureRequest) -> Iterator[Application]:
+    port = 0 if raw_way == "embedded" else request.getfixturevalue("module_port")
+    application = Application(module_manager, raw_way, port)
     yield application
     mqi.MQDISC(application.hconn)
 
@@ -168,12 +209,16 @@ class Site:
         with self.manager.lock:
             return sum(each.application == application for each in self.manager.engine.connections.values())
 
-    def until_waiting(self, queue: str, gets: int = 1) -> None:
-        """Return when so many gets wait on a queue."""
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Return when something has come about in the queue manager."""
         deadline = time.monotonic() + SECONDS_MAX
-        while self.manager.engine.queues[queue].waiting.count < gets:
+        while not condition():
             assert time.monotonic() < deadline
             threading.Event().wait(0.001)
+
+    def until_waiting(self, queue: str, gets: int = 1) -> None:
+        """Return when so many gets wait on a queue."""
+        self.until(lambda: self.manager.engine.queues[queue].waiting.count >= gets)
 
     def end(self) -> None:
         self.admin.close()

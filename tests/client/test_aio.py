@@ -6,8 +6,8 @@ import asyncio
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,26 +17,21 @@ from ostler.client.aio import Connection, commit_then
 from ostler.client.message import Message
 from ostler.client.mqi import bound_connection
 from ostler.model import constants as mq
-from ostler.server.qm_ini import LogSection
-from ostler.server.queue_manager import QueueManager
 
-LOG = LogSection(file_pages=64)
+Connect = Callable[[], Awaitable[Connection]]
 SECONDS_MAX = 60.0
 numbers = itertools.count(1)
 
 
-@pytest.fixture(scope="module")
-def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QueueManager]:
-    started = ostler.start("AIO", tmp_path_factory.mktemp("data"), create=True, log=LOG)
-    yield started
-    started.end()
+@pytest.fixture
+def connect(site: Any, way: str) -> Connect:
+    return partial(site.connect_task, way, application="aio")
 
 
 @pytest.fixture
-def name(manager: QueueManager) -> str:
+def name(admin: ostler.Connection) -> str:
     made = f"AIO.{next(numbers)}"
-    with ostler.connect(manager) as qm:
-        qm.define("QLOCAL", made, MAXDEPTH=100_000)
+    admin.define("QLOCAL", made, MAXDEPTH=100_000)
     return made
 
 
@@ -48,14 +43,14 @@ def refused(reason: int) -> pytest.RaisesExc[ostler.MQError]:
     return pytest.RaisesExc(ostler.MQError, check=lambda error: error.reason == reason)
 
 
-def bodies(manager: QueueManager, name: str) -> list[bytes | str]:
-    with ostler.connect(manager) as qm, qm.open(name, "b") as q:
+def bodies(site: Any, name: str) -> list[bytes | str]:
+    with site.admin.open(name, "b") as q:
         return [message.body for message in q.browse()]
 
 
-def test_put_get_browse_iterate(manager: QueueManager, name: str) -> None:
+def test_put_get_browse_iterate(site: Any, connect: Connect, name: str) -> None:
     async def test() -> None:
-        async with await ostler.aio.connect("AIO") as qm, await qm.open(name) as q:
+        async with await connect() as qm, await qm.open(name) as q:
             put = await q.put("one", persistent=True, properties={"n": 1})
             await qm.put(name, "two")
             assert [m.body async for m in q.browse()] == ["one", "two"]
@@ -72,9 +67,9 @@ def test_put_get_browse_iterate(manager: QueueManager, name: str) -> None:
     run(test())
 
 
-def test_a_waiting_task_gets_what_another_task_puts(manager: QueueManager, name: str) -> None:
+def test_a_waiting_task_gets_what_another_task_puts(site: Any, connect: Connect, name: str) -> None:
     async def test() -> None:
-        async with await ostler.aio.connect(manager) as qm, await qm.open(name) as q:
+        async with await connect() as qm, await qm.open(name) as q:
             for persistent in (False, True):
                 waiting = asyncio.create_task(q.get(wait=None))
                 await asyncio.sleep(0)
@@ -86,14 +81,14 @@ def test_a_waiting_task_gets_what_another_task_puts(manager: QueueManager, name:
     run(test())
 
 
-def test_a_waiting_task_gets_what_another_thread_puts(manager: QueueManager, name: str) -> None:
+def test_a_waiting_task_gets_what_another_thread_puts(site: Any, way: str, connect: Connect, name: str) -> None:
     async def test() -> None:
-        async with await ostler.aio.connect(manager) as qm, await qm.open(name) as q:
+        async with await connect() as qm, await qm.open(name) as q:
             waiting = asyncio.create_task(q.get(wait=None))
             await asyncio.sleep(0)
 
             def put() -> None:
-                with ostler.connect(manager) as other:
+                with site.connect(way) as other:
                     other.put(name, "hello", persistent=True)
 
             thread = threading.Thread(target=put)
@@ -106,9 +101,9 @@ def test_a_waiting_task_gets_what_another_thread_puts(manager: QueueManager, nam
     run(test())
 
 
-def test_many_tasks_wait_on_one_connection(manager: QueueManager, name: str) -> None:
+def test_many_tasks_wait_on_one_connection(site: Any, connect: Connect, name: str) -> None:
     async def test() -> None:
-        async with await ostler.aio.connect(manager) as qm, await qm.open(name) as q:
+        async with await connect() as qm, await qm.open(name) as q:
             waiting = [asyncio.create_task(q.get(wait=None, correlation_id=bytes([n + 1]))) for n in range(50)]
             await asyncio.sleep(0)
             for n in reversed(range(50)):
@@ -119,9 +114,9 @@ def test_many_tasks_wait_on_one_connection(manager: QueueManager, name: str) -> 
     run(test())
 
 
-def test_the_clock_ends_a_wait(manager: QueueManager, name: str) -> None:
+def test_the_clock_ends_a_wait(site: Any, connect: Connect, name: str) -> None:
     async def test() -> None:
-        async with await ostler.aio.connect(manager) as qm, await qm.open(name) as q:
+        async with await connect() as qm, await qm.open(name) as q:
             assert await q.get(wait=0.02) is None
             await q.put("stays")
             assert await q.depth() == 1
@@ -131,9 +126,9 @@ def test_the_clock_ends_a_wait(manager: QueueManager, name: str) -> None:
     run(test())
 
 
-def test_request_and_reply(manager: QueueManager, name: str) -> None:
+def test_request_and_reply(site: Any, connect: Connect, name: str) -> None:
     async def test() -> None:
-        async with await ostler.aio.connect(manager) as qm, await qm.open(name) as q:
+        async with await connect() as qm, await qm.open(name) as q:
 
             async def answer(message: Message, connection: Connection) -> None:
                 await connection.reply(message, message.text.upper())
@@ -146,7 +141,7 @@ def test_request_and_reply(manager: QueueManager, name: str) -> None:
             assert serving.cancelled()
             with refused(mq.MQRC_NO_MSG_AVAILABLE):
                 await qm.request(name, "x", wait=0.01)
-        assert manager.engine.connections == {}
+        assert site.connections("aio") == 0
 
     run(test())
 
@@ -154,9 +149,9 @@ def test_request_and_reply(manager: QueueManager, name: str) -> None:
 # -- transactions ----------------------------------------------------------------------------------------------------
 
 
-def test_transactions_commit_and_back_out(manager: QueueManager, name: str) -> None:
+def test_transactions_commit_and_back_out(site: Any, connect: Connect, name: str) -> None:
     async def test() -> None:
-        async with await ostler.aio.connect(manager) as qm, await qm.open(name) as q:
+        async with await connect() as qm, await qm.open(name) as q:
             async with qm.transaction():
                 await q.put("kept", persistent=True)
 
@@ -168,19 +163,19 @@ def test_transactions_commit_and_back_out(manager: QueueManager, name: str) -> N
 
             with pytest.raises(KeyError):
                 await fail()
-            assert bodies(manager, name) == ["kept"]
+            assert bodies(site, name) == ["kept"]
             await q.put("by hand", syncpoint=True)
             await qm.commit()
             await q.put("not", syncpoint=True)
             await qm.back_out()
-            assert bodies(manager, name) == ["kept", "by hand"]
+            assert bodies(site, name) == ["kept", "by hand"]
 
     run(test())
 
 
-def test_tasks_take_turns_and_other_verbs_stay_outside(manager: QueueManager, name: str) -> None:
+def test_tasks_take_turns_and_other_verbs_stay_outside(site: Any, connect: Connect, name: str) -> None:
     async def test() -> None:
-        async with await ostler.aio.connect(manager) as qm, await qm.open(name) as q:
+        async with await connect() as qm, await qm.open(name) as q:
 
             async def pair(number: int) -> None:
                 async with qm.transaction():
@@ -206,7 +201,7 @@ def test_tasks_take_turns_and_other_verbs_stay_outside(manager: QueueManager, na
                 async with qm.transaction(wait=0):
                     pass
             await asyncio.gather(holder, *(pair(n) for n in range(5)))
-            texts = [str(body) for body in bodies(manager, name)]
+            texts = [str(body) for body in bodies(site, name)]
             assert texts[0] == "outside"
             assert [text[0] for text in texts[1::2]] == [text[0] for text in texts[2::2]]
             assert len(texts) == 11
@@ -214,9 +209,9 @@ def test_tasks_take_turns_and_other_verbs_stay_outside(manager: QueueManager, na
     run(test())
 
 
-def test_a_task_begun_inside_a_transaction_takes_part_while_it_lasts(manager: QueueManager, name: str) -> None:
+def test_a_task_begun_inside_a_transaction_takes_part_while_it_lasts(site: Any, connect: Connect, name: str) -> None:
     async def test() -> None:
-        async with await ostler.aio.connect(manager) as qm, await qm.open(name) as q:
+        async with await connect() as qm, await qm.open(name) as q:
             released = asyncio.Event()
 
             async def late() -> None:
@@ -235,33 +230,33 @@ def test_a_task_begun_inside_a_transaction_takes_part_while_it_lasts(manager: Qu
                 await fail()
             released.set()
             await lasting[0]
-            assert bodies(manager, name) == ["late"]
+            assert bodies(site, name) == ["late"]
 
     run(test())
 
 
-def test_many_units_in_flight_are_many_connections(manager: QueueManager, name: str) -> None:
+def test_many_units_in_flight_are_many_connections(site: Any, connect: Connect, name: str) -> None:
     async def test() -> None:
         async def work(number: int) -> None:
-            async with await ostler.aio.connect(manager) as qm, await qm.open(name, "w") as q:
+            async with await connect() as qm, await qm.open(name, "w") as q:
                 for count in range(5):
                     async with qm.transaction():
                         await q.put(f"{number}.{count}", persistent=True)
 
         await asyncio.gather(*(work(number) for number in range(20)))
-        assert Counter(bodies(manager, name)) == Counter(f"{n}.{c}" for n in range(20) for c in range(5))
+        assert Counter(bodies(site, name)) == Counter(f"{n}.{c}" for n in range(20) for c in range(5))
 
     run(test())
 
 
-def test_a_raw_commit_tells_when_it_is_durable(manager: QueueManager, name: str) -> None:
-    with ostler.connect(manager) as qm, qm.open(name) as q:
+def test_a_raw_commit_tells_when_it_is_durable(site: Any, name: str) -> None:
+    with site.connect("embedded") as qm, qm.open(name) as q:
         bound = bound_connection(qm.hconn)
         told = threading.Semaphore(0)
         q.put("x", persistent=True, syncpoint=True)
         assert commit_then(bound, told.release) == 0
         assert told.acquire(timeout=SECONDS_MAX)
-        assert manager.log.durable_lsn() >= bound.connection.after_lsn > 0
+        assert site.manager.log.durable_lsn() >= bound.connection.after_lsn > 0
         assert commit_then(bound, told.release) == 0
         assert told.acquire(blocking=False)
 
@@ -269,9 +264,10 @@ def test_a_raw_commit_tells_when_it_is_durable(manager: QueueManager, name: str)
 # -- objects, consumers, the end -------------------------------------------------------------------------------------
 
 
-def test_objects(manager: QueueManager) -> None:
+@pytest.mark.parametrize("way", ["embedded", "local"], indirect=True)
+def test_objects(connect: Connect) -> None:
     async def test() -> None:
-        async with await ostler.aio.connect(manager) as qm:
+        async with await connect() as qm:
             await qm.define("QLOCAL", "AIO.Q", MAXDEPTH=5)
             await qm.alter("QLOCAL", "AIO.Q", MAXDEPTH=6)
             assert (await qm.display("QLOCAL", "AIO.Q", "MAXDEPTH"))[0]["MAXDEPTH"] == 6
@@ -285,11 +281,11 @@ def test_objects(manager: QueueManager) -> None:
     run(test())
 
 
-def test_consume_moves_poison(manager: QueueManager, name: str) -> None:
+def test_consume_moves_poison(site: Any, connect: Connect, name: str) -> None:
     async def test() -> None:
-        async with await ostler.aio.connect(manager) as qm, await qm.open(name) as q:
-            await qm.define("QLOCAL", "AIO.BAD", replace=True)
-            await qm.alter("QLOCAL", name, BOTHRESH=2, BOQNAME="AIO.BAD")
+        async with await connect() as qm, await qm.open(name) as q:
+            site.admin.define("QLOCAL", "AIO.BAD", replace=True)
+            site.admin.alter("QLOCAL", name, BOTHRESH=2, BOQNAME="AIO.BAD")
             await q.put("bad", persistent=True)
             await q.put("good")
             seen: list[str] = []
@@ -307,22 +303,22 @@ def test_consume_moves_poison(manager: QueueManager, name: str) -> None:
             await asyncio.wait([consuming])
             assert consuming.cancelled()
             assert seen == ["bad", "bad", "good"]
-            assert bodies(manager, "AIO.BAD") == ["bad"]
+            assert bodies(site, "AIO.BAD") == ["bad"]
+            site.admin.clear("AIO.BAD")
 
     run(test())
 
 
 @pytest.mark.parametrize("mode", ["preemptive", "quiesce"])
-def test_waiting_tasks_learn_of_the_end(tmp_path: Path, mode: str) -> None:
-    manager = ostler.start("AIO2", tmp_path, create=True, log=LOG)
+def test_waiting_tasks_learn_of_the_end(own_site: Any, way: str, mode: str) -> None:
+    own_site.admin.define("QLOCAL", "Q1")
 
     async def test() -> None:
-        async with await ostler.aio.connect(manager) as qm:
-            await qm.define("QLOCAL", "Q1")
+        async with await own_site.connect_task(way) as qm:
             q = await qm.open("Q1")
             waiting = asyncio.create_task(q.get(wait=None))
-            await asyncio.sleep(0)
-            await asyncio.get_running_loop().run_in_executor(None, manager.end, mode)
+            await asyncio.to_thread(own_site.until_waiting, "Q1")
+            await asyncio.to_thread(own_site.server.end, mode)
             with pytest.raises(ostler.MQError) as caught:
                 await waiting
             assert caught.value.reason in (mq.MQRC_CONNECTION_BROKEN, mq.MQRC_Q_MGR_QUIESCING)
@@ -333,11 +329,11 @@ def test_waiting_tasks_learn_of_the_end(tmp_path: Path, mode: str) -> None:
     run(test())
 
 
-def test_tasks_and_threads_lose_and_double_nothing(manager: QueueManager, name: str) -> None:
+def test_tasks_and_threads_lose_and_double_nothing(site: Any, way: str, connect: Connect, name: str) -> None:
     total = 400
 
     async def consume(take: Callable[[bytes | str], None]) -> None:
-        async with await ostler.aio.connect(manager) as qm, await qm.open(name, "r") as q:
+        async with await connect() as qm, await qm.open(name, "r") as q:
             while (message := await q.get(wait=SECONDS_MAX)) is not None and message.body != "end":
                 take(message.body)
 
@@ -345,18 +341,18 @@ def test_tasks_and_threads_lose_and_double_nothing(manager: QueueManager, name: 
         got: list[bytes | str] = []
 
         def produce(part: int) -> None:
-            with ostler.connect(manager) as qm, qm.open(name, "w") as q:
+            with site.connect(way) as qm, qm.open(name, "w") as q:
                 for number in range(part, total, 4):
                     q.put(str(number), persistent=number % 5 == 0)
 
         consuming = [asyncio.create_task(consume(got.append)) for _ in range(4)]
         producing = [asyncio.to_thread(produce, part) for part in range(4)]
         await asyncio.gather(*producing)
-        async with await ostler.aio.connect(manager) as qm:
+        async with await connect() as qm:
             for _ in range(4):
                 await qm.put(name, "end")
         await asyncio.gather(*consuming)
         assert Counter(got) == Counter(str(number) for number in range(total))
-        assert bodies(manager, name) == []
+        assert bodies(site, name) == []
 
     run(test())

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Hashable
 from dataclasses import replace
 from typing import Final
-from weakref import WeakKeyDictionary
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from ostler.client.connect_parameters import Endpoint, TlsSettings
 from ostler.client.connection_names import parse_local_address
@@ -23,7 +23,9 @@ from ostler.server.local_socket import connect_local
 from ostler.wire.exchanges import Hello
 from ostler.wire.frames import MESSAGE_BYTES_MAX
 
-_links: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, list[LoopLink]]]] = WeakKeyDictionary()
+_Places = dict[Hashable, list["ReferenceType[LoopLink]"]]
+# A link refers to its loop, so it must not be kept here.
+_links: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, _Places]] = WeakKeyDictionary()
 
 
 class LoopDialler(Dialler):
@@ -78,12 +80,17 @@ class LoopDialler(Dialler):
 def _with_room(loop: asyncio.AbstractEventLoop, place: Hashable) -> LoopLink | None:
     """A link of this loop that can take another conversation."""
     places = _links.setdefault(loop, {})
-    links = [each for each in places.get(place, []) if each.failure is None]
-    if links:
-        places[place] = links
+    kept = [each for each in places.get(place, []) if _is_open(each())]
+    if kept:
+        places[place] = kept
     else:
         places.pop(place, None)
-    return next((each for each in links if each.has_room), None)
+    links = (each() for each in kept)
+    return next((each for each in links if each is not None and each.has_room), None)
+
+
+def _is_open(link: LoopLink | None) -> bool:
+    return link is not None and link.failure is None
 
 
 async def _agreed(link: LoopLink, wishes: Hello, loop: asyncio.AbstractEventLoop, place: Hashable) -> LoopLink:
@@ -93,5 +100,5 @@ async def _agreed(link: LoopLink, wishes: Hello, loop: asyncio.AbstractEventLoop
     except TimeoutError:
         raise MQError(MQRC_HOST_NOT_AVAILABLE, f"{link.peer} does not answer.") from None
     if link.agreed.conversations_max > 1:
-        _links[loop].setdefault(place, []).append(link)
+        _links[loop].setdefault(place, []).append(ref(link))
     return link
