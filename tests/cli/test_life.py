@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
+import ostler as package
 from ostler.server.directories import QueueManagerDirectory, running_process
 from ostler.server.process_file import ManagerState, read_record, state_of
 
@@ -192,6 +193,20 @@ def test_a_controlled_end_does_not_wait(started: QueueManagerDirectory, program:
     assert done.out.startswith("AMQ8005I")
     wait_until_ended(started)
     assert state_of(started) is ManagerState.ENDED_NORMALLY
+
+
+def test_an_application_that_stays_holds_a_controlled_end_until_it_is_hurried(
+    started: QueueManagerDirectory, program: Command, ostler: Command
+) -> None:
+    with package.connect("QM1", data=started.root, binding="local") as connection:
+        connection.define("QLOCAL", "LEFT")
+        assert program("endmqm", "-c", "QM1").status == 0
+        assert "STATUS(Quiescing)" in ostler("dspmq", "-m", "QM1").out
+        assert ostler("strmqm", "QM1").status == 49
+        assert program("endmqm", "-i", "QM1").status == 0
+        with pytest.raises(package.MQError):
+            connection.put("LEFT", "too late")
+    assert state_of(started) is ManagerState.ENDED_IMMEDIATELY
 
 
 @pytest.mark.slow

@@ -28,6 +28,8 @@ from ostler.server.trusted_applications import Application, ApplicationRefused
 Arguments = dict[str, object]
 Answers = Iterator[dict[str, object]]
 
+# By then the main thread has taken a request to end, so that whoever looks next sees the state.
+_TAKEN_SECONDS: Final = 2.0
 _WAIT_SECONDS_MAX: Final = 86_400.0
 _QUEUE_TYPES: Final = frozenset({"all", "*", "queue", "q", "qlocal", "ql"})
 # Their definitions are in the catalogue, which every checkpoint writes anew; there is nothing to record.
@@ -109,6 +111,7 @@ class ControlActions:
             raise MQError(MQRC_OPTIONS_ERROR, f"{mode!r} is no way to end; there are {', '.join(MODES)}.")
         wait_seconds = _seconds(arguments)
         self._daemon.ask_end(EndRequest(mode, wait_seconds, caller.user, bool(arguments.get("reconnect"))))
+        self._daemon.is_ending.wait(_TAKEN_SECONDS)
         yield {"line": f"AMQ8005I: The end ({mode}) of queue manager {self._manager.name} has begun."}
         yield {"accepted": True}
 

@@ -130,6 +130,8 @@ class Daemon:
         self.when_ready: list[Callable[[], None]] = []
         """Called once messages can flow."""
         self.exit_status = 0
+        self.is_ending = threading.Event()
+        """Set when a request to end has been taken, and the state says so."""
 
     @property
     def record(self) -> ProcessRecord:
@@ -237,6 +239,7 @@ class Daemon:
         notify_service_manager("STOPPING=1")
         self._note_state(_ENDING[request.mode][0])
         self._log(f"AMQ8005I: Queue manager {self._directory.name} is ending ({request.mode}), asked by {request.who}.")
+        self.is_ending.set()
 
     def _note_end(self) -> None:
         """All is done but the instance lock: nobody else can have begun to write to these files."""
