@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 import ostler.testing
 from ostler.cli.main import main
 from ostler.testing import RunningQueueManager
-
-Program = Callable[..., subprocess.CompletedProcess[bytes]]
+from ostler.testing.tls_pairs import make_certificates
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +93,27 @@ def test_request_and_respond(isolated: RunningQueueManager) -> None:
     ) as responder:
         assert program("request", "A", given=b"a\nb\nc\n", environment=environment).stdout == b"A\nB\nC\n"
         assert responder.wait(30) == 0
+
+
+def test_tls_and_a_password(
+    isolated: RunningQueueManager, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    certificates = make_certificates(isolated.manager.directory.path, isolated.name)
+    isolated.mqsc(
+        "DEFINE CHANNEL(TLS.SVRCONN) CHLTYPE(SVRCONN) SSLCIPH(ANY_TLS12_OR_HIGHER) SSLCAUTH(OPTIONAL)\n"
+        "REFRESH SECURITY TYPE(SSL)"
+    )
+    monkeypatch.setenv("OSTLER_PASSWORD", "s3cret")
+    where = ["-c", isolated.connection_name, "--channel", "TLS.SVRCONN", "--user", "fred"]
+    trusted = ["--ca-file", str(certificates.ca_file), "--peer-name", "CN=NET"]
+    assert main(["put", "A", "NET", *where, "--tls", *trusted, "-m", "hello"]) == 0
+    (message,) = isolated.browse("A")
+    assert (message.text, message.user) == ("hello", "fred")
+    capsys.readouterr()
+    assert (
+        main(["get", "A", "NET", *where, "--tls", "--ca-file", str(certificates.ca_file), "--peer-name", "CN=X"]) == 2
+    )
+    assert "MQRC_SSL_PEER_NAME_MISMATCH (2398)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
