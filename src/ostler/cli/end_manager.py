@@ -14,6 +14,7 @@ from ostler.cli.commands import CommandFailed, Speaker, ask, existing, refuse_op
 from ostler.cli.exit_statuses import Status
 from ostler.model.errors import MQError
 from ostler.server.directories import QueueManagerDirectory, running_process
+from ostler.server.process_file import ENDING, state_of
 
 _LOOK_SECONDS: Final = 0.01
 _FOR_EVER: Final = -1.0
@@ -89,7 +90,9 @@ def _ask_end(
             answers = ask(directory, "end", mode=mode, wait_seconds=wait_seconds, reconnect=reconnects)
             accepted.extend(True for answer in answers if answer.get("accepted"))
         except MQError:
-            return  # it hangs, or is gone already; which of them is seen from the lock
+            # It hangs, or it was too busy with its end to answer. The record of its process knows.
+            if not running_process(directory)[0] or state_of(directory) in ENDING:
+                accepted.append(True)
         except CommandFailed as failed:
             failures.append(failed)
 
