@@ -141,6 +141,7 @@ def test_several_consumers_share_a_connection(consumer_app: Any) -> None:
         assert [recorder.next().data for _ in range(5)] == [f"{name} {number}".encode() for number in range(5)]
 
 
+@pytest.mark.within_process
 def test_a_callback_commits_only_what_it_was_called_with(consumer_app: Any) -> None:
     """While one consumer runs, the other's message must still be on its queue, in no unit of work."""
     app = consumer_app
@@ -556,6 +557,7 @@ def test_all_verbs_work_inside_a_callback(consumer_app: Any) -> None:
     assert app.get(app.open(reply, mqc.MQOO_INPUT_SHARED)) == (b"cba", 0)
 
 
+@pytest.mark.within_process
 def test_disconnecting_stops_and_deregisters(consumer_app: Any) -> None:
     app = consumer_app
     recorder = Recorder(app)
@@ -842,6 +844,7 @@ def test_an_event_handler_hears_of_quiescing_whoever_waits(ending: Any, is_suspe
     end.join()
 
 
+@pytest.mark.within_process
 def test_a_connection_in_a_callback_that_is_not_shared_is_the_callback_s(consumer_app: Any) -> None:
     app = consumer_app
     answers: list[tuple[int, int, int]] = []

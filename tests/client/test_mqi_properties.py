@@ -105,6 +105,7 @@ def test_a_handle_of_no_connection_serves_all(app: Any) -> None:
     assert mqi.MQDLTMH(UNASSOCIATED, hmsg, None)[1:] == OK
 
 
+@pytest.mark.within_process
 def test_handles_count_against_maxhands(app: Any) -> None:
     engine = app.manager.engine
     before = engine.handles_max
