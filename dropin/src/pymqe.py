@@ -20,7 +20,7 @@ from ostler.model.constants import (
 from ostler.model.structures.properties import MQIMPO, MQPD
 from ostler_dropin import messages
 from ostler_dropin.buffers import property_name, sized
-from ostler_dropin.connecting import Connected, Structures, connect
+from ostler_dropin.connecting import Connected, Memory, Structures, connect, security_parameters
 from ostler_dropin.property_values import Value, packed_value, unpacked_value
 from ostler_dropin.sharing import forget_shared, turn_of
 
@@ -48,17 +48,18 @@ def MQCONNX(
     name: bytes, options: int, cd: bytes | None, user_password: Mapping[str, str | bytes], sco: bytes = b""
 ) -> Connected:
     given = Structures(options=index(options), cd=cd or None, sco=sco or None)
+    memory = Memory()
     if user_password:
-        given.user = _text(user_password.get("user"))
-        given.password = _text(user_password.get("password"))
+        user, password = _bytes(user_password.get("user", b"")), _bytes(user_password.get("password", b""))
+        given.csp = security_parameters(user, password, memory)
     return connect(name, given)
 
 
-def _text(value: str | bytes | None) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
+def _bytes(value: str | bytes) -> bytes:
+    if isinstance(value, str):
+        return value.encode()
     if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
+        return value
     raise error("Failed to parse user/password. Check they are bytes or string.")
 
 
