@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,10 @@ from ostler.server.qm_ini import LogSection
 LOG = LogSection(file_pages=64)
 
 
-@pytest.fixture
-def qm(tmp_path: Path) -> Iterator[Connection]:
-    manager = ostler.start("OBJECTS", tmp_path, create=True, log=LOG)
-    with ostler.connect(manager) as connection:
+@pytest.fixture(params=["embedded", "local"])
+def qm(own_site: Any, request: pytest.FixtureRequest) -> Iterator[Connection]:
+    with own_site.connect(request.param) as connection:
         yield connection
-    manager.end()
 
 
 def refused(reason: int) -> pytest.RaisesExc[ostler.MQError]:
@@ -99,7 +98,7 @@ def test_lists_and_processes(qm: Connection) -> None:
 def test_the_queue_manager_itself(qm: Connection) -> None:
     qm.alter("QMGR", DESCR="The one", MAXMSGL=200_000)
     (row,) = qm.display("QMGR")
-    assert (row["NAME"], row["DESCR"], row["MAXMSGL"]) == ("OBJECTS", "The one", 200_000)
+    assert (row["NAME"], row["DESCR"], row["MAXMSGL"]) == (qm.name, "The one", 200_000)
 
 
 def test_what_is_there_is_not_defined_again(qm: Connection) -> None:
@@ -145,6 +144,51 @@ def test_delete_and_clear(qm: Connection) -> None:
     qm.delete("QLOCAL", "Q1", purge=True)
     with refused(mq.MQRC_UNKNOWN_OBJECT_NAME):
         qm.delete("QLOCAL", "Q1")
+
+
+def test_a_display_says_the_same_over_every_way(own_site: Any) -> None:
+    admin = own_site.admin
+    admin.define("QLOCAL", "Q1", DESCR="don't (or do) panic :)", MAXDEPTH=3, TRIGGER=True, BOQNAME="Q2")
+    admin.define("QLOCAL", "Q2", DESCR="too long for one of the two columns;  with two blanks")
+    admin.define("QALIAS", "A1", TARGET="Q1")
+    admin.define("QREMOTE", "R1", RNAME="THERE", RQMNAME="ELSEWHERE")
+    admin.define("NAMELIST", "N1", NAMES=["A", "B", "C"])
+    admin.define("NAMELIST", "N2", NAMES=[])
+    admin.define("PROCESS", "P1", APPLICID="/bin/true")
+    with own_site.connect("local") as local:
+        for word in ("QUEUE", "QLOCAL", "QALIAS", "QREMOTE", "QMODEL", "NAMELIST", "PROCESS"):
+            here, there = admin.display(word, "*"), local.display(word, "*")
+            assert [(row["NAME"], row["TYPE"]) for row in there] == [(row["NAME"], row["TYPE"]) for row in here]
+            for one, other in zip(here, there, strict=True):
+                # How many names a list has is not kept, only counted when MQSC shows it.
+                other.pop("NAMCOUNT", None)
+                assert {key: one.get(key) for key in other} == other
+                assert set(other) >= {key for key in one if key in ("DESCR", "MAXDEPTH", "TARGET", "NAMES", "RNAME")}
+        (here,), (there,) = admin.display("QMGR"), local.display("QMGR")
+        assert {key: here.get(key) for key in there} == there
+
+
+def test_over_a_channel_objects_are_not_changed(own_site: Any) -> None:
+    with own_site.connect("client") as qm:
+        verbs: list[Callable[[], object]] = [
+            partial(qm.define, "QLOCAL", "Q1"),
+            partial(qm.alter, "QMGR", DESCR="x"),
+            partial(qm.delete, "QLOCAL", "Q1"),
+            partial(qm.clear, "Q1"),
+            partial(qm.display, "QLOCAL"),
+        ]
+        for verb in verbs:
+            with refused(mq.MQRC_NOT_AUTHORIZED):
+                verb()
+        assert qm.name == own_site.name
+
+
+def test_a_queue_manager_elsewhere_has_no_object_here(own_site: Any) -> None:
+    with own_site.connect("local") as qm:
+        with refused(mq.MQRC_ENVIRONMENT_ERROR):
+            _ = qm.manager
+        with refused(mq.MQRC_ENVIRONMENT_ERROR):
+            _ = qm.hconn
 
 
 def test_objects_survive_a_crash(tmp_path: Path) -> None:
