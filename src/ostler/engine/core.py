@@ -67,6 +67,7 @@ class Engine:
         self.queues_by_id: dict[int, Queue] = {}
         self.next_queue_id: i64 = 1
         self.catalogue_changed = True
+        self.definitions_version: i64 = 0  # counts changes, for those who keep what they found
         self.catalogue_lsn: i64 = 0
         self.checkpoint_number: i64 = 0
         self.checkpoint_began_lsn: i64 = 0  # where the last complete one began

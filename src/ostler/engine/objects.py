@@ -91,6 +91,7 @@ def change(engine: Engine, definition: Definition) -> i64:
 def apply_define(engine: Engine, definition: Definition, queue_id: i64) -> None:
     """The change of state behind a DEFINE record: live and at replay."""
     engine.catalogue_changed = True
+    engine.definitions_version += 1
     if definition.object_type == ObjectType.QMGR:
         engine.configure(definition)
     elif definition.object_type == ObjectType.QLOCAL:
@@ -112,6 +113,7 @@ def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = Fal
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no {object_type.value} called {name}.")
     if object_type != ObjectType.QLOCAL:
         engine.catalogue_changed = True
+        engine.definitions_version += 1
         del engine.of_type(object_type)[name]
         return engine.journal.append(DELETE, number_head(0), b"", _typed_name(object_type, name))
     queue = engine.queues[name]

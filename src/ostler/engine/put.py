@@ -174,7 +174,7 @@ def put(
     resolved = _RESOLVED[persistence][priority if priority <= _PRIORITY_MAX else 0]
     if priority > _PRIORITY_MAX:
         resolved = md[PRIORITY_AT:PERSISTENCE_AT] + resolved[4:]
-    stored = _stored_descriptor(engine, md, options, resolved, context)
+    stored = _stored_descriptor(engine, connection, md, options, resolved, context)
     if groups.is_plain(handle, md, options):
         reason = _place(engine, connection, handle, queue, stored, options, properties, body, unit)
     else:
@@ -390,7 +390,9 @@ def _context(engine: Engine, connection: Connection, md: bytes, options: i64, so
     return source.saved_context[:76] + origin
 
 
-def _stored_descriptor(engine: Engine, md: bytes, options: i64, resolved: bytes, context: bytes) -> bytes:
+def _stored_descriptor(
+    engine: Engine, connection: Connection, md: bytes, options: i64, resolved: bytes, context: bytes
+) -> bytes:
     writer = BytesWriter()
     if read_i32_le(md, CCSID_AT) == 0:  # MQCCSI_Q_MGR
         writer.write(md[:CCSID_AT])
@@ -414,7 +416,7 @@ def _stored_descriptor(engine: Engine, md: bytes, options: i64, resolved: bytes,
         writer.write(_NO_REPLY)
     else:
         writer.write(_ZERO)
-        writer.write(_reply_address(engine, md))
+        writer.write(_reply_address(engine, connection, md))
     writer.write(context)
     writer.write(md[GROUP_ID_AT:])
     return writer.getvalue()
@@ -424,8 +426,17 @@ def _is_null(md: bytes, at: i64) -> bool:
     return read_i64_le(md, at) | read_i64_le(md, at + 8) | read_i64_le(md, at + 16) == 0
 
 
-def _reply_address(engine: Engine, md: bytes) -> bytes:
+def _reply_address(engine: Engine, connection: Connection, md: bytes) -> bytes:
     """ReplyToQ and ReplyToQMgr, blank padded; a blank queue manager means this one (or what a reply-to alias says)."""
+    given = md[REPLY_QUEUE_AT:CONTEXT_AT]
+    if given != connection.reply_given or connection.reply_version != engine.definitions_version:
+        connection.reply_given = given
+        connection.reply_version = engine.definitions_version
+        connection.reply_stored = _new_reply_address(engine, md)
+    return connection.reply_stored
+
+
+def _new_reply_address(engine: Engine, md: bytes) -> bytes:
     queue_name = padded_field(md[REPLY_QUEUE_AT : REPLY_QUEUE_AT + 48])
     manager_name = padded_field(md[REPLY_QUEUE_AT + 48 : CONTEXT_AT])
     if manager_name[0] == 32:

@@ -157,7 +157,10 @@ class Daemon:
             self._reporter.failed(failure)
             return failure.status
         # What is there now lives as long as the process; the collector need not look at it again.
+        gc.collect()
         gc.freeze()
+        # What applications do makes few cycles: looking for them seldom is enough.
+        gc.set_threshold(50_000, 20, 100)
         self._reporter.ready(manager)
         notify_service_manager("READY=1")
         for call in self.when_ready:

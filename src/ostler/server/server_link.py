@@ -56,7 +56,8 @@ OPEN: Final = 1
 CLOSING: Final = 2  # a last word is being sent
 CLOSED: Final = 3
 
-RECEIVE_BYTES: Final = 64 * 1024
+RECEIVE_BYTES: Final = 8 * 1024
+RECEIVE_BYTES_MAX: Final = 128 * 1024
 OUT_HIGH_BYTES: Final = 1024 * 1024  # more than this unsent: nothing further is read from the link
 OUT_LOW_BYTES: Final = 256 * 1024
 PENDING_MAX: Final = 8192  # requests of one link that wait for something
@@ -132,6 +133,7 @@ class ServerLink(Timer):
         self.pending: i64 = 0
         self.last_heard_ms: i64 = 0
         self.heartbeat_sent = False
+        self.receive_bytes: i64 = RECEIVE_BYTES
         self.received_bytes: i64 = 0
         self.sent_bytes: i64 = 0
         self.calls: i64 = 0
@@ -144,7 +146,7 @@ class ServerLink(Timer):
     def readable(self) -> None:
         """Bytes are there, or the peer has gone."""
         try:
-            data = self._recv(RECEIVE_BYTES)
+            data = self._recv(self.receive_bytes)
         except BlockingIOError:
             return
         except OSError as error:
@@ -154,7 +156,13 @@ class ServerLink(Timer):
             self.lost("the application closed the connection")
             return
         self.last_heard_ms = self.reactor.now_ms
-        self.received_bytes += len(data)
+        size: i64 = len(data)
+        self.received_bytes += size
+        # A buffer is allocated for each read: small ones for those who send little.
+        if size == self.receive_bytes:
+            self.receive_bytes = RECEIVE_BYTES_MAX
+        elif size < RECEIVE_BYTES:
+            self.receive_bytes = RECEIVE_BYTES
         if self.state >= CLOSING:
             return
         try:
@@ -358,7 +366,7 @@ class ServerLink(Timer):
         if not out:
             return b""
         tls = self.tls
-        if tls is not None and not tls.is_ready:
+        if tls is not None and not tls.can_tell:
             return b""
         data = out[0] if len(out) == 1 else b"".join(out)
         self.out = []
@@ -395,7 +403,11 @@ class ServerLink(Timer):
         self.reactor.counters.malformed += 1
         self._encrypted()
         self.reactor.policy.note_link(self, str(error))
-        self.last_word(str(error))
+        tls = self.tls
+        if tls is not None and tls.can_tell:
+            self.farewell(error.reason, error.text)
+        else:
+            self.last_word(str(error))
 
     def notice(self, reason: i64, text: str) -> None:
         """Tell the application something it did not ask for."""
