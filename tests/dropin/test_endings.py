@@ -77,3 +77,13 @@ def test_preemptive(running: RunningQueueManager, program_environment: Environme
         running.end("preemptive")
         told = f"failed 2 {mqc.MQRC_CONNECTION_BROKEN}" if how == "get" else f"event {mqc.MQRC_CONNECTION_BROKEN}"
         assert last_words(process) == [told, f"disconnecting 2 {mqc.MQRC_CONNECTION_BROKEN}"]
+
+
+def test_reconnection(running: RunningQueueManager, program_environment: Environment) -> None:
+    with waiting(running, program_environment, "reconnect", "client") as process:
+        running.end("preemptive")
+        running.start()
+        running.put("WAITING", "two")
+        running.put("WAITING", "end")
+        events = [f"event {mqc.MQRC_RECONNECTING}", f"event {mqc.MQRC_RECONNECTED}"]
+        assert last_words(process) == [*events, "got two", "got end", "disconnected"]

@@ -60,6 +60,11 @@ report 260 True True
 alias HEADERS through an alias
 converted Zürich
 """,
+    "huge_messages": """\
+too long 1 2080 b'0123456789' 20971520
+whole True
+next b'small'
+""",
     "inquire_set": """\
 manager DROPIN 3
 several {31: 940, 2006: b'                                                ', 14: 9}
