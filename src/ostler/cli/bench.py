@@ -24,7 +24,7 @@ _DESCRIPTION = """\
 Measure this installation. Every benchmark runs in a process of its own, shows a table, and writes a result file with
 all samples, the limit that was probed beside, and how quiet the machine was meanwhile. Without names, all are run."""
 
-_WIDTH_WITHOUT_TERMINAL = 110
+_WIDTH_WITHOUT_TERMINAL = 132
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

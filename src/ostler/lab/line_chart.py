@@ -9,7 +9,9 @@ from ostler.lab.result import Chart
 
 _WIDTH, _HEIGHT = 790, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 80, 220, 44, 54
-_COLOURS = ("#1f6feb", "#d1242f", "#1a7f37", "#8250df", "#9a6700", "#57606a")
+_COLOURS = (
+    "#1f6feb", "#d1242f", "#1a7f37", "#8250df", "#9a6700", "#57606a", "#0a7ea4", "#bf3989", "#e16f24", "#24292f",
+)  # fmt: skip
 
 
 class _Axis:

@@ -28,14 +28,13 @@ from ostler.lab.latency import Latency
 from ostler.lab.load.driver_process import LoadRound
 from ostler.lab.machine import between, cpu_moment
 from ostler.lab.own_process import Report
-from ostler.lab.request_reply_table import HEADINGS, note_aims, row
+from ostler.lab.request_reply_table import HEADINGS, LOG_PROBE, note_aims, row, title_row
 from ostler.lab.result import Chart, Result
 from ostler.lab.samples import Label, Measurement, ratio
 
 TITLE = "Request/reply over sockets, beside other brokers and bare limits"
 ROUND_TRIPS = "round trips"
 LATENCY = "round trip time"
-LOG_PROBE = "group commit of the same bytes and forces"
 _STEPS = 2
 
 
@@ -100,6 +99,10 @@ def run(parameters: Parameters, scratch: Path, report: Report) -> Result:
             _measure(case, chosen, contestants, probe, parameters)
             _note(result, case, chosen)
         result.notes += contestants.missing
+        result.notes.append(
+            "broker us: processor time of the broker for a round trip, user and system; system: of that."
+        )
+        result.notes.append(f"{LOG_PROBE}: group commit of the same bytes, with as many round trips for each force.")
         for each in {each.name: each for kind in (False, True) for each in contestants.of(kind)}.values():
             result.notes.append(f"{each.name}: {each.promise}.")
     probe.close()
@@ -165,6 +168,7 @@ def _log_limit(probe: GroupCommitProbe, in_flight: int, sample: Sample, seconds:
 
 
 def _note(result: Result, case: Case, chosen: list[Contestant]) -> None:
+    result.table.append(title_row(case.requesters, case.persistent))
     for each in chosen:
         samples = case.samples[each.name]
         labels: dict[str, Label] = {
@@ -198,12 +202,12 @@ def _note(result: Result, case: Case, chosen: list[Contestant]) -> None:
             sizes = [ratio(sample.log_bytes, sample.round.done) for sample in samples]
             found.append(taken("log bytes for each round trip", "bytes", sizes))
         (result.limits if each.is_limit else result.measurements).extend(found)
-        result.table.append(row(case.requesters, _kind(case.persistent), each.name, found))
+        result.table.append(row(each.name, found))
     if case.log_rates:
         labels = {"contestant": LOG_PROBE, "persistence": PERSISTENT, "requesters": case.requesters}
         limit = Measurement(ROUND_TRIPS, "1/s", tuple(case.log_rates), labels)
         result.limits.append(limit)
-        result.table.append(row(case.requesters, PERSISTENT, LOG_PROBE, [limit]))
+        result.table.append(row(LOG_PROBE, [limit]))
 
 
 def _chart(result: Result, parameters: Parameters) -> Chart:
@@ -222,4 +226,4 @@ def _chart(result: Result, parameters: Parameters) -> Chart:
     return Chart("Request/reply, 2 KB, TCP", "requesters", "round trips/s", lines)
 
 
-__all__ = ["FULL", "NATS", "QUICK", "RABBITMQ", "TITLE", "Parameters", "run"]
+__all__ = ["FULL", "LOG_PROBE", "NATS", "QUICK", "RABBITMQ", "TITLE", "Parameters", "run"]

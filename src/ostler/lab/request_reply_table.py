@@ -7,12 +7,12 @@ from ostler.lab.result import Aim, Result
 from ostler.lab.samples import Measurement, quartiles, ratio
 
 HEADINGS = (
-    "messages", "requesters", "contestant", "round trips/s", "±%", "p50 us", "p90 us", "p99 us", "p99.9 us",
-    "broker us", "system us", "driver us", "RSS MB", "steal %",
+    "requesters and contestants", "round trips/s", "±%", "p50 us", "p90 us", "p99 us", "p99.9 us",
+    "broker us", "system", "driver us", "MB", "steal %",
 )  # fmt: skip
 _AIM_REQUESTERS = 50
 _RATE, _LATENCY = "round trips", "round trip time"
-_LOG_PROBE = "group commit of the same bytes and forces"
+LOG_PROBE = "log probe"
 RATE_OVER_RABBITMQ_MIN = 2.0
 TIME_OVER_RABBITMQ_MAX = 0.5
 TIME_OVER_NATS_MAX = 1.0
@@ -21,13 +21,19 @@ SHARE_OF_LOG_MIN = 0.5
 SHARE_OF_PING_PONG_MIN = 0.6
 
 
-def row(requesters: int, persistence: str, name: str, found: list[Measurement]) -> list[str]:
+def title_row(requesters: int, persistent: bool) -> list[str]:
+    """What the following lines are about."""
+    words = f"{requesters} requester{'' if requesters == 1 else 's'}{', persistent' if persistent else ''}"
+    return [words] + [""] * (len(HEADINGS) - 1)
+
+
+def row(name: str, found: list[Measurement]) -> list[str]:
     """One line of the table, of all that was measured of a contestant."""
     by_name = {each.name: each for each in found}
     rate = by_name[_RATE]
     low, high = quartiles(rate.samples)
     spread = 100 * ratio(high - low, 2 * rate.median)
-    cells = [persistence, f"{requesters}", name, f"{rate.median:,.0f}", f"{spread:.0f}"]
+    cells = [f"  {name}", f"{rate.median:,.0f}", f"{spread:.0f}"]
     if _LATENCY not in by_name:
         return cells + [""] * (len(HEADINGS) - len(cells))
     percentiles = by_name[_LATENCY].percentiles
@@ -84,7 +90,7 @@ def note_aims(result: Result) -> None:
 
 def _log_rate(result: Result, requesters: int) -> float:
     try:
-        return result.find(_RATE, contestant=_LOG_PROBE, requesters=requesters).median
+        return result.find(_RATE, contestant=LOG_PROBE, requesters=requesters).median
     except KeyError:
         return 0.0
 

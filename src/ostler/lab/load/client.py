@@ -6,6 +6,8 @@ of driving is about the same whatever the protocol is.
 
 from __future__ import annotations
 
+from mypy_extensions import mypyc_attr
+
 
 class LoadFailed(Exception):
     """A broker answered what it should not have, or not at all; the words say what."""
@@ -20,6 +22,7 @@ class Pace:
         self.latencies_ns: list[int] = []
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class LoadClient:
     """One connection. Requesters send when they are begun, and again with every reply; responders only answer."""
 
