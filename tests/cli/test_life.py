@@ -279,16 +279,24 @@ def test_signals_end_it_in_good_order(
     assert f"asked by {number.name}" in error_log(started)
 
 
+def put_and_be_killed(connection: package.Connection, directory: QueueManagerDirectory) -> None:
+    connection.put("KEPT", "not committed")
+    os.kill(process_of(directory), signal.SIGKILL)
+    wait_until_ended(directory)
+    connection.put("KEPT", "too late")
+
+
 def test_a_killed_one_ended_unexpectedly_and_starts_again(started: QueueManagerDirectory, program: Command) -> None:
-    assert program("runmqsc", "QM1", text="DEFINE QLOCAL(KEPT)\n").status == 0
-    os.kill(process_of(started), signal.SIGKILL)
-    wait_until_ended(started)
+    assert program("runmqsc", "QM1", text="DEFINE QLOCAL(KEPT) DEFPSIST(YES)\n").status == 0
+    with package.connect("QM1", data=started.root, binding="local") as connection:
+        connection.put("KEPT", "committed")
+        with pytest.raises(package.MQError), connection.transaction():
+            put_and_be_killed(connection, started)
     assert state_of(started) is ManagerState.ENDED_UNEXPECTEDLY
     again = program("strmqm", "QM1")
     assert again.status == 0, again.err
-    shown = program("runmqsc", "-e", "QM1", text="DISPLAY QLOCAL(KEPT)\n")
-    assert shown.status == 0
-    assert "QUEUE(KEPT)" in shown.out
+    with package.connect("QM1", data=started.root, binding="local") as connection, connection.open("KEPT") as queue:
+        assert [message.text for message in queue.messages()] == ["committed"]
 
 
 def test_two_starts_at_once_make_one_instance(created: QueueManagerDirectory) -> None:

@@ -60,5 +60,6 @@ def run_here(
     started: Callable[[QueueManager, Daemon], None] | None = None,
 ) -> int:
     """Be the process of a queue manager until it ends; the status to exit with."""
+    os.umask(0o077)
     console = Console(directory.name)
     return make_daemon(directory, console, starts_services, stop_seconds, console.echo, started).run()

@@ -108,6 +108,7 @@ def main() -> int:
     parser.add_argument("--stop-seconds", type=float, default=5.0)
     arguments = parser.parse_args()
     os.set_inheritable(arguments.pipe, False)
+    os.umask(0o077)
     # No directory of somebody else's is held.
     os.chdir(arguments.root)
     directory = QueueManagerDirectory(arguments.root, arguments.name)

@@ -146,7 +146,6 @@ class Daemon:
     # -- start -----------------------------------------------------------------------
 
     def run(self) -> int:
-        os.umask(0o077)
         self._take_signals()
         _raise_descriptor_limit()
         try:
