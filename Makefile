@@ -3,11 +3,13 @@
 PYTHON ?= python3
 VENV := .venv
 PURE := .venv-pure
-SOURCES := $(shell find src -name '*.py') pyproject.toml setup.py
+SOURCES := $(shell find src dropin/src -name '*.py') pyproject.toml setup.py dropin/pyproject.toml
 PYTEST_ARGS ?=
+FRAMES ?= 2000000
+SEED ?= $(shell date +%s)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint test-compiled test-pure stress bench clean install
+.PHONY: help demo test lint test-compiled test-pure stress fuzz bench clean install
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -20,8 +22,8 @@ demo: $(VENV)/.installed ## Create a queue manager, exchange messages, kill and 
 test: lint test-compiled test-pure ## Run all checks and tests, compiled and interpreted
 
 lint: $(VENV)/.installed ## Style, types, import contracts
-	$(VENV)/bin/ruff check src tests setup.py
-	$(VENV)/bin/ruff format --check src tests setup.py
+	$(VENV)/bin/ruff check src tests dropin setup.py
+	$(VENV)/bin/ruff format --check src tests dropin setup.py
 	$(VENV)/bin/mypy
 	PYTHONPATH=src $(VENV)/bin/lint-imports --no-cache
 
@@ -33,6 +35,10 @@ test-pure: $(PURE)/.installed ## Tests against the interpreted package (without 
 
 stress: $(VENV)/.installed ## Long runs: fifty rounds of kill -9 under load, and more
 	$(VENV)/bin/python -m pytest -m stress $(PYTEST_ARGS)
+
+fuzz: $(VENV)/.installed ## Two million hostile frames; FRAMES and SEED say how many and which
+	OSTLER_FUZZ_FRAMES=$(FRAMES) OSTLER_FUZZ_SEED=$(SEED) $(VENV)/bin/python -m pytest --timeout 3600 \
+		tests/server/test_hostile_frames.py $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed ## Measure, and write result files below results/
 	$(VENV)/bin/ostler bench --output results
@@ -51,6 +57,7 @@ $(VENV)/.installed: $(SOURCES)
 	@echo "Installing ostler into $(VENV); the hot packages are compiled, which takes a few minutes."
 	@rm -rf build
 	$(VENV)/bin/python -m pip install --quiet ".[dev,lab]"
+	$(VENV)/bin/python -m pip install --quiet --no-deps ./dropin
 	@rm -rf build src/*.egg-info
 	@touch $@
 
@@ -58,5 +65,6 @@ $(PURE)/.installed: $(SOURCES)
 	$(call make_venv,$(PURE))
 	@rm -rf build
 	OSTLER_PURE=1 $(PURE)/bin/python -m pip install --quiet ".[dev,lab]"
+	$(PURE)/bin/python -m pip install --quiet --no-deps ./dropin
 	@rm -rf build src/*.egg-info
 	@touch $@
