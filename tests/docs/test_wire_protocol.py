@@ -1,0 +1,536 @@
+"""The page of the wire protocol says what the code does: types, offsets, flags, limits."""
+
+from __future__ import annotations
+
+import re
+import socket
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import ostler.testing
+from ostler.model import constants
+from ostler.model.structures.md import MQMD
+from ostler.server import looks, reactor, server_link
+from ostler.wire import calls, exchanges, frames
+from ostler.wire.server_names import SUFFIX, server_name
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "wire-protocol.md"
+
+pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not beside the tests")
+
+Row = list[str]
+MD = bytes(range(256)) + bytes(range(108))
+NAMES = b"RESOLVED.QUEUE".ljust(48) + b"RESOLVED.MANAGER".ljust(48)
+BLOCK = b"\1 some properties"
+REPLY = b"\1\0\0\0\7\0\0\0"
+
+
+# -- reading the page --------------------------------------------------------------------------------------------------
+
+
+def tables() -> list[tuple[str, list[Row]]]:
+    """The tables of the page, each with the first line of the paragraph before it; the first row is the heading."""
+    found: list[tuple[str, list[Row]]] = []
+    before, rows, is_over = "", list[Row](), True
+    for line in [*PAGE.read_text().splitlines(), ""]:
+        if line.startswith("|"):
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            if not set("".join(cells)) <= {"-"}:
+                rows.append(cells)
+        elif rows:
+            found.append((before, rows))
+            rows = []
+        elif line:
+            before = line if is_over else before
+            is_over = False
+        else:
+            is_over = True
+    return found
+
+
+def table(*columns: str, after: str = "") -> list[Row]:
+    """The rows of the one table with these first columns, behind a paragraph that begins so."""
+    found = [
+        rows[1:] for before, rows in tables() if tuple(rows[0][: len(columns)]) == columns and before.startswith(after)
+    ]
+    assert len(found) == 1, f"{len(found)} tables {columns} after {after!r}"
+    return found[0]
+
+
+def layout(title: str) -> list[Row]:
+    return table("offset", "bytes", "field", after=title)
+
+
+def walk(rows: list[Row], payload: bytes) -> dict[str, bytes]:
+    """Read a payload as a table says; the bytes of each field. Every byte must belong to one."""
+    at = 0
+    read: dict[str, bytes] = {}
+    for offset, width, field, *_ in rows:
+        assert offset in (str(at), "then"), f"{field} is at {at}, the page says {offset}"
+        start = at
+        times, of, kind = width.rpartition(" \u00d7 ")
+        repeats = 1
+        if of:
+            repeats, kind = number(read[kind.strip("*")]), times
+        elif kind.startswith("*"):
+            kind = str(number(read[kind.strip("*")]))
+        for _ in range(repeats):
+            if kind == "rest":
+                at = len(payload)
+            elif kind in ("text", "counted"):
+                at += 4 + number(payload[at : at + 4])
+            else:
+                at += int(kind)
+        read[field] = payload[start:at]
+    assert at == len(payload), f"the page tells of {at} bytes, there are {len(payload)}"
+    return read
+
+
+def number(data: bytes) -> int:
+    assert len(data) <= 4
+    return int.from_bytes(data, "little")
+
+
+def value(data: bytes, like: object) -> object:
+    """A field as what it is expected to be."""
+    if isinstance(like, int):
+        return number(data)
+    if isinstance(like, str):
+        text = data.decode("latin-1")
+        return text.rstrip() if len(like) != number(data[:4]) else data[4:].decode()
+    return data
+
+
+# -- samples of every payload ------------------------------------------------------------------------------------------
+
+
+def hello() -> exchanges.Hello:
+    made = exchanges.Hello("TO.QM1")
+    made.version, made.segment_bytes, made.message_bytes_max = 11, 12, 13
+    made.heartbeat_seconds, made.conversations_max = 14, 15
+    return made
+
+
+HELLO_FIELDS: dict[str, object] = {
+    "magic": frames.MAGIC,
+    "version": 11,
+    "segment bytes": 12,
+    "message bytes max": 13,
+    "heartbeat seconds": 14,
+    "conversations max": 15,
+    "channel": "TO.QM1",
+}
+CODES: dict[str, object] = {"completion": 1, "reason": 7}
+
+
+def connect() -> bytes:
+    made = exchanges.Connect()
+    made.options, made.application_type, made.queue_manager = 1, 2, "QM1"
+    made.application, made.user, made.password = "the application", "fred", "secret"
+    return made.encode()
+
+
+def connected() -> bytes:
+    made = exchanges.Connected()
+    made.connection_id, made.queue_manager, made.ccsid = bytes(range(24)), "QM1", 1208
+    made.message_bytes_max, made.handles_max, made.user = 3, 4, "fred"
+    return REPLY + made.encode()
+
+
+def target() -> exchanges.OpenArguments:
+    made = exchanges.OpenArguments(1, "QUEUE", 2)
+    made.manager_name, made.dynamic_name, made.alternate_user = "MANAGER", "DYNAMIC", "mary"
+    made.selection, made.object_string = "a > 1", "a/b"
+    return made
+
+
+TARGET_FIELDS: dict[str, object] = {
+    "object type": 1,
+    "name": "QUEUE",
+    "manager name": "MANAGER",
+    "dynamic name": "DYNAMIC",
+    "alternate user": "mary",
+    "selection": "a > 1",
+    "object string": "a/b",
+}
+
+
+def opened() -> bytes:
+    made = exchanges.Opened()
+    made.hobj, made.flags, made.object_type, made.name = 2, 3, 4, "QUEUE"
+    made.resolved_names, made.default_persistence, made.default_priority = NAMES, 5, 6
+    made.backout_threshold, made.backout_queue = 8, "BACKOUT"
+    return REPLY + made.encode()
+
+
+def put_status() -> bytes:
+    made = exchanges.PutStatus()
+    made.succeeded, made.warned, made.failed, made.completion, made.reason = 1, 2, 3, 4, 5
+    made.object_type, made.object_name = 6, "QUEUE"
+    return REPLY + made.encode()
+
+
+def get() -> bytes:
+    message, correlation, group = (bytes([fill]) * 24 for fill in (9, 10, 11))
+    return calls.get_payload(1, 2, 3, 4, 5, 6, 7, 8, message, correlation, group, 12, 13, b"T" * 16, b"a > 1")
+
+
+def got() -> bytes:
+    return calls.get_reply_head(1, 7, 2, 3, 4, 5, b"T" * 16, BLOCK, MD) + b"data"
+
+
+def inquired() -> bytes:
+    """As the queue manager's INQUIRE reply is put together."""
+    numbers = b"".join(each.to_bytes(4, "little") for each in (2, 8, 9, 2, 3))
+    return REPLY + numbers + b"abc" + (1).to_bytes(4, "little") + b"d"
+
+
+LAYOUTS: dict[str, tuple[bytes, dict[str, object]]] = {
+    "**HELLO**": (hello().encode(), HELLO_FIELDS),
+    "**HELLO reply**": (REPLY + hello().encode(), {**CODES, **HELLO_FIELDS}),
+    "**CONNECT** ": (
+        connect(),
+        {
+            "options": 1,
+            "application type": 2,
+            "queue manager": "QM1",
+            "application": "the application",
+            "user": "fred",
+            "password": "secret",
+        },
+    ),
+    "**CONNECT reply**": (
+        connected(),
+        {
+            **CODES,
+            "connection id": bytes(range(24)),
+            "queue manager": "QM1",
+            "ccsid": 1208,
+            "message bytes max": 3,
+            "handles max": 4,
+            "user": "fred",
+        },
+    ),
+    "**DISCONNECT**": (exchanges.numbers_payload([1]), {"commits": 1}),
+    "**OPEN**": (target().encode(), {**TARGET_FIELDS, "options": 2}),
+    "**OPEN reply**": (
+        opened(),
+        {
+            **CODES,
+            "handle": 2,
+            "flags": 3,
+            "object type": 4,
+            "name": "QUEUE",
+            "resolved names": NAMES,
+            "default persistence": 5,
+            "default priority": 6,
+            "backout threshold": 8,
+            "backout queue": "BACKOUT",
+        },
+    ),
+    "**CLOSE**": (exchanges.numbers_payload([2, 1]), {"handle": 2, "options": 1}),
+    "**INQUIRE, SET**": (
+        exchanges.Inquiry(2, [3, 4], [5], b"characters").encode(),
+        {
+            "handle": 2,
+            "selector count": 2,
+            "selectors": b"\3\0\0\0\4\0\0\0",
+            "integer count": 1,
+            "integers": b"\5\0\0\0",
+            "characters": b"\x0a\0\0\0characters",
+        },
+    ),
+    "**INQUIRE reply**": (
+        inquired(),
+        {
+            **CODES,
+            "integer count": 2,
+            "integers": b"\x08\0\0\0\x09\0\0\0",
+            "text count": 2,
+            "texts": b"\3\0\0\0abc\1\0\0\0d",
+        },
+    ),
+    "**PUT**": (
+        calls.put_payload(1, 2, 3, MD, BLOCK, b"data"),
+        {
+            "handle": 1,
+            "options": 2,
+            "context handle": 3,
+            "property bytes": len(BLOCK),
+            "md": MD,
+            "properties": BLOCK,
+            "data": b"data",
+        },
+    ),
+    "**PUT reply**": (
+        calls.put_reply_frame(1, 1, 1, 7, MD)[frames.HEADER_BYTES :],
+        {**CODES, "md": MD},
+    ),
+    "**PUT1**": (
+        exchanges.Put1(target(), 3, 4, MD, BLOCK, b"data").encode(),
+        {
+            **TARGET_FIELDS,
+            "object options": 2,
+            "options": 3,
+            "context handle": 4,
+            "md": MD,
+            "properties": len(BLOCK).to_bytes(4, "little") + BLOCK,
+            "data": b"data",
+        },
+    ),
+    "**PUT1 reply**": (REPLY + MD + NAMES, {**CODES, "md": MD, "resolved names": NAMES}),
+    "**STATUS**": (
+        put_status(),
+        {
+            **CODES,
+            "succeeded": 1,
+            "warned": 2,
+            "failed": 3,
+            "first completion": 4,
+            "first reason": 5,
+            "object type": 6,
+            "object name": "QUEUE",
+        },
+    ),
+    "**GET**": (
+        get(),
+        {
+            "handle": 1,
+            "options": 2,
+            "wait ms": 3,
+            "match": 4,
+            "buffer bytes": 5,
+            "encoding": 6,
+            "ccsid": 7,
+            "flags": 8,
+            "message id": b"\x09" * 24,
+            "correlation id": b"\x0a" * 24,
+            "group id": b"\x0b" * 24,
+            "sequence number": 12,
+            "offset": 13,
+            "token": b"T" * 16,
+            "selector bytes": 5,
+            "selector": b"a > 1",
+        },
+    ),
+    "**GET reply, MESSAGE**": (
+        got(),
+        {
+            **CODES,
+            "message bytes": 2,
+            "group status": 3,
+            "segment status": 4,
+            "segmentation": 5,
+            "blank": b" ",
+            "token": b"T" * 16,
+            "property bytes": len(BLOCK),
+            "md": MD,
+            "properties": BLOCK,
+            "data": b"data",
+        },
+    ),
+    "**SETTLE**": (exchanges.numbers_payload([9, 1]), {"request": 9, "keeps": 1}),
+    "**LOOK**": (
+        exchanges.look_payload(100, [get(), get()]),
+        {"wait ms": 100, "get count": 2, "gets": get() + get()},
+    ),
+    "**LOOK reply**": (
+        got()[:8] + b"\1\0\0\0" + got()[8:],
+        {**CODES, "index": 1, "message": got()[8:]},
+    ),
+    "**STREAM**": (exchanges.numbers_payload([100]) + get(), {"credit": 100, "get": get()}),
+    "**CREDIT**": (exchanges.numbers_payload([7, 50]), {"request": 7, "credit": 50}),
+    "**NOTICE** and **FAREWELL**": (
+        exchanges.reason_payload(2009, "The end."),
+        {"reason": 2009, "words": "The end."},
+    ),
+}
+
+
+@pytest.mark.parametrize("title", LAYOUTS)
+def test_a_payload_is_laid_out_as_the_page_says(title: str) -> None:
+    payload, expected = LAYOUTS[title]
+    read = walk(layout(title), payload)
+    assert {field: value(read[field], expected.get(field)) for field in read} == expected
+
+
+def test_every_layout_of_the_page_is_held_against_the_code() -> None:
+    titles = [before for before, rows in tables() if rows[0][:3] == ["offset", "bytes", "field"]]
+    known = [*LAYOUTS, "A link carries frames", "Every reply begins"]
+    assert [title for title in titles if not title.startswith(tuple(known))] == []
+    assert len(titles) == len(known)
+
+
+def test_the_header() -> None:
+    made = frames.segment(frames.PUT, 0x01020304, 0x05060708, True, b"")
+    expected = {
+        "length": frames.HEADER_BYTES,
+        "type": frames.PUT,
+        "flags": frames.MORE,
+        "reserved": 0,
+        "conversation": 0x01020304,
+        "request": 0x05060708,
+    }
+    read = walk(layout("A link carries frames"), made)
+    assert {field: number(data) for field, data in read.items()} == expected
+
+
+def test_what_every_reply_begins_with() -> None:
+    made = calls.reply_frame(frames.COMMIT, 1, 1, 1, 7)[frames.HEADER_BYTES :]
+    read = walk(layout("Every reply begins"), made)
+    assert {field: number(data) for field, data in read.items()} == CODES
+    assert made[: calls.REPLY_FIXED_BYTES] == REPLY
+
+
+@pytest.mark.parametrize(
+    ("title", "prefix"), [("**PUT**", "PUT_"), ("**GET**", "GET_"), ("**GET reply, MESSAGE**", "GOT_")]
+)
+def test_fixed_offsets_are_those_the_server_reads_at(title: str, prefix: str) -> None:
+    """What the queue manager reads and writes by offset, not only what a client encodes."""
+    offsets = {int(row[0]) for row in layout(title) if row[0] != "then"}
+    names = [name for name in vars(calls) if name.startswith(prefix)]
+    assert len(names) > 5
+    assert {getattr(calls, name) for name in names} <= offsets
+
+
+# -- what the queue manager answers ------------------------------------------------------------------------------------
+
+
+class Talk:
+    """A client that knows only the page: it sends frames, and reads replies as the tables say."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self.socket = socket.create_connection(address, 30)
+        self.reader = frames.FrameReader(frames.SEGMENT_BYTES)
+        self.request = 0
+
+    def ask(self, kind: int, conversation: int, payload: bytes) -> bytes:
+        self.request += 1
+        self.socket.sendall(frames.frame(kind, conversation, self.request, payload))
+        reader = self.reader
+        while not reader.next():
+            reader.feed(self.socket.recv(65536))
+        assert (reader.type, reader.conversation, reader.request) == (kind | frames.REPLY, conversation, self.request)
+        return reader.buffer[reader.start : reader.end]
+
+
+def test_a_real_queue_manager_answers_as_the_page_says() -> None:
+    with ostler.testing.queue_manager(mqsc="DEFINE QLOCAL(Q1) DESCR('a queue')") as running:
+        talk = Talk((running.host, running.port))
+        with talk.socket:
+            _talk(talk, running.channel, running.name)
+
+
+def _talk(talk: Talk, channel: str, manager: str) -> None:
+    agreed = walk(layout("**HELLO reply**"), talk.ask(frames.HELLO, 0, exchanges.Hello(channel).encode()))
+    assert value(agreed["channel"], channel) == channel
+    told = walk(layout("**CONNECT reply**"), talk.ask(frames.CONNECT, 5, exchanges.Connect().encode()))
+    assert value(told["queue manager"], manager) == manager
+    asked = exchanges.OpenArguments(1, "Q1", 0x10 | 0x20 | 0x2)
+    found = walk(layout("**OPEN reply**"), talk.ask(frames.OPEN, 5, asked.encode()))
+    assert value(found["name"], "Q1") == "Q1"
+    handle = number(found["handle"])
+    selectors = [constants.MQIA_CURRENT_Q_DEPTH, constants.MQCA_Q_DESC]
+    answer = talk.ask(frames.INQUIRE, 5, exchanges.Inquiry(handle, selectors, [], b"").encode())
+    inquired = walk(layout("**INQUIRE reply**"), answer)
+    assert (number(inquired["integers"]), inquired["texts"][4:].rstrip()) == (0, b"a queue")
+    md = bytes(MQMD.default(2))
+    put = walk(layout("**PUT reply**"), talk.ask(frames.PUT, 5, calls.put_payload(handle, 0, 0, md, b"", b"one")))
+    assert put["md"][:4] == b"MD  "
+    put1 = exchanges.Put1(exchanges.OpenArguments(1, "Q1", 0), 0, 0, md, b"", b"two").encode()
+    assert walk(layout("**PUT1 reply**"), talk.ask(frames.PUT1, 5, put1))["resolved names"][:3] == b"Q1 "
+    none, zero = bytes(16), bytes(24)
+    wanted = calls.get_payload(handle, 0, 0, 0, 100, 546, 1208, 0, zero, zero, zero, 1, 0, none, b"")
+    assert walk(layout("**GET reply, MESSAGE**"), talk.ask(frames.GET, 5, wanted))["data"] == b"one"
+    looked = talk.ask(frames.LOOK, 5, exchanges.look_payload(0, [wanted]))
+    assert walk(layout("**LOOK reply**"), looked)["message"].endswith(b"two")
+    walk(layout("**STATUS**"), talk.ask(frames.STATUS, 5, exchanges.numbers_payload([0])))
+    for kind, payload in ((frames.COMMIT, b""), (frames.DISCONNECT, exchanges.numbers_payload([1]))):
+        walk(layout("Every reply begins"), talk.ask(kind, 5, payload))
+    walk(layout("Every reply begins"), talk.ask(frames.HEARTBEAT, 0, b""))
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+def test_every_type_of_frame() -> None:
+    rows = table("type", "number", "sent by")
+    assert {row[0]: int(row[1]) for row in rows} == {name: kind for kind, name in frames.TYPE_NAMES.items()}
+    assert {name: getattr(frames, name) for name in frames.TYPE_NAMES.values()} == {row[0]: int(row[1]) for row in rows}
+    assert f"the type of its request + {frames.REPLY} |" in PAGE.read_text()
+
+
+@pytest.mark.parametrize(("index", "module"), [(0, exchanges), (1, calls)], ids=["OPEN", "GET"])
+def test_flags(index: int, module: ModuleType) -> None:
+    rows = [rows[1:] for _, rows in tables() if rows[0][:2] == ["flag", "value"]][index]
+    assert len(rows) >= 5
+    assert {row[0]: int(row[1]) for row in rows} == {row[0]: getattr(module, row[0]) for row in rows}
+
+
+LIMITS: dict[str, list[int]] = {
+    "first frame": [frames.FIRST_FRAME_BYTES_MAX],
+    "frame": [frames.SEGMENT_BYTES],
+    "shortest agreed frame": [frames.SEGMENT_BYTES_MIN],
+    "longest agreed frame": [frames.SEGMENT_BYTES_MAX],
+    "message": [frames.MESSAGE_BYTES_MAX],
+    "payload beyond the message": [frames.PAYLOAD_OVERHEAD_BYTES],
+    "selector": [calls.SELECTOR_BYTES_MAX, exchanges.SELECTION_BYTES_MAX],
+    "user": [exchanges.USER_BYTES_MAX, exchanges.PASSWORD_BYTES_MAX],
+    "attributes": [exchanges.ATTRIBUTES_MAX],
+    "characters": [exchanges.CHARACTERS_MAX],
+    "consumers": [exchanges.CONSUMERS_MAX],
+    "credit": [looks._CREDIT_MAX],
+    "waiting": [server_link.PENDING_MAX],
+    "unfinished": [server_link._ASSEMBLIES_MAX],
+    "kept": [reactor.KEPT_BYTES_MAX],
+    "greeting": [server_link.GREETING_MS],
+    "silence": [server_link.SIGN_OF_LIFE_MS],
+    "last word": [server_link.LAST_WORD_MS],
+    "high water": [server_link.OUT_HIGH_BYTES],
+    "low water": [server_link.OUT_LOW_BYTES],
+}
+
+
+def test_limits() -> None:
+    told = {row[0]: int(row[1].replace(",", "")) for row in table("limit", "value")}
+    assert set(told) == set(LIMITS)
+    assert {name: [told[name]] * len(values) for name, values in LIMITS.items()} == LIMITS
+
+
+def test_the_version_and_the_magic() -> None:
+    text = PAGE.read_text()
+    assert f"a queue manager, version {frames.PROTOCOL_VERSION}." in text
+    assert f"There is version {frames.PROTOCOL_VERSION} only." in text
+    assert f"`{frames.MAGIC.decode()}`" in text
+
+
+def test_the_channel_in_sni() -> None:
+    text = PAGE.read_text()
+    assert f"`TO.QM1` is `{server_name('TO.QM1')}`" in text
+    assert f"`{SUFFIX}` follows" in text
+
+
+REASONS = {
+    2009: "CONNECTION_BROKEN",
+    2018: "HCONN_ERROR",
+    2025: "MAX_CONNS_LIMIT_REACHED",
+    2033: "NO_MSG_AVAILABLE",
+    2046: "OPTIONS_ERROR",
+    2121: "NO_EXTERNAL_PARTICIPANTS",
+    2162: "Q_MGR_STOPPING",
+    2202: "CONNECTION_QUIESCING",
+    2273: "CONNECTION_ERROR",
+    2298: "FUNCTION_NOT_SUPPORTED",
+    2393: "SSL_INITIALIZATION_ERROR",
+    2537: "CHANNEL_NOT_AVAILABLE",
+    2540: "UNKNOWN_CHANNEL_NAME",
+}
+
+
+def test_reasons() -> None:
+    told = {int(each) for each in re.findall(r"\b2\d{3}\b", PAGE.read_text())}
+    assert told == set(REASONS)
+    known = {name: getattr(constants, f"MQRC_{name}") for name in REASONS.values()}
+    assert known == {name: reason for reason, name in REASONS.items()}
