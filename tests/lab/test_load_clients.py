@@ -10,6 +10,7 @@ from ostler.lab.load import amqp_frames as amqp
 from ostler.lab.load.amqp_client import AmqpClient
 from ostler.lab.load.bare_client import HELLO, REQUESTER, WELCOME, BareClient
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
+from ostler.lab.load.jetstream_client import JetStreamClient
 from ostler.lab.load.mq_client import PIPELINED, VERBS, MqClient
 from ostler.lab.load.nats_client import NatsClient
 from ostler.model.constants import MQCC_FAILED, MQCC_OK, MQPMO_ASYNC_RESPONSE, MQPMO_NEW_MSG_ID, MQPMO_SYNCPOINT
@@ -99,6 +100,53 @@ def test_nats_errors_and_wrong_replies_are_told() -> None:
     client.begin(0)
     with pytest.raises(LoadFailed, match="was due"):
         client.receive(b"MSG _INBOX.1.9 1 3\r\nabc\r\n", 0)
+
+
+# -- JetStream -----------------------------------------------------------------------------------------------------
+
+
+def streaming(is_requester: bool, pace: Pace) -> JetStreamClient:
+    client = JetStreamClient(pace, is_requester, 3, 2, 20)
+    sent = client.opening()
+    for _ in range(3):
+        assert sent.count(b"$JS.API.") == 1, "one request after the other"
+        name = b"q3" if is_requester else b"r3"
+        sent = client.receive(b"MSG _INBOX.%b.api 1 2\r\n{}\r\n" % name, 0)
+    assert client.is_ready
+    return client
+
+
+@both_ways
+def test_a_jetstream_requester_waits_for_storage_and_reply(piecewise: bool) -> None:
+    pace = running()
+    client = streaming(True, pace)
+    body = b"0000000300000001" + bytes(4)
+    assert client.begin(0) == b"PUB LABREQ.0 _INBOX.q3.s.1 20\r\n%b\r\n" % body
+    delivered = b"MSG LABREP.00000003.00000001 3 $JS.ACK.x 20\r\n%b\r\n" % body
+    assert fed(client, delivered, piecewise, 4) == b"PUB $JS.ACK.x 4\r\n+ACK\r\n"
+    assert fed(client, b"MSG _INBOX.q3.s.1 2 2\r\n{}\r\n", piecewise, 6).startswith(b"PUB LABREQ.1 ")
+    assert pace.latencies_ns == [6]
+
+
+@both_ways
+def test_a_jetstream_responder_acknowledges_when_its_reply_is_stored(piecewise: bool) -> None:
+    client = streaming(False, running(0))
+    body = b"0000000700000009" + bytes(4)
+    request = b"MSG LABREQ.1 3 $JS.ACK.y 20\r\n%b\r\n" % body
+    reply = b"PUB LABREP.00000007.00000009 _INBOX.r3.s.1 20\r\n%b\r\n" % body
+    assert fed(client, request, piecewise) == reply
+    assert fed(client, b"MSG _INBOX.r3.s.1 2 2\r\n{}\r\n", piecewise) == b"PUB $JS.ACK.y 4\r\n+ACK\r\n"
+
+
+def test_what_jetstream_refuses_is_told() -> None:
+    client = JetStreamClient(running(), True, 3, 2, 20)
+    refusal = b'{"error":{"code":503,"description":"no disk"}}'
+    with pytest.raises(LoadFailed, match="no disk"):
+        client.receive(b"MSG _INBOX.q3.api 1 %d\r\n%b\r\n" % (len(refusal), refusal), 0)
+    with pytest.raises(LoadFailed, match="did not store"):
+        client.receive(b"MSG _INBOX.q3.s.1 2 %d\r\n%b\r\n" % (len(refusal), refusal), 0)
+    with pytest.raises(LoadFailed, match="no room"):
+        JetStreamClient(running(), True, 3, 2, 15)
 
 
 # -- AMQP ----------------------------------------------------------------------------------------------------------

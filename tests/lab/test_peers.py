@@ -65,12 +65,14 @@ def test_a_peer_that_ends_at_once_is_told_with_its_last_words(tmp_path: Path) ->
 
 def test_nats(tmp_path: Path) -> None:
     try:
-        peer = nats.start(tmp_path)
+        peer = nats.start(tmp_path, jetstream=True)
     except PeerUnavailable as reason:
         pytest.skip(str(reason))
     pids = peer.pids
     try:
         assert exchange(plan.NATS, peer) == 2
+        assert exchange(plan.JETSTREAM, peer) == 2
+        assert exchange(plan.JETSTREAM, peer) == 2, "streams and consumers that are there already"
         if find_spec("nats") is not None:
             assert exchange(plan.NATS_PY, peer) in (0, 2), "the time may be over before the first request"
         assert usage(pids).resident_bytes > 1 << 20

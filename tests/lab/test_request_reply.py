@@ -79,7 +79,7 @@ def test_request_reply_with_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         pytest.skip(" ".join(note for note in result.notes if note.startswith("Without")))
     read = written(result, tmp_path)
     brokers = {each["labels"]["broker"] for each in read["measurements"]}
-    assert brokers == {"Ostler", "RabbitMQ", "NATS"}
+    assert brokers == {"Ostler", "RabbitMQ", "NATS", "NATS JetStream"}
     assert len(read["aims"]) == 12
     assert any("RabbitMQ" in note and "forced before confirms" in note for note in read["notes"])
 

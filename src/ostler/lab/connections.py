@@ -36,8 +36,8 @@ _BLOCK_BYTES = 2048
 
 @dataclass(frozen=True)
 class Parameters:
-    sockets: tuple[int, ...] = (1000, 10_000)
-    shared_sockets: int = 1000
+    sockets: tuple[int, ...] = (1000, 15_000)
+    shared_sockets: int = 6000
     conversations_per_socket: int = 10
     rounds: int = 3
 

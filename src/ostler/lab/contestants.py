@@ -27,6 +27,7 @@ PING_PONG = "bare ping-pong"
 RELAY = "bare relay"
 RABBITMQ = "RabbitMQ"
 NATS = "NATS"
+JETSTREAM = "NATS JetStream"
 OSTLER = "Ostler"
 TCP, UNIX = "TCP", "Unix"
 LEAN = "lean"
@@ -154,9 +155,11 @@ class Field:
                 self._add(self._peer(peer, RABBITMQ, "pika", plan.PIKA, promise), persistent)
 
     def _add_nats(self) -> None:
-        peer = self._started(nats.start(self._scratch / "nats"))
+        peer = self._started(nats.start(self._scratch / "nats", jetstream=True))
         promise = "core NATS: nothing kept, at most once"
         self._add(self._peer(peer, NATS, LEAN, plan.NATS, promise), False)
+        kept = "streams in files, acknowledged when written, not forced; acknowledged by responders when stored"
+        self._add(self._peer(peer, JETSTREAM, LEAN, plan.JETSTREAM, kept), True)
         if find_spec("nats") is not None:
             self._add(self._peer(peer, NATS, "nats-py", plan.NATS_PY, promise), False)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
 
-_CONNECT = b'CONNECT {"verbose":false,"pedantic":false,"tls_required":false,"headers":false}\r\n'
-_END = b"\r\n"
+CONNECT = b'CONNECT {"verbose":false,"pedantic":false,"tls_required":false,"headers":false}\r\n'
+END = b"\r\n"
 
 
 def request_subject(pair: int) -> bytes:
@@ -35,7 +35,7 @@ class NatsClient(LoadClient):
             subscription = b"SUB %b.* 1\r\n" % self._inbox
         else:
             subscription = b"SUB %b W 1\r\n" % request_subject(self._pair)
-        return _CONNECT + subscription + b"PING\r\n"
+        return CONNECT + subscription + b"PING\r\n"
 
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns
@@ -43,7 +43,7 @@ class NatsClient(LoadClient):
         self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
         self._subject = b"%b.%d" % (self._inbox, self._sequence)
         body = reply_for(self._sequence, self._body_bytes)
-        return b"".join((self._requests[self._pair], self._subject, self._size, body, _END))
+        return b"".join((self._requests[self._pair], self._subject, self._size, body, END))
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
         if self.pending:
@@ -51,7 +51,7 @@ class NatsClient(LoadClient):
         answers: list[bytes] = []
         at, length = 0, len(data)
         while at < length:
-            line_end = data.find(_END, at)
+            line_end = data.find(END, at)
             if line_end < 0:
                 break
             if data.startswith(b"MSG ", at):
@@ -70,7 +70,7 @@ class NatsClient(LoadClient):
 
     def _message(self, words: list[bytes], body: bytes, now_ns: int) -> bytes:
         if not self.is_requester:
-            return b"".join((b"PUB ", words[3], b" %d\r\n" % len(body), body, _END))
+            return b"".join((b"PUB ", words[3], b" %d\r\n" % len(body), body, END))
         if words[1] != self._subject or len(body) != self._body_bytes:
             raise LoadFailed(f"NATS delivered {words[1]!r}, and {self._subject!r} was due")
         return self.replied(now_ns)

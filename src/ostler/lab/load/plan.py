@@ -10,11 +10,13 @@ from ostler.lab.load.amqp_client import AmqpClient
 from ostler.lab.load.bare_client import BareClient
 from ostler.lab.load.client import LoadClient, Pace
 from ostler.lab.load.epoll_driver import Address, EpollDriver, Round
+from ostler.lab.load.jetstream_client import JetStreamClient
 from ostler.lab.load.mq_client import PIPELINED, VERBS, MqClient
 from ostler.lab.load.nats_client import NatsClient
 
 BARE = "bare"
 NATS = "NATS"
+JETSTREAM = "JetStream"
 AMQP = "AMQP"
 MQ_VERBS = "MQI verb by verb"
 MQ_PIPELINED = "MQI pipelined"
@@ -103,6 +105,10 @@ def _nats(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient
     return NatsClient(pace, is_requester, number, plan.pairs, plan.body_bytes)
 
 
+def _jetstream(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+    return JetStreamClient(pace, is_requester, number, plan.pairs, plan.body_bytes)
+
+
 def _amqp(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
     return AmqpClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent)
 
@@ -119,6 +125,7 @@ _Make = Callable[[Plan, Pace, bool, int], LoadClient]
 _LEAN: dict[str, _Make] = {
     BARE: _bare,
     NATS: _nats,
+    JETSTREAM: _jetstream,
     AMQP: _amqp,
     MQ_VERBS: _mq_verbs,
     MQ_PIPELINED: _mq_pipelined,
