@@ -201,9 +201,11 @@ class BlockingLink:
         """A conversation is over; what still waits on it will not be answered."""
         self.state.acquire()
         self._conversations.pop(conversation.number, None)
+        may_lead = False
         for key in [each for each in self.waiting if each >> 32 == conversation.number]:
             waiter = self.waiting.pop(key)
             waiter.broken = True
+            may_lead = may_lead or (self._reading and waiter.event is None)
             self._release(waiter)
         for key in [each for each in self.streams if each >> 32 == conversation.number]:
             del self.streams[key]
@@ -211,6 +213,9 @@ class BlockingLink:
         self.state.release()
         if is_last:
             self.break_off(MQRC_CONNECTION_BROKEN, "The link was closed.")
+        elif may_lead:
+            # Its thread may be the one that reads, and notices when something comes.
+            self.post(frame(HEARTBEAT, 0, 1))
 
     def conversation_count(self) -> int:
         return len(self._conversations)

@@ -38,6 +38,10 @@ class Consuming(ABC):
         """An object handle was closed: its callback is no longer registered."""
 
     @abstractmethod
+    def event(self, reason: int) -> None:
+        """Tell the event handler something of the connection as a whole."""
+
+    @abstractmethod
     def disconnect(self, finish: Callable[[], object]) -> bool:
         """Stop, and deregister all callbacks, for MQDISC.
 

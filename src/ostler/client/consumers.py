@@ -9,6 +9,7 @@ from ostler.client.mqi import completion, return_descriptor
 from ostler.model.constants import (
     MQCBCT_MSG_NOT_REMOVED,
     MQCBCT_MSG_REMOVED,
+    MQCC_OK,
     MQCS_SUSPENDED,
     MQCS_SUSPENDED_TEMPORARY,
     MQCS_SUSPENDED_USER_ACTION,
@@ -19,6 +20,7 @@ from ostler.model.constants import (
     MQHO_NONE,
     MQRC_BACKED_OUT,
     MQRC_GET_INHIBITED,
+    MQRC_RECONNECTED,
     MQRC_SYNCPOINT_LIMIT_REACHED,
     MQRC_TRUNCATED_MSG_FAILED,
 )
@@ -124,7 +126,7 @@ def new_context(consumer: Consumer, area: int, call_type: int, hobj: int, reason
         ("Hobj", hobj),
         ("CallbackArea", consumer.area),
         ("ConnectionArea", area),
-        ("CompCode", completion(reason)),
+        ("CompCode", MQCC_OK if reason == MQRC_RECONNECTED else completion(reason)),
         ("Reason", reason),
         ("State", state),
     ):

@@ -63,7 +63,7 @@ from ostler.wire.frames import BEGIN, CONNECT, DISCONNECT, STATUS, MalformedFram
 ALLOW_PLAIN_PASSWORD: Final = "OSTLER_ALLOW_PLAIN_PASSWORD"
 _APPLICATION_TYPE: Final = 6  # MQAT_UNIX
 # What the next address of a list would say, too.
-_FINAL: Final = frozenset(
+FINAL_REASONS: Final = frozenset(
     {
         MQRC_NOT_AUTHORIZED,
         MQRC_SECURITY_ERROR,
@@ -104,7 +104,7 @@ class Destination:
                 return self._connect_to(endpoint)
             except MQError as error:
                 refused = error
-                if error.reason in _FINAL:
+                if error.reason in FINAL_REASONS:
                     break
         assert refused is not None, "the client binding has addresses, or says that it has none"
         raise refused
@@ -168,6 +168,7 @@ class RemoteState:
         # A handle that is not shared belongs to the thread that made it, and goes with it.
         self.thread = thread
         self.consuming: Consuming | None = None
+        self.default_reconnect: Reconnect = "no"  # what the channel's definition says
 
 
 _states: Final[dict[int, RemoteState]] = {}
@@ -182,6 +183,7 @@ def connect_remote(destination: Destination) -> RemoteState:
     take_over(remote, made)
     thread = None if destination.parameters.is_shared else threading.current_thread()
     state = RemoteState(remote, destination, thread)
+    state.default_reconnect = made.default_reconnect
     with _lock:
         _states[remote.hconn] = state
     return state
@@ -281,6 +283,8 @@ def _leave(state: RemoteState) -> Result:
     """Give the handle up. A connection that broke is gone all the same, so its handle is not kept either."""
     remote = state.remote
     _forget(state)
+    if remote.recovery is not None:
+        remote.recovery.stop()
     message_handles.delete_all(remote.message_handles)
     if remote.broken:
         remote.conversation.close()
@@ -324,9 +328,9 @@ def MQBEGIN(hconn: int, bo: bytearray | None) -> Result:
 def MQSTAT(hconn: int, type: int, sts: bytearray) -> Result:
     """What became of asynchronous puts since the last MQSTAT, or of the last attempt to reconnect."""
     try:
-        remote = usable_remote(hconn)
         if type in (MQSTAT_TYPE_RECONNECTION, MQSTAT_TYPE_RECONNECTION_ERROR):
-            return _reconnection_status(remote, type, sts)
+            return _reconnection_status(remote_connection(hconn), type, sts)
+        remote = usable_remote(hconn)
         if type != MQSTAT_TYPE_ASYNC_ERROR:
             raise MQError(MQRC_STAT_TYPE_ERROR, f"{type} is none of the types of status.")
         MQSTS.validate_header(sts)

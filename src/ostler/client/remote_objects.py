@@ -9,6 +9,7 @@ from librt.strings import read_i32_le
 from ostler.client import message_handles
 from ostler.client.link_waiters import LinkBroken
 from ostler.client.mqi import Result, completion, failed, put_parts, return_descriptor
+from ostler.client.read_ahead import MessagesAhead
 from ostler.client.remote_connect import refusal, remote_state, request
 from ostler.client.remote_verbs import RemoteConnection, RemoteHandle, usable_remote
 from ostler.client.variable_strings import read_string
@@ -16,7 +17,9 @@ from ostler.model.constants import (
     MQ_SELECTOR_LENGTH,
     MQCC_FAILED,
     MQCC_OK,
+    MQCC_WARNING,
     MQCO_KEEP_SUB,
+    MQCO_QUIESCE,
     MQCO_REMOVE_SUB,
     MQHO_UNUSABLE_HOBJ,
     MQOO_ALTERNATE_USER_AUTHORITY,
@@ -42,6 +45,7 @@ from ostler.model.constants import (
     MQRC_NONE,
     MQRC_OBJECT_STRING_ERROR,
     MQRC_OPTION_NOT_VALID_FOR_TYPE,
+    MQRC_READ_AHEAD_MSGS,
     MQRC_RECS_PRESENT_ERROR,
     MQRC_SELECTION_STRING_ERROR,
     MQRC_SELECTOR_LIMIT_EXCEEDED,
@@ -57,6 +61,7 @@ from ostler.wire.exchanges import (
     CHARACTERS_MAX,
     CREATED,
     IS_QUEUE,
+    READS_AHEAD,
     REMOTE,
     Inquiry,
     OpenArguments,
@@ -88,6 +93,8 @@ def MQOPEN(hconn: int, od: bytearray, options: int) -> OpenedHandle:
     remote.last_handle += 1
     handle = RemoteHandle(remote.last_handle, asked, found.hobj)
     describe(handle, found)
+    if found.flags & READS_AHEAD:
+        handle.read_ahead = MessagesAhead(handle)
     remote.handles[handle.number] = handle
     _describe_opened(od, asked, found, remote)
     return handle.number, MQCC_OK, MQRC_NONE
@@ -168,6 +175,10 @@ def MQCLOSE(hconn: int, hobj: int, options: int) -> OpenedHandle:
         handle = open_handle(remote, hobj)
         if options & (MQCO_KEEP_SUB | MQCO_REMOVE_SUB):
             raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only handles of subscriptions keep or remove them.")
+        ahead = handle.read_ahead
+        if ahead is not None and options & MQCO_QUIESCE and ahead.count():
+            # The handle closes when the program has got what was sent ahead, and closes it again.
+            return hobj, MQCC_WARNING, MQRC_READ_AHEAD_MSGS
         answer = _close(remote, handle, options)
         if answer.completion == MQCC_FAILED:
             raise refusal(answer)
@@ -184,6 +195,8 @@ def _close(remote: RemoteConnection, handle: RemoteHandle, options: int) -> Repl
     while True:
         generation = remote.generation
         try:
+            if handle.read_ahead is not None:
+                handle.read_ahead.discard(remote)
             waiter = remote.conversation.ask(CLOSE, numbers_payload([handle.hobj, options]))
             return decode_reply(waiter.buffer, waiter.start, waiter.end)
         except LinkBroken as broken:

@@ -114,6 +114,10 @@ class Recovery(ABC):
         """Have the connection work again, unless somebody else has done it since that generation. Raises MQError."""
 
     @abstractmethod
+    def stop(self) -> None:
+        """The program leaves: do not try any longer."""
+
+    @abstractmethod
     def only_same_manager(self) -> bool:
         """Whether the connection is made anew to the same queue manager only."""
 
@@ -129,6 +133,14 @@ class ReadAhead(ABC):
     @abstractmethod
     def get(self, remote: RemoteConnection, md: bytes, gmo: bytes, length: int) -> Got:
         """MQGET: from what is here, or from the queue manager."""
+
+    @abstractmethod
+    def count(self) -> int:
+        """How many messages are here."""
+
+    @abstractmethod
+    def discard(self, remote: RemoteConnection) -> None:
+        """The handle is closed: what was sent ahead is gone. Raises LinkBroken."""
 
 
 @final

@@ -1,0 +1,201 @@
+"""Read-ahead: messages of a handle that the queue manager sends before they are asked for (MQOO_READ_AHEAD, DEFREADA).
+
+Only plain gets outside of units of work are served so; the first get of a handle decides whether its gets are. What it
+looks for cannot change afterwards. Messages that were sent ahead are off the queue: when the handle is closed at once,
+or the program ends, they are gone. So read-ahead stops for good at the first persistent message, and is not begun on
+queues whose messages are persistent by default.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from librt.strings import read_i32_le
+
+from ostler.client.link_waiters import LinkBroken, Stream
+from ostler.client.mqi import check_structure
+from ostler.client.remote_verbs import (
+    Got,
+    ReadAhead,
+    RemoteConnection,
+    RemoteHandle,
+    answered,
+    get_now,
+    request_payload,
+)
+from ostler.model.constants import (
+    MQCC_FAILED,
+    MQCC_WARNING,
+    MQGMO_ACCEPT_TRUNCATED_MSG,
+    MQGMO_CONVERT,
+    MQGMO_FAIL_IF_QUIESCING,
+    MQGMO_NO_SYNCPOINT,
+    MQGMO_WAIT,
+    MQPER_NOT_PERSISTENT,
+    MQRC_GMO_ERROR,
+    MQRC_MD_ERROR,
+    MQRC_NO_MSG_AVAILABLE,
+    MQRC_NONE,
+    MQRC_OPTIONS_CHANGED,
+    MQRC_TRUNCATED_MSG_ACCEPTED,
+    MQRC_TRUNCATED_MSG_FAILED,
+    MQRC_WAIT_INTERVAL_ERROR,
+)
+from ostler.model.errors import MQError
+from ostler.model.structures.gmo import GMO_OPTIONS, GMO_WAIT_INTERVAL
+from ostler.model.structures.md import MD_PERSISTENCE
+from ostler.wire.calls import GET_OPTIONS, REPLY_FIXED_BYTES
+from ostler.wire.exchanges import numbers_payload
+from ostler.wire.frames import CREDIT, MESSAGE, STREAM, UNSTREAM
+
+WINDOW: Final = 32  # messages that may be on their way, or here
+_GMO_ID: Final = 0x204F4D47
+# All other options of a get need the queue manager's attention each time.
+_PLAIN: Final = MQGMO_WAIT | MQGMO_FAIL_IF_QUIESCING | MQGMO_NO_SYNCPOINT | MQGMO_CONVERT | MQGMO_ACCEPT_TRUNCATED_MSG
+_MAY_CHANGE: Final = MQGMO_WAIT | MQGMO_FAIL_IF_QUIESCING | MQGMO_ACCEPT_TRUNCATED_MSG
+_UNDECIDED: Final = 0
+_ON: Final = 1
+_OFF: Final = 2
+_WHOLE: Final = 0x7FFFFFFF
+
+
+class MessagesAhead(ReadAhead):
+    """The messages of one handle that were sent ahead."""
+
+    def __init__(self, handle: RemoteHandle) -> None:
+        self._handle = handle
+        self._state = _UNDECIDED
+        self._asked = b""  # the GET that the stream was begun with
+        self._stream: Stream | None = None
+        self._is_sending = False  # the queue manager may send more on it
+        self._generation = 0
+        self._taken = 0  # since credit was given last
+
+    def count(self) -> int:
+        """How many messages are here."""
+        stream = self._stream
+        return int(stream.count()) if stream is not None else 0
+
+    def get(self, remote: RemoteConnection, md: bytes, gmo: bytes, length: int) -> Got:
+        version = check_structure(gmo, _GMO_ID, MQRC_GMO_ERROR)
+        options = int(read_i32_le(gmo, GMO_OPTIONS))
+        if self._state == _UNDECIDED:
+            self._state = _ON if self._is_plain(options, version, gmo) else _OFF
+        if self._state == _OFF and not self.count():
+            return get_now(remote, self._handle, md, gmo, length)
+        if len(md) < 324:
+            raise MQError(MQRC_MD_ERROR)
+        self._check_unchanged(remote, md, gmo, options)
+        wait_ms = int(read_i32_le(gmo, GMO_WAIT_INTERVAL)) if options & MQGMO_WAIT else 0
+        if wait_ms < -1:
+            raise MQError(MQRC_WAIT_INTERVAL_ERROR)
+        deadline = time.monotonic() + wait_ms / 1000 if wait_ms >= 0 else -1.0
+        while True:
+            generation = remote.generation
+            try:
+                stream = self._with_message(remote, deadline, wait_ms == 0)
+                if stream is not None:
+                    return self._delivered(remote, stream, gmo, options, length)
+                return b"", None, gmo, 0, MQCC_FAILED, MQRC_NO_MSG_AVAILABLE
+            except LinkBroken as broken:
+                self._stream = None
+                remote.lost(generation, broken)
+
+    def _is_plain(self, options: int, version: int, gmo: bytes) -> bool:
+        has_message_handle = version > 3 and any(gmo[104:112])
+        return (
+            not options & ~_PLAIN
+            and not has_message_handle
+            and self._handle.default_persistence == MQPER_NOT_PERSISTENT
+        )
+
+    def _check_unchanged(self, remote: RemoteConnection, md: bytes, gmo: bytes, options: int) -> None:
+        """What is here was chosen by the first get."""
+        asked = request_payload(remote, self._handle, md, gmo, _WHOLE, options & ~_MAY_CHANGE, 0)
+        if options & ~_PLAIN:
+            raise MQError(MQRC_OPTIONS_CHANGED, "Messages are read ahead; a get cannot ask for something else now.")
+        if self._asked and asked[GET_OPTIONS:] != self._asked[GET_OPTIONS:]:
+            raise MQError(MQRC_OPTIONS_CHANGED, "Messages are read ahead; what is looked for cannot change.")
+        self._asked = asked
+
+    # -- messages -----------------------------------------------------------------------------------------------------
+
+    def _with_message(self, remote: RemoteConnection, deadline: float, at_once: bool) -> Stream | None:
+        """The stream, when it has a message; None when the time is up."""
+        stream = self._stream
+        if stream is None or self._generation != remote.generation:
+            stream = self._begin(remote)
+        if stream.count():
+            return stream
+        if at_once:
+            # A get that does not wait has to know for sure, so the stream is ended: then all has come that will.
+            self._end(remote)
+        else:
+            remote.waiting = True
+            try:
+                remote.conversation.link.wait_stream(stream, deadline)
+            finally:
+                remote.waiting = False
+        if stream.count():
+            return stream
+        if not self._is_sending:
+            self._stream = None
+        return None
+
+    def _begin(self, remote: RemoteConnection) -> Stream:
+        conversation = remote.conversation
+        stream = conversation.open_stream(MESSAGE, WINDOW)
+        asked = numbers_payload([WINDOW, self._handle.hobj]) + self._asked[GET_OPTIONS:]
+        conversation.send(None, stream.request(), STREAM, [asked])
+        self._stream = stream
+        self._is_sending = True
+        self._generation = int(remote.generation)
+        self._taken = 0
+        return stream
+
+    def _end(self, remote: RemoteConnection) -> None:
+        """Have no more sent. What has come stays here."""
+        stream = self._stream
+        if stream is not None and self._is_sending and self._generation == remote.generation:
+            self._is_sending = False
+            remote.conversation.ask(UNSTREAM, numbers_payload([stream.request()]))
+            remote.conversation.link.close_stream(stream)
+
+    def _delivered(self, remote: RemoteConnection, stream: Stream, gmo: bytes, options: int, length: int) -> Got:
+        payload = stream.first()
+        if len(payload) < REPLY_FIXED_BYTES:
+            raise remote.nonsense("a message that is none")
+        if int(read_i32_le(payload, 0)) == MQCC_FAILED:
+            # The stream has ended with it: a later get begins another one.
+            remote.conversation.link.close_stream(stream)
+            self._stream = None
+            return b"", None, gmo, 0, MQCC_FAILED, int(read_i32_le(payload, 4))
+        body, md, filled, data_bytes, code, reason = answered(remote, self._handle, gmo, payload, 0, len(payload))
+        if len(body) > length and reason == MQRC_NONE:
+            code, reason = MQCC_WARNING, MQRC_TRUNCATED_MSG_ACCEPTED
+            body = body[:length]
+            if not options & MQGMO_ACCEPT_TRUNCATED_MSG:
+                return body, md, filled, data_bytes, code, MQRC_TRUNCATED_MSG_FAILED
+        stream.take()
+        self._account(remote, stream, md)
+        return body, md, filled, data_bytes, code, reason
+
+    def _account(self, remote: RemoteConnection, stream: Stream, md: bytes | None) -> None:
+        """A message is taken: give credit for others, or stop where messages must not be lost."""
+        if md is not None and int(read_i32_le(md, MD_PERSISTENCE)) != MQPER_NOT_PERSISTENT:
+            self._state = _OFF
+            self._end(remote)
+        if self._is_sending:
+            self._taken += 1
+            if 2 * self._taken >= WINDOW:
+                stream.credit += self._taken
+                remote.conversation.post(CREDIT, numbers_payload([stream.request(), self._taken]))
+                self._taken = 0
+        elif not stream.count():
+            self._stream = None
+
+    def discard(self, remote: RemoteConnection) -> None:
+        """The handle is closed: what was sent ahead is gone."""
+        self._end(remote)
+        self._stream = None
