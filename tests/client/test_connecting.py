@@ -17,6 +17,7 @@ import pytest
 import ostler
 from ostler.client.connect_parameters import TlsSettings
 from ostler.client.local_session import LocalSession
+from ostler.client.remote_connect import ALLOW_PLAIN_PASSWORD
 from ostler.client.remote_session import RemoteSession
 from ostler.model import constants as mq
 from ostler.server.certificate_maker import Authority
@@ -27,7 +28,7 @@ CHANNEL = "APP.SVRCONN"
 
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("MQSERVER", "MQCCDTURL", "MQCHLLIB", "MQCHLTAB", "MQSSLKEYR", "OSTLER_PLAIN_PASSWORDS"):
+    for name in ("MQSERVER", "MQCCDTURL", "MQCHLLIB", "MQCHLTAB", "MQSSLKEYR", ALLOW_PLAIN_PASSWORD):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -181,9 +182,9 @@ def test_tasks_of_a_loop_share_sockets(site: Any) -> None:
 
 
 def test_a_password_is_not_sent_in_the_clear(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    with refused(mq.MQRC_SECURITY_ERROR):
+    with refused(mq.MQRC_PASSWORD_PROTECTION_ERROR):
         site.connect("client", user="fred", password="secret")
-    monkeypatch.setenv("OSTLER_PLAIN_PASSWORDS", "yes")
+    monkeypatch.setenv(ALLOW_PLAIN_PASSWORD, "1")
     with site.connect("client", user="fred", password="secret") as qm:
         assert qm.name == site.name
 

@@ -107,6 +107,9 @@ class BlockingPort(Link):
             raise MQError(error.reason, error.text) from None
         return waiter.buffer[waiter.start : waiter.end]
 
+    def look(self) -> None:
+        self._conversation.link.read_available()
+
     def send(self, conversation: int, type: int, payload: bytes) -> None:
         self._conversation.post(type, payload)
 

@@ -84,6 +84,10 @@ class Link(ABC):
             raise
 
     @abstractmethod
+    def look(self) -> None:
+        """Take in what has come while nobody waited: perhaps the link is no more."""
+
+    @abstractmethod
     def send(self, conversation: int, type: int, payload: bytes) -> None:
         """Send a small frame that has no reply: CANCEL, SETTLE, CREDIT. A broken link swallows it."""
 

@@ -191,6 +191,10 @@ class LoopLink(Link, asyncio.Protocol):
             if conversation << 32 | self._last_request not in self._asked:
                 return self._last_request
 
+    def look(self) -> None:
+        # The loop does so all the time.
+        pass
+
     def send(self, conversation: int, type: int, payload: bytes) -> None:
         if self._failure is None:
             self._write(frame(type, conversation, 0, payload))

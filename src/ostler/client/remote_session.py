@@ -16,12 +16,12 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
 
 from ostler.client import remote_administration
 from ostler.client.administration import Given
 from ostler.client.backoff import Backoff
 from ostler.client.link import Asked, Link, Listener, checked, disconnect_conversation, malformed
+from ostler.client.remote_connect import FINAL_REASONS
 from ostler.client.remote_queue import RemoteQueue, arguments_of, put_reply
 from ostler.client.routes import Joined, Route
 from ostler.client.session import OpenQueue, Put, Session
@@ -39,19 +39,13 @@ from ostler.model.constants import (
     MQRC_ENVIRONMENT_ERROR,
     MQRC_HCONN_ERROR,
     MQRC_MSG_TOO_BIG_FOR_CHANNEL,
-    MQRC_NOT_AUTHORIZED,
     MQRC_RECONNECT_FAILED,
-    MQRC_SECURITY_ERROR,
-    MQRC_UNKNOWN_CHANNEL_NAME,
     MQRC_UNKNOWN_OBJECT_NAME,
 )
 from ostler.model.errors import MQError
 from ostler.server.queue_manager import QueueManager
 from ostler.wire.exchanges import Connected, OpenArguments, Opened, Put1, decode_opened, numbers_payload
 from ostler.wire.frames import BACK, CANCEL, COMMIT, OPEN, PAYLOAD_OVERHEAD_BYTES, PUT1, MalformedFrame
-
-# What further attempts to reconnect would not change.
-_HOPELESS: Final = (MQRC_NOT_AUTHORIZED, MQRC_SECURITY_ERROR, MQRC_UNKNOWN_CHANNEL_NAME)
 
 
 async def connect_session(route: Route) -> RemoteSession:
@@ -117,8 +111,10 @@ class RemoteSession(Session, Listener):
 
     def is_usable(self) -> bool:
         """Whether a verb has a chance."""
-        reconnects = self._route.reconnect in ("yes", "qmgr")
-        return not self.closed and self._broken is None and (reconnects or self.link.failure is None)
+        return not self.closed and self._broken is None and (self._reconnects() or self.link.failure is None)
+
+    def _reconnects(self) -> bool:
+        return self._route.reconnect in ("yes", "qmgr")
 
     async def clone(self) -> Session:
         self.check()
@@ -141,6 +137,9 @@ class RemoteSession(Session, Listener):
             payload = build()
             if len(payload) > self.link.agreed.message_bytes_max + PAYLOAD_OVERHEAD_BYTES:
                 raise MQError(MQRC_MSG_TOO_BIG_FOR_CHANNEL)
+            if is_doubtful and self._reconnects():
+                # What is not sent to a link that is gone is in no doubt.
+                self.link.look()
             try:
                 asked = await self.link.ask(self.conversation, type, payload)
             except MQError as error:
@@ -160,7 +159,7 @@ class RemoteSession(Session, Listener):
         """A link broke: return when there is another one, or raise."""
         if self.closed:
             raise MQError(MQRC_CONNECTION_BROKEN, "The connection was closed.")
-        if self._route.reconnect not in ("yes", "qmgr"):
+        if not self._reconnects():
             self._broken = error
             raise error
         waiter: Waiter | None = None
@@ -198,7 +197,7 @@ class RemoteSession(Session, Listener):
             else:
                 return
             delay = backoff.next_delay(time.monotonic() - began)
-            if delay is None or cause.reason in _HOPELESS:
+            if delay is None or cause.reason in FINAL_REASONS:
                 break
             await self.waits.waiter().wait(delay)
         self._broken = MQError(MQRC_RECONNECT_FAILED, f"{cause}")
@@ -221,7 +220,7 @@ class RemoteSession(Session, Listener):
         pass
 
     def link_broke(self, error: MQError) -> None:
-        if self._route.reconnect not in ("yes", "qmgr"):
+        if not self._reconnects():
             self._broken = error
 
     # -- objects and messages ------------------------------------------------------------------------------------------

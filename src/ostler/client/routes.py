@@ -16,14 +16,17 @@ from ostler.client.connect_parameters import ConnectParameters, Endpoint, TlsSet
 from ostler.client.embedded import application_name, user_name
 from ostler.client.endpoints import endpoints, tls_settings
 from ostler.client.link import Link, Listener, connect_conversation
+from ostler.client.remote_connect import ALLOW_PLAIN_PASSWORD, FINAL_REASONS
 from ostler.client.waits import Waits
-from ostler.model.constants import MQAT_UNIX, MQRC_CONNECTION_BROKEN, MQRC_HOST_NOT_AVAILABLE, MQRC_SECURITY_ERROR
+from ostler.model.constants import (
+    MQAT_UNIX,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_HOST_NOT_AVAILABLE,
+    MQRC_PASSWORD_PROTECTION_ERROR,
+)
 from ostler.model.errors import MQError
 from ostler.server.directories import QueueManagerDirectory
 from ostler.wire.exchanges import Connect, Connected
-
-PLAIN_PASSWORDS: Final = "OSTLER_PLAIN_PASSWORDS"
-"""Set to yes, this environment variable lets passwords cross the network without TLS."""
 
 _JOIN_TRIES: Final = 3
 
@@ -76,6 +79,8 @@ class Route:
                 return await self._join(partial(self.dialler.client, endpoint, tls), listener, tls is not None)
             except MQError as error:
                 failures.append(error)
+                if error.reason in FINAL_REASONS:
+                    break
         raise _most_telling(failures)
 
     async def _join(self, dial: Callable[[], Awaitable[Link]], listener: Listener, is_private: bool) -> Joined:
@@ -89,10 +94,11 @@ class Route:
 
     def _asked(self, is_private: bool) -> Connect:
         parameters = self.parameters
-        if parameters.password and not is_private and os.environ.get(PLAIN_PASSWORDS, "").lower() != "yes":
+        if parameters.password and not is_private and os.environ.get(ALLOW_PLAIN_PASSWORD) != "1":
             raise MQError(
-                MQRC_SECURITY_ERROR,
-                f"A password is sent under TLS only. Give tls=..., or set {PLAIN_PASSWORDS}=yes to send it as it is.",
+                MQRC_PASSWORD_PROTECTION_ERROR,
+                "Without TLS the password would cross the network for all to read. Give tls=..., or set "
+                f"{ALLOW_PLAIN_PASSWORD}=1 where you trust the network.",
             )
         asked = Connect()
         asked.application_type = MQAT_UNIX

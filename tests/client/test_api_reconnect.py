@@ -1,0 +1,293 @@
+"""Reconnection of the Python API: links that break, queue managers that come back, replies that are lost."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+import ostler
+from ostler.client.api import Connection
+from ostler.client.queue_handle import Queue
+from ostler.model import constants as mq
+from ostler.server.server import Server
+
+CHANNEL = "APP.SVRCONN"
+SECONDS_MAX = 60.0
+numbers = itertools.count(1)
+
+
+def refused(reason: int) -> pytest.RaisesExc[ostler.MQError]:
+    return pytest.RaisesExc(ostler.MQError, check=lambda error: error.reason == reason)
+
+
+def cut(site: Any) -> None:
+    """Break all links of clients. They may come back at once."""
+    site.server.stop_channel(CHANNEL, "FORCE", "INACTIVE")
+    links = [link for link in site.server.reactor.links.values() if link.channel]
+    site.until(lambda: not any(link in site.server.reactor.links.values() for link in links))
+
+
+@pytest.fixture
+def name(admin: Connection) -> str:
+    made = f"RECONNECT.{next(numbers)}"
+    admin.define("QLOCAL", made)
+    return made
+
+
+@pytest.fixture
+def q(site: Any, name: str) -> Iterator[Queue]:
+    with site.connect("client", reconnect=True) as qm, qm.open(name) as queue:
+        yield queue
+
+
+def bodies(site: Any, name: str) -> list[bytes | str]:
+    with site.admin.open(name, "b") as queue:
+        return [message.body for message in queue.browse()]
+
+
+def test_without_reconnection_a_broken_link_stays_broken(site: Any, name: str) -> None:
+    for reconnect in (None, False):
+        with site.connect("client", reconnect=reconnect) as qm, qm.open(name) as queue:
+            cut(site)
+            for _ in range(2):
+                with refused(mq.MQRC_CONNECTION_BROKEN):
+                    queue.put("x")
+    assert bodies(site, name) == []
+
+
+def test_open_queues_are_opened_again(site: Any, name: str, q: Queue) -> None:
+    with q.connection.open(name, "b", selector="n = 2") as chosen:
+        cut(site)
+        q.put("one", properties={"n": 1})
+        q.put("two", properties={"n": 2})
+        assert [message.body for message in chosen.browse()] == ["two"]
+        assert q.depth == 2
+        cut(site)
+        assert [message.body for message in q] == ["one", "two"]
+
+
+def test_a_wait_goes_on_over_the_new_link(site: Any, name: str, q: Queue) -> None:
+    with ThreadPoolExecutor() as pool:
+        waiting = [pool.submit(q.get, wait=SECONDS_MAX, correlation_id=bytes([n + 1])) for n in range(3)]
+        site.until_waiting(name, 3)
+        cut(site)
+        site.until_waiting(name, 3)
+        for n in range(3):
+            site.admin.put(name, str(n), correlation_id=bytes([n + 1]))
+        got = [each.result(SECONDS_MAX) for each in waiting]
+    assert [message and message.body for message in got] == ["0", "1", "2"]
+
+
+def test_a_wait_has_the_rest_of_its_time(site: Any, name: str, q: Queue) -> None:
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(q.get, wait=0.5)
+        site.until_waiting(name)
+        cut(site)
+        assert waiting.result(SECONDS_MAX) is None
+
+
+def test_a_unit_of_work_is_reported_as_backed_out(site: Any, name: str, q: Queue) -> None:
+    qm = q.connection
+
+    def work() -> None:
+        with qm.transaction():
+            q.put("first", persistent=True)
+            cut(site)
+            with refused(mq.MQRC_BACKED_OUT):
+                q.put("second", persistent=True)
+
+    with refused(mq.MQRC_BACKED_OUT):
+        work()
+    assert bodies(site, name) == []
+    with qm.transaction():
+        q.put("again", persistent=True)
+    q.put("by hand", syncpoint=True)
+    cut(site)
+    qm.back_out()
+    q.put("by hand again", syncpoint=True)
+    qm.commit()
+    assert bodies(site, name) == ["again", "by hand again"]
+
+
+def test_a_unit_that_had_not_begun_is_not_lost(site: Any, name: str, q: Queue) -> None:
+    with q.connection.transaction():
+        cut(site)
+        q.put("one", persistent=True)
+    assert bodies(site, name) == ["one"]
+
+
+def test_a_consumer_goes_on(site: Any, name: str, q: Queue) -> None:
+    seen: list[str] = []
+    done = threading.Event()
+
+    def handler(message: ostler.Message, connection: Connection) -> None:
+        seen.append(message.text)
+        if len(seen) == 2:
+            done.set()
+
+    with q.consume(handler) as consumer:
+        q.put("one", persistent=True)
+        site.until_waiting(name)
+        site.until(lambda: len(seen) == 1)
+        cut(site)
+        site.admin.put(name, "two")
+        assert done.wait(SECONDS_MAX)
+    assert (seen, consumer.error) == (["one", "two"], None)
+
+
+def test_replies_come_on_the_same_queue_as_before(site: Any, name: str, q: Queue) -> None:
+    def answer(message: ostler.Message, connection: Connection) -> None:
+        connection.reply(message, message.text.upper())
+
+    with site.admin.open(name) as work, work.consume(answer):
+        assert q.connection.request(name, "one", wait=SECONDS_MAX).body == "ONE"
+        cut(site)
+        assert q.connection.request(name, "two", wait=SECONDS_MAX).body == "TWO"
+
+
+def test_a_queue_that_is_gone_says_so(site: Any, admin: Connection, name: str) -> None:
+    with site.connect("client", reconnect=True) as qm:
+        queue = qm.open(name)
+        cut(site)
+        admin.delete("QLOCAL", name)
+        with refused(mq.MQRC_OBJECT_CHANGED):
+            queue.put("x")
+        queue.close()
+        with qm.open_dynamic() as other:
+            other.put("fine")
+
+
+def test_tasks_are_reconnected_too(site: Any, name: str) -> None:
+    async def main() -> None:
+        async with await site.connect_task("client", reconnect=True) as qm, await qm.open(name) as queue:
+            waiting = [asyncio.create_task(queue.get(wait=None)) for _ in range(3)]
+            await asyncio.to_thread(site.until_waiting, name, 3)
+            await asyncio.to_thread(cut, site)
+            for number in range(3):
+                await queue.put(str(number))
+            got = await asyncio.gather(*waiting)
+            assert sorted(message.text for message in got if message is not None) == ["0", "1", "2"]
+            with refused(mq.MQRC_BACKED_OUT):
+                async with qm.transaction():
+                    await queue.put("lost")
+                    await asyncio.to_thread(cut, site)
+            assert await queue.depth() == 0
+
+    asyncio.run(asyncio.wait_for(main(), SECONDS_MAX))
+
+
+def test_a_queue_manager_that_comes_back(own_site: Any) -> None:
+    own_site.admin.define("QLOCAL", "Q1")
+    own_site.admin.alter("LISTENER", "TCP", CONTROL="QMGR")
+    qm = own_site.connect("client", reconnect=True)
+    queue = qm.open("Q1")
+    queue.put("before", persistent=True)
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(queue.get, wait=SECONDS_MAX, correlation_id=b"C")
+        own_site.until_waiting("Q1")
+        own_site.server.end("immediate")
+        manager = ostler.start(own_site.name, own_site.data)
+        own_site.manager, own_site.server = manager, Server(manager)
+        own_site.server.start()
+        own_site.admin = ostler.connect(manager)
+        own_site.until_waiting("Q1")
+        own_site.admin.put("Q1", "after", correlation_id=b"C")
+        got = waiting.result(SECONDS_MAX)
+    assert got is not None
+    assert got.body == "after"
+    assert [message.body for message in queue] == ["before"]
+    qm.close()
+
+
+# -- lost replies ----------------------------------------------------------------------------------------------------
+
+
+class Proxy(threading.Thread):
+    """Between client and queue manager. Told so, it loses the next thing the queue manager says, and breaks off."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__(daemon=True)
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self._port = port
+        self.loses = threading.Event()
+        self.lost = threading.Event()
+        self.start()
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1({self._server.getsockname()[1]})"
+
+    def run(self) -> None:
+        with suppress(OSError):
+            while True:
+                near, _ = self._server.accept()
+                far = socket.create_connection(("127.0.0.1", self._port))
+                threading.Thread(target=self._carry, args=(near, far, False), daemon=True).start()
+                threading.Thread(target=self._carry, args=(far, near, True), daemon=True).start()
+
+    def _carry(self, source: socket.socket, target: socket.socket, is_reply: bool) -> None:
+        with suppress(OSError):
+            while data := source.recv(1 << 16):
+                if is_reply and self.loses.is_set():
+                    self.loses.clear()
+                    self.lost.set()
+                    break
+                target.sendall(data)
+        for end in (source, target):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def stop(self) -> None:
+        self._server.close()
+
+
+@pytest.fixture
+def proxy(site: Any) -> Iterator[Proxy]:
+    made = Proxy(site.port)
+    yield made
+    made.stop()
+
+
+def test_a_put_whose_reply_is_lost_may_have_been_done(site: Any, name: str, proxy: Proxy) -> None:
+    with ostler.connect(site.name, proxy.address, channel=CHANNEL, reconnect=True) as qm, qm.open(name) as queue:
+        proxy.loses.set()
+        with refused(mq.MQRC_CALL_INTERRUPTED):
+            queue.put("once")
+        assert proxy.lost.is_set()
+        assert bodies(site, name) == ["once"]
+        queue.put("in a unit", syncpoint=True)
+        proxy.loses.set()
+        with refused(mq.MQRC_CALL_INTERRUPTED):
+            qm.commit()
+        assert bodies(site, name) == ["once", "in a unit"]
+        proxy.loses.set()
+        # The first thing of a unit of work can be done again: it is backed out with its link.
+        queue.put("third", syncpoint=True)
+        qm.commit()
+        assert bodies(site, name) == ["once", "in a unit", "third"]
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_a_message_that_is_lost_on_its_way_comes_again(site: Any, name: str, proxy: Proxy, persistent: bool) -> None:
+    site.admin.put(name, "first", persistent=persistent)
+    site.admin.put(name, "second", persistent=persistent)
+
+    async def main() -> None:
+        connection = await ostler.aio.connect(site.name, proxy.address, channel=CHANNEL, reconnect=True)
+        async with connection as qm, await qm.open(name) as queue:
+            proxy.loses.set()
+            got = await queue.get(wait=SECONDS_MAX)
+            assert proxy.lost.is_set()
+            assert got is not None
+            assert (got.body, got.backout_count) == ("first", 1)
+            assert [message.body async for message in queue] == ["second"]
+
+    asyncio.run(asyncio.wait_for(main(), SECONDS_MAX))
