@@ -17,7 +17,7 @@ from ostler.lab.load.bare_client import HELLO, REQUESTER, RESPONDER, WELCOME
 
 ECHO = "echo"
 RELAY = "relay"
-_READ_BYTES = 65536
+_READ_BYTES = 8192
 _EVENTS_MAX = 256
 _BACKLOG = 1024
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
 
-_READ_BYTES = 65536
+# A buffer is allocated for each read: small ones for those who are sent little.
+_READ_BYTES = 8192
+_READ_BYTES_MAX = 65536
 _EVENTS_MAX = 256
 _POLL_SECONDS = 0.2
 _OPEN_SECONDS_MAX = 60.0
@@ -55,6 +57,7 @@ class _Link:
         self.sock = sock
         self.client = client
         self.backlog = b""
+        self.read_bytes = _READ_BYTES
 
 
 class EpollDriver:
@@ -131,13 +134,14 @@ class EpollDriver:
                 self._send(link, b"")
             if events & ~_WRITE:
                 try:
-                    data = link.sock.recv(_READ_BYTES)
+                    data = link.sock.recv(link.read_bytes)
                 except BlockingIOError:
                     continue
                 except ConnectionResetError:
                     data = b""
                 if not data:
                     raise LoadFailed(_CLOSED)
+                link.read_bytes = _READ_BYTES if len(data) < _READ_BYTES else _READ_BYTES_MAX
                 answer = link.client.receive(data, time.perf_counter_ns())
                 if answer:
                     self._send(link, answer)
