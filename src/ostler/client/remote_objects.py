@@ -252,6 +252,7 @@ def _exchange_put1(remote: RemoteConnection, put: Put1) -> Replied | None:
     """Put, perhaps again when the connection had to be made anew. None: nobody knows what became of the message."""
     in_syncpoint = bool(put.options & MQPMO_SYNCPOINT)
     while True:
+        remote.revive()
         if in_syncpoint and remote.unit_lost:
             raise MQError(MQRC_BACKED_OUT)
         generation = remote.generation

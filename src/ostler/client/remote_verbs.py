@@ -210,6 +210,12 @@ class RemoteConnection:
             raise MQError(MQRC_CONNECTION_BROKEN, broken.text)
         recovery.recover(self, generation, broken)
 
+    def revive(self) -> None:
+        """Have the connection made anew if its link broke before: then nothing that follows is in doubt."""
+        link = self.conversation.link
+        if link.broken and self.recovery is not None:
+            self.lost(self.generation, LinkBroken(link.broken, link.broken_text))
+
     def nonsense(self, text: str) -> LinkBroken:
         """The queue manager's answer makes no sense: the link is of no use any more."""
         link = self.conversation.link
@@ -325,6 +331,7 @@ def _put(
     if options & MQPMO_LOGICAL_ORDER and remote.recovery is not None:
         raise MQError(MQRC_RECONNECT_INCOMPATIBLE, "The order of a group is lost when the connection is made anew.")
     while True:
+        remote.revive()
         generation: i64 = remote.generation
         was_in_unit = remote.in_unit
         try:
@@ -629,15 +636,11 @@ def MQCMIT(hconn: int) -> Result:
     """Commit the unit of work."""
     try:
         remote = usable_remote(hconn)
-        generation: i64 = remote.generation
-        if remote.conversation.link.broken and remote.recovery is not None:
-            # It broke before: what happened to the unit is known.
-            link = remote.conversation.link
-            remote.lost(generation, LinkBroken(link.broken, link.broken_text))
+        remote.revive()
         if remote.unit_lost:
             remote.unit_lost = False
             return completion(MQRC_BACKED_OUT), MQRC_BACKED_OUT
-        generation = remote.generation
+        generation: i64 = remote.generation
         was_in_unit = remote.in_unit
         try:
             return _end_unit(remote, COMMIT)
