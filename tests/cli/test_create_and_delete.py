@@ -188,14 +188,14 @@ def test_a_default_that_cannot_be_written_exits_111_and_112(ostler: Command, dat
     (data / "mqs.ini").write_text("nonsense\n")
     done = ostler("crtmqm", "-q", *SMALL_LOG, "QM1")
     assert done.status == 111
-    assert done.err.startswith("AMQ8020W")
+    assert "is done, but" in done.err
     assert ostler("dltmqm", "QM1").status == 112
 
 
 def test_dltmqm_removes_it(ostler: Command, directory: QueueManagerDirectory) -> None:
     ostler("crtmqm", *SMALL_LOG, "QM1")
     done = ostler("dltmqm", "QM1")
-    assert (done.status, done.out) == (0, "AMQ8007I: Queue manager QM1 deleted.\n")
+    assert (done.status, done.out) == (0, "Queue manager QM1 deleted.\n")
     assert not directory.path.exists()
 
 
@@ -216,7 +216,7 @@ def test_dltmqm_of_a_running_one_exits_5(ostler: Command, directory: QueueManage
         manager.start()
         done = ostler("dltmqm", "QM1")
         assert done.status == 5
-        assert done.err.startswith("AMQ8023E")
+        assert "End it first" in done.err
     assert directory.exists()
 
 

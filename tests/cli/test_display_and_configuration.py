@@ -79,7 +79,7 @@ def test_starting_one_that_is_ending_exits_49(two: QueueManagerDirectory, ostler
         assert "STATUS(Quiescing)" in ostler("dspmq", "-m", "QM1").out
         done = ostler("strmqm", "QM1")
     assert done.status == 49
-    assert done.err.startswith("AMQ8024E")
+    assert "is ending. Start it when" in done.err
 
 
 def test_json_has_everything(two: QueueManagerDirectory, ostler: Command) -> None:
@@ -181,7 +181,7 @@ def test_what_dspmqini_cannot_show(two: QueueManagerDirectory, ostler: Command, 
 def test_a_value_is_set_and_taken_out_again(two: QueueManagerDirectory, ostler: Command) -> None:
     done = ostler("setmqini", "-m", "QM1", "-s", "channels", "-k", "maxchannels", "-v", "500")
     assert done.status == 0
-    assert done.out.startswith("AMQ8017I")
+    assert "is set. It takes effect" in done.out
     assert QueueManagerIni.read(two.ini).settings.channels.channels_max == 500
     assert ostler("dspmqini", "-s", "Channels").out == "Channels:\n   MaxChannels=500\n"
     assert ostler("setmqini", "-z", "-m", "QM1", "-s", "Channels", "-k", "MaxChannels", "-d").out == ""

@@ -128,7 +128,7 @@ def test_wrong_options_exit_39(ostler: Command) -> None:
 def test_c_defines_the_default_objects_anew_and_ends(created: QueueManagerDirectory, ostler: Command) -> None:
     done = ostler("strmqm", "-c", "QM1")
     assert done.status == 0
-    assert done.out.startswith("AMQ8012I")
+    assert done.out.startswith("Default objects made")
     assert not running_process(created)[0]
 
 
@@ -190,7 +190,7 @@ def test_ways_to_end_that_wait(
 def test_a_controlled_end_does_not_wait(started: QueueManagerDirectory, program: Command, options: list[str]) -> None:
     done = program("endmqm", *options, "QM1")
     assert done.status == 0
-    assert done.out.startswith("AMQ8005I")
+    assert "is quiescing" in done.out
     wait_until_ended(started)
     assert state_of(started) is ManagerState.ENDED_NORMALLY
 
@@ -258,7 +258,7 @@ def test_one_that_stopped_answering_is_killed_by_a_preemptive_end(
     os.kill(process, signal.SIGSTOP)
     done = program("endmqm", "-i", "-tp", "0", "QM1")
     assert done.status == 0, done.err
-    assert "AMQ8015W" in done.out
+    assert "It was killed" in done.out
     assert not running_process(started)[0]
     assert state_of(started) is ManagerState.ENDED_UNEXPECTEDLY
 

@@ -87,7 +87,7 @@ def test_a_second_signal_hurries_on_what_the_first_one_began(
     process = program("stay")
     read_until(process, "READY")
     process.send_signal(signal.SIGTERM)
-    read_until(process, "AMQ8005I: Queue manager QM1 is ending (quiesce), asked by SIGTERM")
+    read_until(process, "AMQ5049I: Queue manager QM1 is ending (quiesce), asked by SIGTERM")
     assert state_of(directory) is ManagerState.QUIESCING, "an application stays"
     process.send_signal(second)
     assert process.wait(30) == 0

@@ -91,9 +91,9 @@ def change(arguments: argparse.Namespace) -> int:
         raise CommandFailed(Status.PARAMETER_WRONG, "AMQ7076E", why=error) from error
     inserts = {"name": directory.name, "stanza": arguments.stanza, "attribute": arguments.attribute}
     if arguments.is_removed:
-        speaker.say("AMQ8018I", **inserts)
+        speaker.say("value-gone", **inserts)
     else:
-        speaker.say("AMQ8017I", **inserts, value=arguments.value)
+        speaker.say("value-set", **inserts, value=arguments.value)
     return Status.DONE
 
 

@@ -31,22 +31,22 @@ MESSAGES: Final[dict[str, str]] = {
     "AMQ8002I": "Queue manager {name} created.",
     "AMQ8003I": "Queue manager {name} started{details}.",
     "AMQ8004I": "Queue manager {name} ended.",
-    "AMQ8005I": "Queue manager {name} is quiescing. It ends when the last application has disconnected.",
-    "AMQ8006I": "Waiting for queue manager {name} to end.",
-    "AMQ8007I": "Queue manager {name} deleted.",
-    "AMQ8010I": "Queue manager {name} is the default one.",
-    "AMQ8011I": "Directory {path} created.",
-    "AMQ8012I": "Default objects made: {count}.",
-    "AMQ8013I": "Listener {listener} will listen on {address}({port}) while the queue manager runs.",
-    "AMQ8014W": "Queue manager {name} did not end in time. It is ended preemptively.",
-    "AMQ8015W": "Process {process} of queue manager {name} did not end by itself. It was killed.",
-    "AMQ8016W": "Queue manager {name} started, but not everything is as it should be: {why}",
-    "AMQ8017I": "{stanza}: {attribute}={value} is set. It takes effect when queue manager {name} is started again.",
-    "AMQ8018I": "{stanza}: {attribute} is gone. It takes effect when queue manager {name} is started again.",
-    "AMQ8019E": "Queue manager {name} did not start. Its process ended with {how}.{output}",
-    "AMQ8020W": "Queue manager {name} is done, but {file} could not be changed: {why}",
-    "AMQ8023E": "Queue manager {name} is running{where}. End it first: ostler endmqm {name}",
-    "AMQ8024E": "Queue manager {name} is ending. Start it when it has ended.",
+    "quiescing": "Queue manager {name} is quiescing. It ends when the last application has disconnected.",
+    "waiting-to-end": "Waiting for queue manager {name} to end.",
+    "deleted": "Queue manager {name} deleted.",
+    "is-default": "Queue manager {name} is the default one.",
+    "directory-created": "Directory {path} created.",
+    "default-objects": "Default objects made: {count}.",
+    "will-listen": "Listener {listener} will listen on {address}({port}) while the queue manager runs.",
+    "not-in-time": "Queue manager {name} did not end in time. It is ended preemptively.",
+    "killed": "Process {process} of queue manager {name} did not end by itself. It was killed.",
+    "started-not-whole": "Queue manager {name} started, but not everything is as it should be: {why}",
+    "value-set": "{stanza}: {attribute}={value} is set. It takes effect when queue manager {name} is started again.",
+    "value-gone": "{stanza}: {attribute} is gone. It takes effect when queue manager {name} is started again.",
+    "did-not-start": "Queue manager {name} did not start. Its process ended with {how}.{output}",
+    "done-but": "Queue manager {name} is done, but {file} could not be changed: {why}",
+    "end-it-first": "Queue manager {name} is running{where}. End it first: ostler endmqm {name}",
+    "is-ending": "Queue manager {name} is ending. Start it when it has ended.",
     "AMQ8110E": "Queue manager {name} already exists.",
     "AMQ8118E": "Queue manager {name} does not exist. `ostler dspmq` lists those that do.",
     "AMQ8146E": "Queue manager {name} is not available: {why}",
@@ -56,5 +56,6 @@ MESSAGES: Final[dict[str, str]] = {
 
 
 def message(number: str, **inserts: object) -> str:
-    """One message, with its number before it."""
-    return f"{number}: {MESSAGES[number].format(**inserts)}"
+    """One message, with its number before it. What MQ says without a number has a word as its key, and none here."""
+    text = MESSAGES[number].format(**inserts)
+    return f"{number}: {text}" if number.startswith("AMQ") else text

@@ -142,16 +142,16 @@ def create(arguments: argparse.Namespace) -> int:
     listener = _listener(arguments)
     _make_files(directory, _log(directory.name, arguments))
     speaker.say("AMQ8002I", name=directory.name)
-    speaker.say("AMQ8011I", path=directory.path)
+    speaker.say("directory-created", path=directory.path)
     try:
         count = _make_objects(directory, changes, listener)
     except BaseException:
         # Half a queue manager is none.
         _remove(directory)
         raise
-    speaker.say("AMQ8012I", count=count)
+    speaker.say("default-objects", count=count)
     if arguments.port is not None:
-        speaker.say("AMQ8013I", listener=LISTENER, address=arguments.address, port=arguments.port)
+        speaker.say("will-listen", listener=LISTENER, address=arguments.address, port=arguments.port)
     if arguments.is_default:
         return _make_default(directory, speaker)
     return Status.DONE
@@ -257,9 +257,9 @@ def _make_default(directory: QueueManagerDirectory, speaker: Speaker) -> int:
         set_default(directory.root, directory.name)
     except ConfigurationError as error:
         raise CommandFailed(
-            Status.DEFAULT_NOT_SET, "AMQ8020W", name=directory.name, file=mqs_ini(directory.root), why=error
+            Status.DEFAULT_NOT_SET, "done-but", name=directory.name, file=mqs_ini(directory.root), why=error
         ) from error
-    speaker.say("AMQ8010I", name=directory.name)
+    speaker.say("is-default", name=directory.name)
     return Status.DONE
 
 
@@ -273,19 +273,19 @@ def delete(arguments: argparse.Namespace) -> int:
         _remove(directory)
     except QueueManagerRunningError as error:
         where = f" in {describe_process(error.process)}"
-        raise CommandFailed(Status.RUNNING, "AMQ8023E", name=directory.name, where=where) from error
+        raise CommandFailed(Status.RUNNING, "end-it-first", name=directory.name, where=where) from error
     except QueueManagerNotFoundError as error:
         raise CommandFailed(Status.DOES_NOT_EXIST, "AMQ8118E", name=directory.name) from error
     except PermissionError as error:
         raise CommandFailed(Status.NOT_AUTHORIZED, "AMQ7021E", name=directory.name, why=error) from error
     except OSError as error:
         raise CommandFailed(Status.REMOVAL_FAILED, "AMQ7021E", name=directory.name, why=error) from error
-    speaker.say("AMQ8007I", name=directory.name)
+    speaker.say("deleted", name=directory.name)
     try:
         clear_default(directory.root, directory.name)
     except ConfigurationError as error:
         raise CommandFailed(
-            Status.DEFAULT_NOT_CLEARED, "AMQ8020W", name=directory.name, file=mqs_ini(directory.root), why=error
+            Status.DEFAULT_NOT_CLEARED, "done-but", name=directory.name, file=mqs_ini(directory.root), why=error
         ) from error
     return Status.DONE
 

@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         _give_up(directory, process, patience, speaker)
         return Status.DONE
     if arguments.mode == "c" and limit is None:
-        speaker.say("AMQ8005I", name=directory.name)
+        speaker.say("quiescing", name=directory.name)
         return Status.DONE
     return _await_end(directory, process, mode, patience, speaker)
 
@@ -118,10 +118,10 @@ def _give_up(directory: QueueManagerDirectory, process: int, patience_seconds: f
 def _await_end(
     directory: QueueManagerDirectory, process: int, mode: str, patience_seconds: float | None, speaker: Speaker
 ) -> int:
-    speaker.say("AMQ8006I", name=directory.name)
+    speaker.say("waiting-to-end", name=directory.name)
     if not _has_ended(directory, process, patience_seconds):
         if mode != "preemptive":
-            speaker.say("AMQ8014W", name=directory.name)
+            speaker.say("not-in-time", name=directory.name)
             _ask_end(directory, "preemptive", 0.0, False, _MOMENT_SECONDS)
         if not _has_ended(directory, process, _MOMENT_SECONDS):
             _kill(directory, process, speaker)
@@ -152,4 +152,4 @@ def _kill(directory: QueueManagerDirectory, process: int, speaker: Speaker) -> N
     except PermissionError as error:
         raise CommandFailed(Status.NOT_AUTHORIZED, "AMQ7077E", why=error) from error
     _has_ended(directory, process, _PATIENCE_SECONDS)
-    speaker.say("AMQ8015W", name=directory.name, process=process)
+    speaker.say("killed", name=directory.name, process=process)

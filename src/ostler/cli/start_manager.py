@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _check_not_running(directory: QueueManagerDirectory) -> None:
     is_running, process = running_process(directory)
     if is_running and state_of(directory) in ENDING:
-        raise CommandFailed(Status.STOPPING, "AMQ8024E", name=directory.name)
+        raise CommandFailed(Status.STOPPING, "is-ending", name=directory.name)
     if is_running:
         where = f" in {describe_process(process)}" if process else ""
         raise CommandFailed(Status.RUNNING, "AMQ8001E", name=directory.name, where=where)
@@ -101,7 +101,7 @@ def _redefine(directory: QueueManagerDirectory, speaker: Speaker) -> int:
         failure = start_failure(directory.name, error)
         print(failure.text, file=sys.stderr)
         return failure.status
-    speaker.say("AMQ8012I", count=len(definitions))
+    speaker.say("default-objects", count=len(definitions))
     return Status.DONE
 
 
@@ -184,4 +184,4 @@ def _vanished(directory: QueueManagerDirectory, process: subprocess.Popen[bytes]
     path = directory.errors / _OUTPUT
     output = path.read_bytes()[-_OUTPUT_SHOWN_BYTES:].decode(errors="replace").strip() if path.exists() else ""
     shown = f" It said:\n{output}" if output else ""
-    return CommandFailed(Status.UNEXPECTED, "AMQ8019E", name=directory.name, how=how, output=shown)
+    return CommandFailed(Status.UNEXPECTED, "did-not-start", name=directory.name, how=how, output=shown)

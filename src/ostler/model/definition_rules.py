@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ostler.model.attributes import ObjectType, Value, subtype_of, valid_name
+from ostler.model.cipher_specs import require
 from ostler.model.constants import (
     MQDC_PROVIDED,
     MQIT_MSG_TOKEN,
@@ -19,12 +20,15 @@ from ostler.model.constants import (
     MQRCCF_PARM_MISSING,
     MQRCCF_Q_ATTR_CONFLICT,
     MQRCCF_REPOS_NAME_CONFLICT,
+    MQRCCF_SSL_CIPHER_SPEC_ERROR,
+    MQRCCF_SSL_PEER_NAME_ERROR,
     MQRCCF_STREAMQ_CONFLICT,
     MQRCCF_STREAMQ_DEST_CONFLICT,
     MQRCCF_TOPIC_STRING_NOT_FOUND,
     MQRCCF_XMIT_Q_NAME_ERROR,
     MQUS_TRANSMISSION,
 )
+from ostler.model.distinguished_names import check_pattern
 from ostler.model.errors import MQError
 
 CLUSTER_TRANSMISSION_QUEUE: Final = "SYSTEM.CLUSTER.TRANSMIT.QUEUE"
@@ -113,6 +117,10 @@ def _check_manager(values: dict[str, Value]) -> None:
 def _check_channel(name: str, values: dict[str, Value]) -> None:
     if _text(values, "CLUSTER") and _text(values, "CLUSNL"):
         raise MQError(MQRCCF_CLUSTER_NAME_CONFLICT, "Give CLUSTER or CLUSNL, not both.")
+    if _text(values, "SSLCIPH"):
+        _check_cipher_spec(_text(values, "SSLCIPH"))
+    if _text(values, "SSLPEER"):
+        _check_peer_name(_text(values, "SSLPEER"))
     # The models of channels that come with the queue manager leave open what every real channel must have.
     if name.startswith("SYSTEM.DEF."):
         return
@@ -121,6 +129,20 @@ def _check_channel(name: str, values: dict[str, Value]) -> None:
         raise MQError(MQRCCF_XMIT_Q_NAME_ERROR, f"A channel of type {subtype} needs XMITQ.")
     if subtype in ("SDR", "RQSTR", "CLNTCONN", "CLUSSDR") and not _text(values, "CONNAME"):
         raise MQError(MQRCCF_MISSING_CONN_NAME, f"A channel of type {subtype} needs CONNAME.")
+
+
+def _check_cipher_spec(name: str) -> None:
+    try:
+        require(name)
+    except MQError as error:
+        raise MQError(MQRCCF_SSL_CIPHER_SPEC_ERROR, error.detail) from None
+
+
+def _check_peer_name(pattern: str) -> None:
+    try:
+        check_pattern(pattern)
+    except ValueError as error:
+        raise MQError(MQRCCF_SSL_PEER_NAME_ERROR, f"SSLPEER: {error}.") from None
 
 
 def _check_topic(name: str, values: dict[str, Value]) -> None:

@@ -90,6 +90,10 @@ class ManagerTarget(Target):
         manager = self._manager
         settings = manager.settings.log
         data = shutil.disk_usage(manager.directory.path)
+        log_path = settings.path or str(manager.directory.log)
+        log_disk = shutil.disk_usage(log_path)
+        with manager.lock:
+            log = manager.log.status()
         return ManagerStatus(
             started_ms=int(manager.started_at * 1000),
             status=_STATES.get(manager.engine.state, "STOPPING"),
@@ -98,11 +102,21 @@ class ManagerTarget(Target):
             data_path=str(manager.directory.path),
             data_file_system_size=data.total // _MEGABYTE,
             data_file_system_use=100 * data.used // max(1, data.total),
-            log_path=settings.path or str(manager.directory.log),
+            log_path=log_path,
             log_type=str(settings.type).upper(),
             log_extent_size=settings.file_pages * 4,
             log_primary_extents=settings.primary_files,
             log_secondary_extents=settings.secondary_files,
+            log_in_use=log.in_use_percent,
+            log_utilization=log.utilisation_percent,
+            log_current_extent=log.current_extent,
+            log_restart_extent=log.restart_extent,
+            log_media_extent=log.media_extent,
+            log_restart_size=log.restart_bytes // _MEGABYTE,
+            log_media_size=log.media_bytes // _MEGABYTE,
+            log_reusable_size=log.reusable_bytes // _MEGABYTE,
+            log_file_system_size=log_disk.total // _MEGABYTE,
+            log_file_system_use=100 * log_disk.used // max(1, log_disk.total),
         )
 
 

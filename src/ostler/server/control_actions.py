@@ -112,7 +112,7 @@ class ControlActions:
         wait_seconds = _seconds(arguments)
         self._daemon.ask_end(EndRequest(mode, wait_seconds, caller.user, bool(arguments.get("reconnect"))))
         self._daemon.is_ending.wait(_TAKEN_SECONDS)
-        yield {"line": f"AMQ8005I: The end ({mode}) of queue manager {self._manager.name} has begun."}
+        yield {"line": f"The end ({mode}) of queue manager {self._manager.name} has begun."}
         yield {"accepted": True}
 
     # -- media recovery --------------------------------------------------------------

@@ -240,7 +240,7 @@ class Daemon:
         self._mode = request.mode
         notify_service_manager("STOPPING=1")
         self._note_state(_ENDING[request.mode][0])
-        self._log(f"AMQ8005I: Queue manager {self._directory.name} is ending ({request.mode}), asked by {request.who}.")
+        self._log(f"AMQ5049I: Queue manager {self._directory.name} is ending ({request.mode}), asked by {request.who}.")
         self.is_ending.set()
 
     def _note_end(self) -> None:
@@ -323,7 +323,7 @@ def start_failure(name: str, error: BaseException) -> StartFailure:
     if isinstance(error, ConfigurationError):
         return StartFailure(f"AMQ9224E: The configuration of {name} is not valid. {_sentence(error)}", _UNEXPECTED)
     if isinstance(error, StartInterrupted):
-        return StartFailure(f"AMQ8005I: Queue manager {name} did not start: {error}.", _UNEXPECTED)
+        return StartFailure(f"AMQ5049I: Queue manager {name} did not start: {error}.", _UNEXPECTED)
     if isinstance(error, (OSError, DiskFailed, MQError)):
         return StartFailure(f"AMQ6119S: Queue manager {name} could not be started. {_sentence(error)}", _UNEXPECTED)
     text = f"AMQ6109E: Queue manager {name} could not be started: {type(error).__name__}: {error}"

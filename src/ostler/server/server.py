@@ -182,7 +182,7 @@ class Server(Policy):
         listener = open_listener(definition)
         self._listeners[name] = listener
         self._listen(listener)
-        self.manager.note(f"AMQ8024I: Listener {name} listens on {listener.address} port {listener.port}.")
+        self.manager.note(f"AMQ5026I: Listener {name} listens on {listener.address} port {listener.port}.")
         return listener.port
 
     def stop_listener(self, name: str) -> None:
@@ -510,6 +510,8 @@ def _status_of(link: ServerLink) -> ChannelStatus:
         heartbeat_seconds=int(link.heartbeat_ms) // 1000,
         security_protocol=tls.protocol if tls is not None else "NONE",
         cipher_spec=tls.cipher if tls is not None else "",
+        peer_name=str(tls.peer_subject()) if tls is not None and tls.has_certificate else "",
+        certificate_issuer=str(tls.peer_issuer()) if tls is not None and tls.has_certificate else "",
         is_stopping=bool(link.is_quiescing),
     )
 
