@@ -27,6 +27,8 @@ from ostler.model.constants import (
     MQCC_WARNING,
     MQGMO_SYNCPOINT,
     MQGMO_SYNCPOINT_IF_PERSISTENT,
+    MQPMO_ASYNC_RESPONSE,
+    MQPMO_SYNC_RESPONSE,
     MQPROP_V6COMPAT,
     MQRC_BACKED_OUT,
     MQRC_CONNECTION_BROKEN,
@@ -216,6 +218,8 @@ class Conversation:
                 block = buffer[start + PUT_FIXED_BYTES : body_at]
                 decode_block(block)  # what is stored must be readable
             options: i64 = i64(read_i32_le(buffer, start + PUT_OPTIONS))
+            if number == 0:
+                options = options & ~MQPMO_SYNC_RESPONSE | MQPMO_ASYNC_RESPONSE
             reason: i64 = putting.put(engine, connection, handle, md, options, block, buffer[body_at:end], source)
         except MQError as error:
             self._put_failed(number, error.reason, handle.name, error.detail)
@@ -229,8 +233,7 @@ class Conversation:
             self._put_failed(number, reason, handle.name, "")
             return
         if number == 0:
-            connection.async_status.count(reason, handle.object_name)
-            return
+            return  # the engine has counted it for MQSTAT
         data = put_reply_frame(self.number, number, MQCC_OK if reason == 0 else MQCC_WARNING, reason, connection.put_md)
         self.reply(connection.after_lsn, data)
 

@@ -25,6 +25,8 @@ from ostler.model.constants import (
     MQOO_NO_READ_AHEAD,
     MQOO_READ_AHEAD,
     MQOT_Q,
+    MQPMO_ASYNC_RESPONSE,
+    MQPMO_SYNC_RESPONSE,
     MQPRT_ASYNC_RESPONSE,
     MQRC_BACKED_OUT,
     MQRC_ENVIRONMENT_ERROR,
@@ -219,6 +221,8 @@ def _put1(conversation: Conversation, number: i64, buffer: bytes, start: i64, en
     if asked.options & MQOO_ALTERNATE_USER_AUTHORITY:
         request.alternate_user = asked.target.alternate_user
     source = connection.handles.get(asked.context)
+    if number == 0:
+        asked.options = asked.options & ~MQPMO_SYNC_RESPONSE | MQPMO_ASYNC_RESPONSE
     reason: i64 = putting.put1(engine, connection, request, asked.md, asked.options, asked.block, asked.body, source)
     if reason != MQRC_NONE and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
         if not engine.journal_full:
@@ -226,8 +230,7 @@ def _put1(conversation: Conversation, number: i64, buffer: bytes, start: i64, en
             engine.counters.puts_failed += 1
         raise MQError(reason)
     if number == 0:
-        connection.async_status.count(reason, asked.target.name)
-        return
+        return  # the engine has counted it for MQSTAT
     writer = PayloadWriter()
     writer.integer(MQCC_OK if reason == 0 else MQCC_WARNING)
     writer.integer(reason)
