@@ -184,7 +184,8 @@ def test_tasks_are_reconnected_too(site: Any, name: str) -> None:
     asyncio.run(asyncio.wait_for(main(), SECONDS_MAX))
 
 
-def test_a_queue_manager_that_comes_back(own_site: Any) -> None:
+@pytest.mark.parametrize("mode", ["quiesce", "immediate", "preemptive"])
+def test_a_queue_manager_that_comes_back(own_site: Any, mode: str) -> None:
     own_site.admin.define("QLOCAL", "Q1")
     own_site.admin.alter("LISTENER", "TCP", CONTROL="QMGR")
     qm = own_site.connect("client", reconnect=True)
@@ -193,7 +194,7 @@ def test_a_queue_manager_that_comes_back(own_site: Any) -> None:
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(queue.get, wait=SECONDS_MAX, correlation_id=b"C")
         own_site.until_waiting("Q1")
-        own_site.server.end("immediate")
+        own_site.server.end(mode)
         manager = ostler.start(own_site.name, own_site.data)
         own_site.manager, own_site.server = manager, Server(manager)
         own_site.server.start()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -376,3 +378,22 @@ def test_an_interrupted_wait_loses_no_message(
             queue.get(wait=None)
         q.put("second")
         assert bodies(q) == (["first", "second"] if arrives else ["second"])
+
+
+@pytest.mark.parametrize("way", ["local", "client"], indirect=True)
+@pytest.mark.parametrize("syncpoint", [False, True])
+def test_an_interrupt_from_the_keyboard_loses_no_message(site: Any, qm: Connection, q: Queue, syncpoint: bool) -> None:
+    def interrupt() -> None:
+        site.until_waiting(q.name)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with ThreadPoolExecutor() as pool:
+        interrupting = pool.submit(interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            q.get(wait=SECONDS_MAX, syncpoint=syncpoint)
+        interrupting.result(SECONDS_MAX)
+    q.put("first")
+    q.put("second", syncpoint=True)
+    qm.commit()
+    assert bodies(q) == ["first", "second"]
+    assert site.manager.engine.queues[q.name].waiting.count == 0

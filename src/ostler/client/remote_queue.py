@@ -197,7 +197,10 @@ class RemoteQueue(OpenQueue):
             except MQError as error:
                 await session.mend(error, generation)
                 continue
-            return self._taken(payload)
+            going = session.going(payload)
+            if going is None:
+                return self._taken(payload)
+            await session.mend(going, generation)
 
     def _payload(self, terms: Terms, wait_ms: int, limit: int, is_held: bool, selector: bytes) -> bytes:
         # A message that is held is in a unit of work, though not in the program's.

@@ -7,7 +7,8 @@ that is safe makes it safe, and a queue manager that crashes before shows the me
 
 With reconnection a link that broke is made again, and open queues are opened again. What was waiting waits on, for the
 rest of its time. A unit of work that was open is reported as backed out. A put outside syncpoint or a commit whose
-reply was lost ends with MQRC_CALL_INTERRUPTED: it may have been done, or not.
+reply was lost ends with MQRC_CALL_INTERRUPTED: it may have been done, or not. A queue manager that ends is as good as a
+link that broke, except that units of work may be finished while it quiesces.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from ostler.client import remote_administration
 from ostler.client.administration import Given
@@ -30,22 +32,30 @@ from ostler.engine.open import OpenRequest
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (
     MQCA_DEAD_LETTER_Q_NAME,
+    MQCC_FAILED,
     MQOO_INQUIRE,
     MQOT_Q_MGR,
     MQPMO_SYNCPOINT,
     MQRC_BACKED_OUT,
     MQRC_CALL_INTERRUPTED,
     MQRC_CONNECTION_BROKEN,
+    MQRC_CONNECTION_QUIESCING,
+    MQRC_CONNECTION_STOPPING,
     MQRC_ENVIRONMENT_ERROR,
     MQRC_HCONN_ERROR,
     MQRC_MSG_TOO_BIG_FOR_CHANNEL,
+    MQRC_Q_MGR_QUIESCING,
+    MQRC_Q_MGR_STOPPING,
     MQRC_RECONNECT_FAILED,
     MQRC_UNKNOWN_OBJECT_NAME,
 )
 from ostler.model.errors import MQError
 from ostler.server.queue_manager import QueueManager
 from ostler.wire.exchanges import Connected, OpenArguments, Opened, Put1, decode_opened, numbers_payload
-from ostler.wire.frames import BACK, CANCEL, COMMIT, OPEN, PAYLOAD_OVERHEAD_BYTES, PUT1, MalformedFrame
+from ostler.wire.frames import BACK, CANCEL, COMMIT, DISCONNECT, OPEN, PAYLOAD_OVERHEAD_BYTES, PUT1, MalformedFrame
+
+_GONE: Final = (MQRC_CONNECTION_BROKEN, MQRC_CONNECTION_STOPPING, MQRC_Q_MGR_STOPPING)
+_QUIESCING: Final = (MQRC_CONNECTION_QUIESCING, MQRC_Q_MGR_QUIESCING)
 
 
 async def connect_session(route: Route) -> RemoteSession:
@@ -146,14 +156,30 @@ class RemoteSession(Session, Listener):
                 await self.mend(error, generation)
                 continue
             try:
-                return await asked.reply()
+                reply = await asked.reply()
             except MQError as error:
                 await self.mend(error, generation)
                 if is_doubtful:
                     raise MQError(MQRC_CALL_INTERRUPTED) from error
+                continue
             except BaseException:
                 asked.forget()
                 raise
+            going = self.going(reply)
+            if going is None:
+                return reply
+            await self.mend(going, generation)
+
+    def going(self, reply: bytes) -> MQError | None:
+        """Whether a reply says that the queue manager is going, so that the connection is to be made elsewhere, or
+        later. Nothing was done then."""
+        if int.from_bytes(reply[:4], "little") != MQCC_FAILED or not self._reconnects():
+            return None
+        reason = int.from_bytes(reply[4:8], "little")
+        # A queue manager that quiesces lets units of work be finished.
+        if reason in _GONE or (reason in _QUIESCING and not self.has_unit()):
+            return MQError(reason)
+        return None
 
     async def mend(self, error: MQError, generation: int) -> None:
         """A link broke: return when there is another one, or raise."""
@@ -187,6 +213,9 @@ class RemoteSession(Session, Listener):
             self._is_backed_out = True
             self.unit_size = 0
             self.orphans.clear()
+        if self.link.failure is None:
+            self.link.send_numbered(self.conversation, DISCONNECT, numbers_payload([0]))
+            self.link.detach(self.conversation)
         backoff = Backoff(random.Random())
         began = time.monotonic()
         while not self.closed:
