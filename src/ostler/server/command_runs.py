@@ -73,7 +73,7 @@ class CommandRuns:
             raise MQError(MQRC_NOT_AUTHORIZED, "Commands come over the queue manager's own socket only.")
         try:
             found = json.loads(payload)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise MQError(MQRC_UNEXPECTED_ERROR, "A command is not JSON.") from None
         if not isinstance(found, dict):
             raise MQError(MQRC_UNEXPECTED_ERROR, "A command is no JSON object.")
@@ -88,8 +88,9 @@ class CommandRuns:
         arguments: Arguments,
         identity: Identity,
     ) -> None:
-        answers = action(arguments, identity)
+        answers: Answers = iter(())
         try:
+            answers = action(arguments, identity)
             for answer in answers:
                 payload = json.dumps(answer).encode()
                 for piece in frames_of(OUTPUT, conversation, request, payload, link.segment_bytes):

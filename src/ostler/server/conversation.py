@@ -38,6 +38,8 @@ from ostler.model.constants import (
     MQRC_NO_MSG_AVAILABLE,
     MQRC_NONE,
     MQRC_RESOURCE_PROBLEM,
+    MQRC_SYNCPOINT_LIMIT_REACHED,
+    MQRC_TRUNCATED_MSG_FAILED,
 )
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
@@ -77,13 +79,26 @@ from ostler.wire.calls import (
     put_reply_frame,
     reply_frame,
 )
-from ostler.wire.frames import BACK, CANCEL, COMMIT, GET, HEADER_BYTES, PUT, REPLY, SETTLE, MalformedFrame
+from ostler.wire.frames import (
+    BACK,
+    CANCEL,
+    COMMIT,
+    GET,
+    HEADER_BYTES,
+    MESSAGE,
+    PUT,
+    REPLY,
+    SETTLE,
+    MalformedFrame,
+    frame,
+)
 from ostler.wire.payloads import PayloadReader
 
 if TYPE_CHECKING:
     from ostler.server.reactor import Reactor
 
 _MD_ID: Final = 0x2020444D  # "MD  "
+_MD_VERSION: Final = 2
 _IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 
 
@@ -181,6 +196,13 @@ class Conversation:
         else:
             self.reactor.hold(lsn, self.link, data)
 
+    def reply_long(self, type: i64, number: i64, payload: bytes) -> None:
+        """Send a reply that may be longer than a frame may be."""
+        if HEADER_BYTES + len(payload) <= self.link.segment_bytes:
+            self.link.send(frame(type | REPLY, self.number, number, payload))
+        else:
+            self.reactor.hold_large(0, self.link, type | REPLY, self.number, number, payload, b"")
+
     def fail(self, type: i64, number: i64, completion_code: i64, reason: i64, detail: str) -> None:
         if number != 0:
             self.link.send(failure_frame(type, self.number, number, completion_code, reason, detail))
@@ -201,7 +223,7 @@ class Conversation:
             self._put_failed(number, MQRC_HOBJ_ERROR, "", "")
             return
         md = buffer[start + PUT_MD : start + PUT_FIXED_BYTES]
-        if i64(read_i32_le(md, 0)) != _MD_ID or md[4] != 2:
+        if i64(read_i32_le(md, 0)) != _MD_ID or i64(read_i32_le(md, 4)) != _MD_VERSION:
             self._put_failed(number, MQRC_MD_ERROR, handle.name, "")
             return
         if end - body_at > self.link.message_bytes_max:
@@ -256,6 +278,8 @@ class Conversation:
         try:
             request = self.new_request(handle, buffer, start, end)
             if i64(read_i32_le(buffer, start + GET_FLAGS)) & HELD and not request.options & (_IN_UNIT | BROWSE):
+                if len(self.held) >= self.engine.uncommitted_max:
+                    raise MQError(MQRC_SYNCPOINT_LIMIT_REACHED, "Too many messages are held and not settled.")
                 self._hold(number, request)
             done: bool = getting.get(self.engine, request)
         except MQError as error:
@@ -285,7 +309,7 @@ class Conversation:
             match,
             buffer[start + GET_MESSAGE_ID : start + GET_CORRELATION_ID],
             buffer[start + GET_CORRELATION_ID : start + GET_GROUP_ID],
-            i64(read_i32_le(buffer, start + GET_LENGTH)),
+            min(i64(read_i32_le(buffer, start + GET_LENGTH)), self.link.message_bytes_max),
         )
         request.wait_ms = i64(read_i32_le(buffer, start + GET_WAIT))
         request.encoding = i64(read_i32_le(buffer, start + GET_ENCODING))
@@ -329,10 +353,27 @@ class Conversation:
             else:
                 self.link.send(reply_frame(GET, self.number, number, completion(reason), reason))
             return
-        self.send_message(GET | REPLY, number, request, b"")
+        stand_in = self.held.get(number)
+        if stand_in is not None and stand_in.unit_of_work is None:
+            del self.held[number]  # too long for its buffer: it stays on the queue, and there is nothing to settle
+        if self.is_too_long(request):
+            self.fail(GET, number, MQCC_FAILED, MQRC_MSG_TOO_BIG_FOR_CHANNEL, self.too_long_text(request))
+            return
+        after: i64 = request.after_lsn
+        self.send_message(GET | REPLY, number, request, b"", after if after > self.reactor.durable_lsn() else 0)
 
-    def send_message(self, type: i64, number: i64, request: GetRequest, extra: bytes) -> None:
-        """A message for the application. `extra` stands between reason and length, for LOOK."""
+    def is_too_long(self, request: GetRequest) -> bool:
+        """A message that the link cannot carry; it stays on its queue."""
+        return request.reason == MQRC_TRUNCATED_MSG_FAILED and request.max_bytes == self.link.message_bytes_max
+
+    def too_long_text(self, request: GetRequest) -> str:
+        return f"A message of {request.data_bytes} bytes; the channel allows {self.link.message_bytes_max}."
+
+    def send_message(self, type: i64, number: i64, request: GetRequest, extra: bytes, lsn: i64) -> None:
+        """A message for the application, when the log is durable up to an LSN (0: now).
+
+        `extra` stands between reason and length, for LOOK.
+        """
         block = b""
         properties = request.properties
         if properties is not None and properties.properties:
@@ -357,10 +398,12 @@ class Conversation:
                 request.md,
                 body,
             )
-            if request.after_lsn == 0 or request.after_lsn <= self.reactor.durable_lsn():
+            if type == MESSAGE:
+                self.reactor.hold_behind(lsn, self.link, self.number, number, data)
+            elif lsn == 0:
                 self.link.send(data)
             else:
-                self.reactor.hold(request.after_lsn, self.link, data)
+                self.reactor.hold(lsn, self.link, data)
             return
         head = get_reply_head(
             code,
@@ -375,7 +418,7 @@ class Conversation:
         )
         if extra:
             head = head[:8] + extra + head[8:]
-        self.reactor.hold_large(request.after_lsn, self.link, type, self.number, number, head, body)
+        self.reactor.hold_large(lsn, self.link, type, self.number, number, head, body)
 
     # -- messages on approval ------------------------------------------------------------------------------------------
 

@@ -20,8 +20,10 @@ from ostler.model.constants import (
     MQGMO_WAIT,
     MQRC_BACKED_OUT,
     MQRC_HOBJ_ERROR,
+    MQRC_MSG_TOO_BIG_FOR_CHANNEL,
     MQRC_NO_MSG_AVAILABLE,
     MQRC_OPTIONS_ERROR,
+    MQRC_TRUNCATED_MSG_FAILED,
 )
 from ostler.model.errors import MQError
 from ostler.server.conversation import Conversation, Waiting, completion
@@ -97,10 +99,15 @@ class Look(Waiting):
                 self._answer_failure(index, error.reason)
                 return True
             if len(request.md) > 0:
+                if self.conversation.is_too_long(request):
+                    self._answer_failure(index, MQRC_MSG_TOO_BIG_FOR_CHANNEL)
+                    return True
                 self._leave()
                 place = PayloadWriter()
                 place.integer(index)
-                self.conversation.send_message(LOOK | REPLY, self.number, request, place.getvalue())
+                after: i64 = request.after_lsn
+                lsn: i64 = after if after > self.conversation.reactor.durable_lsn() else 0
+                self.conversation.send_message(LOOK | REPLY, self.number, request, place.getvalue(), lsn)
                 return True
             if reason != MQRC_NO_MSG_AVAILABLE:
                 self._answer_failure(index, reason)
@@ -182,7 +189,9 @@ class Look(Waiting):
 
     def give_up(self, reason: i64) -> None:
         self._unwatch()
-        if self.is_waiting and not self.conversation.is_over:
+        if self.conversation.is_over:
+            self.is_waiting = False  # somebody may ring for it yet
+        elif self.is_waiting:
             self._nothing()
 
     def fire(self, now_ms: i64) -> None:
@@ -199,6 +208,7 @@ class Stream(Waiting):
         self.credit: i64 = credit
         self.payload = payload
         self.request: GetRequest | None = None
+        self.held_lsn: i64 = 0  # what was sent last waits for the log up to here
         self.is_resuming = False
         self.is_first = True
 
@@ -228,8 +238,8 @@ class Stream(Waiting):
         share: i64 = _SHARE
         link = self.conversation.link
         while self.credit > 0:
-            if share == 0 or link.unsent_bytes() > OUT_LOW_BYTES:
-                self._later()
+            if share == 0 or link.backlog_bytes() > OUT_LOW_BYTES:
+                self._later(share == 0)
                 return
             share -= 1
             try:
@@ -247,17 +257,37 @@ class Stream(Waiting):
                 return
         self.request = None
 
-    def _later(self) -> None:
+    def _later(self, in_next_pass: bool) -> None:
+        """Go on in the next pass, or when the application has read what was sent."""
         if not self.is_resuming:
             self.is_resuming = True
-            self.conversation.reactor.resuming.append(self)
+            conversation = self.conversation
+            if in_next_pass:
+                conversation.reactor.resuming.append(self)
+            else:
+                conversation.link.stalled.append(self)
+
+    def in_order(self, lsn: i64) -> i64:
+        """The LSN that a frame has to wait for: also for those before it. 0: it can be sent now."""
+        if lsn < self.held_lsn:
+            lsn = self.held_lsn
+        if lsn <= self.conversation.reactor.released_lsn:
+            return 0
+        self.held_lsn = lsn
+        return lsn
 
     def _deliver(self, request: GetRequest) -> bool:
         if len(request.md) == 0:
             self._fail(request.reason, "")
             return False
+        if request.reason == MQRC_TRUNCATED_MSG_FAILED:
+            # It stays on the queue, where the next get would find it again.
+            is_too_long: bool = self.conversation.is_too_long(request)
+            self._fail(MQRC_MSG_TOO_BIG_FOR_CHANNEL if is_too_long else request.reason, "")
+            return False
         self.credit -= 1
-        self.conversation.send_message(MESSAGE, self.number, request, b"")
+        lsn: i64 = self.in_order(request.after_lsn)
+        self.conversation.send_message(MESSAGE, self.number, request, b"", lsn)
         return True
 
     def _fail(self, reason: i64, detail: str) -> None:
@@ -269,7 +299,12 @@ class Stream(Waiting):
         writer.integer(MQCC_FAILED)
         writer.integer(reason)
         writer.fixed(detail.encode("utf-8")[:512])
-        conversation.link.send(frame(MESSAGE, conversation.number, self.number, writer.getvalue()))
+        self.send_last(frame(MESSAGE, conversation.number, self.number, writer.getvalue()))
+
+    def send_last(self, data: bytes) -> None:
+        """Send a frame behind all messages of the stream."""
+        conversation = self.conversation
+        conversation.reactor.hold_behind(self.in_order(0), conversation.link, conversation.number, self.number, data)
 
     def answered(self) -> None:
         self.is_resuming = False
@@ -338,4 +373,8 @@ def end_stream(conversation: Conversation, number: i64, payload: bytes) -> None:
         stream.give_up(MQRC_NO_MSG_AVAILABLE)
         conversation.forget(stream)
     if number != 0:
-        conversation.link.send(reply_frame(UNSTREAM, conversation.number, number, 0, 0))
+        data = reply_frame(UNSTREAM, conversation.number, number, 0, 0)
+        if isinstance(stream, Stream):
+            stream.send_last(data)
+        else:
+            conversation.link.send(data)

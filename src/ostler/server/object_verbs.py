@@ -252,7 +252,7 @@ def _inquire(conversation: Conversation, number: i64, reader: PayloadReader) -> 
     for text in texts:
         writer.integer(len(text))
         writer.fixed(text)
-    conversation.link.send(frame(INQUIRE | REPLY, conversation.number, number, writer.getvalue()))
+    conversation.reply_long(INQUIRE, number, writer.getvalue())
 
 
 def _set(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
@@ -281,7 +281,9 @@ def _status(conversation: Conversation, number: i64, reader: PayloadReader) -> N
     status.reason = found.first_reason
     status.object_type = found.object_type
     status.object_name = found.object_name
-    conversation.link.send(frame(STATUS | REPLY, conversation.number, number, bytes(8) + status.encode()))
+    # Who is told that a put succeeded relies on it.
+    lsn: i64 = conversation.engine.journal.end_lsn() if found.succeeded + found.warned > 0 else 0
+    conversation.reply(lsn, frame(STATUS | REPLY, conversation.number, number, bytes(8) + status.encode()))
 
 
 def _begin(conversation: Conversation, number: i64) -> None:

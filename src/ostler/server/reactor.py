@@ -25,8 +25,15 @@ from ostler.model.constants import MQCC_FAILED
 from ostler.model.errors import MQError
 from ostler.server.conversation import Conversation, Waiting
 from ostler.server.journal_writer import JournalWriter
-from ostler.server.server_link import CLOSED, CLOSING, OUT_HIGH_BYTES, OUT_LOW_BYTES, ServerLink
-from ostler.server.timers import TimerWheel
+from ostler.server.server_link import (
+    CLOSED,
+    CLOSING,
+    LARGE_HIGH_BYTES,
+    OUT_HIGH_BYTES,
+    OUT_LOW_BYTES,
+    ServerLink,
+)
+from ostler.server.timers import Timer, TimerWheel
 from ostler.wire.exchanges import Connect, Hello
 from ostler.wire.tls_stream import TlsStream
 
@@ -89,6 +96,10 @@ class Policy(metaclass=ABCMeta):
         """Something about a link that the operator may want to know."""
 
     @abstractmethod
+    def note(self, text: str) -> None:
+        """Something else that the operator may want to know."""
+
+    @abstractmethod
     def make_room(self, then: Callable[[], None]) -> None:
         """The log is full: have room made, elsewhere, and `then` posted to the reactor."""
 
@@ -99,6 +110,7 @@ class ReactorCounters:
         self.passes: i64 = 0
         self.events: i64 = 0
         self.malformed: i64 = 0
+        self.breakdowns: i64 = 0
         self.accepted: i64 = 0
         self.refused: i64 = 0
         self.inline_forces: i64 = 0
@@ -116,14 +128,29 @@ class HeldReply:
         self.data = data
         self.type: i64 = 0  # of a large one
         self.conversation: i64 = 0
-        self.request: i64 = 0
+        self.request: i64 = 0  # of a large one, or of those it comes behind
         self.body: bytes = b""
 
     def release(self) -> None:
-        if self.type == 0:
-            self.link.send(self.data)
+        link = self.link
+        link.held -= 1
+        if self.type != 0:
+            link.send_large(self.type, self.conversation, self.request, self.data, self.body)
+            return
+        link.held_bytes -= len(self.data)
+        if self.request != 0:
+            link.send_behind(self.conversation, self.request, self.data)
         else:
-            self.link.send_large(self.type, self.conversation, self.request, self.data, self.body)
+            link.send(self.data)
+
+    def drop(self) -> None:
+        """It is never sent."""
+        self.link.held -= 1
+        if self.type != 0:
+            self.link.large_bytes -= len(self.data) + len(self.body)
+            self.link.reactor.let_go(len(self.body))
+        else:
+            self.link.held_bytes -= len(self.data)
 
 
 @final
@@ -155,7 +182,9 @@ class Reactor:
         self.dirty: list[ServerLink] = []
         self.failing: list[ServerLink] = []
         self.answered: list[Waiting] = []  # by other threads, under the engine's lock
-        self.resuming: list[Waiting] = []  # streams and looks that have more to do
+        self.resuming: list[Waiting] = []  # streams that have more to do
+        self.reading: list[ServerLink] = []  # links that are read from again
+        self.released_lsn: i64 = 0  # replies that promise no more than this have been sent
         self._held: list[HeldReply] = []
         self._parked: list[Parked] = []
         self._retried: Parked | None = None
@@ -167,6 +196,7 @@ class Reactor:
         self._stopping = False
         self._force_us: i64 = 0
         self.inline_us_max: i64 = _INLINE_US_MAX
+        self._event_turn = Lock()
         self._event_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self.epoll.register(self._event_fd, _IN)
 
@@ -174,9 +204,16 @@ class Reactor:
 
     def wake(self) -> None:
         """Have the reactor look up. From any thread."""
-        if not self._woken:
+        if self._woken:
+            return
+        # The lock is for those who come when all is closed: by then the number may be another file's.
+        self._event_turn.acquire()
+        try:
             self._woken = True
-            os.eventfd_write(self._event_fd, 1)
+            if self._event_fd >= 0:
+                os.eventfd_write(self._event_fd, 1)
+        finally:
+            self._event_turn.release()
 
     def post(self, task: Callable[[], None]) -> None:
         """Have something done on the reactor's thread, under the engine's lock. From any thread."""
@@ -211,11 +248,18 @@ class Reactor:
         if link.state == CLOSED:
             return
         unsent: i64 = link.unsent_bytes()
-        if link.is_parked or unsent > OUT_HIGH_BYTES or (link.is_paused and unsent > OUT_LOW_BYTES):
+        if (
+            link.is_parked
+            or unsent > OUT_HIGH_BYTES
+            or (link.is_paused and unsent > OUT_LOW_BYTES)
+            or link.large_bytes > LARGE_HIGH_BYTES
+        ):
             link.is_paused = True
             mask: i64 = 0
         else:
-            link.is_paused = False
+            if link.is_paused:
+                link.is_paused = False
+                self.reading.append(link)
             mask = _IN
         if link.unsent:
             mask |= _OUT
@@ -228,9 +272,13 @@ class Reactor:
         conversations = link.conversations
         link.conversations = {}
         for conversation in conversations.values():
-            conversation.close(False)
+            try:
+                conversation.close(False)
+            except Exception as error:
+                self.counters.breakdowns += 1
+                self.policy.note_link(link, f"AMQ6109E: A connection could not be ended properly: {error!r}.")
         for assembly in link.assemblies.values():
-            self.let_go(assembly.size)
+            self.let_go(assembly.cost_bytes)
         link.assemblies = {}
         if self._parked:
             self._parked = [each for each in self._parked if each.conversation.link is not link]
@@ -241,12 +289,7 @@ class Reactor:
             return
         link.state = CLOSED
         self.end_conversations(link)
-        for reply in link.large:
-            self.let_go(len(reply.body))
-        link.large = []
-        link.out = []
-        link.out_bytes = 0
-        link.unsent = b""
+        link.drop_unsent()
         self.wheel.remove(link)
         if self.links.pop(link.fd, None) is not None:
             self.epoll.unregister(link.fd)
@@ -293,17 +336,18 @@ class Reactor:
         for each in parked:
             link = each.conversation.link
             link.is_parked = False
-            if link.state >= CLOSING or each.conversation.is_over:
+            if link.state >= CLOSING:
                 continue
             self._retried = each
             try:
-                each.conversation.handle(each.type, each.number, each.payload, 0, len(each.payload))
+                if not each.conversation.is_over:
+                    each.conversation.handle(each.type, each.number, each.payload, 0, len(each.payload))
             except MQError as error:
                 each.conversation.fail(each.type, each.number, MQCC_FAILED, error.reason, error.detail)
+            except Exception as error:
+                link.broke_down(error)
             self._retried = None
-            if not link.is_parked:
-                self.watch(link)
-                link.take_up()
+            self.watch(link)  # what came behind is taken up in this pass
 
     # -- the log -------------------------------------------------------------------------------------------------------
 
@@ -311,13 +355,38 @@ class Reactor:
         return self.log.durable_lsn()
 
     def hold(self, lsn: i64, link: ServerLink, data: bytes) -> None:
+        """Send a frame when the log is durable up to an LSN."""
         self._held.append(HeldReply(lsn, link, data))
+        link.held += 1
+        link.held_bytes += len(data)
+        if link.held_bytes > OUT_HIGH_BYTES and not link.is_paused:
+            self.watch(link)
+
+    def hold_behind(self, lsn: i64, link: ServerLink, conversation: i64, request: i64, data: bytes) -> None:
+        """As `hold`, and behind all that a request was answered with before. LSN 0: now."""
+        if lsn == 0:
+            link.send_behind(conversation, request, data)
+            return
+        self.hold(lsn, link, data)
+        held = self._held[-1]
+        held.conversation = conversation
+        held.request = request
+
+    def hold_last(self, link: ServerLink, data: bytes) -> None:
+        """Send a frame behind all replies of a link that wait for the log."""
+        lsn: i64 = 0
+        for reply in self._held:
+            if reply.link is link and reply.lsn > lsn:
+                lsn = reply.lsn
+        self.hold(lsn, link, data)
 
     def hold_large(
         self, lsn: i64, link: ServerLink, type: i64, conversation: i64, request: i64, head: bytes, body: bytes
     ) -> None:
+        """Send a payload in segments, when the log is durable up to an LSN. LSN 0: now."""
         self._kept_bytes += len(body)
-        if lsn == 0 or lsn <= self.log.durable_lsn():
+        link.large_bytes += len(head) + len(body)
+        if lsn == 0:
             link.send_large(type, conversation, request, head, body)
             return
         held = HeldReply(lsn, link, head)
@@ -326,6 +395,9 @@ class Reactor:
         held.request = request
         held.body = body
         self._held.append(held)
+        link.held += 1
+        if link.large_bytes > LARGE_HIGH_BYTES and not link.is_paused:
+            self.watch(link)
 
     def _release(self) -> None:
         """Send the replies whose records are durable."""
@@ -337,6 +409,7 @@ class Reactor:
                 reply.release()
             else:
                 self._held.append(reply)
+        self.released_lsn = durable
 
     def _force(self) -> None:
         """Have the log forced for those who wait. The engine's lock is not held."""
@@ -367,6 +440,8 @@ class Reactor:
             self.writer.wait_durable(lsn)
         except MQError:
             # The log has failed: the queue manager breaks all connections, and nothing held is ever sent.
+            for reply in self._held:
+                reply.drop()
             self._held = []
             return
         self.counters.inline_forces += 1
@@ -387,7 +462,7 @@ class Reactor:
     def run_pass(self, sleep_ms_max: i64) -> None:
         """Wait for something to do, and do a bounded share of it."""
         sleep_ms: i64 = 0
-        if not (self._posted or self.resuming or self.dirty):
+        if not (self._posted or self.resuming or self.dirty or self.reading):
             sleep_ms = self.wheel.sleep_ms(self.now_ms, sleep_ms_max)
         events: list[tuple[int, int]] = self.epoll.poll(float(sleep_ms) / _MILLISECONDS, _EVENTS_MAX)
         self.now_ms = i64(monotonic() * _MILLISECONDS)
@@ -418,9 +493,10 @@ class Reactor:
                     link.is_dirty = True
                     self.dirty.append(link)
             elif fd == self._event_fd:
-                self._woken = False
+                # In this order: who wakes the reactor in between has left its work already.
                 with suppress(BlockingIOError):
                     os.eventfd_read(self._event_fd)
+                self._woken = False
             elif fd in self.listening:
                 self.policy.accept(fd)
         if self._posted:
@@ -431,9 +507,14 @@ class Reactor:
             resuming = self.resuming
             self.resuming = []
             for waiting in resuming:
-                waiting.answered()
+                self._answer(waiting)
+        if self.reading:
+            reading = self.reading
+            self.reading = []
+            for link in reading:
+                link.take_up()
         for timer in self.wheel.due(self.now_ms, _TIMERS_MAX):
-            timer.fire(self.now_ms)
+            self._fire(timer)
         if self.engine.woken:
             self.tell_woken()
         if self._held:
@@ -449,7 +530,22 @@ class Reactor:
         answered = self.answered
         self.answered = []
         for waiting in answered:
+            self._answer(waiting)
+
+    def _answer(self, waiting: Waiting) -> None:
+        try:
             waiting.answered()
+        except Exception as error:
+            waiting.conversation.link.broke_down(error)
+
+    def _fire(self, timer: Timer) -> None:
+        try:
+            timer.fire(self.now_ms)
+        except Exception as error:
+            if isinstance(timer, Waiting):
+                timer.conversation.link.broke_down(error)
+            elif isinstance(timer, ServerLink):
+                timer.broke_down(error)
 
     def tell_woken(self) -> None:
         """Answer those whose gets the engine has answered."""
@@ -459,9 +555,13 @@ class Reactor:
             for request in woken:
                 waker = request.waker
                 if isinstance(waker, Waiting):
-                    waker.answered()
+                    self._answer(waker)
                 elif callable(waker):
-                    waker()
+                    try:
+                        waker()
+                    except Exception as error:
+                        # Such as a program in this process whose event loop is gone.
+                        self.policy.note(f"AMQ6109E: A waiting program could not be told of its message: {error!r}.")
 
     def _send(self) -> None:
         """Send what the pass has left. The engine's lock is not held; only this thread has to do with links."""
@@ -482,8 +582,7 @@ class Reactor:
             finally:
                 self.lock.release()
 
-    def close_all(self) -> None:
-        """The last thing: no link stays. The thread has ended."""
+    def close_links(self) -> None:
         self.lock.acquire()
         try:
             for link in list(self.links.values()):
@@ -491,5 +590,13 @@ class Reactor:
                 self.close(link)
         finally:
             self.lock.release()
+
+    def close_all(self) -> None:
+        """The last thing: no link stays. The thread has ended."""
+        self.close_links()
         self.epoll.close()
-        os.close(self._event_fd)
+        self._event_turn.acquire()
+        if self._event_fd >= 0:
+            os.close(self._event_fd)
+            self._event_fd = -1
+        self._event_turn.release()

@@ -72,6 +72,7 @@ _DESCRIPTORS_KEPT: Final = 256
 _CONTROL_QMGR: Final = 0  # MQSVC_CONTROL_Q_MGR
 _CONTROL_START: Final = 1  # MQSVC_CONTROL_Q_MGR_START
 _NOTE_SECONDS: Final = 10.0
+_NOTES_MAX: Final = 64  # within those seconds
 _FAREWELL_SECONDS: Final = 2.0
 
 
@@ -89,7 +90,8 @@ class Server(Policy):
         self._by_fd: dict[int, ListenerSocket] = {}
         self._stopped_channels: set[str] = set()
         self._reserve = -1
-        self._links_max = _raise_descriptor_limit() - _DESCRIPTORS_KEPT
+        descriptors = _raise_descriptor_limit()
+        self._links_max = max(descriptors - _DESCRIPTORS_KEPT, descriptors // 4)
         self._noted: dict[str, float] = {}
         self._is_ending = False
         self._thread = threading.Thread(target=self._run, name="ostler-reactor", daemon=True)
@@ -155,6 +157,9 @@ class Server(Policy):
         self.reactor.stop()
         self._thread.join()
         self.reactor.close_all()
+        for listener in self._by_fd.values():  # those that a thread that failed has left
+            listener.close()
+        self._by_fd.clear()
         # While the instance lock is still held: the next instance makes its own.
         unlink_local(self.manager.directory)
         if self._reserve >= 0:
@@ -168,6 +173,8 @@ class Server(Policy):
             log.exception("The reactor failed.")
             self.manager.note(f"AMQ6109S: The thread that serves applications failed: {error!r}.")
             self.manager.fail(f"The thread that serves applications failed: {error!r}")
+            # Nobody is served any more: those who wait must not wait for ever.
+            self.reactor.close_links()
 
     # -- listeners -----------------------------------------------------------------------------------------------------
 
@@ -276,7 +283,9 @@ class Server(Policy):
         done: list[MQError | str] = []
         told = threading.Event()
         self.reactor.post(partial(self._refresh, done, told))
-        told.wait()
+        while not told.wait(_FAREWELL_SECONDS):
+            if not self._thread.is_alive():
+                raise MQError(MQRC_Q_MGR_STOPPING, f"Queue manager {self.manager.name} has ended.")
         if isinstance(done[0], MQError):
             raise done[0]
         self.manager.note(f"AMQ9718I: {done[0]}")
@@ -313,7 +322,13 @@ class Server(Policy):
                     sock, f"{len(self.reactor.links)} connections are open, which is all this process may have"
                 )
                 continue
-            self.reactor.add(self._new_link(listener, sock, address))
+            try:
+                self.reactor.add(self._new_link(listener, sock, address))
+            except OSError as error:
+                # It may be gone already, or the kernel is short of something.
+                self._note_seldom("accept", f"AMQ9208E: A connection could not be taken: {error.strerror or error}.")
+                self.reactor.links.pop(sock.fileno(), None)
+                sock.close()
 
     def _new_link(self, listener: ListenerSocket, sock: socket.socket, address: object) -> ServerLink:
         sock.setblocking(False)
@@ -337,6 +352,8 @@ class Server(Policy):
     def _accept_failed(self, listener: ListenerSocket, error: OSError) -> None:
         if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
             return
+        if self._reserve < 0:
+            self._note_seldom("reserve", "AMQ9513E: Connections wait: the queue manager has no descriptors left.")
         # One descriptor was kept for this: it lets the application be told.
         if self._reserve >= 0:
             os.close(self._reserve)
@@ -450,15 +467,21 @@ class Server(Policy):
         number = "" if why.startswith("AMQ") else "AMQ9999E: "
         self._note_seldom(why, f"{number}{why} The connection came from {link.address}.")
 
+    def note(self, text: str) -> None:
+        self._note_seldom(text, text)
+
     def _note_seldom(self, key: str, text: str) -> None:
         """The same trouble again and again is told now and then, so that nobody can fill the error log."""
         now = time.monotonic()
         if now - self._noted.get(key, -_NOTE_SECONDS) < _NOTE_SECONDS:
             return
-        if len(self._noted) > 256:
-            self._noted.clear()
+        if len(self._noted) >= _NOTES_MAX:
+            # Others are told too seldom rather than too often: what differs may be made up by a hostile peer.
+            self._noted = {key: at for key, at in self._noted.items() if now - at < _NOTE_SECONDS}
+            if len(self._noted) >= _NOTES_MAX:
+                return
         self._noted[key] = now
-        self.manager.note(text)
+        self.manager.note(printable(text))
 
     def make_room(self, then: Callable[[], None]) -> None:
         self._room_thread = threading.Thread(target=self._make_room, args=(then,), name="ostler-room", daemon=True)
@@ -514,6 +537,11 @@ def _status_of(link: ServerLink) -> ChannelStatus:
         certificate_issuer=str(tls.peer_issuer()) if tls is not None and tls.has_certificate else "",
         is_stopping=bool(link.is_quiescing),
     )
+
+
+def printable(text: str) -> str:
+    """Text without what could make a line of the error log look like several. Peers choose parts of it."""
+    return "".join(each if each.isprintable() else "?" for each in text)
 
 
 def _user_of(uid: int) -> str:

@@ -17,6 +17,8 @@ from ostler.model.constants import (
     MQRC_CHANNEL_NOT_AVAILABLE,
     MQRC_CONNECTION_ERROR,
     MQRC_HCONN_ERROR,
+    MQRC_STORAGE_NOT_AVAILABLE,
+    MQRC_UNEXPECTED_ERROR,
 )
 from ostler.model.errors import MQError
 from ostler.server.timers import Timer
@@ -37,17 +39,18 @@ from ostler.wire.frames import (
     PROTOCOL_VERSION,
     REPLY,
     SEGMENT_BYTES,
+    SEGMENT_COST_BYTES,
     TYPE_NAMES,
     Assembly,
     FrameReader,
     MalformedFrame,
     frame,
-    segment,
 )
+from ostler.wire.outgoing import READY_FRAME, LargeReply
 from ostler.wire.tls_stream import TlsFailed, TlsStream
 
 if TYPE_CHECKING:
-    from ostler.server.conversation import Conversation
+    from ostler.server.conversation import Conversation, Waiting
     from ostler.server.reactor import Reactor
 
 # States of a link.
@@ -60,38 +63,15 @@ RECEIVE_BYTES: Final = 8 * 1024
 RECEIVE_BYTES_MAX: Final = 128 * 1024
 OUT_HIGH_BYTES: Final = 1024 * 1024  # more than this unsent: nothing further is read from the link
 OUT_LOW_BYTES: Final = 256 * 1024
+# The same for long messages. One of the longest may be on its way while others on the same socket go on.
+LARGE_HIGH_BYTES: Final = 128 * 1024 * 1024
+FLUSH_BYTES_MAX: Final = 1024 * 1024  # of one link in one pass
 PENDING_MAX: Final = 8192  # requests of one link that wait for something
 GREETING_MS: Final = 10_000  # a link says what it wants within this time
 SIGN_OF_LIFE_MS: Final = 60_000  # after the heartbeat interval
 LAST_WORD_MS: Final = 5_000
 _TLS_RECORD: Final = 0x16
 _ASSEMBLIES_MAX: Final = 64
-
-
-@final
-class LargeReply:
-    """A payload longer than a segment, on its way."""
-
-    def __init__(self, type: i64, conversation: i64, request: i64, head: bytes, body: bytes) -> None:
-        self.type: i64 = type
-        self.conversation: i64 = conversation
-        self.request: i64 = request
-        self.head = head
-        self.body = body
-        self.at: i64 = 0  # of the body
-
-    def next_frame(self, room: i64) -> bytes:
-        """The next segment; `is_sent` tells whether it was the last."""
-        head = self.head
-        self.head = b""
-        piece = self.body[self.at : self.at + room - len(head)]
-        self.at += len(piece)
-        if head:
-            piece = head + piece
-        return segment(self.type, self.conversation, self.request, not self.is_sent(), piece)
-
-    def is_sent(self) -> bool:
-        return self.at >= len(self.body)
 
 
 @final
@@ -124,6 +104,10 @@ class ServerLink(Timer):
         self.out_bytes: i64 = 0
         self.unsent: bytes = b""  # on its way to the socket, under TLS encrypted
         self.large: list[LargeReply] = []
+        self.large_bytes: i64 = 0  # still to be cut into segments, those that wait for the log included
+        self.held: i64 = 0  # replies that wait for the log
+        self.held_bytes: i64 = 0  # of those in one frame
+        self.stalled: list[Waiting] = []  # streams that wait for the application to read
         self.is_dirty = False
         self.is_waiting = False  # for the socket to take more
         self.is_paused = False  # nothing is read from it
@@ -133,6 +117,7 @@ class ServerLink(Timer):
         self.pending: i64 = 0
         self.last_heard_ms: i64 = 0
         self.heartbeat_sent = False
+        self._asked_life_ms: i64 = 0
         self.receive_bytes: i64 = RECEIVE_BYTES
         self.received_bytes: i64 = 0
         self.sent_bytes: i64 = 0
@@ -171,6 +156,8 @@ class ServerLink(Timer):
             self._broke(error)
         except TlsFailed as error:
             self._tls_failed(error)
+        except Exception as error:
+            self.broke_down(error)
 
     def take_up(self) -> None:
         """Go on with what came behind a request that had to wait."""
@@ -178,6 +165,15 @@ class ServerLink(Timer):
             self.dispatch()
         except MalformedFrame as error:
             self._broke(error)
+        except Exception as error:
+            self.broke_down(error)
+
+    def broke_down(self, error: Exception) -> None:
+        """Something is wrong on this side. This link ends with it; others go on."""
+        self.reactor.counters.breakdowns += 1
+        text = f"A request could not be handled: {type(error).__name__}: {error}."
+        self.reactor.policy.note_link(self, f"AMQ6109E: {text}")
+        self.farewell(MQRC_UNEXPECTED_ERROR, text)
 
     def _broke(self, error: MalformedFrame) -> None:
         self.reactor.counters.malformed += 1
@@ -198,7 +194,7 @@ class ServerLink(Timer):
     def dispatch(self) -> None:
         """Hand out the frames that have come whole."""
         reader = self.reader
-        while self.state < CLOSING and not self.is_parked and reader.next():
+        while self.state < CLOSING and not self.is_parked and not self.is_paused and reader.next():
             self.calls += 1
             if reader.flags & MORE or self.assemblies:
                 self._segment(reader)
@@ -225,13 +221,16 @@ class ServerLink(Timer):
         if assembly.type != reader.type:
             raise MalformedFrame("segments of different types under one request")
         part = reader.buffer[reader.start : reader.end]
-        if not self.reactor.keep(len(part)):
+        if not self.reactor.keep(len(part) + SEGMENT_COST_BYTES):
             # Others go on; who cannot be served is told, and may come back.
-            raise MalformedFrame("there is no memory for further messages of this length at present")
+            text = "There is no memory for further long messages at present."
+            self.reactor.policy.note_link(self, f"AMQ6118E: {text}")
+            self.farewell(MQRC_STORAGE_NOT_AVAILABLE, text)
+            return
         assembly.add(part)
         if not reader.flags & MORE:
             del self.assemblies[key]
-            self.reactor.let_go(assembly.size)
+            self.reactor.let_go(assembly.cost_bytes)
             whole = assembly.whole()
             self._whole(reader.type, reader.conversation, reader.request, whole, 0, len(whole))
 
@@ -253,6 +252,7 @@ class ServerLink(Timer):
             self.send(reply_frame(HEARTBEAT, 0, request, MQCC_OK, 0))
         elif type == HEARTBEAT | REPLY and number == 0:
             self.heartbeat_sent = False
+            self._watch_heart()
         elif type == CONNECT and number != 0:
             self._connect(number, request, buffer[start:end])
         elif type == COMMAND:
@@ -315,13 +315,34 @@ class ServerLink(Timer):
             self.reactor.watch(self)
 
     def send_large(self, type: i64, conversation: i64, request: i64, head: bytes, body: bytes) -> None:
-        """Have a payload sent in segments, between which those of others get their turn."""
+        """Have a payload sent in segments, between which those of others get their turn.
+
+        The reactor has counted it in `large_bytes`, and its body among what it keeps.
+        """
+        self._queue(LargeReply(type, conversation, request, head, body), request)
+
+    def send_behind(self, conversation: i64, request: i64, data: bytes) -> None:
+        """Have a frame sent behind the long messages of a request, if any are on their way."""
+        for reply in self.large:
+            if reply.conversation == conversation and reply.request == request:
+                self.large_bytes += len(data)
+                self._queue(LargeReply(READY_FRAME, conversation, request, data, b""), request)
+                return
+        self.send(data)
+
+    def _queue(self, reply: LargeReply, request: i64) -> None:
         if self.state == CLOSED:
+            self.reactor.let_go(len(reply.body))
             return
-        self.large.append(LargeReply(type, conversation, request, head, body))
-        if not self.is_dirty:
-            self.is_dirty = True
-            self.reactor.dirty.append(self)
+        for other in self.large:
+            if other.conversation == reply.conversation and other.request == request:
+                other.last().following = reply
+                break
+        else:
+            self.large.append(reply)
+        self._mark()
+        if self.large_bytes > LARGE_HIGH_BYTES and not self.is_paused:
+            self.reactor.watch(self)
 
     def flush(self) -> None:
         """Send what the socket takes. The rest is sent when there is room again."""
@@ -330,7 +351,9 @@ class ServerLink(Timer):
         data = self.unsent
         if not data:
             data = self._next_bytes()
-        while data:
+        left: i64 = FLUSH_BYTES_MAX
+        # When the share of this pass is sent, the socket takes more, and says so in the next one.
+        while data and left > 0:
             try:
                 sent: i64 = self._send(data)
             except BlockingIOError:
@@ -339,6 +362,9 @@ class ServerLink(Timer):
                 self.fail(error.strerror or "the connection failed")
                 return
             self.sent_bytes += sent
+            left -= sent
+            if sent and self.is_waiting:
+                self.last_heard_ms = self.reactor.now_ms  # what was in the way was read by somebody
             if sent < len(data):
                 data = data[sent:] if sent else data
                 break
@@ -346,22 +372,30 @@ class ServerLink(Timer):
         self.unsent = data
         waits: bool = len(data) > 0
         if not waits and self.state == CLOSING:
-            self.reactor.failing.append(self)
+            if self.held == 0:
+                self.reactor.failing.append(self)
         elif waits != self.is_waiting or self.is_paused:
             self.is_waiting = waits
             self.reactor.watch(self)
+        if self.stalled and self.backlog_bytes() <= OUT_LOW_BYTES:
+            self.reactor.resuming.extend(self.stalled)
+            self.stalled = []
 
     def _next_bytes(self) -> bytes:
         """The next bytes for the socket: frames that are ready, and segments of large ones in turn."""
         while self.large and self.out_bytes < self.segment_bytes:
             reply = self.large.pop(0)
+            before: i64 = reply.at
             piece = reply.next_frame(self.segment_bytes - HEADER_BYTES)
+            self.large_bytes -= reply.at - before
             self.out.append(piece)
             self.out_bytes += len(piece)
             if not reply.is_sent():
                 self.large.append(reply)
             else:
                 self.reactor.let_go(len(reply.body))
+                if reply.following is not None:
+                    self.large.append(reply.following)
         out = self.out
         if not out:
             return b""
@@ -395,7 +429,25 @@ class ServerLink(Timer):
             self.reactor.dirty.append(self)
 
     def unsent_bytes(self) -> i64:
-        return self.out_bytes + len(self.unsent)
+        """What is to be sent in single frames."""
+        return self.out_bytes + len(self.unsent) + self.held_bytes
+
+    def backlog_bytes(self) -> i64:
+        """All that the application has not been sent yet."""
+        return self.unsent_bytes() + self.large_bytes
+
+    def drop_unsent(self) -> None:
+        """Nothing more can be sent."""
+        for reply in self.large:
+            each: LargeReply | None = reply
+            while each is not None:
+                self.reactor.let_go(len(each.body))
+                each = each.following
+        self.large = []
+        self.out = []
+        self.out_bytes = 0
+        self.unsent = b""
+        self.stalled = []
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
@@ -417,7 +469,11 @@ class ServerLink(Timer):
     def farewell(self, reason: i64, text: str) -> None:
         """Say why, and close when that is sent."""
         if self.state < CLOSING:
-            self.send(frame(FAREWELL, 0, 0, reason_payload(reason, text)))
+            data = frame(FAREWELL, 0, 0, reason_payload(reason, text))
+            if self.held:
+                self.reactor.hold_last(self, data)  # what was promised before is said before
+            else:
+                self.send(data)
             self.last_word(text)
 
     def last_word(self, why: str) -> None:
@@ -438,9 +494,7 @@ class ServerLink(Timer):
 
     def fail(self, why: str) -> None:
         """As `lost`, found out while sending: done at the end of the pass."""
-        self.out = []
-        self.out_bytes = 0
-        self.large = []
+        self.drop_unsent()
         if not self.why:
             self.why = why
         self.reactor.failing.append(self)
@@ -461,19 +515,24 @@ class ServerLink(Timer):
 
     def fire(self, now_ms: i64) -> None:
         if self.state == NEW:
-            self.lost("it said nothing for ten seconds")
+            if self.tls is None:
+                self.farewell(MQRC_CONNECTION_ERROR, f"No HELLO came within {GREETING_MS // 1000} seconds.")
+            else:
+                self.lost("the TLS handshake took too long")
             return
         if self.state != OPEN:
             self.lost(self.why)
             return
         silent: i64 = now_ms - self.last_heard_ms
-        if silent >= self.heartbeat_ms + SIGN_OF_LIFE_MS and self.heartbeat_sent:
+        if self.last_heard_ms > self._asked_life_ms:
+            self.heartbeat_sent = False
+        if self.heartbeat_sent and now_ms - self._asked_life_ms >= SIGN_OF_LIFE_MS:
             self.lost(f"no sign of life for {silent // 1000} seconds")
         elif silent >= self.heartbeat_ms:
             if not self.heartbeat_sent:
                 self.heartbeat_sent = True
                 self.send(frame(HEARTBEAT, 0, 1))
-            self.reactor.wheel.add(self, self.last_heard_ms + self.heartbeat_ms + SIGN_OF_LIFE_MS)
+                self._asked_life_ms = now_ms
+            self.reactor.wheel.add(self, self._asked_life_ms + SIGN_OF_LIFE_MS)
         else:
-            self.heartbeat_sent = False
             self.reactor.wheel.add(self, self.last_heard_ms + self.heartbeat_ms)

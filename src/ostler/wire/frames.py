@@ -8,8 +8,8 @@
     8       4      conversation; 0 is the link itself
     12      4      request number, chosen by who asks; 0 asks for no reply
 
-All numbers are little-endian. A payload longer than a segment is sent in several frames that differ only in MORE; others
-may come between them.
+All numbers are little-endian. A payload longer than a segment is sent in several frames that differ only in MORE; those
+of other requests may come between them.
 """
 
 from __future__ import annotations
@@ -95,6 +95,9 @@ SEGMENT_BYTES_MAX: Final = 1024 * 1024
 # What a payload may have beyond the data of a message: descriptor, properties, names.
 PAYLOAD_OVERHEAD_BYTES: Final = 128 * 1024
 MESSAGE_BYTES_MAX: Final = 104857600
+# What each segment costs beside its bytes while a payload is put together.
+SEGMENT_COST_BYTES: Final = 64
+_PARTS_MAX: Final = 1024
 _UNSIGNED: Final = 0xFFFFFFFF
 
 
@@ -125,19 +128,25 @@ class FrameReader:
 
     def feed(self, data: bytes) -> None:
         """Take bytes as they were received."""
-        if self._at == len(self.buffer):
+        if self._at == len(self.buffer) and not self._parts:
             self.buffer = data
             self._at = 0
             return
         self._parts.append(data)
         self._parts_bytes += len(data)
         if len(self.buffer) - self._at + self._parts_bytes >= self._needed:
-            parts = [self.buffer[self._at :]]
-            parts.extend(self._parts)
-            self.buffer = b"".join(parts)
-            self._at = 0
-            self._parts = []
-            self._parts_bytes = 0
+            self._join()
+        elif len(self._parts) >= _PARTS_MAX:
+            # A peer that sends byte by byte must not cost many times what it sends.
+            self._parts = [b"".join(self._parts)]
+
+    def _join(self) -> None:
+        parts = [self.buffer[self._at :]]
+        parts.extend(self._parts)
+        self.buffer = b"".join(parts)
+        self._at = 0
+        self._parts = []
+        self._parts_bytes = 0
 
     def next(self) -> bool:
         """Go to the next frame; False when it has not come whole yet. MalformedFrame when it cannot be one."""
@@ -146,13 +155,13 @@ class FrameReader:
         there: i64 = len(buffer) - at
         if there < HEADER_BYTES:
             self._needed = HEADER_BYTES
-            return False
+            return self._parts_bytes > 0 and self._next_joined()
         length: i64 = i64(read_i32_le(buffer, at)) & _UNSIGNED
         if length < HEADER_BYTES or length > self.frame_bytes_max:
             raise MalformedFrame(f"a frame of {length} bytes; the limit is {self.frame_bytes_max}")
         if there < length:
             self._needed = length
-            return False
+            return self._parts_bytes > 0 and self._next_joined()
         word: i64 = i64(read_i32_le(buffer, at + 4)) & _UNSIGNED
         if word >> 16:
             raise MalformedFrame("reserved bytes of a frame's header are not zero")
@@ -166,6 +175,13 @@ class FrameReader:
         self.end = at + length
         self._at = at + length
         return True
+
+    def _next_joined(self) -> bool:
+        """The rest of a frame may have come while nobody asked for frames."""
+        if len(self.buffer) - self._at + self._parts_bytes < self._needed:
+            return False
+        self._join()
+        return self.next()
 
     def pending_bytes(self) -> int:
         """How much was received and not yet given out."""
@@ -237,13 +253,16 @@ class Assembly:
         self.type: i64 = type
         self.bytes_max: i64 = bytes_max
         self.size: i64 = 0
+        self.cost_bytes: i64 = 0  # what it takes in memory, for who keeps account of that
         self._parts: list[bytes] = []
 
     def add(self, part: bytes) -> None:
         self.size += len(part)
+        self.cost_bytes += len(part) + SEGMENT_COST_BYTES
         if self.size > self.bytes_max:
             raise MalformedFrame(f"a payload of more than {self.bytes_max} bytes")
-        self._parts.append(part)
+        if part:
+            self._parts.append(part)
 
     def whole(self) -> bytes:
         return b"".join(self._parts)
