@@ -10,6 +10,7 @@ What comes while nobody waits is read once a second by `link_keeper`.
 
 from __future__ import annotations
 
+import math
 import select
 import socket
 import threading
@@ -50,6 +51,7 @@ NO_DEADLINE: Final = -1.0
 # Nobody needs so many answers of ours before reading any: such a peer is hostile.
 _OWED_MAX: Final = 1000
 _POLL_MS: Final = 1000
+_MILLISECONDS: Final = 1000.0
 _SILENCE_SECONDS: Final = 60
 _DONT_WAIT: Final = int(socket.MSG_DONTWAIT)
 
@@ -282,23 +284,28 @@ class BlockingLink:
     def _release_write(self) -> None:
         """Give the write lock up. Who could not get it has left its frame: it must not stay behind."""
         while True:
+            done = True
             try:
-                self._send_owed()
+                if self._owed or self._tls_owes:
+                    done = self._send_owed()
             except LinkBroken:
                 pass
             finally:
                 self._write.release()
-            if not (self._owed or self._tls_owes) or self.broken or not self._write.acquire(False):
+            if not done or not (self._owed or self._tls_owes) or self.broken or not self._write.acquire(False):
                 return
 
-    def _send_owed(self) -> None:
-        while (self._owed or self._tls_owes) and not self.broken:
-            self.state.acquire()
-            owed = self._owed
-            self._owed = []
-            self._tls_owes = False
-            self.state.release()
-            self._transmit(b"".join(owed))
+    def _send_owed(self) -> bool:
+        """Send what is owed if the socket has room for it; False: later. It is little, and nobody may wait for that."""
+        if self.broken or not self._is_ready(select.POLLOUT, 0.0):
+            return False
+        self.state.acquire()
+        owed = self._owed
+        self._owed = []
+        self._tls_owes = False
+        self.state.release()
+        self._transmit(b"".join(owed))
+        return True
 
     def _transmit(self, data: bytes) -> None:
         """Send bytes under the write lock."""
@@ -422,7 +429,7 @@ class BlockingLink:
                 if self.broken:
                     self._fail(waiter)
                     return
-                if deadline >= 0 and not self._is_readable(deadline):
+                if deadline >= 0 and not self._is_ready(select.POLLIN, deadline - time.monotonic()):
                     return
                 try:
                     data = self._receive(self._receive_bytes)
@@ -433,9 +440,11 @@ class BlockingLink:
         finally:
             self._stop_leading()
 
-    def _is_readable(self, deadline: float) -> bool:
-        left = deadline - time.monotonic()
-        return bool(select.select([self._descriptor], [], [], max(0.0, left))[0])
+    def _is_ready(self, event: int, seconds: float) -> bool:
+        """Whether the socket can be read from or written to, or is closed, within this time."""
+        poller = select.poll()
+        poller.register(self._descriptor, event)
+        return len(poller.poll(max(0, math.ceil(seconds * _MILLISECONDS)))) > 0
 
     def _read_once(self) -> None:
         """Read what is there. The caller leads."""
@@ -716,6 +725,8 @@ class BlockingLink:
             self._close()
             return
         self.read_available()
+        if (self._owed or self._tls_owes) and self._write.acquire(False):
+            self._release_write()
         if self._activity != self._activity_seen:
             self._activity_seen = self._activity
             self._quiet_seconds = 0
