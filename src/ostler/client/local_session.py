@@ -13,7 +13,7 @@ stand-in for the connection; the unit is committed when the program goes on and 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
@@ -462,11 +462,13 @@ class LocalQueue(OpenQueue):
         selector = self.handle.selector
         return selector.text if selector is not None else ""
 
-    async def put(self, md: bytes, options: int, block: bytes, body: bytes) -> Put:
-        return await self._session.put(self.handle, md, options, block, body)
+    # The two that are used most hand the coroutine on as it is.
 
-    async def get(self, asked: GetOptions, browse: int = 0) -> Taken | None:
-        return await self._session.get(self.handle, asked, browse)
+    def put(self, md: bytes, options: int, block: bytes, body: bytes) -> Coroutine[object, None, Put]:
+        return self._session.put(self.handle, md, options, block, body)
+
+    def get(self, asked: GetOptions, browse: int = 0) -> Coroutine[object, None, Taken | None]:
+        return self._session.get(self.handle, asked, browse)
 
     async def close(self, options: int = 0) -> int:
         return await self._session.close_handle(self.handle, options)
