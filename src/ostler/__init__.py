@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ostler.client import aio as aio
     from ostler.client.api import Connection as Connection
     from ostler.client.api import connect as connect
+    from ostler.client.connect_parameters import TlsSettings as TlsSettings
     from ostler.client.embedded import start as start
     from ostler.client.handler_threads import Consumer as Consumer
     from ostler.client.message import Message as Message
@@ -45,6 +46,7 @@ _PUBLIC = {
     "MQError": "ostler.model.errors",
     "Message": "ostler.client.message",
     "Queue": "ostler.client.queue_handle",
+    "TlsSettings": "ostler.client.connect_parameters",
     "TriggerMonitor": "ostler.client.trigger_monitor",
     "connect": "ostler.client.api",
     "start": "ostler.client.embedded",

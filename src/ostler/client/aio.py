@@ -5,9 +5,9 @@
             await q.put("Hello", persistent=True)
             message = await q.get(wait=5)
 
-Verbs run at once, in the loop's thread; there are no threads behind them. Only waiting suspends a task: for a
-message, or for the disk. A connection belongs to one loop, and has one unit of work: many units in flight are many
-connections.
+Verbs on a queue manager of this process run at once, in the loop's thread; there are no threads behind them. Only
+waiting suspends a task: for a message, or for the disk. Over a socket a verb suspends its task until it is answered. A
+connection belongs to one loop, and has one unit of work: many units in flight are many connections.
 
 A task may be cancelled while it waits, and no message is lost by that. One that was handed over in the very moment
 goes back to its place on the queue, where it counts as backed out once. A get inside a transaction spoils the
