@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -144,18 +144,7 @@ def _add_forward(subparsers: Subparsers) -> None:
 def _program(subparsers: Subparsers, name: str, words: str, description: str) -> argparse.ArgumentParser:
     parser = commands.add_command(subparsers, name, words, description, USAGE)
     parser.set_defaults(run=partial(_run, name))
-    # Options it does not know are its own affair, too: the program above it would end with another status.
-    parser.parse_known_args = partial(_parse_all, parser)  # type: ignore[assignment]
     return parser
-
-
-def _parse_all(
-    parser: argparse.ArgumentParser, arguments: Sequence[str], namespace: argparse.Namespace | None
-) -> tuple[argparse.Namespace, list[str]]:
-    parsed, unknown = argparse.ArgumentParser.parse_known_args(parser, arguments, namespace)
-    if unknown:
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-    return parsed, []
 
 
 def _add_names(parser: argparse.ArgumentParser) -> None:

@@ -15,7 +15,7 @@ single byte of the conversation is given to anybody.
 from __future__ import annotations
 
 import ssl
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from typing import Any, Final, final
 
 from mypy_extensions import mypyc_attr
@@ -87,7 +87,7 @@ class TlsFailed(Exception):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class TlsRules(ABC):
+class TlsRules(metaclass=ABCMeta):
     """Who may speak under which conditions. Both methods raise TlsFailed."""
 
     @abstractmethod
