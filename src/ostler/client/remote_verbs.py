@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from struct import Struct
 from typing import Final, final
@@ -106,7 +106,7 @@ _patch_names: Final = Struct("96s").pack_into
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Recovery(ABC):
+class Recovery(metaclass=ABCMeta):
     """What a connection does when its link has broken."""
 
     @abstractmethod
@@ -127,7 +127,7 @@ class Recovery(ABC):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class ReadAhead(ABC):
+class ReadAhead(metaclass=ABCMeta):
     """Messages of one handle that are here before they are asked for."""
 
     @abstractmethod
