@@ -1,13 +1,19 @@
-"""The demonstration: how it judges what it finds, and the whole of it once."""
+"""The demonstration: how it judges what it finds, how it tells, and the whole of it once."""
 
 from __future__ import annotations
 
+import io
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
+from rich.console import Console
 
+from ostler.cli.demo import show
 from ostler.cli.demo_account import (
     LOAD,
     NONPERSISTENT,
@@ -18,6 +24,9 @@ from ostler.cli.demo_account import (
     judge,
     ranges,
 )
+from ostler.cli.demo_server import Replay, Served, ServerFailed
+from ostler.cli.demo_story import Answered, Exchanged, Findings
+from ostler.server.directories import QueueManagerDirectory
 from ostler.server.queue_manager import create_queue_manager
 
 
@@ -65,9 +74,78 @@ def test_ranges_keep_order_and_doubles(numbers: list[int]) -> None:
     assert len(ranges([1, 2, 3, 7])) == 2
 
 
+# -- telling -----------------------------------------------------------------------------------------------------------
+
+
+def findings(persistent: list[int]) -> Findings:
+    return Findings(
+        [Exchanged("persistent", "TCP", 500, 0.25), Exchanged("persistent", "in process", 300, 0.1)],
+        [Answered("TCP", 10, 6000, 2.0, 0.0015, 0.0203)],
+        account(persistent, [1, 2, 3], []),
+        Replay(1234, 8, 1, 0.5),
+    )
+
+
+def shown(found: Findings) -> tuple[str, list[str]]:
+    output = io.StringIO()
+    broken = show(Console(file=output, width=80), found)
+    return output.getvalue(), broken
+
+
+def test_rates_and_times_are_told_side_by_side() -> None:
+    text, broken = shown(findings([1, 2, 3, 4, 5]))
+    assert re.search(r"in process +local socket +TCP", text)
+    assert re.search(r"persistent +3,000 +2,000", text)
+    assert re.search(r"TCP +10 +6,000 +3,000 +1\.50 +20\.30", text)
+    assert "1,234 log records, 2,468 a second" in " ".join(text.split())
+    assert broken == []
+
+
+def test_a_broken_promise_is_in_the_table_and_in_the_answer() -> None:
+    text, broken = shown(findings([1, 2, 3, 4]))
+    assert re.search(r"persistent, committed +5 +4 +all, once, in order +no", text)
+    assert len(broken) == 1
+
+
+def test_what_a_start_replayed_is_read_from_the_error_log(tmp_path: Path) -> None:
+    directory = create_queue_manager(tmp_path, "QM1")
+    errors = directory.path / "errors"
+    errors.mkdir(exist_ok=True)
+    line = (
+        "AMQ7230I: {} log records were replayed; 7 messages are there, 2 units of work were backed out. It took 0.5 s"
+    )
+    (errors / "AMQERR01.LOG").write_text(f"{line.format(1)}\nAMQ8003I: Started.\n{line.format(30)}\n")
+    assert Served(directory).replay() == Replay(30, 7, 2, 0.5)
+    (errors / "AMQERR01.LOG").write_text("AMQ8003I: Started.\n")
+    with pytest.raises(ServerFailed, match="does not tell"):
+        Served(directory).replay()
+
+
+def test_a_command_that_fails_is_told_with_its_own_words(tmp_path: Path) -> None:
+    served = Served(QueueManagerDirectory(tmp_path, "QM1"))
+    with pytest.raises(ServerFailed, match=r"`ostler strmqm QM1` exited with 72: AMQ7048E: There is no queue manager"):
+        served.start()
+    with pytest.raises(ServerFailed, match="no process to kill"):
+        served.kill()
+
+
+# -- the whole of it ---------------------------------------------------------------------------------------------------
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-u", "-m", "ostler.cli.main", "demo", *arguments]
+
+
 def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "ostler.cli.main", "demo", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command(*arguments), capture_output=True, text=True, timeout=240, check=False)
+
+
+def is_gone(process: int) -> bool:
+    """Whether a process has ended, be it that nobody has asked for its status yet."""
+    try:
+        return psutil.Process(process).status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+    except psutil.NoSuchProcess:
+        return True
 
 
 @pytest.mark.slow
@@ -75,8 +153,33 @@ def test_the_demonstration_keeps_every_promise_and_cleans_up(tmp_path: Path) -> 
     place = tmp_path / "demo"
     done = demo("--directory", str(place), "--messages", "300")
     assert done.returncode == 0, done.stderr
-    assert "Every promise was kept." in done.stdout
-    assert "\x1b" not in done.stdout, "no control codes in a pipe"
+    text = done.stdout
+    commands = re.findall(r"^\$ (?:ostler )?(\S+)", text, re.MULTILINE)
+    assert commands == ["crtmqm", "strmqm", "runmqsc", "kill", "strmqm", "endmqm", "dspmq"]
+    assert re.search(r"a first message had passed [\d,]+ ms after the call", text)
+    assert len(re.findall(r"^  (?:local socket|TCP) +(?:1|10) +[\d,]+ ", text, re.MULTILINE)) == 4
+    assert "ended normally" in text
+    assert "Every promise was kept." in text
+    assert "\x1b" not in text, "no control codes in a pipe"
+    assert not place.exists()
+
+
+@pytest.mark.slow
+def test_a_demonstration_that_is_ended_leaves_no_queue_manager(tmp_path: Path) -> None:
+    place = tmp_path / "demo"
+    arguments = command("--directory", str(place), "--messages", "300")
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as running:
+        assert running.stdout is not None
+        process = 0
+        for line in running.stdout:
+            found = re.search(r"; process (\d+)", line)
+            if found:
+                process = int(found[1])
+                running.send_signal(signal.SIGTERM)
+                break
+        assert running.wait(60) == 128 + signal.SIGTERM
+    assert process
+    assert is_gone(process)
     assert not place.exists()
 
 

@@ -1,51 +1,40 @@
-"""`ostler demo`: a queue manager is made, used, killed and started again, and what survived is counted."""
+"""`ostler demo`: a queue manager is made, used over sockets, killed and started again, and what survived is counted."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
-import threading
-import time
-from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Final
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
-from ostler.cli.demo_account import LOAD, NAME, Account, expanded, judge
-from ostler.cli.demo_server import FirstMessage, ServerFailed, first_message
-from ostler.cli.flavour import flavour
-from ostler.log.errors import LogRefused, LogSpace
-from ostler.model.disk import DiskFailed, DiskFull
+from ostler import __version__
+from ostler.cli.demo_account import NAME, PERSISTENT, judge
+from ostler.cli.demo_server import ServerFailed
+from ostler.cli.demo_story import BINDINGS, RESPONDERS, DemoFailed, Findings, Story
+from ostler.cli.flavour import is_compiled
+from ostler.model.errors import MQError
 from ostler.server.directories import QueueManagerDirectory
-from ostler.server.qm_ini import LogSection
-from ostler.server.queue_manager import create_queue_manager
 
-_LOAD_SECONDS: Final = 0.5
-_WORKER_SECONDS_MAX: Final = 120.0
-_STEPS: Final = 12
+_STEPS: Final = 24
 _MESSAGES: Final = 10_000
-# Large enough that no checkpoint comes between: the restart shall have something to replay.
-_LOG: Final = LogSection(file_pages=24_576)
-
-
-class DemoFailed(Exception):
-    """The demonstration cannot go on; the words say why."""
+_WIDTH: Final = 48  # of a command in the account
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     description = (
-        "Make a queue manager, exchange messages, kill it with SIGKILL, start it again and count what survived."
+        "Make a queue manager, start it as a process of its own, use it in process, over its local socket and over "
+        "TCP, kill it with SIGKILL, start it again and count what survived. Everything happens on 127.0.0.1 and in one "
+        "directory, and takes about half a minute."
     )
     parser = subparsers.add_parser("demo", help="see a queue manager survive kill -9", description=description)
     parser.add_argument("--directory", type=Path, metavar="D", help="where to make it (a temporary directory)")
@@ -62,6 +51,8 @@ def _positive(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    # So that nothing stays behind when somebody ends the demonstration: a queue manager would.
+    signal.signal(signal.SIGTERM, _terminated)
     console = Console(highlight=False)
     given: Path | None = arguments.directory
     try:
@@ -75,16 +66,27 @@ def run(arguments: argparse.Namespace) -> int:
         finally:
             if not arguments.keep:
                 shutil.rmtree(root if is_ours else directory.path, ignore_errors=True)
-    except (DemoFailed, ServerFailed, OSError, DiskFull, DiskFailed, LogSpace, LogRefused) as failure:
+    except (DemoFailed, ServerFailed, MQError, OSError) as failure:
         print(f"ostler demo: {failure}", file=sys.stderr)
         return 1
 
 
+def _terminated(number: int, frame: object) -> None:
+    sys.exit(128 + number)
+
+
 def _play(console: Console, directory: QueueManagerDirectory, messages: int, keep: bool) -> int:
-    story = Story(console, directory, messages)
-    story.play()
-    broken = story.show()
-    story.show_files(keep)
+    flavour = "compiled" if is_compiled() else "interpreted"
+    console.print(
+        f"Ostler {__version__}, {flavour}. All of it happens on this machine, in {directory.root}.\n", soft_wrap=True
+    )
+    columns = (BarColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=_STEPS)
+        story = Story(directory, messages, partial(_advance, bar, task), partial(_tell, console))
+        findings = story.play()
+    broken = show(console, findings)
+    _show_files(console, directory, keep)
     for sentence in broken:
         console.print(f"[red]A promise was broken:[/red] {sentence}", soft_wrap=True)
     if not broken:
@@ -92,204 +94,90 @@ def _play(console: Console, directory: QueueManagerDirectory, messages: int, kee
     return 1 if broken else 0
 
 
-# -- the queue manager's process ---------------------------------------------------------------------------------------
-
-
-class Worker:
-    """A child process that runs the queue manager and says what it does."""
-
-    def __init__(self, part: str, root: Path, messages: int) -> None:
-        command = [sys.executable, "-m", "ostler.cli.demo_worker", part, str(root), "--messages", str(messages)]
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._stderr)
-        # A worker that hangs is killed; whoever waits for its next line then sees the end of it.
-        self._watch = threading.Timer(_WORKER_SECONDS_MAX, self._process.kill)
-        self._watch.daemon = True
-        self._watch.start()
-
-    def __enter__(self) -> Worker:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._watch.cancel()
-        if self._process.poll() is None:
-            self._process.kill()
-        self._process.wait()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
-        self._stderr.close()
-
-    def events(self) -> Iterator[dict[str, object]]:
-        """What it says, until it ends. A line that was cut short by its end is not said."""
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            if line.endswith(b"\n"):
-                event: dict[str, object] = json.loads(line)
-                yield event
-
-    def kill(self) -> None:
-        self._process.send_signal(signal.SIGKILL)
-
-    def check(self, expected: int) -> None:
-        """Raise DemoFailed unless it ended with this status."""
-        status = self._process.wait()
-        if status != expected:
-            self._stderr.seek(0)
-            last = self._stderr.read().decode(errors="replace").strip().splitlines()[-1:]
-            raise DemoFailed(f"the queue manager's process ended with status {status}: {''.join(last) or 'no words'}")
-
-
-# -- from beginning to end ---------------------------------------------------------------------------------------------
-
-
-class Story:
-    """The demonstration, from beginning to end."""
-
-    def __init__(self, console: Console, directory: QueueManagerDirectory, messages: int) -> None:
-        self._console = console
-        self._directory = directory
-        self._messages = messages
-        self.account = Account()
-        self._rates: list[tuple[str, int, float]] = []
-        self._create_seconds = 0.0
-        self._start_seconds = 0.0
-        self._first_seconds = 0.0
-        self._restarted: dict[str, float] = {}
-        self._served = FirstMessage(0.0, 0.0, 0.0)
-        self._step: Callable[[str], None] = print
-
-    def play(self) -> None:
-        columns = (BarColumn(), TextColumn("{task.description}"))
-        quiet = not self._console.is_terminal
-        with Progress(*columns, console=self._console, transient=True, disable=quiet) as bar:
-            task = bar.add_task("making a queue manager", total=_STEPS)
-            self._step = partial(_advance, bar, task)
-            self._create()
-            self._use_and_kill()
-            self._start_again()
-            self._step("starting one as a server")
-            self._served = first_message(self._directory.root)
-
-    def _create(self) -> None:
-        began = time.perf_counter()
-        create_queue_manager(self._directory.root, NAME, _LOG)
-        self._create_seconds = time.perf_counter() - began
-        self._step("starting it")
-
-    def _use_and_kill(self) -> None:
-        began = time.perf_counter()
-        account = self.account
-        with Worker("before", self._directory.root, self._messages) as worker:
-            for event in worker.events():
-                kind = event["event"]
-                if kind == "started":
-                    self._start_seconds = _number(event["seconds"])
-                elif kind == "first":
-                    self._first_seconds = time.perf_counter() - began
-                elif kind == "exchanging":
-                    self._step(f"exchanging messages: {event['name']}")
-                elif kind == "exchanged":
-                    self._rates.append((str(event["name"]), int(_number(event["messages"])), _number(event["seconds"])))
-                elif kind == "acknowledged":
-                    account.acknowledged[str(event["queue"])] = int(_number(event["through"]))
-                elif kind == "unit":
-                    account.open_puts, account.open_gets = int(_number(event["puts"])), int(_number(event["gets"]))
-                    self._step("putting until the kill")
-                    threading.Timer(_LOAD_SECONDS, worker.kill).start()
-            worker.check(-signal.SIGKILL)
-        if LOAD not in account.acknowledged:
-            raise DemoFailed("the queue manager was killed before it acknowledged any message")
-
-    def _start_again(self) -> None:
-        self._step("starting it again")
-        with Worker("after", self._directory.root, self._messages) as worker:
-            for event in worker.events():
-                if event["event"] == "restarted":
-                    self._restarted = {key: _number(value) for key, value in event.items() if key != "event"}
-                    self._step("counting what is there")
-                elif event["event"] == "found":
-                    self.account.found[str(event["queue"])] = expanded(event["numbers"])
-            worker.check(0)
-
-    # -- showing -------------------------------------------------------------------------------------------------------
-
-    def show(self) -> list[str]:
-        """Print the tables; the promises that were broken."""
-        console = self._console
-        console.print(f"Ostler, {flavour()}. Queue manager {NAME} was made in {self._create_seconds:.2f} s.")
-        console.print(
-            f"Its process had exchanged a first message {self._first_seconds:.2f} s after it was started; "
-            f"{self._start_seconds:.2f} s of that the queue manager took.",
-            soft_wrap=True,
-        )
-        rates = _table("Messages of 1 KB, put and got by one program")
-        for heading in ("messages", "exchanged", "seconds", "messages/s"):
-            rates.add_column(heading, justify="left" if heading == "messages" else "right")
-        for name, count, seconds in self._rates:
-            rates.add_row(name, f"{count:,}", f"{seconds:.2f}", f"{count / seconds:,.0f}")
-        console.print(rates)
-        promises = judge(self.account)
-        table = _table("Killed with SIGKILL, started again")
-        for heading in ("messages", "acknowledged", "found after", "promised", "kept"):
-            table.add_column(heading, justify="right" if heading in ("acknowledged", "found after") else "left")
-        for each in promises:
-            kept = "[red]no[/red]" if each.broken else "[green]yes[/green]"
-            table.add_row(each.what, each.acknowledged, each.found, each.promise, kept)
-        console.print(table)
-        console.print(
-            f"A unit of work was open at the kill: it had put {self.account.open_puts} messages and got "
-            f"{self.account.open_gets} of the committed ones, which are back.",
-            soft_wrap=True,
-        )
-        self._show_restart()
-        self._show_server()
-        return [each.broken for each in promises if each.broken]
-
-    def _show_restart(self) -> None:
-        found = self._restarted
-        seconds = max(found["seconds"], 1e-6)
-        self._console.print(
-            f"The restart took {seconds:.2f} s: {found['records']:,.0f} log records with {found['messages']:,.0f} "
-            f"messages were replayed, {found['records'] / seconds:,.0f} records/s; units of work backed out: "
-            f"{found['units']:.0f}.",
-            soft_wrap=True,
-        )
-
-    def _show_server(self) -> None:
-        served = self._served
-        self._console.print(
-            f"As a server: `ostler crtmqm` took {served.create:.2f} s, `ostler strmqm` {served.start:.2f} s; "
-            f"{served.first:.2f} s after its call a first message had been put and got over the local socket.",
-            soft_wrap=True,
-        )
-
-    def show_files(self, keep: bool) -> None:
-        console, path = self._console, self._directory.path
-        sizes = ", ".join(f"{name} {_size(path / name) / 1e6:,.1f} MB" for name in ("log", "queues"))
-        state = "are" if keep else "were (--keep leaves them)"
-        console.print(f"\nIts files {state} in {path}: qm.ini, {sizes}.", soft_wrap=True)
-        if keep:
-            data = str(self._directory.root)
-            console.print(
-                f'Next:  python -c "import ostler; print(ostler.connect({NAME!r}, data={data!r}).display', end=""
-            )
-            console.print("('QLOCAL', 'DEMO.*', 'CURDEPTH'))\"", soft_wrap=True)
-        console.print("Next:  ostler bench --quick    measures this installation in a few minutes")
-
-
 def _advance(bar: Progress, task: TaskID, words: str) -> None:
     bar.update(task, description=words, advance=1)
 
 
+def _tell(console: Console, words: str, seconds: float, remark: str) -> None:
+    """A command as it was run, how long it took, and what there is to say of it."""
+    took = f"{seconds:.2f} s" if seconds else ""
+    line = (f"$ {words}".ljust(_WIDTH) + took.rjust(7)).rstrip()
+    console.print(f"[bold]{escape(line)}[/bold]", soft_wrap=True)
+    if remark:
+        console.print(f"      {escape(remark)}", soft_wrap=True)
+
+
+# -- what was found out ------------------------------------------------------------------------------------------------
+
+
+def show(console: Console, findings: Findings) -> list[str]:
+    """Print the tables; the promises that were broken."""
+    console.print()
+    console.print(_exchanged(findings))
+    console.print(_answered(findings))
+    account = findings.account
+    promises = judge(account)
+    table = _table("Killed with SIGKILL, started again")
+    for heading in ("messages", "acknowledged", "found", "promised", "kept"):
+        table.add_column(heading, justify="right" if heading in ("acknowledged", "found") else "left")
+    for each in promises:
+        kept = "[red]no[/red]" if each.broken else "[green]yes[/green]"
+        table.add_row(each.what, each.acknowledged, each.found, each.promise, kept)
+    console.print(table)
+    replay = findings.replay
+    console.print(
+        f"A unit of work was open at the kill: it had put {account.open_puts} messages and got {account.open_gets} of "
+        f"the committed ones, which are back (units of work backed out: {replay.units_backed_out}). The restart "
+        f"replayed {replay.records:,} log records, {replay.records / max(replay.seconds, 1e-3):,.0f} a second.",
+        soft_wrap=True,
+    )
+    return [each.broken for each in promises if each.broken]
+
+
+def _exchanged(findings: Findings) -> Table:
+    table = _table("Messages of 1 KB, put and got by one program: messages a second")
+    table.add_column("messages")
+    rates: dict[str, dict[str, str]] = {}
+    for each in findings.exchanged:
+        rates.setdefault(each.name, {})[each.binding] = f"{each.messages / each.seconds:,.0f}"
+    for where in BINDINGS.values():
+        table.add_column(where, justify="right")
+    for name, found in rates.items():
+        table.add_row(name, *(found.get(where, "") for where in BINDINGS.values()))
+    return table
+
+
+def _answered(findings: Findings) -> Table:
+    table = _table(f"Requests of 2 KB, non-persistent, {RESPONDERS} responders: round trips")
+    for heading in ("over", "requesters", "answered", "a second", "median ms", "99 % ms"):
+        table.add_column(heading, justify="left" if heading == "over" else "right")
+    for each in findings.answered:
+        table.add_row(
+            each.binding,
+            str(each.requesters),
+            f"{each.requests:,}",
+            f"{each.requests / each.seconds:,.0f}",
+            f"{each.median_seconds * 1000:.2f}",
+            f"{each.slow_seconds * 1000:.2f}",
+        )
+    return table
+
+
+def _show_files(console: Console, directory: QueueManagerDirectory, keep: bool) -> None:
+    path = directory.path
+    sizes = ", ".join(f"{name} {_size(path / name) / 1e6:,.1f} MB" for name in ("log", "queues"))
+    state = "are" if keep else "were (--keep leaves them)"
+    console.print(f"\nIts files {state} in {path}: qm.ini, {sizes}.", soft_wrap=True)
+    if keep:
+        console.print(f"Next:  export OSTLER_DATA={directory.root}", soft_wrap=True)
+        console.print(
+            f"       ostler strmqm {NAME}; ostler browse {PERSISTENT} {NAME} --count 3 --details", soft_wrap=True
+        )
+    console.print("Next:  ostler bench --quick    measures this installation in a few minutes")
+
+
 def _table(title: str) -> Table:
     return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-
-
-def _number(value: object) -> float:
-    assert isinstance(value, int | float)
-    return value
 
 
 def _size(path: Path) -> int:

@@ -9,6 +9,7 @@ NAME: Final = "QM1"
 PERSISTENT: Final = "DEMO.PERSISTENT"
 NONPERSISTENT: Final = "DEMO.NONPERSISTENT"
 LOAD: Final = "DEMO.LOAD"
+CHANNEL: Final = "DEMO.SVRCONN"
 # Messages are numbered from 1; the numbers of those that are never committed begin here.
 UNCOMMITTED: Final = 1_000_000_000
 
@@ -53,16 +54,16 @@ def judge(account: Account) -> list[Promise]:
             "" if kept == list(range(1, committed + 1)) else _difference("committed messages", committed, kept),
         ),
         Promise(
-            "persistent, until the kill",
+            "persistent, one by one",
             f"{told:,}",
             f"{len(load):,}",
-            "all; one more in doubt",
+            "all; one in doubt",
             ""
             if in_doubt <= 1 and load == list(range(1, told + in_doubt + 1))
             else _difference("messages", told, load),
         ),
         Promise(
-            "persistent, not committed",
+            "persistent, uncommitted",
             f"none of {account.open_puts:,}",
             f"{uncommitted:,}",
             "none: backed out",

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from ostler.cli.demo_account import CHANNEL, LOAD, NAME, NONPERSISTENT, PERSISTENT
+from ostler.client.api import connect
+from ostler.model.errors import MQError
 from ostler.server.directories import QueueManagerDirectory, running_process
-from ostler.server.error_log import current_log
-from ostler.server.process_file import read_record
 
 HOST: Final = "127.0.0.1"
 EXCHANGE: Final = "DEMO.EXCHANGE"
@@ -83,7 +83,8 @@ class Served:
 
     def replay(self) -> Replay:
         """What the last start replayed, as the error log tells it."""
-        found = _REPLAYED.findall(current_log(self.directory).read_text(errors="replace"))
+        error_log = self.directory.path / "errors" / "AMQERR01.LOG"
+        found = _REPLAYED.findall(error_log.read_text(errors="replace"))
         if not found:
             raise ServerFailed("the error log does not tell what was replayed")
         records, messages, units, seconds = found[-1]
@@ -91,23 +92,18 @@ class Served:
 
     def first_message(self) -> None:
         """Put and get a message over the local socket. Raises ServerFailed."""
-        import ostler
-
         try:
-            with ostler.connect(NAME, data=self.directory.root, binding="local", application="demo") as connection:
-                with connection.open(FIRST) as queue:
-                    queue.put("hello")
-                    found = queue.get()
-        except ostler.MQError as error:
+            with connect(NAME, data=self.directory.root, binding="local") as qm, qm.open(FIRST) as queue:
+                queue.put("hello")
+                found = queue.get()
+        except MQError as error:
             raise ServerFailed(f"the first message did not pass: {error}") from error
         if found is None or found.text != "hello":
             raise ServerFailed(f"the first message came back as {found!r}")
 
     def process(self) -> int:
         """The process that runs it; 0 when none does."""
-        is_running, _ = running_process(self.directory)
-        record = read_record(self.directory)
-        return record.pid if is_running and record is not None else 0
+        return running_process(self.directory)[1]
 
     def kill(self) -> int:
         """kill -9, and wait until the process is gone; its number."""

@@ -1,7 +1,7 @@
-"""The process that runs the demonstration's queue manager, so that it can be killed.
+"""The applications of the demonstration, each in a process of its own.
 
-It says what it does in lines of JSON on its standard output; `ostler demo` reads them. What it says was acknowledged
-was acknowledged before it said so.
+They say what they do in lines of JSON on their standard output; `ostler demo` reads them. What one says was
+acknowledged was acknowledged before it said so.
 """
 
 from __future__ import annotations
@@ -9,30 +9,30 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Final
 
 import ostler
-from ostler.cli.demo_account import LOAD, NAME, NONPERSISTENT, PERSISTENT, UNCOMMITTED, ranges
+from ostler.cli.demo_account import CHANNEL, LOAD, NAME, NONPERSISTENT, PERSISTENT, UNCOMMITTED, ranges
+from ostler.cli.demo_server import EXCHANGE, HOST, REQUESTS
 from ostler.client.api import Connection
-from ostler.client.mqi import get_message, put_message
 from ostler.client.queue_handle import Queue
-from ostler.model.constants import MQCC_OK, MQGMO_NO_SYNCPOINT, MQPMO_NO_SYNCPOINT
-from ostler.model.structures.gmo import MQGMO
-from ostler.model.structures.md import MQMD
-from ostler.model.structures.pmo import MQPMO
+from ostler.model.constants import MQRC_CONNECTION_BROKEN
 
-EXCHANGE: Final = "DEMO.EXCHANGE"
 BODY_BYTES: Final = 1024
+REQUEST_BYTES: Final = 2048
 OPEN_PUTS: Final = 10
 OPEN_GETS: Final = 10
 
 _MESSAGES_PER_UNIT: Final = 100
 _MESSAGES_PER_LOOK: Final = 10  # at the clock
 _EXCHANGE_SECONDS: Final = 1.0
+_REQUEST_SECONDS: Final = 2.0
 _LOAD_SECONDS_MAX: Final = 30.0
-_RAW: Final = "non-persistent, raw verbs"
+_WAIT_SECONDS: Final = 30.0
+_LAST: Final = b"the last request"
 # What is exchanged: a name, persistent or not, in syncpoint or not.
 _EXCHANGES: Final = (
     ("non-persistent", False, False),
@@ -40,6 +40,25 @@ _EXCHANGES: Final = (
     ("persistent, each durable by itself", True, False),
     ("persistent, in units of 100", True, True),
 )
+
+
+class Application:
+    """What all parts have in common: how they connect, and how much they do."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self._root: Path = arguments.directory
+        self._binding: str = arguments.binding
+        self._port: int = arguments.port
+        self.messages: int = arguments.messages
+        self.threads: int = arguments.threads
+        self.is_embedded = self._binding == "embedded"
+
+    def connect(self) -> Connection:
+        if self._binding == "client":
+            return ostler.connect(NAME, f"{HOST}({self._port})", channel=CHANNEL, application="demo")
+        if self._binding == "local":
+            return ostler.connect(NAME, data=self._root, binding="local", application="demo")
+        return ostler.connect(NAME, data=self._root, binding="embedded", create=True, application="demo")
 
 
 def say(event: str, **details: object) -> None:
@@ -55,45 +74,35 @@ def number_of(message: ostler.Message) -> int:
     return int(message.data.rstrip(b"."))
 
 
-def before(directory: Path, messages: int) -> None:
-    """Start, exchange messages, leave some, and go on until killed."""
-    began = time.perf_counter()
-    connection = ostler.connect(NAME, data=directory)
-    say("started", seconds=time.perf_counter() - began)
-    for name in (PERSISTENT, NONPERSISTENT, LOAD, EXCHANGE):
-        connection.define("QLOCAL", name, MAXDEPTH=999_999_999)
-    with connection.open(EXCHANGE) as queue:
-        queue.put("the first message")
-        queue.get()
-        say("first")
-        exchange(connection, queue, messages)
-    leave(connection, messages)
-    unit = leave_unit_open(connection)
-    say("unit", puts=OPEN_PUTS, gets=OPEN_GETS)
-    put_until_killed(connection)
-    unit.close(commit=False)
-    sys.exit("nobody ended this process, so it ends itself")
+# -- messages put and got by one program -------------------------------------------------------------------------------
 
 
-def exchange(connection: Connection, queue: Queue, messages: int) -> None:
-    say("exchanging", name=_RAW)
-    count, seconds = _exchange_raw(connection, queue, messages)
-    say("exchanged", name=_RAW, messages=count, seconds=seconds)
-    for name, persistent, syncpoint in _EXCHANGES:
-        say("exchanging", name=name)
-        began = time.perf_counter()
-        end = began + _EXCHANGE_SECONDS
-        count = 0
-        while count < messages and time.perf_counter() < end:
-            batch = min(_MESSAGES_PER_UNIT if syncpoint else _MESSAGES_PER_LOOK, messages - count)
-            if syncpoint:
-                _exchange_units(connection, queue, batch, persistent)
-            else:
-                for number in range(batch):
-                    queue.put(numbered(number), persistent=persistent)
-                    queue.get()
-            count += batch
-        say("exchanged", name=name, messages=count, seconds=time.perf_counter() - began)
+def exchange(application: Application) -> None:
+    with application.connect() as connection:
+        if application.is_embedded:
+            connection.define("QLOCAL", EXCHANGE, MAXDEPTH=999_999_999)
+        with connection.open(EXCHANGE) as queue:
+            for name, persistent, syncpoint in _EXCHANGES:
+                say("exchanging", name=name)
+                began = time.perf_counter()
+                count = _exchange(connection, queue, application.messages, persistent, syncpoint)
+                say("exchanged", name=name, messages=count, seconds=time.perf_counter() - began)
+
+
+def _exchange(connection: Connection, queue: Queue, messages: int, persistent: bool, syncpoint: bool) -> int:
+    """How many messages were exchanged, in a second at most."""
+    end = time.perf_counter() + _EXCHANGE_SECONDS
+    count = 0
+    while count < messages and time.perf_counter() < end:
+        batch = min(_MESSAGES_PER_UNIT if syncpoint else _MESSAGES_PER_LOOK, messages - count)
+        if syncpoint:
+            _exchange_units(connection, queue, batch, persistent)
+        else:
+            for number in range(batch):
+                queue.put(numbered(number), persistent=persistent)
+                queue.get()
+        count += batch
+    return count
 
 
 def _exchange_units(connection: Connection, queue: Queue, batch: int, persistent: bool) -> None:
@@ -105,21 +114,94 @@ def _exchange_units(connection: Connection, queue: Queue, batch: int, persistent
             queue.get()
 
 
-def _exchange_raw(connection: Connection, queue: Queue, messages: int) -> tuple[int, float]:
-    md, pmo, gmo = MQMD.default(), MQPMO.default(), MQGMO.default()
-    MQMD.patch(md, "Persistence", 0)
-    MQPMO.patch(pmo, "Options", MQPMO_NO_SYNCPOINT)
-    MQGMO.patch(gmo, "Options", MQGMO_NO_SYNCPOINT)
-    descriptor, put_options, get_options, body = bytes(md), bytes(pmo), bytes(gmo), numbered(0)
+# -- request and reply -------------------------------------------------------------------------------------------------
+
+
+def respond(application: Application) -> None:
+    """Answer requests, a connection for each thread, until each has seen a last one."""
+    responders = [threading.Thread(target=_respond, args=(application,)) for _ in range(application.threads)]
+    for each in responders:
+        each.start()
+    say("ready")
+    for each in responders:
+        each.join()
+
+
+def _respond(application: Application) -> None:
+    with application.connect() as connection, connection.open(REQUESTS, "r") as queue:
+        while True:
+            message = queue.get(wait=_WAIT_SECONDS)
+            if message is None or message.data == _LAST:
+                return
+            connection.reply(message, message.data)
+
+
+def request(application: Application) -> None:
+    """Put requests and wait for each reply, a connection for each thread; how many, and how long they took."""
+    ready = threading.Barrier(application.threads + 1)
+    taken: list[float] = []
+    requesters = [
+        threading.Thread(target=_request, args=(application, ready, taken)) for _ in range(application.threads)
+    ]
+    for each in requesters:
+        each.start()
+    ready.wait(_WAIT_SECONDS)
     began = time.perf_counter()
-    end = began + _EXCHANGE_SECONDS
-    for number in range(messages):
-        put_message(connection.hconn, queue.hobj, descriptor, put_options, body)
-        code = get_message(connection.hconn, queue.hobj, descriptor, get_options, BODY_BYTES)[4]
-        assert code == MQCC_OK
-        if number % _MESSAGES_PER_UNIT == 0 and time.perf_counter() > end:
-            break
-    return number + 1, time.perf_counter() - began
+    for each in requesters:
+        each.join()
+    seconds = time.perf_counter() - began
+    taken.sort()
+    say(
+        "answered",
+        requests=len(taken),
+        seconds=seconds,
+        median=taken[len(taken) // 2],
+        slow=taken[len(taken) * 99 // 100],
+    )
+
+
+def _request(application: Application, ready: threading.Barrier, taken: list[float]) -> None:
+    body = bytes(REQUEST_BYTES)
+    own: list[float] = []
+    with application.connect() as connection:
+        connection.request(REQUESTS, body, wait=_WAIT_SECONDS)  # the queue for replies is made by the first one
+        ready.wait(_WAIT_SECONDS)
+        now = time.perf_counter()
+        end = now + _REQUEST_SECONDS
+        while now < end:
+            began = now
+            reply = connection.request(REQUESTS, body, wait=_WAIT_SECONDS)
+            now = time.perf_counter()
+            assert reply.data == body
+            own.append(now - began)
+    taken.extend(own)
+
+
+def dismiss(application: Application) -> None:
+    """Send the responders home."""
+    with application.connect() as connection, connection.open(REQUESTS, "w") as queue:
+        for _ in range(application.threads):
+            queue.put(_LAST)
+
+
+# -- before and after the kill -----------------------------------------------------------------------------------------
+
+
+def before(application: Application) -> None:
+    """Leave messages, and go on putting until the queue manager is gone."""
+    connection = application.connect()
+    leave(connection, application.messages)
+    unit = leave_unit_open(connection)
+    say("unit", puts=OPEN_PUTS, gets=OPEN_GETS)
+    try:
+        put_until_killed(connection)
+    except ostler.MQError as error:
+        if error.reason != MQRC_CONNECTION_BROKEN:
+            raise
+        say("broken", reason=error.reason)
+        return
+    unit.close(commit=False)
+    sys.exit("nobody killed the queue manager, so its application ends itself")
 
 
 def leave(connection: Connection, messages: int) -> None:
@@ -152,44 +234,43 @@ def put_until_killed(connection: Connection) -> None:
     """Persistent messages one by one, each acknowledged as soon as the queue manager has said so."""
     end = time.monotonic() + _LOAD_SECONDS_MAX
     number = 0
-    with connection.open(LOAD, "w") as queue:
-        while time.monotonic() < end:
-            number += 1
-            queue.put(numbered(number), persistent=True)
-            say("acknowledged", queue=LOAD, through=number)
+    queue = connection.open(LOAD, "w")
+    while time.monotonic() < end:
+        number += 1
+        queue.put(numbered(number), persistent=True)
+        say("acknowledged", queue=LOAD, through=number)
 
 
-def after(directory: Path) -> None:
-    """Start again, say what is there, and end in good order."""
-    began = time.perf_counter()
-    manager = ostler.start(NAME, data=directory, progress=lambda done, total: say("replaying", done=done, total=total))
-    summary = manager.restart
-    say(
-        "restarted",
-        seconds=time.perf_counter() - began,
-        records=summary.records,
-        messages=summary.messages,
-        units=summary.units_backed_out,
-    )
-    with ostler.connect(manager) as connection:
+def after(application: Application) -> None:
+    """Say what is there."""
+    with application.connect() as connection:
         for name in (PERSISTENT, NONPERSISTENT, LOAD):
             with connection.open(name, "b") as queue:
                 # Browsed, not got: with --keep the messages are still there to be looked at.
                 numbers = [number_of(message) for message in queue.browse()]
                 say("found", queue=name, depth=queue.depth, numbers=ranges(numbers))
-    manager.end("immediate")
+
+
+PARTS: Final = {
+    "exchange": exchange,
+    "respond": respond,
+    "request": request,
+    "dismiss": dismiss,
+    "before": before,
+    "after": after,
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m ostler.cli.demo_worker", description=__doc__)
-    parser.add_argument("part", choices=("before", "after"))
+    parser.add_argument("part", choices=PARTS)
     parser.add_argument("directory", type=Path)
+    parser.add_argument("--binding", choices=("embedded", "local", "client"), default="local")
+    parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--messages", type=int, default=10_000)
+    parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
-    if arguments.part == "before":
-        before(arguments.directory, arguments.messages)
-    else:
-        after(arguments.directory)
+    PARTS[arguments.part](Application(arguments))
 
 
 if __name__ == "__main__":
