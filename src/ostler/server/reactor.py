@@ -310,6 +310,10 @@ class Reactor:
         if self._kept_bytes < 0:
             self._kept_bytes = 0
 
+    def kept_bytes(self) -> int:
+        """Parts of long messages, on their way in or out, of all links."""
+        return self._kept_bytes
+
     def park(self, conversation: Conversation, type: i64, number: i64, payload: bytes) -> bool:
         """A request found no log space: try it again when room was made. False when that was tried often enough."""
         retried = self._retried
