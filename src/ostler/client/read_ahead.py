@@ -2,8 +2,8 @@
 
 Only plain gets outside of units of work are served so; the first get of a handle decides whether its gets are. What it
 looks for cannot change afterwards. Messages that were sent ahead are off the queue: when the handle is closed at once,
-or the program ends, they are gone. So read-ahead stops for good at the first persistent message, and is not begun on
-queues whose messages are persistent by default.
+or the program ends, they are gone. So read-ahead is not begun on queues whose messages are persistent by default; it
+begins with one message and asks for more ahead as non-persistent ones come; and it stops for good at a persistent one.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from ostler.wire.calls import GET_OPTIONS, REPLY_FIXED_BYTES
 from ostler.wire.exchanges import numbers_payload
 from ostler.wire.frames import CREDIT, MESSAGE, STREAM, UNSTREAM
 
-WINDOW: Final = 32  # messages that may be on their way, or here
+WINDOW: Final = 32  # at most so many messages are on their way, or here
 _GMO_ID: Final = 0x204F4D47
 # All other options of a get need the queue manager's attention each time.
 _PLAIN: Final = MQGMO_WAIT | MQGMO_FAIL_IF_QUIESCING | MQGMO_NO_SYNCPOINT | MQGMO_CONVERT | MQGMO_ACCEPT_TRUNCATED_MSG
@@ -70,7 +70,7 @@ class MessagesAhead(ReadAhead):
         self._stream: Stream | None = None
         self._is_sending = False  # the queue manager may send more on it
         self._generation = 0
-        self._taken = 0  # since credit was given last
+        self._window = 1  # messages that may be on their way, or here; more as non-persistent ones come
 
     def count(self) -> int:
         """How many messages are here."""
@@ -145,13 +145,12 @@ class MessagesAhead(ReadAhead):
 
     def _begin(self, remote: RemoteConnection) -> Stream:
         conversation = remote.conversation
-        stream = conversation.open_stream(MESSAGE, WINDOW)
-        asked = numbers_payload([WINDOW, self._handle.hobj]) + self._asked[GET_OPTIONS:]
+        stream = conversation.open_stream(MESSAGE, self._window)
+        asked = numbers_payload([self._window, self._handle.hobj]) + self._asked[GET_OPTIONS:]
         conversation.send(None, stream.request(), STREAM, [asked])
         self._stream = stream
         self._is_sending = True
         self._generation = int(remote.generation)
-        self._taken = 0
         return stream
 
     def _end(self, remote: RemoteConnection) -> None:
@@ -187,11 +186,11 @@ class MessagesAhead(ReadAhead):
             self._state = _OFF
             self._end(remote)
         if self._is_sending:
-            self._taken += 1
-            if 2 * self._taken >= WINDOW:
-                stream.credit += self._taken
-                remote.conversation.post(CREDIT, numbers_payload([stream.request(), self._taken]))
-                self._taken = 0
+            self._window = min(2 * self._window, WINDOW)
+            expected = int(stream.credit + stream.count())
+            if 2 * expected <= self._window:
+                stream.credit += self._window - expected
+                remote.conversation.post(CREDIT, numbers_payload([stream.request(), self._window - expected]))
         elif not stream.count():
             self._stream = None
 
