@@ -252,6 +252,38 @@ def test_a_put_whose_task_is_cancelled_stands(manager: QueueManager, name: str) 
     run(test())
 
 
+@pytest.mark.parametrize("way", ["local", "client"], indirect=True)
+def test_a_cancelled_put_is_part_of_the_unit_of_work(connect: Connect, manager: QueueManager, name: str) -> None:
+    async def test() -> None:
+        async with await connect() as qm, await qm.open(name) as q:
+            putting = asyncio.create_task(q.put("there", syncpoint=True))
+            await asyncio.sleep(0)
+            await cancelled(putting)
+            with pytest.raises(ostler.MQError) as caught:
+                async with qm.transaction():
+                    pass
+            assert caught.value.reason == mq.MQRC_UOW_IN_PROGRESS
+            assert on_queue(manager, name) == []
+            await qm.commit()
+            assert on_queue(manager, name) == [("there", 0)]
+
+    run(test())
+
+
+@pytest.mark.parametrize("way", ["local", "client"], indirect=True)
+def test_cancelled_while_it_connects(own_site: Any, way: str) -> None:
+    async def test() -> None:
+        async with await own_site.connect_task(way, application="first") as qm:
+            connecting = asyncio.create_task(own_site.connect_task(way, application="second"))
+            await asyncio.sleep(0)
+            await cancelled(connecting)
+            await (await qm.open_dynamic()).close()
+            own_site.until(lambda: own_site.connections("second") == 0)
+            assert own_site.connections("first") == 1
+
+    run(test())
+
+
 def test_closing_the_loop_on_a_waiting_task_leaves_no_trap(own_site: Any, way: str, name: str) -> None:
     async def test() -> None:
         qm = await own_site.connect_task(way)

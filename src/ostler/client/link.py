@@ -131,7 +131,12 @@ async def connect_conversation(link: Link, asked: Connect, listener: Listener) -
     except MalformedFrame as error:
         link.detach(conversation)
         raise malformed(error) from None
+    except MQError:
+        link.detach(conversation)
+        raise
     except BaseException:
+        # Perhaps it becomes a connection, which then is nobody's.
+        link.send_numbered(conversation, DISCONNECT, numbers_payload([0]))
         link.detach(conversation)
         raise
 

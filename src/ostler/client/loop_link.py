@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from contextlib import suppress
-from typing import Final
+from typing import Final, cast
 
 from ostler.client.link import Asked, Link, Listener, More, broken, checked, malformed
 from ostler.model.constants import MQRC_CONNECTION_BROKEN
@@ -267,9 +267,9 @@ class LoopLink(Link, asyncio.Protocol):
     # -- receiving -----------------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        transport.set_write_buffer_limits(HIGH_WATER_BYTES, LOW_WATER_BYTES)
+        # Other event loops have transports of their own making.
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(HIGH_WATER_BYTES, LOW_WATER_BYTES)
         self._send_tls_output()
         self._have_flushed()
 

@@ -163,6 +163,8 @@ class RemoteSession(Session, Listener):
                     raise MQError(MQRC_CALL_INTERRUPTED) from error
                 continue
             except BaseException:
+                # It stands, though nobody waits for it.
+                self.unit_size += in_unit
                 asked.forget()
                 raise
             going = self.going(reply)
