@@ -68,7 +68,8 @@ def test_immediate(running: RunningQueueManager, program_environment: Environmen
         running.end("immediate")
         told, farewell = last_words(process)
         assert told in (f"failed 2 {mqc.MQRC_Q_MGR_STOPPING}", f"failed 2 {mqc.MQRC_CONNECTION_BROKEN}")
-        assert farewell == f"disconnecting 2 {mqc.MQRC_CONNECTION_BROKEN}"
+        # It may still be in time to leave in good order.
+        assert farewell in ("disconnected", f"disconnecting 2 {mqc.MQRC_CONNECTION_BROKEN}")
 
 
 @pytest.mark.parametrize("how", ["get", "callback"])
