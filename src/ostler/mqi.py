@@ -22,7 +22,7 @@ from ostler.client import remote_verbs as remote
 from ostler.client.connect_options import MQCONN, MQCONNX
 from ostler.client.mqi_consume import MQCB, MQCTL
 from ostler.client.mqi_properties import MQBUFMH, MQCRTMH, MQDLTMH, MQDLTMP, MQINQMP, MQMHBUF, MQSETMP
-from ostler.client.remote_verbs import FIRST_REMOTE
+from ostler.client.remote_connections import FIRST_REMOTE
 
 __all__ = [
     "MQBACK",

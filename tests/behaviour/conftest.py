@@ -24,7 +24,7 @@ from ostler.client import running
 from ostler.client.binding import connect_handle
 from ostler.client.connect_parameters import ConnectParameters
 from ostler.client.mqi import bind, bound_connection
-from ostler.client.remote_verbs import FIRST_REMOTE, remote_connection
+from ostler.client.remote_connections import FIRST_REMOTE, remote_connection
 from ostler.engine.connection import Handle
 from ostler.engine.queue import Queue
 from ostler.model import constants as mq

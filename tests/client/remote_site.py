@@ -12,7 +12,7 @@ from typing import Any
 from ostler import mqi
 from ostler.client.binding import connect_handle
 from ostler.client.connect_parameters import ConnectParameters
-from ostler.client.remote_verbs import RemoteConnection, remote_connection
+from ostler.client.remote_connections import RemoteConnection, remote_connection
 from ostler.model import constants as mqc
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import new_definition

@@ -17,7 +17,7 @@ from ostler.client.binding import connect_handle
 from ostler.client.connect_parameters import ConnectParameters
 from ostler.client.control import NotRunningError, control
 from ostler.client.link_keeper import kept_links
-from ostler.client.remote_verbs import FIRST_REMOTE
+from ostler.client.remote_connections import FIRST_REMOTE
 from ostler.model import constants as mqc
 from ostler.model.attributes import ObjectType
 from ostler.model.errors import MQError

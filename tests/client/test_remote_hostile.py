@@ -13,10 +13,11 @@ from tests.client.remote_site import structure
 
 from ostler import mqi
 from ostler.client.binding import connect_handle
-from ostler.client.blocking_link import BlockingLink, Conversation
+from ostler.client.blocking_link import BlockingLink
 from ostler.client.connect_parameters import ConnectParameters
+from ostler.client.link_conversation import Conversation
 from ostler.client.link_waiters import LinkBroken
-from ostler.client.remote_verbs import RemoteConnection, RemoteHandle, register, unregister
+from ostler.client.remote_connections import RemoteConnection, RemoteHandle, register, unregister
 from ostler.model import constants as mqc
 from ostler.model.errors import MQError
 from ostler.wire import frames as wire

@@ -2,15 +2,13 @@
 
 No thread of its own reads the socket. The first thread that waits for an answer reads (it leads); others that wait
 follow, and are woken when the leader has read what they wait for, or when it leaves and one of them has to lead. So for
-a lone thread a verb is one send and one receive. Frames are sent whole under the write lock; a payload of several
-frames gives the lock up between them, so that other conversations are not held up.
+a lone thread a verb is one send and one receive.
 
 What comes while nobody waits is read once a second by `link_keeper`.
 """
 
 from __future__ import annotations
 
-import math
 import select
 import socket
 import threading
@@ -22,13 +20,14 @@ from typing import Final, final
 from librt.threading import Lock
 from mypy_extensions import i64
 
+from ostler.client.link_conversation import Conversation
 from ostler.client.link_waiters import LinkBroken, Stream, Waiter
+from ostler.client.link_writer import DONT_WAIT, LinkWriter, is_ready
 from ostler.model.constants import MQRC_CONNECTION_BROKEN
 from ostler.wire.calls import REPLY_FIXED_BYTES
 from ostler.wire.exchanges import Hello, decode_reason
 from ostler.wire.frames import (
     FAREWELL,
-    HEADER_BYTES,
     HEARTBEAT,
     MESSAGE,
     MORE,
@@ -40,7 +39,6 @@ from ostler.wire.frames import (
     FrameReader,
     MalformedFrame,
     frame,
-    segment,
 )
 from ostler.wire.payloads import PayloadReader
 from ostler.wire.tls_stream import TlsFailed, TlsStream
@@ -48,95 +46,7 @@ from ostler.wire.tls_stream import TlsFailed, TlsStream
 RECEIVE_BYTES: Final = 65536
 RECEIVE_BYTES_MAX: Final = 512 * 1024
 NO_DEADLINE: Final = -1.0
-# Nobody needs so many answers of ours before reading any: such a peer is hostile.
-_OWED_MAX: Final = 1000
-_POLL_MS: Final = 1000
-_MILLISECONDS: Final = 1000.0
 _SILENCE_SECONDS: Final = 60
-_DONT_WAIT: Final = int(socket.MSG_DONTWAIT)
-
-
-@final
-class Conversation:
-    """One of those that share a link."""
-
-    def __init__(self, link: BlockingLink, number: i64) -> None:
-        self.link = link
-        self.number: i64 = number
-        self._last_request: i64 = 0
-        self.notice: i64 = 0  # the reason the queue manager gave last: it quiesces, say
-        self.on_notice: Callable[[], None] | None = None  # must not block
-        self.is_open = True
-
-    def expect(self, type: i64) -> Waiter:
-        """Be ready for a reply, under a request number that nothing else has. Raises LinkBroken."""
-        link = self.link
-        link.state.acquire()
-        try:
-            waiter = Waiter(self._new_key(), type | REPLY)
-            link.waiting[waiter.key] = waiter
-            return waiter
-        finally:
-            link.state.release()
-
-    def open_stream(self, type: i64, credit: i64) -> Stream:
-        """Be ready for many payloads under one request number. Raises LinkBroken."""
-        link = self.link
-        link.state.acquire()
-        try:
-            stream = Stream(self._new_key(), type, credit)
-            link.streams[stream.key] = stream
-            return stream
-        finally:
-            link.state.release()
-
-    def _new_key(self) -> i64:
-        link = self.link
-        if link.broken:
-            raise LinkBroken(link.broken, link.broken_text)
-        while True:
-            self._last_request = (self._last_request & 0x3FFFFFFF) + 1
-            key: i64 = self.number << 32 | self._last_request
-            if key not in link.waiting and key not in link.streams:
-                return key
-
-    def exchange(self, waiter: Waiter, data: bytes) -> None:
-        """Send a request that is one frame, and wait for the reply. Raises LinkBroken."""
-        link = self.link
-        link.send_frame(waiter, data)
-        link.finish(waiter)
-
-    def ask(self, type: i64, payload: bytes) -> Waiter:
-        """Send a request of any length, and wait for the reply. Raises LinkBroken."""
-        waiter = self.begin(type, payload)
-        self.link.finish(waiter)
-        return waiter
-
-    def begin(self, type: i64, payload: bytes) -> Waiter:
-        """Send a request; `link.finish` waits for its reply. Raises LinkBroken."""
-        waiter = self.expect(type)
-        self.send(waiter, waiter.request(), type, [payload])
-        return waiter
-
-    def send(self, waiter: Waiter | None, request: i64, type: i64, parts: list[bytes]) -> None:
-        """Send a payload of any length, given in parts."""
-        link = self.link
-        length: i64 = HEADER_BYTES
-        for part in parts:
-            length += len(part)
-        if length <= link.segment_bytes:
-            link.send_frame(waiter, frame(type, self.number, request, b"".join(parts)))
-        else:
-            link.send_segments(waiter, type, self.number, request, parts)
-
-    def post(self, type: i64, payload: bytes) -> None:
-        """Send what needs no reply, without waiting: now, or behind what others are sending."""
-        self.link.post(frame(type, self.number, 0, payload))
-
-    def close(self) -> None:
-        """Leave the link; the last one closes it."""
-        self.is_open = False
-        self.link.leave(self)
 
 
 @final
@@ -148,11 +58,10 @@ class BlockingLink:
     ) -> None:
         self._socket = connected
         self._descriptor: i64 = connected.fileno()
-        self._send: Callable[[bytes, int], int] = connected.send
         self._receive: Callable[[int], bytes] = connected.recv
         self._reader = reader
         self._tls = tls
-        self._tls_lock = Lock()
+        self.writer = LinkWriter(self, connected, tls)
         self.peer = peer  # for messages to people
         self.segment_bytes: i64 = agreed.segment_bytes
         self.message_bytes_max: i64 = agreed.message_bytes_max
@@ -164,14 +73,11 @@ class BlockingLink:
         self.broken_text = ""
         self.forked = False
         self.state = Lock()  # held for a moment only
-        self._write = threading.Lock()
         self.waiting: dict[int, Waiter] = {}
         self._followers: dict[int, Waiter] = {}
         self.streams: dict[int, Stream] = {}
         self._conversations: dict[int, Conversation] = {}
         self._next_conversation: i64 = 0
-        self._owed: list[bytes] = []
-        self._tls_owes = False
         self._reading = False
         self._dispatching = False
         self._closed = False
@@ -217,145 +123,10 @@ class BlockingLink:
             self.break_off(MQRC_CONNECTION_BROKEN, "The link was closed.")
         elif may_lead:
             # Its thread may be the one that reads, and notices when something comes.
-            self.post(frame(HEARTBEAT, 0, 1))
+            self.writer.post(frame(HEARTBEAT, 0, 1))
 
     def conversation_count(self) -> int:
         return len(self._conversations)
-
-    # -- sending ------------------------------------------------------------------------------------------------------
-
-    def send_frame(self, waiter: Waiter | None, data: bytes) -> None:
-        """Send a whole frame. Raises LinkBroken; the waiter then waits no longer."""
-        self._write.acquire()
-        try:
-            self._transmit(data)
-        except BaseException:
-            if waiter is not None:
-                self._drop(waiter)
-            raise
-        finally:
-            self._release_write()
-
-    def send_segments(
-        self, waiter: Waiter | None, type: i64, conversation: i64, request: i64, parts: list[bytes]
-    ) -> None:
-        """Send a payload that is given in parts, as the frames that carry it; others may send in between."""
-        left: i64 = 0
-        for part in parts:
-            left += len(part)
-        room: i64 = self.segment_bytes - HEADER_BYTES
-        index: i64 = 0
-        at: i64 = 0
-        while left > 0:
-            pieces: list[bytes] = []
-            wanted: i64 = min(left, room)
-            left -= wanted
-            while wanted > 0:
-                part = parts[index]
-                piece = part[at : at + wanted]
-                pieces.append(piece)
-                at += len(piece)
-                wanted -= len(piece)
-                if at == len(part):
-                    index += 1
-                    at = 0
-            # A peer that got the first segments only would wait for the others, so what fails here ends the link.
-            try:
-                self.send_frame(waiter, segment(type, conversation, request, left > 0, b"".join(pieces)))
-            except LinkBroken:
-                raise
-            except BaseException:
-                self.break_off(MQRC_CONNECTION_BROKEN, "A message was interrupted while it was sent.")
-                raise
-
-    def post(self, data: bytes) -> None:
-        """Send when nobody else sends: now, or after that. Never blocks for long, and never raises."""
-        self._owe(data)
-        if len(self._owed) > _OWED_MAX:
-            self.break_off(MQRC_CONNECTION_BROKEN, f"{self.peer} asks for more than it takes.")
-        elif not self.broken and self._write.acquire(False):
-            self._release_write()
-
-    def _owe(self, data: bytes) -> None:
-        self.state.acquire()
-        self._owed.append(data)
-        self.state.release()
-
-    def _release_write(self) -> None:
-        """Give the write lock up. Who could not get it has left its frame: it must not stay behind."""
-        while True:
-            done = True
-            try:
-                if self._owed or self._tls_owes:
-                    done = self._send_owed()
-            except LinkBroken:
-                pass
-            finally:
-                self._write.release()
-            if not done or not (self._owed or self._tls_owes) or self.broken or not self._write.acquire(False):
-                return
-
-    def _send_owed(self) -> bool:
-        """Send what is owed if the socket has room for it; False: later. It is little, and nobody may wait for that."""
-        if self.broken or not self._is_ready(select.POLLOUT, 0.0):
-            return False
-        self.state.acquire()
-        owed = self._owed
-        self._owed = []
-        self._tls_owes = False
-        self.state.release()
-        self._transmit(b"".join(owed))
-        return True
-
-    def _transmit(self, data: bytes) -> None:
-        """Send bytes under the write lock."""
-        if self.broken:
-            raise LinkBroken(self.broken, self.broken_text)
-        if self._tls is not None:
-            self._tls_lock.acquire()
-            try:
-                if data:
-                    self._tls.encrypt(data)
-                data = self._tls.take_output()
-            except TlsFailed as failure:
-                self.break_off(MQRC_CONNECTION_BROKEN, failure.text)
-                raise LinkBroken(self.broken, self.broken_text) from None
-            finally:
-                self._tls_lock.release()
-        sent: i64 = 0
-        try:
-            try:
-                sent = self._send(data, _DONT_WAIT)
-            except BlockingIOError:
-                sent = 0
-            if sent < len(data):
-                self._transmit_slowly(data, sent)
-        except OSError as error:
-            self.break_off(MQRC_CONNECTION_BROKEN, f"Sending to {self.peer} failed: {error}.")
-            raise LinkBroken(self.broken, self.broken_text) from None
-        except BaseException:
-            # Nobody knows how much of the frame was sent.
-            self.break_off(MQRC_CONNECTION_BROKEN, "A frame was interrupted while it was sent.")
-            raise
-
-    def _transmit_slowly(self, data: bytes, sent: i64) -> None:
-        """The peer does not take it as fast as it comes. It may wait for us to read, so that is done meanwhile."""
-        view = memoryview(data)
-        poller = select.poll()
-        while sent < len(data):
-            leads = self._try_to_lead()
-            try:
-                poller.register(self._descriptor, select.POLLOUT | (select.POLLIN if leads else 0))
-                events = poller.poll(_POLL_MS)
-                if leads and events and events[0][1] & ~select.POLLOUT:
-                    self._read_once()
-            finally:
-                if leads:
-                    self._stop_leading()
-            if self.broken:
-                raise LinkBroken(self.broken, self.broken_text)
-            with suppress(BlockingIOError):
-                sent += self._socket.send(view[sent:], _DONT_WAIT)
 
     # -- waiting ------------------------------------------------------------------------------------------------------
 
@@ -363,7 +134,7 @@ class BlockingLink:
         """Wait for a reply. Raises LinkBroken. After any other exception the reply is dropped when it comes."""
         self.wait(waiter, NO_DEADLINE)
         if waiter.broken:
-            raise LinkBroken(self.broken, self.broken_text)
+            raise self.gone()
 
     def wait(self, waiter: Waiter, deadline: float) -> bool:
         """Wait until a waiter is done, or (by the monotonic clock) time is up: False."""
@@ -396,11 +167,11 @@ class BlockingLink:
                 event.acquire(True, max(0.0, deadline - time.monotonic()))
         except BaseException:
             if self._unfollow(waiter):
-                self._stop_leading()
+                self.stop_leading()
             raise
         if self._unfollow(waiter):
             if waiter.done:
-                self._stop_leading()
+                self.stop_leading()
             else:
                 waiter.promoted = True
 
@@ -414,7 +185,7 @@ class BlockingLink:
         self.state.release()
         return promoted
 
-    def _try_to_lead(self) -> bool:
+    def try_to_lead(self) -> bool:
         self.state.acquire()
         leads = not self._reading and not self.broken
         if leads:
@@ -429,7 +200,7 @@ class BlockingLink:
                 if self.broken:
                     self._fail(waiter)
                     return
-                if deadline >= 0 and not self._is_ready(select.POLLIN, deadline - time.monotonic()):
+                if deadline >= 0 and not is_ready(self._descriptor, select.POLLIN, deadline - time.monotonic()):
                     return
                 try:
                     data = self._receive(self._receive_bytes)
@@ -438,18 +209,12 @@ class BlockingLink:
                     continue
                 self._take(data)
         finally:
-            self._stop_leading()
+            self.stop_leading()
 
-    def _is_ready(self, event: int, seconds: float) -> bool:
-        """Whether the socket can be read from or written to, or is closed, within this time."""
-        poller = select.poll()
-        poller.register(self._descriptor, event)
-        return len(poller.poll(max(0, math.ceil(seconds * _MILLISECONDS)))) > 0
-
-    def _read_once(self) -> None:
+    def read_once(self) -> None:
         """Read what is there. The caller leads."""
         try:
-            data = self._socket.recv(self._receive_bytes, _DONT_WAIT)
+            data = self._socket.recv(self._receive_bytes, DONT_WAIT)
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
@@ -457,7 +222,7 @@ class BlockingLink:
             return
         self._take(data)
 
-    def _stop_leading(self) -> None:
+    def stop_leading(self) -> None:
         """Hand the lead to one that waits, if there is any."""
         if self._dispatching:
             # An exception of somebody else's making came in between; nobody knows which frames were lost.
@@ -500,19 +265,18 @@ class BlockingLink:
         except MalformedFrame as error:
             self.break_off(MQRC_CONNECTION_BROKEN, f"{self.peer} sent nonsense: {error}.")
         self._dispatching = False
-        if (self._owed or self._tls_owes) and self._write.acquire(False):
-            self._release_write()
+        self.writer.pay()
 
     def _decrypted(self, tls: TlsStream, data: bytes) -> bytes:
         """What TLS makes of received bytes. Its own answers are sent where frames are, so that records keep order."""
-        self._tls_lock.acquire()
+        self.writer.tls_lock.acquire()
         try:
             plain = tls.received(data)
-            self._tls_owes = tls.has_output
+            self.writer.tls_owes = tls.has_output
         except TlsFailed as failure:
             raise MalformedFrame(failure.text) from None
         finally:
-            self._tls_lock.release()
+            self.writer.tls_lock.release()
         if tls.is_ended_by_peer and not plain:
             raise MalformedFrame("the end of TLS")
         return plain
@@ -536,8 +300,8 @@ class BlockingLink:
                 raise MalformedFrame("a message that nobody asked for")
             self._stream(stream)
         elif kind == HEARTBEAT:
-            self._owe(frame(HEARTBEAT | REPLY, 0, reader.request))
-            if len(self._owed) > _OWED_MAX:
+            self.writer.owe(frame(HEARTBEAT | REPLY, 0, reader.request))
+            if self.writer.owes_too_much():
                 raise MalformedFrame("heartbeats without end")
         elif kind == NOTICE:
             reason, _ = decode_reason(PayloadReader(reader.buffer, reader.start, reader.end))
@@ -630,7 +394,7 @@ class BlockingLink:
         if stream.count() > 0:
             return True
         if self.broken:
-            raise LinkBroken(self.broken, self.broken_text)
+            raise self.gone()
         return False
 
     def close_stream(self, stream: Stream) -> None:
@@ -640,15 +404,15 @@ class BlockingLink:
 
     def read_available(self) -> None:
         """Take in what has come, without waiting. Called when something else than a reply is hoped for."""
-        if self._try_to_lead():
+        if self.try_to_lead():
             try:
-                self._read_once()
+                self.read_once()
             finally:
-                self._stop_leading()
+                self.stop_leading()
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
-    def _drop(self, waiter: Waiter) -> None:
+    def drop(self, waiter: Waiter) -> None:
         self.state.acquire()
         self.waiting.pop(waiter.key, None)
         self.state.release()
@@ -659,6 +423,10 @@ class BlockingLink:
         waiter.broken = True
         waiter.done = True
         self.state.release()
+
+    def gone(self) -> LinkBroken:
+        """The exception that says why there is no link any more."""
+        return LinkBroken(self.broken, self.broken_text)
 
     def break_off(self, reason: i64, text: str) -> None:
         """The link is no more. Everybody who waits is told; doing it again does nothing."""
@@ -692,14 +460,14 @@ class BlockingLink:
 
     def _close(self) -> None:
         """Give the descriptor back, when nobody uses it any more. Who does now comes here on leaving."""
-        if not self._write.acquire(False):
+        if not self.writer.try_lock():
             return
         self.state.acquire()
         may_close = not self._reading and not self._closed
         if may_close:
             self._closed = True
         self.state.release()
-        self._write.release()
+        self.writer.unlock()
         if may_close:
             self._socket.close()
 
@@ -725,8 +493,7 @@ class BlockingLink:
             self._close()
             return
         self.read_available()
-        if (self._owed or self._tls_owes) and self._write.acquire(False):
-            self._release_write()
+        self.writer.pay()
         if self._activity != self._activity_seen:
             self._activity_seen = self._activity
             self._quiet_seconds = 0
@@ -738,4 +505,4 @@ class BlockingLink:
         if self._quiet_seconds >= self.heartbeat_seconds + _SILENCE_SECONDS:
             self.break_off(MQRC_CONNECTION_BROKEN, f"{self.peer} has given no sign of life.")
         elif before < self.heartbeat_seconds <= self._quiet_seconds:
-            self.post(frame(HEARTBEAT, 0, 1))
+            self.writer.post(frame(HEARTBEAT, 0, 1))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
-from ostler.client.blocking_link import Conversation
 from ostler.client.connect_parameters import Endpoint, TlsSettings
 from ostler.client.link import Asked, Link, Listener, More
+from ostler.client.link_conversation import Conversation
 from ostler.client.link_waiters import LinkBroken, Stream, Waiter
 from ostler.client.remote_link import client_conversation, local_conversation
 from ostler.client.routes import Dialler

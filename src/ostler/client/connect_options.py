@@ -19,7 +19,7 @@ from ostler.client.channel_descriptor import MQCD, MQSCO, ChannelDescriptor, tex
 from ostler.client.connect_parameters import SHARING_CONVERSATIONS, Binding, ConnectParameters, Reconnect
 from ostler.client.mqi import failed
 from ostler.client.mqi_connect import Connected
-from ostler.client.remote_verbs import FIRST_REMOTE, remote_connection
+from ostler.client.remote_connections import FIRST_REMOTE, remote_connection
 from ostler.model.constants import (
     MQ_CLIENT_USER_ID_LENGTH,
     MQ_CSP_PASSWORD_LENGTH,

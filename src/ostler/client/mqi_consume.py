@@ -17,8 +17,8 @@ from ostler.client.consumers import FULL_LENGTH, Callback, Consumer
 from ostler.client.dispatcher import STARTED, STOPPED, SUSPENDED, Dispatcher
 from ostler.client.mqi import Result, failed
 from ostler.client.remote_connect import RemoteState, remote_state
+from ostler.client.remote_connections import FIRST_REMOTE, usable_remote
 from ostler.client.remote_consume import LinkPort
-from ostler.client.remote_verbs import FIRST_REMOTE, usable_remote
 from ostler.model.constants import (
     MQCBD_FULL_MSG_LENGTH,
     MQCBDO_DEREGISTER_CALL,

@@ -12,7 +12,7 @@ from ostler.client.connection_state import usable
 from ostler.client.message_handles import UNASSOCIATED_MAX, Handles
 from ostler.client.mqi import Result, completion, failed, put_descriptor
 from ostler.client.mqi_connect import has_connection
-from ostler.client.remote_verbs import FIRST_REMOTE, all_remotes, usable_remote
+from ostler.client.remote_connections import FIRST_REMOTE, all_remotes, usable_remote
 from ostler.client.variable_strings import UTF_8, VariableString, application_ccsid, decoded, read_string, write_string
 from ostler.engine import code_pages
 from ostler.engine.code_pages import UnknownCodePageError

@@ -15,15 +15,8 @@ from librt.strings import read_i32_le
 
 from ostler.client.link_waiters import LinkBroken, Stream
 from ostler.client.mqi import check_structure
-from ostler.client.remote_verbs import (
-    Got,
-    ReadAhead,
-    RemoteConnection,
-    RemoteHandle,
-    answered,
-    get_now,
-    request_payload,
-)
+from ostler.client.remote_connections import Got, ReadAhead, RemoteConnection, RemoteHandle
+from ostler.client.remote_verbs import answered, get_now, request_payload
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_WARNING,

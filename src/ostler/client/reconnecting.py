@@ -16,8 +16,8 @@ from ostler.client.backoff import STEPS, TIMEOUT_SECONDS, Backoff, parse_delays
 from ostler.client.connect_parameters import Reconnect
 from ostler.client.link_waiters import LinkBroken
 from ostler.client.remote_connect import FINAL_REASONS, Made, RemoteState, refusal, take_over
+from ostler.client.remote_connections import Recovery, RemoteConnection, RemoteHandle
 from ostler.client.remote_objects import describe
-from ostler.client.remote_verbs import Recovery, RemoteConnection, RemoteHandle
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_OK,

@@ -17,7 +17,8 @@ from librt.strings import read_i32_le
 from ostler.client.consumer_port import Answers, ConsumerPort
 from ostler.client.consumers import BROWSE, Consumer, Delivery
 from ostler.client.link_waiters import LinkBroken, Waiter
-from ostler.client.remote_verbs import RemoteConnection, RemoteHandle, answered, request_payload
+from ostler.client.remote_connections import RemoteConnection, RemoteHandle
+from ostler.client.remote_verbs import answered, request_payload
 from ostler.engine.get import check_get_options
 from ostler.model.constants import (
     MQCC_FAILED,

@@ -11,7 +11,7 @@ from ostler.client.link_waiters import LinkBroken
 from ostler.client.mqi import Result, completion, failed, put_parts, return_descriptor
 from ostler.client.read_ahead import MessagesAhead
 from ostler.client.remote_connect import refusal, remote_state, request
-from ostler.client.remote_verbs import RemoteConnection, RemoteHandle, usable_remote
+from ostler.client.remote_connections import RemoteConnection, RemoteHandle, usable_remote
 from ostler.client.variable_strings import read_string
 from ostler.model.constants import (
     MQ_SELECTOR_LENGTH,
