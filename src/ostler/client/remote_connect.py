@@ -13,20 +13,14 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ostler.client import message_handles
-from ostler.client.blocking_link import Conversation
 from ostler.client.connect_parameters import ConnectParameters, Endpoint, Reconnect
 from ostler.client.connection_state import Consuming
 from ostler.client.endpoints import endpoints, tls_settings
+from ostler.client.link_conversation import Conversation
 from ostler.client.link_waiters import LinkBroken, Waiter
 from ostler.client.mqi import Result, completion, failed
+from ostler.client.remote_connections import RemoteConnection, register, remote_connection, unregister, usable_remote
 from ostler.client.remote_link import CONNECT_SECONDS, client_conversation, local_conversation
-from ostler.client.remote_verbs import (
-    RemoteConnection,
-    register,
-    remote_connection,
-    unregister,
-    usable_remote,
-)
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_OK,
