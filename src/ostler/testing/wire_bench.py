@@ -180,9 +180,9 @@ class Peer:
 class WireBench:
     """A queue manager that was started, and the part with the sockets, without a thread of its own."""
 
-    def __init__(self, manager: QueueManager) -> None:
+    def __init__(self, manager: QueueManager, server: Server | None = None) -> None:
         self.manager = manager
-        self.server = Server(manager)
+        self.server = server if server is not None else Server(manager)
         self.reactor = self.server.reactor
 
     def define(self, name: str, **attributes: Value) -> None:
@@ -214,6 +214,11 @@ class WireBench:
     def turn(self, times: int = 1) -> None:
         for _ in range(times):
             self.reactor.run_pass(0)
+
+    def later(self, milliseconds: int) -> None:
+        """Let time go by for the timers."""
+        self.reactor.ahead_ms += milliseconds
+        self.turn()
 
     def close(self) -> None:
         self.reactor.close_all()
