@@ -25,6 +25,7 @@ from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_OK,
     MQCC_WARNING,
+    MQGMO_NO_SYNCPOINT,
     MQGMO_SYNCPOINT,
     MQGMO_SYNCPOINT_IF_PERSISTENT,
     MQPMO_ASYNC_RESPONSE,
@@ -428,7 +429,7 @@ class Conversation:
         stand_in = Connection(own.number, self.engine, own.user, own.application, own.application_type)
         stand_in.counters = own.counters
         request.connection = stand_in
-        request.options |= MQGMO_SYNCPOINT
+        request.options = request.options & ~MQGMO_NO_SYNCPOINT | MQGMO_SYNCPOINT
         self.held[number] = stand_in
 
     def _settle(self, number: i64, reader: PayloadReader) -> None:

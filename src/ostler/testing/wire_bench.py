@@ -216,7 +216,8 @@ class WireBench:
             self.reactor.run_pass(0)
 
     def later(self, milliseconds: int) -> None:
-        """Let time go by for the timers."""
+        """Let time go by for the timers, when all that was said is heard."""
+        self.turn(2)
         self.reactor.ahead_ms += milliseconds
         self.turn()
 
