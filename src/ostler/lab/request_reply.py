@@ -100,7 +100,7 @@ def run(parameters: Parameters, scratch: Path, report: Report) -> Result:
             _note(result, case, chosen)
         result.notes += contestants.missing
         result.notes.append(
-            "broker us: processor time of the broker for a round trip, user and system; system: of that."
+            "RT: round trips. broker us, driver: processor time for each, user and system; sys: the broker's in system."
         )
         result.notes.append(f"{LOG_PROBE}: group commit of the same bytes, with as many round trips for each force.")
         for each in {each.name: each for kind in (False, True) for each in contestants.of(kind)}.values():

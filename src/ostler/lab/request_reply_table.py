@@ -7,8 +7,7 @@ from ostler.lab.result import Aim, Result
 from ostler.lab.samples import Measurement, quartiles, ratio
 
 HEADINGS = (
-    "requesters and contestants", "round trips/s", "±%", "p50 us", "p90 us", "p99 us", "p99.9 us",
-    "broker us", "system", "driver us", "MB", "steal %",
+    "contestants", "RT/s", "±%", "p50 us", "p90 us", "p99 us", "p99.9 us", "broker us", "sys", "driver", "MB", "steal%",
 )  # fmt: skip
 _AIM_REQUESTERS = 50
 _RATE, _LATENCY = "round trips", "round trip time"
