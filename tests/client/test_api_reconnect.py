@@ -30,9 +30,9 @@ def refused(reason: int) -> pytest.RaisesExc[ostler.MQError]:
 
 def cut(site: Any) -> None:
     """Break all links of clients. They may come back at once."""
+    links = [link for link in list(site.server.reactor.links.values()) if link.channel]
     site.server.stop_channel(CHANNEL, "FORCE", "INACTIVE")
-    links = [link for link in site.server.reactor.links.values() if link.channel]
-    site.until(lambda: not any(link in site.server.reactor.links.values() for link in links))
+    site.until(lambda: not any(link in list(site.server.reactor.links.values()) for link in links))
 
 
 @pytest.fixture
@@ -141,6 +141,26 @@ def test_a_consumer_goes_on(site: Any, name: str, q: Queue) -> None:
         site.admin.put(name, "two")
         assert done.wait(SECONDS_MAX)
     assert (seen, consumer.error) == (["one", "two"], None)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_is_consumed_while_links_break_is_done_once(site: Any, name: str, q: Queue, threads: int) -> None:
+    total = 300
+    site.admin.define("QLOCAL", f"{name}.OUT")
+    for number in range(total):
+        site.admin.put(name, str(number), persistent=number % 2 == 0)
+
+    def handler(message: ostler.Message, connection: Connection) -> None:
+        connection.put(f"{name}.OUT", message.text, persistent=message.persistent)
+
+    out = site.manager.engine.queues[f"{name}.OUT"]
+    with q.consume(handler, threads=threads) as consumer:
+        for part in range(1, 8):
+            site.until(lambda part=part: out.depth >= part * total // 8)
+            cut(site)
+        site.until(lambda: out.depth >= total and site.manager.engine.queues[name].depth == 0)
+    assert consumer.error is None
+    assert sorted(bodies(site, f"{name}.OUT"), key=int) == [str(number) for number in range(total)]
 
 
 def test_replies_come_on_the_same_queue_as_before(site: Any, name: str, q: Queue) -> None:

@@ -30,6 +30,7 @@ from ostler.model.constants import (
     MQPMO_SYNCPOINT,
     MQRC_BACKED_OUT,
     MQRC_BACKOUT_THRESHOLD_REACHED,
+    MQRC_CALL_INTERRUPTED,
     MQRC_UNKNOWN_OBJECT_NAME,
     MQRO_DISCARD_MSG,
 )
@@ -101,7 +102,8 @@ async def step(queue: AsyncQueue, handler: AsyncHandler, asked: GetOptions, tall
         await _pause(session, queue.handle, tally.failing)
         return True
     except MQError as error:
-        if error.reason != MQRC_BACKED_OUT:
+        # Of a commit that was interrupted nobody knows whether it was done. If not, the message comes again.
+        if error.reason not in (MQRC_BACKED_OUT, MQRC_CALL_INTERRUPTED):
             raise
         tally.failed += 1
         return True
