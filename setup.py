@@ -24,8 +24,13 @@ HOT_MODULES: tuple[str, ...] = (
     "server/looks.py",
     "server/reactor.py",
     "client/mqi.py",
+    "client/link_waiters.py",
+    "client/link_conversation.py",
+    "client/link_writer.py",
     "client/blocking_link.py",
+    "client/remote_connections.py",
     "client/remote_verbs.py",
+    "mqi.py",
 )
 # Big tables that gain nothing from being compiled and cost a long build.
 INTERPRETED = ("constants.py", "reasons*.py", "attribute_table*.py", "system_objects*.py")
