@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import struct
 import threading
 from collections.abc import Iterator
@@ -267,6 +268,46 @@ def test_a_forked_child_does_not_touch_the_link(site: RemoteSite) -> None:
     assert program.put(hobj, b"by the parent") == 0
     assert site.depth("FORKED") == 1
     assert program.leave() == OK
+
+
+class Interrupt(Exception):
+    """What a signal handler of the test raises."""
+
+
+@pytest.mark.parametrize("another_reads", [False, True])
+def test_a_wait_that_is_interrupted_takes_no_message(site: RemoteSite, another_reads: bool) -> None:
+    name = site.queue(f"INTERRUPTED.{another_reads}")
+    program, other = site.connect(), site.connect()
+    hobj, others = program.open(name), other.open(site.queue(f"READ.{another_reads}"))
+    reader = threading.Thread(target=lambda: other.get(others, mqc.MQGMO_WAIT, -1))
+    if another_reads:
+        reader.start()
+        site.until_waiting(f"READ.{another_reads}")
+
+    def interrupt(*_: object) -> None:
+        raise Interrupt
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
+
+    def wait_and_interrupt() -> None:
+        site.until_waiting(name)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+
+    helper = threading.Thread(target=wait_and_interrupt)
+    helper.start()
+    try:
+        with pytest.raises(Interrupt):
+            program.get(hobj, mqc.MQGMO_WAIT | mqc.MQGMO_NO_SYNCPOINT, -1)
+    finally:
+        helper.join()
+        signal.signal(signal.SIGUSR1, before)
+    eventually(lambda: site.manager.engine.queues[name].waiting.count == 0)
+    assert program.put(hobj, b"for the next get") == 0
+    assert program.get(hobj) == (b"for the next get", 0)
+    if another_reads:
+        assert program.put(program.open(f"READ.{another_reads}"), b"") == 0
+        reader.join()
+    assert [program.leave(), other.leave()] == [OK, OK]
 
 
 def test_large_messages_there_and_back(site: RemoteSite) -> None:
