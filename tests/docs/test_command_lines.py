@@ -1,0 +1,126 @@
+"""Command lines of the documentation: all are understood, and those of the README and the guides are run, in order."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+import shutil
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from ostler.cli.commands import CommandFailed
+from ostler.cli.main import COMMANDS, build_parser
+
+ROOT = Path(__file__).resolve().parents[2]
+FENCED = re.compile(r"^```(?:sh|shell|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = sorted(
+    str(path.relative_to(ROOT)) for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")] if path.exists()
+)
+
+
+class Reader(Protocol):
+    """See conftest."""
+
+    port: str
+    place: Path
+
+    def blocks(self, page: str) -> list[tuple[str, str]]: ...
+    def shell(self, command: str) -> str: ...
+    def follow(self, language: str, text: str) -> None: ...
+
+
+def command_lines(page: str) -> list[list[str]]:
+    """The words of every `ostler ...` in the fenced blocks of a page, without what the shell does with them."""
+    found: list[list[str]] = []
+    for block in FENCED.findall((ROOT / page).read_text()):
+        for line in block.replace("\\\n", " ").splitlines():
+            lexer = shlex.shlex(line.removeprefix("$ "), posix=True, punctuation_chars="|&;<>")
+            lexer.whitespace_split = True
+            words: list[str] = []
+            for word in [*lexer, ";"]:
+                if set(word) <= set("|&;<>"):
+                    found += [words] if words[:1] == ["ostler"] else []
+                    words = []
+                else:
+                    words.append(word)
+    return found
+
+
+def parsed(words: list[str]) -> str:
+    """Why the parser of a command does not understand it; empty if it does."""
+    if words[1] not in COMMANDS:
+        return f"there is no command {words[1]}"
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(errors):
+        try:
+            build_parser(words[1]).parse_args(words[1:])
+        except SystemExit as left:
+            return "" if left.code == 0 else errors.getvalue()
+        except CommandFailed as failed:
+            return str(failed)
+    return ""
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_line_is_understood(page: str) -> None:
+    answers = {" ".join(words): parsed(words) for words in command_lines(page)}
+    assert {line: why for line, why in answers.items() if why} == {}
+
+
+def test_a_wrong_command_line_is_seen() -> None:
+    assert "no command" in parsed(["ostler", "strtmqm", "QM1"])
+    assert "--frob" in parsed(["ostler", "put", "ORDERS", "--frob"])
+
+
+def test_there_are_command_lines_to_look_at() -> None:
+    assert sum(len(command_lines(page)) for page in PAGES) > 40
+    assert ["ostler", "put", "ORDERS", "-m", "two ponies"] in command_lines("README.md")
+
+
+def test_the_readme(reader: Reader) -> None:
+    blocks = reader.blocks("README.md")
+    assert [language for language, _ in blocks] == ["console", "console", "python", "console"]
+    for language, text in blocks:
+        if "make" not in text:
+            reader.follow(language, text)
+
+
+def test_a_service_by_hand(reader: Reader) -> None:
+    (by_hand, *_), text = reader.blocks("docs/how-to/run-as-a-service.md"), "endmqm -w QM1"
+    assert text in by_hand[1]
+    reader.follow(*by_hand)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
+def test_tls_in_five_minutes(reader: Reader) -> None:
+    reader.shell("ostler crtmqm QM1; ostler strmqm QM1")
+    blocks = [block for block in reader.blocks("docs/how-to/tls.md") if "openssl" not in block[1]]
+    assert [language for language, _ in blocks] == ["sh", "sh", "python"]
+    for language, text in blocks:
+        reader.follow(language, text)
+
+
+# Lines that wait for ever, or need a machine that is not there; they are looked at by the parser above.
+ELSEWHERE = re.compile(r"--wait forever|host\(|backup\(|--to-manager")
+
+
+@pytest.mark.slow
+def test_the_sample_programs(reader: Reader) -> None:
+    reader.shell("ostler crtmqm QM1; ostler strmqm QM1")
+    files = {"prices.csv": "hay,3\noats,7\n", "invoice.pdf": "%PDF", "note.txt": "a note"}
+    for name, content in files.items():
+        (reader.place / name).write_text(content)
+    for language, text in reader.blocks("docs/how-to/sample-programs.md"):
+        if language != "sh":
+            continue
+        lines = [line for line in text.splitlines() if not ELSEWHERE.search(line)]
+        if any("--selector" in line or "--match" in line for line in lines):
+            # What these ask for must be there.
+            reader.shell("ostler put ORDERS QM1 -m pony -P price=1200")
+            reader.shell("ostler put ORDERS QM1 -m pony --correl 0x0102")
+            reader.shell("ostler put DEAD.LETTERS QM1 -m pony -P colour=brown")
+        reader.shell("\n".join([*lines, "wait"]))
