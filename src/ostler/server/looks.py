@@ -181,7 +181,10 @@ class Look(Waiting):
             if watch.done and watch.reason != 0 and len(watch.md) == 0 and watch.data_bytes == 0:
                 failed = watch.reason
         self._unwatch()
-        if not self._look():
+        broken: i64 = self.conversation.connection.broken
+        if broken != 0:
+            self._answer_failure(0, failed if failed != 0 else broken)
+        elif not self._look():
             if failed != 0 and failed != MQRC_NO_MSG_AVAILABLE:
                 self._answer_failure(0, failed)
                 return

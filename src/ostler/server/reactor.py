@@ -504,10 +504,10 @@ class Reactor:
                 self._woken = False
             elif fd in self.listening:
                 self.policy.accept(fd)
+        if self.answered:
+            self._tell_answered()  # before what may end their links
         if self._posted:
             self._run_posted()
-        if self.answered:
-            self._tell_answered()
         if self.resuming:
             resuming = self.resuming
             self.resuming = []

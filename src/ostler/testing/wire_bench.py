@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import socket
 from dataclasses import dataclass
+from typing import Protocol
 
 from librt.strings import read_i32_le
 
@@ -30,6 +32,7 @@ from ostler.wire.frames import FrameReader
 
 EVERYTHING = MQOO_INPUT_SHARED | MQOO_BROWSE | MQOO_OUTPUT | MQOO_INQUIRE | MQOO_SET
 _PASSES_MAX = 10_000
+_MOMENT_SECONDS = 0.01
 _READ_BYTES = 1 << 18
 
 
@@ -61,10 +64,28 @@ class Answer:
         return self.payload[GOT_FIXED_BYTES + int(read_i32_le(self.payload, GOT_BLOCK_BYTES)) :]
 
 
+class Turns(Protocol):
+    """What makes the queue manager go on."""
+
+    def turn(self, times: int = 1) -> None: ...
+
+
+class Patience:
+    """The queue manager has a thread of its own: wait a little for what it says."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+
+    def turn(self, times: int = 1) -> None:
+        for _ in range(times):
+            if self._sock.fileno() >= 0:
+                select.select([self._sock], [], [], _MOMENT_SECONDS)
+
+
 class Peer:
     """An application's end of a socket, frame by frame. Its socket does not block."""
 
-    def __init__(self, bench: WireBench, sock: socket.socket) -> None:
+    def __init__(self, bench: Turns, sock: socket.socket) -> None:
         self._bench = bench
         self.sock = sock
         self.closed = False
@@ -175,6 +196,19 @@ class Peer:
     def close(self) -> None:
         self.sock.close()
         self._bench.turn(2)
+
+
+def dial(address: tuple[str, int] | str, source: str = "") -> Peer:
+    """A peer of a queue manager that runs: by host and port, or by the path of a Unix socket."""
+    if isinstance(address, str):
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    else:
+        sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        if source:
+            sock.bind((source, 0))
+    sock.connect(address)
+    sock.setblocking(False)
+    return Peer(Patience(sock), sock)
 
 
 class WireBench:
