@@ -5,11 +5,10 @@ It is asked for its log's figures on its standard input, and ends when that is c
 
 from __future__ import annotations
 
-import gc
 import json
-import resource
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,9 +17,12 @@ from ostler.lab.load.mq_client import reply_queue, request_queue
 from ostler.lab.peers.running import LOOPBACK, free_port
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import new_definition
+from ostler.server.daemon import Daemon, EndRequest, ServerPart, StartFailure
 from ostler.server.directories import QueueManagerDirectory
 from ostler.server.local_socket import socket_path
 from ostler.server.qm_ini import LogSection
+from ostler.server.queue_manager import QueueManager
+from ostler.server.server import Server
 
 NAME = "LAB"
 CHANNEL = "LAB.SVRCONN"
@@ -86,13 +88,22 @@ class OstlerServer:
 
 
 def main(arguments: list[str]) -> int:
-    """The process, from inside."""
-    from ostler.server.server import Server
-
+    """The process, from inside: a daemon as strmqm starts it."""
     root, port, pairs, pages = Path(arguments[0]), int(arguments[1]), int(arguments[2]), int(arguments[3])
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    manager = start_manager(NAME, root, True, LogSection(primary_files=4, file_pages=pages), False)
+    _create(root, port, pairs, pages)
+    running: list[QueueManager] = []
+
+    def make_server(manager: QueueManager, daemon: Daemon) -> ServerPart:
+        running.append(manager)
+        return Server(manager)
+
+    daemon = Daemon(QueueManagerDirectory(root, NAME), _Reporter(), make_server)
+    threading.Thread(target=_listen, args=(running, daemon), daemon=True).start()
+    return daemon.run()
+
+
+def _create(root: Path, port: int, pairs: int, log_file_pages: int) -> None:
+    manager = start_manager(NAME, root, True, LogSection(primary_files=4, file_pages=log_file_pages), False)
     unlimited: dict[str, Value] = {"MAXDEPTH": 999_999_999}
     for pair in range(pairs):
         for queue in (request_queue(pair), reply_queue(pair)):
@@ -101,16 +112,27 @@ def main(arguments: list[str]) -> int:
     manager.define(new_definition(ObjectType.CHANNEL, CHANNEL, {**channel, "MAXINSTC": 999_999_999}), True)
     listener: dict[str, Value] = {"TRPTYPE": "TCP", "PORT": port, "IPADDR": LOOPBACK, "CONTROL": "QMGR"}
     manager.define(new_definition(ObjectType.LISTENER, LISTENER, listener), True)
-    server = Server(manager)
-    server.start()
-    gc.collect()
-    gc.freeze()
-    _say(_READY)
+    manager.end("immediate")
+
+
+class _Reporter:
+    """Tells whoever started the process."""
+
+    def progress(self, done_bytes: int, total_bytes: int) -> None:
+        return
+
+    def ready(self, manager: QueueManager) -> None:
+        _say(_READY)
+
+    def failed(self, failure: StartFailure) -> None:
+        print(failure.text, file=sys.stderr)
+
+
+def _listen(running: list[QueueManager], daemon: Daemon) -> None:
     for _ in sys.stdin:
-        figures = manager.log.figures
+        figures = running[0].log.figures
         _say(_FIGURES, forces=int(figures.forces), written_bytes=int(figures.physical_bytes))
-    server.end("immediate")
-    return 0
+    daemon.ask_end(EndRequest("immediate", 0.0, "the laboratory"))
 
 
 def _say(what: str, **values: int) -> None:
