@@ -228,6 +228,41 @@ def test_a_queue_manager_that_comes_back(own_site: Any, mode: str) -> None:
     qm.close()
 
 
+def test_nobody_has_to_wait_for_a_queue_manager_that_does_not_come_back(own_site: Any) -> None:
+    own_site.admin.define("QLOCAL", "Q1")
+    with (
+        own_site.connect("client", reconnect=True) as qm,
+        qm.open("Q1") as queue,
+        queue.consume(lambda message, connection: None, threads=2) as consumer,
+        ThreadPoolExecutor() as pool,
+    ):
+        waiting = pool.submit(queue.get, wait=None)
+        own_site.until_waiting("Q1", 3)
+        own_site.server.end("immediate")
+        consumer.stop()
+        assert consumer.error is None
+        qm.close()
+        assert isinstance(waiting.exception(SECONDS_MAX), ostler.MQError)
+
+
+def test_a_task_does_not_have_to_wait_either(own_site: Any) -> None:
+    own_site.admin.define("QLOCAL", "Q1")
+
+    async def main() -> None:
+        async with await own_site.connect_task("client", reconnect=True) as qm, await qm.open("Q1") as queue:
+            await asyncio.to_thread(own_site.server.end, "immediate")
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.1):
+                    await queue.get()
+            waiting = asyncio.create_task(queue.put("x"))
+            await asyncio.sleep(0)
+            await qm.close()
+            with pytest.raises(ostler.MQError):
+                await waiting
+
+    asyncio.run(asyncio.wait_for(main(), SECONDS_MAX))
+
+
 # -- lost replies ----------------------------------------------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ from typing import Final, cast
 from ostler.client.link import Asked, Link, Listener, More, broken, checked, malformed
 from ostler.model.constants import MQRC_CONNECTION_BROKEN
 from ostler.model.errors import MQError
-from ostler.wire.calls import reply_frame
+from ostler.wire.calls import REPLY_FIXED_BYTES, reply_frame
 from ostler.wire.exchanges import Hello, decode_hello, decode_reason
 from ostler.wire.frames import (
     FAREWELL,
@@ -313,6 +313,8 @@ class LoopLink(Link, asyncio.Protocol):
             if payload is None:
                 return
             if kind == asked.type:
+                if len(payload) < REPLY_FIXED_BYTES:
+                    raise MalformedFrame("a reply without completion and reason")
                 del self._asked[key]
                 asked.answered(payload)
             elif asked.more is not None:

@@ -274,6 +274,8 @@ class RemoteQueue(OpenQueue):
                 return None
             raise MQError(reason, payload[REPLY_FIXED_BYTES:].decode("utf-8", "replace"))
         if len(payload) < GOT_FIXED_BYTES:
+            if reason == 0:
+                raise malformed(MalformedFrame("a reply to a get without a message"))
             raise MQError(reason, completion=completion)
         if reason == MQRC_TRUNCATED_MSG_FAILED:
             length = int.from_bytes(payload[GOT_DATA_BYTES : GOT_DATA_BYTES + 4], "little")

@@ -89,6 +89,7 @@ class RemoteSession(Session, Listener):
         self._mending = threading.Lock()
         self._is_mending = False
         self._patient: list[Waiter] = []
+        self._sleeper: Waiter | None = None  # between two attempts to reconnect
 
     def adopt(self, joined: Joined) -> None:
         self.link, self.conversation, self.connected = joined
@@ -220,7 +221,9 @@ class RemoteSession(Session, Listener):
             self.link.detach(self.conversation)
         backoff = Backoff(random.Random())
         began = time.monotonic()
-        while not self.closed:
+        while True:
+            if self.closed or self.is_interrupted:
+                raise MQError(MQRC_CONNECTION_BROKEN, f"{cause}")
             try:
                 await self._rejoin()
             except MQError as error:
@@ -230,7 +233,8 @@ class RemoteSession(Session, Listener):
             delay = backoff.next_delay(time.monotonic() - began)
             if delay is None or cause.reason in FINAL_REASONS:
                 break
-            await self.waits.waiter().wait(delay)
+            self._sleeper = self.waits.waiter()
+            await self._sleeper.wait(0 if self.is_interrupted else delay)
         self._broken = MQError(MQRC_RECONNECT_FAILED, f"{cause}")
         self.check()
 
@@ -306,6 +310,8 @@ class RemoteSession(Session, Listener):
 
     def interrupt(self) -> None:
         self.is_interrupted = True
+        if self._sleeper is not None:
+            self._sleeper.wake()
         for asked in list(self.waiting):
             self.link.send(self.conversation, CANCEL, numbers_payload([asked.number]))
 
