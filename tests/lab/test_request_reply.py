@@ -18,7 +18,7 @@ from ostler.lab.load.ostler_server import CHANNEL, OstlerServer
 from ostler.lab.own_process import silent
 from ostler.lab.result import Conditions, Result, write_result
 
-SMALL = request_reply.Parameters((1, 3), (1,), 2, 256, 2, 0.05, 0.0)
+SMALL = request_reply.Parameters((1, 3), (1,), 2, 256, 2, 0.02, 0.0, log_file_pages=512)
 
 
 def written(result: Result, directory: Path) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def test_a_missing_peer_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("OSTLER_PEERS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr("ostler.lab.peers.nats._PROOF", "usr/sbin/no-such-server")
-    with contestants.Field(tmp_path, 1, 64, ("nats",)) as field:
+    with contestants.Field(tmp_path, 1, 64, ("nats",), 512) as field:
         assert [each.broker for each in field.of(True)] == ["Ostler"] * 5
         assert len(field.missing) == 1
         assert "Without nats: nats is not installed" in field.missing[0]
@@ -74,7 +74,7 @@ def test_peers_are_those_that_are_wanted(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.slow
 def test_request_reply_with_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(contestants.PEERS_VARIABLE, raising=False)
-    result = request_reply.run(request_reply.Parameters((50,), (), 2, 256, 1, 0.05, 0.0), tmp_path, silent)
+    result = request_reply.run(request_reply.Parameters((50,), (), 2, 256, 1, 0.05, 0.0, 1, 512), tmp_path, silent)
     if any(note.startswith("Without") for note in result.notes):
         pytest.skip(" ".join(note for note in result.notes if note.startswith("Without")))
     read = written(result, tmp_path)
@@ -96,7 +96,7 @@ def test_connections(tmp_path: Path) -> None:
 
 
 def test_a_refused_connection_is_told(tmp_path: Path) -> None:
-    server = OstlerServer(tmp_path, 1, log_file_pages=1024)
+    server = OstlerServer(tmp_path, 1, 512)
     flood = ConnectionFlood(server.address)
     try:
         before = server.log_moment()

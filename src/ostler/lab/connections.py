@@ -82,7 +82,7 @@ def run(parameters: Parameters, scratch: Path, report: Report) -> Result:
 
 
 def _ostler(root: Path, sockets: int, conversations: int) -> Sample:
-    server = OstlerServer(root, 1, log_file_pages=1024)
+    server = OstlerServer(root, 1, 1024)
     try:
         made: list[LoadClient] = [ConnectingClient(CHANNEL, conversations) for _ in range(sockets)]
         return _flood(server.address, server.pids, made, sockets * conversations)

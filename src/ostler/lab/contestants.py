@@ -75,10 +75,11 @@ class Contestant:
 class Field:
     """All contestants, started; ends them when it is left. `missing` says who is not there, and why."""
 
-    def __init__(self, scratch: Path, pairs: int, body_bytes: int, peers: tuple[str, ...]) -> None:
+    def __init__(self, scratch: Path, pairs: int, body_bytes: int, peers: tuple[str, ...], log_file_pages: int) -> None:
         self._scratch = scratch
         self._pairs = pairs
         self._body_bytes = body_bytes
+        self._log_file_pages = log_file_pages
         self._stack = ExitStack()
         self._loads: dict[str, Load] = {}
         self._contestants: list[tuple[Contestant, frozenset[bool]]] = []
@@ -130,7 +131,7 @@ class Field:
             self._add(found, False)
 
     def _add_ostler(self) -> None:
-        server = OstlerServer(self._scratch / "ostler", self._pairs)
+        server = OstlerServer(self._scratch / "ostler", self._pairs, self._log_file_pages)
         self._stack.callback(server.end)
         pids = tuple(server.pids)
         promise = "persistent: requests, and units of work of responders, are forced before they are answered"

@@ -49,6 +49,8 @@ class Parameters:
     seconds_per_round: float = 1.5
     warm_up_seconds: float = 0.3
     driver_processes: int = 1
+    # A quarter of the log is more than a round writes, so that hardly a checkpoint falls due within one.
+    log_file_pages: int = 16_384
 
 
 FULL = Parameters()
@@ -90,7 +92,8 @@ def run(parameters: Parameters, scratch: Path, report: Report) -> Result:
     result.table.append(list(HEADINGS))
     report(0.0, "starting the brokers")
     probe = GroupCommitProbe(scratch)
-    with Field(scratch, parameters.pairs, parameters.body_bytes, wanted_peers()) as contestants:
+    peers, pages = wanted_peers(), parameters.log_file_pages
+    with Field(scratch, parameters.pairs, parameters.body_bytes, peers, pages) as contestants:
         cases = [(persistent, count) for persistent in (False, True) for count in parameters.requesters]
         for number, (persistent, count) in enumerate(cases):
             report(number / len(cases), f"{_kind(persistent)}, {count} requesters")

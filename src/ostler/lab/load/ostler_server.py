@@ -43,7 +43,7 @@ class LogMoment:
 class OstlerServer:
     """The process, from outside."""
 
-    def __init__(self, root: Path, pairs: int, log_file_pages: int = 16_384) -> None:
+    def __init__(self, root: Path, pairs: int, log_file_pages: int) -> None:
         self.port = free_port()
         self.local_path = str(socket_path(QueueManagerDirectory(root, NAME)))
         command = [sys.executable, "-m", __name__, str(root), str(self.port), str(pairs), str(log_file_pages)]
