@@ -183,7 +183,7 @@ def give_up_waits(engine: Engine, connection: Connection, reason: i64) -> None:
         queue = handle.queue
         if queue is not None and queue.waiting.count > 0:
             for request in queue.waiting.everyone():
-                if request.connection is connection:
+                if request.handle is handle:  # also for a message on approval, in the name of a stand-in
                     cancel(engine, request, reason)
                     engine.woken.append(request)
 
