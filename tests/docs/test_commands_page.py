@@ -29,10 +29,23 @@ def section(command: str) -> str:
 
 
 def options(command: str) -> list[str]:
-    parser = build_parser(command)
-    commands = next(each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
-    found = [option for action in commands.choices[command]._actions for option in action.option_strings]
+    found = _options(_parsers(build_parser(command))[command])
     return [option for option in found if option not in ("-h", "--help", "--background")]
+
+
+def _parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The parsers of what a command can do, by name."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return action.choices
+    return {}
+
+
+def _options(parser: argparse.ArgumentParser) -> list[str]:
+    found = [option for action in parser._actions for option in action.option_strings]
+    for below in _parsers(parser).values():
+        found += _options(below)
+    return found
 
 
 @pytest.mark.parametrize("command", OURS)
@@ -49,9 +62,10 @@ def test_every_status_is_on_the_page() -> None:
 
 def test_messages_have_numbers_and_end_like_sentences() -> None:
     for number, text in MESSAGES.items():
-        assert re.fullmatch(r"AMQ\d{4}[EIW]", number)
+        assert re.fullmatch(r"AMQ\d{4}[EIW]|[a-z]+(-[a-z]+)*", number)
         assert text.endswith((".", "}", ")")), number
     assert message("AMQ8002I", name="QM1") == "AMQ8002I: Queue manager QM1 created."
+    assert message("deleted", name="QM1") == "Queue manager QM1 deleted."
 
 
 @pytest.mark.parametrize(
