@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import select
 import socket
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -218,6 +219,18 @@ class WireBench:
         self.manager = manager
         self.server = server if server is not None else Server(manager)
         self.reactor = self.server.reactor
+        self.sleep_ms = 0  # how long a turn waits for something to do
+
+    @contextlib.contextmanager
+    def log_stands_still(self) -> Iterator[None]:
+        """Nothing is forced meanwhile, as if the disk took its time. The reactor does not wait for it."""
+        before = int(self.reactor.inline_us_max)
+        self.reactor.inline_us_max = -1
+        self.sleep_ms = 1
+        with self.manager.writer._turn:
+            yield
+        self.sleep_ms = 10
+        self.reactor.inline_us_max = before
 
     def define(self, name: str, **attributes: Value) -> None:
         self.manager.define(new_definition(ObjectType.QLOCAL, name, attributes))
@@ -247,7 +260,7 @@ class WireBench:
 
     def turn(self, times: int = 1) -> None:
         for _ in range(times):
-            self.reactor.run_pass(0)
+            self.reactor.run_pass(self.sleep_ms)
 
     def later(self, milliseconds: int) -> None:
         """Let time go by for the timers, when all that was said is heard."""
