@@ -490,6 +490,7 @@ LIMITS: dict[str, list[int]] = {
     "last word": [server_link.LAST_WORD_MS],
     "high water": [server_link.OUT_HIGH_BYTES],
     "low water": [server_link.OUT_LOW_BYTES],
+    "high water in segments": [server_link.LARGE_HIGH_BYTES],
 }
 
 
@@ -515,12 +516,16 @@ def test_the_channel_in_sni() -> None:
 REASONS = {
     2009: "CONNECTION_BROKEN",
     2018: "HCONN_ERROR",
+    2024: "SYNCPOINT_LIMIT_REACHED",
     2025: "MAX_CONNS_LIMIT_REACHED",
     2033: "NO_MSG_AVAILABLE",
     2046: "OPTIONS_ERROR",
+    2071: "STORAGE_NOT_AVAILABLE",
     2121: "NO_EXTERNAL_PARTICIPANTS",
     2162: "Q_MGR_STOPPING",
+    2195: "UNEXPECTED_ERROR",
     2202: "CONNECTION_QUIESCING",
+    2218: "MSG_TOO_BIG_FOR_CHANNEL",
     2273: "CONNECTION_ERROR",
     2298: "FUNCTION_NOT_SUPPORTED",
     2393: "SSL_INITIALIZATION_ERROR",
