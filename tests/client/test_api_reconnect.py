@@ -263,6 +263,61 @@ def test_a_task_does_not_have_to_wait_either(own_site: Any) -> None:
     asyncio.run(asyncio.wait_for(main(), SECONDS_MAX))
 
 
+def test_another_queue_manager_takes_over(own_site: Any, site: Any, name: str) -> None:
+    own_site.admin.define("QLOCAL", name)
+    addresses = f"{own_site.address},{site.address}"
+    with ostler.connect("*", addresses, channel=CHANNEL, reconnect=True) as qm, qm.open(name) as queue:
+        assert qm.name == own_site.name
+        with ThreadPoolExecutor() as pool:
+            waiting = pool.submit(queue.get, wait=SECONDS_MAX)
+            own_site.until_waiting(name)
+            own_site.server.end("immediate")
+            site.until_waiting(name)
+            site.admin.put(name, "here")
+            got = waiting.result(SECONDS_MAX)
+        assert got is not None
+        assert (got.body, qm.name) == ("here", site.name)
+
+
+def test_only_the_same_queue_manager_will_do(own_site: Any, site: Any, name: str) -> None:
+    own_site.admin.define("QLOCAL", name)
+    addresses = f"{own_site.address},{site.address}"
+    with ostler.connect("*", addresses, channel=CHANNEL, reconnect="qmgr", application="loyal") as qm:
+        queue = qm.open(name)
+        with ThreadPoolExecutor() as pool:
+            own_site.server.end("immediate")
+            before = site.manager.engine.next_connection
+            waiting = pool.submit(queue.get)
+            # It is let in there, sees who answered, and leaves again.
+            site.until(lambda: site.manager.engine.next_connection > before)
+            site.until(lambda: site.connections("loyal") == 0)
+            qm.close()
+            assert isinstance(waiting.exception(SECONDS_MAX), ostler.MQError)
+    assert bodies(site, name) == []
+
+
+@pytest.mark.parametrize("waits_at_once", [False, True])
+def test_a_task_that_gives_up_reconnecting_leaves_that_to_the_next(site: Any, name: str, waits_at_once: bool) -> None:
+    async def main() -> None:
+        first = await site.connect_task("client", reconnect=True)
+        second = await site.connect_task("client", reconnect=True)
+        one, two = await first.open(name), await second.open(name)
+        await asyncio.to_thread(cut, site)
+        giving_up = asyncio.create_task(one.put("never"))
+        await asyncio.sleep(0)
+        if waits_at_once:
+            await asyncio.sleep(0)
+        giving_up.cancel()
+        await asyncio.wait([giving_up])
+        await two.put("two")
+        await one.put("one")
+        assert (await two.depth()) in (2, 3)
+        await first.close()
+        await second.close()
+
+    asyncio.run(asyncio.wait_for(main(), SECONDS_MAX))
+
+
 # -- lost replies ----------------------------------------------------------------------------------------------------
 
 

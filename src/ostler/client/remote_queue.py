@@ -181,7 +181,7 @@ class RemoteQueue(OpenQueue):
         limit = min(limit_of(asked), _BYTES_MAX)
         deadline = time.monotonic() + terms.wait_ms / 1000
         while True:
-            session.check()
+            await session.ready()
             self._check()
             if in_unit:
                 await session.before_unit_verb(True)

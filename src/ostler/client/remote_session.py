@@ -13,21 +13,17 @@ link that broke, except that units of work may be finished while it quiesces.
 
 from __future__ import annotations
 
-import random
-import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from ostler.client import remote_administration
 from ostler.client.administration import Given
-from ostler.client.backoff import Backoff
 from ostler.client.link import Asked, Link, Listener, checked, disconnect_conversation, malformed
-from ostler.client.remote_connect import FINAL_REASONS
+from ostler.client.mending import Mender
 from ostler.client.remote_queue import RemoteQueue, arguments_of, put_reply
 from ostler.client.routes import Joined, Route
 from ostler.client.session import OpenQueue, Put, Session
-from ostler.client.waits import Waiter, Waits
+from ostler.client.waits import Waits
 from ostler.engine.open import OpenRequest
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (
@@ -47,6 +43,7 @@ from ostler.model.constants import (
     MQRC_Q_MGR_QUIESCING,
     MQRC_Q_MGR_STOPPING,
     MQRC_RECONNECT_FAILED,
+    MQRC_RECONNECT_Q_MGR_REQD,
     MQRC_UNKNOWN_OBJECT_NAME,
 )
 from ostler.model.errors import MQError
@@ -77,7 +74,6 @@ class RemoteSession(Session, Listener):
         self.closed = False
         self.transaction: object = None
         self.connected = Connected()
-        self.generation = 0  # of links, counted up by reconnection
         self.waiting: set[Asked] = set()  # gets
         self.is_interrupted = False
         # Gets of the unit of work that were given up before their answer was seen.
@@ -86,13 +82,17 @@ class RemoteSession(Session, Listener):
         self._is_backed_out = False
         self._broken: MQError | None = None
         self._queues: set[RemoteQueue] = set()
-        self._mending = threading.Lock()
-        self._is_mending = False
-        self._patient: list[Waiter] = []
-        self._sleeper: Waiter | None = None  # between two attempts to reconnect
+        self._mender = Mender(self.waits)
+        self._has_left = False  # the last link, and there is no other yet
 
     def adopt(self, joined: Joined) -> None:
         self.link, self.conversation, self.connected = joined
+        self._has_left = False
+
+    @property
+    def generation(self) -> int:
+        """Of links; see `mend`."""
+        return self._mender.generation
 
     @property
     def name(self) -> str:
@@ -141,7 +141,7 @@ class RemoteSession(Session, Listener):
         `in_unit`: part of the unit of work, which does not outlive its link. `is_doubtful`: must not be done twice.
         """
         while True:
-            self.check()
+            await self.ready()
             if in_unit:
                 self.check_unit()
             generation = self.generation
@@ -184,6 +184,13 @@ class RemoteSession(Session, Listener):
             return MQError(reason)
         return None
 
+    async def ready(self) -> None:
+        """Raise what every verb of a connection that is gone raises; wait for a link if there is none."""
+        self.check()
+        if self._has_left:
+            await self.mend(MQError(MQRC_CONNECTION_BROKEN), self.generation)
+            self.check()
+
     async def mend(self, error: MQError, generation: int) -> None:
         """A link broke: return when there is another one, or raise."""
         if self.closed:
@@ -191,27 +198,34 @@ class RemoteSession(Session, Listener):
         if not self._reconnects():
             self._broken = error
             raise error
-        waiter: Waiter | None = None
-        with self._mending:
-            if self.generation != generation:
-                return
-            if self._is_mending:
-                waiter = self.waits.waiter()
-                self._patient.append(waiter)
-            self._is_mending = True
-        if waiter is not None:
-            await waiter.wait(None)
-            return
         try:
-            await self._reconnect(error)
-        finally:
-            with self._mending:
-                self._is_mending = False
-                patient, self._patient = self._patient, []
-            for each in patient:
-                each.wake()
+            await self._mender.mend(error, generation, self._rejoin)
+        except MQError as hopeless:
+            if hopeless.reason == MQRC_RECONNECT_FAILED:
+                self._broken = hopeless
+            self.check()
+            raise
 
-    async def _reconnect(self, cause: MQError) -> None:
+    async def _rejoin(self) -> None:
+        self._leave()
+        name = self.name
+        joined = await self._route.join(self)
+        try:
+            if self._route.reconnect == "qmgr" and joined.connected.queue_manager != name:
+                raise MQError(MQRC_RECONNECT_Q_MGR_REQD, f"{joined.connected.queue_manager} answers, not {name}.")
+            for queue in list(self._queues):
+                await queue.reopen(joined)
+        except BaseException:
+            joined.link.send_numbered(joined.conversation, DISCONNECT, numbers_payload([0]))
+            joined.link.detach(joined.conversation)
+            raise
+        self.adopt(joined)
+
+    def _leave(self) -> None:
+        """Have done with a link, and with the unit of work, which does not outlive it."""
+        if self._has_left:
+            return
+        self._has_left = True
         if self.unit_size or self.orphans:
             self._is_backed_out = True
             self.unit_size = 0
@@ -219,36 +233,6 @@ class RemoteSession(Session, Listener):
         if self.link.failure is None:
             self.link.send_numbered(self.conversation, DISCONNECT, numbers_payload([0]))
             self.link.detach(self.conversation)
-        backoff = Backoff(random.Random())
-        began = time.monotonic()
-        while True:
-            if self.closed or self.is_interrupted:
-                raise MQError(MQRC_CONNECTION_BROKEN, f"{cause}")
-            try:
-                await self._rejoin()
-            except MQError as error:
-                cause = error
-            else:
-                return
-            delay = backoff.next_delay(time.monotonic() - began)
-            if delay is None or cause.reason in FINAL_REASONS:
-                break
-            self._sleeper = self.waits.waiter()
-            await self._sleeper.wait(0 if self.is_interrupted else delay)
-        self._broken = MQError(MQRC_RECONNECT_FAILED, f"{cause}")
-        self.check()
-
-    async def _rejoin(self) -> None:
-        name = self.name
-        joined = await self._route.join(self)
-        if self._route.reconnect == "qmgr" and joined.connected.queue_manager != name:
-            joined.link.detach(joined.conversation)
-            raise MQError(MQRC_RECONNECT_FAILED, f"{joined.connected.queue_manager} answered instead of {name}.")
-        for queue in list(self._queues):
-            await queue.reopen(joined)
-        self.adopt(joined)
-        with self._mending:
-            self.generation += 1
 
     def noticed(self, reason: int, text: str) -> None:
         # The queue manager fails the waits that are to fail; there is nothing to do here.
@@ -310,8 +294,7 @@ class RemoteSession(Session, Listener):
 
     def interrupt(self) -> None:
         self.is_interrupted = True
-        if self._sleeper is not None:
-            self._sleeper.wake()
+        self._mender.stop()
         for asked in list(self.waiting):
             self.link.send(self.conversation, CANCEL, numbers_payload([asked.number]))
 
@@ -378,7 +361,7 @@ class RemoteSession(Session, Listener):
         finally:
             self.closed = True
             self.interrupt()
-        if self._broken is None and self.link.failure is None:
+        if self._broken is None and not self._has_left and self.link.failure is None:
             try:
                 await disconnect_conversation(self.link, self.conversation, commit)
             except MQError:
