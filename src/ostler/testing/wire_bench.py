@@ -219,6 +219,7 @@ class WireBench:
         self.manager = manager
         self.server = server if server is not None else Server(manager)
         self.reactor = self.server.reactor
+        self.reactor.inline_us_max = 1 << 40  # each turn waits for its forces, however long they take
         self.sleep_ms = 0  # how long a turn waits for something to do
 
     @contextlib.contextmanager
