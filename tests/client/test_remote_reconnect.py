@@ -294,3 +294,51 @@ def test_the_event_handler_hears_of_the_end(site: RemoteSite) -> None:
         told.append(events.get(timeout=20))
     assert mqc.MQRC_RECONNECTING in told
     site.begin()
+
+
+# -- without reconnection ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("binding", ["local", "client"])
+def test_callbacks_hear_that_the_queue_manager_ends(site: RemoteSite, binding: str) -> None:
+    program = site.connect(binding)
+    hobj = program.open("Q")
+    events: Queue[int] = Queue()
+    calls: Queue[tuple[int, int]] = Queue()
+
+    def consume(hconn: int, md: bytearray, gmo: bytearray, data: bytes, cbc: bytearray) -> None:
+        calls.put((field("MQCBC", cbc, "CallType"), field("MQCBC", cbc, "Reason")))
+
+    def event(hconn: int, md: bytearray, gmo: bytearray, data: bytes, cbc: bytearray) -> None:
+        events.put(field("MQCBC", cbc, "Reason"))
+
+    cbd = structure("MQCBD", CallbackType=mqc.MQCBT_EVENT_HANDLER)
+    assert mqi.MQCB(program.hconn, mqc.MQOP_REGISTER, cbd, mqc.MQHO_NONE, None, None, event) == OK
+    gmo = structure("MQGMO", Options=mqc.MQGMO_NO_SYNCPOINT | mqc.MQGMO_FAIL_IF_QUIESCING)
+    register = mqc.MQOP_REGISTER
+    assert mqi.MQCB(program.hconn, register, structure("MQCBD"), hobj, structure("MQMD"), gmo, consume) == OK
+    assert mqi.MQCTL(program.hconn, mqc.MQOP_START, structure("MQCTLO")) == OK
+    site.until_waiting("Q")
+    ending = threading.Thread(target=site.server.end, args=("quiesce", 20.0))
+    ending.start()
+    assert events.get(timeout=20) == mqc.MQRC_Q_MGR_QUIESCING
+    assert calls.get(timeout=20) == (mqc.MQCBCT_EVENT_CALL, mqc.MQRC_Q_MGR_QUIESCING)
+    assert mqi.MQCTL(program.hconn, mqc.MQOP_STOP, structure("MQCTLO")) == OK
+    assert program.leave() == OK
+    ending.join()
+    site.begin()
+
+
+def test_callbacks_hear_that_the_link_is_gone(site: RemoteSite) -> None:
+    program = site.connect()
+    program.open("Q")
+    events: Queue[int] = Queue()
+
+    def event(hconn: int, md: bytearray, gmo: bytearray, data: bytes, cbc: bytearray) -> None:
+        events.put(field("MQCBC", cbc, "Reason"))
+
+    cbd = structure("MQCBD", CallbackType=mqc.MQCBT_EVENT_HANDLER)
+    assert mqi.MQCB(program.hconn, mqc.MQOP_REGISTER, cbd, mqc.MQHO_NONE, None, None, event) == OK
+    assert mqi.MQCTL(program.hconn, mqc.MQOP_START, structure("MQCTLO")) == OK
+    program.break_link()
+    assert events.get(timeout=20) == mqc.MQRC_CONNECTION_BROKEN

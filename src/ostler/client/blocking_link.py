@@ -487,12 +487,13 @@ class BlockingLink:
 
     # -- what the keeper does once a second ---------------------------------------------------------------------------
 
-    def tend(self, seconds: i64) -> None:
+    def tend(self, seconds: i64, is_readable: bool = True) -> None:
         """Answer what came while nobody waited; see whether the peer is still there."""
         if self.broken:
             self._close()
             return
-        self.read_available()
+        if is_readable:
+            self.read_available()
         self.writer.pay()
         if self._activity != self._activity_seen:
             self._activity_seen = self._activity

@@ -7,8 +7,10 @@ fork the links stay with the parent: in the child they are closed without a word
 from __future__ import annotations
 
 import os
+import select
 import threading
 import time
+from contextlib import suppress
 from typing import Final
 
 from ostler.client.blocking_link import BlockingLink
@@ -20,6 +22,8 @@ class LinkKeeper:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._links: list[BlockingLink] = []
+        # One look tells which of thousands of links have something to read. A closed socket leaves it by itself.
+        self._readable: select.epoll | None = None
         self._has_work = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -27,6 +31,10 @@ class LinkKeeper:
         """Keep a link until it is closed."""
         with self._lock:
             self._links.append(link)
+            if self._readable is None:
+                self._readable = select.epoll()
+            with suppress(OSError):  # it has broken already
+                self._readable.register(link.descriptor(), select.EPOLLIN)
             self._has_work.set()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="ostler-links", daemon=True)
@@ -45,9 +53,14 @@ class LinkKeeper:
             # After a pause of the whole machine nobody is to be called dead before having been asked.
             seconds = min(2, round(now - before))
             before = now
-            for link in self.links():
-                link.tend(seconds)
+            self._tend(self.links(), seconds)
             self._sweep()
+
+    def _tend(self, links: list[BlockingLink], seconds: int) -> None:
+        assert self._readable is not None
+        ready = {descriptor for descriptor, _ in self._readable.poll(0, len(links) + 1)}
+        for link in links:
+            link.tend(seconds, link.descriptor() in ready)
 
     def _sweep(self) -> None:
         with self._lock:
@@ -71,6 +84,8 @@ def kept_links() -> list[BlockingLink]:
 def _forked() -> None:
     # Locks may be held by threads that are not here, so the parent's keeper is left alone but for its list.
     parents = _keepers[0]
+    if parents._readable is not None:
+        parents._readable.close()
     _keepers[0] = LinkKeeper()
     for link in parents._links:
         link.forget_in_child()

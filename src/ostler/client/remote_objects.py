@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Final
 
 from librt.strings import read_i32_le
@@ -79,6 +80,7 @@ OpenedHandle = tuple[int, int, int]
 
 _WORKING: Final = MQOO_INPUT_AS_Q_DEF | MQOO_INPUT_SHARED | MQOO_INPUT_EXCLUSIVE | MQOO_BROWSE | MQOO_OUTPUT
 _OBJECT_STRING_BYTES_MAX: Final = 10240
+_numbering: Final = threading.Lock()
 _BLANK_NAMES: Final = b" " * 96
 
 
@@ -90,8 +92,10 @@ def MQOPEN(hconn: int, od: bytearray, options: int) -> OpenedHandle:
         found = opened(remote, request(remote, OPEN, asked.encode()))
     except MQError as error:
         return MQHO_UNUSABLE_HOBJ, *failed(error)
-    remote.last_handle += 1
-    handle = RemoteHandle(remote.last_handle, asked, found.hobj)
+    with _numbering:
+        remote.last_handle += 1
+        number = remote.last_handle
+    handle = RemoteHandle(number, asked, found.hobj)
     describe(handle, found)
     if found.flags & READS_AHEAD:
         handle.read_ahead = MessagesAhead(handle)
@@ -136,6 +140,9 @@ def describe(handle: RemoteHandle, found: Opened) -> None:
     handle.resolved_names = found.resolved_names
     handle.default_persistence = found.default_persistence
     handle.default_priority = found.default_priority
+    # Options that came back before may have had other names in them.
+    handle.put_options_given = b""
+    handle.get_options_given = b""
 
 
 def _describe_opened(od: bytearray, asked: OpenArguments, found: Opened, remote: RemoteConnection) -> None:
