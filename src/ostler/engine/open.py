@@ -145,6 +145,8 @@ def _new_handle(connection: Connection, kind: i64, name: str, options: i64) -> H
 
 def _open_other(engine: Engine, connection: Connection, request: OpenRequest) -> Handle:
     """The queue manager, a process or a namelist: for inquiry only."""
+    if request.object_type not in (MQOT_Q_MGR, MQOT_PROCESS, MQOT_NAMELIST):
+        raise MQError(MQRC_OBJECT_TYPE_ERROR)
     if request.options & ~(MQOO_INQUIRE | MQOO_FAIL_IF_QUIESCING) & _ACTIONS:
         raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE)
     definition: Definition | None = None
@@ -154,10 +156,8 @@ def _open_other(engine: Engine, connection: Connection, request: OpenRequest) ->
         definition = engine.manager
     elif request.object_type == MQOT_PROCESS:
         definition = engine.of_type(ObjectType.PROCESS).get(request.name)
-    elif request.object_type == MQOT_NAMELIST:
-        definition = engine.of_type(ObjectType.NAMELIST).get(request.name)
     else:
-        raise MQError(MQRC_OBJECT_TYPE_ERROR)
+        definition = engine.of_type(ObjectType.NAMELIST).get(request.name)
     if definition is None:
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no object {request.name} of that type.")
     handle = _new_handle(connection, OTHER_OBJECT, definition.name, request.options)

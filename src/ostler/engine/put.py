@@ -394,6 +394,8 @@ def _stored_descriptor(
     engine: Engine, connection: Connection, md: bytes, options: i64, resolved: bytes, context: bytes
 ) -> bytes:
     writer = BytesWriter()
+    if md[PRIORITY_AT - 1] == 0:
+        md = md[:FORMAT_AT] + padded_field(md[FORMAT_AT:PRIORITY_AT]) + md[PRIORITY_AT:]
     if read_i32_le(md, CCSID_AT) == 0:  # MQCCSI_Q_MGR
         writer.write(md[:CCSID_AT])
         write_i32_le(writer, i32(engine.ccsid))
