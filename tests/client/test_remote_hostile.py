@@ -9,13 +9,14 @@ import threading
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.client.remote_site import structure
+from tests.client.remote_site import eventually, structure
 
 from ostler import mqi
 from ostler.client.binding import connect_handle
 from ostler.client.blocking_link import BlockingLink
 from ostler.client.connect_parameters import ConnectParameters
 from ostler.client.link_conversation import Conversation
+from ostler.client.link_keeper import keep
 from ostler.client.link_waiters import LinkBroken
 from ostler.client.remote_connections import RemoteConnection, RemoteHandle, register, unregister
 from ostler.model import constants as mqc
@@ -215,6 +216,25 @@ def test_heartbeats_are_answered_while_nobody_reads(bench: Bench) -> None:
     bench.peer.sendall(frame(wire.HEARTBEAT, 0, 5))
     bench.link.tend(1)
     assert bench.received() == (wire.HEARTBEAT | wire.REPLY, 0, 5)
+
+
+def test_the_keeper_looks_after_links_that_nobody_reads(bench: Bench) -> None:
+    other = Bench()
+
+    def fail() -> None:
+        raise RuntimeError("a callback that fails")
+
+    other.conversation.on_notice = fail
+    keep(other.link)
+    keep(bench.link)
+    other.peer.sendall(frame(wire.NOTICE, 0, 0, reason_payload(mqc.MQRC_Q_MGR_QUIESCING, "going")))
+    bench.peer.sendall(frame(wire.HEARTBEAT, 0, 5))
+    assert bench.received() == (wire.HEARTBEAT | wire.REPLY, 0, 5)
+    eventually(lambda: bool(other.link.broken))
+    bench.peer.close()
+    eventually(lambda: bool(bench.link.broken))
+    other.conversation.on_notice = None
+    other.close()
 
 
 def test_heartbeats_without_end(bench: Bench) -> None:

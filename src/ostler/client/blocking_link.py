@@ -456,7 +456,9 @@ class BlockingLink:
         for conversation in told:
             tell = conversation.on_notice
             if tell is not None:
-                tell()
+                # One that fails must not keep the others from hearing it.
+                with suppress(Exception):
+                    tell()
 
     def _close(self) -> None:
         """Give the descriptor back, when nobody uses it any more. Who does now comes here on leaving."""

@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Final
 
 from ostler.client.blocking_link import BlockingLink
+from ostler.model.constants import MQRC_CONNECTION_BROKEN
 
 _SECONDS: Final = 1.0
 
@@ -60,7 +61,11 @@ class LinkKeeper:
         assert self._readable is not None
         ready = {descriptor for descriptor, _ in self._readable.poll(0, len(links) + 1)}
         for link in links:
-            link.tend(seconds, link.descriptor() in ready)
+            try:
+                link.tend(seconds, link.descriptor() in ready)
+            except Exception as error:
+                # What one link does to itself, or a callback to it, is not to cost the others their keeper.
+                link.break_off(MQRC_CONNECTION_BROKEN, f"The link could not be looked after: {error!r}.")
 
     def _sweep(self) -> None:
         with self._lock:
