@@ -22,6 +22,7 @@ HOT_MODULES: tuple[str, ...] = (
     "server/conversation.py",
     "server/object_verbs.py",
     "server/looks.py",
+    "server/policy.py",
     "server/reactor.py",
     "client/mqi.py",
     "client/link_waiters.py",

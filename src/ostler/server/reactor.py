@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import select
-from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
@@ -17,7 +16,7 @@ from typing import Final, final
 
 from librt.threading import Lock
 from librt.time import time
-from mypy_extensions import i64, mypyc_attr
+from mypy_extensions import i64
 
 from ostler.engine.core import Engine
 from ostler.log.recovery_log import RecoveryLog
@@ -25,6 +24,7 @@ from ostler.model.constants import MQCC_FAILED
 from ostler.model.errors import MQError
 from ostler.server.conversation import Conversation, Waiting
 from ostler.server.journal_writer import JournalWriter
+from ostler.server.policy import Policy
 from ostler.server.server_link import (
     CLOSED,
     CLOSING,
@@ -34,8 +34,6 @@ from ostler.server.server_link import (
     ServerLink,
 )
 from ostler.server.timers import Timer, TimerWheel
-from ostler.wire.exchanges import Connect, Hello
-from ostler.wire.tls_stream import TlsStream
 
 _EVENTS_MAX: Final = 256
 _TIMERS_MAX: Final = 1024
@@ -50,58 +48,6 @@ _INLINE_US_MAX: Final = 1500
 _ROOM_TRIES: Final = 3
 # Parts of long messages that are kept for all links together.
 KEPT_BYTES_MAX: Final = 1 << 30
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class Policy(metaclass=ABCMeta):
-    """What the reactor leaves to the server: who may come in, and all that is not on the busiest path.
-
-    Called on the reactor's thread, under the engine's lock. Nothing here may wait.
-    """
-
-    @abstractmethod
-    def greet(self, link: ServerLink, hello: Hello) -> Hello:
-        """A link says what it wants: what it gets, or MQError."""
-
-    @abstractmethod
-    def new_tls(self, link: ServerLink) -> TlsStream:
-        """A link begins with TLS. TlsFailed when there is none here."""
-
-    @abstractmethod
-    def converse(self, link: ServerLink, number: int, request: int, asked: Connect) -> None:
-        """An application connects: make its conversation and answer it, or MQError."""
-
-    @abstractmethod
-    def handle(self, conversation: Conversation, type: int, number: int, buffer: bytes, start: int, end: int) -> None:
-        """A request that is not on the busiest path."""
-
-    @abstractmethod
-    def leave(self, conversation: Conversation, commits: bool) -> int:
-        """A conversation is over: let its connection go; 0 or the reason."""
-
-    @abstractmethod
-    def command(self, link: ServerLink, conversation: int, request: int, payload: bytes) -> None:
-        """A command for the queue manager itself."""
-
-    @abstractmethod
-    def accept(self, fd: int) -> None:
-        """Connections wait on a listening socket: take some of them."""
-
-    @abstractmethod
-    def closed(self, link: ServerLink) -> None:
-        """A link is gone."""
-
-    @abstractmethod
-    def note_link(self, link: ServerLink, why: str) -> None:
-        """Something about a link that the operator may want to know."""
-
-    @abstractmethod
-    def note(self, text: str) -> None:
-        """Something else that the operator may want to know."""
-
-    @abstractmethod
-    def make_room(self, then: Callable[[], None]) -> None:
-        """The log is full: have room made, elsewhere, and `then` posted to the reactor."""
 
 
 @final

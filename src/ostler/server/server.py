@@ -39,8 +39,9 @@ from ostler.server.listeners import ListenerRefused, ListenerSocket, open_listen
 from ostler.server.local_socket import bind_local, socket_path, unlink_local
 from ostler.server.looks import add_credit, begin_look, begin_stream, end_stream
 from ostler.server.object_verbs import not_supported, object_verb
+from ostler.server.policy import Policy
 from ostler.server.queue_manager import QueueManager
-from ostler.server.reactor import Policy, Reactor
+from ostler.server.reactor import Reactor
 from ostler.server.server_link import CLOSING, ServerLink
 from ostler.server.tls_contexts import ChannelTls, RepositorySettings, TlsContexts
 from ostler.wire.calls import reply_frame

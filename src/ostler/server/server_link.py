@@ -214,7 +214,9 @@ class ServerLink(Timer):
             if not reader.flags & MORE:
                 self._whole(reader.type, reader.conversation, reader.request, reader.buffer, reader.start, reader.end)
                 return
-            if reader.conversation not in self.conversations or len(self.assemblies) >= _ASSEMBLIES_MAX:
+            is_command: bool = reader.type == COMMAND and self.is_local and self.is_owner and self.state == OPEN
+            is_expected: bool = is_command or reader.conversation in self.conversations
+            if not is_expected or len(self.assemblies) >= _ASSEMBLIES_MAX:
                 raise MalformedFrame("segments where none are expected")
             assembly = Assembly(reader.type, self.message_bytes_max + PAYLOAD_OVERHEAD_BYTES)
             self.assemblies[key] = assembly

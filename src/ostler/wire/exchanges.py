@@ -343,7 +343,7 @@ def look_payload(wait_ms: i64, gets: list[bytes]) -> bytes:
 
 def numbers_payload(values: list[int]) -> bytes:
     """CLOSE (handle, options), CANCEL (request), SETTLE (request, 1 to keep or 0 to give back), CREDIT (request,
-    messages, bytes), UNSTREAM (request), STATUS (type)."""
+    messages), UNSTREAM (request), STATUS (type)."""
     writer = PayloadWriter()
     for value in values:
         writer.integer(value)
