@@ -93,6 +93,36 @@ def test_pieces_that_come_while_nobody_asks_for_frames(frames: list[Frame], data
     assert found + taken(reader) == frames
 
 
+def after_a_long_frame() -> FrameReader:
+    """A reader that still remembers how long the last frame was."""
+    reader = FrameReader(LIMIT)
+    whole = wire.frame(wire.PUT, 1, 1, bytes(100))
+    reader.feed(whole[:50])
+    assert not reader.next()
+    reader.feed(whole[50:])
+    assert reader.next()
+    return reader
+
+
+@pytest.mark.parametrize("cut", [8, 16, 20])
+def test_the_rest_of_a_frame_that_came_while_nobody_asked(cut: int) -> None:
+    reader = after_a_long_frame()
+    stream = wire.frame(wire.GET, 1, 2, b"one") + wire.frame(wire.GET, 1, 3, b"another")
+    reader.feed(stream[: 19 + cut])
+    reader.feed(stream[19 + cut :])
+    assert [request for *_, request, _ in taken(reader)] == [2, 3]
+
+
+def test_pieces_keep_their_order_when_nobody_asked_in_between() -> None:
+    reader = after_a_long_frame()
+    other = wire.frame(wire.GET, 1, 3, b"another")
+    reader.feed(wire.frame(wire.GET, 1, 2, b"one"))
+    reader.feed(other[:10])
+    assert reader.next()
+    reader.feed(other[10:])
+    assert taken(reader) == [(wire.GET, 0, 1, 3, b"another")]
+
+
 def test_many_small_pieces_of_one_frame() -> None:
     whole = wire.frame(wire.PUT, 1, 2, bytes(range(256)) * 30)
     assert read([whole[at : at + 1] for at in range(len(whole))]) == [
