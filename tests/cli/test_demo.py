@@ -111,7 +111,9 @@ def test_what_a_start_replayed_is_read_from_the_error_log(tmp_path: Path) -> Non
     directory = create_queue_manager(tmp_path, "QM1")
     errors = directory.path / "errors"
     errors.mkdir(exist_ok=True)
-    line = "AMQ7230I: {} log records were replayed; 7 messages came back with them, 2 units of work were backed out. It took 0.5"
+    line = (
+        "AMQ7230I: {} log records were replayed; 7 messages came back, 2 units of work were backed out. It took 0.5 s"
+    )
     (errors / "AMQERR01.LOG").write_text(f"{line.format(1)}\nAMQ8003I: Started.\n{line.format(30)}\n")
     assert Served(directory).replay() == Replay(30, 7, 2, 0.5)
     (errors / "AMQERR01.LOG").write_text("AMQ8003I: Started.\n")

@@ -70,6 +70,10 @@ class Handle:
         self.put_options_returned: bytes = b""
         self.get_options_given: bytes = b""
         self.get_options_returned: bytes = b""
+        # The last reply address a put gave, and what it was stored as: most programs give the same again.
+        self.reply_given: bytes = b""
+        self.reply_stored: bytes = b""
+        self.reply_version: i64 = -1
         self.put_group = GroupState()
         self.get_group = GroupState()
         self.browse_group = GroupState()
@@ -141,10 +145,6 @@ class Connection:
         self.consuming = False
         # Answer of the last put or commit.
         self.put_md: bytes = b""
-        # The last reply address a put gave, and what it was stored as: most programs give the same again.
-        self.reply_given: bytes = b""
-        self.reply_stored: bytes = b""
-        self.reply_version: i64 = -1
         self.put_resolved_names: bytes = b""
         self.after_lsn: i64 = 0
         self.owner: object = None  # what the server keeps with the connection

@@ -174,7 +174,7 @@ def put(
     resolved = _RESOLVED[persistence][priority if priority <= _PRIORITY_MAX else 0]
     if priority > _PRIORITY_MAX:
         resolved = md[PRIORITY_AT:PERSISTENCE_AT] + resolved[4:]
-    stored = _stored_descriptor(engine, connection, md, options, resolved, context)
+    stored = _stored_descriptor(engine, handle, md, options, resolved, context)
     if groups.is_plain(handle, md, options):
         reason = _place(engine, connection, handle, queue, stored, options, properties, body, unit)
     else:
@@ -391,7 +391,7 @@ def _context(engine: Engine, connection: Connection, md: bytes, options: i64, so
 
 
 def _stored_descriptor(
-    engine: Engine, connection: Connection, md: bytes, options: i64, resolved: bytes, context: bytes
+    engine: Engine, handle: Handle, md: bytes, options: i64, resolved: bytes, context: bytes
 ) -> bytes:
     writer = BytesWriter()
     if md[PRIORITY_AT - 1] == 0:
@@ -418,7 +418,7 @@ def _stored_descriptor(
         writer.write(_NO_REPLY)
     else:
         writer.write(_ZERO)
-        writer.write(_reply_address(engine, connection, md))
+        writer.write(_reply_address(engine, handle, md))
     writer.write(context)
     writer.write(md[GROUP_ID_AT:])
     return writer.getvalue()
@@ -428,14 +428,14 @@ def _is_null(md: bytes, at: i64) -> bool:
     return read_i64_le(md, at) | read_i64_le(md, at + 8) | read_i64_le(md, at + 16) == 0
 
 
-def _reply_address(engine: Engine, connection: Connection, md: bytes) -> bytes:
+def _reply_address(engine: Engine, handle: Handle, md: bytes) -> bytes:
     """ReplyToQ and ReplyToQMgr, blank padded; a blank queue manager means this one (or what a reply-to alias says)."""
     given = md[REPLY_QUEUE_AT:CONTEXT_AT]
-    if given != connection.reply_given or connection.reply_version != engine.definitions_version:
-        connection.reply_given = given
-        connection.reply_version = engine.definitions_version
-        connection.reply_stored = _new_reply_address(engine, md)
-    return connection.reply_stored
+    if given != handle.reply_given or handle.reply_version != engine.definitions_version:
+        handle.reply_given = given
+        handle.reply_version = engine.definitions_version
+        handle.reply_stored = _new_reply_address(engine, md)
+    return handle.reply_stored
 
 
 def _new_reply_address(engine: Engine, md: bytes) -> bytes:

@@ -178,7 +178,7 @@ class Daemon:
             summary = manager.restart
             self.error_log.write(
                 f"AMQ7230I: {summary.records} log records were replayed; {summary.messages} messages came back with "
-                f"them, {summary.units_backed_out} units of work were backed out. It took {summary.seconds:.3f} seconds."
+                f"them, {summary.units_backed_out} units of work were backed out. It took {summary.seconds:.3f} s."
             )
             server = self._make_server(manager, self)
             server.start(self._with_listeners)
