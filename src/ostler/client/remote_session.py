@@ -315,18 +315,18 @@ class RemoteSession(Session, Listener):
         """
         if not in_unit or not self.orphans:
             return
-        orphans, self.orphans = self.orphans, []
         took = 0
-        for orphan in orphans:
+        for orphan in list(self.orphans):
             try:
-                took += int.from_bytes((await orphan.reply())[:4], "little") != 2
+                took += int.from_bytes((await orphan.reply())[:4], "little") != MQCC_FAILED
             except MQError:
                 # The link is gone, and the message is back on its queue.
                 return
         if took:
-            others, self.unit_size = self.unit_size, 0
-            self._is_backed_out = others > 0
             checked(await self.call(BACK, bytes))
+            self._is_backed_out = self.unit_size > 0
+            self.unit_size = 0
+        self.orphans.clear()
 
     async def commit(self) -> None:
         try:
