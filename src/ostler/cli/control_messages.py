@@ -23,7 +23,7 @@ MESSAGES: Final[dict[str, str]] = {
     "AMQ7077E": "You are not allowed to do that: {why}",
     "AMQ7080W": "No object was processed.",
     "AMQ7081I": "Objects recovered: {count}.",
-    "AMQ7230I": "{records} log records were replayed in {seconds:.2f} seconds; {messages} messages came back with them.",
+    "AMQ7230I": "{records} log records were replayed in {seconds:.2f} seconds; {messages} messages came back.",
     "AMQ7459I": "Media images recorded: {count}.",
     "AMQ7467I": "The oldest log extent that a restart needs is {extent}.",
     "AMQ7468I": "The oldest log extent that media recovery needs is {extent}.",
