@@ -189,6 +189,23 @@ def test_a_farewell_comes_behind_the_promises(wire_bench: WireBench) -> None:
     assert depth(wire_bench) == 1
 
 
+def test_what_a_failing_log_does_not_hold_is_never_promised(wire_bench: WireBench) -> None:
+    peer = wire_bench.peer("Q")
+    long_one_there(peer)
+    in_a_unit(peer)
+    (link,) = wire_bench.reactor.links.values()
+    with wire_bench.log_stands_still():
+        peer.send(wire.frame(wire.COMMIT, 1, 9), wire.frame(wire.GET, 1, 10, get(2)))
+        wire_bench.turn(3)
+        with wire_bench.manager.lock:
+            link.farewell(2009, "the end")
+        assert peer.answers(10) == []
+        wire_bench.manager.fail("the disk is gone")
+        assert [answer.type for answer in peer.answers(10)] == [wire.FAREWELL]
+        assert peer.closed
+    assert wire_bench.reactor.kept_bytes() == 0
+
+
 def test_replies_that_wait_count_as_unsent(wire_bench: WireBench) -> None:
     peer = wire_bench.peer("Q")
     for _ in range(30):

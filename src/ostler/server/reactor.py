@@ -76,6 +76,7 @@ class HeldReply:
         self.conversation: i64 = 0
         self.request: i64 = 0  # of a large one, or of those it comes behind
         self.body: bytes = b""
+        self.is_last = False  # it promises nothing, and only waits for those that do
 
     def release(self) -> None:
         link = self.link
@@ -90,7 +91,10 @@ class HeldReply:
             link.send(self.data)
 
     def drop(self) -> None:
-        """It is never sent."""
+        """What it promises does not hold: it is never sent."""
+        if self.is_last:
+            self.release()
+            return
         self.link.held -= 1
         if self.type != 0:
             self.link.large_bytes -= len(self.data) + len(self.body)
@@ -330,6 +334,7 @@ class Reactor:
             if reply.link is link and reply.lsn > lsn:
                 lsn = reply.lsn
         self.hold(lsn, link, data)
+        self._held[-1].is_last = True
 
     def hold_large(
         self, lsn: i64, link: ServerLink, type: i64, conversation: i64, request: i64, head: bytes, body: bytes
@@ -364,6 +369,9 @@ class Reactor:
 
     def _force(self) -> None:
         """Have the log forced for those who wait. The engine's lock is not held."""
+        if self.writer.failure:
+            self._drop_held()
+            return
         wanted: i64 = 0
         for reply in self._held:
             if reply.lsn > wanted:
@@ -385,15 +393,19 @@ class Reactor:
         if self._held:
             self._release()
 
+    def _drop_held(self) -> None:
+        """The log has failed: the queue manager breaks all connections, and nothing that was promised is said."""
+        held = self._held
+        self._held = []
+        for reply in held:
+            reply.drop()
+
     def _wait_durable(self, lsn: i64) -> None:
         began = monotonic()
         try:
             self.writer.wait_durable(lsn)
         except MQError:
-            # The log has failed: the queue manager breaks all connections, and nothing held is ever sent.
-            for reply in self._held:
-                reply.drop()
-            self._held = []
+            self._drop_held()
             return
         self.counters.inline_forces += 1
         took: i64 = i64((monotonic() - began) * 1000000.0)
