@@ -9,7 +9,9 @@ from mypy_extensions import i64
 
 from ostler.engine import get as getting
 from ostler.engine.get_request import UNLIMITED, GetRequest
+from ostler.engine.message import PERSISTENCE_AT
 from ostler.engine.selection import GROUP_OPTIONS
+from ostler.engine.transfer import BROWSE
 from ostler.model.constants import (
     MQCC_FAILED,
     MQGMO_BROWSE_FIRST,
@@ -18,6 +20,7 @@ from ostler.model.constants import (
     MQGMO_SYNCPOINT,
     MQGMO_SYNCPOINT_IF_PERSISTENT,
     MQGMO_WAIT,
+    MQPER_PERSISTENT,
     MQRC_BACKED_OUT,
     MQRC_HOBJ_ERROR,
     MQRC_MSG_TOO_BIG_FOR_CHANNEL,
@@ -288,7 +291,9 @@ class Stream(Waiting):
             is_too_long: bool = self.conversation.is_too_long(request)
             self._fail(MQRC_MSG_TOO_BIG_FOR_CHANNEL if is_too_long else request.reason, "")
             return False
-        self.credit -= 1
+        # What is on its way can be lost: behind a persistent message nothing is sent before the application asks again.
+        is_at_risk: bool = read_i32_le(request.md, PERSISTENCE_AT) == MQPER_PERSISTENT and not request.options & BROWSE
+        self.credit = 0 if is_at_risk else self.credit - 1
         lsn: i64 = self.in_order(request.after_lsn)
         self.conversation.send_message(MESSAGE, self.number, request, b"", lsn)
         return True
