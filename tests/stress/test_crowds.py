@@ -93,7 +93,6 @@ def test_ten_thousand_idle_and_some_at_work(site: Site) -> None:
         f"\n{idle:,} idle sockets: {idle / seconds:,.0f} connections/s, {each / 1024:.1f} KB resident each; "
         f"a worker does {alone:,.0f} round trips/s alone, {beside:,.0f} beside them"
     )
-    assert peer.ask(wire.PUT, put(2, b"still")).completion == MQCC_OK
     crowd.leave()
     site.until(lambda: site.process.num_fds() <= site.descriptors + 1, "descriptors are not given back")
     assert work(peer) > 0
