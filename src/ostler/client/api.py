@@ -19,9 +19,9 @@ from typing import Unpack
 
 from ostler.client.administration import Given
 from ostler.client.async_connection import MODEL, AsyncConnection
-from ostler.client.blocking_port import BlockingDialler
 from ostler.client.connect_parameters import Binding, Reconnect
 from ostler.client.connecting import Tls, open_session, parameters_of
+from ostler.client.dialler import BlockingDialler
 from ostler.client.message import Message, MessageFields
 from ostler.client.queue_handle import Queue
 from ostler.client.session import Session

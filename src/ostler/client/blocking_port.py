@@ -10,8 +10,6 @@ from ostler.client.link import Asked, Link, Listener, More
 from ostler.client.link_conversation import Conversation
 from ostler.client.link_waiters import LinkBroken, Stream, Waiter
 from ostler.client.remote_link import client_conversation, local_conversation
-from ostler.client.routes import Dialler
-from ostler.client.waits import BlockingWaits
 from ostler.model.errors import MQError
 from ostler.server.directories import QueueManagerDirectory
 from ostler.wire.exchanges import Hello
@@ -121,13 +119,11 @@ class BlockingPort(Link):
         self.detach(0)
 
 
-class BlockingDialler(Dialler):
-    """Every connection has a link of its own: threads that share one have to wake one another."""
+def local_port(directory: QueueManagerDirectory) -> BlockingPort:
+    """A link over the Unix socket of a queue manager."""
+    return BlockingPort(local_conversation(directory, shares=False))
 
-    waits = BlockingWaits
 
-    async def local(self, directory: QueueManagerDirectory) -> Link:
-        return BlockingPort(local_conversation(directory, shares=False))
-
-    async def client(self, endpoint: Endpoint, tls: TlsSettings | None) -> Link:
-        return BlockingPort(client_conversation(endpoint, tls, shares=False))
+def client_port(endpoint: Endpoint, tls: TlsSettings | None) -> BlockingPort:
+    """A link over the network."""
+    return BlockingPort(client_conversation(endpoint, tls, shares=False))

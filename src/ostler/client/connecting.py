@@ -12,11 +12,9 @@ from pathlib import Path
 
 from ostler.client import running
 from ostler.client.connect_parameters import Binding, ConnectParameters, Reconnect, TlsSettings
+from ostler.client.dialler import Dialler
 from ostler.client.embedded import application_name, queue_manager_for, user_name
-from ostler.client.endpoints import endpoints
 from ostler.client.local_session import LocalSession
-from ostler.client.remote_session import connect_session
-from ostler.client.routes import Dialler, Route
 from ostler.client.session import Session
 from ostler.model.constants import MQRC_OPTIONS_ERROR, MQRC_Q_MGR_NAME_ERROR, MQRC_Q_MGR_NOT_AVAILABLE
 from ostler.model.errors import MQError
@@ -67,29 +65,46 @@ async def open_session(
     """Connect, whichever way leads there."""
     if isinstance(queue_manager, QueueManager):
         if parameters.binding == "local":
-            return await connect_session(Route(dialler, parameters, queue_manager.directory))
+            return await _linked(dialler, parameters, queue_manager.directory)
         if parameters.connection_name or parameters.binding == "client":
-            return await connect_session(Route(dialler, parameters))
+            return await _linked(dialler, parameters)
         return _embedded(dialler, queue_manager, parameters, create)
     if parameters.binding == "client" or parameters.connection_name or parameters.ccdt_url:
-        return await connect_session(Route(dialler, parameters))
+        return await _linked(dialler, parameters)
     if parameters.binding == "embedded":
         return _embedded(dialler, queue_manager, parameters, create)
     if parameters.binding == "local":
-        return await connect_session(Route(dialler, parameters, _existing(parameters)))
+        return await _linked(dialler, parameters, _existing(parameters))
     if any(each.name == queue_manager for each in running.running()):
         return _embedded(dialler, queue_manager, parameters, create)
     directory = _directory(parameters)
     if directory is not None and socket_path(directory).exists():
         try:
-            return await connect_session(Route(dialler, parameters, directory))
+            return await _linked(dialler, parameters, directory)
         except MQError as error:
             # A socket without anybody behind it was left by a process that crashed.
             if error.reason != MQRC_Q_MGR_NOT_AVAILABLE:
                 raise
-    if endpoints(parameters, os.environ):
-        return await connect_session(Route(dialler, parameters))
+    if _is_elsewhere(parameters):
+        return await _linked(dialler, parameters)
     return _embedded(dialler, queue_manager, parameters, create)
+
+
+async def _linked(
+    dialler: Dialler, parameters: ConnectParameters, directory: QueueManagerDirectory | None = None
+) -> Session:
+    """Connect over a link: over the local socket when the directory is given."""
+    from ostler.client.remote_session import connect_session
+    from ostler.client.routes import Route
+
+    return await connect_session(Route(dialler, parameters, directory))
+
+
+def _is_elsewhere(parameters: ConnectParameters) -> bool:
+    """Whether the environment says where the queue manager is."""
+    from ostler.client.endpoints import endpoints
+
+    return bool(endpoints(parameters, os.environ))
 
 
 def _embedded(

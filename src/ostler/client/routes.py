@@ -1,23 +1,22 @@
 """How a remote connection comes about: whom to call, in which order, and what to say there.
 
-A `Dialler` makes links in one of the two flavours; a `Route` remembers what a program said when it connected, so that
-the connection can be made once more: for a clone, or when the link broke.
+A route remembers what a program said when it connected, so that the connection can be made once more: for a clone, or
+when the link broke.
 """
 
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final, NamedTuple
 
-from ostler.client.connect_parameters import ConnectParameters, Endpoint, TlsSettings
+from ostler.client.connect_parameters import ConnectParameters
+from ostler.client.dialler import Dialler
 from ostler.client.embedded import application_name, user_name
 from ostler.client.endpoints import endpoints, tls_settings
 from ostler.client.link import Link, Listener, connect_conversation
 from ostler.client.remote_connect import ALLOW_PLAIN_PASSWORD, FINAL_REASONS
-from ostler.client.waits import Waits
 from ostler.model.constants import (
     MQAT_UNIX,
     MQRC_CONNECTION_BROKEN,
@@ -29,20 +28,6 @@ from ostler.server.directories import QueueManagerDirectory
 from ostler.wire.exchanges import Connect, Connected
 
 _JOIN_TRIES: Final = 3
-
-
-class Dialler(ABC):
-    """Makes links."""
-
-    waits: Callable[[], Waits]
-
-    @abstractmethod
-    async def local(self, directory: QueueManagerDirectory) -> Link:
-        """A link over the Unix socket of a queue manager. MQRC_Q_MGR_NOT_AVAILABLE when it does not run."""
-
-    @abstractmethod
-    async def client(self, endpoint: Endpoint, tls: TlsSettings | None) -> Link:
-        """A link over the network. It may be one that others use already."""
 
 
 class Joined(NamedTuple):
