@@ -176,7 +176,7 @@ def request(arguments: argparse.Namespace) -> int:
                 lost += 1
                 print(f"ostler request: {error}", file=sys.stderr)
             progress.advance()
-    _say(arguments, f"{progress.count} requests, {output.count} replies")
+    _say(arguments, f"{_counted(progress.count, 'request')}, {_counted(output.count, 'reply', 'replies')}")
     return _REFUSED if lost else _DONE
 
 
@@ -195,7 +195,7 @@ def respond(arguments: argparse.Namespace) -> int:
                 handled += 1
         finally:
             unheard = f", {silent} of them to nobody" if silent else ""
-            _say(arguments, f"{handled} requests answered{unheard}")
+            _say(arguments, f"{_counted(handled, 'request')} answered{unheard}")
     return _DONE
 
 
@@ -267,6 +267,10 @@ def _has_own_connection(arguments: argparse.Namespace) -> bool:
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
+
+
+def _counted(count: int, one: str, several: str = "") -> str:
+    return f"{count} {one if count == 1 else several or one + 's'}"
 
 
 def _messages(count: int) -> str:
