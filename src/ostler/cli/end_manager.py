@@ -41,7 +41,12 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         ("p", "preemptive: stop at once, as a crash would; only when nothing else helps"),
     ):
         modes.add_argument(f"-{option}", dest="mode", action="store_const", const=option, help=purpose)
-    parser.add_argument("-r", dest="reconnects", action="store_true", help="clients that reconnect by themselves do so (as they do anyway)")
+    parser.add_argument(
+        "-r",
+        dest="reconnects",
+        action="store_true",
+        help="clients that reconnect by themselves do so (as they do anyway)",
+    )
     times = parser.add_mutually_exclusive_group()
     times.add_argument(
         "-t", dest="target_seconds", type=whole_number, metavar="S", help="end within this time, in good order"
