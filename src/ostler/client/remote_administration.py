@@ -63,7 +63,7 @@ async def run(session: RemoteSession, text: str) -> list[str]:
         if isinstance(line, str):
             lines.append(line)
 
-    session.check()
+    await session.ready()
     payload = json.dumps({"action": "mqsc", "text": text, "echo": False}).encode()
     asked = await session.link.ask(session.conversation, COMMAND, payload, more)
     try:
