@@ -14,7 +14,9 @@ from ostler.testing.wire_bench import WireBench
 
 @pytest.fixture
 def wire_bench(tmp_path: Path) -> Iterator[WireBench]:
-    manager = QueueManager(create_queue_manager(tmp_path, "BENCH", LogSection(primary_files=3, file_pages=256)))
+    manager = QueueManager(
+        create_queue_manager(tmp_path, "BENCH", LogSection(primary_files=3, file_pages=256, buffer_pages=4096))
+    )
     manager.start()
     bench = WireBench(manager)
     bench.define("Q")

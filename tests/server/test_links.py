@@ -306,6 +306,16 @@ def test_a_reply_that_fails_on_the_way_is_let_go(wire_bench: WireBench) -> None:
     wire_bench.check_nothing_left()
 
 
+def test_a_reply_to_somebody_who_did_not_wait_for_it(wire_bench: WireBench) -> None:
+    peer = wire_bench.peer("Q")
+    peer.send(*wire.frames_of(wire.PUT, 1, 9, put(2, bytes(3 * MEGABYTE)), wire.SEGMENT_BYTES))
+    peer.answer(9)
+    peer.sock.send(wire.frame(wire.GET, 1, 10, get(2)))
+    peer.sock.close()
+    wire_bench.turn(3)
+    wire_bench.check_nothing_left()
+
+
 def test_a_slow_reader_of_a_stream_costs_no_passes(wire_bench: WireBench) -> None:
     peer = wire_bench.peer("Q")
     link = only_link(wire_bench)

@@ -101,6 +101,15 @@ def test_others_go_on_meanwhile(full: Full) -> None:
     assert answers_of(full.filler) == {full.parked: 0}
 
 
+def test_what_was_read_together_with_a_put_that_waits(full: Full) -> None:
+    other = full.bench.peer("Q")
+    both = wire.frame(wire.PUT, 1, 9, put(2, BODY, persistent=True)) + wire.frame(wire.STATUS, 1, 10, numbers(0))
+    assert other.sock.send(both) == len(both)
+    assert answers_of(other) == {}
+    full.make_room()
+    assert answers_of(other) == {9: 0, 10: 0}
+
+
 def test_room_that_never_comes_is_told_after_some_tries(full: Full) -> None:
     full.filler.send(wire.frame(wire.STATUS, 1, BEHIND, numbers(0)))
     for _ in range(3):

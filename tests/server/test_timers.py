@@ -92,6 +92,19 @@ def test_nothing_to_do_is_slept_through() -> None:
     assert wheel.count() == 0
 
 
+def test_a_timer_that_was_far_away_comes_before_one_that_is_near() -> None:
+    wheel = TimerWheel(0)
+    wheel.add(Note(1), 4_300)
+    assert wheel.due(3_000, 10) == []
+    wheel.add(Note(2), 6_500)
+    now_ms = 3_000
+    for _ in range(10):
+        now_ms += int(wheel.sleep_ms(now_ms, HOUR_MS))
+        if wheel.due(now_ms, 10):
+            break
+    assert 4_300 <= now_ms <= 4_300 + GRAIN_MS
+
+
 def test_a_timer_that_adds_itself_again_while_others_are_due() -> None:
     wheel = TimerWheel(0)
     timers = [Note(name) for name in range(3)]

@@ -198,6 +198,11 @@ def test_whatever_they_do_each_request_is_answered_once(wire_bench: WireBench, s
     applications = [Wild(wire_bench, chance) for _ in range(LINKS)]
     with ExitStack() as log:
         for step in range(STEPS):
+            if step % 200 == 100:
+                log.enter_context(wire_bench.log_stands_still())
+            if step % 200 == 130:
+                log.close()
+                wire_bench.sleep_ms = 0
             application = chance.choice(applications)
             if chance.random() < 0.005:
                 application.peer.close()
@@ -207,11 +212,6 @@ def test_whatever_they_do_each_request_is_answered_once(wire_bench: WireBench, s
             application.step()
             if chance.random() < 0.5:
                 chance.choice(applications).hear()
-            if step % 200 == 100:
-                log.enter_context(wire_bench.log_stands_still())
-            if step % 200 == 130:
-                log.close()
-                wire_bench.sleep_ms = 0
             if chance.random() < 0.02:
                 wire_bench.later(100)
     for application in applications:
