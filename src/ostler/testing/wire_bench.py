@@ -33,7 +33,7 @@ from ostler.wire.frames import FrameReader
 
 EVERYTHING = MQOO_INPUT_SHARED | MQOO_BROWSE | MQOO_OUTPUT | MQOO_INQUIRE | MQOO_SET
 _PASSES_MAX = 10_000
-_MOMENT_SECONDS = 0.01
+_MOMENT_MS = 10
 _READ_BYTES = 1 << 18
 
 
@@ -75,12 +75,12 @@ class Patience:
     """The queue manager has a thread of its own: wait a little for what it says."""
 
     def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
+        self._poll = select.poll()
+        self._poll.register(sock, select.POLLIN)
 
     def turn(self, times: int = 1) -> None:
         for _ in range(times):
-            if self._sock.fileno() >= 0:
-                select.select([self._sock], [], [], _MOMENT_SECONDS)
+            self._poll.poll(_MOMENT_MS)
 
 
 class Peer:
