@@ -116,7 +116,9 @@ class BlockingLink:
             may_lead = may_lead or (self._reading and waiter.event is None)
             self._release(waiter)
         for key in [each for each in self.streams if each >> 32 == conversation.number]:
-            del self.streams[key]
+            stream = self.streams.pop(key)
+            stream.broken = True
+            may_lead = self._ring(stream) or may_lead
         is_last = not self._conversations
         self.state.release()
         if is_last:
@@ -348,8 +350,9 @@ class BlockingLink:
         if stream.credit < 0:
             raise MalformedFrame("more messages than were asked for")
         stream.add(part)
-        if stream.waiter is not None:
-            self._wake(stream.waiter)
+        waiter = stream.waiter
+        if waiter is not None:
+            self._wake(waiter)
 
     def _wake(self, waiter: Waiter) -> None:
         self.state.acquire()
@@ -378,24 +381,43 @@ class BlockingLink:
                     tell()
 
     def wait_stream(self, stream: Stream, deadline: float) -> bool:
-        """Wait until a stream has a payload; False when the time is up. Raises LinkBroken."""
+        """Wait until a stream has a payload; False when the time is up, or it was rung. Raises LinkBroken."""
         # Its key is that of no request, so that it never is taken for one.
         waiter = Waiter(-1 - stream.key, 0)
         self.state.acquire()
         stream.waiter = waiter
-        broken: bool = self.broken != 0
-        there: bool = stream.count() > 0
+        over: bool = self.broken != 0 or stream.broken or stream.rung or stream.count() > 0
         self.state.release()
         try:
-            if not there and not broken:
+            if not over:
                 self.wait(waiter, deadline)
         finally:
             stream.waiter = None
+            stream.rung = False
         if stream.count() > 0:
             return True
-        if self.broken:
+        if self.broken or stream.broken:
             raise self.gone()
         return False
+
+    def ring_stream(self, stream: Stream) -> None:
+        """Have the thread that waits for a stream, or is about to, return at once. Never blocks for long."""
+        self.state.acquire()
+        may_lead = self._ring(stream)
+        self.state.release()
+        if may_lead:
+            # It may be the one that reads, and notices when something comes.
+            self.writer.post(frame(HEARTBEAT, 0, 1))
+
+    def _ring(self, stream: Stream) -> bool:
+        """Under the state lock. Whether the thread that waits for it may be the one that reads."""
+        stream.rung = True
+        waiter = stream.waiter
+        if waiter is None or waiter.done:
+            return False
+        reads: bool = self._reading and waiter.event is None
+        self._release(waiter)
+        return reads
 
     def close_stream(self, stream: Stream) -> None:
         self.state.acquire()

@@ -51,6 +51,7 @@ class Stream:
         self.type: i64 = type
         self.credit: i64 = credit  # how many more the peer may send
         self.broken = False
+        self.rung = False  # who waits for it is wanted elsewhere
         self.assembly: Assembly | None = None
         self.waiter: Waiter | None = None
         self._payloads: list[bytes] = []
@@ -68,6 +69,10 @@ class Stream:
     def first(self) -> bytes:
         """The next payload, which stays; there is one."""
         return self._payloads[self._taken]
+
+    def last(self) -> bytes:
+        """The payload that came last; there is one."""
+        return self._payloads[-1]
 
     def take(self) -> bytes:
         """The next payload; there is one."""

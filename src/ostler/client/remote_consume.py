@@ -2,6 +2,9 @@
 
 A LOOK waits at the queue manager. When something else happens it is cancelled, and answered all the same, so a message
 that was taken in the last moment is delivered and not lost.
+
+A consumer that is alone, and whose handle reads ahead, is sent messages before they are asked for. Whenever it is not
+alone any more, or not called any more, no more are sent; those that have come are kept for it.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from librt.strings import read_i32_le
@@ -17,7 +21,8 @@ from librt.strings import read_i32_le
 from ostler.client.consumer_port import Answers, ConsumerPort
 from ostler.client.consumers import BROWSE, Consumer, Delivery
 from ostler.client.link_waiters import LinkBroken, Waiter
-from ostler.client.remote_connections import RemoteConnection, RemoteHandle
+from ostler.client.read_ahead import MessagesAhead
+from ostler.client.remote_connections import Got, RemoteConnection, RemoteHandle
 from ostler.client.remote_verbs import answered, request_payload
 from ostler.engine.get import check_get_options
 from ostler.model.constants import (
@@ -39,7 +44,7 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.wire.calls import REPLY_FIXED_BYTES
-from ostler.wire.exchanges import CONSUMERS_MAX, look_payload, numbers_payload
+from ostler.wire.exchanges import CONSUMERS_MAX, READS_AHEAD, look_payload, numbers_payload
 from ostler.wire.frames import CANCEL, LOOK
 
 _INPUT: Final = MQOO_INPUT_AS_Q_DEF | MQOO_INPUT_SHARED | MQOO_INPUT_EXCLUSIVE
@@ -55,6 +60,7 @@ class LinkPort(ConsumerPort):
         self._remote = remote
         self._bell = threading.Event()
         self._look: Waiter | None = None
+        self._ahead: MessagesAhead | None = None  # what the queue manager sends to before it is asked
 
     def open(self, is_inside: Callable[[], bool]) -> None:
         self._remote.is_inside_callback = is_inside
@@ -64,7 +70,12 @@ class LinkPort(ConsumerPort):
         self._remote.conversation.on_notice = None
 
     def set_consuming(self, is_consuming: bool) -> None:
-        self._remote.consuming = is_consuming
+        try:
+            if not is_consuming:
+                with suppress(LinkBroken):
+                    self._pause()
+        finally:
+            self._remote.consuming = is_consuming
 
     def broken(self) -> int:
         return self._remote.broken
@@ -77,6 +88,9 @@ class LinkPort(ConsumerPort):
         look = self._look
         if look is not None:
             self._remote.conversation.post(CANCEL, numbers_payload([look.request()]))
+        ahead = self._ahead
+        if ahead is not None:
+            ahead.ring(self._remote)
 
     # -- waiting ------------------------------------------------------------------------------------------------------
 
@@ -86,8 +100,12 @@ class LinkPort(ConsumerPort):
         remote.conversation.on_notice = self.ring
         try:
             if not active:
+                self._pause()
                 self._idle(seconds)
                 return []
+            answers = self._alone(active[0], seconds) if len(active) == 1 else self._kept(active)
+            if answers is not None:
+                return answers
             gets: list[bytes] = []
             for consumer in active[:CONSUMERS_MAX]:
                 try:
@@ -162,12 +180,60 @@ class LinkPort(ConsumerPort):
             self._remote.in_unit = True
         got = buffer[start : start + REPLY_FIXED_BYTES] + buffer[start + REPLY_FIXED_BYTES + _INDEX_BYTES : end]
         try:
-            body, md, gmo, data_bytes, _, reason = answered(
-                self._remote, self._handle(consumer), consumer.gmo, got, 0, len(got)
-            )
+            taken = answered(self._remote, self._handle(consumer), consumer.gmo, got, 0, len(got))
         except MQError as error:
             return [(consumer, Delivery(error.reason))]
-        return [(consumer, Delivery(reason, md or b"", gmo, body, data_bytes))]
+        return [(consumer, _delivery(taken))]
+
+    # -- messages that are sent ahead ---------------------------------------------------------------------------------
+
+    def _ahead_of(self, consumer: Consumer) -> MessagesAhead | None:
+        handle = self._remote.handles.get(consumer.hobj)
+        if handle is None or not handle.flags & READS_AHEAD:
+            return None
+        ahead = handle.read_ahead
+        return ahead if isinstance(ahead, MessagesAhead) else None
+
+    def _pause(self) -> None:
+        """Have nothing more sent ahead. What has come is kept with its handle."""
+        ahead = self._ahead
+        if ahead is not None:
+            ahead.pause(self._remote)
+            self._ahead = None
+
+    def _alone(self, consumer: Consumer, seconds: float | None) -> Answers | None:
+        """For the only consumer: what is sent ahead to it. None when it does not read ahead."""
+        ahead = self._ahead_of(consumer)
+        if ahead is not self._ahead:
+            self._pause()
+        if ahead is None:
+            return None
+        self._ahead = ahead
+        return self._served(ahead, consumer, seconds)
+
+    def _kept(self, active: list[Consumer]) -> Answers | None:
+        """With several consumers nothing is sent ahead; what has come before goes first. None when there is nothing."""
+        self._pause()
+        for consumer in active:
+            ahead = self._ahead_of(consumer)
+            if ahead is not None and ahead.has_begun():
+                ahead.pause(self._remote)
+                if ahead.count():
+                    return self._served(ahead, consumer, 0.0)
+        return None
+
+    def _served(self, ahead: MessagesAhead, consumer: Consumer, seconds: float | None) -> Answers | None:
+        """A message that was sent ahead, or none in time. None when the consumer cannot be served so."""
+        options = consumer.get_options
+        try:
+            if not ahead.serves(self._remote, consumer.md, consumer.gmo, options):
+                return None
+            got = ahead.consume(self._remote, consumer.gmo, options, consumer.bytes_max, seconds, self._bell.is_set)
+        except MQError as error:
+            return [(consumer, Delivery(error.reason))]
+        # Whatever it was rung for is looked at when this has returned.
+        self._bell.clear()
+        return self._nobody([consumer], MQRC_NO_MSG_AVAILABLE) if got is None else [(consumer, _delivery(got))]
 
     def _nobody(self, active: list[Consumer], reason: int) -> Answers:
         """Nothing came, or something went wrong for all of them."""
@@ -203,3 +269,8 @@ class LinkPort(ConsumerPort):
 
     def has_unit_of_work(self) -> bool:
         return self._remote.in_unit
+
+
+def _delivery(got: Got) -> Delivery:
+    body, md, gmo, data_bytes, _, reason = got
+    return Delivery(reason, md or b"", gmo, body, data_bytes)
