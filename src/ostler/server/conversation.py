@@ -143,10 +143,12 @@ class WaitingGet(Waiting):
     def answered(self) -> None:
         conversation = self.conversation
         if conversation.waiting.get(self.number) is self:
+            self.request.waker = None  # nothing is left to the garbage collector
             conversation.forget(self)
             conversation.answer_get(self.number, self.request)
 
     def give_up(self, reason: i64) -> None:
+        self.request.waker = None
         if not self.request.done:
             getting.cancel(self.conversation.engine, self.request, reason)
 
@@ -494,4 +496,6 @@ class Conversation:
         for stand_in in self.held.values():
             self._give_back(stand_in)
         self.held = {}
-        return self.reactor.policy.leave(self, commits)
+        reason: i64 = self.reactor.policy.leave(self, commits)
+        self.connection.owner = None
+        return reason
