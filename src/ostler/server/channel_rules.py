@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
 from typing import Final
 
 from ostler.model.constants import (
@@ -24,6 +24,26 @@ from ostler.wire.frames import (
 )
 
 _LOCAL_CONVERSATIONS_MAX: Final = 1_000_000
+
+
+class Instances:
+    """How many links each channel has, and how many from each address: asked for every new one."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def of(self, channel: str, host: str = "") -> int:
+        return self._counts.get((channel, host), 0)
+
+    def add(self, channel: str, link: ServerLink) -> None:
+        self._counts[(channel, "")] += 1
+        self._counts[(channel, host_of(link))] += 1
+
+    def remove(self, channel: str, link: ServerLink) -> None:
+        for key in ((channel, ""), (channel, host_of(link))):
+            self._counts[key] -= 1
+            if self._counts[key] <= 0:
+                del self._counts[key]  # there are many addresses
 
 
 def number_of(definition: Definition, name: str) -> int:
@@ -55,7 +75,7 @@ def local_terms(hello: Hello) -> Hello:
 
 
 def channel_terms(
-    hello: Hello, channel: Definition | None, link: ServerLink, is_stopped: bool, links: Iterable[ServerLink]
+    hello: Hello, channel: Definition | None, link: ServerLink, is_stopped: bool, instances: Instances
 ) -> Hello:
     """What a link on a channel gets, or MQError."""
     name = hello.channel
@@ -64,7 +84,7 @@ def channel_terms(
     _check_tls(channel, link)
     if is_stopped:
         raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Channel {name} is stopped.")
-    _check_instances(channel, link, links)
+    _check_instances(channel, link, instances)
     longest = number_of(channel, "MAXMSGL") or MESSAGE_BYTES_MAX
     sharing = max(1, number_of(channel, "SHARECNV"))
     return _terms(hello, name, sharing, longest, number_of(channel, "HBINT"))
@@ -80,15 +100,12 @@ def _check_tls(channel: Definition, link: ServerLink) -> None:
         raise MQError(MQRC_SSL_INITIALIZATION_ERROR, mismatch)
 
 
-def _check_instances(channel: Definition, link: ServerLink, links: Iterable[ServerLink]) -> None:
+def _check_instances(channel: Definition, link: ServerLink, instances: Instances) -> None:
     most = number_of(channel, "MAXINST")
     most_each = number_of(channel, "MAXINSTC")
-    if most >= 999_999_999 and most_each >= 999_999_999:
-        return
-    own = [each for each in links if each.channel == channel.name and each is not link]
-    if len(own) >= most:
+    if instances.of(channel.name) >= most:
         raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Channel {channel.name} has its MAXINST of {most} instances.")
-    if sum(host_of(each) == host_of(link) for each in own) >= most_each:
+    if instances.of(channel.name, host_of(link)) >= most_each:
         raise MQError(
             MQRC_CHANNEL_NOT_AVAILABLE,
             f"Channel {channel.name} has its MAXINSTC of {most_each} instances from {host_of(link)}.",

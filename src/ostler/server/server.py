@@ -30,7 +30,15 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
-from ostler.server.channel_rules import channel_terms, host_of, is_server_connection, local_terms, number_of, tls_of
+from ostler.server.channel_rules import (
+    Instances,
+    channel_terms,
+    host_of,
+    is_server_connection,
+    local_terms,
+    number_of,
+    tls_of,
+)
 from ostler.server.channel_rules import text_of as text_attribute
 from ostler.server.command_runs import Action, Answers, Arguments, CommandRuns, Identity
 from ostler.server.command_target import ServerTarget
@@ -90,6 +98,7 @@ class Server(Policy):
         self._listeners: dict[str, ListenerSocket] = {}
         self._by_fd: dict[int, ListenerSocket] = {}
         self._stopped_channels: set[str] = set()
+        self._instances = Instances()
         self._reserve = -1
         descriptors = _raise_descriptor_limit()
         self._links_max = max(descriptors - _DESCRIPTORS_KEPT, descriptors // 4)
@@ -389,12 +398,13 @@ class Server(Policy):
                 return local_terms(hello)
             channel = self.manager.engine.of_type(ObjectType.CHANNEL).get(hello.channel)
             is_stopped = hello.channel in self._stopped_channels
-            agreed = channel_terms(hello, channel, link, is_stopped, self.reactor.links.values())
+            agreed = channel_terms(hello, channel, link, is_stopped, self._instances)
         except MQError as error:
             self.note_link(link, error.detail)
             raise
         assert channel is not None
         link.channel_user = text_attribute(channel, "MCAUSER")
+        self._instances.add(agreed.channel, link)
         return agreed
 
     def new_tls(self, link: ServerLink) -> TlsStream:
@@ -462,6 +472,8 @@ class Server(Policy):
         self._runs.begin(link, conversation, request, payload)
 
     def closed(self, link: ServerLink) -> None:
+        if link.channel:
+            self._instances.remove(link.channel, link)
         log.debug("Link %s closed: %s", link.address, link.why)
 
     def note_link(self, link: ServerLink, why: str) -> None:
