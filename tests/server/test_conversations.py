@@ -90,10 +90,10 @@ def test_a_waiting_get_holds_nobody_up(wire_bench: WireBench) -> None:
 
 def test_a_wait_ends_when_its_time_is_up(wire_bench: WireBench) -> None:
     peer = wire_bench.peer("Q")
-    peer.send(wire.frame(wire.GET, 1, 10, get(2, WAIT, 5_000)))
-    wire_bench.later(4_900)
+    peer.send(wire.frame(wire.GET, 1, 10, get(2, WAIT, 60_000)))
+    wire_bench.later(40_000)
     assert peer.answers() == []
-    wire_bench.later(200)
+    wire_bench.later(20_100)
     assert reasons(peer.answers()) == [(10, MQRC_NO_MSG_AVAILABLE)]
     assert wire_bench.reactor.wheel.count() == 0
 

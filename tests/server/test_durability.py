@@ -220,6 +220,7 @@ def test_replies_that_wait_count_as_unsent(wire_bench: WireBench) -> None:
     assert depth(wire_bench) == 0
 
 
+@pytest.mark.slow
 def test_killed_under_load(tmp_path: Path) -> None:
     rounds = KillRounds(tmp_path, seed=20261115)
     for _ in range(2):
