@@ -31,7 +31,6 @@ HOT_MODULES: tuple[str, ...] = (
     "client/blocking_link.py",
     "client/remote_connections.py",
     "client/remote_verbs.py",
-    "mqi.py",
 )
 # Big tables that gain nothing from being compiled and cost a long build.
 INTERPRETED = ("constants.py", "reasons*.py", "attribute_table*.py", "system_objects*.py")
