@@ -29,11 +29,13 @@ from ostler.model.constants import (
     MQRC_OPTIONS_ERROR,
     MQRC_Q_FULL,
     MQRC_Q_MGR_NAME_ERROR,
+    MQRC_RESOURCE_PROBLEM,
     MQRC_SELECTOR_SYNTAX_ERROR,
     MQRC_SYNCPOINT_LIMIT_REACHED,
     MQRC_TRUNCATED_MSG_FAILED,
     MQRC_UOW_IN_PROGRESS,
 )
+from ostler.server.server_link import PENDING_MAX
 from ostler.testing.wire_bench import Answer, Peer, WireBench, get, numbers, put
 from ostler.wire import frames as wire
 from ostler.wire.calls import HELD
@@ -124,6 +126,24 @@ def test_a_number_that_waits_is_not_used_twice(wire_bench: WireBench) -> None:
     (answer,) = peer.answers()
     assert answer.type == wire.FAREWELL
     assert "10 cannot wait" in decode_reason(PayloadReader(answer.payload))[1]
+    wire_bench.check_nothing_left()
+
+
+def test_so_many_requests_of_a_link_may_wait(wire_bench: WireBench) -> None:
+    peer = wire_bench.peer("Q")
+    (link,) = wire_bench.reactor.links.values()
+    peer.send(wire.frame(wire.GET, 1, 10, get(2, WAIT, -1)))
+    wire_bench.turn()
+    link.pending = PENDING_MAX
+    assert peer.ask(wire.GET, get(2, WAIT, -1), 11).reason == MQRC_RESOURCE_PROBLEM
+    assert peer.ask(wire.LOOK, look_payload(-1, [get(2, WAIT, -1)]), 12).reason == MQRC_RESOURCE_PROBLEM
+    refused = peer.ask(wire.STREAM, numbers(5) + get(2, MQGMO_NO_SYNCPOINT), 13)
+    assert (refused.type, refused.completion, refused.reason) == (wire.MESSAGE, MQCC_FAILED, MQRC_RESOURCE_PROBLEM)
+    link.pending = 1
+    assert peer.ask(wire.PUT, put(2, b"for the one that waits"), 14).completion == MQCC_OK
+    assert peer.answer(10).body == b"for the one that waits"
+    assert link.pending == 0
+    peer.close()
     wire_bench.check_nothing_left()
 
 

@@ -279,6 +279,7 @@ class Conversation:
             self.fail(GET, number, MQCC_FAILED, MQRC_HOBJ_ERROR, "")
             return
         try:
+            self.check_crowd()
             request = self.new_request(handle, buffer, start, end)
             if i64(read_i32_le(buffer, start + GET_FLAGS)) & HELD and not request.options & (_IN_UNIT | BROWSE):
                 if len(self.held) >= self.engine.uncommitted_max:
@@ -298,8 +299,11 @@ class Conversation:
         """A request that may wait needs a number nobody else has."""
         if number == 0 or number in self.waiting or number in self.held:
             raise MalformedFrame(f"request {number} cannot wait: its number is in use or 0")
+
+    def check_crowd(self) -> None:
+        """So many requests of one link may wait; who is one too many is told, and the link goes on."""
         if self.link.pending >= PENDING_MAX:
-            raise MalformedFrame(f"more than {PENDING_MAX} requests wait")
+            raise MQError(MQRC_RESOURCE_PROBLEM, f"{PENDING_MAX} requests of one link wait already.")
 
     def new_request(self, handle: Handle, buffer: bytes, start: i64, end: i64) -> GetRequest:
         """What a GET asks for. Its length has been checked."""

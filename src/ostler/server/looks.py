@@ -68,6 +68,11 @@ class Look(Waiting):
         if at != len(self.payload) or count == 0:
             raise MalformedFrame("a LOOK has a wrong length")
         self.places.append(at)
+        try:
+            self.conversation.check_crowd()
+        except MQError as error:
+            self._answer_failure(0, error.reason)
+            return
         if self._look():
             return
         if wait_ms == 0:
@@ -220,6 +225,11 @@ class Stream(Waiting):
 
     def begin(self) -> None:
         conversation = self.conversation
+        try:
+            conversation.check_crowd()
+        except MQError as error:
+            self._fail(error.reason, error.detail)
+            return
         conversation.waiting[self.number] = self
         conversation.link.pending += 1
         self.pump()
