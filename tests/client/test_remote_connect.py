@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import os
 import signal
@@ -274,15 +275,20 @@ class Interrupt(Exception):
     """What a signal handler of the test raises."""
 
 
+@pytest.mark.parametrize("in_system_call", [True, False])
 @pytest.mark.parametrize("another_reads", [False, True])
-def test_a_wait_that_is_interrupted_takes_no_message(site: RemoteSite, another_reads: bool) -> None:
-    name = site.queue(f"INTERRUPTED.{another_reads}")
+@pytest.mark.parametrize("wait", [-1, 1_000_000])
+def test_a_wait_that_is_interrupted_takes_no_message(
+    site: RemoteSite, another_reads: bool, in_system_call: bool, wait: int
+) -> None:
+    suffix = f"{another_reads}.{in_system_call}.{wait + 1}"
+    name = site.queue(f"INTERRUPTED.{suffix}")
     program, other = site.connect(), site.connect()
-    hobj, others = program.open(name), other.open(site.queue(f"READ.{another_reads}"))
+    hobj, others = program.open(name), other.open(site.queue(f"READ.{suffix}"))
     reader = threading.Thread(target=lambda: other.get(others, mqc.MQGMO_WAIT, -1))
     if another_reads:
         reader.start()
-        site.until_waiting(f"READ.{another_reads}")
+        site.until_waiting(f"READ.{suffix}")
 
     def interrupt(*_: object) -> None:
         raise Interrupt
@@ -291,13 +297,17 @@ def test_a_wait_that_is_interrupted_takes_no_message(site: RemoteSite, another_r
 
     def wait_and_interrupt() -> None:
         site.until_waiting(name)
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+        if in_system_call:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+        else:
+            # It is there, but has not interrupted what the thread does.
+            _thread.interrupt_main(signal.SIGUSR1)
 
     helper = threading.Thread(target=wait_and_interrupt)
     helper.start()
     try:
         with pytest.raises(Interrupt):
-            program.get(hobj, mqc.MQGMO_WAIT | mqc.MQGMO_NO_SYNCPOINT, -1)
+            program.get(hobj, mqc.MQGMO_WAIT | mqc.MQGMO_NO_SYNCPOINT, wait)
     finally:
         helper.join()
         signal.signal(signal.SIGUSR1, before)
@@ -305,7 +315,7 @@ def test_a_wait_that_is_interrupted_takes_no_message(site: RemoteSite, another_r
     assert program.put(hobj, b"for the next get") == 0
     assert program.get(hobj) == (b"for the next get", 0)
     if another_reads:
-        assert program.put(program.open(f"READ.{another_reads}"), b"") == 0
+        assert program.put(program.open(f"READ.{suffix}"), b"") == 0
         reader.join()
     assert [program.leave(), other.leave()] == [OK, OK]
 

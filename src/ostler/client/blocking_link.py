@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import select
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from typing import Final, final
 from librt.threading import Lock
 from mypy_extensions import i64
 
+from ostler.client.interrupts import LOOK_UP_SECONDS, notice_signals
 from ostler.client.link_conversation import Conversation
 from ostler.client.link_waiters import LinkBroken, Stream, Waiter
 from ostler.client.link_writer import DONT_WAIT, LinkWriter, is_ready
@@ -47,6 +49,7 @@ RECEIVE_BYTES: Final = 65536
 RECEIVE_BYTES_MAX: Final = 512 * 1024
 NO_DEADLINE: Final = -1.0
 _SILENCE_SECONDS: Final = 60
+_RECEIVE_TIMEOUT: Final = struct.pack("@ll", int(LOOK_UP_SECONDS), 0)
 
 
 @final
@@ -59,6 +62,8 @@ class BlockingLink:
         self._socket = connected
         self._descriptor: i64 = connected.fileno()
         self._receive: Callable[[int], bytes] = connected.recv
+        # Left to the kernel, this costs nothing while there is something to receive.
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _RECEIVE_TIMEOUT)
         self._reader = reader
         self._tls = tls
         self.writer = LinkWriter(self, connected, tls)
@@ -155,7 +160,8 @@ class BlockingLink:
         self.state.release()
         if event is not None:
             self._follow(waiter, event, deadline)
-        if not waiter.is_done() and (event is None or waiter.promoted):
+        if event is None or waiter.promoted:
+            # Also one that is done by now: as long as it counts as the reader, nobody else reads.
             waiter.promoted = False
             self._lead(waiter, deadline)
         return waiter.is_done()
@@ -163,10 +169,7 @@ class BlockingLink:
     def _follow(self, waiter: Waiter, event: threading.Lock, deadline: float) -> None:
         """Sleep until somebody has read what this waits for, or it has to lead, or the time is up."""
         try:
-            if deadline < 0:
-                event.acquire()
-            else:
-                event.acquire(True, max(0.0, deadline - time.monotonic()))
+            self._sleep(event, deadline)
         except BaseException:
             if self._unfollow(waiter):
                 self.stop_leading()
@@ -176,6 +179,15 @@ class BlockingLink:
                 self.stop_leading()
             else:
                 waiter.promoted = True
+
+    def _sleep(self, event: threading.Lock, deadline: float) -> None:
+        seconds = LOOK_UP_SECONDS
+        while seconds > 0:
+            if deadline >= 0:
+                seconds = max(0.0, min(deadline - time.monotonic(), LOOK_UP_SECONDS))
+            if event.acquire(True, seconds):
+                return
+            notice_signals()
 
     def _unfollow(self, waiter: Waiter) -> bool:
         """Whether the lead was handed to it meanwhile."""
@@ -202,10 +214,18 @@ class BlockingLink:
                 if self.broken:
                     self._fail(waiter)
                     return
-                if deadline >= 0 and not is_ready(self._descriptor, select.POLLIN, deadline - time.monotonic()):
-                    return
+                if deadline >= 0:
+                    seconds = deadline - time.monotonic()
+                    if not is_ready(self._descriptor, select.POLLIN, min(seconds, LOOK_UP_SECONDS)):
+                        if seconds <= LOOK_UP_SECONDS:
+                            return
+                        notice_signals()
+                        continue
                 try:
                     data = self._receive(self._receive_bytes)
+                except BlockingIOError:
+                    notice_signals()
+                    continue
                 except OSError as error:
                     self.break_off(MQRC_CONNECTION_BROKEN, f"Receiving from {self.peer} failed: {error}.")
                     continue

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, final
 from librt.threading import Lock
 from mypy_extensions import i64
 
+from ostler.client.interrupts import LOOK_UP_SECONDS, notice_signals
 from ostler.client.link_waiters import LinkBroken, Waiter
 from ostler.model.constants import MQRC_CONNECTION_BROKEN
 from ostler.wire.frames import HEADER_BYTES, segment
@@ -73,7 +74,8 @@ class LinkWriter:
 
     def send_frame(self, waiter: Waiter | None, data: bytes) -> None:
         """Send a whole frame. Raises LinkBroken; the waiter then waits no longer."""
-        self._lock.acquire()
+        if not self._lock.acquire(False):
+            self._wait_for_turn(waiter)
         try:
             self._transmit(data)
         except BaseException:
@@ -82,6 +84,16 @@ class LinkWriter:
             raise
         finally:
             self.release()
+
+    def _wait_for_turn(self, waiter: Waiter | None) -> None:
+        """Take the lock when others have sent. The waiter of one that is interrupted waits no longer."""
+        try:
+            while not self._lock.acquire(True, LOOK_UP_SECONDS):
+                notice_signals()
+        except BaseException:
+            if waiter is not None:
+                self._link.drop(waiter)
+            raise
 
     def send_segments(
         self, waiter: Waiter | None, type: i64, conversation: i64, request: i64, parts: list[bytes]
@@ -194,6 +206,7 @@ class LinkWriter:
             try:
                 poller.register(self._descriptor, select.POLLOUT | (select.POLLIN if leads else 0))
                 events = poller.poll(_POLL_MS)
+                notice_signals()
                 if leads and events and events[0][1] & ~select.POLLOUT:
                     self._link.read_once()
             finally:

@@ -23,6 +23,7 @@ from librt.vecs import vec
 from mypy_extensions import i32, i64
 
 from ostler.client import message_handles
+from ostler.client.interrupts import LOOK_UP_SECONDS, notice_signals
 from ostler.engine import get as getting
 from ostler.engine import put as putting
 from ostler.engine import syncpoint
@@ -397,9 +398,15 @@ def run_get(bound: Bound, request: GetRequest) -> None:
 
 def wait_for(bound: Bound, request: GetRequest) -> None:
     """Sleep until the request is answered or its time is up."""
-    timeout = -1.0 if request.wait_ms < 0 else float(request.wait_ms) / _MILLISECONDS
+    left = -1.0 if request.wait_ms < 0 else float(request.wait_ms) / _MILLISECONDS
     try:
-        if bound.waker.acquire(True, timeout):
+        while not bound.waker.acquire(True, LOOK_UP_SECONDS if left < 0 else min(left, LOOK_UP_SECONDS)):
+            notice_signals()
+            if left >= 0:
+                left -= LOOK_UP_SECONDS
+                if left <= 0:
+                    break
+        else:
             return
     except BaseException:
         _give_up(bound, request)
