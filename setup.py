@@ -20,6 +20,7 @@ HOT_MODULES: tuple[str, ...] = (
     "server/timers.py",
     "server/server_link.py",
     "server/conversation.py",
+    "server/opened_objects.py",
     "server/object_verbs.py",
     "server/looks.py",
     "server/policy.py",

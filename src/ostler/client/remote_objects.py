@@ -9,13 +9,20 @@ from librt.strings import read_i32_le
 
 from ostler.client import message_handles
 from ostler.client.link_waiters import LinkBroken
-from ostler.client.mqi import Result, completion, failed, put_parts, return_descriptor
+from ostler.client.mqi import Result, completion, failed, put_parts
+from ostler.client.object_structures import (
+    BLANK_NAMES,
+    check_counts,
+    check_put1,
+    describe_opened,
+    describe_put,
+    fitting,
+    open_arguments,
+)
 from ostler.client.read_ahead import MessagesAhead
 from ostler.client.remote_connect import refusal, remote_state, request
 from ostler.client.remote_connections import RemoteConnection, RemoteHandle, usable_remote
-from ostler.client.variable_strings import read_string
 from ostler.model.constants import (
-    MQ_SELECTOR_LENGTH,
     MQCC_FAILED,
     MQCC_OK,
     MQCC_WARNING,
@@ -24,48 +31,27 @@ from ostler.model.constants import (
     MQCO_REMOVE_SUB,
     MQHO_UNUSABLE_HOBJ,
     MQOO_ALTERNATE_USER_AUTHORITY,
-    MQOO_BROWSE,
-    MQOO_INPUT_AS_Q_DEF,
-    MQOO_INPUT_EXCLUSIVE,
-    MQOO_INPUT_SHARED,
-    MQOO_OUTPUT,
-    MQOO_RESOLVE_LOCAL_Q,
-    MQOT_Q,
     MQPER_NOT_PERSISTENT,
     MQPMO_SYNCPOINT,
     MQRC_BACKED_OUT,
-    MQRC_BUFFER_ERROR,
     MQRC_CALL_INTERRUPTED,
-    MQRC_CHAR_ATTR_LENGTH_ERROR,
-    MQRC_CHAR_ATTRS_TOO_SHORT,
     MQRC_CONNECTION_BROKEN,
     MQRC_HOBJ_ERROR,
-    MQRC_INT_ATTR_COUNT_ERROR,
-    MQRC_INT_ATTR_COUNT_TOO_SMALL,
     MQRC_MSG_TOO_BIG_FOR_CHANNEL,
     MQRC_NONE,
-    MQRC_OBJECT_STRING_ERROR,
     MQRC_OPTION_NOT_VALID_FOR_TYPE,
     MQRC_READ_AHEAD_MSGS,
-    MQRC_RECS_PRESENT_ERROR,
-    MQRC_SELECTION_STRING_ERROR,
     MQRC_SELECTOR_LIMIT_EXCEEDED,
 )
 from ostler.model.errors import MQError
-from ostler.model.structures.layout import trim
 from ostler.model.structures.md import MD_PERSISTENCE
-from ostler.model.structures.od import MQOD, OD_OBJECT_STRING, OD_SELECTION_STRING
 from ostler.model.structures.pmo import MQPMO
 from ostler.wire.calls import MD_BYTES
 from ostler.wire.exchanges import (
     ATTRIBUTES_MAX,
     CHARACTERS_MAX,
-    CREATED,
-    IS_QUEUE,
     READS_AHEAD,
-    REMOTE,
     Inquiry,
-    OpenArguments,
     Opened,
     Put1,
     Replied,
@@ -78,10 +64,7 @@ from ostler.wire.frames import CLOSE, INQUIRE, OPEN, PUT1, SET, MalformedFrame
 OpenedHandle = tuple[int, int, int]
 """An object handle, completion and reason."""
 
-_WORKING: Final = MQOO_INPUT_AS_Q_DEF | MQOO_INPUT_SHARED | MQOO_INPUT_EXCLUSIVE | MQOO_BROWSE | MQOO_OUTPUT
-_OBJECT_STRING_BYTES_MAX: Final = 10240
 _numbering: Final = threading.Lock()
-_BLANK_NAMES: Final = b" " * 96
 
 
 def MQOPEN(hconn: int, od: bytearray, options: int) -> OpenedHandle:
@@ -100,27 +83,8 @@ def MQOPEN(hconn: int, od: bytearray, options: int) -> OpenedHandle:
     if found.flags & READS_AHEAD:
         handle.read_ahead = MessagesAhead(handle)
     remote.handles[handle.number] = handle
-    _describe_opened(od, asked, found, remote)
+    describe_opened(od, asked, found, remote.queue_manager)
     return handle.number, MQCC_OK, MQRC_NONE
-
-
-def open_arguments(od: bytearray, options: int) -> OpenArguments:
-    """What an object descriptor asks for."""
-    version = MQOD.validate_header(od)
-    if version > 1 and MQOD.read_int(od, "RecsPresent"):
-        raise MQError(MQRC_RECS_PRESENT_ERROR, "Distribution lists are not supported.")
-    asked = OpenArguments(MQOD.read_int(od, "ObjectType"), _text(od, "ObjectName"), options)
-    asked.manager_name = _text(od, "ObjectQMgrName")
-    asked.dynamic_name = _text(od, "DynamicQName")
-    asked.alternate_user = _text(od, "AlternateUserId")
-    if version >= 4:
-        read_string(od, OD_OBJECT_STRING, _OBJECT_STRING_BYTES_MAX, MQRC_OBJECT_STRING_ERROR)
-        asked.selection = read_string(od, OD_SELECTION_STRING, MQ_SELECTOR_LENGTH, MQRC_SELECTION_STRING_ERROR)
-    return asked
-
-
-def _text(od: bytearray, field: str) -> str:
-    return trim(MQOD.read_bytes(od, field)).decode("latin-1")
 
 
 def opened(remote: RemoteConnection, answer: Replied) -> Opened:
@@ -143,29 +107,6 @@ def describe(handle: RemoteHandle, found: Opened) -> None:
     # Options that came back before may have had other names in them.
     handle.put_options_given = b""
     handle.get_options_given = b""
-
-
-def _describe_opened(od: bytearray, asked: OpenArguments, found: Opened, remote: RemoteConnection) -> None:
-    version = MQOD.read_int(od, "Version")
-    is_queue = bool(found.flags & IS_QUEUE)
-    is_elsewhere = bool(found.flags & REMOTE)
-    if found.flags & CREATED:
-        MQOD.patch(od, "ObjectName", found.name)
-        MQOD.patch(od, "ObjectQMgrName", remote.queue_manager)
-    if version >= 2 and is_queue:
-        MQOD.patch(od, "KnownDestCount", 0 if is_elsewhere else 1)
-        MQOD.patch(od, "UnknownDestCount", 1 if is_elsewhere else 0)
-        MQOD.patch(od, "InvalidDestCount", 0)
-    if version >= 3:
-        names = _BLANK_NAMES
-        if is_queue and asked.options & _WORKING:
-            names = found.resolved_names
-            if asked.options & MQOO_RESOLVE_LOCAL_Q:
-                names = found.name.encode().ljust(48) + remote.queue_manager.encode().ljust(48)
-        MQOD.patch(od, "ResolvedQName", names[:48])
-        MQOD.patch(od, "ResolvedQMgrName", names[48:])
-    if version >= 4:
-        MQOD.patch(od, "ResolvedType", asked.object_type)
 
 
 def open_handle(remote: RemoteConnection, hobj: int) -> RemoteHandle:
@@ -224,11 +165,7 @@ def MQPUT1(hconn: int, od: bytearray, md: bytearray, pmo: bytearray, buffer: byt
 def _put1(remote: RemoteConnection, od: bytearray, md: bytearray, pmo: bytearray, buffer: bytes) -> int:
     target = open_arguments(od, 0)
     target.selection = ""
-    version = MQPMO.validate_header(pmo)
-    if version > 1 and MQPMO.read_int(pmo, "RecsPresent"):
-        raise MQError(MQRC_RECS_PRESENT_ERROR, "Distribution lists are not supported.")
-    if not isinstance(buffer, bytes):
-        raise MQError(MQRC_BUFFER_ERROR, "The message data must be bytes.")
+    version = check_put1(pmo, buffer)
     descriptor, body = put_parts(bytes(md), buffer)
     options = MQPMO.read_int(pmo, "Options")
     if not options & MQOO_ALTERNATE_USER_AUTHORITY:
@@ -245,11 +182,11 @@ def _put1(remote: RemoteConnection, od: bytearray, md: bytearray, pmo: bytearray
         return MQRC_CALL_INTERRUPTED if answer is None else answer.reason
     try:
         stored = answer.reader.fixed(MD_BYTES)
-        names = answer.reader.fixed(len(_BLANK_NAMES))
+        names = answer.reader.fixed(len(BLANK_NAMES))
         answer.reader.done()
     except MalformedFrame as error:
         raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
-    _describe_put(od, md, pmo, stored, names)
+    describe_put(od, md, pmo, stored, names)
     if version > 2:
         message_handles.put_done(remote.message_handles, bytes(pmo), stored)
     return answer.reason
@@ -276,18 +213,6 @@ def _exchange_put1(remote: RemoteConnection, put: Put1) -> Replied | None:
                 remote.unit_lost = False
 
 
-def _describe_put(od: bytearray, md: bytearray, pmo: bytearray, stored: bytes, names: bytes) -> None:
-    return_descriptor(md, stored)
-    MQPMO.patch(pmo, "ResolvedQName", names[:48])
-    MQPMO.patch(pmo, "ResolvedQMgrName", names[48:])
-    version = MQOD.read_int(od, "Version")
-    if version >= 3:
-        MQOD.patch(od, "ResolvedQName", names[:48])
-        MQOD.patch(od, "ResolvedQMgrName", names[48:])
-    if version >= 4:
-        MQOD.patch(od, "ResolvedType", MQOT_Q)
-
-
 def MQINQ(
     hconn: int, hobj: int, selectors: list[int], int_count: int, char_length: int
 ) -> tuple[list[int], bytes, int, int]:
@@ -295,23 +220,11 @@ def MQINQ(
     try:
         remote = usable_remote(hconn)
         handle = open_handle(remote, hobj)
-        if int_count < 0:
-            raise MQError(MQRC_INT_ATTR_COUNT_ERROR)
-        if char_length < 0:
-            raise MQError(MQRC_CHAR_ATTR_LENGTH_ERROR)
+        check_counts(int_count, char_length)
         integers, texts, reason = _inquired(remote, handle, list(selectors))
     except MQError as error:
         return [], b"", *failed(error)
-    if len(integers) > int_count:
-        reason = MQRC_INT_ATTR_COUNT_TOO_SMALL
-    characters = b""
-    for text in texts:
-        # Whole attributes only; when one does not fit, those behind it are left out too.
-        if len(characters) + len(text) > char_length:
-            reason = MQRC_CHAR_ATTRS_TOO_SHORT
-            break
-        characters += text
-    return integers[:int_count], characters, completion(reason), reason
+    return fitting(integers, texts, reason, int_count, char_length)
 
 
 def _inquired(

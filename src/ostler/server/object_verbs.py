@@ -9,10 +9,8 @@ from mypy_extensions import i64
 from ostler.engine import inquire as attributes
 from ostler.engine import put as putting
 from ostler.engine.connection import AsyncStatus, Handle
-from ostler.engine.core import Engine
-from ostler.engine.open import OpenRequest, close_object, open_object
+from ostler.engine.open import close_object, open_object
 from ostler.engine.property_block import decode_block
-from ostler.model.attributes import valid_name
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_OK,
@@ -22,12 +20,8 @@ from ostler.model.constants import (
     MQCO_KEEP_SUB,
     MQCO_REMOVE_SUB,
     MQOO_ALTERNATE_USER_AUTHORITY,
-    MQOO_NO_READ_AHEAD,
-    MQOO_READ_AHEAD,
-    MQOT_Q,
     MQPMO_ASYNC_RESPONSE,
     MQPMO_SYNC_RESPONSE,
-    MQPRT_ASYNC_RESPONSE,
     MQRC_BACKED_OUT,
     MQRC_ENVIRONMENT_ERROR,
     MQRC_FUNCTION_NOT_SUPPORTED,
@@ -38,28 +32,17 @@ from ostler.model.constants import (
     MQRC_NONE,
     MQRC_OPTION_NOT_VALID_FOR_TYPE,
     MQRC_STAT_TYPE_ERROR,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRC_UNKNOWN_OBJECT_Q_MGR,
     MQRC_UOW_IN_PROGRESS,
-    MQREADA_YES,
     MQSTAT_TYPE_ASYNC_ERROR,
     MQSTAT_TYPE_RECONNECTION,
     MQSTAT_TYPE_RECONNECTION_ERROR,
 )
-from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
 from ostler.server.conversation import Conversation, completion
+from ostler.server.opened_objects import describe, open_request
 from ostler.wire.calls import failure_frame, reply_frame
 from ostler.wire.exchanges import (
-    CREATED,
-    IS_QUEUE,
-    PUTS_NEED_NO_REPLY,
-    READS_AHEAD,
-    REMOTE,
-    TEMPORARY,
-    OpenArguments,
-    Opened,
     PutStatus,
     decode_inquiry,
     decode_put1,
@@ -111,24 +94,6 @@ def object_verb(conversation: Conversation, type: i64, number: i64, buffer: byte
     return True
 
 
-def open_request(engine: Engine, asked: OpenArguments) -> OpenRequest:
-    """What an application asks to have open, checked as far as that can be done without the object."""
-    request = OpenRequest(asked.object_type, asked.name, asked.options)
-    request.manager_name = asked.manager_name
-    if asked.manager_name:
-        if not valid_name(asked.manager_name):
-            raise MQError(MQRC_UNKNOWN_OBJECT_Q_MGR, "The name of the queue manager has characters it cannot have.")
-        if asked.object_type != MQOT_Q and asked.manager_name != engine.name:
-            raise MQError(MQRC_UNKNOWN_OBJECT_Q_MGR, f"Only queues can be opened on {asked.manager_name}.")
-    if asked.name and not valid_name(asked.name):
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, "The object name has characters that no name has.")
-    request.dynamic_name = asked.dynamic_name
-    if asked.options & MQOO_ALTERNATE_USER_AUTHORITY:
-        request.alternate_user = asked.alternate_user
-    request.selection = asked.selection
-    return request
-
-
 def _open(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
     asked = read_open(reader)
     reader.done()
@@ -138,51 +103,6 @@ def _open(conversation: Conversation, number: i64, reader: PayloadReader) -> Non
     lsn: i64 = engine.journal.end_lsn() if made is not None and not made.is_temporary else 0
     payload = bytes(8) + describe(handle, asked).encode()
     conversation.reply(lsn, frame(OPEN | REPLY, conversation.number, number, payload))
-
-
-def describe(handle: Handle, asked: OpenArguments) -> Opened:
-    """What a client has to know of an opened object."""
-    found = Opened()
-    found.hobj = handle.number
-    found.object_type = asked.object_type
-    queue = handle.queue
-    if queue is None:
-        found.name = handle.name
-        return found
-    found.flags = IS_QUEUE
-    found.name = queue.name
-    if handle.created_dynamic:
-        found.flags |= CREATED
-        if queue.is_temporary:
-            found.flags |= TEMPORARY
-    if handle.remote_manager:
-        found.flags |= REMOTE
-    if len(handle.resolved_names) == 96:
-        found.resolved_names = handle.resolved_names
-    definition = queue.definition
-    if handle.default_response == MQPRT_ASYNC_RESPONSE or (
-        handle.default_response < 0 and _integer(definition, "DEFPRESP") == MQPRT_ASYNC_RESPONSE
-    ):
-        found.flags |= PUTS_NEED_NO_REPLY
-    if _reads_ahead(handle, definition):
-        found.flags |= READS_AHEAD
-    found.default_persistence = _integer(definition, "DEFPSIST")
-    found.default_priority = _integer(definition, "DEFPRTY")
-    found.backout_threshold = queue.backout_threshold
-    name = definition.attributes.get("BOQNAME")
-    found.backout_queue = name if isinstance(name, str) else ""
-    return found
-
-
-def _reads_ahead(handle: Handle, definition: Definition) -> bool:
-    if handle.options & MQOO_NO_READ_AHEAD or not (handle.for_input or handle.for_browse):
-        return False
-    return bool(handle.options & MQOO_READ_AHEAD) or _integer(definition, "DEFREADA") == MQREADA_YES
-
-
-def _integer(definition: Definition, name: str) -> int:
-    value = definition.attributes.get(name, 0)
-    return value if isinstance(value, int) else 0
 
 
 def _close(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
