@@ -11,16 +11,17 @@ from pathlib import Path
 
 from librt.threading import Lock
 
+from ostler.command.administration import put_in_place
 from ostler.engine import events, objects, triggers
 from ostler.engine.checkpoint import Manifest
 from ostler.engine.connection import Connection
 from ostler.engine.core import QUIESCING, STOPPING, Engine, queue_path
 from ostler.engine.get import give_up_waits
 from ostler.engine.objects import fail_waiting
-from ostler.engine.open import close_object, definition_changed
+from ostler.engine.open import close_object
 from ostler.engine.replay import Replay
 from ostler.engine.snapshot import replace_file
-from ostler.engine.syncpoint import back_out, commit, serve_all
+from ostler.engine.syncpoint import back_out, commit
 from ostler.engine.transfer import send_reports
 from ostler.log.control_file import CONTROL_NAME
 from ostler.log.reader import LogVisitor
@@ -443,14 +444,7 @@ class QueueManager:
         with self.lock:
             engine = self.engine
             engine.now_ms = int(time.time() * 1000)
-            queue = engine.queues.get(definition.name)
-            before = queue.definition if queue is not None else None
-            lsn = objects.define(engine, definition, replace)
-            if queue is not None and before is not None:
-                send_reports(engine, triggers.on_definition_change(engine, queue, before), None)
-                serve_all(engine, queue)
-            elif definition.object_type in (ObjectType.QALIAS, ObjectType.QREMOTE):
-                definition_changed(engine, definition)
+            lsn = put_in_place(engine, definition, replace)
             self.wake()
         self.writer.wait_durable(lsn)
 
