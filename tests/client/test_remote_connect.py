@@ -76,6 +76,17 @@ def test_the_last_conversation_closes_the_link(site: RemoteSite) -> None:
     eventually(lambda: link not in kept_links())
 
 
+def test_who_leaves_without_a_word_is_forgotten(own_site: RemoteSite) -> None:
+    """As one does that is interrupted while it connects; others stay on the link."""
+    one, two = own_site.connect(), own_site.connect()
+    count = len(own_site.manager.engine.connections)
+    two.remote.conversation.abandon()
+    eventually(lambda: len(own_site.manager.engine.connections) == count - 1)
+    two.leave()
+    assert one.put(one.open(own_site.queue("STAYS")), b"x") == 0
+    assert one.leave() == OK
+
+
 def test_mqserver_leads_there(site: RemoteSite) -> None:
     environment = {"MQSERVER": f"SYSTEM.DEF.SVRCONN/TCP/127.0.0.1({site.port})", "OSTLER_DATA": "/nowhere"}
     program = RawProgram(connect_handle(ConnectParameters(queue_manager="REMOTE"), environment))

@@ -285,6 +285,18 @@ def test_a_notice_concerns_one_conversation_or_all(bench: Bench) -> None:
     )
 
 
+def test_answers_for_who_has_left_concern_nobody(bench: Bench) -> None:
+    other = bench.link.join()
+    assert other is not None
+    other.begin(wire.CONNECT, b"")
+    other.open_stream(wire.MESSAGE, 1)
+    other.close()
+    bench.peer.sendall(reply_frame(wire.CONNECT, other.number, 1, 0, 0))
+    bench.peer.sendall(bench.got(other.number, 2, wire.MESSAGE))
+    bench.peer.sendall(bench.got())
+    assert bench.get() == (BODY, 0)
+
+
 def test_answers_find_their_conversations_in_any_order(bench: Bench) -> None:
     others = [bench.link.join() for _ in range(2)]
     assert bench.link.join() is None, "as many as were agreed upon"

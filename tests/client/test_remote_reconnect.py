@@ -56,6 +56,25 @@ def test_handles_keep_their_numbers(site: RemoteSite) -> None:
     assert program.leave() == OK
 
 
+def test_a_connection_that_fails_to_come_back_leaves_nothing_behind(site: RemoteSite) -> None:
+    site.queue("STAYS")
+    site.queue("GOES")
+    program = site.connect(environment=QUICKLY, reconnect="yes")
+    stays = program.open("STAYS", mqc.MQOO_INPUT_EXCLUSIVE | mqc.MQOO_OUTPUT)
+    program.open("GOES")
+    count = len(site.manager.engine.connections)
+    program.break_link()
+    eventually(lambda: len(site.manager.engine.connections) < count)
+    site.manager.delete(ObjectType.QLOCAL, "GOES")
+    other = site.connect()
+    assert program.put(stays, b"x") == mqc.MQRC_RECONNECT_FAILED
+    # It had joined the link of the other one, which goes on.
+    od = structure("MQOD", ObjectName="STAYS")
+    eventually(lambda: mqi.MQOPEN(other.hconn, od, mqc.MQOO_INPUT_EXCLUSIVE)[1:] == OK)
+    program.leave()
+    assert other.leave() == OK
+
+
 @pytest.mark.parametrize("mode", ["immediate", "preemptive"])
 def test_a_queue_manager_that_comes_back(site: RemoteSite, mode: str) -> None:
     program = connected(site)

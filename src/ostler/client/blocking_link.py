@@ -83,6 +83,7 @@ class BlockingLink:
         self.streams: dict[int, Stream] = {}
         self._conversations: dict[int, Conversation] = {}
         self._next_conversation: i64 = 0
+        self._left: set[int] = set()  # conversations that are over, but may be answered yet
         self._reading = False
         self._dispatching = False
         self._closed = False
@@ -101,7 +102,7 @@ class BlockingLink:
             if self.broken or self._closed or len(self._conversations) >= self.conversations_max:
                 return None
             while True:
-                self._next_conversation = (self._next_conversation & 0x7FFFFFFF) + 1
+                self._next_conversation = (self._next_conversation & 0x3FFFFFFF) + 1
                 if self._next_conversation not in self._conversations:
                     break
             conversation = Conversation(self, self._next_conversation)
@@ -118,11 +119,13 @@ class BlockingLink:
         for key in [each for each in self.waiting if each >> 32 == conversation.number]:
             waiter = self.waiting.pop(key)
             waiter.broken = True
+            self._left.add(conversation.number)
             may_lead = may_lead or (self._reading and waiter.event is None)
             self._release(waiter)
         for key in [each for each in self.streams if each >> 32 == conversation.number]:
             stream = self.streams.pop(key)
             stream.broken = True
+            self._left.add(conversation.number)
             may_lead = self._ring(stream) or may_lead
         is_last = not self._conversations
         self.state.release()
@@ -314,10 +317,12 @@ class BlockingLink:
                 if waiter.type != kind:
                     raise MalformedFrame(f"frame type {kind} as a reply to type {waiter.type ^ REPLY}")
                 self._answer(waiter)
-            elif kind != HEARTBEAT | REPLY:
+            elif kind != HEARTBEAT | REPLY and reader.conversation not in self._left:
                 raise MalformedFrame(f"a reply of type {kind} to a request that nobody made")
         elif kind == MESSAGE or kind == OUTPUT:
             stream = self.streams.get(key)
+            if stream is None and reader.conversation in self._left:
+                return
             if stream is None or stream.type != kind:
                 raise MalformedFrame("a message that nobody asked for")
             self._stream(stream)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 from mypy_extensions import i64
 
 from ostler.client.link_waiters import LinkBroken, Stream, Waiter
-from ostler.wire.frames import HEADER_BYTES, REPLY, frame
+from ostler.wire.frames import DISCONNECT, HEADER_BYTES, REPLY, frame
 
 if TYPE_CHECKING:
     from ostler.client.blocking_link import BlockingLink
@@ -90,6 +90,12 @@ class Conversation:
     def post(self, type: i64, payload: bytes) -> None:
         """Send what needs no reply, without waiting: now, or behind what others are sending."""
         self.link.writer.post(frame(type, self.number, 0, payload))
+
+    def abandon(self) -> None:
+        """Leave the link when the queue manager may think that the connection goes on."""
+        # It needs no reply, and concerns nobody if there is no connection.
+        self.post(DISCONNECT, bytes(4))
+        self.close()
 
     def close(self) -> None:
         """Leave the link; the last one closes it."""

@@ -86,7 +86,7 @@ class Reconnector(Recovery):
         with self._turn:
             if remote.broken:
                 raise MQError(remote.broken, remote.broken_text)
-            if remote.generation != generation:
+            if remote.generation != generation or not remote.conversation.link.broken:
                 return
             self._owner = threading.get_ident()
             self._is_busy = True
@@ -110,7 +110,6 @@ class Reconnector(Recovery):
             self._tell(MQRC_RECONNECT_FAILED)
             raise
         self._failure = (MQRC_NONE, "")
-        remote.generation += 1
         self._tell(MQRC_RECONNECTED)
 
     def _try_until_it_works(self, remote: RemoteConnection, broken: LinkBroken) -> None:
@@ -146,11 +145,14 @@ class Reconnector(Recovery):
                 )
             found = [(handle, self._open_again(made, handle)) for handle in list(remote.handles.values())]
         except BaseException:
-            made.conversation.close()
+            made.conversation.abandon()
             raise
-        take_over(remote, made)
+        # Other threads may use the connection as soon as its new conversation is there, so it comes last: the handles
+        # mean something else on it, and what was begun on the old one must not be taken for its own.
         for handle, opened in found:
             describe(handle, opened)
+        remote.generation += 1
+        take_over(remote, made)
 
     def _open_again(self, made: Made, handle: RemoteHandle) -> Opened:
         """Open an object as it was. MQRC_RECONNECT_FAILED when that is not possible any more."""

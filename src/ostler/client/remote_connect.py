@@ -129,7 +129,7 @@ class Destination:
         try:
             return _answer_to_connect(conversation, asked)
         except BaseException:
-            conversation.close()
+            conversation.abandon()
             raise
 
 
@@ -291,14 +291,20 @@ def _leave(state: RemoteState) -> Result:
 
 def _disconnect(remote: RemoteConnection, commits: bool) -> int:
     """Tell the queue manager, and leave the link; 0 or the reason."""
+    conversation = remote.conversation
     try:
         waiter = ask(remote, DISCONNECT, numbers_payload([1 if commits else 0]))
-        return decode_reply(waiter.buffer, waiter.start, waiter.end).reason
+        reason = decode_reply(waiter.buffer, waiter.start, waiter.end).reason
     except LinkBroken:
-        return MQRC_CONNECTION_BROKEN
-    finally:
+        reason = MQRC_CONNECTION_BROKEN
+    except BaseException:
+        # Perhaps it was not even sent.
         remote.broken = MQRC_CONNECTION_BROKEN
-        remote.conversation.close()
+        conversation.abandon()
+        raise
+    remote.broken = MQRC_CONNECTION_BROKEN
+    conversation.close()
+    return reason
 
 
 def MQBEGIN(hconn: int, bo: bytearray | None) -> Result:
@@ -367,6 +373,8 @@ def _reconnection_status(remote: RemoteConnection, type: int, sts: bytearray) ->
 
 def _forked() -> None:
     _states.clear()
+    _lock.release()
 
 
-os.register_at_fork(after_in_child=_forked)
+# A lock that another thread holds while this one forks would never be released in the child.
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_forked)

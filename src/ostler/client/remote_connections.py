@@ -198,6 +198,8 @@ def usable_remote(hconn: int) -> RemoteConnection:
 def forget_all() -> None:
     """This is a forked child: connections stay with the parent."""
     _remotes.clear()
+    _registry_lock.release()
 
 
-os.register_at_fork(after_in_child=forget_all)
+# A lock that another thread holds while this one forks would never be released in the child.
+os.register_at_fork(before=_registry_lock.acquire, after_in_parent=_registry_lock.release, after_in_child=forget_all)
