@@ -417,6 +417,9 @@ class Server(Policy):
             raise MQError(MQRC_Q_MGR_NAME_ERROR, f"This is queue manager {manager.name}, not {wanted}.")
         if link.channel and link.channel in self._stopped_channels:
             raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Channel {link.channel} is stopped.")
+        if self._is_ending:
+            # The engine may not know yet; who was told so must not get in any more.
+            raise MQError(MQRC_CONNECTION_QUIESCING, f"Queue manager {manager.name} is ending.")
         user = link.channel_user or (link.user if link.is_local else asked.user or link.user)
         connection = manager.admit(user, asked.application, asked.application_type)
         conversation = Conversation(link, number, connection)
