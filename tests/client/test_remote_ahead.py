@@ -18,7 +18,7 @@ from tests.client.remote_site import (
 )
 
 from ostler import mqi
-from ostler.client.read_ahead import WINDOW
+from ostler.client.read_ahead import WINDOW, WINDOW_BYTES
 from ostler.model import constants as mqc
 
 AHEAD = mqc.MQOO_INPUT_SHARED | mqc.MQOO_READ_AHEAD
@@ -123,6 +123,20 @@ def test_messages_leave_the_queue_before_they_are_asked_for(site: RemoteSite, pr
     for _ in range(10):
         assert program.get(hobj, WAIT, 20_000)[1] == 0
     eventually(lambda: 3 * WINDOW - 11 - WINDOW <= site.depth(queue) <= 3 * WINDOW - 11 - WINDOW // 2)
+
+
+def test_long_messages_do_not_fill_the_memory(site: RemoteSite, program: RawProgram, queue: str) -> None:
+    name = site.queue(f"{queue}.LONG")
+    sender = program.open(name, mqc.MQOO_OUTPUT)
+    for _ in range(12):
+        assert program.put(sender, bytes(WINDOW_BYTES // 4)) == 0
+    hobj = program.open(name, AHEAD)
+    depths = []
+    for count in range(1, 13):
+        assert program.get(hobj, WAIT, 20_000)[1] == 0
+        assert _count(program, hobj) <= 4
+        depths.append(12 - count - site.depth(name))
+    assert max(depths) <= 4
 
 
 def test_the_definition_of_the_queue_asks_for_it(site: RemoteSite, program: RawProgram, queue: str) -> None:

@@ -129,10 +129,12 @@ class LinkWriter:
 
     def post(self, data: bytes) -> None:
         """Send when nobody else sends: now, or after that. Never blocks for long, and never raises."""
+        if self._link.broken:
+            return
         self.owe(data)
         if self.owes_too_much():
             self._link.break_off(MQRC_CONNECTION_BROKEN, f"{self._link.peer} asks for more than it takes.")
-        elif not self._link.broken and self._lock.acquire(False):
+        elif self._lock.acquire(False):
             self.release()
 
     def owe(self, data: bytes) -> None:

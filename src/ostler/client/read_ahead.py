@@ -45,6 +45,7 @@ from ostler.wire.exchanges import numbers_payload
 from ostler.wire.frames import CREDIT, MESSAGE, STREAM, UNSTREAM
 
 WINDOW: Final = 32  # at most so many messages are on their way, or here
+WINDOW_BYTES: Final = 4 * 1024 * 1024  # and about so much, if they are as long as the one before
 _GMO_ID: Final = 0x204F4D47
 # All other options of a get need the queue manager's attention each time.
 _PLAIN: Final = MQGMO_WAIT | MQGMO_FAIL_IF_QUIESCING | MQGMO_NO_SYNCPOINT | MQGMO_CONVERT | MQGMO_ACCEPT_TRUNCATED_MSG
@@ -254,10 +255,10 @@ class MessagesAhead(ReadAhead):
             if not options & MQGMO_ACCEPT_TRUNCATED_MSG:
                 return body, md, filled, data_bytes, code, MQRC_TRUNCATED_MSG_FAILED
         stream.take()
-        self._account(remote, stream, md)
+        self._account(remote, stream, md, len(payload))
         return body, md, filled, data_bytes, code, reason
 
-    def _account(self, remote: RemoteConnection, stream: Stream, md: bytes | None) -> None:
+    def _account(self, remote: RemoteConnection, stream: Stream, md: bytes | None, length: int) -> None:
         """A message is taken: give credit for others, or stop where messages must not be lost."""
         if md is not None and int(read_i32_le(md, MD_PERSISTENCE)) != MQPER_NOT_PERSISTENT:
             self._state = _OFF
@@ -265,7 +266,7 @@ class MessagesAhead(ReadAhead):
             with suppress(LinkBroken):
                 self._end(remote)
         if self._is_sending and not self._is_persistent_next(stream):
-            self._window = min(2 * self._window, WINDOW)
+            self._window = max(1, min(2 * self._window, WINDOW, WINDOW_BYTES // length))
             expected = int(stream.credit + stream.count())
             if 2 * expected <= self._window:
                 stream.credit += self._window - expected
