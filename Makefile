@@ -6,6 +6,7 @@ PURE := .venv-pure
 SOURCES := $(shell find src dropin/src -name '*.py') pyproject.toml setup.py dropin/pyproject.toml
 PYTEST_ARGS ?=
 FRAMES ?= 2000000
+STEPS ?= 50000
 SEED ?= $(shell date +%s)
 
 .DEFAULT_GOAL := help
@@ -36,9 +37,9 @@ test-pure: $(PURE)/.installed ## Tests against the interpreted package (without 
 stress: $(VENV)/.installed ## Long runs: fifty rounds of kill -9 under load, and more
 	$(VENV)/bin/python -m pytest -m stress $(PYTEST_ARGS)
 
-fuzz: $(VENV)/.installed ## Two million hostile frames; FRAMES and SEED say how many and which
-	OSTLER_FUZZ_FRAMES=$(FRAMES) OSTLER_FUZZ_SEED=$(SEED) $(VENV)/bin/python -m pytest --timeout 3600 \
-		tests/server/test_hostile_frames.py $(PYTEST_ARGS)
+fuzz: $(VENV)/.installed ## Two million hostile frames, fifty thousand wild steps; FRAMES, STEPS and SEED say how many and which
+	OSTLER_FUZZ_FRAMES=$(FRAMES) OSTLER_WILD_STEPS=$(STEPS) OSTLER_FUZZ_SEED=$(SEED) $(VENV)/bin/python -m pytest \
+		--timeout 3600 tests/server/test_hostile_frames.py tests/server/test_wild_conversations.py $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed ## Measure, and write result files below results/
 	$(VENV)/bin/ostler bench --output results
