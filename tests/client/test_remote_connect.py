@@ -7,6 +7,7 @@ import ctypes
 import os
 import signal
 import struct
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,6 +86,30 @@ def test_who_leaves_without_a_word_is_forgotten(own_site: RemoteSite) -> None:
     two.leave()
     assert one.put(one.open(own_site.queue("STAYS")), b"x") == 0
     assert one.leave() == OK
+
+
+def test_one_comes_while_the_last_one_goes(site: RemoteSite) -> None:
+    """A link that is about to be closed is joined by nobody."""
+    failures: list[str] = []
+
+    def come_and_go() -> None:
+        try:
+            for _ in range(100):
+                assert site.connect().leave() == OK
+        except (MQError, AssertionError) as error:
+            failures.append(repr(error))
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=come_and_go) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert failures == []
 
 
 def test_mqserver_leads_there(site: RemoteSite) -> None:

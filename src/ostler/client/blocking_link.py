@@ -86,6 +86,7 @@ class BlockingLink:
         self._left: set[int] = set()  # conversations that are over, but may be answered yet
         self._reading = False
         self._dispatching = False
+        self._is_deserted = False  # the last conversation has left, and nobody may join any more
         self._closed = False
         self._receive_bytes: i64 = RECEIVE_BYTES
         # For the keeper: how often something came, what it saw the last time, and for how many seconds nothing did.
@@ -99,7 +100,7 @@ class BlockingLink:
         """A new conversation; None when there are as many as were agreed upon, or the link is on its way out."""
         self.state.acquire()
         try:
-            if self.broken or self._closed or len(self._conversations) >= self.conversations_max:
+            if self.broken or self._is_deserted or len(self._conversations) >= self.conversations_max:
                 return None
             while True:
                 self._next_conversation = (self._next_conversation & 0x3FFFFFFF) + 1
@@ -128,6 +129,8 @@ class BlockingLink:
             self._left.add(conversation.number)
             may_lead = self._ring(stream) or may_lead
         is_last = not self._conversations
+        if is_last:
+            self._is_deserted = True
         self.state.release()
         if is_last:
             self.break_off(MQRC_CONNECTION_BROKEN, "The link was closed.")
