@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from struct import Struct
 from typing import Final, NamedTuple
 
 from ostler.client.mqi import completion, return_descriptor
@@ -32,6 +33,11 @@ Callback = Callable[[int, bytearray, bytearray, bytes, bytearray], object]
 
 BROWSE: Final = MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT
 FULL_LENGTH: Final = 0x7FFFFFFF
+
+# The fields of MQCBC from CallType to BufferLength, which follow one another.
+_CONTEXT: Final = Struct("<iiQQiiiii")
+_CONTEXT_AT: Final = MQCBC.offset("CallType")
+_BLANK_CONTEXT: Final = bytes(MQCBC.default())
 
 
 class Delivery(NamedTuple):
@@ -118,17 +124,20 @@ def state_after(reason: int) -> int:
     return MQCS_SUSPENDED
 
 
-def new_context(consumer: Consumer, area: int, call_type: int, hobj: int, reason: int, state: int) -> bytearray:
-    """The MQCBC that says why a callback is called."""
-    cbc = MQCBC.default()
-    for field, value in (
-        ("CallType", call_type),
-        ("Hobj", hobj),
-        ("CallbackArea", consumer.area),
-        ("ConnectionArea", area),
-        ("CompCode", MQCC_OK if reason == MQRC_RECONNECTED else completion(reason)),
-        ("Reason", reason),
-        ("State", state),
-    ):
-        MQCBC.patch(cbc, field, value)
+def new_context(
+    consumer: Consumer,
+    area: int,
+    call_type: int,
+    hobj: int,
+    reason: int,
+    state: int,
+    data_bytes: int = 0,
+    buffer_bytes: int = 0,
+) -> bytearray:
+    """The MQCBC that says why a callback is called, made in one go: there is one for each message."""
+    cbc = bytearray(_BLANK_CONTEXT)
+    code = MQCC_OK if reason == MQRC_RECONNECTED else completion(reason)
+    _CONTEXT.pack_into(
+        cbc, _CONTEXT_AT, call_type, hobj, consumer.area, area, code, reason, state, data_bytes, buffer_bytes
+    )
     return cbc

@@ -289,10 +289,9 @@ class Dispatcher(Consuming):
             # Called again and again with the same message, the callback would never get a chance to act.
             consumer.suspended = True
             state = MQCS_SUSPENDED_USER_ACTION
-        cbc = new_context(consumer, self.area, call_type, consumer.hobj, reason, state)
-        MQCBC.patch(cbc, "DataLength", delivery.data_bytes)
-        MQCBC.patch(cbc, "BufferLength", len(delivery.body))
-        self._call(consumer, md, gmo, delivery.body, cbc)
+        body = delivery.body
+        cbc = new_context(consumer, self.area, call_type, consumer.hobj, reason, state, delivery.data_bytes, len(body))
+        self._call(consumer, md, gmo, body, cbc)
 
     def _failed(self, consumer: Consumer, reason: int) -> None:
         """A get of a consumer failed: tell it what state that leaves it in."""
