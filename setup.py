@@ -32,6 +32,17 @@ HOT_MODULES: tuple[str, ...] = (
     "client/blocking_link.py",
     "client/remote_connections.py",
     "client/remote_verbs.py",
+    # Load drivers and bare servers: what is slow here would be taken for the slowness of a broker.
+    "lab/load/client.py",
+    "lab/load/epoll_driver.py",
+    "lab/load/bare_client.py",
+    "lab/load/bare_server.py",
+    "lab/load/nats_client.py",
+    "lab/load/jetstream_client.py",
+    "lab/load/amqp_frames.py",
+    "lab/load/amqp_client.py",
+    "lab/load/mq_client.py",
+    "lab/load/connection_flood.py",
 )
 # Big tables that gain nothing from being compiled and cost a long build.
 INTERPRETED = ("constants.py", "reasons*.py", "attribute_table*.py", "system_objects*.py")
