@@ -148,6 +148,7 @@ class Reactor:
         self._stopping = False
         self._force_us: i64 = 0
         self.inline_us_max: i64 = _INLINE_US_MAX
+        self.is_gathering = False
         self._event_turn = Lock()
         self._event_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self.epoll.register(self._event_fd, _IN)
@@ -453,11 +454,13 @@ class Reactor:
             if not events:
                 return
             self.counters.events += len(events)
+            self.is_gathering = True
             self.lock.acquire()
             try:
                 self._serve(events)
             finally:
                 self.lock.release()
+                self.is_gathering = False
             self._send()
 
     def _serve(self, events: list[tuple[int, int]]) -> None:

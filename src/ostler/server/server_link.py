@@ -138,6 +138,8 @@ class ServerLink(Timer):
             self.lost(error.strerror or "the connection failed")
             return
         if not data:
+            if self.reactor.is_gathering:
+                return  # it may still listen: what it was promised is sent first, and then this is found again
             self.lost("the application closed the connection")
             return
         self.last_heard_ms = self.reactor.now_ms
