@@ -136,11 +136,17 @@ class KillRounds:
         # All at once, as a pipeline.
         bodies = [name.encode() + b" " + padding for name in names]
         peer.send(*(wire.frame(wire.PUT, 1, 10 + at, put(2, body, options, True)) for at, body in enumerate(bodies)))
+        # A put may be refused: on a quick machine the queue fills up.
+        in_hand: list[str] = []
         for at, name in enumerate(names):
-            if peer.answer(10 + at).completion == MQCC_OK and not in_unit:
+            if peer.answer(10 + at).completion != MQCC_OK:
+                continue
+            if in_unit:
+                in_hand.append(name)
+            else:
                 self._told_put(name)
         if in_unit and peer.ask(wire.COMMIT).completion == MQCC_OK:
-            for name in names:
+            for name in in_hand:
                 self._told_put(name)
 
     def _told_put(self, name: str) -> None:
