@@ -31,7 +31,11 @@ from ostler_dropin import messages
 from ostler_dropin.buffers import property_name, sized
 from ostler_dropin.connecting import Connected, Structures, connect
 from ostler_dropin.property_values import Value, packed_value, unpacked_value
-from ostler_dropin.sharing import forget_shared, turn_of
+from ostler_dropin.sharing import turn_of
+from ostler_dropin.units_of_work import MQBACK as MQBACK
+from ostler_dropin.units_of_work import MQBEGIN as MQBEGIN
+from ostler_dropin.units_of_work import MQCMIT as MQCMIT
+from ostler_dropin.units_of_work import MQDISC as MQDISC
 
 Result = tuple[int, int]
 """Completion and reason."""
@@ -128,28 +132,6 @@ def _connected(name: str | bytes, given: Structures) -> Connected:
     connected = connect(name, given)
     _log.debug("MQCONNX %r: handle %d, completion %d, reason %d", name, *connected)
     return connected
-
-
-def MQDISC(hconn: int) -> Result:
-    hconn = index(hconn)
-    forget_shared(hconn)
-    _, code, reason = mqi.MQDISC(hconn)
-    return code, reason
-
-
-def MQBEGIN(hconn: int) -> Result:
-    with turn_of(index(hconn)):
-        return mqi.MQBEGIN(hconn, None)
-
-
-def MQCMIT(hconn: int) -> Result:
-    with turn_of(index(hconn)):
-        return mqi.MQCMIT(hconn)
-
-
-def MQBACK(hconn: int) -> Result:
-    with turn_of(index(hconn)):
-        return mqi.MQBACK(hconn)
 
 
 def MQOPEN(hconn: int, od: bytes, options: int) -> tuple[int, bytes, int, int]:
