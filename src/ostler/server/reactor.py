@@ -62,7 +62,6 @@ class ReactorCounters:
         self.refused: i64 = 0
         self.inline_forces: i64 = 0
         self.parked: i64 = 0
-        self.lag_ms_max: i64 = 0
 
 
 @final

@@ -74,7 +74,6 @@ class Connect:
         self.queue_manager = ""
         self.user = ""
         self.password = ""
-        self.connection_tag = b""
 
     def encode(self) -> bytes:
         writer = PayloadWriter()
@@ -361,10 +360,6 @@ def reason_payload(reason: i64, text: str) -> bytes:
 def decode_reason(reader: PayloadReader) -> tuple[int, str]:
     reason: i64 = reader.integer()
     return reason, reader.text(4 * TEXT_BYTES_MAX)
-
-
-def json_payload(text: str) -> bytes:
-    return text.encode("utf-8")
 
 
 @final
