@@ -13,7 +13,7 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 
-HOT_PACKAGES = ("model", "engine", "log", "observe", "wire")
+HOT_PACKAGES = ("model", "engine", "log", "observe", "security", "wire")
 # Modules of other packages that sit on the data path.
 HOT_MODULES: tuple[str, ...] = (
     "server/journal_writer.py",

@@ -238,3 +238,12 @@ def test_attributes_that_do_not_go_together(operator: Operator) -> None:
 def test_a_password_is_not_repeated(operator: Operator) -> None:
     said, _ = operator.is_wrong(f"define authinfo(A) authtype(idpwldap) ldappwd('{'secret' * 50}')")
     assert "secret" not in said
+
+
+def test_a_client_channel_may_share_its_name(operator: Operator) -> None:
+    operator.says("DEFINE CHANNEL(APP) CHLTYPE(SVRCONN)")
+    operator.says("DEFINE CHANNEL(APP) CHLTYPE(CLNTCONN) CONNAME('localhost(1414)')")
+    shown = operator.says("DISPLAY CHANNEL(APP)")
+    assert sum("CHANNEL(APP)" in line for line in shown) == 2
+    operator.says("DELETE CHANNEL(APP) CHLTABLE(CLNTTBL)")
+    assert sum("CHLTYPE(SVRCONN)" in line for line in operator.says("DISPLAY CHANNEL(APP)")) == 1

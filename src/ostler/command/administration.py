@@ -144,7 +144,7 @@ def define_anew(
     if model is not None and like is None and "DESCR" in model.attributes:
         attributes = {"DESCR": "", **attributes}
     definition = new_definition(kind, name, attributes, model, *_now(engine))
-    existing = objects.find(engine, kind, name)
+    existing = engine.of_type(objects.kept_under(definition)).get(name)
     if existing is not None:
         if subtype_of(kind, existing.attributes) != subtype_of(kind, definition.attributes):
             raise MQError(
@@ -163,7 +163,7 @@ def _model(engine: Engine, kind: ObjectType, attributes: dict[str, Value], like:
     if like is None:
         # Of all that has subtypes only a listener may leave its own open: it is for TCP then.
         default = _DEFAULT_OF_SUBTYPE.get((kind, subtype or "TCP"), _DEFAULT_OBJECTS.get(kind, ""))
-        return engine.of_type(kind).get(default)
+        return objects.find(engine, kind, default)
     found = existing_object(engine, kind, like)
     if subtype and subtype != subtype_of(kind, found.attributes):
         raise MQError(MQRCCF_LIKE_OBJECT_WRONG_TYPE, f"{like} is not of type {subtype}.")
@@ -204,8 +204,7 @@ def display(engine: Engine, word: str, pattern: str, names: Sequence[str]) -> li
     kinds = objects.QUEUE_TYPES if word.upper() == _ANY_QUEUE else (object_type(word),)
     shown: list[dict[str, Value]] = []
     for kind in kinds:
-        found = [engine.manager] if kind == ObjectType.QMGR else list(engine.of_type(kind).values())
-        matching = [definition for definition in found if matches(definition.name, pattern)]
+        matching = [definition for definition in objects.of_kind(engine, kind) if matches(definition.name, pattern)]
         shown += [_shown(engine, definition, names, len(kinds) > 1) for definition in matching]
     if not shown and "*" not in pattern:
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no {word.upper()} called {pattern}.")

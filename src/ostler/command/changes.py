@@ -96,8 +96,8 @@ def delete(statement: Statement, noun: Noun) -> Action:
     options = Options(statement)
     purge = kind == ObjectType.QLOCAL and options.switch("PURGE", "NOPURGE")
     ignores = options.choice("IGNSTATE", "NO", "YES") == "YES"
-    if kind == ObjectType.CHANNEL:
-        options.choice("CHLTABLE", "QMGRTBL", "CLNTTBL")
+    if kind == ObjectType.CHANNEL and options.choice("CHLTABLE", "QMGRTBL", "CLNTTBL") == "CLNTTBL":
+        kind = ObjectType.CLNTCONN
     options.choice("AUTHREC", "YES", "NO")
     options.finish()
     return partial(_delete, noun, kind, name, purge, ignores)

@@ -165,7 +165,9 @@ def _keys(wish: Wish, engine: Engine) -> list[tuple[str, ObjectType]]:
     for kind in wish.noun.types:
         if kind == ObjectType.QMGR:
             return [(engine.name, kind)]
-        keys += [(name, kind) for name in engine.of_type(kind) if matches(name, wish.pattern)]
+        kept = (kind, ObjectType.CLNTCONN) if kind == ObjectType.CHANNEL else (kind,)
+        for each in kept:
+            keys += [(name, each) for name in engine.of_type(each) if matches(name, wish.pattern)]
     return sorted(keys, key=_name_and_type)
 
 
@@ -179,8 +181,8 @@ def _rows(wish: Wish, keys: list[tuple[str, ObjectType]], engine: Engine) -> lis
         definition = engine.manager if kind == ObjectType.QMGR else engine.of_type(kind).get(name)
         if definition is not None:
             row = object_row(engine, definition, wish.noun.name_attribute)
-            if is_wanted(wish, kind, row):
-                rows.append((kind, row))
+            if is_wanted(wish, definition.object_type, row):
+                rows.append((definition.object_type, row))
     return rows
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from enum import Enum
 from typing import Final
 
-from ostler.command import changes, control, display, status
+from ostler.command import authority_records, changes, channel_authentication, control, display, status
 from ostler.command.arguments import unknown
 from ostler.command.changes import Action
 from ostler.command.nouns import OBJECT_NOUNS, PRODUCT, STATUS_NOUNS, VERBS, Noun, message
@@ -58,6 +58,11 @@ _STATUS_HANDLERS: Final[dict[ObjectType, Handler]] = {
     ObjectType.LSSTATUS: status.listener_status,
     ObjectType.CONN: status.connections,
 }
+# Commands with a grammar of their own, by verb and noun.
+_SPECIAL: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
+    **authority_records.COMMANDS,
+    **channel_authentication.COMMANDS,
+}
 # The numbers of what can go wrong with a command that was understood.
 _NUMBERS: Final = {
     MQRC_UNKNOWN_OBJECT_NAME: "AMQ8147E",
@@ -82,6 +87,9 @@ def understand(text: str) -> Action:
         if word.text != "SECURITY":
             raise unknown(word, "cannot be refreshed", ("SECURITY",))
         return control.refresh_security(statement)
+    special = _SPECIAL.get((verb, word.text))
+    if special is not None:
+        return special(statement)
     handler, nouns = _HANDLERS[verb]
     noun = nouns.get(word.text)
     if noun is not None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from ostler.engine.core import Engine
+from ostler.model.authorities import words_of
+from ostler.model.constants import MQOT_Q_MGR
 
 Answer = TypeVar("Answer")
 
@@ -19,6 +21,7 @@ LISTENER_ACTIVE: Final = "AMQ8730W"
 LISTENER_NOT_ACTIVE: Final = "AMQ8731W"
 CHANNEL_ACTIVE: Final = "AMQ9514E"
 CHANNEL_NOT_ACTIVE: Final = "AMQ9533W"
+NOT_AUTHORIZED: Final = "AMQ8135E"
 
 
 class CommandRefused(Exception):
@@ -48,6 +51,16 @@ class ListenerStatus:
     started_ms: int = 0
     status: str = "RUNNING"  # a word of STATUS in LSSTATUS
     transport: str = "TCP"
+
+
+@dataclass(frozen=True)
+class ServiceStatus:
+    """A service that runs. Times are milliseconds since 1970."""
+
+    name: str
+    process_id: int = 0
+    started_ms: int = 0
+    status: str = "RUNNING"  # a word of STATUS in SVSTATUS
 
 
 @dataclass(frozen=True)
@@ -189,3 +202,62 @@ class Target(ABC):
     def application_status(self) -> dict[int, ApplicationStatus]:
         """What is known of the programs, by the number of their connection. A connection without one is local."""
         return {}
+
+    # -- who gives the command -----------------------------------------------------------------------------------------
+
+    @property
+    def user(self) -> str:
+        """The user who gives the commands."""
+        return ""
+
+    def may(self, object_type: int, name: str, authorities: int) -> bool:
+        """Whether the user may do that to an object: an MQOT number, and bits of `ostler.model.authorities`."""
+        return True
+
+    def authorize(self, object_type: int, name: str, authorities: int) -> None:
+        """Raise CommandRefused when the user may not do that to an object."""
+        if not self.may(object_type, name, authorities):
+            what = "this queue manager" if object_type == MQOT_Q_MGR else name
+            raise CommandRefused(
+                NOT_AUTHORIZED,
+                f"User {self.user} is not authorized: {','.join(words_of(authorities))} on {what} is needed.",
+            )
+
+    # -- security ------------------------------------------------------------------------------------------------------
+
+    def refresh_security(self, what: str) -> None:
+        """Forget what was remembered of users, groups and passwords. `what` is AUTHSERV or CONNAUTH."""
+
+    def groups_of(self, user: str) -> tuple[str, ...]:
+        """The groups of a user, wherever users are known from."""
+        return ()
+
+    def is_administrator(self, user: str) -> bool:
+        """Whether a user may do everything because of who it is."""
+        return False
+
+    # -- services and the command server ---------------------------------------------------------------------------------
+
+    def start_service(self, name: str) -> None:
+        """Run the program of a service. The service is defined."""
+        raise _no_services()
+
+    def stop_service(self, name: str) -> None:
+        """End a service. The service is defined."""
+        raise _no_services()
+
+    def service_status(self) -> list[ServiceStatus]:
+        """The services that run."""
+        return []
+
+    def start_command_server(self) -> None:
+        """Serve SYSTEM.ADMIN.COMMAND.QUEUE."""
+        raise _no_services()
+
+    def stop_command_server(self) -> None:
+        """Serve it no more."""
+        raise _no_services()
+
+
+def _no_services() -> CommandRefused:
+    return CommandRefused("AMQ8729E", "This queue manager runs inside a program and starts no programs of its own.")

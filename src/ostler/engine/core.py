@@ -21,6 +21,7 @@ from ostler.model.attributes import ObjectType
 from ostler.model.counters import VerbCounters
 from ostler.model.definitions import Definition
 from ostler.model.disk import Disk
+from ostler.model.guard import Guard
 from ostler.model.journal import Journal
 
 RUNNING: Final = 0
@@ -92,6 +93,11 @@ class Engine:
         self.journal_full = False
         self.expired: list[Expiring] = []  # found by the selection under way
         self.notices: list[str] = []  # for the operator
+        # Who may do what; without one everybody may do everything.
+        self.guard: Guard | None = None
+        # Who changes objects now, for events: the user, and an MQEVO number for the way the command came.
+        self.actor: str = ""
+        self.actor_origin: i64 = 0
         self.configure(manager)
 
     def configure(self, manager: Definition) -> None:

@@ -11,6 +11,7 @@ from ostler.engine.slots import AVAILABLE
 from ostler.engine.timestamps import date_of_day, time_of_day
 from ostler.model.attributes import ObjectType, valid_name
 from ostler.model.constants import (
+    MQCHT_CLNTCONN,
     MQQDT_PERMANENT_DYNAMIC,
     MQQDT_TEMPORARY_DYNAMIC,
     MQRC_DYNAMIC_Q_NAME_ERROR,
@@ -26,14 +27,38 @@ from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 
 QUEUE_TYPES = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL)
+# What goes by any text rather than by a name.
+_NAMED_BY_TEXT = (ObjectType.QMGR, ObjectType.SUB, ObjectType.CHLAUTH, ObjectType.AUTHREC)
 _RECORD_ROOM_BYTES = 64 * 1024
 _DYNAMIC_PREFIX_MAX = 32
 
 
+def kept_under(definition: Definition) -> ObjectType:
+    """The table that an object is kept in: client channels have one of their own."""
+    kind = definition.object_type
+    if kind == ObjectType.CHANNEL and definition.attributes.get("CHLTYPE") == MQCHT_CLNTCONN:
+        return ObjectType.CLNTCONN
+    return kind
+
+
 def find(engine: Engine, object_type: ObjectType, name: str) -> Definition | None:
+    """An object by type and name. CHANNEL finds a client channel only when no other channel has the name."""
     if object_type == ObjectType.QMGR:
         return engine.manager
-    return engine.of_type(object_type).get(name)
+    found = engine.of_type(object_type).get(name)
+    if found is None and object_type == ObjectType.CHANNEL:
+        return engine.of_type(ObjectType.CLNTCONN).get(name)
+    return found
+
+
+def of_kind(engine: Engine, object_type: ObjectType) -> list[Definition]:
+    """All objects of a type, in the order in which they were made; channels with the client channels behind them."""
+    if object_type == ObjectType.QMGR:
+        return [engine.manager]
+    found = list(engine.of_type(object_type).values())
+    if object_type == ObjectType.CHANNEL:
+        found += engine.of_type(ObjectType.CLNTCONN).values()
+    return found
 
 
 def queue_definition(engine: Engine, name: str) -> Definition | None:
@@ -47,12 +72,12 @@ def queue_definition(engine: Engine, name: str) -> Definition | None:
 
 def define(engine: Engine, definition: Definition, replace: bool = False) -> i64:
     """Make an object, or with `replace` change the one that is there; the LSN behind its record."""
-    if not valid_name(definition.name) and definition.object_type != ObjectType.QMGR:
+    if definition.object_type not in _NAMED_BY_TEXT and not valid_name(definition.name):
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"{definition.name!r} is not a valid object name.")
     existing = (
         queue_definition(engine, definition.name)
         if definition.object_type in QUEUE_TYPES
-        else find(engine, definition.object_type, definition.name)
+        else _kept(engine, definition)
     )
     if existing is not None:
         if not replace or existing.object_type != definition.object_type:
@@ -69,6 +94,13 @@ def define(engine: Engine, definition: Definition, replace: bool = False) -> i64
         queue.replay_lsn = lsn
         queue.media_lsn = before  # until an image is recorded, the whole history is the image
     return lsn
+
+
+def _kept(engine: Engine, definition: Definition) -> Definition | None:
+    """What a definition would replace."""
+    if definition.object_type == ObjectType.QMGR:
+        return engine.manager
+    return engine.of_type(kept_under(definition)).get(definition.name)
 
 
 def change(engine: Engine, definition: Definition) -> i64:
@@ -103,7 +135,9 @@ def apply_define(engine: Engine, definition: Definition, queue_id: i64) -> None:
             engine.queues[definition.name] = queue  # at replay an older queue may have had this name meanwhile
             engine.of_type(ObjectType.QLOCAL)[definition.name] = definition
     else:
-        engine.of_type(definition.object_type)[definition.name] = definition
+        engine.of_type(kept_under(definition))[definition.name] = definition
+    if engine.guard is not None:
+        engine.guard.defined(definition)
 
 
 def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = False) -> i64:
@@ -114,8 +148,11 @@ def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = Fal
     if object_type != ObjectType.QLOCAL:
         engine.catalogue_changed = True
         engine.definitions_version += 1
-        del engine.of_type(object_type)[name]
-        return engine.journal.append(DELETE, number_head(0), b"", _typed_name(object_type, name))
+        kept = kept_under(definition)
+        del engine.of_type(kept)[name]
+        if engine.guard is not None:
+            engine.guard.deleted(definition)
+        return engine.journal.append(DELETE, number_head(0), b"", _typed_name(kept, name))
     queue = engine.queues[name]
     if queue.handles or queue.uncommitted > 0:
         raise MQError(MQRC_OBJECT_IN_USE, f"The queue {name} is open or has uncommitted messages.")
@@ -125,11 +162,11 @@ def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = Fal
 
 
 def _typed_name(object_type: ObjectType, name: str) -> bytes:
-    return f"{object_type.value} {name}".encode("ascii")
+    return f"{object_type.value} {name}".encode()
 
 
 def read_typed_name(data: bytes) -> tuple[ObjectType, str]:
-    kind, _, name = data.decode("ascii").partition(" ")
+    kind, _, name = data.decode("utf-8").partition(" ")
     return ObjectType(kind), name
 
 
@@ -142,6 +179,8 @@ def delete_queue(engine: Engine, queue: Queue) -> i64:
         lsn = engine.journal.append(DELETE, number_head(queue.queue_id), b"", record)
         engine.catalogue_changed = True
     engine.forget_queue(queue)
+    if engine.guard is not None:
+        engine.guard.deleted(queue.definition)
     return lsn
 
 

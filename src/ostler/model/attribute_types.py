@@ -21,6 +21,7 @@ class ObjectType(Enum):
     QREMOTE = "QREMOTE"
     QMODEL = "QMODEL"
     CHANNEL = "CHANNEL"
+    CLNTCONN = "CLNTCONN"  # where client channels are kept: one may share its name with a channel of another type
     LISTENER = "LISTENER"
     SERVICE = "SERVICE"
     PROCESS = "PROCESS"

@@ -1,0 +1,1 @@
+"""May somebody do something, and why (not): channel authentication, connection authentication, authorities."""
