@@ -64,7 +64,7 @@ def test_ping_and_refresh(operator: Operator, target: LocalTarget) -> None:
         ("stop chl(C1) status(stopped) conname(a)", "stop chl(C1) status(stopped) conname(a)", "does not go with CONN"),
         ("ping chl(C1)", "ping chl", "CHL is not something to PING."),
         ("ping qmgr(TEST)", "ping qmgr(TEST", "QMGR takes no name."),
-        ("refresh qmgr", "refresh qmgr", "QMGR cannot be refreshed."),
+        ("refresh qlocal", "refresh qlocal", "QLOCAL is not something to REFRESH."),
         ("refresh security(all)", "refresh security(all", "SECURITY takes (*) or nothing."),
         ("refresh security type(odd)", "refresh security type(odd", "TYPE is one of AUTHSERV, CONNAUTH, SSL."),
     ],

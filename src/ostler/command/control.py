@@ -128,3 +128,7 @@ def _refresh_security(what: str, target: Target) -> Iterator[str]:
     if what == "SSL":
         target.refresh_tls()
     yield message("AMQ8560I", f"{PRODUCT} security cache refreshed.")
+
+
+# Commands that take no type of object, by verb and noun.
+COMMANDS: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {("REFRESH", "SECURITY"): refresh_security}

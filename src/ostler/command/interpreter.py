@@ -10,9 +10,10 @@ from ostler.command import authority_records, changes, channel_authentication, c
 from ostler.command.arguments import unknown
 from ostler.command.changes import Action
 from ostler.command.nouns import OBJECT_NOUNS, PRODUCT, STATUS_NOUNS, VERBS, Noun, message
+from ostler.command.refusals import REFUSED
 from ostler.command.statements import Statement, parse
 from ostler.command.target import CommandRefused, Target
-from ostler.command.words import SyntaxProblem
+from ostler.command.words import SyntaxProblem, Word
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
     MQRC_OBJECT_ALREADY_EXISTS,
@@ -51,6 +52,7 @@ _HANDLERS: Final[dict[str, tuple[Handler, dict[str, Noun]]]] = {
     "START": (control.start, _RUN),
     "STOP": (control.stop, _RUN),
 }
+_NO_HANDLER: Final[tuple[Handler | None, dict[str, Noun]]] = (None, {})
 _STATUS_HANDLERS: Final[dict[ObjectType, Handler]] = {
     ObjectType.QSTATUS: status.queue_status,
     ObjectType.QMSTATUS: status.manager_status,
@@ -62,6 +64,7 @@ _STATUS_HANDLERS: Final[dict[ObjectType, Handler]] = {
 _SPECIAL: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
     **authority_records.COMMANDS,
     **channel_authentication.COMMANDS,
+    **control.COMMANDS,
 }
 # The numbers of what can go wrong with a command that was understood.
 _NUMBERS: Final = {
@@ -79,32 +82,45 @@ def understand(text: str) -> Action:
     statement = parse(text)
     verb = VERBS.get(statement.verb.text)
     if verb is None:
-        verbs = sorted(set(VERBS.values()))
+        verbs = sorted(each for each in set(VERBS.values()) if nouns_of(each))
         problem = unknown(statement.verb, "is not a command", VERBS)
         raise SyntaxProblem(problem.end, problem.why, (message("AMQ8426I", f"The commands are {', '.join(verbs)}."),))
     word = statement.noun
-    if verb == "REFRESH":
-        if word.text != "SECURITY":
-            raise unknown(word, "cannot be refreshed", ("SECURITY",))
-        return control.refresh_security(statement)
     special = _SPECIAL.get((verb, word.text))
     if special is not None:
         return special(statement)
-    handler, nouns = _HANDLERS[verb]
+    handler, nouns = _HANDLERS.get(verb, _NO_HANDLER)
     noun = nouns.get(word.text)
-    if noun is not None:
+    if noun is not None and handler is not None:
         return handler(statement, noun)
     if verb == "DISPLAY" and word.text in STATUS_NOUNS:
         noun = STATUS_NOUNS[word.text]
         return _STATUS_HANDLERS[noun.types[0]](statement, noun)
-    known = [*nouns, *(STATUS_NOUNS if verb == "DISPLAY" else ())]
-    names = sorted({each.word for each in nouns.values()} | {each.word for each in _statuses(verb)})
+    refused = REFUSED.get((verb, word.text))
+    if refused is not None:
+        raise SyntaxProblem(word.end, refused)
+    raise _unknown_noun(verb, word)
+
+
+def nouns_of(verb: str) -> dict[str, str]:
+    """The words that a verb takes, abbreviations too, each with the whole word."""
+    _, nouns = _HANDLERS.get(verb, _NO_HANDLER)
+    known = {word: noun.word for word, noun in nouns.items()}
+    if verb == "DISPLAY":
+        known.update({word: noun.word for word, noun in STATUS_NOUNS.items()})
+    for special, word in _SPECIAL:
+        if special == verb:
+            known.setdefault(word, word)
+    return known
+
+
+def _unknown_noun(verb: str, word: Word) -> SyntaxProblem:
+    known = nouns_of(verb)
     problem = unknown(word, f"is not something to {verb}", known)
-    raise SyntaxProblem(problem.end, problem.why, (message("AMQ8427I", f"{verb} takes {', '.join(names)}."),))
-
-
-def _statuses(verb: str) -> list[Noun]:
-    return list(STATUS_NOUNS.values()) if verb == "DISPLAY" else []
+    if not known:
+        return SyntaxProblem(problem.end, f"{verb} does nothing on this platform")
+    takes = message("AMQ8427I", f"{verb} takes {', '.join(sorted(set(known.values())))}.")
+    return SyntaxProblem(problem.end, problem.why, (takes,))
 
 
 def run_command(target: Target, text: str, verify_only: bool = False) -> Generator[str, None, Outcome]:
