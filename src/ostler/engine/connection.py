@@ -148,3 +148,5 @@ class Connection:
         self.put_resolved_names: bytes = b""
         self.after_lsn: i64 = 0
         self.owner: object = None  # what the server keeps with the connection
+        # May do everything: a program in the queue manager's own process, or an administrator.
+        self.is_privileged = True

@@ -95,6 +95,7 @@ class Engine:
         self.notices: list[str] = []  # for the operator
         # Who may do what; without one everybody may do everything.
         self.guard: Guard | None = None
+        self.dynamic_owners: dict[str, str] = {}  # who made a dynamic queue may do everything to it
         # Who changes objects now, for events: the user, and an MQEVO number for the way the command came.
         self.actor: str = ""
         self.actor_origin: i64 = 0
@@ -176,6 +177,7 @@ class Engine:
 
     def forget_queue(self, queue: Queue) -> None:
         queue.deleted = True
+        self.dynamic_owners.pop(queue.name, None)
         if self.queues.get(queue.name) is queue:
             del self.queues[queue.name]
             del self.of_type(ObjectType.QLOCAL)[queue.name]

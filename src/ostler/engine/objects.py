@@ -10,8 +10,10 @@ from ostler.engine.records import CLEAR, DEFINE, DELETE, number_head
 from ostler.engine.slots import AVAILABLE
 from ostler.engine.timestamps import date_of_day, time_of_day
 from ostler.model.attributes import ObjectType, valid_name
+from ostler.model.authorities import QUEUE_AUTHORITIES, words_of
 from ostler.model.constants import (
     MQCHT_CLNTCONN,
+    MQOT_Q,
     MQQDT_PERMANENT_DYNAMIC,
     MQQDT_TEMPORARY_DYNAMIC,
     MQRC_DYNAMIC_Q_NAME_ERROR,
@@ -181,6 +183,11 @@ def delete_queue(engine: Engine, queue: Queue) -> i64:
     engine.forget_queue(queue)
     if engine.guard is not None:
         engine.guard.deleted(queue.definition)
+    if queue.definition.attributes.get("DEFTYPE") == MQQDT_PERMANENT_DYNAMIC:
+        # What its maker was granted goes with it: the name may come back with another maker.
+        prefix = f"QUEUE {queue.name} "
+        for key in [key for key in engine.of_type(ObjectType.AUTHREC) if key.startswith(prefix)]:
+            lsn = delete(engine, ObjectType.AUTHREC, key)
     return lsn
 
 
@@ -217,8 +224,11 @@ def apply_clear(queue: Queue) -> None:
         slot += 1
 
 
-def create_dynamic(engine: Engine, model: Definition, wanted: str) -> Queue:
-    """A dynamic queue from a model; a trailing asterisk in the wanted name is replaced by something unique."""
+def create_dynamic(engine: Engine, model: Definition, wanted: str, owner: str = "") -> Queue:
+    """A dynamic queue from a model; a trailing asterisk in the wanted name is replaced by something unique.
+
+    `owner` is the user who may do everything to it; empty when its maker may do that anyway.
+    """
     name = _dynamic_name(engine, wanted)
     attributes = dict(model.attributes)
     is_temporary: bool = attributes.get("DEFTYPE") != MQQDT_PERMANENT_DYNAMIC
@@ -238,9 +248,26 @@ def create_dynamic(engine: Engine, model: Definition, wanted: str) -> Queue:
     definition = Definition(ObjectType.QLOCAL, name, attributes)
     queue_id: i64 = engine.next_queue_id
     if is_temporary:
+        if owner:
+            engine.dynamic_owners[name] = owner
         return engine.add_queue(definition, queue_id)
     define(engine, definition)
+    if owner:
+        _grant(engine, name, owner)
     return engine.queues[name]
+
+
+def _grant(engine: Engine, name: str, owner: str) -> None:
+    """Who made a queue that stays may do everything to it, after a restart too."""
+    key = f"QUEUE {name} PRINCIPAL {owner}"
+    attributes: dict[str, int | str | tuple[str, ...]] = {
+        "PROFILE": name,
+        "OBJTYPE": MQOT_Q,
+        "ENTITY": owner,
+        "ENTTYPE": 1,
+        "AUTHLIST": words_of(QUEUE_AUTHORITIES),
+    }
+    define(engine, Definition(ObjectType.AUTHREC, key, attributes), True)
 
 
 def _dynamic_name(engine: Engine, wanted: str) -> str:

@@ -6,7 +6,7 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
-from ostler.engine import events, groups, triggers
+from ostler.engine import authority, events, groups, triggers
 from ostler.engine.connection import OTHER_OBJECT, QUEUE, Connection, Handle
 from ostler.engine.core import QUIESCING, RUNNING, Engine
 from ostler.engine.names import Resolved, resolve
@@ -17,6 +17,7 @@ from ostler.engine.slots import LOCKED, NONE
 from ostler.engine.syncpoint import serve_all
 from ostler.engine.transfer import send_reports
 from ostler.model.attributes import ObjectType
+from ostler.model.authorities import INQ
 from ostler.model.constants import (
     MQCO_DELETE,
     MQCO_DELETE_PURGE,
@@ -149,6 +150,7 @@ def _open_other(engine: Engine, connection: Connection, request: OpenRequest) ->
         raise MQError(MQRC_OBJECT_TYPE_ERROR)
     if request.options & ~(MQOO_INQUIRE | MQOO_FAIL_IF_QUIESCING) & _ACTIONS:
         raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE)
+    user = authority.user_of_open(engine, connection, request.options, request.alternate_user)
     definition: Definition | None = None
     if request.object_type == MQOT_Q_MGR:
         if request.name not in ("", engine.name):
@@ -160,6 +162,8 @@ def _open_other(engine: Engine, connection: Connection, request: OpenRequest) ->
         definition = engine.of_type(ObjectType.NAMELIST).get(request.name)
     if definition is None:
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no object {request.name} of that type.")
+    if user:
+        authority.require(engine, user, request.object_type, definition.name, INQ)
     handle = _new_handle(connection, OTHER_OBJECT, definition.name, request.options)
     handle.definition = definition
     handle.for_inquire = True
@@ -167,10 +171,12 @@ def _open_other(engine: Engine, connection: Connection, request: OpenRequest) ->
 
 
 def _open_queue(engine: Engine, connection: Connection, request: OpenRequest) -> Handle:
+    user = authority.user_of_open(engine, connection, request.options, request.alternate_user)
     found = resolve(engine, request.name, request.manager_name)
+    authority.check_queue(engine, user, request.name, request.manager_name, request.options, found)
     is_created = False
     if found.model is not None:
-        found.queue = create_dynamic(engine, found.model, request.dynamic_name)
+        found.queue = create_dynamic(engine, found.model, request.dynamic_name, user)
         found.queue_name = found.queue.name
         found.manager_name = engine.name
         is_created = True
@@ -310,6 +316,8 @@ def close_object(engine: Engine, connection: Connection, handle: Handle, options
     queue = handle.queue
     if options & 3:
         _check_delete(queue, handle, options)
+        if not handle.created_dynamic:
+            authority.check_delete(engine, connection, handle.name)
     reason: i64 = MQRC_NONE
     if queue is not None:
         reason = groups.close_reason(handle)

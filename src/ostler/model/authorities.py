@@ -82,6 +82,8 @@ SETID: Final = 1 << MQAUTH_SET_IDENTITY_CONTEXT
 SUB: Final = 1 << MQAUTH_SUBSCRIBE
 SYSTEM: Final = 1 << MQAUTH_SYSTEM
 
+# All that can be done to a queue.
+QUEUE_AUTHORITIES: Final = BROWSE | CHG | CLR | DLT | DSP | GET | INQ | PASSALL | PASSID | PUT | SET | SETALL | SETID
 EVERYTHING: Final = sum(1 << number for number in AUTHORITY_NUMBERS.values())
 
 

@@ -1,0 +1,134 @@
+"""May this connection open that object: MQ's checks at MQOPEN, MQPUT1 and MQCLOSE.
+
+The check is made on the name the application gave and not on what it leads to, so somebody may use an alias without
+any authority on its target. A name at another queue manager is checked on the transmission queue. Some options need
+an authority on the queue manager too.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from ostler.engine.connection import Connection
+from ostler.engine.core import Engine
+from ostler.engine.names import Resolved
+from ostler.model.authorities import (
+    ALTUSR,
+    BROWSE,
+    DLT,
+    DSP,
+    EVERYTHING,
+    GET,
+    INQ,
+    PASSALL,
+    PASSID,
+    PUT,
+    SET,
+    SETALL,
+    SETID,
+    words_of,
+)
+from ostler.model.constants import (
+    MQOO_ALTERNATE_USER_AUTHORITY,
+    MQOO_BROWSE,
+    MQOO_INPUT_AS_Q_DEF,
+    MQOO_INPUT_EXCLUSIVE,
+    MQOO_INPUT_SHARED,
+    MQOO_INQUIRE,
+    MQOO_OUTPUT,
+    MQOO_PASS_ALL_CONTEXT,
+    MQOO_PASS_IDENTITY_CONTEXT,
+    MQOO_SET,
+    MQOO_SET_ALL_CONTEXT,
+    MQOO_SET_IDENTITY_CONTEXT,
+    MQOT_Q,
+    MQOT_Q_MGR,
+    MQRC_NOT_AUTHORIZED,
+)
+from ostler.model.errors import MQError
+
+_INPUT: Final = MQOO_INPUT_AS_Q_DEF | MQOO_INPUT_SHARED | MQOO_INPUT_EXCLUSIVE
+_ALSO_ON_MANAGER: Final = SETID | SETALL
+
+
+def needed_to_open(options: i64) -> i64:
+    """The authorities that open options need on the object."""
+    needed: i64 = 0
+    if options & _INPUT:
+        needed |= GET
+    if options & MQOO_BROWSE:
+        needed |= BROWSE
+    if options & MQOO_OUTPUT:
+        needed |= PUT
+    if options & MQOO_INQUIRE:
+        needed |= INQ
+    if options & MQOO_SET:
+        needed |= SET
+    if options & MQOO_PASS_IDENTITY_CONTEXT:
+        needed |= PASSID
+    if options & MQOO_PASS_ALL_CONTEXT:
+        needed |= PASSALL
+    if options & MQOO_SET_IDENTITY_CONTEXT:
+        needed |= SETID
+    if options & MQOO_SET_ALL_CONTEXT:
+        needed |= SETALL
+    return needed
+
+
+def user_of_open(engine: Engine, connection: Connection, options: i64, alternate_user: str) -> str:
+    """The user whose authorities count for an open; empty when nothing is to be checked."""
+    guard = engine.guard
+    if guard is None:
+        return ""
+    if not options & MQOO_ALTERNATE_USER_AUTHORITY:
+        return "" if connection.is_privileged else connection.user
+    if not connection.is_privileged:
+        require(engine, connection.user, MQOT_Q_MGR, engine.name, ALTUSR)
+    user = alternate_user.strip()
+    if user == "":
+        raise MQError(MQRC_NOT_AUTHORIZED, "The alternate user is blank, and nobody is called that.")
+    return "" if guard.is_administrator(user) else user
+
+
+def require(engine: Engine, user: str, object_type: int, name: str, needed: i64) -> None:
+    """Raise MQRC_NOT_AUTHORIZED unless the user has all of the authorities on the object."""
+    guard = engine.guard
+    if guard is None:
+        return
+    if object_type == MQOT_Q and engine.dynamic_owners and engine.dynamic_owners.get(name) == user:
+        return
+    missing: i64 = needed & ~guard.authorities(user, object_type, name)
+    if missing:
+        what = f"queue manager {engine.name}" if object_type == MQOT_Q_MGR else name
+        raise MQError(MQRC_NOT_AUTHORIZED, f"User {user} has no {','.join(words_of(missing))} authority on {what}.")
+
+
+def check_queue(engine: Engine, user: str, name: str, manager_name: str, options: i64, found: Resolved) -> None:
+    """Before a queue is opened or a dynamic one is made. `user` is from `user_of_open`."""
+    if user == "":
+        return
+    needed: i64 = needed_to_open(options)
+    queue = found.queue
+    if found.model is not None:
+        needed |= DSP
+    elif found.remote_manager and manager_name not in ("", engine.name) and queue is not None:
+        name = queue.name
+    require(engine, user, MQOT_Q, name, needed)
+    if needed & _ALSO_ON_MANAGER:
+        require(engine, user, MQOT_Q_MGR, engine.name, needed & _ALSO_ON_MANAGER)
+
+
+def check_delete(engine: Engine, connection: Connection, name: str) -> None:
+    """Before a dynamic queue is deleted by closing it."""
+    if engine.guard is not None and not connection.is_privileged:
+        require(engine, connection.user, MQOT_Q, name, DLT)
+
+
+def authorities(engine: Engine, user: str, object_type: int, name: str) -> int:
+    """All that a user may do to an object."""
+    guard = engine.guard
+    if guard is None or guard.is_administrator(user):
+        return EVERYTHING
+    return guard.authorities(user, object_type, name)
