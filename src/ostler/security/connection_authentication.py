@@ -1,0 +1,169 @@
+"""Connection authentication: who must show a password, and as whom a connection then goes on.
+
+CONNAUTH of the queue manager names an AUTHINFO object, and that says what is asked of clients (CHCKCLNT) and of local
+applications (CHCKLOCL), whether the connection goes on as the user whose password was right (ADOPTCTX), and for how
+long a refusal is held back (FAILDLAY). A channel authentication rule may ask for more (its CHCKCLNT), never for less.
+Nothing here checks a password; that takes time and files, and is the server's.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import (
+    MQADPCTX_YES,
+    MQAIT_IDPW_LDAP,
+    MQAIT_IDPW_OS,
+    MQAUTHENTICATE_PAM,
+    MQCHK_AS_Q_MGR,
+    MQCHK_NONE,
+    MQCHK_OPTIONAL,
+    MQCHK_REQUIRED,
+    MQCHK_REQUIRED_ADMIN,
+)
+from ostler.model.definitions import Definition
+
+SOURCE_FILE: Final = "file"
+SOURCE_OPERATING_SYSTEM: Final = "os"
+SOURCE_PAM: Final = "pam"
+SOURCE_LDAP: Final = "ldap"
+
+LDAP_REFUSED: Final = (
+    "the queue manager's CONNAUTH names an AUTHINFO of type IDPWLDAP. Such definitions are kept, but LDAP servers "
+    "are not asked; use one of type IDPWOS"
+)
+
+
+@final
+class Terms:
+    """What the AUTHINFO object that CONNAUTH names asks for. The checks are MQCHK numbers."""
+
+    def __init__(self, check_client: int, check_local: int, adopts: bool, delay_seconds: int, source: str) -> None:
+        self.check_client: int = check_client
+        self.check_local: int = check_local
+        self.adopts: bool = adopts
+        self.delay_seconds: int = delay_seconds
+        self.source: str = source
+
+    def __repr__(self) -> str:
+        return f"<Terms {self.source} client {self.check_client} local {self.check_local} adopts {self.adopts}>"
+
+
+def terms_of(authinfo: Definition | None) -> Terms | None:
+    """The terms of an AUTHINFO object. None for none, and for one that is not about users and passwords.
+
+    The source is "os" or "pam" for IDPWOS; whether that means the operating system or the password file is a matter
+    of the queue manager's configuration.
+    """
+    if authinfo is None or authinfo.object_type != ObjectType.AUTHINFO:
+        return None
+    kind = _number(authinfo, "AUTHTYPE", -1)
+    if kind == MQAIT_IDPW_LDAP:
+        source = SOURCE_LDAP
+    elif kind == MQAIT_IDPW_OS:
+        is_pam = _number(authinfo, "AUTHENMD", -1) == MQAUTHENTICATE_PAM
+        source = SOURCE_PAM if is_pam else SOURCE_OPERATING_SYSTEM
+    else:
+        return None
+    return Terms(
+        _number(authinfo, "CHCKCLNT", MQCHK_REQUIRED_ADMIN),
+        _number(authinfo, "CHCKLOCL", MQCHK_OPTIONAL),
+        _number(authinfo, "ADOPTCTX", MQADPCTX_YES) == MQADPCTX_YES,
+        _number(authinfo, "FAILDLAY", 1),
+        source,
+    )
+
+
+def _number(authinfo: Definition, name: str, default: int) -> int:
+    value = authinfo.attributes.get(name)
+    return value if isinstance(value, int) else default
+
+
+def is_password_needed(
+    terms: Terms | None, is_local: bool, is_administrator: bool, rule_check: int = MQCHK_AS_Q_MGR
+) -> bool:
+    """Whether nobody gets in here without a user and a password.
+
+    `is_administrator` is about the user that the connection would have without a password. `rule_check` is CHCKCLNT
+    of the channel authentication rule that matched; MQCHK_AS_Q_MGR when none did, or it does not say.
+    """
+    if not is_local and rule_check in (MQCHK_REQUIRED, MQCHK_REQUIRED_ADMIN) and _asks_nobody(terms, is_local):
+        # A rule asks for what the queue manager does not do. MQ refuses such connections: it would be worse to let
+        # them in because of a CONNAUTH that somebody left out.
+        return True
+    if _asks_nobody(terms, is_local):
+        return False
+    assert terms is not None
+    check = terms.check_local if is_local else terms.check_client
+    if check == MQCHK_REQUIRED or (check == MQCHK_REQUIRED_ADMIN and is_administrator):
+        return True
+    if is_local:
+        return False
+    return rule_check == MQCHK_REQUIRED or (rule_check == MQCHK_REQUIRED_ADMIN and is_administrator)
+
+
+def is_password_checked(terms: Terms | None, is_local: bool, has_password: bool) -> bool:
+    """Whether a password that came is looked at. OPTIONAL looks at it; NONE, and no CONNAUTH, leave it alone."""
+    return has_password and not _asks_nobody(terms, is_local)
+
+
+def refusal(
+    terms: Terms | None,
+    is_local: bool,
+    is_administrator: bool,
+    has_password: bool,
+    rule_check: int = MQCHK_AS_Q_MGR,
+) -> str:
+    """Why a connection is refused before any password is looked at; empty when it goes on."""
+    if is_password_needed(terms, is_local, is_administrator, rule_check):
+        if _asks_nobody(terms, is_local):
+            return (
+                "the channel authentication rule has CHCKCLNT, but the queue manager checks no passwords: "
+                "its CONNAUTH is blank, or names an AUTHINFO with CHCKCLNT(NONE)"
+            )
+        if not has_password:
+            return "a user and a password are needed, and none were given"
+    if terms is not None and terms.source == SOURCE_LDAP and is_password_checked(terms, is_local, has_password):
+        return LDAP_REFUSED
+    return ""
+
+
+def _asks_nobody(terms: Terms | None, is_local: bool) -> bool:
+    if terms is None:
+        return True
+    return (terms.check_local if is_local else terms.check_client) == MQCHK_NONE
+
+
+def mapped_user(asserted: str, authenticated: str, adopts: bool, is_early: bool = True) -> str:
+    """The user that channel authentication rules of type USERMAP look at.
+
+    With ChlauthEarlyAdopt=Y the password is checked first, and rules see the user that it was right for. With N they
+    see the user that the client says it runs as, whatever the password says later.
+    """
+    return authenticated if is_early and adopts and authenticated else asserted
+
+
+def final_user(
+    asserted: str, authenticated: str, adopts: bool, channel_user: str, mapped: str, is_early: bool = True
+) -> str:
+    """As whom a connection goes on: what follows has the last word over what is before it.
+
+    `asserted`: the user that the client says it runs as; for local applications, what the operating system says.
+    `authenticated`: the user whose password was right; empty if none was checked. `channel_user`: MCAUSER of the
+    channel. `mapped`: MCAUSER of a channel authentication rule with USERSRC(MAP); empty for none and for
+    USERSRC(CHANNEL), which leaves the user as it is. `is_early`: ChlauthEarlyAdopt=Y.
+    """
+    user = asserted
+    # The channel's own MCAUSER is there so that nobody can just say who they are.
+    if channel_user:
+        user = channel_user
+    adopted = authenticated if adopts else ""
+    if is_early:
+        # The password proves who it is, which is more than the channel knows; a rule then sees that user, and
+        # whom it maps to is the administrator's last word.
+        user = adopted or user
+        return mapped or user
+    # Late adoption, as MQ had it first: rules are done when the password is checked, so its user replaces theirs.
+    user = mapped or user
+    return adopted or user
