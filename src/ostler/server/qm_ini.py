@@ -39,6 +39,11 @@ class LogManagement(StrEnum):
     ARCHIVE = "Archive"
 
 
+class PasswordSource(StrEnum):
+    FILE = "File"
+    OS = "OS"
+
+
 class BindType(StrEnum):
     FASTPATH = "FASTPATH"
     STANDARD = "STANDARD"
@@ -86,6 +91,16 @@ class ChannelsSection:
     adopt_new_mca: tuple[str, ...] = ("NO",)
     adopt_new_mca_timeout_seconds: int = 60
     adopt_new_mca_check: tuple[str, ...] = ("NAME", "ADDRESS", "QM")
+    chlauth_early_adopt: bool = True
+    """Whether passwords are checked before channel authentication. MQ writes this into every new file."""
+
+
+@dataclass(frozen=True)
+class SecuritySection:
+    """Where users and passwords come from. `pam_service` is for PasswordSource=OS with AUTHENMD(PAM)."""
+
+    password_source: PasswordSource = PasswordSource.FILE
+    pam_service: str = "ostler"
 
 
 @dataclass(frozen=True)
@@ -95,6 +110,7 @@ class QueueManagerSettings:
     log: LogSection = LogSection()
     tuning: TuningSection = TuningSection()
     channels: ChannelsSection = ChannelsSection()
+    security: SecuritySection = SecuritySection()
     notices: tuple[str, ...] = ()
 
 
@@ -187,6 +203,10 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("SSL", "OCSPAuthentication", words=("REQUIRED", "WARN", "OPTIONAL")),
     Rule("SSL", "OCSPCheckExtensions", words=_YES_NO),
     Rule("SSL", "CDPCheckExtensions", words=_YES_NO),
+    Rule("Security", "PasswordSource", words=tuple(PasswordSource)),
+    Rule("Security", "PAMService", any_text=True),
+    Rule("Security", "ClusterQueueAccessControl", words=("RQMName", "Xmitq")),
+    Rule("Security", "GroupModel", words=("GlobalGroups",)),
     Rule("ExitPath", "ExitsDefaultPath", any_text=True),
     Rule("ExitPath", "ExitsDefaultPath64", any_text=True),
 )
@@ -309,6 +329,7 @@ def _settings(file: IniFile) -> QueueManagerSettings:
         _log_section(values["log"]),
         _tuning_section(values["tuningparameters"]),
         _channels_section(values["channels"]),
+        _security_section(values["security"]),
         tuple(notices),
     )
 
@@ -382,4 +403,13 @@ def _channels_section(values: _Values) -> ChannelsSection:
         adopt_new_mca=values.words("AdoptNewMCA", default.adopt_new_mca),
         adopt_new_mca_timeout_seconds=values.number("AdoptNewMCATimeout", default.adopt_new_mca_timeout_seconds),
         adopt_new_mca_check=values.words("AdoptNewMCACheck", default.adopt_new_mca_check),
+        chlauth_early_adopt=values.text("ChlauthEarlyAdopt", "Y") == "Y",
+    )
+
+
+def _security_section(values: _Values) -> SecuritySection:
+    default = SecuritySection()
+    return SecuritySection(
+        PasswordSource(values.text("PasswordSource", default.password_source)),
+        values.text("PAMService", "") or default.pam_service,
     )
