@@ -63,6 +63,25 @@ def test_a_command_by_its_parts() -> None:
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "define ql(a) names(b c) share",
+        "define,ql , ( a,),names(,b,,c,),,share,",
+        ",define ql(a), names(b,c), share;",
+        "DEFINE\tQL\t(A)\tNAMES(B\tC)\tSHARE ;",
+    ],
+)
+def test_commas_are_blanks(command: str) -> None:
+    statement = parse(command)
+    assert statement.name is not None
+    assert [statement.verb.text, statement.noun.text, statement.name.text] == ["DEFINE", "QL", "A"]
+    names, share = statement.arguments
+    assert names.values is not None
+    assert [value.text for value in names.values] == ["B", "C"]
+    assert (share.keyword.text, share.values) == ("SHARE", None)
+
+
+@pytest.mark.parametrize(
     ("command", "until"),
     [
         ("", ""),
@@ -75,9 +94,6 @@ def test_a_command_by_its_parts() -> None:
         ("define ql(a) )", "define ql(a) )"),
         ("define ql(a) 'maxdepth'(5)", "define ql(a) 'maxdepth'"),
         ("define ql(a) conname(host(1414))", "define ql(a) conname(host("),
-        ("define ql(a) names(,b)", "define ql(a) names(,"),
-        ("define ql(a) names(b,,c)", "define ql(a) names(b,,"),
-        ("define ql(a) names(b,)", "define ql(a) names(b,)"),
         ("define ql(a) descr('open)", "define ql(a) descr('open)"),
         ("ping qmgr; ping qmgr", "ping qmgr;"),
     ],
@@ -113,6 +129,11 @@ def read(*lines: str) -> list[str | None]:
         (["dis ql(+", " *)"], [None, "dis ql(*)", None]),
         (["def ql(a) +"], [None, "def ql(a) "]),
         (["+", "ping qmgr"], [None, "ping qmgr", None]),
+        (["def ql(a) +", ";"], [None, "def ql(a) ;", None]),
+        (["def ql('Fr+", "   ed')"], [None, "def ql('Fred')", None]),
+        (["def ql('Fr-", "ed')"], [None, "def ql('Fred')", None]),
+        (["def ql('Fr-", "* not part of it", "ed')"], [None, None, "def ql('Fred')", None]),
+        (["dis ql(a)\t+ \t", "\tdescr"], [None, "dis ql(a)\tdescr", None]),
     ],
 )
 def test_lines_make_commands(lines: list[str], commands: list[str | None]) -> None:

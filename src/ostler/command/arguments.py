@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
+from typing import Final
 
 from ostler.command.administration import NUMBERS
 from ostler.command.statements import Argument, Statement
@@ -12,7 +13,9 @@ from ostler.model.attributes import Attribute, ObjectType, Value, ValueKind, att
 from ostler.model.definition_rules import check_name
 from ostler.model.errors import MQError
 
-_LISTS = (ValueKind.STRINGS, ValueKind.NAMES, ValueKind.WORDS, ValueKind.INTEGERS)
+_LISTS: Final = (ValueKind.STRINGS, ValueKind.NAMES, ValueKind.WORDS, ValueKind.INTEGERS)
+_WORDS_TOLD: Final = 12
+_EVERYWHERE: Final = ("", "*")
 
 
 def unknown(word: Word, what: str, known: Iterable[str]) -> SyntaxProblem:
@@ -34,7 +37,12 @@ def find_attribute(kinds: tuple[ObjectType, ...], word: Word, more: Collection[s
 
 
 def value_of(attribute: Attribute, argument: Argument) -> Value:
-    """The value of an argument, checked. Raises SyntaxProblem that points at the value."""
+    """The value of an argument, checked. Raises SyntaxProblem that points at the value.
+
+    Values that hold brackets, blanks or commas, and all that are to keep their small letters, are in quotes. MQ asks
+    for quotes around other special characters, too; without them the value is taken as it is, which nobody can
+    misunderstand.
+    """
     keyword = argument.keyword
     if attribute.kind == ValueKind.FLAG:
         if argument.values is not None:
@@ -44,11 +52,35 @@ def value_of(attribute: Attribute, argument: Argument) -> Value:
         raise SyntaxProblem(keyword.end, f"{keyword.text} needs a value in brackets")
     if attribute.kind not in _LISTS and attribute.kind != ValueKind.OPTIONS and len(argument.values) > 1:
         raise SyntaxProblem(argument.values[1].end, f"{keyword.text} takes one value; put text with blanks in quotes")
-    last = argument.values[-1].end if argument.values else argument.end
+    if not argument.values and attribute.kind not in _LISTS:
+        raise SyntaxProblem(argument.end, f"{keyword.text} has nothing in its brackets; write ' ' for a blank value")
     try:
         return _checked(attribute, [word.text for word in argument.values])
     except MQError as error:
-        raise SyntaxProblem(last, _sentence(error)) from None
+        word = _offending(attribute, argument.values)
+        end = word.end if word is not None else argument.end
+        raise SyntaxProblem(end, _sentence(error) + _meant(attribute, word)) from None
+
+
+def _offending(attribute: Attribute, words: tuple[Word, ...]) -> Word | None:
+    """The first of several values that is wrong by itself; the last one when only all together are."""
+    for word in words:
+        try:
+            _checked(attribute, [word.text])
+        except MQError:
+            return word
+    return words[-1] if words else None
+
+
+def _meant(attribute: Attribute, word: Word | None) -> str:
+    """The words that an attribute takes, or the one of them that was perhaps meant."""
+    words = [each for each, _ in attribute.words]
+    if word is None or not words or attribute.kind == ValueKind.INTEGER:
+        return ""
+    close = get_close_matches(word.text.upper(), words, 1, 0.75)
+    if close:
+        return f"; did you mean {close[0]}?"
+    return f", {', '.join(words)}" if len(words) <= _WORDS_TOLD else ""
 
 
 def _checked(attribute: Attribute, texts: list[str]) -> Value:
@@ -91,8 +123,13 @@ class Options:
     def __init__(self, statement: Statement) -> None:
         self.statement = statement
         self.rest: list[Argument] = list(statement.arguments)
+        self._asked: list[str] = []
+        scope = self._one("CMDSCOPE")
+        if scope is not None and scope.text.strip() not in _EVERYWHERE:
+            raise SyntaxProblem(scope.end, "CMDSCOPE chooses queue managers of a queue-sharing group: this is in none")
 
     def _take(self, keyword: str) -> Argument | None:
+        self._asked.append(keyword)
         found: Argument | None = None
         for argument in list(self.rest):
             if argument.keyword.text == keyword:
@@ -149,10 +186,8 @@ class Options:
     def finish(self) -> None:
         """Nothing may be left."""
         for argument in self.rest:
-            raise SyntaxProblem(
-                argument.keyword.end,
-                f"{argument.keyword.text} does not belong to {self.statement.verb.text} {self.statement.noun.text}",
-            )
+            what = f"does not belong to {self.statement.verb.text} {self.statement.noun.text}"
+            raise unknown(argument.keyword, what, self._asked)
 
 
 def object_name(statement: Statement, kind: ObjectType, default: str = "") -> str:

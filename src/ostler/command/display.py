@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from heapq import merge
+from itertools import islice
 from typing import Final
 
 from ostler.command.administration import live_value, matches
 from ostler.command.arguments import Options, find_attribute, value_of
+from ostler.command.attribute_groups import chooser, group, group_words, may_be_generic
+from ostler.command.attribute_order import in_order, lone_heads
 from ostler.command.changes import Action, not_found
 from ostler.command.filters import Filter, read_filter
 from ostler.command.layout import bracketed, columns, listed
 from ostler.command.nouns import Noun, message
+from ostler.command.permissions import mqot
 from ostler.command.statements import Argument, Statement
 from ostler.command.target import Target
 from ostler.command.words import SyntaxProblem
@@ -23,47 +28,21 @@ from ostler.model.attributes import (
     Shown,
     Value,
     ValueKind,
-    attributes_of,
     find,
-    has,
+    has_subtypes,
     subtype_of,
     to_text,
 )
+from ostler.model.authorities import DSP
 from ostler.model.definitions import Definition
 
 Row = Mapping[str, Value]
 """What is known of an object, by the names of its attributes."""
 
 _CHUNK_OBJECTS: Final = 100
-_SUBTYPE_FILTERS: Final = {
-    ObjectType.CHANNEL: ("CHLTYPE", "TYPE"),
-    ObjectType.AUTHINFO: ("AUTHTYPE",),
-    ObjectType.LISTENER: ("TRPTYPE",),
-}
-# Attributes come in the order of the alphabet, but for these: what each is sorted as.
-_SORTED_AS: Final = {
-    "CHLAUTH": "CHLEV~",
-    "PSCLUS": "PSMODE~",
-    "KEYRPWD": "SSLKEYQ",
-    "CLCHNAME": "CLUSTER~",
-    "DEFPRESP": "DEFPSIST~",
-    "PROPCTL": "PUT~",
-    "INSTTYPE": "CURRENT",
-    "CURSHCNV": "~1",
-    "MAXSHCNV": "~2",
-    "RVERSION": "~3",
-    "RPRODUCT": "~4",
-}
-# Types of objects whose attributes come in an order of their own; what is not named comes behind.
-_OWN_ORDER: Final = {
-    ObjectType.LISTENER: "CONTROL TRPTYPE PORT IPADDR BACKLOG DESCR ALTDATE ALTTIME",
-    ObjectType.SERVICE: "CONTROL SERVTYPE STARTCMD STARTARG STOPCMD STOPARG STDOUT STDERR DESCR ALTDATE ALTTIME",
-    ObjectType.NAMELIST: "NAMCOUNT NAMES DESCR ALTDATE ALTTIME",
-    ObjectType.TOPIC: "DESCR CLUSTER CLROUTE DURSUB PUB SUB DEFPSIST DEFPRTY DEFPRESP ALTDATE ALTTIME PMSGDLV NPMSGDLV "
-    "PUBSCOPE SUBSCOPE PROXYSUB WILDCARD MDURMDL MNDURMDL MCAST COMMINFO USEDLQ CUSTOM",
-    ObjectType.LSSTATUS: "PID STARTDA STARTTI DESCR TRPTYPE CONTROL IPADDR PORT BACKLOG",
-    ObjectType.CONN: "PID TID",
-}
+_NAMELESS: Final = (ObjectType.QMGR, ObjectType.QMSTATUS, ObjectType.PUBSUB)
+# Where a queue-sharing group would keep an object. Without one all of these mean this queue manager.
+_HERE: Final = ("LIVE", "ALL", "QMGR", "PRIVATE")
 
 
 @dataclass(frozen=True)
@@ -75,7 +54,7 @@ class Wish:
     names: tuple[str, ...]  # attributes asked for by name
     shows_all: bool
     filter: Filter | None
-    subtypes: tuple[tuple[str, str], ...] = ()  # attributes that must have this word
+    chosen: tuple[tuple[str, str], ...] = ()  # attributes that must have this value, which may be generic
 
     @property
     def is_generic(self) -> bool:
@@ -83,39 +62,50 @@ class Wish:
 
 
 def read_wish(statement: Statement, noun: Noun, options: Options, shows_all_of_one: bool = True) -> Wish:
-    """What is left of a DISPLAY when its own options are taken: ALL, WHERE, attributes, and types to look at.
+    """What is left of a DISPLAY when its own options are taken: ALL, WHERE, attributes, groups of them, and choices.
 
     A display of one object by its full name that asks for nothing shows all of it, unless told otherwise.
     """
     kinds = noun.types
-    pattern = _pattern(statement, noun)
     shows_all = options.switch("ALL")
     words = options.values("WHERE")
-    condition = read_filter(kinds, words) if words is not None else None
     names: list[str] = []
-    subtypes: list[tuple[str, str]] = []
+    chosen: dict[str, str] = {}
+    asked: set[str] = set()
     for argument in options.rest:
-        if argument.values is None:
-            names.append(_asked(kinds, argument).name)
+        word = argument.keyword
+        if word.text in asked:
+            raise SyntaxProblem(word.end, f"{word.text} is given twice")
+        asked.add(word.text)
+        if argument.values is not None:
+            name, value = _choice(noun, argument)
+            chosen[name] = value
         else:
-            subtypes.append(_subtype(noun, argument))
+            names += group(kinds, word.text) or [_asked(kinds, argument).name]
+    condition = read_filter(kinds, words) if words is not None else None
     if condition is not None:
+        if condition.attribute.name in chosen:
+            raise SyntaxProblem(words[0].end if words else 0, f"{condition.attribute.name} chooses objects already")
         names.append(condition.attribute.name)
+    pattern = _pattern(statement, noun, chosen)
     wants_all = shows_all or (shows_all_of_one and not names and "*" not in pattern)
-    return Wish(noun, pattern, tuple(names), wants_all, condition, tuple(subtypes))
+    kept = tuple((name, value) for name, value in chosen.items() if value)
+    return Wish(noun, pattern, tuple(names), wants_all, condition, kept)
 
 
 def _asked(kinds: tuple[ObjectType, ...], argument: Argument) -> Attribute:
-    return find_attribute(kinds, argument.keyword, ("ALL", "WHERE"))
+    return find_attribute(kinds, argument.keyword, ("ALL", "WHERE", *group_words(kinds)))
 
 
-def _pattern(statement: Statement, noun: Noun) -> str:
-    if noun.types[0] in (ObjectType.QMGR, ObjectType.QMSTATUS):
-        if statement.name is not None:
-            raise SyntaxProblem(statement.name.end, f"{noun.word} takes no name")
-        return ""
+def _pattern(statement: Statement, noun: Noun, chosen: Collection[str]) -> str:
     word = statement.name
+    if noun.types[0] in _NAMELESS:
+        if word is not None:
+            raise SyntaxProblem(word.end, f"{noun.word} takes no name")
+        return ""
     if word is None:
+        if "SUBID" in chosen:
+            return "*"
         raise SyntaxProblem(statement.noun.end, f"{statement.noun.text} needs a name in brackets, such as (*)")
     text = word.text.strip()
     if not text or "*" in text[:-1]:
@@ -123,20 +113,40 @@ def _pattern(statement: Statement, noun: Noun) -> str:
     return text
 
 
-def _subtype(noun: Noun, argument: Argument) -> tuple[str, str]:
-    """CHLTYPE(SVRCONN) and the like: only objects of that type."""
-    kind = noun.types[0]
+def _choice(noun: Noun, argument: Argument) -> tuple[str, str]:
+    """CHLTYPE(SVRCONN), CLUSTER(A*) and the like: only objects with that value. An empty value chooses all."""
     word = argument.keyword
-    allowed = ("TYPE", "QTYPE") if kind == ObjectType.QLOCAL else _SUBTYPE_FILTERS.get(kind, ())
-    if word.text not in allowed:
-        find_attribute(noun.types, word)
-        raise SyntaxProblem(argument.end, f"{word.text} takes no value here; use WHERE to choose by value")
-    attribute = find(kind, allowed[0])
-    assert attribute is not None
     assert argument.values is not None
-    if [value.text for value in argument.values] == ["ALL"]:
-        return attribute.name, ""
-    return attribute.name, to_text(attribute, value_of(attribute, argument))
+    if word.text == "QSGDISP":
+        return "QSGDISP", _disposition(argument)
+    name = chooser(noun.types, word.text)
+    if not name:
+        attribute = find_attribute(noun.types, word)
+        raise SyntaxProblem(argument.end, f"{attribute.name} takes no value here; use WHERE to choose by value")
+    attribute = _attribute(noun.types, name)
+    texts = [value.text for value in argument.values]
+    if texts in (["ALL"], ["*"]):
+        return name, ""
+    if may_be_generic(name) and len(texts) == 1 and "*" in texts[0]:
+        if "*" in texts[0][:-1]:
+            raise SyntaxProblem(argument.values[0].end, "the asterisk of a generic value is its last character")
+        return name, texts[0]
+    return name, to_text(attribute, value_of(attribute, argument))
+
+
+def _attribute(kinds: tuple[ObjectType, ...], name: str) -> Attribute:
+    for kind in kinds:
+        attribute = find(kind, name)
+        if attribute is not None:
+            return attribute
+    raise AssertionError(f"no type among {kinds} has {name}")
+
+
+def _disposition(argument: Argument) -> str:
+    texts = [value.text for value in argument.values or ()]
+    if len(texts) != 1 or texts[0] not in _HERE:
+        raise SyntaxProblem(argument.end, "QSGDISP is about queue-sharing groups, and this queue manager is in none")
+    return ""
 
 
 # -- objects -----------------------------------------------------------------------------------------------------------
@@ -149,26 +159,43 @@ def display(statement: Statement, noun: Noun) -> Action:
 
 def _display(wish: Wish, target: Target) -> Iterator[str]:
     """Objects a few at a time, so that a long display neither holds the engine up nor fills memory."""
-    keys = target.look(partial(_keys, wish))
+    names = target.look(partial(_names, wish))
+    if not wish.is_generic:
+        for kind, one in names:
+            target.authorize(mqot(kind), one[0], DSP)
+    keys = merge(*[_keyed(target, sorted(each), kind) for kind, each in names], key=_name_and_type)
     found = False
-    for at in range(0, len(keys), _CHUNK_OBJECTS):
-        rows = target.look(partial(_rows, wish, keys[at : at + _CHUNK_OBJECTS]))
-        for kind, row in rows:
+    while chunk := list(islice(keys, _CHUNK_OBJECTS)):
+        for kind, row in target.look(partial(_rows, wish, chunk)):
             found = True
             yield from show(wish, kind, row)
     if not found:
         raise not_found(wish.pattern)
 
 
-def _keys(wish: Wish, engine: Engine) -> list[tuple[str, ObjectType]]:
-    keys: list[tuple[str, ObjectType]] = []
+def _names(wish: Wish, engine: Engine) -> list[tuple[ObjectType, list[str]]]:
+    """The names that fit, for each type of object. They are sorted when the engine is free again."""
+    found: list[tuple[ObjectType, list[str]]] = []
     for kind in wish.noun.types:
         if kind == ObjectType.QMGR:
-            return [(engine.name, kind)]
+            return [(kind, [engine.name])]
         kept = (kind, ObjectType.CLNTCONN) if kind == ObjectType.CHANNEL else (kind,)
         for each in kept:
-            keys += [(name, each) for name in engine.of_type(each) if matches(name, wish.pattern)]
-    return sorted(keys, key=_name_and_type)
+            known = engine.of_type(each)
+            if wish.is_generic:
+                stem = wish.pattern[:-1]
+                found.append((each, [name for name in known if name.startswith(stem)]))
+            elif wish.pattern in known:
+                found.append((each, [wish.pattern]))
+    return found
+
+
+def _keyed(target: Target, names: list[str], kind: ObjectType) -> Iterator[tuple[str, ObjectType]]:
+    """What the user may see of it."""
+    object_type = mqot(kind)
+    for name in names:
+        if target.may(object_type, name, DSP):
+            yield name, kind
 
 
 def _name_and_type(key: tuple[str, ObjectType]) -> tuple[str, str]:
@@ -205,10 +232,12 @@ def object_row(engine: Engine, definition: Definition, name_attribute: str) -> R
 
 def is_wanted(wish: Wish, kind: ObjectType, row: Row) -> bool:
     """Whether an object passes the filter and is of the type asked for."""
-    for name, word in wish.subtypes:
+    for name, word in wish.chosen:
         attribute = find(kind, name)
+        if attribute is None and name != "TYPE":
+            continue  # MQ holds only those against the choice that have the attribute
         value = row.get(name)
-        if word and (attribute is None or value is None or to_text(attribute, value) != word):
+        if attribute is None or value is None or not matches(to_text(attribute, value), word):
             return False
     if wish.filter is None:
         return True
@@ -233,31 +262,18 @@ def show(wish: Wish, kind: ObjectType, row: Row, names: Sequence[str] = ()) -> I
     """An object as DISPLAY writes it. `names` are shown beside what every display of the kind shows."""
     noun = wish.noun
     yield message(noun.displayed, noun.title)
-    subtype = subtype_of(kind, dict(row)) if kind in _SUBTYPE_FILTERS else ""
+    values = row if isinstance(row, dict) else dict(row)
+    subtype = subtype_of(kind, values) if has_subtypes(kind) else ""
     wanted = {*wish.names, *names}
-    rest: list[Attribute] = []
-    for attribute in attributes_of(kind):
-        if attribute.name in noun.heads or attribute.name not in row or not has(attribute, subtype):
-            continue
-        shown_always = wish.shows_all and attribute.shown in (Shown.ALWAYS, Shown.MASKED)
-        if attribute.name in wanted or shown_always:
-            rest.append(attribute)
-    rest.sort(key=_order(kind, row))
     heads = [each for name in noun.heads if name in row and (each := find(kind, name)) is not None]
-    items = [_item(attribute, row[attribute.name]) for attribute in (*heads, *rest)]
-    yield from columns(items, len(heads) if kind == ObjectType.CONN else 0)
-
-
-def _order(kind: ObjectType, row: Row) -> Callable[[Attribute], tuple[int, str]]:
-    own = _OWN_ORDER.get(kind, "").split()
-
-    def key(attribute: Attribute) -> tuple[int, str]:
-        if attribute.name in own:
-            return own.index(attribute.name), ""
-        shown = to_text(attribute, row[attribute.name]) if attribute.kind == ValueKind.FLAG else attribute.name
-        return len(own), _SORTED_AS.get(attribute.name, shown)
-
-    return key
+    items = [_item(attribute, values[attribute.name]) for attribute in heads]
+    for attribute in in_order(kind, subtype, values):
+        name = attribute.name
+        if name not in values or name in noun.heads:
+            continue
+        if name in wanted or (wish.shows_all and attribute.shown in (Shown.ALWAYS, Shown.MASKED)):
+            items.append(_item(attribute, values[name]))
+    yield from columns(items, lone_heads(kind, len(heads)))
 
 
 def _item(attribute: Attribute, value: Value) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 
 from ostler.command.administration import NUMBERS, matches
 from ostler.command.arguments import find_attribute, unknown
+from ostler.command.attribute_groups import is_filtered
 from ostler.command.words import SyntaxProblem, Word
 from ostler.model.attributes import Attribute, ObjectType, Value, ValueKind, from_text
 from ostler.model.errors import MQError
@@ -14,6 +15,7 @@ from ostler.model.errors import MQError
 _COMPARING: Final = ("EQ", "NE", "LT", "GT", "LE", "GE")
 _GENERIC: Final = ("LK", "NL")
 _CONTAINING: Final = ("CT", "EX", "CTG", "EXG")
+_ALL: Final = (*_COMPARING, *_GENERIC, *_CONTAINING)
 _LISTS: Final = (ValueKind.STRINGS, ValueKind.NAMES, ValueKind.WORDS, ValueKind.INTEGERS)
 _WORDS_ONLY: Final = (ValueKind.ENUM, ValueKind.FLAG)
 
@@ -64,11 +66,15 @@ def _compare(operator: str, order: int) -> bool:
 def read_filter(kinds: tuple[ObjectType, ...], words: tuple[Word, ...]) -> Filter:
     """The filter inside the brackets of WHERE. Raises SyntaxProblem that points at what is wrong with it."""
     attribute = find_attribute(kinds, words[0])
+    if not is_filtered(kinds[0], attribute.name):
+        raise SyntaxProblem(words[0].end, f"WHERE cannot ask about {attribute.name}")
     if len(words) < 2:
         raise SyntaxProblem(words[-1].end, "WHERE needs an attribute, an operator and a value")
     operator = words[1].text
     operators = _operators(attribute)
     if operator not in operators:
+        if operator in _ALL:
+            raise SyntaxProblem(words[1].end, _why_not(attribute, operator, operators))
         raise unknown(words[1], f"is not an operator for {attribute.name}: {', '.join(operators)}", operators)
     if len(words) < 3:
         raise SyntaxProblem(words[-1].end, "WHERE needs a value behind the operator")
@@ -87,12 +93,28 @@ def _operators(attribute: Attribute) -> tuple[str, ...]:
     return _COMPARING if attribute.kind == ValueKind.INTEGER else _COMPARING + _GENERIC
 
 
+def _why_not(attribute: Attribute, operator: str, operators: tuple[str, ...]) -> str:
+    """Why an operator that exists does not go with an attribute."""
+    if attribute.kind in _LISTS:
+        what = "is a list"
+    elif attribute.kind in _WORDS_ONLY:
+        what = "is one of a few words"
+    elif attribute.kind in NUMBERS:
+        what = "is a number"
+    else:
+        what = "is text"
+    return f"{operator} does not go with {attribute.name}, which {what}: use one of {', '.join(operators)}"
+
+
 def _value(attribute: Attribute, operator: str, word: Word) -> int | str:
     if attribute.kind not in NUMBERS:
         text = word.text.rstrip(" ")
-        generic = operator in (*_GENERIC, "CTG", "EXG")
-        if "*" in text and not generic:
-            raise SyntaxProblem(word.end, f"a generic value needs LK or NL, not {operator}")
+        is_generic = operator in (*_GENERIC, "CTG", "EXG")
+        if "*" in text and not is_generic:
+            instead = "CTG or EXG" if attribute.kind in _LISTS else "LK or NL"
+            raise SyntaxProblem(word.end, f"a generic value needs {instead}, not {operator}")
+        if "*" in text[:-1]:
+            raise SyntaxProblem(word.end, "the asterisk of a generic value is its last character")
         return text.upper() if attribute.kind in (ValueKind.HEX, ValueKind.WORDS) else text
     try:
         value = from_text(attribute, word.text.upper())

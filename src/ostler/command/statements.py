@@ -78,8 +78,11 @@ class Statement:
 
 
 def parse(text: str) -> Statement:
-    """Take a command apart. Raises SyntaxProblem that points at the first word that is out of place."""
-    words = split_words(text)
+    """Take a command apart. Raises SyntaxProblem that points at the first word that is out of place.
+
+    Outside quotes a comma is a blank: values and keywords may have any number of either between them.
+    """
+    words = [word for word in split_words(text) if word.kind is not WordKind.COMMA]
     while words and words[-1].kind is WordKind.END:
         words.pop()
     if not words:
@@ -109,9 +112,6 @@ def _arguments(words: list[Word], at: int, end: int) -> list[Argument]:
     found: list[Argument] = []
     while at < len(words):
         keyword = words[at]
-        if keyword.kind is WordKind.COMMA and found:
-            at += 1
-            continue
         if keyword.kind is not WordKind.WORD:
             raise SyntaxProblem(keyword.end, "a keyword belongs here")
         at += 1
@@ -125,24 +125,15 @@ def _arguments(words: list[Word], at: int, end: int) -> list[Argument]:
 
 
 def _bracket(words: list[Word], at: int, end: int) -> tuple[list[Word], int]:
-    """The values between brackets, and where to go on. Values may be separated by blanks or single commas."""
+    """The values between brackets, and where to go on."""
     values: list[Word] = []
-    wants_value = False
     at += 1
     while at < len(words):
         word = words[at]
         at += 1
         if word.kind is WordKind.CLOSE:
-            if wants_value:
-                raise SyntaxProblem(word.end, "a value is missing after the comma")
             return values, at
-        if word.kind is WordKind.COMMA:
-            if wants_value or not values:
-                raise SyntaxProblem(word.end, "a value is missing before the comma")
-            wants_value = True
-        elif word.is_value:
-            values.append(word)
-            wants_value = False
-        else:
+        if not word.is_value:
             raise SyntaxProblem(word.end, "text with brackets in it must be in quotes")
-    raise SyntaxProblem(end, "the bracket does not close")
+        values.append(word)
+    raise SyntaxProblem(end, "a closing bracket is missing")

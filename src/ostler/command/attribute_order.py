@@ -1,0 +1,79 @@
+"""In which order DISPLAY shows the attributes of an object."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from ostler.model.attributes import Attribute, ObjectType, Value, ValueKind, attributes_of, find, has, to_text
+
+# Attributes come in the order of the alphabet, but for these: what each is sorted as.
+_SORTED_AS: Final = {
+    "CHLAUTH": "CHLEV~",
+    "PSCLUS": "PSMODE~",
+    "KEYRPWD": "SSLKEYQ",
+    "CLCHNAME": "CLUSTER~",
+    "DEFPRESP": "DEFPSIST~",
+    "PROPCTL": "PUT~",
+    "INSTTYPE": "CURRENT",
+    "CURSHCNV": "~1",
+    "MAXSHCNV": "~2",
+    "RVERSION": "~3",
+    "RPRODUCT": "~4",
+}
+# Types of objects whose attributes come in an order of their own; what is not named comes behind.
+_OWN_ORDER: Final[dict[ObjectType, str]] = {
+    ObjectType.LISTENER: "CONTROL TRPTYPE PORT IPADDR BACKLOG DESCR ALTDATE ALTTIME",
+    ObjectType.SERVICE: "CONTROL SERVTYPE STARTCMD STARTARG STOPCMD STOPARG STDOUT STDERR DESCR ALTDATE ALTTIME",
+    ObjectType.NAMELIST: "NAMCOUNT NAMES DESCR ALTDATE ALTTIME",
+    ObjectType.TOPIC: "DESCR CLUSTER CLROUTE DURSUB PUB SUB DEFPSIST DEFPRTY DEFPRESP ALTDATE ALTTIME PMSGDLV NPMSGDLV "
+    "PUBSCOPE SUBSCOPE PROXYSUB WILDCARD MDURMDL MNDURMDL MCAST COMMINFO USEDLQ CUSTOM",
+    ObjectType.SUB: "SUB TOPICSTR TOPICOBJ DISTYPE DEST DESTQMGR PUBAPPID SELECTOR SELTYPE USERDATA PUBACCT DESTCORL "
+    "DESTCLAS DURABLE EXPIRY PSPROP PUBPRTY REQONLY SUBSCOPE SUBLEVEL SUBTYPE VARUSER WSCHEMA SUBUSER CRDATE CRTIME "
+    "ALTDATE ALTTIME",
+    ObjectType.CHLAUTH: "DESCR CUSTOM SSLPEER SSLCERTI CLNTUSER QMNAME ADDRESS ADDRLIST USERLIST MCAUSER USERSRC "
+    "CHCKCLNT WARN ALTDATE ALTTIME",
+    ObjectType.AUTHREC: "PROFILE ENTITY ENTTYPE OBJTYPE AUTHLIST",
+    ObjectType.LSSTATUS: "PID STARTDA STARTTI DESCR TRPTYPE CONTROL IPADDR PORT BACKLOG",
+    ObjectType.SVSTATUS: "PID SERVTYPE STARTDA STARTTI CONTROL STARTCMD STARTARG STOPCMD STOPARG DESCR STDOUT STDERR",
+    ObjectType.CONN: "PID TID",
+}
+# Types of objects whose first attributes stand on lines of their own, and how many.
+_LONE_HEADS: Final = {ObjectType.CONN: 3, ObjectType.SUB: 1}
+
+
+def lone_heads(kind: ObjectType, heads: int) -> int:
+    """How many of the first attributes get a line each."""
+    return min(heads, _LONE_HEADS.get(kind, 0))
+
+
+def in_order(kind: ObjectType, subtype: str, row: dict[str, Value]) -> tuple[Attribute, ...]:
+    """The attributes of a type of object in the order of DISPLAY.
+
+    An attribute that stands alone has its place by the word that is shown: NOTRIGGER comes long before TRIGGER.
+    """
+    alone = tuple([row.get(name) for name in _flags(kind)])
+    return _ordered(kind, subtype, alone)
+
+
+@lru_cache(maxsize=64)
+def _flags(kind: ObjectType) -> tuple[str, ...]:
+    return tuple(attribute.name for attribute in attributes_of(kind) if attribute.kind == ValueKind.FLAG)
+
+
+@lru_cache(maxsize=256)
+def _ordered(kind: ObjectType, subtype: str, alone: tuple[Value | None, ...]) -> tuple[Attribute, ...]:
+    own = _OWN_ORDER.get(kind, "").split()
+    words: dict[str, str] = {}
+    for name, value in zip(_flags(kind), alone, strict=True):
+        attribute = find(kind, name)
+        if attribute is not None and value is not None:
+            words[name] = to_text(attribute, value)
+
+    def place(attribute: Attribute) -> tuple[int, str]:
+        name = attribute.name
+        if name in own:
+            return own.index(name), ""
+        return len(own), _SORTED_AS.get(name, words.get(name, name))
+
+    return tuple(sorted((each for each in attributes_of(kind) if has(each, subtype)), key=place))
