@@ -1,0 +1,346 @@
+"""Authority records, and what a user may do by them: the union of what the user and each of its groups may do.
+
+For each of them the most specific profile that matches counts, and no other: a record that gives nothing takes away
+what a more general one gives. Everybody is a member of the group `nobody`. The authority to create is given for all
+objects of a type, by the profile `@class`; given for the queue manager it is for objects of all types.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import Final, final
+
+from ostler.model.attributes import ObjectType, Value
+from ostler.model.authorities import (
+    ALTUSR,
+    BROWSE,
+    CHG,
+    CLR,
+    CONNECT,
+    CRT,
+    CTRL,
+    CTRLX,
+    DLT,
+    DSP,
+    EVERYTHING,
+    GET,
+    INQ,
+    PASSALL,
+    PASSID,
+    PUB,
+    PUT,
+    RESUME,
+    SET,
+    SETALL,
+    SETID,
+    SUB,
+    SYSTEM,
+    mask_of,
+    words_of,
+)
+from ostler.model.constants import (
+    MQOT_AUTH_INFO,
+    MQOT_CHANNEL,
+    MQOT_CLNTCONN_CHANNEL,
+    MQOT_COMM_INFO,
+    MQOT_LISTENER,
+    MQOT_NAMELIST,
+    MQOT_PROCESS,
+    MQOT_Q,
+    MQOT_Q_MGR,
+    MQOT_REMOTE_Q_MGR_NAME,
+    MQOT_SERVICE,
+    MQOT_TOPIC,
+)
+from ostler.model.definitions import Definition
+from ostler.security.profiles import (
+    CLASS_PROFILE,
+    MANAGER_PROFILE,
+    first_qualifier,
+    is_generic,
+    matches,
+    specificity,
+)
+
+EVERYBODY: Final = "nobody"
+PRINCIPAL: Final = 1
+GROUP: Final = 2
+_CACHED_MAX: Final = 10_000
+
+# The words of OBJTYPE.
+OBJECT_TYPES: Final[dict[str, int]] = {
+    "AUTHINFO": MQOT_AUTH_INFO,
+    "CHANNEL": MQOT_CHANNEL,
+    "CLNTCONN": MQOT_CLNTCONN_CHANNEL,
+    "COMMINFO": MQOT_COMM_INFO,
+    "LISTENER": MQOT_LISTENER,
+    "NAMELIST": MQOT_NAMELIST,
+    "PROCESS": MQOT_PROCESS,
+    "QUEUE": MQOT_Q,
+    "QMGR": MQOT_Q_MGR,
+    "RQMNAME": MQOT_REMOTE_Q_MGR_NAME,
+    "SERVICE": MQOT_SERVICE,
+    "TOPIC": MQOT_TOPIC,
+}
+_WORDS: Final[dict[int, str]] = {number: word for word, number in OBJECT_TYPES.items()}
+
+_OBJECT: Final = CHG | DLT | DSP
+# What each type of object knows, as MQ has it for setmqaut. CRT is for the type as such, and may be named with all.
+VALID: Final[dict[int, int]] = {
+    MQOT_AUTH_INFO: _OBJECT | INQ,
+    MQOT_CHANNEL: _OBJECT | CTRL | CTRLX,
+    MQOT_CLNTCONN_CHANNEL: _OBJECT,
+    MQOT_COMM_INFO: _OBJECT,
+    MQOT_LISTENER: _OBJECT | CTRL,
+    MQOT_NAMELIST: _OBJECT | INQ,
+    MQOT_PROCESS: _OBJECT | INQ | SET,
+    MQOT_Q: _OBJECT | CLR | BROWSE | GET | INQ | PASSALL | PASSID | PUT | SET | SETALL | SETID,
+    MQOT_Q_MGR: _OBJECT | ALTUSR | CONNECT | CTRL | INQ | SET | SETALL | SETID | SYSTEM,
+    MQOT_REMOTE_Q_MGR_NAME: PUT,
+    MQOT_SERVICE: _OBJECT | CTRL,
+    MQOT_TOPIC: _OBJECT | CLR | CTRL | PASSALL | PASSID | PUB | RESUME | SETALL | SETID | SUB,
+}
+ALL_ADMINISTRATION: Final = CHG | CLR | CTRL | CTRLX | DLT | DSP
+ALL_CALLS: Final = (
+    ALTUSR | BROWSE | CONNECT | GET | INQ | PASSALL | PASSID | PUB | PUT | RESUME | SET | SETALL | SETID | SUB
+)
+# Words that stand for several authorities: those of them that the type of object knows.
+COMPOSITES: Final[dict[str, int]] = {
+    "ALL": EVERYTHING & ~CRT,
+    "ALLADM": ALL_ADMINISTRATION,
+    "ALLMQI": ALL_CALLS,
+    "NONE": 0,
+}
+
+
+def expand(words: Sequence[str], object_type: int) -> int:
+    """The bits of some words of AUTHADD, for objects of a type. KeyError for a word that is none.
+
+    What the type does not know is still among them; `unknown_to` tells.
+    """
+    mask = 0
+    for word in words:
+        composite = COMPOSITES.get(word)
+        mask |= composite & VALID[object_type] if composite is not None else mask_of((word,))
+    return mask
+
+
+def unknown_to(object_type: int, mask: int) -> int:
+    """Those of some authorities that make no sense for objects of a type."""
+    return mask & ~(VALID[object_type] | CRT)
+
+
+def record_key(attributes: Mapping[str, Value]) -> str:
+    """What a record is known by: its type of object, profile and entity."""
+    entity_type = "GROUP" if attributes.get("ENTTYPE") == GROUP else "PRINCIPAL"
+    word = _WORDS[_number(attributes, "OBJTYPE")]
+    return f"{word} {_text(attributes, 'PROFILE')} {entity_type} {_text(attributes, 'ENTITY')}"
+
+
+def record(object_type: int, profile: str, entity: str, is_group: bool, mask: int) -> Definition:
+    """An authority record as a definition. Nothing is checked."""
+    words: tuple[str, ...] = words_of(mask)
+    attributes: dict[str, int | str | tuple[str, ...]] = {
+        "PROFILE": profile,
+        "OBJTYPE": object_type,
+        "ENTITY": entity,
+        "ENTTYPE": GROUP if is_group else PRINCIPAL,
+        "AUTHLIST": words if words else ("NONE",),
+    }
+    return Definition(ObjectType.AUTHREC, record_key(attributes), attributes)
+
+
+def mask_of_record(definition: Definition) -> int:
+    """What a record gives."""
+    words = definition.attributes.get("AUTHLIST", ())
+    return mask_of(words) if isinstance(words, tuple) else 0
+
+
+def default_records() -> list[Definition]:
+    """What a new queue manager has. Administrators need no records, and nobody else is given anything."""
+    return []
+
+
+def _number(attributes: Mapping[str, Value], name: str) -> int:
+    value = attributes.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def _text(attributes: Mapping[str, Value], name: str) -> str:
+    value = attributes.get(name)
+    return value if isinstance(value, str) else ""
+
+
+@final
+class _GenericProfiles:
+    """Profiles with wildcards, the most specific first."""
+
+    def __init__(self) -> None:
+        self.keys: list[bytes] = []
+        self.profiles: list[str] = []
+        self.masks: list[int] = []
+
+    def put(self, profile: str, mask: int) -> None:
+        key = specificity(profile)
+        at = bisect_left(self.keys, key)
+        if at < len(self.keys) and self.keys[at] == key:
+            self.masks[at] = mask
+            return
+        self.keys.insert(at, key)
+        self.profiles.insert(at, profile)
+        self.masks.insert(at, mask)
+
+    def remove(self, profile: str) -> None:
+        key = specificity(profile)
+        at = bisect_left(self.keys, key)
+        if at < len(self.keys) and self.keys[at] == key:
+            del self.keys[at]
+            del self.profiles[at]
+            del self.masks[at]
+
+    def find(self, name: str) -> int:
+        """Where the most specific one is that matches; -1 when none does."""
+        for at, profile in enumerate(self.profiles):
+            if matches(profile, name):
+                return at
+        return -1
+
+
+@final
+class _Profiles:
+    """The profiles of one entity for one type of object."""
+
+    def __init__(self) -> None:
+        self.exact: dict[str, int] = {}
+        # By their first qualifier, or under "" when a wildcard is in it.
+        self.generic: dict[str, _GenericProfiles] = {}
+        self.create: int = 0  # CRT, when `@class` has it
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.exact and not self.generic and not self.create
+
+    def put(self, profile: str, mask: int) -> None:
+        if profile == CLASS_PROFILE:
+            self.create = mask & CRT
+        elif is_generic(profile):
+            key = first_qualifier(profile)
+            if key not in self.generic:
+                self.generic[key] = _GenericProfiles()
+            self.generic[key].put(profile, mask)
+        else:
+            self.exact[profile] = mask
+
+    def remove(self, profile: str) -> None:
+        if profile == CLASS_PROFILE:
+            self.create = 0
+        elif is_generic(profile):
+            key = first_qualifier(profile)
+            if key in self.generic:
+                self.generic[key].remove(profile)
+                if not self.generic[key].keys:
+                    del self.generic[key]
+        elif profile in self.exact:
+            del self.exact[profile]
+
+    def most_specific(self, name: str) -> tuple[str, int] | None:
+        """The profile that counts for a name, and what it gives."""
+        if name in self.exact:
+            return name, self.exact[name]
+        # One with a plain first qualifier is more specific than any with a wildcard in it.
+        for key in (first_qualifier(name), ""):
+            generic = self.generic.get(key)
+            if generic is not None:
+                at = generic.find(name)
+                if at >= 0:
+                    return generic.profiles[at], generic.masks[at]
+        return None
+
+
+@final
+class AuthorityRecords:
+    """All records of a queue manager, by whom and what they are for."""
+
+    def __init__(self) -> None:
+        self._profiles: dict[tuple[int, str, int], _Profiles] = {}
+        self._cached: dict[tuple[str, int, str], tuple[Sequence[str], int]] = {}
+
+    def put(self, definition: Definition) -> None:
+        """A record was made or changed."""
+        key, profile = _place(definition)
+        profiles = self._profiles.get(key)
+        if profiles is None:
+            profiles = _Profiles()
+            self._profiles[key] = profiles
+        profiles.put(profile, mask_of_record(definition))
+        self.forget()
+
+    def remove(self, definition: Definition) -> None:
+        """A record is gone."""
+        key, profile = _place(definition)
+        profiles = self._profiles.get(key)
+        if profiles is not None:
+            profiles.remove(profile)
+            if profiles.is_empty:
+                del self._profiles[key]
+        self.forget()
+
+    def forget(self) -> None:
+        """Answers that were given before count no more."""
+        if self._cached:
+            self._cached = {}
+
+    def authorities(self, user: str, groups: Sequence[str], object_type: int, name: str) -> int:
+        """What a user with these groups may do to an object: bits of `ostler.model.authorities`."""
+        question = (user, object_type, name)
+        known = self._cached.get(question)
+        # Whoever changes the groups of a user gives other groups, and gets another answer.
+        if known is not None and (known[0] is groups or known[0] == groups):
+            return known[1]
+        mask = self.of_entity(user, False, object_type, name) if user else 0
+        for group in groups:
+            mask |= self.of_entity(group, True, object_type, name)
+        mask |= self.of_entity(EVERYBODY, True, object_type, name)
+        if len(self._cached) >= _CACHED_MAX:
+            self._cached = {}
+        self._cached[question] = (groups, mask)
+        return mask
+
+    def of_entity(self, entity: str, is_group: bool, object_type: int, name: str) -> int:
+        """What one user or group alone may do to an object."""
+        entity_type = GROUP if is_group else PRINCIPAL
+        mask = 0
+        profiles = self._profiles.get((entity_type, entity, object_type))
+        if profiles is not None:
+            mask = profiles.create
+            own = profiles.exact.get(MANAGER_PROFILE) if object_type == MQOT_Q_MGR else None
+            if own is not None:
+                mask |= own
+            else:
+                found = profiles.most_specific(name)
+                if found is not None:
+                    mask |= found[1]
+        if object_type != MQOT_Q_MGR:
+            manager = self._profiles.get((entity_type, entity, MQOT_Q_MGR))
+            if manager is not None:
+                mask |= manager.create
+        return mask
+
+    def most_specific(self, entity: str, is_group: bool, object_type: int, name: str) -> str:
+        """The profile that counts for one user or group; empty when there is none."""
+        profiles = self._profiles.get((GROUP if is_group else PRINCIPAL, entity, object_type))
+        if profiles is None:
+            return ""
+        if object_type == MQOT_Q_MGR and MANAGER_PROFILE in profiles.exact:
+            return MANAGER_PROFILE
+        found = profiles.most_specific(name)
+        return found[0] if found is not None else ""
+
+
+def _place(definition: Definition) -> tuple[tuple[int, str, int], str]:
+    """Where a record belongs: whose it is, for what, and its profile."""
+    attributes = definition.attributes
+    entity_type = GROUP if attributes.get("ENTTYPE") == GROUP else PRINCIPAL
+    key = (entity_type, _text(attributes, "ENTITY"), _number(attributes, "OBJTYPE"))
+    return key, _text(attributes, "PROFILE")

@@ -1,0 +1,141 @@
+"""Generic profiles: the names with wildcards that authority records are for, as MQ's object authority manager has them.
+
+A name is made of qualifiers with periods between them. In a profile `?` stands for one character of a qualifier, `*`
+for any characters of one qualifier, and `**`, which is a qualifier by itself and is there once at most, for any number
+of qualifiers, none included. No wildcard but `**` stands for a period.
+
+When several profiles match a name, the most specific one counts: compared from left to right, where they differ a
+plain character is more specific than a wildcard, `?` more than `*`, and `*` more than `**`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ostler.model.constants import MQRCCF_PROFILE_NAME_ERROR
+from ostler.model.errors import MQError
+
+PROFILE_LENGTH_MAX: Final = 48
+ANY_QUALIFIERS: Final = "**"
+# Profiles that are no names of objects: the objects of a type as such, and the queue manager.
+CLASS_PROFILE: Final = "@class"
+MANAGER_PROFILE: Final = "self"
+
+_NAME_CHARACTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789./_%")
+# The ranks of what a profile has at a place, the most specific first. MQ does not say what holds where one profile ends
+# and the other goes on; what asks for less loses: `A*` against `A*?`, `A?*` against `A?`, `*.A.**` against `*.A`.
+_PLAIN: Final = 0
+_ONE: Final = 1
+_END: Final = 2
+_PERIOD_BEFORE_ANY: Final = 3
+_SOME: Final = 4
+_ANY: Final = 5
+
+
+def is_generic(profile: str) -> bool:
+    """Whether a profile has wildcards."""
+    return "*" in profile or "?" in profile
+
+
+def check_profile(profile: str) -> None:
+    """Refuse, with MQError, what is not a profile."""
+    if profile == CLASS_PROFILE:
+        return
+    if not profile or len(profile) > PROFILE_LENGTH_MAX:
+        raise _refused(profile, f"a profile has 1 to {PROFILE_LENGTH_MAX} characters")
+    for character in profile:
+        if character not in _NAME_CHARACTERS and character not in "*?":
+            raise _refused(profile, f"{character!r} cannot be in the name of an object")
+    if ANY_QUALIFIERS not in profile:
+        return
+    qualifiers = profile.split(".")
+    if qualifiers.count(ANY_QUALIFIERS) > 1:
+        raise _refused(profile, "** can be there once")
+    for qualifier in qualifiers:
+        if ANY_QUALIFIERS in qualifier and qualifier != ANY_QUALIFIERS:
+            raise _refused(profile, "** stands alone between periods")
+
+
+def _refused(profile: str, why: str) -> MQError:
+    return MQError(MQRCCF_PROFILE_NAME_ERROR, f"{profile[:64]!r} is not a profile: {why}.")
+
+
+def matches(profile: str, name: str) -> bool:
+    """Whether a profile is for an object of this name."""
+    if not is_generic(profile):
+        return profile == name
+    if profile == ANY_QUALIFIERS:
+        return True
+    wanted = profile.split(".")
+    given = name.split(".")
+    if ANY_QUALIFIERS not in wanted:
+        return len(wanted) == len(given) and _all_match(wanted, given, 0, 0, len(wanted))
+    before = wanted.index(ANY_QUALIFIERS)
+    behind = len(wanted) - before - 1
+    if len(given) < before + behind:
+        return False
+    return _all_match(wanted, given, 0, 0, before) and _all_match(
+        wanted, given, before + 1, len(given) - behind, behind
+    )
+
+
+def _all_match(wanted: list[str], given: list[str], first_wanted: int, first_given: int, count: int) -> bool:
+    for at in range(count):
+        if not _qualifier_matches(wanted[first_wanted + at], given[first_given + at]):
+            return False
+    return True
+
+
+def _qualifier_matches(pattern: str, text: str) -> bool:
+    """One qualifier, with `?` and `*` in it. Goes back to the last `*` only, so it takes no more than their product."""
+    if pattern == "*":
+        return True
+    in_pattern = 0
+    in_text = 0
+    last_star = -1
+    retry_at = 0
+    while in_text < len(text):
+        wanted = pattern[in_pattern] if in_pattern < len(pattern) else ""
+        if wanted == "*":
+            last_star = in_pattern
+            retry_at = in_text
+            in_pattern += 1
+        elif wanted == "?" or wanted == text[in_text]:
+            in_pattern += 1
+            in_text += 1
+        elif last_star >= 0:
+            retry_at += 1
+            in_pattern = last_star + 1
+            in_text = retry_at
+        else:
+            return False
+    while in_pattern < len(pattern) and pattern[in_pattern] == "*":
+        in_pattern += 1
+    return in_pattern == len(pattern)
+
+
+def specificity(profile: str) -> bytes:
+    """A key for sorting: of the profiles that match a name, the one with the least key is the most specific."""
+    ranks = bytearray()
+    at = 0
+    while at < len(profile):
+        if profile.startswith(".**", at):
+            ranks.append(_PERIOD_BEFORE_ANY)
+            at += 1
+        elif profile.startswith(ANY_QUALIFIERS, at):
+            ranks.append(_ANY)
+            at += 2
+        else:
+            character = profile[at]
+            ranks.append(_SOME if character == "*" else _ONE if character == "?" else _PLAIN)
+            at += 1
+    ranks.append(_END)
+    # Two that are alike so far still have an order, so that everybody always sees the same one win.
+    return bytes(ranks) + profile.encode("utf-8")
+
+
+def first_qualifier(profile: str) -> str:
+    """The first qualifier of all names that a profile matches; empty when there is no one such."""
+    end = profile.find(".")
+    qualifier = profile if end < 0 else profile[:end]
+    return "" if is_generic(qualifier) else qualifier
