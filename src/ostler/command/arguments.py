@@ -15,7 +15,6 @@ from ostler.model.errors import MQError
 
 _LISTS: Final = (ValueKind.STRINGS, ValueKind.NAMES, ValueKind.WORDS, ValueKind.INTEGERS)
 _WORDS_TOLD: Final = 12
-_EVERYWHERE: Final = ("", "*")
 
 
 def unknown(word: Word, what: str, known: Iterable[str]) -> SyntaxProblem:
@@ -124,9 +123,6 @@ class Options:
         self.statement = statement
         self.rest: list[Argument] = list(statement.arguments)
         self._asked: list[str] = []
-        scope = self._one("CMDSCOPE")
-        if scope is not None and scope.text.strip() not in _EVERYWHERE:
-            raise SyntaxProblem(scope.end, "CMDSCOPE chooses queue managers of a queue-sharing group: this is in none")
 
     def _take(self, keyword: str) -> Argument | None:
         self._asked.append(keyword)

@@ -41,8 +41,6 @@ Row = Mapping[str, Value]
 
 _CHUNK_OBJECTS: Final = 100
 _NAMELESS: Final = (ObjectType.QMGR, ObjectType.QMSTATUS, ObjectType.PUBSUB)
-# Where a queue-sharing group would keep an object. Without one all of these mean this queue manager.
-_HERE: Final = ("LIVE", "ALL", "QMGR", "PRIVATE")
 
 
 @dataclass(frozen=True)
@@ -117,8 +115,6 @@ def _choice(noun: Noun, argument: Argument) -> tuple[str, str]:
     """CHLTYPE(SVRCONN), CLUSTER(A*) and the like: only objects with that value. An empty value chooses all."""
     word = argument.keyword
     assert argument.values is not None
-    if word.text == "QSGDISP":
-        return "QSGDISP", _disposition(argument)
     name = chooser(noun.types, word.text)
     if not name:
         attribute = find_attribute(noun.types, word)
@@ -140,13 +136,6 @@ def _attribute(kinds: tuple[ObjectType, ...], name: str) -> Attribute:
         if attribute is not None:
             return attribute
     raise AssertionError(f"no type among {kinds} has {name}")
-
-
-def _disposition(argument: Argument) -> str:
-    texts = [value.text for value in argument.values or ()]
-    if len(texts) != 1 or texts[0] not in _HERE:
-        raise SyntaxProblem(argument.end, "QSGDISP is about queue-sharing groups, and this queue manager is in none")
-    return ""
 
 
 # -- objects -----------------------------------------------------------------------------------------------------------
