@@ -30,6 +30,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "rcdmqimg": ("ostler.cli.media", "record media images of queues in the log"),
     "rcrmqobj": ("ostler.cli.media", "recover damaged queues from their media images"),
     "run-trusted": ("ostler.cli.run_trusted", "run an application in the queue manager's process"),
+    "users": ("ostler.cli.users", "users and passwords"),
     "certs": ("ostler.cli.certificates", "make and show certificates for TLS"),
     "put": ("ostler.cli.samples", "put messages on a queue"),
     "get": ("ostler.cli.samples", "take messages off a queue and show them"),
