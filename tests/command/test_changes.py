@@ -131,8 +131,23 @@ def test_a_change_reaches_those_who_have_the_queue_open(operator: Operator, prog
     handle = program.open("A1", mq.MQOO_OUTPUT)
     operator.says("alter qa(A1) descr('still leads to Q1')")
     assert handle.valid
-    operator.says("alter qa(A1) target(Q2)")
+    assert operator.fails("alter qa(A1) target(Q2)") == (
+        "AMQ8148E: The queue A1 is open. Close it first, or use FORCE."
+    )
+    assert operator.fails("def qa(A1) target(Q2) replace noforce").startswith("AMQ8148E: ")
+    assert handle.valid
+    operator.says("alter qa(A1) target(Q2) force")
     assert not handle.valid
+
+
+def test_what_concerns_those_who_have_the_queue_open_needs_force(operator: Operator, program: Program) -> None:
+    operator.says("def ql(Q1)")
+    handle = program.open("Q1", mq.MQOO_INPUT_SHARED)
+    assert operator.fails("alter ql(Q1) noshare").startswith("AMQ8148E: ")
+    assert operator.fails("alter ql(Q1) usage(xmitq)").startswith("AMQ8148E: ")
+    operator.says("alter ql(Q1) share maxdepth(10)")  # nothing that they would feel
+    operator.says("alter ql(Q1) noshare force")
+    assert handle.valid
 
 
 def test_a_queue_that_is_not_empty(operator: Operator, program: Program) -> None:

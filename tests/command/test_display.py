@@ -280,7 +280,7 @@ def test_the_attribute_of_the_filter_is_shown(operator: Operator) -> None:
         ("dis ql(*) where(maxdepth gt 5 6)", "dis ql(*) where(maxdepth gt 5 6", "WHERE takes one value"),
         ("dis ql(*) where(descr eq 'a*')", "dis ql(*) where(descr eq 'a*'", "a generic value needs LK or NL, not EQ."),
         ("dis nl(*) where(names eq a)", "dis nl(*) where(names eq", "EQ does not go with NAMES"),
-        ("display sub(*)", "display sub", "SUB is not something to DISPLAY"),
+        ("display xyz(*)", "display xyz", "XYZ is not something to DISPLAY"),
     ],
 )
 def test_what_is_wrong_is_pointed_at(operator: Operator, command: str, until: str, why: str) -> None:

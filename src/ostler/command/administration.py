@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Final
 
+from ostler.command.in_use import check_not_in_use
 from ostler.engine import objects, triggers
 from ostler.engine.core import Engine
 from ostler.engine.open import definition_changed
@@ -28,6 +29,7 @@ from ostler.model.attributes import (
     to_text,
 )
 from ostler.model.constants import (
+    MQCHT_CLNTCONN,
     MQRC_OBJECT_TYPE_ERROR,
     MQRC_UNKNOWN_OBJECT_NAME,
     MQRCCF_ATTR_VALUE_FIXED,
@@ -52,6 +54,8 @@ _DEFAULT_OBJECTS: Final = {
     ObjectType.NAMELIST: "SYSTEM.DEFAULT.NAMELIST",
     ObjectType.TOPIC: "SYSTEM.DEFAULT.TOPIC",
     ObjectType.SERVICE: "SYSTEM.DEFAULT.SERVICE",
+    ObjectType.SUB: "SYSTEM.DEFAULT.SUB",
+    ObjectType.COMMINFO: "SYSTEM.DEFAULT.COMMINFO.MULTICAST",
 }
 # The same for the types that have subtypes.
 _DEFAULT_OF_SUBTYPE: Final = {
@@ -133,12 +137,18 @@ def define(
 
 
 def define_anew(
-    engine: Engine, kind: ObjectType, name: str, attributes: dict[str, Value], like: str | None, replace: bool
+    engine: Engine,
+    kind: ObjectType,
+    name: str,
+    attributes: dict[str, Value],
+    like: str | None,
+    replace: bool,
+    force: bool = True,
 ) -> int:
     """Make an object; the LSN behind its record.
 
     With `replace` an object that is there loses all that is not given again, as MQSC has it. It keeps its type, and
-    the time at which it was made.
+    the time at which it was made. Without `force` what is in use keeps what its users would feel.
     """
     model = _model(engine, kind, attributes, like)
     if model is not None and like is None and "DESCR" in model.attributes:
@@ -155,6 +165,8 @@ def define_anew(
             if key in existing.attributes:
                 merged[key] = existing.attributes[key]
         definition = Definition(kind, name, merged)
+        if replace and not force:
+            check_not_in_use(engine, existing, merged)
     return put_in_place(engine, definition, replace)
 
 
@@ -190,10 +202,19 @@ def date_and_time(moment_ms: int) -> tuple[str, str]:
     return moment.strftime("%Y-%m-%d"), moment.strftime("%H.%M.%S")
 
 
-def alter(engine: Engine, kind: ObjectType, name: str, given: Mapping[str, Given]) -> int:
-    """Change attributes of an object; the LSN behind the record."""
-    existing = existing_object(engine, kind, name)
-    return put_in_place(engine, existing.altered(values(kind, given), *_now(engine)), True)
+def alter(engine: Engine, kind: ObjectType, name: str, given: Mapping[str, Given], force: bool = True) -> int:
+    """Change attributes of an object; the LSN behind the record. Without `force` not what its users would feel."""
+    changes = values(kind, given)
+    existing = existing_object(engine, _kept_under(kind, changes), name)
+    if not force:
+        check_not_in_use(engine, existing, changes)
+    return put_in_place(engine, existing.altered(changes, *_now(engine)), True)
+
+
+def _kept_under(kind: ObjectType, changes: dict[str, Value]) -> ObjectType:
+    """Where to look for an object: a client channel may share its name with a channel of another type."""
+    is_client = kind == ObjectType.CHANNEL and changes.get("CHLTYPE") == MQCHT_CLNTCONN
+    return ObjectType.CLNTCONN if is_client else kind
 
 
 # -- displays ----------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from ostler.command import administration
 from ostler.command.arguments import Options, find_attribute, given_attributes, object_name, value_of
@@ -15,12 +15,43 @@ from ostler.command.words import SyntaxProblem
 from ostler.engine import objects
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType, Value, has_subtypes, subtype_of
-from ostler.model.constants import MQRC_OBJECT_ALREADY_EXISTS, MQRC_UNKNOWN_OBJECT_NAME
+from ostler.model.constants import (
+    MQOT_AUTH_INFO,
+    MQOT_CHANNEL,
+    MQOT_CLNTCONN_CHANNEL,
+    MQOT_COMM_INFO,
+    MQOT_LISTENER,
+    MQOT_NAMELIST,
+    MQOT_PROCESS,
+    MQOT_Q,
+    MQOT_SERVICE,
+    MQOT_TOPIC,
+    MQRC_OBJECT_ALREADY_EXISTS,
+    MQRC_UNKNOWN_OBJECT_NAME,
+)
 from ostler.model.errors import MQError
 
 Action: TypeAlias = Callable[[Target], Iterator[str]]
 """A command that was understood. Called with a queue manager it is done, and gives the lines of its answer."""
 
+# Types whose change may concern those who have an object open.
+_FORCED: Final = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE)
+# Types that authority records are kept for, by the number that a record has for them.
+_RECORD_TYPES: Final = {
+    ObjectType.QLOCAL: MQOT_Q,
+    ObjectType.QALIAS: MQOT_Q,
+    ObjectType.QREMOTE: MQOT_Q,
+    ObjectType.QMODEL: MQOT_Q,
+    ObjectType.CHANNEL: MQOT_CHANNEL,
+    ObjectType.CLNTCONN: MQOT_CLNTCONN_CHANNEL,
+    ObjectType.LISTENER: MQOT_LISTENER,
+    ObjectType.SERVICE: MQOT_SERVICE,
+    ObjectType.PROCESS: MQOT_PROCESS,
+    ObjectType.NAMELIST: MQOT_NAMELIST,
+    ObjectType.TOPIC: MQOT_TOPIC,
+    ObjectType.AUTHINFO: MQOT_AUTH_INFO,
+    ObjectType.COMMINFO: MQOT_COMM_INFO,
+}
 _SUBTYPE_KEYWORDS = {ObjectType.CHANNEL: "CHLTYPE", ObjectType.AUTHINFO: "AUTHTYPE", ObjectType.LISTENER: "TRPTYPE"}
 
 
@@ -40,20 +71,26 @@ def define(statement: Statement, noun: Noun) -> Action:
     options = Options(statement)
     replace = options.switch("REPLACE", "NOREPLACE")
     like = options.text("LIKE")
-    if kind in (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE):
-        options.switch("FORCE", "NOFORCE")
+    force = kind not in _FORCED or options.switch("FORCE", "NOFORCE")
     subtype = _subtype_given(statement, kind)
     if has_subtypes(kind) and kind != ObjectType.LISTENER and not subtype and not like:
         raise SyntaxProblem(statement.end, f"{_SUBTYPE_KEYWORDS[kind]} is missing: it says what the {noun.label} is")
     given = given_attributes(kind, options.rest, subtype, ("REPLACE", "NOREPLACE", "LIKE"))
-    return partial(_define, noun, kind, name, given, like or None, replace)
+    return partial(_define, noun, kind, name, given, like or None, replace, force)
 
 
 def _define(
-    noun: Noun, kind: ObjectType, name: str, given: dict[str, Value], like: str | None, replace: bool, target: Target
+    noun: Noun,
+    kind: ObjectType,
+    name: str,
+    given: dict[str, Value],
+    like: str | None,
+    replace: bool,
+    force: bool,
+    target: Target,
 ) -> Iterator[str]:
     def change(engine: Engine) -> int:
-        return administration.define_anew(engine, kind, name, given, like, replace)
+        return administration.define_anew(engine, kind, name, given, like, replace, force)
 
     try:
         target.change(change)
@@ -61,7 +98,7 @@ def _define(
         if error.reason == MQRC_OBJECT_ALREADY_EXISTS:
             what = f"{PRODUCT} {noun.label} {name} exists already. Use ALTER, or DEFINE with REPLACE."
             raise CommandRefused(noun.exists, what) from None
-        raise _unknown(error, like or name) from None
+        raise unknown_object(error, like or name) from None
     yield message(noun.created, f"{PRODUCT} {noun.label} created.")
 
 
@@ -74,19 +111,23 @@ def alter(statement: Statement, noun: Noun) -> Action:
     else:
         name = object_name(statement, kind)
     options = Options(statement)
-    options.switch("FORCE", "NOFORCE")
+    force = kind not in _FORCED or options.switch("FORCE", "NOFORCE")
+    if kind == ObjectType.QMGR:
+        options.switch("FORCE", "NOFORCE")  # only DEFXMITQ would need it, and nobody holds on to that one
     given = given_attributes(kind, options.rest, _subtype_given(statement, kind))
-    return partial(_alter, noun, kind, name, given)
+    return partial(_alter, noun, kind, name, given, force)
 
 
-def _alter(noun: Noun, kind: ObjectType, name: str, given: dict[str, Value], target: Target) -> Iterator[str]:
+def _alter(
+    noun: Noun, kind: ObjectType, name: str, given: dict[str, Value], force: bool, target: Target
+) -> Iterator[str]:
     def change(engine: Engine) -> int:
-        return administration.alter(engine, kind, name or engine.name, given)
+        return administration.alter(engine, kind, name or engine.name, given, force)
 
     try:
         target.change(change)
     except MQError as error:
-        raise _unknown(error, name) from None
+        raise unknown_object(error, name) from None
     yield message(noun.changed, f"{PRODUCT} {noun.label} changed.")
 
 
@@ -98,23 +139,37 @@ def delete(statement: Statement, noun: Noun) -> Action:
     ignores = options.choice("IGNSTATE", "NO", "YES") == "YES"
     if kind == ObjectType.CHANNEL and options.choice("CHLTABLE", "QMGRTBL", "CLNTTBL") == "CLNTTBL":
         kind = ObjectType.CLNTCONN
-    options.choice("AUTHREC", "YES", "NO")
+    takes_records = kind in _RECORD_TYPES and options.choice("AUTHREC", "YES", "NO") == "YES"
     options.finish()
-    return partial(_delete, noun, kind, name, purge, ignores)
+    return partial(_delete, noun, kind, name, purge, ignores, takes_records)
 
 
-def _delete(noun: Noun, kind: ObjectType, name: str, purge: bool, ignores: bool, target: Target) -> Iterator[str]:
-    def change(engine: Engine) -> int:
-        return objects.delete(engine, kind, name, purge)
-
+def _delete(
+    noun: Noun, kind: ObjectType, name: str, purge: bool, ignores: bool, takes_records: bool, target: Target
+) -> Iterator[str]:
     if _is_running(kind, name, target):
         raise CommandRefused("AMQ8148E", f"{PRODUCT} {noun.label} {name} is in use. Stop it first.")
     try:
-        target.change(change)
+        target.change(partial(_remove, kind, name, purge, takes_records))
     except MQError as error:
         if not ignores or error.reason != MQRC_UNKNOWN_OBJECT_NAME:
-            raise _unknown(error, name) from None
+            raise unknown_object(error, name) from None
     yield message(noun.deleted, f"{PRODUCT} {noun.label} deleted.")
+
+
+def _remove(kind: ObjectType, name: str, purge: bool, takes_records: bool, engine: Engine) -> int:
+    """Delete an object, and with it the authority records that name exactly this one."""
+    if kind == ObjectType.CHANNEL and name not in engine.of_type(kind):
+        if name in engine.of_type(ObjectType.CLNTCONN):
+            raise CommandRefused("AMQ8147E", f"{name} is a client channel: delete it with CHLTABLE(CLNTTBL).")
+        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no channel called {name}.")
+    lsn = objects.delete(engine, kind, name, purge)
+    if takes_records:
+        for record in list(engine.of_type(ObjectType.AUTHREC).values()):
+            attributes = record.attributes
+            if attributes.get("PROFILE") == name and attributes.get("OBJTYPE") == _RECORD_TYPES[kind]:
+                lsn = max(lsn, objects.delete(engine, ObjectType.AUTHREC, record.name))
+    return lsn
 
 
 def _is_running(kind: ObjectType, name: str, target: Target) -> bool:
@@ -122,6 +177,8 @@ def _is_running(kind: ObjectType, name: str, target: Target) -> bool:
         return any(status.name == name for status in target.listener_status())
     if kind == ObjectType.CHANNEL:
         return any(status.name == name and status.status != "STOPPED" for status in target.channel_status())
+    if kind == ObjectType.SERVICE:
+        return any(status.name == name for status in target.service_status())
     return False
 
 
@@ -138,7 +195,7 @@ def _clear(noun: Noun, name: str, target: Target) -> Iterator[str]:
     try:
         target.change(change)
     except MQError as error:
-        raise _unknown(error, name) from None
+        raise unknown_object(error, name) from None
     yield message("AMQ8022I", f"{PRODUCT} {noun.label} cleared.")
 
 
@@ -146,6 +203,6 @@ def not_found(name: str) -> CommandRefused:
     return CommandRefused("AMQ8147E", f"{PRODUCT} object {name} not found.")
 
 
-def _unknown(error: MQError, name: str) -> Exception:
+def unknown_object(error: MQError, name: str) -> Exception:
     """The same error, but for an unknown object with the number that commands have for that."""
     return not_found(name) if error.reason == MQRC_UNKNOWN_OBJECT_NAME else error

@@ -6,11 +6,20 @@ from collections.abc import Callable, Generator
 from enum import Enum
 from typing import Final
 
-from ostler.command import authority_records, changes, channel_authentication, control, display, status
+from ostler.command import (
+    authority_records,
+    changes,
+    channel_authentication,
+    control,
+    display,
+    status,
+    subscriptions,
+)
 from ostler.command.arguments import unknown
 from ostler.command.changes import Action
 from ostler.command.nouns import OBJECT_NOUNS, PRODUCT, STATUS_NOUNS, VERBS, Noun, message
 from ostler.command.refusals import REFUSED
+from ostler.command.scope import scoped, without_scope
 from ostler.command.statements import Statement, parse
 from ostler.command.target import CommandRefused, Target
 from ostler.command.words import SyntaxProblem, Word
@@ -65,6 +74,7 @@ _SPECIAL: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
     **authority_records.COMMANDS,
     **channel_authentication.COMMANDS,
     **control.COMMANDS,
+    **subscriptions.COMMANDS,
 }
 # The numbers of what can go wrong with a command that was understood.
 _NUMBERS: Final = {
@@ -85,6 +95,11 @@ def understand(text: str) -> Action:
         verbs = sorted(each for each in set(VERBS.values()) if nouns_of(each))
         problem = unknown(statement.verb, "is not a command", VERBS)
         raise SyntaxProblem(problem.end, problem.why, (message("AMQ8426I", f"The commands are {', '.join(verbs)}."),))
+    statement, scope = without_scope(statement, verb)
+    return scoped(_action(verb, statement), scope)
+
+
+def _action(verb: str, statement: Statement) -> Action:
     word = statement.noun
     special = _SPECIAL.get((verb, word.text))
     if special is not None:

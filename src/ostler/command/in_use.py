@@ -1,0 +1,45 @@
+"""Changes that those who have a queue open would feel: without FORCE they are refused."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ostler.engine.core import Engine
+from ostler.model.attributes import ObjectType, Value
+from ostler.model.constants import MQRC_OBJECT_IN_USE
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+
+# Where an alias or a remote definition leads.
+_LEADING: Final = {
+    ObjectType.QALIAS: ("TARGET", "TARGTYPE"),
+    ObjectType.QREMOTE: ("RNAME", "RQMNAME", "XMITQ"),
+}
+
+
+def check_not_in_use(engine: Engine, existing: Definition, changes: dict[str, Value]) -> None:
+    """Refuse, with MQError, a change that needs FORCE."""
+    kind = existing.object_type
+    changed = {name for name, value in changes.items() if existing.attributes.get(name) != value}
+    if kind == ObjectType.QLOCAL:
+        queue = engine.queues[existing.name]
+        if "SHARE" in changed and queue.inputs > 0:
+            raise _in_use(existing.name, "is open for input")
+        if "USAGE" in changed and (queue.handles or queue.depth > 0):
+            raise _in_use(existing.name, "is open or holds messages")
+    elif changed.intersection(_LEADING.get(kind, ())) and _is_on_a_path(engine, existing):
+        raise _in_use(existing.name, "is open")
+
+
+def _in_use(name: str, why: str) -> MQError:
+    return MQError(MQRC_OBJECT_IN_USE, f"The queue {name} {why}. Close it first, or use FORCE.")
+
+
+def _is_on_a_path(engine: Engine, definition: Definition) -> bool:
+    """Whether somebody opened a queue through this definition."""
+    for connection in engine.connections.values():
+        for handle in connection.handles.values():
+            for each in handle.definitions_on_path:
+                if each.name == definition.name and each.object_type == definition.object_type:
+                    return True
+    return False
