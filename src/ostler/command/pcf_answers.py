@@ -1,0 +1,133 @@
+"""PCF commands answered: bytes in, replies out, one after the other.
+
+Whatever the bytes are, there is an answer, and nothing is raised for a wrong command. Replies are made as they are
+asked for, so that an inquiry about any number of objects takes the memory of a few.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from ostler.command import pcf_control, pcf_inquire
+from ostler.command.pcf_refusals import PcfRefused, refused
+from ostler.command.pcf_request import Request
+from ostler.command.pcf_table import Command, Reply
+from ostler.command.target import CommandRefused, Target
+from ostler.engine.core import Engine
+from ostler.model.constants import (
+    MQCC_FAILED,
+    MQCC_OK,
+    MQCFC_LAST,
+    MQCFC_NOT_LAST,
+    MQCFH_STRUC_LENGTH,
+    MQCFH_VERSION_1,
+    MQCFT_COMMAND,
+    MQCFT_COMMAND_XR,
+    MQCFT_RESPONSE,
+    MQCMD_NONE,
+    MQIACF_ERROR_ID,
+    MQRC_NONE,
+    MQRC_UNEXPECTED_ERROR,
+    MQRCCF_CFH_COMMAND_ERROR,
+    MQRCCF_CFH_CONTROL_ERROR,
+    MQRCCF_CFH_MSG_SEQ_NUMBER_ERR,
+    MQRCCF_CFH_TYPE_ERROR,
+    MQRCCF_COMMAND_FAILED,
+    MQRCCF_MD_FORMAT_ERROR,
+)
+from ostler.model.errors import MQError
+from ostler.model.pcf import UTF_8, Header, Integer, PcfError, decode, encode
+from ostler.model.pcf_parameters import CODECS
+
+_FORMAT: Final = "MQADMIN"
+COMMANDS: Final[dict[int, Command]] = {
+    command.number: command for command in (*pcf_inquire.COMMANDS, *pcf_control.COMMANDS)
+}
+
+
+def reply_ccsid(target: Target) -> int:
+    """The code page of replies: the queue manager's, where PCF is written in it, and else UTF-8."""
+    ccsid = target.look(_ccsid)
+    return ccsid if ccsid in CODECS else UTF_8
+
+
+def _ccsid(engine: Engine) -> int:
+    return engine.ccsid
+
+
+def answer(
+    target: Target, message: bytes, ccsid: int = UTF_8, big_endian: bool = False, format: str = _FORMAT
+) -> Iterator[bytes]:
+    """The replies to a command, in the queue manager's code page and native encoding; the last one says that it is.
+
+    `ccsid`, `big_endian` and `format` are what the descriptor says of the command.
+    """
+    page = reply_ccsid(target)
+    pending: tuple[Header, Reply] | None = None
+    sequence = 0
+    for header, reply in _replies(target, message, ccsid, big_endian, format):
+        if pending is not None:
+            yield encode(pending[0], pending[1], page)
+        sequence += 1
+        pending = (replace(header, sequence_number=sequence, control=MQCFC_NOT_LAST), reply)
+    assert pending is not None
+    yield encode(replace(pending[0], control=MQCFC_LAST), pending[1], page)
+
+
+def _replies(
+    target: Target, message: bytes, ccsid: int, big_endian: bool, format: str
+) -> Iterator[tuple[Header, Reply]]:
+    """The headers and parameters of the replies; at least one."""
+    head = _header_of(message, big_endian)
+    fine = replace(head, completion=MQCC_OK, reason=MQRC_NONE)
+    try:
+        if format != _FORMAT:
+            raise PcfRefused(MQRCCF_MD_FORMAT_ERROR)
+        found = False
+        for reply in run(target, message, ccsid, big_endian):
+            found = True
+            yield fine, reply
+        if not found:
+            yield fine, []
+    except PcfRefused as refusal:
+        yield _failed(head, refusal.reason), [refusal.detail] if refusal.detail is not None else []
+    except PcfError as error:
+        yield _failed(head, error.reason), []
+    except (MQError, CommandRefused) as error:
+        yield _failed(head, refused(error).reason), []
+    except Exception:
+        # What nobody has thought of is the queue manager's fault; it must not end the command server.
+        detail = Integer(MQIACF_ERROR_ID, MQRCCF_COMMAND_FAILED)
+        yield _failed(head, MQRC_UNEXPECTED_ERROR), [detail]
+
+
+def run(target: Target, message: bytes, ccsid: int, big_endian: bool) -> Iterator[Reply]:
+    """Do a command: the parameters of its replies. Raises what it is refused with."""
+    decoded = decode(message, ccsid, big_endian)
+    header = decoded.header
+    if header.type not in (MQCFT_COMMAND, MQCFT_COMMAND_XR):
+        raise PcfRefused(MQRCCF_CFH_TYPE_ERROR)
+    if header.sequence_number != 1:
+        raise PcfRefused(MQRCCF_CFH_MSG_SEQ_NUMBER_ERR)
+    if header.control != MQCFC_LAST:
+        raise PcfRefused(MQRCCF_CFH_CONTROL_ERROR)
+    command = COMMANDS.get(header.command)
+    if command is None:
+        raise PcfRefused(MQRCCF_CFH_COMMAND_ERROR)
+    yield from command.run(target, Request(command, decoded))
+
+
+def _header_of(message: bytes, big_endian: bool) -> Header:
+    """The header of the replies, as far as the command's own can be read."""
+    command, version = MQCMD_NONE, MQCFH_VERSION_1
+    if len(message) >= MQCFH_STRUC_LENGTH:
+        _, _, said, command = struct.unpack_from(">4i" if big_endian else "<4i", message)
+        version = said if said in (1, 2, 3) else MQCFH_VERSION_1
+    return Header(MQCFT_RESPONSE, command, version=version)
+
+
+def _failed(head: Header, reason: int) -> Header:
+    return replace(head, completion=MQCC_FAILED, reason=reason)
