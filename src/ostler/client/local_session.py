@@ -25,7 +25,7 @@ from ostler.client.put_back import put_back
 from ostler.client.session import BackoutRules, OpenQueue, Put, Session, Taken
 from ostler.client.waits import Waiter, Waits
 from ostler.engine import get as getting
-from ostler.engine import objects, syncpoint
+from ostler.engine import objects, statistics, syncpoint
 from ostler.engine import put as putting
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import Engine
@@ -202,7 +202,7 @@ class LocalSession(Session, Follower):
             reason = putting.put(engine, connection, handle, md, options, block, body, None)
             return self._put_done(reason)
 
-        return await self._put(verb)
+        return await self._put(verb, handle)
 
     async def put1(
         self, request: OpenRequest, md: bytes, options: int, block: bytes, body: bytes, source: OpenQueue | None = None
@@ -222,12 +222,15 @@ class LocalSession(Session, Follower):
             raise MQError(reason)
         return Put(self.connection.put_md, reason), self.connection.after_lsn
 
-    async def _put(self, verb: Callable[[Engine], tuple[Put, int]]) -> Put:
+    async def _put(self, verb: Callable[[Engine], tuple[Put, int]], handle: Handle | None = None) -> Put:
         try:
             done, lsn = await self.with_room(verb)
         except MQError:
-            self.connection.counters.puts_failed += 1
-            self.connection.engine.counters.puts_failed += 1
+            with self.turn(checked=False) as engine:
+                if handle is not None:
+                    statistics.put_failed(engine, self.connection, handle)
+                else:
+                    statistics.put1_failed(engine, self.connection)
             raise
         log = self.bound.writer.log
         if log.buffer_is_full():

@@ -32,6 +32,7 @@ from ostler.engine.core import Engine
 from ostler.engine.extension import PLAIN_TAIL, without_extension
 from ostler.engine.get_request import BY_SCAN, GetRequest
 from ostler.engine.message import MD_BYTES, NULL_ID
+from ostler.engine.statistics import put_failed
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_OK,
@@ -172,8 +173,7 @@ def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> 
         return md, pmo, error.completion, error.reason
     if reason != 0 and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
         # A unit of work that the queue manager backed out is a warning for MQCMIT, but nothing was put here.
-        bound.connection.counters.puts_failed += 1
-        bound.engine.counters.puts_failed += 1
+        put_failed(bound.engine, bound.connection, handle)
         return md, pmo, MQCC_FAILED, reason
     if has_handles:
         message_handles.put_done(bound.connection.message_handles, pmo, bound.connection.put_md)

@@ -15,6 +15,7 @@ from ostler.client.object_structures import (
 )
 from ostler.engine import inquire as attributes
 from ostler.engine import put as putting
+from ostler.engine import statistics
 from ostler.engine.connection import Handle
 from ostler.engine.core import Engine
 from ostler.engine.open import OpenRequest, close_object, open_object
@@ -80,7 +81,11 @@ def MQCLOSE(hconn: int, hobj: int, options: int) -> Opened:
 
 
 def _close(engine: Engine, bound: Bound, handle: Handle, options: int) -> tuple[int, int]:
-    reason = close_object(engine, bound.connection, handle, options)
+    try:
+        reason = close_object(engine, bound.connection, handle, options)
+    except MQError:
+        statistics.close_failed(engine, bound.connection, handle)
+        raise
     queue = handle.queue
     is_deleted = options & (MQCO_DELETE | MQCO_DELETE_PURGE) and queue is not None and not queue.is_temporary
     return reason, engine.journal.end_lsn() if is_deleted else 0
@@ -125,8 +130,7 @@ def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: by
 
     reason, lsn, stored = with_room(bound, verb)
     if reason != MQRC_NONE and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
-        connection.counters.puts_failed += 1
-        bound.engine.counters.puts_failed += 1
+        statistics.put1_failed(bound.engine, connection)
         return reason
     describe_put(od, md, pmo, stored, connection.put_resolved_names)
     if version > 2:
@@ -144,11 +148,32 @@ def MQINQ(
         handle = open_handle(bound, hobj)
         check_counts(int_count, char_length)
         with turn(bound) as engine:
-            integers, texts, reason = attributes.inquire(engine, handle, list(selectors))
-            bound.connection.counters.inquires += 1
+            integers, texts, reason = _inquire(engine, bound, handle, list(selectors))
     except MQError as error:
         return [], b"", *failed(error)
     return fitting(integers, texts, reason, int_count, char_length)
+
+
+def _inquire(
+    engine: Engine, bound: Bound, handle: Handle, selectors: list[int]
+) -> tuple[list[int], list[bytes], int]:
+    try:
+        found = attributes.inquire(engine, handle, selectors)
+    except MQError:
+        statistics.count_inquire(engine, bound.connection, handle, False)
+        raise
+    statistics.count_inquire(engine, bound.connection, handle, True)
+    return found
+
+
+def _set(engine: Engine, bound: Bound, handle: Handle, selectors: list[int], ints: list[int], chars: bytes) -> int:
+    try:
+        lsn = attributes.set_attributes(engine, handle, selectors, ints, chars)
+    except MQError:
+        statistics.count_set(engine, bound.connection, handle, False)
+        raise
+    statistics.count_set(engine, bound.connection, handle, True)
+    return lsn
 
 
 def MQSET(hconn: int, hobj: int, selectors: list[int], ints: list[int], chars: bytes) -> Result:
@@ -158,9 +183,8 @@ def MQSET(hconn: int, hobj: int, selectors: list[int], ints: list[int], chars: b
         handle = open_handle(bound, hobj)
         lsn = with_room(
             bound,
-            lambda engine: attributes.set_attributes(engine, handle, list(selectors), list(ints), bytes(chars)),
+            lambda engine: _set(engine, bound, handle, list(selectors), list(ints), bytes(chars)),
         )
-        bound.connection.counters.sets += 1
         wait_durable(bound, lsn)
     except MQError as error:
         return failed(error)

@@ -64,9 +64,11 @@ def _uncount(engine: Engine, request: GetRequest, is_persistent: bool) -> None:
         verbs.gets -= 1
         verbs.get_bytes -= size_bytes
         verbs.gets_persistent -= int(is_persistent)
+        verbs.get_bytes_persistent -= size_bytes * is_persistent
     queue.counters.gets -= 1
     queue.counters.get_bytes -= size_bytes
     queue.counters.gets_persistent -= int(is_persistent)
+    queue.counters.get_bytes_persistent -= size_bytes * is_persistent
 
 
 def _number(md: bytes, at: int) -> int:

@@ -10,6 +10,7 @@ from ostler.engine.group_state import GroupState
 from ostler.engine.selector import Selector
 from ostler.engine.slots import NONE
 from ostler.engine.unit_of_work import UnitOfWork
+from ostler.model.accounts import ConnectionAccount, QueueAccount
 from ostler.model.constants import MQCC_WARNING, MQOT_Q
 from ostler.model.counters import VerbCounters
 
@@ -80,6 +81,8 @@ class Handle:
         # Identity and origin of the last message got with MQOO_SAVE_ALL_CONTEXT.
         self.saves_context = False
         self.saved_context: bytes = b""
+        self.account: QueueAccount | None = None  # what is written on the account of its connection and queue
+        self.is_put1 = False
         self.valid = True  # false when the object was changed so that the handle no longer fits (2041)
 
 
@@ -136,6 +139,7 @@ class Connection:
         self.next_handle: i64 = 2
         self.unit_of_work: UnitOfWork | None = None
         self.counters = VerbCounters()
+        self.account: ConnectionAccount | None = None
         self.async_status = AsyncStatus()
         self.message_handles: dict[int, PropertySet] = {}
         self.next_message_handle: i64 = 1

@@ -22,6 +22,7 @@ from ostler.engine.open import check_state, release_lock, unlock
 from ostler.engine.queue import Queue
 from ostler.engine.selection import GROUP_OPTIONS
 from ostler.engine.slots import NONE
+from ostler.engine.statistics import count_get_empty, count_get_failed
 from ostler.engine.transfer import BROWSE, attempt, discard_expired, send_reports
 from ostler.model.constants import (
     MQGMO_BROWSE_FIRST,
@@ -132,9 +133,6 @@ def get(engine: Engine, request: GetRequest) -> bool:
     if answered:
         return True
     if not request.options & MQGMO_WAIT or request.wait_ms == 0:
-        queue.counters.gets_empty += 1
-        engine.counters.gets_empty += 1
-        request.connection.counters.gets_empty += 1
         return refuse(engine, request, MQRC_NO_MSG_AVAILABLE)
     queue.waiting.add(request)
     queue.counters.waits += 1
@@ -157,9 +155,10 @@ def _let_go(engine: Engine, request: GetRequest, queue: Queue, locked: i64, lock
 def refuse(engine: Engine, request: GetRequest, reason: i64) -> bool:
     request.reason = reason
     request.done = True
-    if reason != MQRC_NONE and reason != MQRC_NO_MSG_AVAILABLE:
-        engine.counters.gets_failed += 1
-        request.connection.counters.gets_failed += 1
+    if reason == MQRC_NO_MSG_AVAILABLE:
+        count_get_empty(engine, request)
+    elif reason != MQRC_NONE:
+        count_get_failed(engine, request)
     return True
 
 
@@ -170,10 +169,6 @@ def cancel(engine: Engine, request: GetRequest, reason: i64) -> None:
     queue = request.handle.queue
     assert queue is not None
     queue.waiting.remove(request)
-    if reason == MQRC_NO_MSG_AVAILABLE:
-        queue.counters.gets_empty += 1
-        engine.counters.gets_empty += 1
-        request.connection.counters.gets_empty += 1
     refuse(engine, request, reason)
 
 

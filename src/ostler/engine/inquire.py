@@ -88,7 +88,6 @@ def inquire(engine: Engine, handle: Handle, selectors: list[int]) -> tuple[list[
             integers.append(value if isinstance(value, int) else MQIAV_NOT_APPLICABLE)
         else:
             texts.append(_packed_text(value, attribute))
-    engine.counters.inquires += 1
     return integers, texts, reason
 
 
@@ -199,7 +198,6 @@ def set_attributes(engine: Engine, handle: Handle, selectors: list[int], integer
         raise MQError(MQRC_SELECTOR_LIMIT_EXCEEDED, f"At most {SELECTORS_MAX} selectors can be given at a time.")
     definition = current_definition(engine, handle)
     changes = _changes(definition.object_type, selectors, integers, texts)
-    engine.counters.sets += 1
     if not changes:
         return 0
     attributes = {**definition.attributes, **changes}

@@ -31,6 +31,7 @@ from ostler.engine.message import (
 from ostler.engine.open import OpenRequest, check_state, close_object, open_object
 from ostler.engine.queue import Queue
 from ostler.engine.remote import HEADERS_BYTES, transmission_message
+from ostler.engine.statistics import count_put1
 from ostler.engine.syncpoint import commit_unit
 from ostler.engine.transfer import admit, deliver, send_reports
 from ostler.engine.unit_of_work import UnitOfWork
@@ -184,7 +185,7 @@ def put(
             reason = 0
     if reason != 0:
         return reason
-    _count(engine, connection, len(body), persistence == 1)
+    _count(engine, connection, handle, len(body), persistence == 1)
     if not _waits_for_answer(handle, queue, options):
         connection.async_status.count(warning, handle.object_name)
     return warning
@@ -305,7 +306,7 @@ def _put_in_segments(
     return 0
 
 
-def _count(engine: Engine, connection: Connection, size_bytes: i64, is_persistent: bool) -> None:
+def _count(engine: Engine, connection: Connection, handle: Handle, size_bytes: i64, is_persistent: bool) -> None:
     own = connection.counters
     own.puts += 1
     own.put_bytes += size_bytes
@@ -313,7 +314,12 @@ def _count(engine: Engine, connection: Connection, size_bytes: i64, is_persisten
     engine.counters.put_bytes += size_bytes
     if is_persistent:
         own.puts_persistent += 1
+        own.put_bytes_persistent += size_bytes
         engine.counters.puts_persistent += 1
+        engine.counters.put_bytes_persistent += size_bytes
+    account = handle.account
+    if account is not None:
+        account.put(size_bytes, is_persistent, handle.is_put1)
 
 
 def _check_options(handle: Handle, options: i64) -> i64:
@@ -474,7 +480,10 @@ def put1(
     request.options = opening
     handle = open_object(engine, connection, request)
     try:
-        return put(engine, connection, handle, md, options, properties, body, source)
+        handle.is_put1 = True
+        reason: i64 = put(engine, connection, handle, md, options, properties, body, source)
+        count_put1(engine, connection, handle, reason)
+        return reason
     finally:
         connection.put_resolved_names = handle.resolved_names
         if handle.created_dynamic and handle.queue is not None and not handle.queue.is_temporary:

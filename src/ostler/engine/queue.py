@@ -22,8 +22,15 @@ from ostler.engine.slots import (
     SPILL_PENDING,
     Slots,
 )
-from ostler.model.constants import MQMDS_FIFO, MQQDT_TEMPORARY_DYNAMIC
-from ostler.model.counters import QueueCounters
+from ostler.model.accounts import MovingAverage
+from ostler.model.constants import (
+    MQMDS_FIFO,
+    MQMON_NONE,
+    MQMON_OFF,
+    MQMON_Q_MGR,
+    MQQDT_TEMPORARY_DYNAMIC,
+)
+from ostler.model.counters import Counts, QueueCounters, queue_counts
 from ostler.model.definitions import Definition
 
 if TYPE_CHECKING:
@@ -47,6 +54,13 @@ class Queue:
         self.counters = QueueCounters()
         self.groups: dict[bytes, Group] = {}  # by group id, of the messages that are available
         self.performance = PerformanceState()
+        # The counters when the interval of statistics began; None: none are collected.
+        self.statistics: Counts | None = None
+        self.statistics_high: i64 = 0
+        self.statistics_low: i64 = 0
+        self.times: MovingAverage | None = None  # milliseconds on the queue; None: the queue is not monitored
+        self.manager_statistics: i64 = MQMON_NONE
+        self.manager_monitoring: i64 = MQMON_NONE
         self.next_seq: i64 = 1
         self.depth: i64 = 0  # as CURDEPTH: available and not yet committed puts
         self.uncommitted: i64 = 0
@@ -107,6 +121,49 @@ class Queue:
         self.depth_high: i64 = _integer(a, "QDEPTHHI")
         self.depth_low: i64 = _integer(a, "QDEPTHLO")
         self.is_temporary: bool = _integer(a, "DEFTYPE") == MQQDT_TEMPORARY_DYNAMIC
+        self._switch_collection()
+
+    # -- statistics ----------------------------------------------------------------------------------
+
+    def collect(self, manager_statistics: i64, manager_monitoring: i64) -> None:
+        """Take over the switches of the queue manager (STATQ and MONQ)."""
+        self.manager_statistics = manager_statistics
+        self.manager_monitoring = manager_monitoring
+        self._switch_collection()
+
+    def _switch_collection(self) -> None:
+        attributes = self.definition.attributes
+        if not is_switched_on(attributes, "STATQ", self.manager_statistics):
+            self.statistics = None
+        elif self.statistics is None:
+            self.begin_statistics()
+        if not is_switched_on(attributes, "MONQ", self.manager_monitoring):
+            self.times = None
+        elif self.times is None:
+            self.times = MovingAverage()
+
+    def begin_statistics(self) -> None:
+        """A new interval begins: from here on is counted."""
+        self.fold_depths()
+        self.statistics = queue_counts(self.counters)
+        self.statistics_high = self.depth
+        self.statistics_low = self.depth
+
+    def fold_depths(self) -> None:
+        """Tell all who keep extremes of the depth what they were meanwhile. One comparison per message does for all."""
+        counters = self.counters
+        high: i64 = counters.window_high if counters.window_high > self.depth else self.depth
+        low: i64 = counters.window_low if counters.window_low < self.depth else self.depth
+        if high > counters.depth_high:
+            counters.depth_high = high
+        if high > self.performance.depth_high:
+            self.performance.depth_high = high
+        if high > self.statistics_high:
+            self.statistics_high = high
+        if low < self.statistics_low:
+            self.statistics_low = low
+        counters.window_high = self.depth
+        counters.window_low = self.depth
 
     # -- messages in and out of memory ---------------------------------------------------------------
 
@@ -288,6 +345,14 @@ class Queue:
                 handle.cursor_message_gone = True
                 if before != NONE:
                     self.slots.flags[before] |= HAS_CURSOR
+
+
+def is_switched_on(attributes: dict[str, int | str | tuple[str, ...]], name: str, manager: i64) -> bool:
+    """Does a queue collect? The queue manager says so for those that do not, and may forbid it for all."""
+    if manager == MQMON_NONE:
+        return False
+    own = attributes.get(name, MQMON_Q_MGR)
+    return (manager if own == MQMON_Q_MGR else own) != MQMON_OFF
 
 
 def _integer(attributes: dict[str, int | str | tuple[str, ...]], name: str) -> int:

@@ -305,7 +305,8 @@ class Replay:
             else:
                 self.in_doubt += 1
         for queue in engine.queues_by_id.values():
-            queue.counters.depth_high = queue.depth
+            queue.counters.window_high = queue.depth
+            queue.counters.window_low = queue.depth
         self.units = {}
         self.slot_of = {}
 

@@ -32,6 +32,8 @@ def commit(engine: Engine, connection: Connection) -> i64:
     connection.unit_of_work = None
     _tell_groups(connection, not unit.backed_out_by_system)
     if unit.backed_out_by_system:
+        connection.counters.commits_failed += 1
+        engine.counters.commits_failed += 1
         return MQRC_BACKED_OUT
     connection.after_lsn = commit_unit(engine, unit)
     return 0

@@ -45,6 +45,7 @@ from ostler.engine.slots import (
     PERSISTENT,
     PUT_UNCOMMITTED,
 )
+from ostler.engine.statistics import count_browse, count_get_failed
 from ostler.engine.timestamps import milliseconds_of
 from ostler.engine.unit_of_work import Entry, UnitOfWork
 from ostler.model.constants import (
@@ -149,9 +150,10 @@ def _count_put(engine: Engine, queue: Queue, size_bytes: i64, is_persistent: boo
     counters.put_bytes += size_bytes
     if is_persistent:
         counters.puts_persistent += 1
+        counters.put_bytes_persistent += size_bytes
     counters.last_put_ms = engine.now_ms
-    if queue.depth > counters.depth_high:
-        counters.depth_high = queue.depth
+    if queue.depth > counters.window_high:
+        counters.window_high = queue.depth
     if engine.performance_events:
         send_reports(engine, events.after_arrival(engine, queue), None)
 
@@ -235,24 +237,25 @@ def _attempt(engine: Engine, request: GetRequest, queue: Queue) -> bool:
         if slot == NONE:
             return False
         if not request.options & BROWSE and queue.slots.flags[slot] & PERSISTENT and _journal_is_spent(engine):
-            request.reason = MQRC_RESOURCE_PROBLEM
-            request.done = True
-            return True
+            return _answer_refused(engine, request, MQRC_RESOURCE_PROBLEM)
         if request.slots:
             _finish_joined(engine, request, queue)
         else:
             finish_get(engine, request, queue, queue.load(slot), slot)
     except QueueFileDamaged as damage:
         mark_damaged(engine, queue, str(damage))
-        request.reason = MQRC_OBJECT_DAMAGED
-        request.done = True
-        return True
+        return _answer_refused(engine, request, MQRC_OBJECT_DAMAGED)
     except MQError as refusal:
-        request.reason = refusal.reason
-        request.done = True
-        return True
+        return _answer_refused(engine, request, refusal.reason)
     if groups.concerns(request):
         groups.after_get(request, request.md)
+    return True
+
+
+def _answer_refused(engine: Engine, request: GetRequest, reason: i64) -> bool:
+    request.reason = reason
+    request.done = True
+    count_get_failed(engine, request)
     return True
 
 
@@ -324,7 +327,9 @@ def finish_get(engine: Engine, request: GetRequest, queue: Queue, message: Messa
     request.done = True
     if request.options & BROWSE:
         _finish_browse(engine, request, queue, message, slot, reason != MQRC_TRUNCATED_MSG_FAILED)
-    elif reason != MQRC_TRUNCATED_MSG_FAILED and request.joined_unit == 0:
+    elif reason == MQRC_TRUNCATED_MSG_FAILED:
+        count_get_failed(engine, request)
+    elif request.joined_unit == 0:
         take(engine, request, queue, message, slot, True)
 
 
@@ -373,6 +378,7 @@ def _finish_browse(
     engine: Engine, request: GetRequest, queue: Queue, message: Message, slot: i64, complete: bool
 ) -> None:
     if not complete:
+        count_get_failed(engine, request)
         return  # MQRC_TRUNCATED_MSG_FAILED leaves the cursor where it was
     handle = request.handle
     handle.cursor = slot
@@ -385,13 +391,7 @@ def _finish_browse(
         queue.slots.flags[slot] |= LOCKED
         handle.locked_slot = slot
         handle.locked_seq = message.seq
-    size: i64 = len(request.body)
-    queue.counters.browses += 1
-    queue.counters.browse_bytes += size
-    request.connection.counters.browses += 1
-    request.connection.counters.browse_bytes += size
-    engine.counters.browses += 1
-    engine.counters.browse_bytes += size
+    count_browse(engine, request, queue, read_i32_le(message.md, PERSISTENCE_AT) == 1)
 
 
 def take(engine: Engine, request: GetRequest, queue: Queue, message: Message, slot: i64, is_call: bool) -> None:
@@ -424,8 +424,11 @@ def take(engine: Engine, request: GetRequest, queue: Queue, message: Message, sl
                 request.after_lsn = engine.journal.append(GET, head, b"", b"")
                 request.joined_logged = request.joined_unit != 0
             queue.release(slot)
-    _count_get(engine, queue, message, is_persistent)
+    age_ms: i64 = _count_get(engine, queue, message, is_persistent)
     _count_call(engine, request, len(message.body), is_persistent, is_call)
+    account = request.handle.account
+    if account is not None:
+        account.got(len(message.body), is_persistent, age_ms)
     if request.handle.saves_context:
         request.handle.saved_context = message.md[CONTEXT_AT:GROUP_ID_AT]
     if i64(read_i32_le(message.md, REPORT_AT)) & reports.DELIVERY_OPTIONS:
@@ -436,15 +439,14 @@ def take(engine: Engine, request: GetRequest, queue: Queue, message: Message, sl
         send_reports(engine, events.after_removal(engine, queue), None)
 
 
-def _count_get(engine: Engine, queue: Queue, message: Message, is_persistent: bool) -> None:
+def _count_get(engine: Engine, queue: Queue, message: Message, is_persistent: bool) -> i64:
+    """How long the message was on the queue, in milliseconds."""
     counters = queue.counters
     counters.gets += 1
     counters.get_bytes += len(message.body)
-    if is_persistent:
-        counters.gets_persistent += 1
     counters.last_get_ms = engine.now_ms
-    if queue.depth < counters.depth_low:
-        counters.depth_low = queue.depth
+    if queue.depth < counters.window_low:
+        counters.window_low = queue.depth
     put_ms: i64 = message.put_ms if message.put_ms != 0 else milliseconds_of(message.md[PUT_DATE_AT : PUT_DATE_AT + 16])
     age_ms: i64 = engine.now_ms - put_ms
     if put_ms == 0 or age_ms < 0:
@@ -452,6 +454,14 @@ def _count_get(engine: Engine, queue: Queue, message: Message, is_persistent: bo
     counters.age_total_ms += age_ms
     if age_ms > counters.age_max_ms:
         counters.age_max_ms = age_ms
+    if is_persistent:
+        counters.gets_persistent += 1
+        counters.get_bytes_persistent += len(message.body)
+        counters.age_persistent_ms += age_ms
+    times = queue.times
+    if times is not None:
+        times.add(age_ms)
+    return age_ms
 
 
 def _count_call(engine: Engine, request: GetRequest, size_bytes: i64, is_persistent: bool, is_call: bool) -> None:
@@ -461,7 +471,10 @@ def _count_call(engine: Engine, request: GetRequest, size_bytes: i64, is_persist
     if is_call:
         own.gets += 1
         engine.counters.gets += 1
-        if is_persistent:
+    if is_persistent:
+        own.get_bytes_persistent += size_bytes
+        engine.counters.get_bytes_persistent += size_bytes
+        if is_call:
             own.gets_persistent += 1
             engine.counters.gets_persistent += 1
 

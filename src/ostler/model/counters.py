@@ -1,13 +1,99 @@
 """What is counted: plain numbers that the engine adds to as it goes, cheap enough to stay on.
 
-`observe` turns them into statistics, accounting and displays.
+They only ever grow. An interval is what lies between two snapshots, so several who look at the same numbers, such as
+statistics and RESET QSTATS, do not disturb one another. `observe` turns them into messages and displays.
 """
 
 from __future__ import annotations
 
-from typing import final
+from typing import Final, final
 
 from mypy_extensions import i64
+
+Counts = dict[str, int]
+
+# Calls on objects that are no queues are rare, and kept apart: which call it was, by the type of the object.
+OPEN: Final = 0
+OPEN_FAILED: Final = 1
+CLOSE: Final = 2
+CLOSE_FAILED: Final = 3
+INQUIRE: Final = 4
+INQUIRE_FAILED: Final = 5
+SET: Final = 6
+SET_FAILED: Final = 7
+_TYPES: Final = 16
+
+_VERBS: Final = (
+    "opens",
+    "opens_failed",
+    "closes",
+    "closes_failed",
+    "puts",
+    "put_bytes",
+    "puts_persistent",
+    "put_bytes_persistent",
+    "puts_failed",
+    "put1s",
+    "put1s_persistent",
+    "put1s_failed",
+    "gets",
+    "get_bytes",
+    "gets_persistent",
+    "get_bytes_persistent",
+    "gets_failed",
+    "gets_empty",
+    "browses",
+    "browse_bytes",
+    "browses_persistent",
+    "browse_bytes_persistent",
+    "browses_failed",
+    "commits",
+    "commits_failed",
+    "backouts",
+    "waits",
+    "inquires",
+    "inquires_failed",
+    "sets",
+    "sets_failed",
+    "expired",
+    "purged",
+    "backed_out_messages",
+)
+_QUEUE: Final = (
+    "puts",
+    "put_bytes",
+    "puts_persistent",
+    "put_bytes_persistent",
+    "puts_failed",
+    "put1s",
+    "put1s_persistent",
+    "put1s_failed",
+    "gets",
+    "get_bytes",
+    "gets_persistent",
+    "get_bytes_persistent",
+    "gets_failed",
+    "gets_empty",
+    "browses",
+    "browse_bytes",
+    "browses_persistent",
+    "browse_bytes_persistent",
+    "browses_failed",
+    "waits",
+    "handed_over",
+    "expired",
+    "purged",
+    "backed_out",
+    "spilled",
+    "spill_reads",
+    "depth_high",
+    "depth_low",
+    "last_put_ms",
+    "last_get_ms",
+    "age_total_ms",
+    "age_persistent_ms",
+    "age_max_ms",
+)
 
 
 @final
@@ -16,25 +102,49 @@ class VerbCounters:
 
     def __init__(self) -> None:
         self.opens: i64 = 0
+        self.opens_failed: i64 = 0
         self.closes: i64 = 0
-        self.puts: i64 = 0
+        self.closes_failed: i64 = 0
+        self.puts: i64 = 0  # MQPUT and MQPUT1
         self.put_bytes: i64 = 0
         self.puts_persistent: i64 = 0
+        self.put_bytes_persistent: i64 = 0
         self.puts_failed: i64 = 0
+        self.put1s: i64 = 0  # of the puts
+        self.put1s_persistent: i64 = 0
+        self.put1s_failed: i64 = 0  # of the puts that failed
         self.gets: i64 = 0
         self.get_bytes: i64 = 0
         self.gets_persistent: i64 = 0
-        self.gets_failed: i64 = 0
-        self.gets_empty: i64 = 0  # MQRC_NO_MSG_AVAILABLE
+        self.get_bytes_persistent: i64 = 0
+        self.gets_failed: i64 = 0  # gets and browses
+        self.gets_empty: i64 = 0  # gets and browses: MQRC_NO_MSG_AVAILABLE
         self.browses: i64 = 0
         self.browse_bytes: i64 = 0
+        self.browses_persistent: i64 = 0
+        self.browse_bytes_persistent: i64 = 0
+        self.browses_failed: i64 = 0  # of those that failed or found nothing, the browses
         self.commits: i64 = 0
+        self.commits_failed: i64 = 0
         self.backouts: i64 = 0
         self.waits: i64 = 0
         self.inquires: i64 = 0
+        self.inquires_failed: i64 = 0
         self.sets: i64 = 0
+        self.sets_failed: i64 = 0
         self.expired: i64 = 0
+        self.purged: i64 = 0
         self.backed_out_messages: i64 = 0
+        self.on_others: dict[int, int] | None = None  # calls on objects that are no queues, as they are of the above
+
+    def count_on(self, call: i64, object_type: i64) -> None:
+        """One of the calls above was on an object of another type than a queue (an MQOT number)."""
+        others = self.on_others
+        if others is None:
+            others = {}
+            self.on_others = others
+        key: i64 = call * _TYPES + object_type
+        others[key] = others.get(key, 0) + 1
 
 
 @final
@@ -42,27 +152,42 @@ class QueueCounters:
     """What happened on one queue."""
 
     def __init__(self) -> None:
-        self.puts: i64 = 0
+        self.puts: i64 = 0  # messages that came, with MQPUT, MQPUT1 or from the queue manager itself
         self.put_bytes: i64 = 0
         self.puts_persistent: i64 = 0
+        self.put_bytes_persistent: i64 = 0
+        self.puts_failed: i64 = 0
+        self.put1s: i64 = 0
+        self.put1s_persistent: i64 = 0
+        self.put1s_failed: i64 = 0
         self.gets: i64 = 0
         self.get_bytes: i64 = 0
         self.gets_persistent: i64 = 0
+        self.get_bytes_persistent: i64 = 0
+        self.gets_failed: i64 = 0
+        self.gets_empty: i64 = 0
         self.browses: i64 = 0
         self.browse_bytes: i64 = 0
+        self.browses_persistent: i64 = 0
+        self.browse_bytes_persistent: i64 = 0
+        self.browses_failed: i64 = 0
         self.waits: i64 = 0
         self.handed_over: i64 = 0  # puts that went straight to a waiting getter
         self.expired: i64 = 0
+        self.purged: i64 = 0  # cleared away
         self.backed_out: i64 = 0
-        self.gets_empty: i64 = 0
         self.spilled: i64 = 0
         self.spill_reads: i64 = 0
+        # Extremes since somebody last asked for them; `Queue.fold_depths` hands them on to all who want to know.
+        self.window_high: i64 = 0
+        self.window_low: i64 = 0
         self.depth_high: i64 = 0
         self.depth_low: i64 = 0
         self.last_put_ms: i64 = 0
         self.last_get_ms: i64 = 0
         # Time on the queue of the messages got destructively.
         self.age_total_ms: i64 = 0
+        self.age_persistent_ms: i64 = 0
         self.age_max_ms: i64 = 0
 
 
@@ -75,6 +200,9 @@ class ForceCounters:
         self.total_us: i64 = 0
         self.max_us: i64 = 0
         self.last_us: i64 = 0
+        # Averages that follow the last dozens and the last thousands of forces, in 1/1024 of a microsecond.
+        self.short_average: i64 = 0
+        self.long_average: i64 = 0
 
     def count(self, microseconds: i64) -> None:
         self.forces += 1
@@ -82,3 +210,28 @@ class ForceCounters:
         self.last_us = microseconds
         if microseconds > self.max_us:
             self.max_us = microseconds
+        if self.forces == 1:
+            self.short_average = microseconds << 10
+            self.long_average = microseconds << 10
+        else:
+            self.short_average += ((microseconds << 10) - self.short_average) >> 5
+            self.long_average += ((microseconds << 10) - self.long_average) >> 10
+
+
+def verb_counts(counters: VerbCounters) -> Counts:
+    """A snapshot. Calls on objects that are no queues stand under the name of the call and the number of the type."""
+    taken: Counts = {name: getattr(counters, name) for name in _VERBS}
+    others = counters.on_others
+    if others is not None:
+        for key, number in others.items():
+            taken[others_name(key // _TYPES, key % _TYPES)] = number
+    return taken
+
+
+def others_name(call: int, object_type: int) -> str:
+    return f"call {call} on type {object_type}"
+
+
+def queue_counts(counters: QueueCounters) -> Counts:
+    """A snapshot."""
+    return {name: getattr(counters, name) for name in _QUEUE}

@@ -7,55 +7,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from ostler.model.counters import QueueCounters, VerbCounters
+from ostler.model import counters as counting
+from ostler.model.counters import Counts, QueueCounters, VerbCounters
 
-Counts = dict[str, int]
-
-_VERBS: Final = (
-    "opens",
-    "closes",
-    "puts",
-    "put_bytes",
-    "puts_persistent",
-    "puts_failed",
-    "gets",
-    "get_bytes",
-    "gets_persistent",
-    "gets_failed",
-    "gets_empty",
-    "browses",
-    "browse_bytes",
-    "commits",
-    "backouts",
-    "waits",
-    "inquires",
-    "sets",
-    "expired",
-    "backed_out_messages",
-)
-_QUEUE: Final = (
-    "puts",
-    "put_bytes",
-    "puts_persistent",
-    "gets",
-    "get_bytes",
-    "gets_persistent",
-    "browses",
-    "browse_bytes",
-    "waits",
-    "handed_over",
-    "expired",
-    "backed_out",
-    "gets_empty",
-    "spilled",
-    "spill_reads",
-    "depth_high",
-    "depth_low",
-    "last_put_ms",
-    "last_get_ms",
-    "age_total_ms",
-    "age_max_ms",
-)
 # Not sums: in a difference the later value stands.
 _LEVELS: Final = frozenset(
     (
@@ -67,6 +21,8 @@ _LEVELS: Final = frozenset(
         "age_max_ms",
         "force_max_us",
         "force_last_us",
+        "force_average_us",
+        "force_long_average_us",
         "write_bytes_last",
         "write_bytes_average",
         "primary_space_in_use_percent",
@@ -87,12 +43,13 @@ class Statistics(NamedTuple):
 
 
 def counts(counters: VerbCounters) -> Counts:
-    return {name: getattr(counters, name) for name in _VERBS}
+    return counting.verb_counts(counters)
 
 
 def queue_counts(counters: QueueCounters, depth: int) -> Counts:
-    taken: Counts = {name: getattr(counters, name) for name in _QUEUE}
+    taken = counting.queue_counts(counters)
     taken["depth"] = depth
+    taken["depth_high"] = max(taken["depth_high"], counters.window_high)
     return taken
 
 

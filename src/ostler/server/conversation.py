@@ -19,6 +19,7 @@ from ostler.engine.core import Engine
 from ostler.engine.get_request import BY_SCAN, GetRequest
 from ostler.engine.property_block import decode_block, encode_block
 from ostler.engine.selector import compile_selector
+from ostler.engine.statistics import put_failed
 from ostler.engine.transfer import BROWSE
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.constants import (
@@ -223,14 +224,14 @@ class Conversation:
         engine = self.engine
         handle = connection.handles.get(i64(read_i32_le(buffer, start)))
         if handle is None:
-            self._put_failed(number, MQRC_HOBJ_ERROR, "", "")
+            self._put_failed(number, MQRC_HOBJ_ERROR, None, "")
             return
         md = buffer[start + PUT_MD : start + PUT_FIXED_BYTES]
         if i64(read_i32_le(md, 0)) != _MD_ID or i64(read_i32_le(md, 4)) != _MD_VERSION:
-            self._put_failed(number, MQRC_MD_ERROR, handle.name, "")
+            self._put_failed(number, MQRC_MD_ERROR, handle, "")
             return
         if end - body_at > self.link.message_bytes_max:
-            self._put_failed(number, MQRC_MSG_TOO_BIG_FOR_CHANNEL, handle.name, "")
+            self._put_failed(number, MQRC_MSG_TOO_BIG_FOR_CHANNEL, handle, "")
             return
         source: Handle | None = None
         context: i64 = i64(read_i32_le(buffer, start + PUT_CONTEXT))
@@ -247,24 +248,23 @@ class Conversation:
                 options = options & ~MQPMO_SYNC_RESPONSE | MQPMO_ASYNC_RESPONSE
             reason: i64 = putting.put(engine, connection, handle, md, options, block, buffer[body_at:end], source)
         except MQError as error:
-            self._put_failed(number, error.reason, handle.name, error.detail)
+            self._put_failed(number, error.reason, handle, error.detail)
             return
         if reason != 0 and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
             is_full: bool = reason == MQRC_RESOURCE_PROBLEM and engine.journal_full
             if is_full and self.reactor.park(self, PUT, number, buffer[start:end]):
                 return
-            connection.counters.puts_failed += 1
-            engine.counters.puts_failed += 1
-            self._put_failed(number, reason, handle.name, "")
+            self._put_failed(number, reason, handle, "")
             return
         if number == 0:
             return  # the engine has counted it for MQSTAT
         data = put_reply_frame(self.number, number, MQCC_OK if reason == 0 else MQCC_WARNING, reason, connection.put_md)
         self.reply(connection.after_lsn, data)
 
-    def _put_failed(self, number: i64, reason: i64, name: str, detail: str) -> None:
+    def _put_failed(self, number: i64, reason: i64, handle: Handle | None, detail: str) -> None:
+        put_failed(self.engine, self.connection, handle)
         if number == 0:
-            self.connection.async_status.fail(MQCC_FAILED, reason, name)
+            self.connection.async_status.fail(MQCC_FAILED, reason, handle.name if handle is not None else "")
         else:
             self.fail(PUT, number, MQCC_FAILED, reason, detail)
 

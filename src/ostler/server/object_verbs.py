@@ -8,6 +8,7 @@ from mypy_extensions import i64
 
 from ostler.engine import inquire as attributes
 from ostler.engine import put as putting
+from ostler.engine import statistics
 from ostler.engine.connection import AsyncStatus, Handle
 from ostler.engine.open import close_object, open_object
 from ostler.engine.property_block import decode_block
@@ -88,6 +89,8 @@ def object_verb(conversation: Conversation, type: i64, number: i64, buffer: byte
     except MQError as error:
         if engine.journal_full and conversation.reactor.park(conversation, type, number, buffer[start:end]):
             return True
+        if type == PUT1:
+            statistics.put1_failed(engine, conversation.connection)
         if number == 0:
             conversation.connection.async_status.fail(MQCC_FAILED, error.reason, "")
         conversation.fail(type, number, error.completion, error.reason, error.detail)
@@ -114,7 +117,11 @@ def _close(conversation: Conversation, number: i64, reader: PayloadReader) -> No
     if options & (MQCO_KEEP_SUB | MQCO_REMOVE_SUB):
         raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only handles of subscriptions keep or remove them.")
     queue = handle.queue
-    reason: i64 = close_object(engine, conversation.connection, handle, options)
+    try:
+        reason: i64 = close_object(engine, conversation.connection, handle, options)
+    except MQError:
+        statistics.close_failed(engine, conversation.connection, handle)
+        raise
     deleted: bool = options & (MQCO_DELETE | MQCO_DELETE_PURGE) != 0 and queue is not None and not queue.is_temporary
     lsn: i64 = engine.journal.end_lsn() if deleted else 0
     conversation.reply(lsn, reply_frame(CLOSE, conversation.number, number, completion(reason), reason))
@@ -145,9 +152,6 @@ def _put1(conversation: Conversation, number: i64, buffer: bytes, start: i64, en
         asked.options = asked.options & ~MQPMO_SYNC_RESPONSE | MQPMO_ASYNC_RESPONSE
     reason: i64 = putting.put1(engine, connection, request, asked.md, asked.options, asked.block, asked.body, source)
     if reason != MQRC_NONE and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
-        if not engine.journal_full:
-            connection.counters.puts_failed += 1
-            engine.counters.puts_failed += 1
         raise MQError(reason)
     if number == 0:
         return  # the engine has counted it for MQSTAT
@@ -162,8 +166,12 @@ def _put1(conversation: Conversation, number: i64, buffer: bytes, start: i64, en
 def _inquire(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
     asked = decode_inquiry(reader)
     handle = open_handle(conversation, asked.hobj)
-    integers, texts, reason = attributes.inquire(conversation.engine, handle, asked.selectors)
-    conversation.connection.counters.inquires += 1
+    try:
+        integers, texts, reason = attributes.inquire(conversation.engine, handle, asked.selectors)
+    except MQError:
+        statistics.count_inquire(conversation.engine, conversation.connection, handle, False)
+        raise
+    statistics.count_inquire(conversation.engine, conversation.connection, handle, True)
     writer = PayloadWriter()
     writer.integer(completion(reason))
     writer.integer(reason)
@@ -178,8 +186,13 @@ def _inquire(conversation: Conversation, number: i64, reader: PayloadReader) -> 
 def _set(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
     asked = decode_inquiry(reader)
     handle = open_handle(conversation, asked.hobj)
-    lsn: i64 = attributes.set_attributes(conversation.engine, handle, asked.selectors, asked.integers, asked.characters)
-    conversation.connection.counters.sets += 1
+    engine = conversation.engine
+    try:
+        lsn: i64 = attributes.set_attributes(engine, handle, asked.selectors, asked.integers, asked.characters)
+    except MQError:
+        statistics.count_set(engine, conversation.connection, handle, False)
+        raise
+    statistics.count_set(engine, conversation.connection, handle, True)
     conversation.reply(lsn, reply_frame(SET, conversation.number, number, MQCC_OK, MQRC_NONE))
 
 

@@ -1,0 +1,121 @@
+"""Accounts of connections: which are kept, and what opening and closing writes on them.
+
+Whether a connection is accounted for is decided when it connects, and holds until it ends: switching ACCTMQI or ACCTQ
+concerns those who come later. Puts and gets write on the account of their handle, if it has one.
+"""
+
+from __future__ import annotations
+
+from mypy_extensions import i64
+
+from ostler.engine.connection import Connection, Handle
+from ostler.engine.core import Engine
+from ostler.engine.queue import Queue
+from ostler.model.accounts import DISCONNECTED, LOST, ConnectionAccount, QueueAccount
+from ostler.model.constants import (
+    MQCNO_ACCOUNTING_MQI_DISABLED,
+    MQCNO_ACCOUNTING_MQI_ENABLED,
+    MQCNO_ACCOUNTING_Q_DISABLED,
+    MQCNO_ACCOUNTING_Q_ENABLED,
+    MQMON_ENABLED,
+    MQMON_NONE,
+    MQMON_OFF,
+    MQMON_ON,
+    MQMON_Q_MGR,
+    MQQT_LOCAL,
+)
+from ostler.model.counters import verb_counts
+
+
+def connected(engine: Engine, connection: Connection, options: i64) -> None:
+    """An application has connected, with these MQCNO options. They count with ACCTCONO(ENABLED) only."""
+    statistics = engine.statistics
+    statistics.connects += 1
+    if len(engine.connections) > statistics.connections_high:
+        statistics.connections_high = len(engine.connections)
+    counts_verbs: bool = _switch(engine, "ACCTMQI", MQMON_OFF) == MQMON_ON
+    queue_switch: i64 = _switch(engine, "ACCTQ", MQMON_OFF)
+    if options != 0 and _switch(engine, "ACCTCONO", MQMON_OFF) == MQMON_ENABLED:
+        if options & MQCNO_ACCOUNTING_MQI_ENABLED:
+            counts_verbs = True
+        elif options & MQCNO_ACCOUNTING_MQI_DISABLED:
+            counts_verbs = False
+        if options & MQCNO_ACCOUNTING_Q_DISABLED:
+            queue_switch = MQMON_NONE
+        elif options & MQCNO_ACCOUNTING_Q_ENABLED and queue_switch != MQMON_NONE:
+            queue_switch = MQMON_ON
+    # Queues may ask for accounts themselves unless it is forbidden to all.
+    if counts_verbs or queue_switch != MQMON_NONE:
+        account = ConnectionAccount(counts_verbs, queue_switch, engine.now_ms)
+        if counts_verbs:
+            account.base = verb_counts(connection.counters)
+        connection.account = account
+
+
+def connect_failed(engine: Engine) -> None:
+    """An application was not let in."""
+    engine.statistics.connects_failed += 1
+
+
+def disconnected(engine: Engine, how: i64) -> None:
+    """A connection has ended: DISCONNECTED, LOST or ENDED_BY_MANAGER."""
+    statistics = engine.statistics
+    if how == DISCONNECTED:
+        statistics.disconnects += 1
+    elif how == LOST:
+        statistics.disconnects_lost += 1
+    else:
+        statistics.disconnects_by_manager += 1
+
+
+def opened(engine: Engine, connection: Connection, handle: Handle) -> None:
+    """A queue was opened by a connection that has accounts."""
+    account = connection.account
+    queue = handle.queue
+    if account is None or queue is None or not _is_accounted(account, queue):
+        return
+    kept = account.queues.get(queue.name)
+    if kept is None:
+        kept = _new_account(queue)
+        account.queues[queue.name] = kept
+    if kept.handles == 0:
+        kept.opened_ms = engine.now_ms
+    kept.handles += 1
+    kept.opens += 1
+    kept.has_figures = True
+    handle.account = kept
+
+
+def closed(engine: Engine, handle: Handle) -> None:
+    kept = handle.account
+    if kept is None:
+        return
+    handle.account = None
+    kept.handles -= 1
+    kept.has_figures = True
+    if kept.handles == 0:
+        kept.closed_ms = engine.now_ms
+
+
+def _is_accounted(account: ConnectionAccount, queue: Queue) -> bool:
+    if account.queue_switch == MQMON_NONE:
+        return False
+    own = queue.definition.attributes.get("ACCTQ", MQMON_Q_MGR)
+    return (account.queue_switch if own == MQMON_Q_MGR else own) == MQMON_ON
+
+
+def _new_account(queue: Queue) -> QueueAccount:
+    a = queue.definition.attributes
+    kind = a.get("DEFTYPE", 1)
+    return QueueAccount(
+        queue.name,
+        MQQT_LOCAL,
+        kind if isinstance(kind, int) else 1,
+        str(a.get("CRDATE", "")),
+        str(a.get("CRTIME", "")),
+    )
+
+
+def _switch(engine: Engine, name: str, default: int) -> int:
+    value = engine.manager.attributes.get(name, default)
+    return value if isinstance(value, int) else default

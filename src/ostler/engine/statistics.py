@@ -1,0 +1,306 @@
+"""Counting what is rare enough for a call of its own, and the figures of a queue that administrators ask for."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from librt.strings import read_i32_le
+from mypy_extensions import i64
+
+from ostler.engine.connection import OTHER_OBJECT, Connection, Handle
+from ostler.engine.core import Engine
+from ostler.engine.get_request import GetRequest
+from ostler.engine.message import PERSISTENCE_AT, PUT_DATE_AT
+from ostler.engine.queue import Queue
+from ostler.engine.queue_file import QueueFileDamaged
+from ostler.engine.slots import NONE
+from ostler.engine.timestamps import milliseconds_of
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import (
+    MQGMO_BROWSE_FIRST,
+    MQGMO_BROWSE_MSG_UNDER_CURSOR,
+    MQGMO_BROWSE_NEXT,
+    MQOT_NAMELIST,
+    MQOT_PROCESS,
+    MQOT_Q,
+    MQOT_Q_MGR,
+    MQRC_BACKED_OUT,
+)
+from ostler.model.counters import (
+    CLOSE,
+    CLOSE_FAILED,
+    INQUIRE,
+    INQUIRE_FAILED,
+    OPEN,
+    OPEN_FAILED,
+    SET,
+    SET_FAILED,
+)
+from ostler.model.reasons import WARNINGS
+
+_BROWSE: Final = MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT | MQGMO_BROWSE_MSG_UNDER_CURSOR
+_OBJECT_TYPES: Final[dict[ObjectType, int]] = {
+    ObjectType.QMGR: MQOT_Q_MGR,
+    ObjectType.PROCESS: MQOT_PROCESS,
+    ObjectType.NAMELIST: MQOT_NAMELIST,
+}
+_OTHER_TYPES_MAX: Final = 15
+_COUNT_MAX: Final = 0x7FFFFFFF
+_PRIORITIES: Final = 10
+MICROSECONDS: Final = 1000
+
+
+# -- messages ----------------------------------------------------------------------------------------------------------
+
+
+def count_put1(engine: Engine, connection: Connection, handle: Handle, reason: i64) -> None:
+    """The put of an MQPUT1 came back with this reason. What was put has been counted as any put."""
+    queue = handle.queue
+    assert queue is not None
+    if reason != 0 and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
+        if not engine.journal_full:
+            queue.counters.put1s_failed += 1
+            if handle.account is not None:
+                handle.account.put_failed(True)
+        return
+    own = connection.counters
+    own.put1s += 1
+    engine.counters.put1s += 1
+    queue.counters.put1s += 1
+    if read_i32_le(connection.put_md, PERSISTENCE_AT) == 1:
+        own.put1s_persistent += 1
+        engine.counters.put1s_persistent += 1
+        queue.counters.put1s_persistent += 1
+
+
+def put_failed(engine: Engine, connection: Connection, handle: Handle | None) -> None:
+    """An MQPUT was refused. The bindings say so, as some reasons only mean that it is tried again."""
+    connection.counters.puts_failed += 1
+    engine.counters.puts_failed += 1
+    if handle is not None and handle.queue is not None:
+        handle.queue.counters.puts_failed += 1
+        if handle.account is not None:
+            handle.account.put_failed(False)
+
+
+def put1_failed(engine: Engine, connection: Connection) -> None:
+    """An MQPUT1 was refused, whether its queue could be opened or not."""
+    connection.counters.puts_failed += 1
+    connection.counters.put1s_failed += 1
+    engine.counters.puts_failed += 1
+    engine.counters.put1s_failed += 1
+
+
+def count_get_failed(engine: Engine, request: GetRequest) -> None:
+    """A get or browse was refused, or its message did not fit."""
+    engine.counters.gets_failed += 1
+    request.connection.counters.gets_failed += 1
+    queue = request.handle.queue
+    if queue is not None:
+        queue.counters.gets_failed += 1
+    _count_browse_failed(engine, request)
+
+
+def count_get_empty(engine: Engine, request: GetRequest) -> None:
+    """A get or browse found no message."""
+    engine.counters.gets_empty += 1
+    request.connection.counters.gets_empty += 1
+    queue = request.handle.queue
+    if queue is not None:
+        queue.counters.gets_empty += 1
+    _count_browse_failed(engine, request)
+
+
+def _count_browse_failed(engine: Engine, request: GetRequest) -> None:
+    is_browse: bool = request.options & _BROWSE != 0
+    handle = request.handle
+    if is_browse:
+        engine.counters.browses_failed += 1
+        request.connection.counters.browses_failed += 1
+        if handle.queue is not None:
+            handle.queue.counters.browses_failed += 1
+    if handle.account is not None:
+        handle.account.get_failed(is_browse)
+
+
+def count_browse(engine: Engine, request: GetRequest, queue: Queue, is_persistent: bool) -> None:
+    """A request was answered with a message that stays on the queue."""
+    size: i64 = len(request.body)
+    own = request.connection.counters
+    queue.counters.browses += 1
+    queue.counters.browse_bytes += size
+    own.browses += 1
+    own.browse_bytes += size
+    engine.counters.browses += 1
+    engine.counters.browse_bytes += size
+    if is_persistent:
+        queue.counters.browses_persistent += 1
+        queue.counters.browse_bytes_persistent += size
+        own.browses_persistent += 1
+        own.browse_bytes_persistent += size
+        engine.counters.browses_persistent += 1
+        engine.counters.browse_bytes_persistent += size
+    account = request.handle.account
+    if account is not None:
+        account.browsed(size, is_persistent)
+
+
+# -- objects -----------------------------------------------------------------------------------------------------------
+
+
+def object_type_of(handle: Handle) -> i64:
+    """The MQOT number of what a handle is open on."""
+    if handle.kind == OTHER_OBJECT and handle.definition is not None:
+        return _OBJECT_TYPES.get(handle.definition.object_type, MQOT_Q)
+    return MQOT_Q
+
+
+def _count_other(engine: Engine, connection: Connection, call: i64, object_type: i64) -> None:
+    if object_type != MQOT_Q and 0 <= object_type <= _OTHER_TYPES_MAX:
+        connection.counters.count_on(call, object_type)
+        engine.counters.count_on(call, object_type)
+
+
+def count_open(engine: Engine, connection: Connection, handle: Handle) -> None:
+    connection.counters.opens += 1
+    engine.counters.opens += 1
+    if handle.kind == OTHER_OBJECT:
+        _count_other(engine, connection, OPEN, object_type_of(handle))
+
+
+def open_failed(engine: Engine, connection: Connection, object_type: i64) -> None:
+    """MQOPEN was refused; with a full journal it will be tried again and is not counted."""
+    if engine.journal_full:
+        return
+    connection.counters.opens_failed += 1
+    engine.counters.opens_failed += 1
+    _count_other(engine, connection, OPEN_FAILED, object_type)
+
+
+def count_close(engine: Engine, connection: Connection, handle: Handle) -> None:
+    connection.counters.closes += 1
+    engine.counters.closes += 1
+    if handle.kind == OTHER_OBJECT:
+        _count_other(engine, connection, CLOSE, object_type_of(handle))
+
+
+def close_failed(engine: Engine, connection: Connection, handle: Handle) -> None:
+    if engine.journal_full:
+        return
+    connection.counters.closes_failed += 1
+    engine.counters.closes_failed += 1
+    _count_other(engine, connection, CLOSE_FAILED, object_type_of(handle))
+
+
+def count_inquire(engine: Engine, connection: Connection, handle: Handle, is_done: bool) -> None:
+    object_type: i64 = object_type_of(handle)
+    if is_done:
+        connection.counters.inquires += 1
+        engine.counters.inquires += 1
+        _count_other(engine, connection, INQUIRE, object_type)
+    else:
+        connection.counters.inquires_failed += 1
+        engine.counters.inquires_failed += 1
+        _count_other(engine, connection, INQUIRE_FAILED, object_type)
+
+
+def count_set(engine: Engine, connection: Connection, handle: Handle, is_done: bool) -> None:
+    object_type: i64 = object_type_of(handle)
+    if is_done:
+        connection.counters.sets += 1
+        engine.counters.sets += 1
+        _count_other(engine, connection, SET, object_type)
+    elif not engine.journal_full:
+        connection.counters.sets_failed += 1
+        engine.counters.sets_failed += 1
+        _count_other(engine, connection, SET_FAILED, object_type)
+
+
+# -- figures of a queue ------------------------------------------------------------------------------------------------
+
+
+class QueueFigures(NamedTuple):
+    """A queue since its last reset, as RESET QSTATS and Reset Queue Statistics show it."""
+
+    seconds: int  # MQIA_TIME_SINCE_RESET
+    depth_high: int  # MQIA_HIGH_Q_DEPTH
+    enqueued: int  # MQIA_MSG_ENQ_COUNT
+    dequeued: int  # MQIA_MSG_DEQ_COUNT
+
+
+def queue_statistics(engine: Engine, queue: Queue, reset: bool) -> QueueFigures:
+    """The figures since the last reset; with `reset` they begin anew with this very call.
+
+    They are those that performance events report, and reset, too.
+    """
+    queue.fold_depths()
+    state = queue.performance
+    figures = QueueFigures(
+        _count((engine.now_ms - state.reset_ms) // 1000),
+        _count(state.depth_high),
+        _count(queue.counters.puts - state.puts_before),
+        _count(queue.counters.gets - state.gets_before),
+    )
+    if reset:
+        state.reset_ms = engine.now_ms
+        state.depth_high = queue.depth
+        state.puts_before = queue.counters.puts
+        state.gets_before = queue.counters.gets
+    return figures
+
+
+def _count(number: i64) -> int:
+    """A count as a PCF integer holds it."""
+    return min(max(number, 0), _COUNT_MAX)
+
+
+class QueueMonitoring(NamedTuple):
+    """What DISPLAY QSTATUS shows of a queue with MONQ; None: nothing is known yet."""
+
+    message_age_seconds: int | None  # MSGAGE
+    queue_time_short_us: int | None  # QTIME, the first
+    queue_time_long_us: int | None  # QTIME, the second
+    last_get_ms: int | None  # LGETDATE and LGETTIME
+    last_put_ms: int | None  # LPUTDATE and LPUTTIME
+
+
+def queue_monitoring(engine: Engine, queue: Queue) -> QueueMonitoring | None:
+    """The online monitoring of a queue; None when MONQ is off for it."""
+    times = queue.times
+    if times is None:
+        return None
+    counters = queue.counters
+    short: int | None = None
+    long: int | None = None
+    if times.count > 0:
+        short = _count(times.short_term() * MICROSECONDS)
+        long = _count(times.long_term() * MICROSECONDS)
+    return QueueMonitoring(
+        oldest_message_seconds(engine, queue),
+        short,
+        long,
+        counters.last_get_ms if counters.last_get_ms else None,
+        counters.last_put_ms if counters.last_put_ms else None,
+    )
+
+
+def oldest_message_seconds(engine: Engine, queue: Queue) -> int:
+    """How old the oldest message is that can be got: 0 when there is none."""
+    slots = queue.slots
+    oldest_ms: i64 = engine.now_ms
+    priority: i64 = 0
+    while priority < _PRIORITIES:
+        slot: i64 = slots.heads[priority] if slots.filled >> priority & 1 else NONE
+        if slot != NONE:
+            # Each priority is in the order of arrival.
+            try:
+                message = queue.load(slot)
+            except QueueFileDamaged:
+                return 0
+            put_ms: i64 = message.put_ms
+            if put_ms == 0:
+                put_ms = milliseconds_of(message.md[PUT_DATE_AT : PUT_DATE_AT + 16])
+            if 0 < put_ms < oldest_ms:
+                oldest_ms = put_ms
+        priority += 1
+    return (engine.now_ms - oldest_ms) // 1000

@@ -1,0 +1,183 @@
+"""What is kept for statistics and accounting beyond the running counters: only while somebody has switched it on."""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from mypy_extensions import i64
+
+from ostler.model.counters import Counts
+
+# How connections end, as MQDISCONNECT numbers them.
+DISCONNECTED: Final = 0
+LOST: Final = 1
+ENDED_BY_MANAGER: Final = 2
+
+_SHORT_SHIFT: Final = 5
+_LONG_SHIFT: Final = 10
+_SCALE: Final = 10
+
+
+@final
+class Spread:
+    """Of some values: how many, their sum and their extremes."""
+
+    def __init__(self) -> None:
+        self.count: i64 = 0
+        self.total: i64 = 0
+        self.lowest: i64 = 0
+        self.highest: i64 = 0
+
+    def add(self, value: i64) -> None:
+        if self.count == 0:
+            self.lowest = value
+            self.highest = value
+        elif value < self.lowest:
+            self.lowest = value
+        elif value > self.highest:
+            self.highest = value
+        self.count += 1
+        self.total += value
+
+    def average(self) -> int:
+        return self.total // self.count if self.count != 0 else 0
+
+
+@final
+class MovingAverage:
+    """Two averages of one value: over the last dozens, and over the last thousands."""
+
+    def __init__(self) -> None:
+        self.count: i64 = 0
+        self._short: i64 = 0
+        self._long: i64 = 0
+
+    def add(self, value: i64) -> None:
+        scaled: i64 = value << _SCALE
+        if self.count == 0:
+            self._short = scaled
+            self._long = scaled
+        else:
+            self._short += (scaled - self._short) >> _SHORT_SHIFT
+            self._long += (scaled - self._long) >> _LONG_SHIFT
+        self.count += 1
+
+    def short_term(self) -> int:
+        return self._short >> _SCALE
+
+    def long_term(self) -> int:
+        return self._long >> _SCALE
+
+
+@final
+class QueueAccount:
+    """What one connection did on one queue since its last account was written."""
+
+    def __init__(self, name: str, queue_type: i64, definition_type: i64, created_date: str, created_time: str) -> None:
+        self.name = name
+        self.queue_type: i64 = queue_type
+        self.definition_type: i64 = definition_type
+        self.created_date = created_date
+        self.created_time = created_time
+        self.opened_ms: i64 = 0
+        self.handles: i64 = 0  # open now
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a new account: its figures, not when the queue was opened."""
+        self.opens: i64 = 0
+        self.closed_ms: i64 = 0
+        self.puts = Spread()  # bytes of the messages
+        self.puts_persistent = Spread()
+        self.puts_failed: i64 = 0
+        self.put1s: i64 = 0  # of the puts
+        self.put1s_persistent: i64 = 0
+        self.put1s_failed: i64 = 0
+        self.gets = Spread()
+        self.gets_persistent = Spread()
+        self.gets_failed: i64 = 0
+        self.browses = Spread()
+        self.browses_persistent = Spread()
+        self.browses_failed: i64 = 0
+        self.ages = Spread()  # milliseconds that messages got had been on the queue
+        self.ages_persistent = Spread()
+        self.has_figures = False
+
+    def put(self, size_bytes: i64, is_persistent: bool, is_put1: bool) -> None:
+        self.has_figures = True
+        if is_persistent:
+            self.puts_persistent.add(size_bytes)
+            self.put1s_persistent += int(is_put1)
+        else:
+            self.puts.add(size_bytes)
+            self.put1s += int(is_put1)
+
+    def got(self, size_bytes: i64, is_persistent: bool, age_ms: i64) -> None:
+        self.has_figures = True
+        if is_persistent:
+            self.gets_persistent.add(size_bytes)
+            self.ages_persistent.add(age_ms)
+        else:
+            self.gets.add(size_bytes)
+            self.ages.add(age_ms)
+
+    def browsed(self, size_bytes: i64, is_persistent: bool) -> None:
+        self.has_figures = True
+        if is_persistent:
+            self.browses_persistent.add(size_bytes)
+        else:
+            self.browses.add(size_bytes)
+
+    def put_failed(self, is_put1: bool) -> None:
+        self.has_figures = True
+        if is_put1:
+            self.put1s_failed += 1
+        else:
+            self.puts_failed += 1
+
+    def get_failed(self, is_browse: bool) -> None:
+        self.has_figures = True
+        if is_browse:
+            self.browses_failed += 1
+        else:
+            self.gets_failed += 1
+
+
+@final
+class ConnectionAccount:
+    """The accounts of one connection. There is one only if any of them is kept."""
+
+    def __init__(self, counts_verbs: bool, queue_switch: i64, started_ms: i64) -> None:
+        self.counts_verbs = counts_verbs
+        self.queue_switch: i64 = queue_switch  # MQMON_NONE: not for any queue; OFF or ON: for those that do not say
+        self.started_ms: i64 = started_ms  # of the interval
+        self.sequence: i64 = 0
+        self.base: Counts = {}  # the connection's counters when the interval began
+        self.queues: dict[str, QueueAccount] = {}
+        # Time spent in the queue manager for this connection, where the server measures it.
+        self.busy_ns: i64 = 0
+
+
+@final
+class ManagerStatistics:
+    """What the queue manager keeps of itself beside its verbs."""
+
+    def __init__(self) -> None:
+        self.connects: i64 = 0
+        self.connects_failed: i64 = 0
+        self.connections_high: i64 = 0  # at the same time, since statistics were last written
+        self.disconnects: i64 = 0
+        self.disconnects_lost: i64 = 0
+        self.disconnects_by_manager: i64 = 0
+        # Snapshots from which statistics of the verbs are counted; None: they are switched off.
+        self.verbs_base: Counts | None = None
+        self.manager_base: Counts = {}
+
+    def counts(self) -> Counts:
+        return {
+            "connects": self.connects,
+            "connects_failed": self.connects_failed,
+            "disconnects": self.disconnects,
+            "disconnects_lost": self.disconnects_lost,
+            "disconnects_by_manager": self.disconnects_by_manager,
+        }
