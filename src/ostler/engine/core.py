@@ -17,8 +17,10 @@ from ostler.engine.queue import Queue
 from ostler.engine.queue_file import QueueFile
 from ostler.engine.timestamps import PutClock
 from ostler.engine.unit_of_work import UnitOfWork
+from ostler.model.accounts import ManagerStatistics
 from ostler.model.attributes import ObjectType
-from ostler.model.counters import VerbCounters
+from ostler.model.constants import MQMON_OFF
+from ostler.model.counters import VerbCounters, verb_counts
 from ostler.model.definitions import Definition
 from ostler.model.disk import Disk
 from ostler.model.guard import Guard
@@ -81,6 +83,9 @@ class Engine:
         self.units_of_work: dict[int, UnitOfWork] = {}
         self.next_unit_of_work: i64 = 1
         self.counters = VerbCounters()
+        self.statistics = ManagerStatistics()
+        self.queue_statistics: i64 = MQMON_OFF
+        self.queue_monitoring: i64 = MQMON_OFF
         self.woken: list[GetRequest] = []
         # Messages of the queue manager's own wait here while a request is being answered: delivering one could answer
         # the same request again.
@@ -112,6 +117,28 @@ class Engine:
         self.performance_events: bool = _integer(a, "PERFMEV", 0) != 0
         self.dead_letter_queue: str = _text(a, "DEADQ")
         self.default_transmission_queue: str = _text(a, "DEFXMITQ")
+        self._switch_collection()
+
+    def _switch_collection(self) -> None:
+        """Begin or end to collect statistics, as STATMQI, STATQ and MONQ say."""
+        a = self.manager.attributes
+        if _integer(a, "STATMQI", MQMON_OFF) == MQMON_OFF:
+            self.statistics.verbs_base = None
+        elif self.statistics.verbs_base is None:
+            self.begin_verb_statistics()
+        queue_statistics: i64 = _integer(a, "STATQ", MQMON_OFF)
+        queue_monitoring: i64 = _integer(a, "MONQ", MQMON_OFF)
+        if queue_statistics != self.queue_statistics or queue_monitoring != self.queue_monitoring:
+            self.queue_statistics = queue_statistics
+            self.queue_monitoring = queue_monitoring
+            for queue in self.queues_by_id.values():
+                queue.collect(queue_statistics, queue_monitoring)
+
+    def begin_verb_statistics(self) -> None:
+        """A new interval begins: from here on is counted."""
+        self.statistics.verbs_base = verb_counts(self.counters)
+        self.statistics.manager_base = self.statistics.counts()
+        self.statistics.connections_high = len(self.connections)
 
     # -- numbers ---------------------------------------------------------------
 
@@ -168,6 +195,7 @@ class Engine:
         queue = Queue(queue_id, definition, file)
         queue.buffer_bytes_nonpersistent = self.buffer_bytes_nonpersistent
         queue.buffer_bytes_persistent = self.buffer_bytes_persistent
+        queue.collect(self.queue_statistics, self.queue_monitoring)
         self.queues[definition.name] = queue
         self.queues_by_id[queue_id] = queue
         self.of_type(ObjectType.QLOCAL)[definition.name] = definition

@@ -188,10 +188,11 @@ def performance_event(engine: Engine, queue: Queue, reason: i64) -> Outgoing:
 
 def take_figures(engine: Engine, queue: Queue) -> Figures:
     """The figures since the last time, and a new beginning: RESET QSTATS."""
+    queue.fold_depths()
     state = queue.performance
     figures = Figures(
         _count((engine.now_ms - state.reset_ms) // 1000),
-        _count(state.depth_high if state.depth_high > queue.depth else queue.depth),
+        _count(state.depth_high),
         _count(queue.counters.puts - state.puts_before),
         _count(queue.counters.gets - state.gets_before),
     )

@@ -209,7 +209,10 @@ def clear(engine: Engine, name: str) -> i64:
     if queue.handles or queue.uncommitted > 0:
         raise MQError(MQRC_OBJECT_IN_USE, f"The queue {name} is open or has uncommitted messages.")
     lsn: i64 = engine.journal.append(CLEAR, number_head(queue.queue_id), b"", b"")
+    cleared: i64 = queue.depth
     apply_clear(queue)
+    queue.counters.purged += cleared
+    engine.counters.purged += cleared
     return lsn
 
 
