@@ -38,6 +38,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "request": ("ostler.cli.samples", "put requests and show the replies"),
     "respond": ("ostler.cli.samples", "answer requests"),
     "forward": ("ostler.cli.samples", "move messages from one queue to another"),
+    "dev": ("ostler.cli.developer", "a developer's queue manager in one command"),
     "demo": ("ostler.cli.demo", "see a queue manager survive kill -9"),
     "bench": ("ostler.cli.bench", "measure"),
 }

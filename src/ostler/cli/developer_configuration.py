@@ -1,0 +1,130 @@
+"""The configuration that MQ developers know from IBM's container image, and how programs use it, as text."""
+
+from __future__ import annotations
+
+from typing import Final
+
+LISTENER: Final = "DEV.LISTENER.TCP"
+APPLICATION_USER: Final = "app"
+ADMINISTRATOR_USER: Final = "admin"
+APPLICATION_CHANNEL: Final = "DEV.APP.SVRCONN"
+ADMINISTRATOR_CHANNEL: Final = "DEV.ADMIN.SVRCONN"
+APPLICATION_PASSWORD: Final = "MQ_APP_PASSWORD"
+ADMINISTRATOR_PASSWORD: Final = "MQ_ADMIN_PASSWORD"
+EVERYWHERE: Final = "*"
+
+_SCRIPT: Final = """\
+* Queues and a topic to begin with
+DEFINE QLOCAL(DEV.QUEUE.1) REPLACE
+DEFINE QLOCAL(DEV.QUEUE.2) REPLACE
+DEFINE QLOCAL(DEV.QUEUE.3) REPLACE
+DEFINE QLOCAL(DEV.DEAD.LETTER.QUEUE) REPLACE
+ALTER QMGR DEADQ(DEV.DEAD.LETTER.QUEUE)
+DEFINE TOPIC(DEV.BASE.TOPIC) TOPICSTR('dev/') REPLACE
+* Administrators show a password, and a connection goes on as the user whose password was right
+DEFINE AUTHINFO(DEV.AUTHINFO) AUTHTYPE(IDPWOS) CHCKCLNT(REQDADM) CHCKLOCL(OPTIONAL) ADOPTCTX(YES) REPLACE
+ALTER QMGR CONNAUTH(DEV.AUTHINFO) CHLAUTH(ENABLED)
+REFRESH SECURITY TYPE(CONNAUTH)
+* A channel for applications and one for administrators
+DEFINE CHANNEL(DEV.APP.SVRCONN) CHLTYPE(SVRCONN) MCAUSER('app') REPLACE
+DEFINE CHANNEL(DEV.ADMIN.SVRCONN) CHLTYPE(SVRCONN) REPLACE
+* Nobody comes in, but for those who give a password on the one and the user admin on the other
+SET CHLAUTH('*') TYPE(ADDRESSMAP) ADDRESS('*') USERSRC(NOACCESS) +
+  DESCR('Nobody, where no other rule says so') ACTION(REPLACE)
+SET CHLAUTH(DEV.APP.SVRCONN) TYPE(ADDRESSMAP) ADDRESS('*') USERSRC(CHANNEL) CHCKCLNT(REQUIRED) +
+  DESCR('Applications with a password') ACTION(REPLACE)
+SET CHLAUTH(DEV.ADMIN.SVRCONN) TYPE(BLOCKUSER) USERLIST('nobody') +
+  DESCR('Administrators may use this channel') ACTION(REPLACE)
+SET CHLAUTH(DEV.ADMIN.SVRCONN) TYPE(USERMAP) CLNTUSER('admin') USERSRC(CHANNEL) CHCKCLNT(REQUIRED) +
+  DESCR('The user admin with a password') ACTION(REPLACE)
+* What app may do: all that programs do with DEV queues and topics, and replies on queues of its own
+SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD(CONNECT,INQ)
+SET AUTHREC PROFILE('DEV.**') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,GET,INQ,PUT)
+SET AUTHREC PROFILE('DEV.**') OBJTYPE(TOPIC) PRINCIPAL('app') AUTHADD(PUB,SUB)
+SET AUTHREC PROFILE(SYSTEM.DEFAULT.MODEL.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,DSP,GET,INQ,PUT)
+* The listener comes last: nobody comes in before the rules are there, and where it is the rest is, too
+DEFINE LISTENER(DEV.LISTENER.TCP) TRPTYPE(TCP) {where} CONTROL(QMGR) REPLACE
+"""
+
+
+def script(address: str, port: int) -> str:
+    """The MQSC that makes a developer's queue manager out of a new one."""
+    return _SCRIPT.format(where=_where(address, port))
+
+
+def moved(address: str, port: int) -> str:
+    """The MQSC that has the listener listen elsewhere."""
+    return f"STOP LISTENER({LISTENER}) IGNSTATE(YES)\nALTER LISTENER({LISTENER}) TRPTYPE(TCP) {_where(address, port)}\n"
+
+
+def _where(address: str, port: int) -> str:
+    given = "" if address == EVERYWHERE else address.replace("'", "''")
+    return f"PORT({port}) IPADDR('{given}')"
+
+
+def connection_name(address: str, port: int) -> str:
+    """Where programs find the queue manager."""
+    return f"{'localhost' if address in ('', EVERYWHERE) else address}({port})"
+
+
+_HINTS: Final = """\
+Queue manager {name} listens on {listens}.
+
+  user   channel            may                                     password in
+  app    DEV.APP.SVRCONN    use queues and topics DEV.** (dev/)     MQ_APP_PASSWORD
+  admin  DEV.ADMIN.SVRCONN  everything                              MQ_ADMIN_PASSWORD
+
+  queues DEV.QUEUE.1 DEV.QUEUE.2 DEV.QUEUE.3, undelivered messages on DEV.DEAD.LETTER.QUEUE, topic DEV.BASE.TOPIC (dev/)
+
+{plain}
+  export OSTLER_ALLOW_PLAIN_PASSWORD=1
+
+A program with Ostler:
+
+  import os, ostler
+
+  with ostler.connect("{name}", "{where}", channel="DEV.APP.SVRCONN",
+                      user="app", password=os.environ["MQ_APP_PASSWORD"]) as qm:
+      qm.put("DEV.QUEUE.1", "hello")
+      print(qm.get("DEV.QUEUE.1").text)
+
+A program with ibmmq, as it is:
+
+  import os, ibmmq
+
+  qmgr = ibmmq.connect("{name}", "DEV.APP.SVRCONN", "{where}", "app", os.environ["MQ_APP_PASSWORD"])
+  queue = ibmmq.Queue(qmgr, "DEV.QUEUE.1")
+  queue.put(b"hello")
+  print(queue.get())
+  qmgr.disconnect()
+
+A program with pymqi, as it is:
+
+  import os, pymqi
+
+  qmgr = pymqi.connect("{name}", "DEV.APP.SVRCONN", "{where}", "app", os.environ["MQ_APP_PASSWORD"])
+  queue = pymqi.Queue(qmgr, "DEV.QUEUE.1")
+  queue.put(b"hello")
+  print(queue.get())
+  qmgr.disconnect()
+
+  ostler runmqsc {name}                   MQSC commands
+  ostler users set-password {name} app    another password
+  ostler endmqm {name}                    its end
+"""
+_ON_THIS_MACHINE: Final = "Passwords do not leave this machine, so programs may send them without TLS:"
+_OVER_THE_NETWORK: Final = (
+    "Other machines reach it, and without TLS passwords cross the network for all to read. See docs/how-to/tls.md;\n"
+    "where you trust the network:"
+)
+
+
+def is_loopback(address: str) -> bool:
+    return address in ("localhost", "::1") or address.startswith("127.")
+
+
+def hints(name: str, address: str, port: int) -> str:
+    """What to paste into programs. It is the same at every run."""
+    listens = f"all addresses, port {port}" if address in ("", EVERYWHERE) else f"{address}({port})"
+    plain = _ON_THIS_MACHINE if is_loopback(address) else _OVER_THE_NETWORK
+    return _HINTS.format(name=name, listens=listens, where=connection_name(address, port), plain=plain)
