@@ -1,0 +1,347 @@
+"""Network addresses as rules name them: one address, or a generic one that stands for many.
+
+The forms are those of MQ. A part of an IP address may be a range (`192.0.2.1-8`); an asterisk stands for one or more
+whole parts (`192.0.2.*`, `192.*.2`, `2001:DB8:*:1`). In a host name an asterisk stands for any characters. A single
+asterisk is every address and every host.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from ostler.model.constants import MQRCCF_IPADDR_ERROR, MQRCCF_IPADDR_RANGE_ERROR
+from ostler.model.errors import MQError
+from ostler.security.channel_names import NamePattern
+
+EVERYTHING: Final = "*"
+IPV4_PARTS: Final = 4
+IPV6_PARTS: Final = 8
+
+# What a part of a pattern is. A range may hold a single number only when it is no pattern but a number.
+_NUMBER: Final = 0
+_RANGE: Final = 1
+_ANY: Final = 2
+_ZEROS: Final = 3  # a double colon beside asterisks: one or more parts that are zero
+
+_IPV4_LETTERS: Final = "0123456789.*-"
+_HOST_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789-_.*"
+_HOST_LENGTH_MAX: Final = 255
+# Keys of specificity are texts, so that they compare fast: what is more specific comes first. This is the letter of
+# a count of nothing; counting up makes smaller letters.
+_NOTHING: Final = 0x5000
+
+
+@final
+class _Part:
+    """One part of a pattern."""
+
+    def __init__(self, kind: int, low: int = 0, high: int = 0) -> None:
+        self.kind: int = kind
+        self.low: int = low
+        self.high: int = high
+
+    def accepts(self, number: int) -> bool:
+        return self.low <= number <= self.high
+
+    def key(self, following: int) -> str:
+        """A number is more specific than a range, a small range than a wide one, a range than an asterisk.
+
+        Of two asterisks the one that has more parts behind it is more specific.
+        """
+        if self.kind == _RANGE:
+            return "\1" + chr(self.high - self.low)
+        if self.kind == _ANY:
+            return "\2" + chr(_NOTHING - following)
+        return "\0"
+
+    def text(self, is_ipv6: bool) -> str:
+        if self.kind == _ANY:
+            return "*"
+        if self.kind == _ZEROS:
+            return ""
+        low = f"{self.low:x}" if is_ipv6 else str(self.low)
+        if self.kind == _NUMBER:
+            return low
+        return f"{low}-{self.high:x}" if is_ipv6 else f"{low}-{self.high}"
+
+
+@final
+class AddressPattern:
+    """One value of ADDRESS or ADDRLIST, understood. MQError for what is none.
+
+    `canonical` is the same for all ways to write the same pattern. `specificity` orders patterns: of those that match
+    a connection the smallest is the most specific. IP addresses come before host names, which come before `*`.
+    """
+
+    def __init__(self, text: str) -> None:
+        given = text.strip().lower()
+        self.parts: list[_Part] = []
+        self.parts_in_address: int = 0  # 0: no IP address
+        self.host: NamePattern | None = None
+        if given == EVERYTHING:
+            self.canonical: str = given
+            self.specificity: str = "\2"
+        elif ":" in given or _consists_of(given, _IPV4_LETTERS):
+            self.parts_in_address = _read_parts(text, given, self.parts)
+            self.canonical = _canonical(self.parts, self.parts_in_address == IPV6_PARTS)
+            last = len(self.parts) - 1
+            self.specificity = "\0" + "".join([part.key(last - at) for at, part in enumerate(self.parts)])
+        else:
+            _check_host(text, given)
+            self.host = NamePattern(given)
+            self.canonical = given
+            self.specificity = "\1" + self.host.specificity
+
+    @property
+    def is_everything(self) -> bool:
+        return self.canonical == EVERYTHING
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is one IP address."""
+        return self.parts_in_address > 0 and self.literal_prefix() == self.parts_in_address
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The parts at the beginning that are numbers; all of them when the address is exact."""
+        return tuple([part.low for part in self.parts[: self.literal_prefix()]])
+
+    @property
+    def last_numbers(self) -> tuple[int, ...]:
+        """The parts at the end that are numbers."""
+        count = len(self.parts) - self.literal_suffix()
+        return tuple([part.low for part in self.parts[count:]])
+
+    def literal_prefix(self) -> int:
+        count = 0
+        for part in self.parts:
+            if part.kind != _NUMBER:
+                break
+            count += 1
+        return count
+
+    def literal_suffix(self) -> int:
+        count = 0
+        for part in reversed(self.parts):
+            if part.kind != _NUMBER:
+                break
+            count += 1
+        return count
+
+    def matches(self, address: tuple[int, ...], host: str = "") -> bool:
+        """Whether a connection from an address, as `read_address` gives it, or from a host is meant."""
+        if self.parts_in_address:
+            return len(address) == self.parts_in_address and _matches(self.parts, 0, address, 0)
+        if self.host is not None:
+            return host != "" and self.host.matches(host.lower())
+        return True
+
+    def overlaps(self, other: AddressPattern) -> bool:
+        """Whether two patterns are the same but for ranges that overlap and are not within each other."""
+        if self.parts_in_address != other.parts_in_address or len(self.parts) != len(other.parts):
+            return False
+        overlapping = False
+        for mine, theirs in zip(self.parts, other.parts, strict=True):
+            if mine.kind != theirs.kind:
+                return False
+            if mine.low == theirs.low and mine.high == theirs.high:
+                continue
+            if not _overlap(mine, theirs):
+                return False
+            overlapping = True
+        return overlapping
+
+
+def read_address(text: str) -> tuple[int, ...]:
+    """The parts of an IP address: four, or eight of IPv6. Empty when it is no IP address.
+
+    An IPv4 address that is mapped into IPv6 is the IPv4 address.
+    """
+    if "." in text and ":" not in text:
+        return _read_ipv4(text)
+    if ":" not in text:
+        return ()
+    numbers = _read_ipv6(text.partition("%")[0])  # what is behind the percent sign says by which interface
+    if len(numbers) == IPV6_PARTS and numbers[5] == 0xFFFF and not any(numbers[:5]):
+        return (numbers[6] >> 8, numbers[6] & 0xFF, numbers[7] >> 8, numbers[7] & 0xFF)
+    return numbers
+
+
+def check_addresses(addresses: tuple[str, ...]) -> None:
+    """MQError for a value of ADDRLIST that is no IP address or generic IP address."""
+    for text in addresses:
+        if AddressPattern(text).host is not None:
+            raise _refused(text, "is a host name; only IP addresses can be blocked before a connection is looked at")
+
+
+# -- addresses ---------------------------------------------------------------------------------------------------------
+
+
+def _read_ipv4(text: str) -> tuple[int, ...]:
+    numbers: list[int] = []
+    for piece in text.split("."):
+        number = _decimal(piece)
+        if number < 0:
+            return ()
+        numbers.append(number)
+    return tuple(numbers) if len(numbers) == IPV4_PARTS else ()
+
+
+def _read_ipv6(text: str) -> tuple[int, ...]:
+    head, double, tail = text.partition("::")
+    first = _read_groups(head)
+    if not double:
+        return tuple(first) if first is not None and len(first) == IPV6_PARTS else ()
+    last = _read_groups(tail)
+    if first is None or last is None or len(first) + len(last) >= IPV6_PARTS:
+        return ()
+    return tuple(first + [0] * (IPV6_PARTS - len(first) - len(last)) + last)
+
+
+def _read_groups(text: str) -> list[int] | None:
+    """Groups of IPv6 between colons; the last may be an IPv4 address. None when one of them is none."""
+    groups: list[int] = []
+    if not text:
+        return groups
+    pieces = text.split(":")
+    for at, piece in enumerate(pieces):
+        if "." in piece and at == len(pieces) - 1:
+            numbers = _read_ipv4(piece)
+            if not numbers:
+                return None
+            groups += [numbers[0] << 8 | numbers[1], numbers[2] << 8 | numbers[3]]
+            continue
+        number = _hexadecimal(piece)
+        if number < 0:
+            return None
+        groups.append(number)
+    return groups
+
+
+def _decimal(text: str) -> int:
+    """A number from 0 to 255, -1 for anything else."""
+    if not 1 <= len(text) <= 3 or not text.isascii() or not text.isdecimal():
+        return -1
+    number = int(text)
+    return number if number <= 0xFF else -1
+
+
+def _hexadecimal(text: str) -> int:
+    """A number from 0 to FFFF, -1 for anything else."""
+    if not 1 <= len(text) <= 4 or not _consists_of(text.lower(), "0123456789abcdef"):
+        return -1
+    return int(text, 16)
+
+
+# -- patterns ----------------------------------------------------------------------------------------------------------
+
+
+def _read_parts(text: str, given: str, parts: list[_Part]) -> int:
+    """Fill in the parts of a pattern; how many parts its addresses have."""
+    is_ipv6 = ":" in given
+    if is_ipv6 and given.startswith("::ffff:") and "." in given:
+        given = given[len("::ffff:") :]
+        is_ipv6 = False
+    address = read_address(given)
+    if address:
+        parts += [_Part(_NUMBER, number, number) for number in address]
+        return len(address)
+    if is_ipv6:
+        _read_ipv6_parts(text, given, parts)
+    else:
+        for piece in given.split("."):
+            parts.append(_part(text, piece, False))
+    wanted = IPV6_PARTS if is_ipv6 else IPV4_PARTS
+    _check_parts(text, parts, wanted)
+    return wanted
+
+
+def _read_ipv6_parts(text: str, given: str, parts: list[_Part]) -> None:
+    head, double, tail = given.partition("::")
+    if "::" in tail or tail.startswith(":"):
+        raise _refused(text, "has more than one double colon")
+    first = [_part(text, piece, True) for piece in head.split(":")] if head else []
+    last = [_part(text, piece, True) for piece in tail.split(":")] if tail else []
+    parts += first
+    if not double:
+        return
+    if last and last[-1].kind == _ANY:
+        raise _refused(text, "has a double colon and an asterisk at the end, which could mean several things")
+    if any(part.kind == _ANY for part in (*first, *last)):
+        parts.append(_Part(_ZEROS))
+    else:
+        for _ in range(IPV6_PARTS - len(first) - len(last)):
+            parts.append(_Part(_NUMBER))
+    parts += last
+
+
+def _part(text: str, piece: str, is_ipv6: bool) -> _Part:
+    if piece == "*":
+        return _Part(_ANY)
+    if "*" in piece:
+        raise _refused(text, "has an asterisk that is not a part of its own")
+    low_text, hyphen, high_text = piece.partition("-")
+    low = _hexadecimal(low_text) if is_ipv6 else _decimal(low_text)
+    high = low
+    if hyphen:
+        high = _hexadecimal(high_text) if is_ipv6 else _decimal(high_text)
+    if low < 0 or high < 0:
+        numbers = "0 to FFFF" if is_ipv6 else "0 to 255"
+        raise _refused(text, f"has the part {piece!r}; a part is a number from {numbers}, a range of them, or '*'")
+    if hyphen and low >= high:
+        raise MQError(
+            MQRCCF_IPADDR_RANGE_ERROR, f"{text!r} has the range {piece}; the first number must be the smaller one."
+        )
+    return _Part(_RANGE if hyphen else _NUMBER, low, high)
+
+
+def _check_parts(text: str, parts: list[_Part], wanted: int) -> None:
+    """An asterisk stands for at least one part, and none stands before one at the end."""
+    has_asterisk = any(part.kind == _ANY for part in parts)
+    if len(parts) > wanted or (len(parts) < wanted and not has_asterisk):
+        raise _refused(text, f"has {len(parts)} parts; {wanted} are needed, or fewer and an asterisk")
+    if len(parts) > 1 and parts[-1].kind == _ANY and parts[-2].kind == _ANY:
+        raise _refused(text, "has two asterisks at its end; one is enough")
+
+
+def _check_host(text: str, given: str) -> None:
+    right = given != "" and len(given) <= _HOST_LENGTH_MAX and _consists_of(given, _HOST_LETTERS)
+    if not right or ".." in given or "**" in given or given.startswith("."):
+        raise _refused(text, "is neither an IP address nor the name of a host, nor a pattern of one")
+
+
+def _canonical(parts: list[_Part], is_ipv6: bool) -> str:
+    return (":" if is_ipv6 else ".").join([part.text(is_ipv6) for part in parts])
+
+
+def _matches(parts: list[_Part], at: int, address: tuple[int, ...], start: int) -> bool:
+    """Whether the parts from one on match an address from a place on."""
+    while at < len(parts):
+        part = parts[at]
+        at += 1
+        if part.kind in (_NUMBER, _RANGE):
+            if start >= len(address) or not part.accepts(address[start]):
+                return False
+            start += 1
+            continue
+        for end in range(start + 1, len(address) + 1):
+            if part.kind == _ZEROS and address[end - 1] != 0:
+                return False
+            if _matches(parts, at, address, end):
+                return True
+        return False
+    return start == len(address)
+
+
+def _overlap(one: _Part, other: _Part) -> bool:
+    if one.high < other.low or other.high < one.low:
+        return False
+    return (one.low < other.low and one.high < other.high) or (other.low < one.low and other.high < one.high)
+
+
+def _consists_of(text: str, letters: str) -> bool:
+    return all(character in letters for character in text)
+
+
+def _refused(text: str, why: str) -> MQError:
+    return MQError(MQRCCF_IPADDR_ERROR, f"{text[:80]!r} {why}.")

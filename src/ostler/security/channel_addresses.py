@@ -1,0 +1,130 @@
+"""Rules by the addresses that they are for: the best one for a connection, whatever their number.
+
+Single addresses are looked up. Patterns are kept by the numbers that they begin and end with; a connection looks into
+one place for each pair of lengths that there is, at most a few dozen.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from ostler.security.addresses import AddressPattern
+from ostler.security.channel_names import NameTable
+from ostler.security.channel_rule import Rule
+
+_Place = tuple[int, tuple[int, ...], tuple[int, ...]]  # parts of the address, first numbers, last numbers
+_NO_NUMBERS: Final[tuple[int, ...]] = ()
+
+
+@final
+class _Entry:
+    """A pattern and its rule."""
+
+    def __init__(self, pattern: AddressPattern, rule: Rule) -> None:
+        self.pattern: AddressPattern = pattern
+        self.rule: Rule = rule
+
+
+@final
+class AddressTable:
+    """At most one rule for each address or pattern, and one for whoever comes."""
+
+    def __init__(self) -> None:
+        self.count: int = 0
+        self.without_address: Rule | None = None
+        self.everything: Rule | None = None
+        self.exact: dict[tuple[int, ...], Rule] = {}
+        self.hosts: NameTable[Rule] = NameTable()
+        self._places: dict[tuple[int, tuple[int, ...], tuple[int, ...]], list[_Entry]] = {}
+        self._shapes: dict[tuple[int, int, int], int] = {}
+
+    def put(self, pattern: AddressPattern | None, rule: Rule) -> None:
+        """Keep a rule under a pattern that no rule is kept under yet."""
+        self.count += 1
+        if pattern is None:
+            self.without_address = rule
+        elif pattern.is_everything:
+            self.everything = rule
+        elif pattern.host is not None:
+            self.hosts.put(pattern.canonical, rule)
+        elif pattern.is_exact:
+            self.exact[pattern.numbers] = rule
+        else:
+            entries = self._places.setdefault(_place(pattern), [])
+            entries.append(_Entry(pattern, rule))
+            shape = _shape(pattern)
+            self._shapes[shape] = self._shapes.get(shape, 0) + 1
+
+    def remove(self, pattern: AddressPattern | None) -> None:
+        """Forget the rule under a pattern; there is one."""
+        self.count -= 1
+        if pattern is None:
+            self.without_address = None
+        elif pattern.is_everything:
+            self.everything = None
+        elif pattern.host is not None:
+            self.hosts.remove(pattern.canonical)
+        elif pattern.is_exact:
+            del self.exact[pattern.numbers]
+        else:
+            self._remove_generic(pattern)
+
+    def _remove_generic(self, pattern: AddressPattern) -> None:
+        place = _place(pattern)
+        rest = [each for each in self._places[place] if each.pattern.canonical != pattern.canonical]
+        if rest:
+            self._places[place] = rest
+        else:
+            del self._places[place]
+        shape = _shape(pattern)
+        self._shapes[shape] -= 1
+        if not self._shapes[shape]:
+            del self._shapes[shape]
+
+    def best(self, address: tuple[int, ...], host: str, skips_warnings: bool) -> Rule | None:
+        """The rule with the most specific pattern that matches. Rules that only warn can be left out."""
+        found = self.exact.get(address)
+        if found is not None and not (skips_warnings and found.only_warns):
+            return found
+        if self._shapes:
+            found = self._best_generic(address, skips_warnings)
+            if found is not None:
+                return found
+        if host and len(self.hosts):
+            for rule in self.hosts.matching(host.lower()):
+                if not (skips_warnings and rule.only_warns):
+                    return rule
+        found = self.everything
+        if found is not None and not (skips_warnings and found.only_warns):
+            return found
+        found = self.without_address
+        if found is not None and not (skips_warnings and found.only_warns):
+            return found
+        return None
+
+    def _best_generic(self, address: tuple[int, ...], skips_warnings: bool) -> Rule | None:
+        best: _Entry | None = None
+        length = len(address)
+        for shape in self._shapes:
+            parts, first, last = shape
+            if parts != length:
+                continue
+            entries = self._places.get((parts, address[:first], address[length - last :] if last else _NO_NUMBERS))
+            if entries is None:
+                continue
+            for entry in entries:
+                if (
+                    (best is None or entry.pattern.specificity < best.pattern.specificity)
+                    and not (skips_warnings and entry.rule.only_warns)
+                    and entry.pattern.matches(address)
+                ):
+                    best = entry
+        return best.rule if best is not None else None
+
+
+def _place(pattern: AddressPattern) -> _Place:
+    return (pattern.parts_in_address, pattern.numbers, pattern.last_numbers)
+
+
+def _shape(pattern: AddressPattern) -> tuple[int, int, int]:
+    return (pattern.parts_in_address, pattern.literal_prefix(), pattern.literal_suffix())

@@ -1,0 +1,300 @@
+"""Channel authentication: who may come in through which channel, and as whom.
+
+The order is that of MQ. A rule for a more specific channel profile wins; of one profile a rule for the certificate
+wins over one for the client's user or the partner queue manager, and that over one for the address; of those, the
+most specific. A rule that would refuse and only warns is reported, and the next best that does not warn decides.
+
+The cost of a decision does not grow with the number of rules: see the tables of names, addresses and certificates.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from ostler.model.constants import (
+    MQCAUT_BLOCKADDR,
+    MQCAUT_BLOCKUSER,
+    MQCAUT_QMGRMAP,
+    MQCAUT_SSLPEERMAP,
+    MQCAUT_USERMAP,
+    MQCHK_AS_Q_MGR,
+    MQUSRC_MAP,
+)
+from ostler.model.definitions import Definition
+from ostler.model.distinguished_names import DistinguishedName
+from ostler.security.addresses import AddressPattern, read_address
+from ostler.security.channel_addresses import AddressTable
+from ostler.security.channel_certificates import CertificateTable
+from ostler.security.channel_names import NameTable
+from ostler.security.channel_rule import ADMINISTRATORS, Rule, check_rule, default_rules, rule_key
+
+__all__ = ["ChannelRules", "Decision", "check_rule", "default_rules", "rule_key"]
+
+NO_SOURCE: Final = -1
+# Channels whose profiles are remembered. There are seldom more channels; those who make names up learn nothing faster.
+_REMEMBERED_MAX: Final = 10_000
+
+
+@final
+class Decision:
+    """What the rules say of a connection. `warning` is the rule that would have refused and only warns."""
+
+    def __init__(self, rule: Rule | None, warning: Rule | None = None) -> None:
+        self.refused: bool = rule is not None and rule.refuses and not rule.only_warns
+        self.warned: bool = warning is not None
+        self.user: str = rule.user if rule is not None and rule.source == MQUSRC_MAP else ""
+        self.source: int = rule.source if rule is not None else NO_SOURCE
+        self.check: int = rule.check if rule is not None else MQCHK_AS_Q_MGR
+        self.rule: Definition | None = rule.definition if rule is not None else None
+        self.warning: Definition | None = warning.definition if warning is not None else None
+
+    @property
+    def why(self) -> str:
+        """The rule that refuses or would have, as a part of a sentence; empty when none does."""
+        if self.refused and self.rule is not None:
+            return f"the channel authentication rule {self.rule.name}"
+        if self.warning is not None:
+            return f"the channel authentication rule {self.warning.name}, which only warns"
+        return ""
+
+
+@final
+class _Profile:
+    """The rules for one channel profile."""
+
+    def __init__(self) -> None:
+        self.count: int = 0
+        self.hosts: int = 0  # rules that name hosts
+        self.certificates: CertificateTable = CertificateTable()
+        self.users: dict[str, AddressTable] = {}
+        self.managers: NameTable[AddressTable] = NameTable()
+        self.addresses: AddressTable = AddressTable()
+        self.blocked_users: Rule | None = None
+
+    def put(self, rule: Rule) -> None:
+        if rule.type == MQCAUT_BLOCKUSER:
+            self.blocked_users = rule
+        elif rule.type == MQCAUT_SSLPEERMAP:
+            self.certificates.require(rule.subject, rule.issuer).addresses.put(rule.address, rule)
+        elif rule.type == MQCAUT_USERMAP:
+            table = self.users.get(rule.client_user)
+            if table is None:
+                table = AddressTable()
+                self.users[rule.client_user] = table
+            table.put(rule.address, rule)
+        elif rule.type == MQCAUT_QMGRMAP:
+            table = self.managers.get(rule.manager)
+            if table is None:
+                table = AddressTable()
+                self.managers.put(rule.manager, table)
+            table.put(rule.address, rule)
+        else:
+            self.addresses.put(rule.address, rule)
+        self.count += 1
+        self.hosts += int(rule.names_host)
+
+    def remove(self, rule: Rule) -> None:
+        self.count -= 1
+        self.hosts -= int(rule.names_host)
+        if rule.type == MQCAUT_BLOCKUSER:
+            self.blocked_users = None
+        elif rule.type == MQCAUT_SSLPEERMAP:
+            certificates = self.certificates.require(rule.subject, rule.issuer)
+            certificates.addresses.remove(rule.address)
+            if not certificates.addresses.count:
+                self.certificates.drop(certificates)
+        elif rule.type == MQCAUT_USERMAP:
+            table = self.users[rule.client_user]
+            table.remove(rule.address)
+            if not table.count:
+                del self.users[rule.client_user]
+        elif rule.type == MQCAUT_QMGRMAP:
+            kept = self.managers.get(rule.manager)
+            assert kept is not None
+            kept.remove(rule.address)
+            if not kept.count:
+                self.managers.remove(rule.manager)
+        else:
+            self.addresses.remove(rule.address)
+
+    def best(self, caller: _Caller, skips_warnings: bool) -> Rule | None:
+        """The rule for a connection, most specific first: certificate, user or queue manager, address."""
+        if caller.subject is not None and self.certificates.all:
+            for certificates in self.certificates.matching(caller.subject, caller.issuer):
+                rule = certificates.addresses.best(caller.address, caller.host, skips_warnings)
+                if rule is not None:
+                    return rule
+        if caller.queue_manager:
+            if len(self.managers):
+                for table in self.managers.matching(caller.queue_manager):
+                    rule = table.best(caller.address, caller.host, skips_warnings)
+                    if rule is not None:
+                        return rule
+        elif self.users:
+            known = self.users.get(caller.user)
+            if known is not None:
+                rule = known.best(caller.address, caller.host, skips_warnings)
+                if rule is not None:
+                    return rule
+        if self.addresses.count:
+            return self.addresses.best(caller.address, caller.host, skips_warnings)
+        return None
+
+
+@final
+class _Caller:
+    """Who comes in, as far as it is known."""
+
+    def __init__(
+        self,
+        address: str,
+        host: str,
+        user: str,
+        subject: DistinguishedName | None,
+        issuer: DistinguishedName | None,
+        queue_manager: str,
+    ) -> None:
+        self.address: tuple[int, ...] = read_address(address)
+        self.host: str = host
+        self.user: str = user
+        self.subject: DistinguishedName | None = subject
+        self.issuer: DistinguishedName | None = issuer
+        self.queue_manager: str = queue_manager
+
+
+@final
+class ChannelRules:
+    """All channel authentication rules of a queue manager, ready to decide."""
+
+    def __init__(self) -> None:
+        self._rules: dict[str, Rule] = {}
+        self._profiles: NameTable[_Profile] = NameTable()
+        self._blocked: AddressTable = AddressTable()
+        self._remembered: dict[str, list[_Profile]] = {}  # profiles by channel
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._rules
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def put(self, definition: Definition) -> None:
+        """Take a rule in; one with the same name makes way for it. MQError or ValueError for what is no rule."""
+        rule = Rule(definition)
+        self.remove(definition)
+        if rule.type == MQCAUT_BLOCKADDR:
+            for text in rule.addresses:
+                self._blocked.put(AddressPattern(text), rule)
+            self._rules[definition.name] = rule
+            return
+        profile = self._profiles.get(rule.profile)
+        if profile is None:
+            profile = _Profile()
+            self._profiles.put(rule.profile, profile)
+            self._remembered.clear()
+        profile.put(rule)
+        self._rules[definition.name] = rule
+
+    def remove(self, definition: Definition) -> None:
+        """Forget a rule; nothing happens when it is not there."""
+        rule = self._rules.pop(definition.name, None)
+        if rule is not None:
+            self._forget(rule)
+
+    def _forget(self, rule: Rule) -> None:
+        if rule.type == MQCAUT_BLOCKADDR:
+            self._blocked = AddressTable()
+            return
+        profile = self._profiles.get(rule.profile)
+        assert profile is not None
+        profile.remove(rule)
+        if not profile.count:
+            self._profiles.remove(rule.profile)
+            self._remembered.clear()
+
+    def _profiles_of(self, channel: str) -> list[_Profile]:
+        found = self._remembered.get(channel)
+        if found is None:
+            found = self._profiles.matching(channel)
+            if len(self._remembered) >= _REMEMBERED_MAX:
+                self._remembered.clear()
+            self._remembered[channel] = found
+        return found
+
+    def address_blocked(self, address: str) -> Decision | None:
+        """What BLOCKADDR says of an address, before anything else is known; None when it is not blocked."""
+        if not self._blocked.count:
+            return None
+        rule = self._blocked.best(read_address(address), "", False)
+        return _blocked(rule) if rule is not None else None
+
+    def decide(
+        self,
+        channel: str,
+        address: str,
+        host: str,
+        user: str,
+        subject: DistinguishedName | None,
+        issuer: DistinguishedName | None,
+        queue_manager: str = "",
+    ) -> Decision:
+        """What the one mapping rule that wins says of a connection.
+
+        `host` is empty when it is not known, `subject` is None without a certificate, and `queue_manager` is empty for
+        clients.
+        """
+        caller = _Caller(address, host, user, subject, issuer, queue_manager)
+        profiles = self._profiles_of(channel)
+        rule = _best(profiles, caller, False)
+        if rule is None or not rule.only_warns:
+            return Decision(rule)
+        return Decision(_best(profiles, caller, True), rule)
+
+    def needs_host_name(self, channel: str) -> bool:
+        """Whether a rule for the channel names hosts rather than addresses."""
+        for profile in self._profiles_of(channel):
+            if profile.hosts:
+                return True
+        return False
+
+    def user_blocked(self, channel: str, user: str, is_administrator: bool) -> Decision | None:
+        """What BLOCKUSER says of the user that a connection would have; None when it is not blocked.
+
+        Only the most specific rule for the channel counts, so that one for a channel can lift one for all.
+        """
+        for profile in self._profiles_of(channel):
+            rule = profile.blocked_users
+            if rule is not None:
+                if user in rule.users or (is_administrator and ADMINISTRATORS in rule.users):
+                    return _blocked(rule)
+                return None
+        return None
+
+    def matching(
+        self,
+        channel: str,
+        address: str,
+        user: str,
+        subject: DistinguishedName | None,
+        issuer: DistinguishedName | None,
+        queue_manager: str,
+    ) -> list[Definition]:
+        """The rules that a connection would meet: one that only warns, and the one that decides."""
+        blocked = self.address_blocked(address)
+        if blocked is not None and blocked.rule is not None and blocked.refused:
+            return [blocked.rule]
+        decision = self.decide(channel, address, "", user, subject, issuer, queue_manager)
+        return [rule for rule in (decision.warning, decision.rule) if rule is not None]
+
+
+def _best(profiles: list[_Profile], caller: _Caller, skips_warnings: bool) -> Rule | None:
+    for profile in profiles:
+        rule = profile.best(caller, skips_warnings)
+        if rule is not None:
+            return rule
+    return None
+
+
+def _blocked(rule: Rule) -> Decision:
+    return Decision(rule, rule if rule.only_warns else None)

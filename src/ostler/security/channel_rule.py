@@ -1,0 +1,241 @@
+"""One channel authentication rule, understood: what it looks at and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, final
+
+from ostler.model.attributes import ObjectType, Value, valid_name
+from ostler.model.constants import (
+    MQCAUT_ADDRESSMAP,
+    MQCAUT_BLOCKADDR,
+    MQCAUT_BLOCKUSER,
+    MQCAUT_QMGRMAP,
+    MQCAUT_SSLPEERMAP,
+    MQCAUT_USERMAP,
+    MQCHK_AS_Q_MGR,
+    MQRCCF_CHLAUTH_CLNTUSER_ERROR,
+    MQRCCF_CHLAUTH_NAME_ERROR,
+    MQRCCF_CHLAUTH_TYPE_ERROR,
+    MQRCCF_CHLAUTH_USERSRC_ERROR,
+    MQRCCF_PARM_MISSING,
+    MQRCCF_PROFILE_NAME_ERROR,
+    MQRCCF_Q_MGR_NAME_ERROR,
+    MQRCCF_SSL_PEER_NAME_ERROR,
+    MQRCCF_WRONG_CHLAUTH_USERSRC,
+    MQUSRC_CHANNEL,
+    MQUSRC_MAP,
+    MQUSRC_NOACCESS,
+    MQWARN_NO,
+    MQWARN_YES,
+)
+from ostler.model.definitions import Definition
+from ostler.model.distinguished_names import check_pattern
+from ostler.model.errors import MQError
+from ostler.security.addresses import AddressPattern, check_addresses
+
+TYPE_WORDS: Final[dict[int, str]] = {
+    MQCAUT_BLOCKUSER: "BLOCKUSER",
+    MQCAUT_BLOCKADDR: "BLOCKADDR",
+    MQCAUT_SSLPEERMAP: "SSLPEERMAP",
+    MQCAUT_ADDRESSMAP: "ADDRESSMAP",
+    MQCAUT_USERMAP: "USERMAP",
+    MQCAUT_QMGRMAP: "QMGRMAP",
+}
+# What a rule of a type looks at, besides the address. It is what the rule is known by.
+IDENTITIES: Final[dict[int, tuple[str, ...]]] = {
+    MQCAUT_SSLPEERMAP: ("SSLPEER", "SSLCERTI"),
+    MQCAUT_USERMAP: ("CLNTUSER",),
+    MQCAUT_QMGRMAP: ("QMNAME",),
+    MQCAUT_ADDRESSMAP: (),
+}
+BLOCKING: Final = (MQCAUT_BLOCKUSER, MQCAUT_BLOCKADDR)
+ADMINISTRATORS: Final = "*MQADMIN"
+_PROFILE_LENGTH_MAX: Final = 20
+_MANAGER_LENGTH_MAX: Final = 48
+
+
+@final
+class Rule:
+    """A rule with its values at hand. MQError when the definition is none."""
+
+    def __init__(self, definition: Definition) -> None:
+        values = definition.attributes
+        self.definition: Definition = definition
+        self.profile: str = text_of(values, "CHLAUTH")
+        self.type: int = number_of(values, "TYPE", -1)
+        if self.type not in TYPE_WORDS:
+            raise MQError(MQRCCF_CHLAUTH_TYPE_ERROR, f"The rule {definition.name} is of no type that is known.")
+        self.address: AddressPattern | None = None
+        address = text_of(values, "ADDRESS")
+        if address:
+            self.address = AddressPattern(address)
+        self.subject: str = text_of(values, "SSLPEER")
+        self.issuer: str = text_of(values, "SSLCERTI")
+        self.client_user: str = text_of(values, "CLNTUSER")
+        self.manager: str = text_of(values, "QMNAME")
+        self.addresses: tuple[str, ...] = texts_of(values, "ADDRLIST")
+        self.users: tuple[str, ...] = texts_of(values, "USERLIST")
+        self.source: int = number_of(values, "USERSRC", MQUSRC_MAP)
+        self.user: str = text_of(values, "MCAUSER")
+        self.check: int = number_of(values, "CHCKCLNT", MQCHK_AS_Q_MGR)
+        refuses = self.type in BLOCKING or self.source == MQUSRC_NOACCESS
+        self.refuses: bool = refuses
+        self.only_warns: bool = refuses and number_of(values, "WARN", MQWARN_NO) == MQWARN_YES
+
+    @property
+    def names_host(self) -> bool:
+        return self.address is not None and self.address.host is not None
+
+
+def rule_key(attributes: Mapping[str, Value]) -> str:
+    """What a rule is known by: its profile, its type, and what it looks at. The same for all ways to write the same."""
+    kind = number_of(attributes, "TYPE", -1)
+    key = f"{text_of(attributes, 'CHLAUTH')} TYPE({TYPE_WORDS.get(kind, '')})"
+    for name in IDENTITIES.get(kind, ()):
+        value = text_of(attributes, name)
+        if value:
+            key += f" {name}({value})"
+    address = text_of(attributes, "ADDRESS")
+    if address and kind in IDENTITIES:
+        key += f" ADDRESS({AddressPattern(address).canonical})"
+    return key
+
+
+def check_rule(attributes: Mapping[str, Value]) -> None:
+    """MQError, with a sentence, when what is given is not a rule."""
+    profile = text_of(attributes, "CHLAUTH")
+    kind = number_of(attributes, "TYPE", -1)
+    if kind not in TYPE_WORDS:
+        raise MQError(MQRCCF_CHLAUTH_TYPE_ERROR, f"TYPE is one of {', '.join(TYPE_WORDS.values())}.")
+    check_profile(profile)
+    if kind == MQCAUT_BLOCKADDR:
+        if profile != "*":
+            raise MQError(MQRCCF_CHLAUTH_NAME_ERROR, "Addresses are blocked for all channels: the profile must be '*'.")
+        check_addresses(texts_of(attributes, "ADDRLIST"))
+    if kind in BLOCKING:
+        return
+    check_identity(attributes, kind)
+    _check_source(attributes)
+
+
+def check_profile(profile: str) -> None:
+    """MQError for what is not the name of a channel, with asterisks or without."""
+    letters = profile.replace("*", "")
+    is_named = len(profile) <= _PROFILE_LENGTH_MAX and (letters == "" or valid_name(letters))
+    if not profile or not is_named or "**" in profile:
+        raise MQError(
+            MQRCCF_PROFILE_NAME_ERROR,
+            f"{profile[:64]!r} is neither the name of a channel nor a pattern of at most 20 characters.",
+        )
+
+
+def check_identity(attributes: Mapping[str, Value], kind: int) -> None:
+    """MQError when a mapping rule does not say what it looks at."""
+    address = text_of(attributes, "ADDRESS")
+    if address:
+        AddressPattern(address)
+    elif kind == MQCAUT_ADDRESSMAP:
+        raise MQError(MQRCCF_PARM_MISSING, "TYPE(ADDRESSMAP) needs ADDRESS.")
+    if kind == MQCAUT_SSLPEERMAP:
+        _check_names(attributes)
+    elif kind == MQCAUT_USERMAP:
+        user = text_of(attributes, "CLNTUSER")
+        if not user:
+            raise MQError(MQRCCF_PARM_MISSING, "TYPE(USERMAP) needs CLNTUSER.")
+        if "*" in user:
+            raise MQError(MQRCCF_CHLAUTH_CLNTUSER_ERROR, "CLNTUSER is the name of one user; it takes no asterisk.")
+    elif kind == MQCAUT_QMGRMAP:
+        _check_manager(text_of(attributes, "QMNAME"))
+
+
+def _check_names(attributes: Mapping[str, Value]) -> None:
+    subject = text_of(attributes, "SSLPEER")
+    if not subject:
+        raise MQError(MQRCCF_PARM_MISSING, "TYPE(SSLPEERMAP) needs SSLPEER.")
+    for name in ("SSLPEER", "SSLCERTI"):
+        try:
+            check_pattern(text_of(attributes, name))
+        except ValueError as error:
+            raise MQError(
+                MQRCCF_SSL_PEER_NAME_ERROR, f"{name} is no pattern of a distinguished name: {error}."
+            ) from None
+
+
+def _check_manager(name: str) -> None:
+    if not name:
+        raise MQError(MQRCCF_PARM_MISSING, "TYPE(QMGRMAP) needs QMNAME.")
+    letters = name.replace("*", "")
+    if len(name) > _MANAGER_LENGTH_MAX or "**" in name or (letters != "" and not valid_name(letters)):
+        raise MQError(MQRCCF_Q_MGR_NAME_ERROR, f"{name!r} is not the name of a queue manager, nor a pattern of one.")
+
+
+def _check_source(attributes: Mapping[str, Value]) -> None:
+    """A rule maps to a user, refuses, or leaves the user alone; what belongs to one of these goes with no other."""
+    source = number_of(attributes, "USERSRC", MQUSRC_MAP)
+    user = text_of(attributes, "MCAUSER")
+    if source not in (MQUSRC_MAP, MQUSRC_NOACCESS, MQUSRC_CHANNEL):
+        raise MQError(MQRCCF_CHLAUTH_USERSRC_ERROR, "USERSRC is one of MAP, NOACCESS, CHANNEL.")
+    if source == MQUSRC_MAP and not user:
+        raise MQError(MQRCCF_PARM_MISSING, "USERSRC(MAP) needs MCAUSER, the user to map to.")
+    if source != MQUSRC_MAP and user:
+        raise MQError(MQRCCF_WRONG_CHLAUTH_USERSRC, "MCAUSER goes with USERSRC(MAP) only.")
+    if source != MQUSRC_NOACCESS and number_of(attributes, "WARN", MQWARN_NO) == MQWARN_YES:
+        raise MQError(MQRCCF_WRONG_CHLAUTH_USERSRC, "WARN(YES) goes with USERSRC(NOACCESS) only.")
+    if source == MQUSRC_NOACCESS and number_of(attributes, "CHCKCLNT", MQCHK_AS_Q_MGR) != MQCHK_AS_Q_MGR:
+        raise MQError(MQRCCF_WRONG_CHLAUTH_USERSRC, "CHCKCLNT does not go with USERSRC(NOACCESS).")
+
+
+def default_rules() -> list[Definition]:
+    """The rules that a new queue manager has: administrators and SYSTEM channels are closed to clients.
+
+    The channel that MQ Explorer uses is not closed to others than administrators.
+    """
+    return [
+        _default(
+            "SYSTEM.ADMIN.SVRCONN",
+            MQCAUT_ADDRESSMAP,
+            {
+                "DESCR": "Lets MQ Explorer in",
+                "ADDRESS": "*",
+                "USERSRC": MQUSRC_CHANNEL,
+                "MCAUSER": "",
+                "CHCKCLNT": MQCHK_AS_Q_MGR,
+            },
+        ),
+        _default(
+            "SYSTEM.*",
+            MQCAUT_ADDRESSMAP,
+            {
+                "DESCR": "Closes the channels of the system",
+                "ADDRESS": "*",
+                "USERSRC": MQUSRC_NOACCESS,
+                "MCAUSER": "",
+                "CHCKCLNT": MQCHK_AS_Q_MGR,
+            },
+        ),
+        _default("*", MQCAUT_BLOCKUSER, {"DESCR": "Keeps administrators out", "USERLIST": (ADMINISTRATORS,)}),
+    ]
+
+
+def _default(profile: str, kind: int, values: dict[str, int | str | tuple[str, ...]]) -> Definition:
+    attributes: dict[str, int | str | tuple[str, ...]] = {"CHLAUTH": profile, "TYPE": kind, "CUSTOM": ""}
+    attributes.update(values)
+    attributes["WARN"] = MQWARN_NO
+    return Definition(ObjectType.CHLAUTH, rule_key(attributes), attributes)
+
+
+def text_of(values: Mapping[str, Value], name: str) -> str:
+    """A text without blanks around it; empty when it is not there."""
+    value = values.get(name)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def texts_of(values: Mapping[str, Value], name: str) -> tuple[str, ...]:
+    value = values.get(name)
+    return tuple([each.strip() for each in value if each.strip()]) if isinstance(value, tuple) else ()
+
+
+def number_of(values: Mapping[str, Value], name: str, default: int) -> int:
+    value = values.get(name)
+    return value if isinstance(value, int) else default
