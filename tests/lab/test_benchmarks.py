@@ -136,7 +136,7 @@ def test_a_log_for_a_million_messages_holds_them_without_a_checkpoint() -> None:
 def test_every_benchmark_has_a_name_and_an_end() -> None:
     known = all_benchmarks()
     assert set(known) == {
-        "put-get-cost", "mqi-verb-timing", "mqi-response-time", "depth", "group-commit", "memory", "connections",
-        "request-reply", "restart",
+        "put-get-cost", "mqi-verb-timing", "mqi-response-time", "mqsc-define", "mqsc-display", "depth",
+        "group-commit", "memory", "connections", "request-reply", "restart",
     }  # fmt: skip
     assert all(each.seconds_max > 0 and each.title for each in known.values())
