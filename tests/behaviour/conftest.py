@@ -37,6 +37,7 @@ from ostler.model.structures.od import OD_SELECTION_STRING
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.server import Server
+from ostler.testing.unguarded import unguarded
 
 FieldValue = int | str | bytes
 
@@ -249,7 +250,7 @@ class Site:
         """Have programs connect in this way from now on."""
         self.binding = binding
         if binding != HERE and self._server is None:
-            self._server = Server(self.manager)
+            self._server = Server(unguarded(self.manager))
             self._server.start()
         if binding == TCP and not self._port:
             assert self._server is not None

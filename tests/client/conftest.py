@@ -25,6 +25,7 @@ from ostler.model.structures.catalogue import LAYOUTS
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.server import Server
+from ostler.testing.unguarded import unguarded
 
 _numbers = itertools.count(1)
 
@@ -114,7 +115,7 @@ def module_manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QueueMa
 @pytest.fixture(scope="module")
 def module_port(module_manager: QueueManager) -> int:
     """Where the module's queue manager listens; with this it has its own socket, too."""
-    server = Server(module_manager)
+    server = Server(unguarded(module_manager))
     server.start()
     attributes: dict[str, Value] = {"PORT": free_port(), "IPADDR": "127.0.0.1"}
     module_manager.define(new_definition(ObjectType.LISTENER, "RAW", attributes))
@@ -177,7 +178,7 @@ class Site:
         self.data = data
         self.name = name
         self.manager = ostler.start(name, data, create=True, log=LogSection(file_pages=64))
-        self.server = Server(self.manager)
+        self.server = Server(unguarded(self.manager))
         self.server.start()
         self.admin = ostler.connect(self.manager)
         self.admin.define("LISTENER", "TCP", TRPTYPE="TCP", IPADDR="127.0.0.1", PORT=free_port(), CONTROL="MANUAL")

@@ -20,6 +20,7 @@ from ostler.model.structures.catalogue import LAYOUTS
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.server import Server
+from ostler.testing.unguarded import unguarded
 
 PATIENCE_SECONDS = 30.0
 OK = (mqc.MQCC_OK, mqc.MQRC_NONE)
@@ -68,7 +69,7 @@ class RemoteSite:
         """Start it, for the first time or again."""
         self.manager = QueueManager(self.directory)
         self.manager.start()
-        self.server = Server(self.manager)
+        self.server = Server(unguarded(self.manager))
         self.server.start(with_listeners=False)
         attributes: dict[str, Value] = {"PORT": self.port, "IPADDR": "127.0.0.1", "CONTROL": "MANUAL"}
         self.manager.define(new_definition(ObjectType.LISTENER, "SITE", attributes), replace=True)

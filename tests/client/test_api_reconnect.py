@@ -18,6 +18,7 @@ from ostler.client.api import Connection
 from ostler.client.queue_handle import Queue
 from ostler.model import constants as mq
 from ostler.server.server import Server
+from ostler.testing.unguarded import unguarded
 
 CHANNEL = "APP.SVRCONN"
 SECONDS_MAX = 60.0
@@ -216,7 +217,7 @@ def test_a_queue_manager_that_comes_back(own_site: Any, mode: str) -> None:
         own_site.until_waiting("Q1")
         own_site.server.end(mode)
         manager = ostler.start(own_site.name, own_site.data)
-        own_site.manager, own_site.server = manager, Server(manager)
+        own_site.manager, own_site.server = manager, Server(unguarded(manager))
         own_site.server.start()
         own_site.admin = ostler.connect(manager)
         own_site.until_waiting("Q1")

@@ -32,6 +32,7 @@ from ostler.server.local_socket import socket_path
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.server import Server
+from ostler.testing.unguarded import unguarded
 
 root = Path(sys.argv[1])
 directory = QueueManagerDirectory(root, "KILLED")
@@ -39,7 +40,7 @@ if not directory.exists():
     directory = create_queue_manager(root, "KILLED", LogSection(primary_files=3, secondary_files=2, file_pages=128))
 manager = QueueManager(directory)
 manager.start()
-server = Server(manager)
+server = Server(unguarded(manager))
 if sys.argv[2] == "slow":  # leave the forces to the thread of the log
     server.reactor.inline_us_max = -1
 server.start()

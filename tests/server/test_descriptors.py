@@ -28,10 +28,11 @@ from ostler.server.local_socket import socket_path
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.server import Server
+from ostler.testing.unguarded import unguarded
 
 manager = QueueManager(create_queue_manager(Path(sys.argv[1]), "FEW", LogSection(primary_files=3, file_pages=64)))
 manager.start()
-server = Server(manager)
+server = Server(unguarded(manager))
 server.start()
 taken = []
 print(json.dumps({"path": str(socket_path(manager.directory))}), flush=True)

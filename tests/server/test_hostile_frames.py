@@ -20,6 +20,7 @@ from ostler.server.server import Server
 from ostler.server.server_link import ServerLink
 from ostler.testing import hostile_frames
 from ostler.testing.hostile_frames import Mangler
+from ostler.testing.unguarded import unguarded
 from ostler.wire import frames as wire
 from ostler.wire.calls import GOT_FIXED_BYTES, REPLY_FIXED_BYTES, put_payload
 from ostler.wire.exchanges import decode_reason
@@ -38,7 +39,7 @@ class Bench:
 
     def __init__(self, manager: QueueManager) -> None:
         self.manager = manager
-        self.server = Server(manager)
+        self.server = Server(unguarded(manager))
         self.reactor = self.server.reactor
 
     def link(self, is_local: bool = True) -> tuple[socket.socket, ServerLink]:

@@ -37,6 +37,7 @@ from ostler.server.server_link import (
     SIGN_OF_LIFE_MS,
     ServerLink,
 )
+from ostler.testing.unguarded import unguarded
 from ostler.testing.wire_bench import Peer, WireBench, get, numbers, put
 from ostler.wire import frames as wire
 from ostler.wire.exchanges import Inquiry, decode_hello, decode_reason
@@ -220,7 +221,7 @@ class BrokenServer(Server):
 def test_a_breakdown_ends_one_link_only(tmp_path: Path) -> None:
     manager = QueueManager(create_queue_manager(tmp_path, "BROKEN", LogSection(primary_files=3, file_pages=64)))
     manager.start()
-    bench = WireBench(manager, BrokenServer(manager))
+    bench = WireBench(manager, BrokenServer(unguarded(manager)))
     bench.define("Q")
     bystander = bench.peer("Q")
     peer = bench.peer("Q")

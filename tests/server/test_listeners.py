@@ -18,6 +18,7 @@ from ostler.server.listeners import ListenerRefused
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.server import Server
+from ostler.testing.unguarded import unguarded
 from ostler.testing.wire_bench import dial, numbers, put
 from ostler.wire import frames as wire
 
@@ -30,7 +31,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
     manager.start()
     manager.define(new_definition(ObjectType.CHANNEL, "APP", {"CHLTYPE": MQCHT_SVRCONN}))
     manager.define(new_definition(ObjectType.QLOCAL, "Q", {}))
-    made = Server(manager)
+    made = Server(unguarded(manager))
     made.start()
     yield made
     made.end("immediate")

@@ -11,6 +11,7 @@ from ostler.model.constants import MQCC_OK, MQPMO_SYNCPOINT, MQRC_BACKED_OUT, MQ
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.server import Server
+from ostler.testing.unguarded import unguarded
 from ostler.testing.wire_bench import Peer, WireBench, get, numbers, put
 from ostler.wire import frames as wire
 
@@ -32,7 +33,7 @@ class Full:
         section = LogSection(primary_files=2, secondary_files=1, file_pages=64)
         manager = QueueManager(create_queue_manager(root, "FULL", section))
         manager.start()
-        self.server = NoRoomServer(manager)
+        self.server = NoRoomServer(unguarded(manager))
         self.bench = WireBench(manager, self.server)
         self.bench.define("Q")
         manager.housekeeping.stop()  # it would make room by itself

@@ -29,6 +29,7 @@ from ostler.model.definitions import new_definition
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.server import Server
+from ostler.testing.unguarded import unguarded
 from ostler.testing.wire_bench import Answer, Peer, dial, get, numbers, put
 from ostler.wire import frames as wire
 from ostler.wire.calls import HELD
@@ -61,7 +62,7 @@ class Site:
     def start(self) -> None:
         self.manager = QueueManager(self.directory)
         self.manager.start()
-        self.server = Server(self.manager)
+        self.server = Server(unguarded(self.manager))
         self.server.start()
 
     def peer(self) -> Peer:

@@ -30,6 +30,7 @@ RUNNING: Final = 0
 QUIESCING: Final = 1
 STOPPING: Final = 2
 
+_NOTICES_MAX: Final = 64  # between two visits of the housekeeping
 # Room a verb leaves in the journal beyond its own record.
 JOURNAL_MARGIN_BYTES: Final = 4096
 
@@ -139,6 +140,11 @@ class Engine:
         self.statistics.verbs_base = verb_counts(self.counters)
         self.statistics.manager_base = self.statistics.counts()
         self.statistics.connections_high = len(self.connections)
+
+    def notice(self, text: str) -> None:
+        """Something for the operator. Said once until it is taken, and never without end: peers choose parts of it."""
+        if len(self.notices) < _NOTICES_MAX and text not in self.notices:
+            self.notices.append(text)
 
     # -- numbers ---------------------------------------------------------------
 

@@ -29,7 +29,9 @@ from ostler.model.constants import (
     MQCACF_APPL_NAME,
     MQCACF_OBJECT_Q_MGR_NAME,
     MQCC_WARNING,
+    MQCFC_LAST,
     MQCFH_VERSION_1,
+    MQCFH_VERSION_2,
     MQCFT_EVENT,
     MQCMD_PERFM_EVENT,
     MQCMD_Q_MGR_EVENT,
@@ -177,7 +179,7 @@ def performance_event(engine: Engine, queue: Queue, reason: i64) -> Outgoing:
         MQCMD_PERFM_EVENT,
         reason,
         [
-            _name(MQCA_BASE_Q_NAME, queue.name),
+            fixed_name(MQCA_BASE_Q_NAME, queue.name),
             Integer(MQIA_TIME_SINCE_RESET, figures.seconds),
             Integer(MQIA_HIGH_Q_DEPTH, figures.depth_high),
             Integer(MQIA_MSG_ENQ_COUNT, figures.puts),
@@ -247,17 +249,17 @@ def on_refused(
     attribute = _REFUSALS.get(reason)
     if attribute is None or engine.manager.attributes.get(attribute, 0) != MQEVR_ENABLED:
         return []
-    parameters: list[Parameter] = [_name(MQCA_Q_NAME, queue_name)]
+    parameters: list[Parameter] = [fixed_name(MQCA_Q_NAME, queue_name)]
     if base_name:
-        parameters.append(_name(MQCA_BASE_OBJECT_NAME, base_name))
+        parameters.append(fixed_name(MQCA_BASE_OBJECT_NAME, base_name))
     if transmission_queue:
-        parameters.append(_name(MQCA_XMIT_Q_NAME, transmission_queue))
+        parameters.append(fixed_name(MQCA_XMIT_Q_NAME, transmission_queue))
     if queue_type:
         parameters.append(Integer(MQIA_Q_TYPE, queue_type))
     parameters.append(Integer(MQIA_APPL_TYPE, connection.application_type))
-    parameters.append(String(MQCACF_APPL_NAME, _ascii(connection.application, 28)))
+    parameters.append(String(MQCACF_APPL_NAME, fixed_text(connection.application, 28)))
     if object_manager and object_manager != engine.name:
-        parameters.append(_name(MQCACF_OBJECT_Q_MGR_NAME, object_manager))
+        parameters.append(fixed_name(MQCACF_OBJECT_Q_MGR_NAME, object_manager))
     return [_event(engine, MANAGER_QUEUE, MQCMD_Q_MGR_EVENT, reason, parameters)]
 
 
@@ -282,9 +284,23 @@ def _start_stop(engine: Engine, reason: i64, qualifier: i64) -> list[Outgoing]:
 
 
 def _event(engine: Engine, queue_name: str, command: i64, reason: i64, parameters: list[Parameter]) -> Outgoing:
-    """A message for one of the event queues, with that queue's defaults. All begin with the queue manager's name."""
-    header = Header(MQCFT_EVENT, command, MQCC_WARNING, reason, MQCFH_VERSION_1)
-    body = encode(header, [_name(MQCA_Q_MGR_NAME, engine.name), *parameters])
+    """A message for one of the event queues that begins with the queue manager's name."""
+    return event_message(engine, queue_name, command, reason, [fixed_name(MQCA_Q_MGR_NAME, engine.name), *parameters])
+
+
+def event_message(
+    engine: Engine,
+    queue_name: str,
+    command: i64,
+    reason: i64,
+    parameters: list[Parameter],
+    number: i64 = 1,
+    control: i64 = MQCFC_LAST,
+) -> Outgoing:
+    """A message for one of the event queues, with that queue's defaults. `number` and `control` are those of MQCFH."""
+    version = MQCFH_VERSION_1 if command in (MQCMD_PERFM_EVENT, MQCMD_Q_MGR_EVENT) else MQCFH_VERSION_2
+    header = Header(MQCFT_EVENT, command, MQCC_WARNING, reason, version, number, control)
+    body = encode(header, parameters)
     priority: i64 = _default(engine, queue_name, "DEFPRTY")
     md = own_descriptor(engine, MQFMT_EVENT, priority, _default(engine, queue_name, "DEFPSIST"))
     return Outgoing(queue_name, "", md, body, False)
@@ -300,10 +316,10 @@ def _default(engine: Engine, queue_name: str, attribute: str) -> int:
     return 0
 
 
-def _name(parameter: i64, name: str) -> String:
-    return String(parameter, _ascii(name, 48))
+def fixed_name(parameter: i64, name: str) -> String:
+    return String(parameter, fixed_text(name, 48))
 
 
-def _ascii(text: str, length: i64) -> str:
+def fixed_text(text: str, length: i64) -> str:
     """Text as it fills a field, in what all code pages of a queue manager have in common."""
     return text.encode("ascii", "replace").decode("ascii")[:length].ljust(length)

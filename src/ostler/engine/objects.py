@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from mypy_extensions import i64
 
+from ostler.engine import change_events
 from ostler.engine.core import Engine
 from ostler.engine.queue import Queue
 from ostler.engine.records import CLEAR, DEFINE, DELETE, number_head
 from ostler.engine.slots import AVAILABLE
 from ostler.engine.timestamps import date_of_day, time_of_day
+from ostler.engine.transfer import send_reports
 from ostler.model.attributes import ObjectType, valid_name
 from ostler.model.authorities import QUEUE_AUTHORITIES, words_of
 from ostler.model.constants import (
@@ -95,6 +97,7 @@ def define(engine: Engine, definition: Definition, replace: bool = False) -> i64
         queue.snapshot_lsn = lsn
         queue.replay_lsn = lsn
         queue.media_lsn = before  # until an image is recorded, the whole history is the image
+    send_reports(engine, change_events.on_change(engine, None, definition), None)
     return lsn
 
 
@@ -109,6 +112,7 @@ def change(engine: Engine, definition: Definition) -> i64:
     """Give an existing object new attributes; the LSN behind the record (0 for a temporary queue)."""
     _check_room(engine)
     queue_id: i64 = 0
+    before = _kept(engine, definition)
     if definition.object_type == ObjectType.QLOCAL:
         queue = engine.queues[definition.name]
         queue_id = queue.queue_id
@@ -119,7 +123,9 @@ def change(engine: Engine, definition: Definition) -> i64:
             return 0
     else:
         apply_define(engine, definition, 0)
-    return engine.journal.append(DEFINE, number_head(queue_id), b"", definition.encode())
+    lsn: i64 = engine.journal.append(DEFINE, number_head(queue_id), b"", definition.encode())
+    send_reports(engine, change_events.on_change(engine, before, definition), None)
+    return lsn
 
 
 def apply_define(engine: Engine, definition: Definition, queue_id: i64) -> None:
@@ -154,7 +160,9 @@ def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = Fal
         del engine.of_type(kept)[name]
         if engine.guard is not None:
             engine.guard.deleted(definition)
-        return engine.journal.append(DELETE, number_head(0), b"", _typed_name(kept, name))
+        deleted_lsn: i64 = engine.journal.append(DELETE, number_head(0), b"", _typed_name(kept, name))
+        send_reports(engine, change_events.on_change(engine, definition, None), None)
+        return deleted_lsn
     queue = engine.queues[name]
     if queue.handles or queue.uncommitted > 0:
         raise MQError(MQRC_OBJECT_IN_USE, f"The queue {name} is open or has uncommitted messages.")
@@ -188,6 +196,8 @@ def delete_queue(engine: Engine, queue: Queue) -> i64:
         prefix = f"QUEUE {queue.name} "
         for key in [key for key in engine.of_type(ObjectType.AUTHREC) if key.startswith(prefix)]:
             lsn = delete(engine, ObjectType.AUTHREC, key)
+    if not queue.is_temporary:
+        send_reports(engine, change_events.on_change(engine, queue.definition, None), None)
     return lsn
 
 

@@ -6,7 +6,7 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
-from ostler.engine import authority, events, groups, triggers
+from ostler.engine import accounting, authority, change_events, events, groups, statistics, triggers
 from ostler.engine.connection import OTHER_OBJECT, QUEUE, Connection, Handle
 from ostler.engine.core import QUIESCING, RUNNING, Engine
 from ostler.engine.names import Resolved, resolve
@@ -22,6 +22,7 @@ from ostler.model.constants import (
     MQCO_DELETE,
     MQCO_DELETE_PURGE,
     MQCO_QUIESCE,
+    MQOO_ALTERNATE_USER_AUTHORITY,
     MQOO_BIND_NOT_FIXED,
     MQOO_BIND_ON_GROUP,
     MQOO_BIND_ON_OPEN,
@@ -49,6 +50,7 @@ from ostler.model.constants import (
     MQRC_GET_INHIBITED,
     MQRC_HANDLE_NOT_AVAILABLE,
     MQRC_NONE,
+    MQRC_NOT_AUTHORIZED,
     MQRC_OBJECT_CHANGED,
     MQRC_OBJECT_DAMAGED,
     MQRC_OBJECT_IN_USE,
@@ -101,25 +103,45 @@ def check_state(engine: Engine, fail_if_quiescing: bool) -> None:
 
 def open_object(engine: Engine, connection: Connection, request: OpenRequest) -> Handle:
     """MQOPEN; raises MQError, and then nothing was opened or made."""
+    try:
+        handle = _open(engine, connection, request)
+    except MQError:
+        statistics.open_failed(engine, connection, request.object_type)
+        raise
+    handle.object_name = request.name
+    handle.alternate_user = request.alternate_user
+    connection.handles[handle.number] = handle
+    statistics.count_open(engine, connection, handle)
+    if connection.account is not None:
+        accounting.opened(engine, connection, handle)
+    return handle
+
+
+def _open(engine: Engine, connection: Connection, request: OpenRequest) -> Handle:
     check_state(engine, bool(request.options & MQOO_FAIL_IF_QUIESCING))
     _check_options(request.options)
     if len(connection.handles) >= engine.handles_max:
         raise MQError(MQRC_HANDLE_NOT_AVAILABLE)
-    if request.object_type == MQOT_Q:
-        try:
-            handle = _open_queue(engine, connection, request)
-        except MQError as refusal:
-            event = events.on_refused(engine, connection, refusal.reason, request.name, request.manager_name)
-            send_reports(engine, event, None)
-            raise
+    try:
+        if request.object_type == MQOT_Q:
+            return _open_queue(engine, connection, request)
+        return _open_other(engine, connection, request)
+    except MQError as refusal:
+        _tell_refusal(engine, connection, request, refusal)
+        raise
+
+
+def _tell_refusal(engine: Engine, connection: Connection, request: OpenRequest, refusal: MQError) -> None:
+    if refusal.reason == MQRC_NOT_AUTHORIZED:
+        engine.notice(f"AMQ8077W: {refusal.detail}")
+        user = request.alternate_user if request.options & MQOO_ALTERNATE_USER_AUTHORITY else connection.user
+        options: i64 = request.options
+        event = change_events.on_open_refused(engine, connection, request.name, request.manager_name, options, user)
+    elif request.object_type == MQOT_Q:
+        event = events.on_refused(engine, connection, refusal.reason, request.name, request.manager_name)
     else:
-        handle = _open_other(engine, connection, request)
-    handle.object_name = request.name
-    handle.alternate_user = request.alternate_user
-    connection.handles[handle.number] = handle
-    connection.counters.opens += 1
-    engine.counters.opens += 1
-    return handle
+        return
+    send_reports(engine, event, None)
 
 
 def _check_options(options: i64) -> None:
@@ -317,14 +339,19 @@ def close_object(engine: Engine, connection: Connection, handle: Handle, options
     if options & 3:
         _check_delete(queue, handle, options)
         if not handle.created_dynamic:
-            authority.check_delete(engine, connection, handle.name)
+            try:
+                authority.check_delete(engine, connection, handle.name)
+            except MQError:
+                send_reports(engine, change_events.on_close_refused(engine, connection, handle.name), None)
+                raise
     reason: i64 = MQRC_NONE
     if queue is not None:
         reason = groups.close_reason(handle)
         _leave_queue(engine, queue, handle)
     connection.handles.pop(handle.number, None)
-    connection.counters.closes += 1
-    engine.counters.closes += 1
+    statistics.count_close(engine, connection, handle)
+    if handle.account is not None:
+        accounting.closed(engine, handle)
     if queue is not None and not queue.deleted:
         is_own_temporary: bool = queue.is_temporary and handle.created_dynamic
         if options & 3 or is_own_temporary or (queue.pending_delete and not queue.handles):

@@ -19,8 +19,10 @@ from ostler.command.target import (
     Target,
 )
 from ostler.engine.core import QUIESCING, RUNNING, Engine
+from ostler.model.constants import MQEVO_CONSOLE, MQOT_Q_MGR
 from ostler.model.errors import MQError
 from ostler.server.listeners import ListenerRefused
+from ostler.server.operating_system_users import user_name
 
 if TYPE_CHECKING:
     from ostler.server.queue_manager import QueueManager
@@ -37,6 +39,15 @@ class ManagerTarget(Target):
     def __init__(self, manager: QueueManager) -> None:
         self._manager = manager
 
+    @property
+    def user(self) -> str:
+        return user_name(os.geteuid())
+
+    @property
+    def origin(self) -> int:
+        """How commands come: an MQEVO number."""
+        return MQEVO_CONSOLE
+
     def look(self, question: Callable[[Engine], Answer]) -> Answer:
         with self._manager.lock:
             self._manager.engine.now_ms = int(time.time() * 1000)
@@ -50,6 +61,8 @@ class ManagerTarget(Target):
             with manager.lock:
                 engine.now_ms = int(time.time() * 1000)
                 engine.journal_full = False
+                engine.actor = self.user
+                engine.actor_origin = self.origin
                 try:
                     lsn = change(engine)
                     break
@@ -57,6 +70,8 @@ class ManagerTarget(Target):
                     if not engine.journal_full or tries == _ROOM_TRIES:
                         raise
                 finally:
+                    engine.actor = ""
+                    engine.actor_origin = 0
                     manager.wake()
             tries += 1
             manager.make_room()
@@ -85,6 +100,15 @@ class ManagerTarget(Target):
 
     def channel_status(self) -> list[ChannelStatus]:
         return []
+
+    def refresh_security(self, what: str) -> None:
+        self._manager.users.forget()
+
+    def groups_of(self, user: str) -> tuple[str, ...]:
+        return self._manager.users.groups_of(user)
+
+    def is_administrator(self, user: str) -> bool:
+        return self._manager.users.is_administrator(user)
 
     def manager_status(self) -> ManagerStatus:
         manager = self._manager
@@ -147,6 +171,9 @@ class ServerTarget(ManagerTarget):
     def refresh_tls(self) -> None:
         self._server.refresh_tls()
 
+    def refresh_security(self, what: str) -> None:
+        self._server.refresh_security(what)
+
     def listener_status(self) -> list[ListenerStatus]:
         return self._server.listener_status()
 
@@ -160,6 +187,33 @@ class ServerTarget(ManagerTarget):
         from dataclasses import replace
 
         return replace(super().manager_status(), channel_initiator="RUNNING")
+
+
+class UserTarget(ServerTarget):
+    """A queue manager with sockets, as far as one user may give it commands."""
+
+    def __init__(self, server: Server, user: str, origin: int) -> None:
+        super().__init__(server)
+        self._user = user
+        self._origin = origin
+        self._is_privileged = server.manager.users.is_administrator(user)
+
+    @property
+    def user(self) -> str:
+        return self._user
+
+    @property
+    def origin(self) -> int:
+        return self._origin
+
+    def may(self, object_type: int, name: str, authorities: int) -> bool:
+        if self._is_privileged:
+            return True
+        manager = self._manager
+        if object_type == MQOT_Q_MGR:
+            name = manager.name
+        with manager.lock:
+            return not authorities & ~manager.guard.authorities(self._user, object_type, name)
 
 
 def _no_server() -> CommandRefused:

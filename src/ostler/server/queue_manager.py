@@ -43,15 +43,19 @@ from ostler.model.errors import MQError
 from ostler.model.journal import Journal
 from ostler.model.system_objects import system_definitions
 from ostler.observe.statistics import Statistics, counts, queue_counts
+from ostler.security.authorities import default_records
+from ostler.security.channel_authentication import default_rules
 from ostler.server import directories
 from ostler.server.checkpointer import Checkpointer
 from ostler.server.directories import InstanceLock, QueueManagerDirectory, QueueManagerNotFoundError
+from ostler.server.guard import ServerGuard
 from ostler.server.housekeeping import Housekeeping
 from ostler.server.journal_writer import JournalWriter
 from ostler.server.log_statistics import log_counts
 from ostler.server.qm_ini import LogSection, QueueManagerIni, QueueManagerSettings, new_qm_ini
 from ostler.server.real_disk import RealDisk
 from ostler.server.timers import Timer
+from ostler.server.users import Users
 
 LOG_DIRECTORY = "log"
 
@@ -155,6 +159,8 @@ class QueueManager:
         self.disk: Disk = RealDisk(directory.path)
         self.settings = QueueManagerIni.read(directory.ini).settings
         self.engine = Engine(name, self.disk, _NoJournal(), new_definition(ObjectType.QMGR, name, {}))
+        self.users = Users(directory, self.settings)
+        self.guard = ServerGuard(self.users)
         self.running = False
         self.notices: list[str] = list(self.settings.notices)
         self.restart = RestartSummary(0, 0, 0, 0, 0, 0.0)
@@ -200,6 +206,8 @@ class QueueManager:
         self._no_longer_orderly(replay.manifest)
         self.housekeeping = Housekeeping(self)
         self.writer = JournalWriter(self.log, self.lock, self.make_room, self.housekeeping.ask, self.fail)
+        self.guard.load(engine)
+        engine.guard = self.guard
         if not engine.queues_by_id:
             self._define_system_objects()
         with self.lock:
@@ -240,7 +248,7 @@ class QueueManager:
         manager = new_definition(ObjectType.QMGR, self.name, {}, None, stamp[0], stamp[1])
         with self.lock:
             objects.define(self.engine, manager, True)
-            for definition in system_definitions():
+            for definition in (*system_definitions(*stamp), *default_rules(), *default_records()):
                 objects.define(self.engine, definition)
             lsn = self.log.end_lsn()
         self.writer.wait_durable(lsn)

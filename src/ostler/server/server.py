@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import pwd
 import resource
 import socket
 import struct
@@ -16,9 +15,10 @@ from functools import partial
 from typing import Final
 
 from ostler.command.script import run_script
-from ostler.command.target import ApplicationStatus, ChannelStatus, ListenerStatus
+from ostler.command.target import ApplicationStatus, ChannelStatus, ListenerStatus, Target
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
+    MQEVO_CONSOLE,
     MQRC_CHANNEL_NOT_AVAILABLE,
     MQRC_CONNECTION_BROKEN,
     MQRC_CONNECTION_QUIESCING,
@@ -30,6 +30,7 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
+from ostler.server.admission import Admission
 from ostler.server.channel_rules import (
     Instances,
     channel_terms,
@@ -41,12 +42,13 @@ from ostler.server.channel_rules import (
 )
 from ostler.server.channel_rules import text_of as text_attribute
 from ostler.server.command_runs import Action, Answers, Arguments, CommandRuns, Identity
-from ostler.server.command_target import ServerTarget
+from ostler.server.command_target import ServerTarget, UserTarget
 from ostler.server.conversation import Conversation, completion
 from ostler.server.listeners import ListenerRefused, ListenerSocket, open_listener
 from ostler.server.local_socket import bind_local, socket_path, unlink_local
 from ostler.server.looks import add_credit, begin_look, begin_stream, end_stream
 from ostler.server.object_verbs import not_supported, object_verb
+from ostler.server.operating_system_users import user_name
 from ostler.server.policy import Policy
 from ostler.server.queue_manager import QueueManager
 from ostler.server.reactor import Reactor
@@ -95,6 +97,7 @@ class Server(Policy):
         self.target = ServerTarget(self)
         self._runs = CommandRuns(self.reactor, self.actions, manager.note)
         self._tls = TlsContexts(self._repository, self._channel_tls)
+        self._admission = Admission(self)
         self._listeners: dict[str, ListenerSocket] = {}
         self._by_fd: dict[int, ListenerSocket] = {}
         self._stopped_channels: set[str] = set()
@@ -167,6 +170,7 @@ class Server(Policy):
         self.reactor.stop()
         self._thread.join()
         self.reactor.close_all()
+        self._admission.close()
         for listener in self._by_fd.values():  # those that a thread that failed has left
             listener.close()
         self._by_fd.clear()
@@ -300,6 +304,17 @@ class Server(Policy):
             raise done[0]
         self.manager.note(f"AMQ9718I: {done[0]}")
 
+    def target_for(self, user: str, origin: int) -> Target:
+        """What commands of a user act on, with that user's authorities; `origin` is an MQEVO number."""
+        return UserTarget(self, user, origin)
+
+    def refresh_security(self, what: str) -> None:
+        """Forget what is remembered of users; with CONNAUTH, ask as the queue manager now says."""
+        with self.manager.lock:
+            self.manager.users.forget()
+            if what == "CONNAUTH":
+                self._admission.configure()
+
     def _refresh(self, done: list[MQError | str], told: threading.Event) -> None:
         try:
             done.append(self._tls.refresh())
@@ -327,6 +342,9 @@ class Server(Policy):
             except OSError as error:
                 self._accept_failed(listener, error)
                 return
+            if isinstance(address, tuple) and self._is_blocked(address[0]):
+                sock.close()
+                continue
             if len(self.reactor.links) >= self._links_max:
                 self._refuse(
                     sock, f"{len(self.reactor.links)} connections are open, which is all this process may have"
@@ -339,6 +357,15 @@ class Server(Policy):
                 self._note_seldom("accept", f"AMQ9208E: A connection could not be taken: {error.strerror or error}.")
                 self.reactor.links.pop(sock.fileno(), None)
                 sock.close()
+
+    def _is_blocked(self, address: str) -> bool:
+        """Whether BLOCKADDR turns an address away before it has said anything."""
+        decision = self._admission.blocked_address(address)
+        if decision is None:
+            return False
+        verb = "is turned away" if decision.refused else "would be turned away, but for WARN(YES)"
+        self._note_seldom(f"blocked {address}", f"AMQ9778E: A connection from {address} {verb}: {decision.why}.")
+        return decision.refused
 
     def _new_link(self, listener: ListenerSocket, sock: socket.socket, address: object) -> ServerLink:
         sock.setblocking(False)
@@ -355,8 +382,8 @@ class Server(Policy):
             process, uid, _ = _CREDENTIALS.unpack(raw)
             link.process_id = process
             link.uid = uid
-            link.is_owner = uid in (os.getuid(), 0)
-            link.user = _user_of(uid)
+            link.user = user_name(uid)
+            link.is_owner = uid == os.getuid() or self.manager.users.is_administrator(link.user)
         return link
 
     def _accept_failed(self, listener: ListenerSocket, error: OSError) -> None:
@@ -420,8 +447,15 @@ class Server(Policy):
         if self._is_ending:
             # The engine may not know yet; who was told so must not get in any more.
             raise MQError(MQRC_CONNECTION_QUIESCING, f"Queue manager {manager.name} is ending.")
-        user = link.channel_user or (link.user if link.is_local else asked.user or link.user)
+        self._admission.consider(link, number, request, asked)
+
+    def enter(
+        self, link: ServerLink, number: int, request: int, asked: Connect, user: str, is_privileged: bool
+    ) -> None:
+        """An application may come in: make its conversation and tell it so. MQError when there is no room for it."""
+        manager = self.manager
         connection = manager.admit(user, asked.application, asked.application_type)
+        connection.is_privileged = is_privileged
         conversation = Conversation(link, number, connection)
         connection.owner = conversation
         link.conversations[number] = conversation
@@ -475,6 +509,7 @@ class Server(Policy):
         self._runs.begin(link, conversation, request, payload)
 
     def closed(self, link: ServerLink) -> None:
+        self._admission.forget(link)
         if link.channel:
             self._instances.remove(link.channel, link)
         log.debug("Link %s closed: %s", link.address, link.why)
@@ -520,7 +555,8 @@ class Server(Policy):
         if not isinstance(text, str):
             raise MQError(MQRC_NOT_AUTHORIZED, "The commands are no text.")
         echo = bool(arguments.get("echo", True))
-        for answer in run_script(self.target, text, bool(arguments.get("verify", False)), echo):
+        target = self.target_for(identity.user, MQEVO_CONSOLE)
+        for answer in run_script(target, text, bool(arguments.get("verify", False)), echo):
             if isinstance(answer, str):
                 yield {"line": answer}
             else:
@@ -558,13 +594,6 @@ def _status_of(link: ServerLink) -> ChannelStatus:
 def printable(text: str) -> str:
     """Text without what could make a line of the error log look like several. Peers choose parts of it."""
     return "".join(each if each.isprintable() else "?" for each in text)
-
-
-def _user_of(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
 
 
 def _raise_descriptor_limit() -> int:

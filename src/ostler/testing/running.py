@@ -47,10 +47,11 @@ class MqscError(Exception):
 class RunningQueueManager:
     """A queue manager that runs, and what tests want to know of it and do to it."""
 
-    def __init__(self, name: str, data: Path, channel: str = CHANNEL) -> None:
+    def __init__(self, name: str, data: Path, channel: str = CHANNEL, guarded: bool = False) -> None:
         self.name = name
         self.data = data
         self.channel = channel
+        self.guarded = guarded
         self.host = HOST
         self.port = 0
         self._manager: QueueManager | None = None
@@ -90,9 +91,12 @@ class RunningQueueManager:
     def start(self) -> None:
         """Start it. After an `end` it comes back at the same address, with what is persistent."""
         from ostler.server.server import Server
+        from ostler.testing.unguarded import unguarded
 
         self._manager = ostler.start(self.name, self.data, create=True, log=_LOG, progress=False)
         try:
+            if not self.guarded and not self.port:
+                unguarded(self._manager)
             self._server = Server(self._manager)
             self._server.start()
             if self.port:
@@ -200,15 +204,22 @@ def _free_port() -> int:
 
 @contextmanager
 def queue_manager(
-    name: str = NAME, *, mqsc: str = "", data: str | Path | None = None, channel: str = CHANNEL
+    name: str = NAME,
+    *,
+    mqsc: str = "",
+    data: str | Path | None = None,
+    channel: str = CHANNEL,
+    guarded: bool = False,
 ) -> Iterator[RunningQueueManager]:
     """A queue manager that runs for the time of a block, with the objects that `mqsc` defines.
 
     It has a server-connection channel of the given name and listens on a free port of 127.0.0.1. Its files are in
-    `data`, or in a directory that is removed afterwards.
+    `data`, or in a directory that is removed afterwards. Everybody who can reach it may do everything, whatever user
+    and password they give, unless it is `guarded`: then it has what every new queue manager has, which lets no client
+    in until channel rules, authorities and passwords are set.
     """
     with tempfile.TemporaryDirectory(prefix="ostler-testing-", ignore_cleanup_errors=True) as scratch:
-        running = RunningQueueManager(name, Path(scratch if data is None else data).absolute(), channel)
+        running = RunningQueueManager(name, Path(scratch if data is None else data).absolute(), channel, guarded)
         running.start()
         try:
             if mqsc:

@@ -26,6 +26,7 @@ from ostler.model.structures.md import MQMD
 from ostler.server.queue_manager import QueueManager
 from ostler.server.server import Server
 from ostler.server.server_link import ServerLink
+from ostler.testing.unguarded import unguarded
 from ostler.wire import frames as wire
 from ostler.wire.calls import GOT_BLOCK_BYTES, GOT_FIXED_BYTES, get_payload, put_payload
 from ostler.wire.exchanges import Connect, Hello, OpenArguments, decode_opened, decode_reply, numbers_payload
@@ -217,7 +218,7 @@ class WireBench:
 
     def __init__(self, manager: QueueManager, server: Server | None = None) -> None:
         self.manager = manager
-        self.server = server if server is not None else Server(manager)
+        self.server = server if server is not None else Server(unguarded(manager))
         self.reactor = self.server.reactor
         self.reactor.inline_us_max = 1 << 40  # each turn waits for its forces, however long they take
         self.sleep_ms = 0  # how long a turn waits for something to do

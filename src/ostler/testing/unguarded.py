@@ -1,0 +1,22 @@
+"""A queue manager without a guard: whoever comes in may do everything, as tests of other things like it."""
+
+from __future__ import annotations
+
+from ostler.model.authorities import CRT
+from ostler.model.constants import MQCHLA_DISABLED
+from ostler.security.authorities import EVERYBODY, VALID, record
+from ostler.server.queue_manager import QueueManager
+
+
+def unguarded(manager: QueueManager) -> QueueManager:
+    """The same queue manager, which asks for no passwords, applies no channel rules, and lets everybody do everything.
+
+    A server that runs already goes on asking for passwords until its security is refreshed (CONNAUTH).
+    """
+    with manager.lock:
+        definition = manager.engine.manager.altered({"CHLAUTH": MQCHLA_DISABLED, "CONNAUTH": ""})
+    manager.define(definition, replace=True)
+    for object_type, mask in VALID.items():
+        manager.define(record(object_type, "**", EVERYBODY, True, mask), replace=True)
+        manager.define(record(object_type, "@class", EVERYBODY, True, CRT), replace=True)
+    return manager
