@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from ostler.command import pcf_control, pcf_inquire
+from ostler.command import pcf_changes, pcf_control, pcf_inquire
 from ostler.command.pcf_refusals import PcfRefused, refused
 from ostler.command.pcf_request import Request
 from ostler.command.pcf_table import Command, Reply
@@ -44,7 +44,7 @@ from ostler.model.pcf_parameters import CODECS
 
 _FORMAT: Final = "MQADMIN"
 COMMANDS: Final[dict[int, Command]] = {
-    command.number: command for command in (*pcf_inquire.COMMANDS, *pcf_control.COMMANDS)
+    command.number: command for command in (*pcf_inquire.COMMANDS, *pcf_changes.COMMANDS, *pcf_control.COMMANDS)
 }
 
 
