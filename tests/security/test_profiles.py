@@ -56,6 +56,7 @@ def test_matching_is_that_of_the_plain_matcher(profile: str, name: str) -> None:
         ("DEV.**", ("DEV", "DEV.QUEUE.1"), ("DEVIL", "DEVIL.X")),
         ("A.**.Z", ("A.Z", "A.B.Z", "A.B.C.Z"), ("A", "Z", "A.B")),
         ("*", ("A",), ("A.B",)),
+        ("*AB.A*B*C", ("AAB.ABC", "AAAB.AXBYC", "AB.ABBC"), ("AA.ABC", "AAB.AC", "AAB.ABCD")),
         ("Q1", ("Q1",), ("q1", "Q1.X")),
     ],
 )
