@@ -12,6 +12,7 @@ from ostler.command import (
     channel_authentication,
     control,
     display,
+    queue_commands,
     status,
     subscriptions,
 )
@@ -75,6 +76,7 @@ _SPECIAL: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
     **channel_authentication.COMMANDS,
     **control.COMMANDS,
     **subscriptions.COMMANDS,
+    **queue_commands.COMMANDS,
 }
 # The numbers of what can go wrong with a command that was understood.
 _NUMBERS: Final = {

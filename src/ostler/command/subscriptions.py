@@ -22,6 +22,7 @@ from ostler.model.constants import (
     MQDC_MANAGED,
     MQRC_OBJECT_ALREADY_EXISTS,
     MQRC_UNKNOWN_OBJECT_NAME,
+    MQRCCF_ATTR_VALUE_ERROR,
     MQRCCF_ATTR_VALUE_FIXED,
     MQSELTYPE_NONE,
     MQSELTYPE_STANDARD,
@@ -95,15 +96,10 @@ def define(statement: Statement) -> Action:
     replace = options.switch("REPLACE", "NOREPLACE")
     like = options.text("LIKE")
     given = given_attributes(ObjectType.SUB, options.rest, "", ("REPLACE", "NOREPLACE", "LIKE"))
-    _check_given(statement, given)
+    subtype = statement.argument("SUBTYPE")
+    if subtype is not None and given["SUBTYPE"] != MQSUBTYPE_ADMIN:
+        raise SyntaxProblem(subtype.end, "a subscription made by a command is SUBTYPE(ADMIN)")
     return partial(_define, name, given, like or None, replace)
-
-
-def _check_given(statement: Statement, given: dict[str, Value]) -> None:
-    for name in ("SUBID", "SUBTYPE"):
-        argument = statement.argument(name)
-        if name in given and argument is not None:
-            raise SyntaxProblem(argument.keyword.end, f"{name} is not for you to give: the queue manager sets it")
 
 
 def _define(name: str, given: dict[str, Value], like: str | None, replace: bool, target: Target) -> Iterator[str]:
@@ -122,17 +118,30 @@ def _make(name: str, given: dict[str, Value], like: str | None, replace: bool, u
     attributes = dict(given)
     attributes["SUBTYPE"] = MQSUBTYPE_ADMIN
     attributes.setdefault("SUBUSER", user[:64])
-    attributes["SUBID"] = engine.new_id().hex().upper()
-    if existing is not None:
-        attributes["SUBID"] = existing.attributes.get("SUBID", attributes["SUBID"])
-        if replace:
-            for key in _LASTING:
-                attributes.setdefault(key, existing.attributes[key])
-                if attributes[key] != existing.attributes[key]:
-                    raise MQError(MQRCCF_ATTR_VALUE_FIXED, f"{key} of {name} stays as it was made.")
+    if existing is None or not replace:
+        # A script that builds a queue manager anew may give the identifier that there was.
+        attributes.setdefault("SUBID", engine.new_id().hex().upper())
+        _check_identifier(engine, name, attributes["SUBID"])
+    else:
+        _keep(existing, attributes)
     _check_places(engine, attributes)
-    lsn = administration.define_anew(engine, ObjectType.SUB, name, attributes, like, replace)
-    return lsn
+    return administration.define_anew(engine, ObjectType.SUB, name, attributes, like, replace)
+
+
+def _check_identifier(engine: Engine, name: str, identifier: Value) -> None:
+    for other in engine.of_type(ObjectType.SUB).values():
+        if other.name != name and other.attributes.get("SUBID") == identifier:
+            raise MQError(MQRCCF_ATTR_VALUE_ERROR, f"SUBID({identifier}) is the subscription {other.name}.")
+
+
+def _keep(existing: Definition, attributes: dict[str, Value]) -> None:
+    """What a subscription that is replaced keeps. Refuse to change it."""
+    for key in (*_LASTING, "SUBID"):
+        value = existing.attributes.get(key)
+        if value is None:
+            continue
+        if attributes.setdefault(key, value) != value:
+            raise MQError(MQRCCF_ATTR_VALUE_FIXED, f"{key} of {existing.name} stays as it was made.")
 
 
 def _check_places(engine: Engine, attributes: dict[str, Value]) -> None:
