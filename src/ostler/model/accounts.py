@@ -39,9 +39,6 @@ class Spread:
         self.count += 1
         self.total += value
 
-    def average(self) -> int:
-        return self.total // self.count if self.count != 0 else 0
-
 
 @final
 class MovingAverage:

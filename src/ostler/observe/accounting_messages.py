@@ -1,0 +1,219 @@
+"""Accounting messages: what one connection did, altogether and on each queue, in PCF as MQ has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from ostler.model.accounts import QueueAccount, Spread
+from ostler.model.constants import (
+    MQBACF_CONNECTION_ID,
+    MQCA_CREATION_DATE,
+    MQCA_CREATION_TIME,
+    MQCA_Q_NAME,
+    MQCACF_APPL_NAME,
+    MQCACF_USER_IDENTIFIER,
+    MQCACH_CHANNEL_NAME,
+    MQCACH_CONNECTION_NAME,
+    MQCAMO_CLOSE_DATE,
+    MQCAMO_CLOSE_TIME,
+    MQCAMO_CONN_DATE,
+    MQCAMO_CONN_TIME,
+    MQCAMO_DISC_DATE,
+    MQCAMO_DISC_TIME,
+    MQCAMO_OPEN_DATE,
+    MQCAMO_OPEN_TIME,
+    MQCFT_ACCOUNTING,
+    MQCMD_ACCOUNTING_MQI,
+    MQCMD_ACCOUNTING_Q,
+    MQGACF_Q_ACCOUNTING_DATA,
+    MQIA_DEFINITION_TYPE,
+    MQIA_Q_TYPE,
+    MQIACF_PROCESS_ID,
+    MQIACF_SEQUENCE_NUMBER,
+    MQIACF_THREAD_ID,
+    MQIAMO64_BROWSE_BYTES,
+    MQIAMO64_GET_BYTES,
+    MQIAMO64_PUT_BYTES,
+    MQIAMO64_Q_TIME_AVG,
+    MQIAMO64_Q_TIME_MAX,
+    MQIAMO64_Q_TIME_MIN,
+    MQIAMO64_QMGR_OP_DURATION,
+    MQIAMO_BROWSE_MAX_BYTES,
+    MQIAMO_BROWSE_MIN_BYTES,
+    MQIAMO_BROWSES,
+    MQIAMO_BROWSES_FAILED,
+    MQIAMO_CBS,
+    MQIAMO_CBS_FAILED,
+    MQIAMO_DISC_TYPE,
+    MQIAMO_GENERATED_MSGS,
+    MQIAMO_GET_MAX_BYTES,
+    MQIAMO_GET_MIN_BYTES,
+    MQIAMO_GETS,
+    MQIAMO_GETS_FAILED,
+    MQIAMO_OPENS,
+    MQIAMO_PUT1S,
+    MQIAMO_PUT1S_FAILED,
+    MQIAMO_PUT_MAX_BYTES,
+    MQIAMO_PUT_MIN_BYTES,
+    MQIAMO_PUTS,
+    MQIAMO_PUTS_FAILED,
+)
+from ostler.model.counters import Counts
+from ostler.model.pcf import ByteString, Group, Integer, Integer64, Parameter
+from ostler.observe import own_parameters, verb_fields
+from ostler.observe.messages import (
+    DATE_BYTES,
+    NAME_BYTES,
+    TIME_BYTES,
+    About,
+    by_persistence,
+    by_persistence_64,
+    count,
+    in_groups,
+    moment,
+    nothing,
+    preamble,
+    single,
+    text,
+)
+
+_APPLICATION_BYTES: Final = 28
+_USER_BYTES: Final = 12
+_CHANNEL_NAME_BYTES: Final = 20
+_CONNECTION_NAME_BYTES: Final = 264
+_MICROSECONDS: Final = 1000
+
+
+class Party(NamedTuple):
+    """A connection, as its accounts name it."""
+
+    connection_id: bytes
+    sequence: int  # of the account: a long-lived connection has several
+    application: str
+    user: str
+    process_id: int
+    thread_id: int
+    connected_ms: int
+    channel: str  # empty for local bindings
+    connection_name: str
+    disconnected_ms: int  # 0: it goes on
+    disconnect_type: int  # an MQDISCONNECT number
+
+
+def verb_account(about: About, party: Party, verbs: Counts, busy_us: int) -> bytes:
+    """The MQI accounting message (ACCTMQI) of a connection, from the differences of an interval."""
+    get_count, get_failures, get_bytes = verb_fields.gets(verbs)
+    browse_count, browse_failures, browse_bytes = verb_fields.browses(verbs)
+    parameters: list[Parameter] = [
+        *_party(about, party),
+        *moment(MQCAMO_CONN_DATE, MQCAMO_CONN_TIME, party.connected_ms),
+    ]
+    if party.channel:
+        parameters.append(text(MQCACH_CONNECTION_NAME, party.connection_name, _CONNECTION_NAME_BYTES))
+        parameters.append(text(MQCACH_CHANNEL_NAME, party.channel, _CHANNEL_NAME_BYTES))
+    if party.disconnected_ms:
+        parameters.extend(moment(MQCAMO_DISC_DATE, MQCAMO_DISC_TIME, party.disconnected_ms))
+        parameters.append(Integer(MQIAMO_DISC_TYPE, party.disconnect_type))
+    parameters.extend(
+        [
+            *verb_fields.opens_and_closes(verbs),
+            *verb_fields.puts(verbs),
+            get_count,
+            get_failures,
+            get_bytes,
+            browse_count,
+            browse_failures,
+            browse_bytes,
+            *verb_fields.units_of_work(verbs),
+            *verb_fields.inquiries_and_sets(verbs),
+            *verb_fields.subscriptions_and_callbacks(),
+            *verb_fields.publications(),
+        ]
+    )
+    if busy_us:
+        parameters.append(Integer64(MQIAMO64_QMGR_OP_DURATION, busy_us))
+    parameters.append(Integer64(own_parameters.WAITS, verbs["waits"]))
+    parameters.append(Integer64(own_parameters.BACKED_OUT_MESSAGES, verbs["backed_out_messages"]))
+    return single(MQCFT_ACCOUNTING, MQCMD_ACCOUNTING_MQI, parameters)
+
+
+def queue_accounts(about: About, party: Party, queues: Sequence[QueueAccount], bytes_max: int) -> list[bytes]:
+    """Queue accounting messages (ACCTQ) of a connection, none without queues."""
+    groups = [Group(MQGACF_Q_ACCOUNTING_DATA, tuple(_queue_fields(queue))) for queue in queues]
+    return in_groups(MQCFT_ACCOUNTING, MQCMD_ACCOUNTING_Q, _party(about, party), groups, bytes_max)
+
+
+def _party(about: About, party: Party) -> list[Parameter]:
+    return [
+        *preamble(about),
+        ByteString(MQBACF_CONNECTION_ID, party.connection_id),
+        count(MQIACF_SEQUENCE_NUMBER, party.sequence),
+        text(MQCACF_APPL_NAME, party.application, _APPLICATION_BYTES),
+        count(MQIACF_PROCESS_ID, party.process_id),
+        count(MQIACF_THREAD_ID, party.thread_id),
+        text(MQCACF_USER_IDENTIFIER, party.user, _USER_BYTES),
+    ]
+
+
+def _queue_fields(queue: QueueAccount) -> list[Parameter]:
+    fields: list[Parameter] = [
+        text(MQCA_Q_NAME, queue.name, NAME_BYTES),
+        text(MQCA_CREATION_DATE, queue.created_date, DATE_BYTES),
+        text(MQCA_CREATION_TIME, queue.created_time, TIME_BYTES),
+        Integer(MQIA_Q_TYPE, queue.queue_type),
+        Integer(MQIA_DEFINITION_TYPE, queue.definition_type),
+        count(MQIAMO_OPENS, queue.opens),
+        *moment(MQCAMO_OPEN_DATE, MQCAMO_OPEN_TIME, queue.opened_ms),
+    ]
+    if queue.closed_ms and queue.handles == 0:
+        fields.extend(moment(MQCAMO_CLOSE_DATE, MQCAMO_CLOSE_TIME, queue.closed_ms))
+    plain = queue.puts.count - queue.put1s
+    plain_persistent = queue.puts_persistent.count - queue.put1s_persistent
+    fields.extend(
+        [
+            by_persistence(MQIAMO_PUTS, plain, plain_persistent),
+            count(MQIAMO_PUTS_FAILED, queue.puts_failed),
+            by_persistence(MQIAMO_PUT1S, queue.put1s, queue.put1s_persistent),
+            count(MQIAMO_PUT1S_FAILED, queue.put1s_failed),
+            *_sizes(MQIAMO64_PUT_BYTES, MQIAMO_PUT_MIN_BYTES, MQIAMO_PUT_MAX_BYTES, queue.puts, queue.puts_persistent),
+            Integer(MQIAMO_GENERATED_MSGS, 0),
+            by_persistence(MQIAMO_GETS, queue.gets.count, queue.gets_persistent.count),
+            count(MQIAMO_GETS_FAILED, queue.gets_failed),
+            *_sizes(MQIAMO64_GET_BYTES, MQIAMO_GET_MIN_BYTES, MQIAMO_GET_MAX_BYTES, queue.gets, queue.gets_persistent),
+            by_persistence(MQIAMO_BROWSES, queue.browses.count, queue.browses_persistent.count),
+            count(MQIAMO_BROWSES_FAILED, queue.browses_failed),
+            *_sizes(
+                MQIAMO64_BROWSE_BYTES,
+                MQIAMO_BROWSE_MIN_BYTES,
+                MQIAMO_BROWSE_MAX_BYTES,
+                queue.browses,
+                queue.browses_persistent,
+            ),
+            *_times(queue.ages, queue.ages_persistent),
+            nothing(MQIAMO_CBS, 4),
+            Integer(MQIAMO_CBS_FAILED, 0),
+        ]
+    )
+    return fields
+
+
+def _sizes(total: int, lowest: int, highest: int, messages: Spread, persistent: Spread) -> list[Parameter]:
+    return [
+        by_persistence_64(total, messages.total, persistent.total),
+        by_persistence(lowest, messages.lowest, persistent.lowest),
+        by_persistence(highest, messages.highest, persistent.highest),
+    ]
+
+
+def _times(ages: Spread, persistent: Spread) -> list[Parameter]:
+    """Microseconds, of a clock that counts milliseconds."""
+    return [
+        by_persistence_64(MQIAMO64_Q_TIME_MIN, ages.lowest * _MICROSECONDS, persistent.lowest * _MICROSECONDS),
+        by_persistence_64(MQIAMO64_Q_TIME_AVG, _average(ages), _average(persistent)),
+        by_persistence_64(MQIAMO64_Q_TIME_MAX, ages.highest * _MICROSECONDS, persistent.highest * _MICROSECONDS),
+    ]
+
+
+def _average(ages: Spread) -> int:
+    return ages.total * _MICROSECONDS // ages.count if ages.count != 0 else 0

@@ -1,0 +1,37 @@
+"""Fields of statistics and accounting messages that MQ does not have.
+
+Their numbers lie in the range that MQ leaves to users, and they come last, so programs written for MQ pass over them.
+All are 64-bit integers. Times are microseconds.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ostler.model.constants import MQUA_FIRST
+
+WAITS: Final = MQUA_FIRST + 101
+BACKED_OUT_MESSAGES: Final = MQUA_FIRST + 102
+USER_CPU_TIME: Final = MQUA_FIRST + 103
+SYSTEM_CPU_TIME: Final = MQUA_FIRST + 104
+LOG_RECORDS: Final = MQUA_FIRST + 105
+LOG_BYTES: Final = MQUA_FIRST + 106
+LOG_WRITES: Final = MQUA_FIRST + 107
+LOG_FORCES: Final = MQUA_FIRST + 108
+LOG_FORCE_TIME: Final = MQUA_FIRST + 109
+SENT_BYTES: Final = MQUA_FIRST + 110
+RECEIVED_BYTES: Final = MQUA_FIRST + 111
+
+OWN_NAMES: Final[dict[int, str]] = {
+    WAITS: "WaitCount",
+    BACKED_OUT_MESSAGES: "BackedOutMsgCount",
+    USER_CPU_TIME: "QMgrUserCPUTime",
+    SYSTEM_CPU_TIME: "QMgrSystemCPUTime",
+    LOG_RECORDS: "LogRecordCount",
+    LOG_BYTES: "LogBytes",
+    LOG_WRITES: "LogWriteCount",
+    LOG_FORCES: "LogForceCount",
+    LOG_FORCE_TIME: "LogForceTime",
+    SENT_BYTES: "SentBytes",
+    RECEIVED_BYTES: "ReceivedBytes",
+}

@@ -1,0 +1,199 @@
+"""Statistics messages: what a queue manager, its queues and its channels did in an interval, in PCF as MQ has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from ostler.model.constants import (
+    MQCA_CREATION_DATE,
+    MQCA_CREATION_TIME,
+    MQCA_Q_NAME,
+    MQCA_REMOTE_Q_MGR_NAME,
+    MQCACH_CHANNEL_NAME,
+    MQCACH_CONNECTION_NAME,
+    MQCFT_STATISTICS,
+    MQCHT_SVRCONN,
+    MQCMD_STATISTICS_CHANNEL,
+    MQCMD_STATISTICS_MQI,
+    MQCMD_STATISTICS_Q,
+    MQGACF_CHL_STATISTICS_DATA,
+    MQGACF_Q_STATISTICS_DATA,
+    MQIA_DEFINITION_TYPE,
+    MQIA_Q_TYPE,
+    MQIACH_CHANNEL_TYPE,
+    MQIAMO64_AVG_Q_TIME,
+    MQIAMO64_BYTES,
+    MQIAMO64_PUBLISH_MSG_BYTES,
+    MQIAMO_CONNS,
+    MQIAMO_CONNS_FAILED,
+    MQIAMO_CONNS_MAX,
+    MQIAMO_DISCS,
+    MQIAMO_MSGS,
+    MQIAMO_MSGS_EXPIRED,
+    MQIAMO_MSGS_NOT_QUEUED,
+    MQIAMO_MSGS_PURGED,
+    MQIAMO_PUBLISH_MSG_COUNT,
+    MQIAMO_Q_MAX_DEPTH,
+    MQIAMO_Q_MIN_DEPTH,
+    MQIAMO_SUB_DUR_HIGHWATER,
+    MQIAMO_SUB_DUR_LOWWATER,
+    MQIAMO_SUB_NDUR_HIGHWATER,
+    MQIAMO_SUB_NDUR_LOWWATER,
+)
+from ostler.model.counters import Counts
+from ostler.model.pcf import Group, Integer, Integer64, Integer64List, IntegerList, Parameter
+from ostler.observe import own_parameters, verb_fields
+from ostler.observe.messages import (
+    DATE_BYTES,
+    NAME_BYTES,
+    TIME_BYTES,
+    About,
+    by_persistence,
+    by_persistence_64,
+    clipped,
+    count,
+    in_groups,
+    nothing,
+    preamble,
+    single,
+    text,
+)
+
+_CHANNEL_NAME_BYTES: Final = 20
+_CONNECTION_NAME_BYTES: Final = 264
+_MICROSECONDS: Final = 1000
+
+# The own fields, by the name under which the writer gives them.
+_MANAGER_EXTRAS: Final = (
+    (own_parameters.USER_CPU_TIME, "cpu_user_us"),
+    (own_parameters.SYSTEM_CPU_TIME, "cpu_system_us"),
+    (own_parameters.LOG_RECORDS, "records"),
+    (own_parameters.LOG_BYTES, "logical_bytes"),
+    (own_parameters.LOG_WRITES, "writes"),
+    (own_parameters.LOG_FORCES, "forces"),
+    (own_parameters.LOG_FORCE_TIME, "force_total_us"),
+)
+
+
+def verb_statistics(about: About, verbs: Counts, manager: Counts, connections_high: int, extras: Counts) -> bytes:
+    """The MQI statistics message (STATMQI), from the differences of an interval.
+
+    `manager` has connects and disconnects. `extras` are figures of the process and the log for the fields of our own.
+    """
+    get_count, get_failures, get_bytes = verb_fields.gets(verbs)
+    browse_count, browse_failures, browse_bytes = verb_fields.browses(verbs)
+    disconnects = (manager["disconnects"], manager["disconnects_lost"], manager["disconnects_by_manager"])
+    parameters: list[Parameter] = [
+        *preamble(about),
+        count(MQIAMO_CONNS, manager["connects"]),
+        count(MQIAMO_CONNS_FAILED, manager["connects_failed"]),
+        count(MQIAMO_CONNS_MAX, connections_high),
+        IntegerList(MQIAMO_DISCS, tuple(clipped(number) for number in disconnects)),
+        *verb_fields.opens_and_closes(verbs),
+        *verb_fields.inquiries_and_sets(verbs),
+        *verb_fields.puts(verbs),
+        get_count,
+        get_bytes,
+        get_failures,
+        browse_count,
+        browse_bytes,
+        browse_failures,
+        *verb_fields.units_of_work(verbs),
+        count(MQIAMO_MSGS_EXPIRED, verbs["expired"]),
+        count(MQIAMO_MSGS_PURGED, verbs["purged"]),
+        *verb_fields.subscriptions_and_callbacks(),
+        nothing(MQIAMO_SUB_DUR_HIGHWATER, 4),
+        nothing(MQIAMO_SUB_DUR_LOWWATER, 4),
+        nothing(MQIAMO_SUB_NDUR_HIGHWATER, 4),
+        nothing(MQIAMO_SUB_NDUR_LOWWATER, 4),
+        *verb_fields.publications(),
+        Integer(MQIAMO_PUBLISH_MSG_COUNT, 0),
+        Integer64(MQIAMO64_PUBLISH_MSG_BYTES, 0),
+        Integer64(own_parameters.WAITS, verbs["waits"]),
+        Integer64(own_parameters.BACKED_OUT_MESSAGES, verbs["backed_out_messages"]),
+    ]
+    parameters.extend([Integer64(parameter, extras[name]) for parameter, name in _MANAGER_EXTRAS if name in extras])
+    return single(MQCFT_STATISTICS, MQCMD_STATISTICS_MQI, parameters)
+
+
+class QueueInterval(NamedTuple):
+    """What happened on one queue in an interval."""
+
+    name: str
+    queue_type: int
+    definition_type: int
+    created_date: str
+    created_time: str
+    depth_low: int
+    depth_high: int
+    counts: Counts
+
+
+def queue_statistics(about: About, queues: Sequence[QueueInterval], bytes_max: int) -> list[bytes]:
+    """Queue statistics messages (STATQ), none without queues."""
+    groups = [Group(MQGACF_Q_STATISTICS_DATA, tuple(_queue_fields(queue))) for queue in queues]
+    return in_groups(MQCFT_STATISTICS, MQCMD_STATISTICS_Q, preamble(about), groups, bytes_max)
+
+
+def _queue_fields(queue: QueueInterval) -> list[Parameter]:
+    c = queue.counts
+    return [
+        text(MQCA_Q_NAME, queue.name, NAME_BYTES),
+        text(MQCA_CREATION_DATE, queue.created_date, DATE_BYTES),
+        text(MQCA_CREATION_TIME, queue.created_time, TIME_BYTES),
+        Integer(MQIA_Q_TYPE, queue.queue_type),
+        Integer(MQIA_DEFINITION_TYPE, queue.definition_type),
+        count(MQIAMO_Q_MIN_DEPTH, queue.depth_low),
+        count(MQIAMO_Q_MAX_DEPTH, queue.depth_high),
+        _average_time(c),
+        *verb_fields.puts(c),
+        *verb_fields.gets(c),
+        *verb_fields.browses(c),
+        count(MQIAMO_MSGS_NOT_QUEUED, c["handed_over"]),
+        count(MQIAMO_MSGS_EXPIRED, c["expired"]),
+        count(MQIAMO_MSGS_PURGED, c["purged"]),
+    ]
+
+
+def _average_time(c: Counts) -> Integer64List:
+    """Microseconds that the messages which were got had been on the queue, of a clock that counts milliseconds."""
+    persistent = c["gets_persistent"]
+    nonpersistent = c["gets"] - persistent
+    nonpersistent_ms = c["age_total_ms"] - c["age_persistent_ms"]
+    return by_persistence_64(
+        MQIAMO64_AVG_Q_TIME,
+        nonpersistent_ms * _MICROSECONDS // nonpersistent if nonpersistent > 0 else 0,
+        c["age_persistent_ms"] * _MICROSECONDS // persistent if persistent > 0 else 0,
+    )
+
+
+class ChannelInterval(NamedTuple):
+    """What went over one channel, from and to one address, in an interval."""
+
+    name: str
+    connection_name: str
+    calls: int
+    sent_bytes: int
+    received_bytes: int
+    channel_type: int = MQCHT_SVRCONN
+    remote_manager: str = ""
+
+
+def channel_statistics(about: About, channels: Sequence[ChannelInterval], bytes_max: int) -> list[bytes]:
+    """Channel statistics messages (STATCHL), none without channels."""
+    groups = [Group(MQGACF_CHL_STATISTICS_DATA, tuple(_channel_fields(channel))) for channel in channels]
+    return in_groups(MQCFT_STATISTICS, MQCMD_STATISTICS_CHANNEL, preamble(about), groups, bytes_max)
+
+
+def _channel_fields(channel: ChannelInterval) -> list[Parameter]:
+    return [
+        text(MQCACH_CHANNEL_NAME, channel.name, _CHANNEL_NAME_BYTES),
+        Integer(MQIACH_CHANNEL_TYPE, channel.channel_type),
+        text(MQCA_REMOTE_Q_MGR_NAME, channel.remote_manager, NAME_BYTES),
+        text(MQCACH_CONNECTION_NAME, channel.connection_name, _CONNECTION_NAME_BYTES),
+        by_persistence(MQIAMO_MSGS, channel.calls, 0),
+        by_persistence_64(MQIAMO64_BYTES, channel.sent_bytes + channel.received_bytes, 0),
+        Integer64(own_parameters.SENT_BYTES, channel.sent_bytes),
+        Integer64(own_parameters.RECEIVED_BYTES, channel.received_bytes),
+    ]
