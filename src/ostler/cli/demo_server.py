@@ -22,8 +22,14 @@ HOST: Final = "127.0.0.1"
 EXCHANGE: Final = "DEMO.EXCHANGE"
 REQUESTS: Final = "DEMO.REQUESTS"
 FIRST: Final = "SYSTEM.DEFAULT.LOCAL.QUEUE"
+# Clients come in as a user who may use these queues and nothing else.
 DEFINITIONS: Final = "\n".join(
-    [f"DEFINE CHANNEL({CHANNEL}) CHLTYPE(SVRCONN)"]
+    [
+        f"DEFINE CHANNEL({CHANNEL}) CHLTYPE(SVRCONN) MCAUSER('demo')",
+        "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('demo') AUTHADD(CONNECT,INQ)",
+        "SET AUTHREC PROFILE('DEMO.**') OBJTYPE(QUEUE) PRINCIPAL('demo') AUTHADD(ALLMQI)",
+        "SET AUTHREC PROFILE('SYSTEM.DEFAULT.*') OBJTYPE(QUEUE) PRINCIPAL('demo') AUTHADD(ALLMQI,DSP)",
+    ]
     + [f"DEFINE QLOCAL({name}) MAXDEPTH(999999999)" for name in (EXCHANGE, REQUESTS, PERSISTENT, NONPERSISTENT, LOAD)]
 )
 # Large enough that no checkpoint comes between: the restart shall have something to replay.

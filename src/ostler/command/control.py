@@ -124,9 +124,10 @@ def refresh_security(statement: Statement) -> Action:
 
 
 def _refresh_security(what: str, target: Target) -> Iterator[str]:
-    # Of users, passwords and authorities nothing is remembered, so there is nothing to forget.
     if what == "SSL":
         target.refresh_tls()
+    else:
+        target.refresh_security(what)
     yield message("AMQ8560I", f"{PRODUCT} security cache refreshed.")
 
 

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Final
 
 from mypy_extensions import i64
 
-from ostler.engine import authority
+from ostler.engine import authority, change_events
+from ostler.engine.transfer import send_reports
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import CONNECT as CONNECT_AUTHORITY
 from ostler.model.constants import (
@@ -29,6 +30,9 @@ from ostler.model.constants import (
     MQRC_NOT_AUTHORIZED,
     MQRC_RESOURCE_PROBLEM,
     MQRDNS_DISABLED,
+    MQRQ_CHANNEL_BLOCKED_ADDRESS,
+    MQRQ_CHANNEL_BLOCKED_NOACCESS,
+    MQRQ_CHANNEL_BLOCKED_USERID,
 )
 from ostler.model.errors import MQError
 from ostler.security.channel_authentication import Decision
@@ -114,7 +118,12 @@ class Admission:
 
     def blocked_address(self, address: str) -> Decision | None:
         """What BLOCKADDR says of an address; None when nothing."""
-        return self._manager.guard.rules.address_blocked(address) if self._applies_rules() else None
+        if not self._applies_rules():
+            return None
+        decision = self._manager.guard.rules.address_blocked(address)
+        if decision is not None:
+            self._tell_blocked(decision, MQRQ_CHANNEL_BLOCKED_ADDRESS, "", address, "", "")
+        return decision
 
     # -- the way in ----------------------------------------------------------------------------------------------------
 
@@ -248,11 +257,13 @@ class Admission:
         rules = self._manager.guard.rules
         decision = rules.decide(link.channel, host_of(link), wanted.host, user, subject, issuer)
         if decision.warned or decision.refused:
+            peer = str(subject) if subject is not None else ""
+            self._tell_blocked(decision, MQRQ_CHANNEL_BLOCKED_NOACCESS, link.channel, host_of(link), user, peer)
             who = f"user {user} from {host_of(link)}"
-            verb = "would be refused, but for WARN(YES)" if decision.warned else "is refused"
+            verb = "is refused" if decision.refused else "would be refused, but for WARN(YES),"
             self._server.note_link(
                 link,
-                f"AMQ9777E: Channel {link.channel}: {who} {verb} by a channel authentication record: {decision.why}.",
+                f"AMQ9777E: Channel {link.channel}: {who} {verb} by {decision.why}.",
             )
         if decision.refused:
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
@@ -267,10 +278,12 @@ class Admission:
         why = self._trouble or refusal(self.terms, link.is_local, is_administrator, bool(wanted.asked.password), check)
         if why:
             self._server.note_link(link, f"AMQ5540E: User {user} is refused: {why}.")
+            self._tell_refused(wanted, user)
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
 
     def _refuse_password(self, wanted: Request, text: str) -> None:
         self._server.note_link(wanted.link, text)
+        self._tell_refused(wanted, wanted.asked.user, wanted.asked.user)
         delay = self.terms.delay_seconds if self.terms is not None else 0
         if delay <= 0:
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
@@ -286,7 +299,8 @@ class Admission:
         decision = guard.rules.user_blocked(link.channel, user, guard.is_administrator(user))
         if decision is None:
             return
-        verb = "would be blocked, but for WARN(YES)" if decision.warned else "is blocked"
+        self._tell_blocked(decision, MQRQ_CHANNEL_BLOCKED_USERID, link.channel, host_of(link), user, "")
+        verb = "is blocked" if decision.refused else "would be blocked, but for WARN(YES)"
         self._server.note_link(link, f"AMQ9776E: Channel {link.channel}: user {user} {verb}: {decision.why}.")
         if decision.refused:
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
@@ -297,4 +311,25 @@ class Admission:
             authority.require(engine, user, MQOT_Q_MGR, engine.name, CONNECT_AUTHORITY)
         except MQError as error:
             self._server.note_link(wanted.link, f"AMQ8077W: {error.detail}")
+            self._tell_refused(wanted, user)
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED) from None
+
+    # -- events --------------------------------------------------------------------------------------------------------
+
+    def _tell_blocked(
+        self, decision: Decision, qualifier: int, channel: str, address: str, user: str, peer: str
+    ) -> None:
+        engine = self._manager.engine
+        engine.now_ms = int(time.time() * 1000)
+        made = change_events.on_channel_blocked(engine, not decision.refused, qualifier, channel, address, user, peer)
+        send_reports(engine, made, None)
+
+    def _tell_refused(self, wanted: Request, user: str, wrong_user: str = "") -> None:
+        engine = self._manager.engine
+        engine.now_ms = int(time.time() * 1000)
+        link, asked = wanted.link, wanted.asked
+        address = "" if link.is_local else host_of(link)
+        made = change_events.on_connect_refused(
+            engine, user, asked.application_type, asked.application, address, link.channel, wrong_user
+        )
+        send_reports(engine, made, None)

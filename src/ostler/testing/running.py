@@ -10,6 +10,7 @@ Programs reach it over the network, as they reach any other, from this process o
 
 from __future__ import annotations
 
+import secrets
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -23,7 +24,9 @@ from ostler.client.message import Message, MessageFields
 from ostler.command.script import Counts, run_script
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
+from ostler.security.passwords import UserEntry, hash_password
 from ostler.server.listeners import ListenerRefused
+from ostler.server.password_store import changing_passwords
 from ostler.server.qm_ini import LogSection
 from ostler.testing.isolation import Baseline
 
@@ -143,6 +146,13 @@ class RunningQueueManager:
             else:
                 lines.append(answer)
         return lines
+
+    def add_user(self, user: str, password: str, *groups: str) -> None:
+        """A user of its password file, for a queue manager that is guarded. Members of group mqm administer it."""
+        entry = UserEntry(user, hash_password(password, secrets.token_bytes(16)), groups)
+        with changing_passwords(self.manager.directory) as passwords:
+            passwords.set_user(entry)
+        self.manager.users.forget()
 
     def connect(self, user: str | None = None) -> Connection:
         """A connection from this process, not over the network."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ostler.model.authorities import CRT
-from ostler.model.constants import MQCHLA_DISABLED
+from ostler.model.constants import MQCHLA_DISABLED, MQOT_Q_MGR
 from ostler.security.authorities import EVERYBODY, VALID, record
+from ostler.security.profiles import MANAGER_PROFILE
 from ostler.server.queue_manager import QueueManager
 
 
@@ -17,6 +18,7 @@ def unguarded(manager: QueueManager) -> QueueManager:
         definition = manager.engine.manager.altered({"CHLAUTH": MQCHLA_DISABLED, "CONNAUTH": ""})
     manager.define(definition, replace=True)
     for object_type, mask in VALID.items():
-        manager.define(record(object_type, "**", EVERYBODY, True, mask), replace=True)
+        profile = MANAGER_PROFILE if object_type == MQOT_Q_MGR else "**"
+        manager.define(record(object_type, profile, EVERYBODY, True, mask), replace=True)
         manager.define(record(object_type, "@class", EVERYBODY, True, CRT), replace=True)
     return manager

@@ -16,7 +16,10 @@ from ostler.client.embedded import start as start_manager
 from ostler.lab.load.mq_client import reply_queue, request_queue
 from ostler.lab.peers.running import LOOPBACK, free_port
 from ostler.model.attributes import ObjectType, Value
+from ostler.model.constants import MQOT_Q, MQOT_Q_MGR
 from ostler.model.definitions import new_definition
+from ostler.security.authorities import VALID, record
+from ostler.security.profiles import MANAGER_PROFILE
 from ostler.server.daemon import Daemon, EndRequest, ServerPart, StartFailure
 from ostler.server.directories import QueueManagerDirectory
 from ostler.server.local_socket import socket_path
@@ -27,6 +30,7 @@ from ostler.server.server import Server
 NAME = "LAB"
 CHANNEL = "LAB.SVRCONN"
 LISTENER = "LAB.LISTENER"
+USER = "lab"
 _READY = "ready"
 _FIGURES = "figures"
 _END_SECONDS_MAX = 20.0
@@ -108,7 +112,10 @@ def _create(root: Path, port: int, pairs: int, log_file_pages: int) -> None:
     for pair in range(pairs):
         for queue in (request_queue(pair), reply_queue(pair)):
             manager.define(new_definition(ObjectType.QLOCAL, queue, unlimited), True)
-    channel: dict[str, Value] = {"CHLTYPE": "SVRCONN", "SHARECNV": 999_999_999, "MAXINST": 999_999_999}
+    # Clients are let in as everywhere: by channel rules, and as a user who may do what the load does.
+    for kind, profile in ((MQOT_Q_MGR, MANAGER_PROFILE), (MQOT_Q, "**")):
+        manager.define(record(kind, profile, USER, False, VALID[kind]), True)
+    channel: dict[str, Value] = {"CHLTYPE": "SVRCONN", "MCAUSER": USER, "SHARECNV": 999_999_999, "MAXINST": 999_999_999}
     manager.define(new_definition(ObjectType.CHANNEL, CHANNEL, {**channel, "MAXINSTC": 999_999_999}), True)
     listener: dict[str, Value] = {"TRPTYPE": "TCP", "PORT": port, "IPADDR": LOOPBACK, "CONTROL": "QMGR"}
     manager.define(new_definition(ObjectType.LISTENER, LISTENER, listener), True)
