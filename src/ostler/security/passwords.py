@@ -273,8 +273,9 @@ def parse(data: bytes) -> PasswordFile:
         line = raw.removesuffix("\r")
         if len(line) > _LINE_CHARACTERS_MAX:
             raise PasswordFileError(number, "it is too long")
-        if not line.strip() or line.startswith("#"):
-            file.keep_comment(line.strip())
+        comment = line.strip()
+        if not comment or comment.startswith("#"):
+            file.keep_comment(comment)
         elif is_versioned:
             _take(file, number, line)
         elif line.strip() == VERSION_LINE:

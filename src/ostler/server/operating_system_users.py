@@ -184,10 +184,10 @@ def check_pam(user: str, password: str, service: str, services: Path = PAM_SERVI
     if "/" in chosen or not (services / chosen).is_file():
         return f"there is no PAM service {chosen} in {services}, so PAM cannot be asked"
     with _one_at_a_time:
-        return _ask_pam(library, user, password, chosen)
+        return _ask_pam(library, user, password, chosen, services)
 
 
-def _ask_pam(library: Any, user: str, password: str, service: str) -> str:
+def _ask_pam(library: Any, user: str, password: str, service: str, services: Path) -> str:
     library.pam_start.argtypes = (c_char_p, c_char_p, POINTER(_Conversation), POINTER(c_void_p))
     library.pam_set_item.argtypes = (c_void_p, c_int, c_void_p)
     for name in ("pam_authenticate", "pam_acct_mgmt", "pam_end"):
@@ -199,7 +199,13 @@ def _ask_pam(library: Any, user: str, password: str, service: str) -> str:
     undelayed = _DelayFunction(lambda status, microseconds, data: None)
     conversation = _Conversation(answering, None)
     handle = c_void_p()
-    status: int = library.pam_start(service.encode(), user.encode(), byref(conversation), byref(handle))
+    names = (service.encode(), user.encode(), byref(conversation))
+    if services == PAM_SERVICES:
+        status: int = library.pam_start(*names, byref(handle))
+    else:
+        # Libraries of 2020 and later know this one.
+        library.pam_start_confdir.argtypes = (*library.pam_start.argtypes[:3], c_char_p, POINTER(c_void_p))
+        status = library.pam_start_confdir(*names, os.fsencode(services), byref(handle))
     if status != _SUCCESS:
         return f"PAM service {service} could not be started (error {status})"
     try:
