@@ -147,7 +147,8 @@ def _configure(directory: QueueManagerDirectory, arguments: argparse.Namespace) 
     there = _listener(directory)
     if there is None:
         address, port = arguments.address or _LOOPBACK, arguments.port or _PORT
-        _mqsc(directory, configuration.script(address, port))
+        _mqsc(directory, configuration.SCRIPT)
+        _mqsc(directory, configuration.listener(address, port))
     else:
         address = there[0] if arguments.address is None else arguments.address
         port = arguments.port or there[1]

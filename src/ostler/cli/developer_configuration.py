@@ -13,7 +13,8 @@ APPLICATION_PASSWORD: Final = "MQ_APP_PASSWORD"
 ADMINISTRATOR_PASSWORD: Final = "MQ_ADMIN_PASSWORD"
 EVERYWHERE: Final = "*"
 
-_SCRIPT: Final = """\
+# The MQSC that makes a developer's queue manager out of a new one, all but the listener.
+SCRIPT: Final = """\
 * Queues and a topic to begin with
 DEFINE QLOCAL(DEV.QUEUE.1) REPLACE
 DEFINE QLOCAL(DEV.QUEUE.2) REPLACE
@@ -42,14 +43,12 @@ SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD(CONNECT,INQ)
 SET AUTHREC PROFILE('DEV.**') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,GET,INQ,PUT)
 SET AUTHREC PROFILE('DEV.**') OBJTYPE(TOPIC) PRINCIPAL('app') AUTHADD(PUB,SUB)
 SET AUTHREC PROFILE(SYSTEM.DEFAULT.MODEL.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,DSP,GET,INQ,PUT)
-* The listener comes last: nobody comes in before the rules are there, and where it is the rest is, too
-DEFINE LISTENER(DEV.LISTENER.TCP) TRPTYPE(TCP) {where} CONTROL(QMGR) REPLACE
 """
 
 
-def script(address: str, port: int) -> str:
-    """The MQSC that makes a developer's queue manager out of a new one."""
-    return _SCRIPT.format(where=_where(address, port))
+def listener(address: str, port: int) -> str:
+    """The MQSC that lets programs in. It comes when SCRIPT is done: where there is a listener, there are rules."""
+    return f"DEFINE LISTENER({LISTENER}) TRPTYPE(TCP) {_where(address, port)} CONTROL(QMGR) REPLACE\n"
 
 
 def moved(address: str, port: int) -> str:
