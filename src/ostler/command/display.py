@@ -22,6 +22,7 @@ from ostler.command.statements import Argument, Statement
 from ostler.command.target import Target
 from ostler.command.words import SyntaxProblem
 from ostler.engine.core import Engine
+from ostler.engine.inquire import identifier
 from ostler.model.attributes import (
     Attribute,
     ObjectType,
@@ -213,6 +214,8 @@ def object_row(engine: Engine, definition: Definition, name_attribute: str) -> R
             live = live_value(engine, definition, name)
             if live is not None:
                 row[name] = live
+    elif kind == ObjectType.QMGR:
+        row["QMID"] = identifier(definition)
     elif kind == ObjectType.NAMELIST:
         names = row.get("NAMES", ())
         row["NAMCOUNT"] = len(names) if isinstance(names, tuple) else 0

@@ -164,14 +164,15 @@ def live_value(engine: Engine, handle: Handle, definition: Definition, attribute
         names = definition.attributes.get("NAMES", ())
         return len(names) if isinstance(names, tuple) else 0
     elif name == "QMID":
-        return _identifier(definition)
+        return identifier(definition)
     value = definition.attributes.get(name)
     if value is not None:
         return value
     return "" if attribute.default is None else attribute.default
 
 
-def _identifier(manager: Definition) -> str:
+def identifier(manager: Definition) -> str:
+    """What tells this queue manager from all others, those of the same name included."""
     given = manager.attributes.get("QMID")
     if isinstance(given, str) and given:
         return given
