@@ -157,7 +157,7 @@ def _check(arguments: argparse.Namespace) -> int:
     verdict = users.check_password(SOURCE_PAM if arguments.pam else SOURCE_OPERATING_SYSTEM, arguments.user, password)
     if not verdict.ok:
         raise CommandFailed(Status.NOT_AUTHORIZED, "password-wrong", user=arguments.user, why=verdict.why)
-    kind = ", who administers the queue manager" if users.is_administrator(arguments.user) else ""
+    kind = ", who administers the queue manager," if users.is_administrator(arguments.user) else ""
     print(message("password-right", user=arguments.user, kind=kind, groups=_shown(users.groups_of(arguments.user))))
     return Status.DONE
 
