@@ -44,8 +44,8 @@ def connected(engine: Engine, connection: Connection, options: i64) -> None:
             queue_switch = MQMON_NONE
         elif options & MQCNO_ACCOUNTING_Q_ENABLED and queue_switch != MQMON_NONE:
             queue_switch = MQMON_ON
-    # Queues may ask for accounts themselves unless it is forbidden to all.
-    if counts_verbs or queue_switch != MQMON_NONE:
+    is_forbidden: bool = options & MQCNO_ACCOUNTING_Q_DISABLED != 0 and queue_switch == MQMON_NONE
+    if counts_verbs or queue_switch == MQMON_ON or is_forbidden:
         account = ConnectionAccount(counts_verbs, queue_switch, engine.now_ms)
         if counts_verbs:
             account.base = verb_counts(connection.counters)
@@ -69,10 +69,18 @@ def disconnected(engine: Engine, how: i64) -> None:
 
 
 def opened(engine: Engine, connection: Connection, handle: Handle) -> None:
-    """A queue was opened by a connection that has accounts."""
+    """A queue was opened by a connection that has accounts, or one that asks for accounts itself."""
     account = connection.account
     queue = handle.queue
-    if account is None or queue is None or not _is_accounted(account, queue):
+    if queue is None:
+        return
+    if account is None:
+        queue_switch: i64 = _switch(engine, "ACCTQ", MQMON_OFF)
+        if queue_switch == MQMON_NONE:
+            return
+        account = ConnectionAccount(False, queue_switch, engine.now_ms)
+        connection.account = account
+    if not _is_accounted(account, queue):
         return
     kept = account.queues.get(queue.name)
     if kept is None:

@@ -147,6 +147,7 @@ class Connection:
         self.connection_id: bytes = bytes(24)
         self.broken: i64 = 0  # reason every further verb gets, such as MQRC_CONNECTION_BROKEN
         self.consuming = False
+        self.has_said_goodbye = False  # it ends because it said so
         # Answer of the last put or commit.
         self.put_md: bytes = b""
         self.put_resolved_names: bytes = b""

@@ -112,7 +112,8 @@ def open_object(engine: Engine, connection: Connection, request: OpenRequest) ->
     handle.alternate_user = request.alternate_user
     connection.handles[handle.number] = handle
     statistics.count_open(engine, connection, handle)
-    if connection.account is not None:
+    queue = handle.queue
+    if queue is not None and (connection.account is not None or queue.is_accounted):
         accounting.opened(engine, connection, handle)
     return handle
 

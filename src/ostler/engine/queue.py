@@ -27,6 +27,7 @@ from ostler.model.constants import (
     MQMDS_FIFO,
     MQMON_NONE,
     MQMON_OFF,
+    MQMON_ON,
     MQMON_Q_MGR,
     MQQDT_TEMPORARY_DYNAMIC,
 )
@@ -121,6 +122,7 @@ class Queue:
         self.depth_high: i64 = _integer(a, "QDEPTHHI")
         self.depth_low: i64 = _integer(a, "QDEPTHLO")
         self.is_temporary: bool = _integer(a, "DEFTYPE") == MQQDT_TEMPORARY_DYNAMIC
+        self.is_accounted: bool = _integer(a, "ACCTQ") == MQMON_ON
         self._switch_collection()
 
     # -- statistics ----------------------------------------------------------------------------------

@@ -63,6 +63,7 @@ class Housekeeping:
     def _pass(self) -> None:
         manager = self._manager
         manager.take_notices()
+        manager.statistics_writer.turn()
         # What nobody waits for, such as puts with an asynchronous response, is not left in memory for long.
         end = manager.log.end_lsn()
         if end > manager.log.durable_lsn():

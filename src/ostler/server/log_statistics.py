@@ -2,8 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ostler.log.figures import LogFigures, LogStatus
 from ostler.model.counters import ForceCounters
+
+
+@dataclass(frozen=True)
+class LogPerformance:
+    """How the log does, for DISPLAY QMSTATUS TYPE(LOG). A write is forced; its latency is what those who wait feel."""
+
+    write_bytes_last: int
+    write_bytes_average: int  # over the last dozens of writes
+    write_bytes_highest: int
+    write_latency_last_us: int
+    write_latency_short_us: int  # averages over the last dozens, and the last thousands
+    write_latency_long_us: int
+    write_latency_highest_us: int
+    in_use_percent: int  # LOGINUSE: primary space in use
+    utilisation_percent: int  # LOGUTIL
+
+
+def log_performance(status: LogStatus, figures: LogFigures, forces: ForceCounters) -> LogPerformance:
+    return LogPerformance(
+        int(figures.write_bytes_last),
+        int(figures.write_bytes_average),
+        int(figures.write_bytes_highest),
+        int(forces.last_us),
+        int(forces.short_average) >> 10,
+        int(forces.long_average) >> 10,
+        int(forces.max_us),
+        status.in_use_percent,
+        status.utilisation_percent,
+    )
 
 
 def log_counts(status: LogStatus, figures: LogFigures, forces: ForceCounters) -> dict[str, int]:
@@ -19,6 +50,8 @@ def log_counts(status: LogStatus, figures: LogFigures, forces: ForceCounters) ->
         "force_total_us": forces.total_us,
         "force_max_us": forces.max_us,
         "force_last_us": forces.last_us,
+        "force_average_us": forces.short_average >> 10,
+        "force_long_average_us": forces.long_average >> 10,
         "primary_space_in_use_percent": status.in_use_percent,
         "utilisation_percent": status.utilisation_percent,
         "restart_bytes": status.restart_bytes,

@@ -28,6 +28,7 @@ from ostler.log.reader import LogVisitor
 from ostler.log.recovery_log import RecoveryLog
 from ostler.log.restart import create_log, open_log
 from ostler.log.settings import LogManagement, LogSettings, LogType, WriteIntegrity
+from ostler.model.accounts import DISCONNECTED, ENDED_BY_MANAGER, LOST
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
     MQGMO_FAIL_IF_QUIESCING,
@@ -54,6 +55,7 @@ from ostler.server.journal_writer import JournalWriter
 from ostler.server.log_statistics import log_counts
 from ostler.server.qm_ini import LogSection, QueueManagerIni, QueueManagerSettings, new_qm_ini
 from ostler.server.real_disk import RealDisk
+from ostler.server.statistics_writer import StatisticsWriter
 from ostler.server.timers import Timer
 from ostler.server.users import Users
 
@@ -165,6 +167,7 @@ class QueueManager:
         self.notices: list[str] = list(self.settings.notices)
         self.restart = RestartSummary(0, 0, 0, 0, 0, 0.0)
         self.checkpointer = Checkpointer(self)
+        self.statistics_writer = StatisticsWriter(self)
         self.media_turn = threading.Lock()
         # Called when all connections are broken, before the last checkpoint.
         self.on_stopping: list[Callable[[], None]] = []
@@ -217,6 +220,7 @@ class QueueManager:
             self.wake()
         self.running = True
         self.started_at = time.time()
+        self.statistics_writer.begin()
         self.housekeeping.start()
         self.take_notices()
         report = self.log.restart_report
@@ -320,6 +324,7 @@ class QueueManager:
                 give_up_waits(self.engine, connection, MQRC_Q_MGR_STOPPING)
             for connection in list(self.engine.connections.values()):
                 self._drop(connection, MQRC_CONNECTION_BROKEN)
+                self.statistics_writer.disconnected(connection, ENDED_BY_MANAGER)
             self.wake()
 
     # -- applications ---------------------------------------------------------------
@@ -328,8 +333,8 @@ class QueueManager:
         with self.lock:
             return self.admit(user, application, application_type)
 
-    def admit(self, user: str, application: str, application_type: int) -> Connection:
-        """Connect, with the lock held."""
+    def admit(self, user: str, application: str, application_type: int, options: int = 0) -> Connection:
+        """Connect, with the lock held. `options` are those of MQCNO."""
         engine = self.engine
         if not self.running:
             raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, f"Queue manager {self.name} is not running.")
@@ -343,6 +348,7 @@ class QueueManager:
         connection.connected_ms = int(time.time() * 1000)
         connection.connection_id = engine.new_id()
         engine.connections[connection.number] = connection
+        self.statistics_writer.connected(connection, options)
         return connection
 
     def disconnect(self, connection: Connection, commit_work: bool = True) -> int:
@@ -350,6 +356,7 @@ class QueueManager:
         with self.lock:
             engine = self.engine
             engine.now_ms = int(time.time() * 1000)
+            connection.has_said_goodbye = True
             reason = self.release(connection, commit_work)
             self.wake()
             lsn = connection.after_lsn
@@ -364,8 +371,11 @@ class QueueManager:
         if connection.broken:
             return connection.broken
         give_up_waits(engine, connection, MQRC_CONNECTION_BROKEN)
-        reason = commit(engine, connection) if commit_work else back_out(engine, connection)
+        reason = 0
+        if connection.unit_of_work is not None:
+            reason = commit(engine, connection) if commit_work else back_out(engine, connection)
         self._drop(connection, MQRC_CONNECTION_BROKEN)
+        self.statistics_writer.disconnected(connection, DISCONNECTED if connection.has_said_goodbye else LOST)
         return reason
 
     def _drop(self, connection: Connection, reason: int) -> None:

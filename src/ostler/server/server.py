@@ -95,6 +95,7 @@ class Server(Policy):
         self.actions: dict[str, Action] = {"mqsc": self._mqsc}
         self.reactor = Reactor(manager.engine, manager.lock, manager.writer, self)
         self.target = ServerTarget(self)
+        manager.statistics_writer.channels.links = self._links
         self._runs = CommandRuns(self.reactor, self.actions, manager.note)
         self._tls = TlsContexts(self._repository, self._channel_tls)
         self._admission = Admission(self)
@@ -155,6 +156,9 @@ class Server(Policy):
         while self._is_sending() and time.monotonic() < deadline:
             time.sleep(0.002)
         self._close()
+
+    def _links(self) -> list[ServerLink]:
+        return list(self.reactor.links.values())
 
     def _is_sending(self) -> bool:
         return any(link.state == CLOSING for link in list(self.reactor.links.values()))
@@ -454,7 +458,7 @@ class Server(Policy):
     ) -> None:
         """An application may come in: make its conversation and tell it so. MQError when there is no room for it."""
         manager = self.manager
-        connection = manager.admit(user, asked.application, asked.application_type)
+        connection = manager.admit(user, asked.application, asked.application_type, asked.options)
         connection.is_privileged = is_privileged
         conversation = Conversation(link, number, connection)
         connection.owner = conversation
@@ -494,6 +498,7 @@ class Server(Policy):
         commits = reader.integer() != 0
         reader.done()
         link = conversation.link
+        conversation.connection.has_said_goodbye = True
         reason = conversation.close(commits)
         link.conversations.pop(conversation.number, None)
         if number:
@@ -512,6 +517,7 @@ class Server(Policy):
         self._admission.forget(link)
         if link.channel:
             self._instances.remove(link.channel, link)
+            self.manager.statistics_writer.channels.closed(link)
         log.debug("Link %s closed: %s", link.address, link.why)
 
     def note_link(self, link: ServerLink, why: str) -> None:

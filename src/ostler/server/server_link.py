@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final, final
 
 from mypy_extensions import i64
@@ -203,7 +204,11 @@ class ServerLink(Timer):
                 continue
             conversation = self.conversations.get(reader.conversation)
             if conversation is not None:
+                account = conversation.connection.account
+                began: i64 = 0 if account is None else i64(perf_counter_ns())
                 conversation.handle(reader.type, reader.request, reader.buffer, reader.start, reader.end)
+                if account is not None:
+                    account.busy_ns += i64(perf_counter_ns()) - began
             else:
                 self._link_frame(
                     reader.type, reader.conversation, reader.request, reader.buffer, reader.start, reader.end

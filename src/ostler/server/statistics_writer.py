@@ -1,0 +1,312 @@
+"""Writes statistics and accounts: at their intervals, when connections end, when asked to, and at the end.
+
+The messages go to SYSTEM.ADMIN.STATISTICS.QUEUE and SYSTEM.ADMIN.ACCOUNTING.QUEUE as the queue manager's own. One that
+cannot be put is lost: whoever does not empty these queues does not want to know.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from typing import TYPE_CHECKING, Final
+
+from ostler.engine import accounting
+from ostler.engine.connection import Connection
+from ostler.engine.core import Engine
+from ostler.engine.queue import Queue
+from ostler.engine.reports import Outgoing, own_descriptor
+from ostler.engine.transfer import send_reports
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import MQFMT_ADMIN, MQMON_NONE, MQMON_OFF, MQQT_LOCAL
+from ostler.model.counters import Counts, queue_counts, verb_counts
+from ostler.observe.accounting_messages import Party, queue_accounts, verb_account
+from ostler.observe.messages import About
+from ostler.observe.statistics import difference
+from ostler.observe.statistics_messages import QueueInterval, channel_statistics, queue_statistics, verb_statistics
+from ostler.server.channel_rules import host_of
+from ostler.server.channel_traffic import ChannelTraffic
+from ostler.server.conversation import Conversation
+from ostler.server.log_statistics import log_counts
+
+if TYPE_CHECKING:
+    from ostler.server.queue_manager import QueueManager
+
+STATISTICS_QUEUE: Final = "SYSTEM.ADMIN.STATISTICS.QUEUE"
+ACCOUNTING_QUEUE: Final = "SYSTEM.ADMIN.ACCOUNTING.QUEUE"
+_OWN_QUEUES: Final = frozenset((STATISTICS_QUEUE, ACCOUNTING_QUEUE))
+
+# How many queues or connections are looked at before others get their turn at the engine.
+_QUEUES_AT_ONCE: Final = 500
+_CONNECTIONS_AT_ONCE: Final = 200
+_ACCOUNTS_LOOK_MS: Final = 1000
+_INTERVAL_SECONDS: Final = 1800
+
+# What makes a queue active in an interval. What the queue manager itself puts on its own queues does not.
+_ACTIVITY: Final = (
+    "puts",
+    "gets",
+    "browses",
+    "puts_failed",
+    "put1s_failed",
+    "gets_failed",
+    "gets_empty",
+    "expired",
+    "purged",
+)
+_ACTIVITY_OF_OWN: Final = _ACTIVITY[1:]
+
+
+class StatisticsWriter:
+    """One for a queue manager. What says so is called with the engine's lock held, all else without."""
+
+    def __init__(self, manager: QueueManager) -> None:
+        self._manager = manager
+        self._began_ms = 0
+        self._looked_ms = 0
+        self._figures: Counts = {}  # of the process and the log, when the interval began
+        self.channels = ChannelTraffic()
+
+    @property
+    def _engine(self) -> Engine:
+        return self._manager.engine
+
+    # -- life ----------------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """The queue manager has started: intervals begin now."""
+        with self._manager.lock:
+            engine = self._engine
+            self._began_ms = _now_ms()
+            self._figures = self._process_figures()
+            if engine.statistics.verbs_base is not None:
+                engine.begin_verb_statistics()
+            for queue in engine.queues_by_id.values():
+                if queue.statistics is not None:
+                    queue.begin_statistics()
+        self._manager.on_stopping.insert(0, self.end)
+
+    def end(self) -> None:
+        """All connections have ended: write what is left of the interval."""
+        if not self._manager.writer.failure:
+            self.write_statistics()
+
+    def turn(self) -> None:
+        """Called now and then: writes what is due."""
+        now_ms = _now_ms()
+        attributes = self._engine.manager.attributes
+        statistics_ms = _seconds(attributes.get("STATINT")) * 1000
+        accounts_ms = _seconds(attributes.get("ACCTINT")) * 1000
+        with self._manager.lock:
+            self.channels.switch(_is_on(attributes.get("STATCHL")))
+        if now_ms - self._began_ms >= statistics_ms:
+            self.write_statistics()
+        if now_ms - self._looked_ms >= _ACCOUNTS_LOOK_MS:
+            self._looked_ms = now_ms
+            self._write_due_accounts(now_ms - accounts_ms)
+
+    # -- connections: with the lock held -------------------------------------------------------------------------------
+
+    def connected(self, connection: Connection, options: int = 0) -> None:
+        """With the lock held: an application was let in, with these MQCNO options."""
+        accounting.connected(self._engine, connection, options)
+
+    def refused(self) -> None:
+        """With the lock held: an application was not let in."""
+        accounting.connect_failed(self._engine)
+
+    def disconnected(self, connection: Connection, how: int) -> None:
+        """With the lock held: a connection has ended and its objects are closed. `how` is an MQDISCONNECT number."""
+        accounting.disconnected(self._engine, how)
+        if connection.account is not None:
+            self._engine.now_ms = _now_ms()
+            self._write_account(connection, how)
+            connection.account = None
+
+    # -- statistics ----------------------------------------------------------------------------------------------------
+
+    def write_statistics(self) -> None:
+        """Write all statistics now and begin a new interval: RESET QMGR TYPE(STATISTICS)."""
+        ended_ms = _now_ms()
+        with self._manager.lock:
+            about = self._about(self._began_ms, ended_ms)
+            self._began_ms = ended_ms
+            limit = self._bytes_max(STATISTICS_QUEUE)
+        messages = self._verb_messages(about)
+        messages.extend(queue_statistics(about, self._queue_intervals(), limit))
+        with self._manager.lock:
+            traffic = self.channels.take()
+        messages.extend(channel_statistics(about, traffic, limit))
+        if messages:
+            with self._manager.lock:
+                self._engine.now_ms = _now_ms()
+                self._send(STATISTICS_QUEUE, messages)
+                self._manager.wake()
+
+    def _verb_messages(self, about: About) -> list[bytes]:
+        with self._manager.lock:
+            engine = self._engine
+            figures = self._process_figures()
+            extras = difference(figures, self._figures)
+            self._figures = figures
+            before = engine.statistics.verbs_base
+            if before is None:
+                return []
+            verbs = difference(verb_counts(engine.counters), before)
+            manager = difference(engine.statistics.counts(), engine.statistics.manager_base)
+            high = engine.statistics.connections_high
+            engine.begin_verb_statistics()
+        if not any(verbs.values()) and not any(manager.values()):
+            return []
+        return [verb_statistics(about, verbs, manager, high, extras)]
+
+    def _queue_intervals(self) -> list[QueueInterval]:
+        """The queues that were active, and a new interval for all. Others get their turn in between."""
+        with self._manager.lock:
+            numbers = list(self._engine.queues_by_id)
+        found: list[QueueInterval] = []
+        for first in range(0, len(numbers), _QUEUES_AT_ONCE):
+            with self._manager.lock:
+                for number in numbers[first : first + _QUEUES_AT_ONCE]:
+                    queue = self._engine.queues_by_id.get(number)
+                    if queue is not None and queue.statistics is not None:
+                        interval = _interval_of(queue, queue.statistics)
+                        queue.begin_statistics()
+                        if interval is not None:
+                            found.append(interval)
+        return found
+
+    def _process_figures(self) -> Counts:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        figures = log_counts(self._manager.log.status(), self._manager.log.figures, self._manager.writer.counters)
+        figures["cpu_user_us"] = int(used.ru_utime * 1_000_000)
+        figures["cpu_system_us"] = int(used.ru_stime * 1_000_000)
+        return figures
+
+    # -- accounts ------------------------------------------------------------------------------------------------------
+
+    def _write_due_accounts(self, before_ms: int) -> None:
+        """Accounts of connections that go on, and whose interval began before."""
+        with self._manager.lock:
+            numbers = [number for number, each in self._engine.connections.items() if each.account is not None]
+        for first in range(0, len(numbers), _CONNECTIONS_AT_ONCE):
+            with self._manager.lock:
+                for number in numbers[first : first + _CONNECTIONS_AT_ONCE]:
+                    connection = self._engine.connections.get(number)
+                    account = connection.account if connection is not None else None
+                    if connection is not None and account is not None and account.started_ms <= before_ms:
+                        self._engine.now_ms = _now_ms()
+                        self._write_account(connection, -1)
+                self._manager.wake()
+
+    def _write_account(self, connection: Connection, how: int) -> None:
+        """With the lock held: what a connection did since its last account. `how` it ended, or -1."""
+        account = connection.account
+        assert account is not None
+        now_ms = self._engine.now_ms
+        limit = self._bytes_max(ACCOUNTING_QUEUE)
+        about = self._about(account.started_ms, now_ms)
+        party = _party(connection, account.sequence, now_ms, how)
+        messages: list[bytes] = []
+        if account.counts_verbs:
+            now = verb_counts(connection.counters)
+            verbs = difference(now, account.base)
+            if how >= 0 or any(verbs.values()):
+                messages.append(verb_account(about, party, verbs, account.busy_ns // 1000))
+                account.base = now
+                account.busy_ns = 0
+        active = [queue for queue in account.queues.values() if queue.has_figures]
+        messages.extend(queue_accounts(about, party, active, limit))
+        if messages:
+            account.sequence += 1
+            account.started_ms = now_ms
+            account.queues = {name: queue for name, queue in account.queues.items() if queue.handles > 0}
+            for queue in active:
+                queue.begin()
+            self._send(ACCOUNTING_QUEUE, messages)
+
+    # -- messages ------------------------------------------------------------------------------------------------------
+
+    def _about(self, started_ms: int, ended_ms: int) -> About:
+        level = self._engine.manager.attributes.get("CMDLEVEL", 0)
+        return About(self._manager.name, level if isinstance(level, int) else 0, started_ms, ended_ms)
+
+    def _bytes_max(self, queue_name: str) -> int:
+        queue = self._engine.queues.get(queue_name)
+        most = self._engine.message_bytes_max
+        return most if queue is None else min(most, queue.message_bytes_max)
+
+    def _send(self, queue_name: str, messages: list[bytes]) -> None:
+        """With the lock held."""
+        engine = self._engine
+        definition = engine.of_type(ObjectType.QLOCAL).get(queue_name)
+        attributes = definition.attributes if definition is not None else {}
+        priority = attributes.get("DEFPRTY", 0)
+        persistence = attributes.get("DEFPSIST", 0)
+        outgoing = []
+        for message in messages:
+            md = own_descriptor(
+                engine,
+                MQFMT_ADMIN,
+                priority if isinstance(priority, int) else 0,
+                persistence if isinstance(persistence, int) else 0,
+            )
+            outgoing.append(Outgoing(queue_name, "", md, message, False))
+        send_reports(engine, outgoing, None)
+
+
+def _interval_of(queue: Queue, before: Counts) -> QueueInterval | None:
+    """With the lock held: what happened on a queue; None when that is nothing."""
+    counts = difference(queue_counts(queue.counters), before)
+    names = _ACTIVITY_OF_OWN if queue.name in _OWN_QUEUES else _ACTIVITY
+    if not any(counts[name] for name in names):
+        return None
+    queue.fold_depths()
+    attributes = queue.definition.attributes
+    kind = attributes.get("DEFTYPE", 1)
+    return QueueInterval(
+        queue.name,
+        MQQT_LOCAL,
+        kind if isinstance(kind, int) else 1,
+        str(attributes.get("CRDATE", "")),
+        str(attributes.get("CRTIME", "")),
+        queue.statistics_low,
+        queue.statistics_high,
+        counts,
+    )
+
+
+def _party(connection: Connection, sequence: int, now_ms: int, how: int) -> Party:
+    process_id = os.getpid()
+    channel = ""
+    address = ""
+    owner = connection.owner
+    if isinstance(owner, Conversation):
+        process_id = owner.link.process_id
+        channel = owner.link.channel
+        address = host_of(owner.link) if channel else ""
+    return Party(
+        connection.connection_id,
+        sequence,
+        connection.application,
+        connection.user,
+        process_id,
+        0,
+        connection.connected_ms,
+        channel,
+        address,
+        now_ms if how >= 0 else 0,
+        max(how, 0),
+    )
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+def _seconds(value: object) -> int:
+    return value if isinstance(value, int) and value > 0 else _INTERVAL_SECONDS
+
+
+def _is_on(value: object) -> bool:
+    return isinstance(value, int) and value not in (MQMON_OFF, MQMON_NONE)
