@@ -309,6 +309,8 @@ def test_passwords_of_the_system(shadow: Path) -> None:
 def test_accounts_without_a_password_let_nobody_in(shadow: Path, user: str) -> None:
     for password in ("secret", "", "*", "!"):
         assert operating_system.check_shadow(user, password, shadow, 19600) != ""
+    if user:
+        assert "no user" in operating_system.check_shadow(user, "secret", shadow, 19600)
 
 
 @needs_crypt
