@@ -126,6 +126,7 @@ def connect_parameters(name: str, cno: bytearray | None, version: int, options: 
         sharing_conversations=1 if options & MQCNO_NO_CONV_SHARING else SHARING_CONVERSATIONS,
         ccdt_url=_ccdt_url(cno, version),
         is_shared=bool(options & _SHARED),
+        accounting=options & mqi_connect.ACCOUNTING_OPTIONS,
     )
     return parameters if channel is None else _over(channel, parameters, options)
 

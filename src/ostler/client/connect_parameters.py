@@ -67,6 +67,7 @@ class ConnectParameters:
     ccdt_url: str = ""
     local_address: str = ""
     is_shared: bool = False
+    accounting: int = 0  # MQCNO options that switch accounting for this connection
     data: str | Path | None = None
 
     def __post_init__(self) -> None:

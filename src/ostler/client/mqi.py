@@ -98,9 +98,9 @@ _numbers: list[int] = [0]
 _registry_lock: Final = threading.Lock()
 
 
-def bind(manager: QueueManager, user: str, application: str, application_type: int = 6) -> int:
+def bind(manager: QueueManager, user: str, application: str, application_type: int = 6, options: int = 0) -> int:
     """Connect to a queue manager object; the connection handle."""
-    bound = Bound(manager, manager.connect(user, application, application_type))
+    bound = Bound(manager, manager.connect(user, application, application_type, options))
     with _registry_lock:
         _numbers[0] += 1
         hconn = _numbers[0]

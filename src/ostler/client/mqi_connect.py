@@ -92,6 +92,12 @@ EXCLUSIVE_OPTIONS: Final = (
     MQCNO_CD_FOR_OUTPUT_ONLY | MQCNO_USE_CD_SELECTION,
     MQCNO_RECONNECT | MQCNO_RECONNECT_DISABLED | MQCNO_RECONNECT_Q_MGR,
 )
+ACCOUNTING_OPTIONS: Final = (
+    MQCNO_ACCOUNTING_MQI_ENABLED
+    | MQCNO_ACCOUNTING_MQI_DISABLED
+    | MQCNO_ACCOUNTING_Q_ENABLED
+    | MQCNO_ACCOUNTING_Q_DISABLED
+)
 _ALL_OPTIONS: Final = reduce(or_, EXCLUSIVE_OPTIONS) | MQCNO_GENERATE_CONN_TAG
 _NAME_LENGTH: Final = 48
 _STRUCTURE_HEAD_BYTES: Final = 8
@@ -122,7 +128,7 @@ def MQCONNX(name: str | bytes, cno: bytearray | None) -> Connected:
                 if existing.bound.manager is not manager:
                     raise MQError(MQRC_ANOTHER_Q_MGR_CONNECTED)
                 return existing.hconn, MQCC_WARNING, MQRC_ALREADY_CONNECTED
-        hconn = bind(manager, user, application)
+        hconn = bind(manager, user, application, options=options & ACCOUNTING_OPTIONS)
     except MQError as error:
         return MQHC_UNUSABLE_HCONN, *failed(error)
     bound = bound_connection(hconn)

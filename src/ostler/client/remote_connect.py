@@ -121,6 +121,7 @@ class Destination:
     def _introduce(self, conversation: Conversation, queue_manager: str) -> Connected:
         """CONNECT: say who wants to be connected to whom."""
         asked = Connect()
+        asked.options = self.parameters.accounting
         asked.application_type = _APPLICATION_TYPE
         asked.application = self.parameters.application or _application_name()
         asked.queue_manager = queue_manager

@@ -86,6 +86,7 @@ class Route:
                 f"{ALLOW_PLAIN_PASSWORD}=1 where you trust the network.",
             )
         asked = Connect()
+        asked.options = self.parameters.accounting
         asked.application_type = MQAT_UNIX
         asked.application = self.application
         asked.queue_manager = parameters.queue_manager

@@ -110,6 +110,9 @@ class ManagerTarget(Target):
     def is_administrator(self, user: str) -> bool:
         return self._manager.users.is_administrator(user)
 
+    def write_statistics(self) -> None:
+        self._manager.statistics_writer.write_statistics()
+
     def manager_status(self) -> ManagerStatus:
         manager = self._manager
         settings = manager.settings.log

@@ -329,9 +329,9 @@ class QueueManager:
 
     # -- applications ---------------------------------------------------------------
 
-    def connect(self, user: str, application: str, application_type: int = 6) -> Connection:
+    def connect(self, user: str, application: str, application_type: int = 6, options: int = 0) -> Connection:
         with self.lock:
-            return self.admit(user, application, application_type)
+            return self.admit(user, application, application_type, options)
 
     def admit(self, user: str, application: str, application_type: int, options: int = 0) -> Connection:
         """Connect, with the lock held. `options` are those of MQCNO."""
