@@ -30,7 +30,9 @@ def section(command: str) -> str:
 
 def options(command: str) -> list[str]:
     found = _options(_parsers(build_parser(command))[command])
-    return [option for option in found if option not in ("-h", "--help", "--background")]
+    # What setmqaut gives with a plus sign it takes away with a minus sign; the page names each once.
+    given = [option.replace("+", "-") for option in found]
+    return [option for option in given if option not in ("-h", "--help", "--background")]
 
 
 def _parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:

@@ -39,4 +39,13 @@ class Status(IntEnum):
     NOTHING_PROCESSED = 128
     RESOURCE_PROBLEM = 131
     OBJECT_DAMAGED = 132
+    OBJECT_UNKNOWN = 133
+    """setmqaut and dspmqaut: there is no object of that name."""
     OBJECT_IN_USE = 136
+    OBJECT_NAME_UNEXPECTED = 145
+    OBJECT_NAME_MISSING = 146
+    TYPE_MISSING = 147
+    TYPE_WRONG = 148
+    ENTITY_MISSING = 149
+    AUTHORITY_MISSING = 150
+    AUTHORITY_WRONG = 151

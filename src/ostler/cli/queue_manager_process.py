@@ -19,6 +19,7 @@ from typing import Final
 from ostler import __version__
 from ostler.cli.flavour import is_compiled
 from ostler.client import running
+from ostler.server.authority_actions import authority_actions
 from ostler.server.control_actions import control_actions
 from ostler.server.daemon import Daemon, Reporter, ServerPart, StartFailure
 from ostler.server.directories import QueueManagerDirectory
@@ -92,6 +93,7 @@ def make_daemon(
         running.announce(manager)
         server = Server(manager)
         server.actions.update(control_actions(manager, daemon))
+        server.actions.update(authority_actions(server.target_for))
         if started is not None:
             started(manager, daemon)
         return server

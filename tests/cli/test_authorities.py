@@ -1,0 +1,127 @@
+"""setmqaut, dspmqaut and dmpmqaut on a real queue manager."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from ostler.cli.exit_statuses import Status
+from ostler.server.directories import QueueManagerDirectory
+
+from .conftest import SMALL_LOG, Command
+
+DONE = "AMQ7024I: The authorities are set.\n"
+
+
+@pytest.fixture
+def created(ostler: Command) -> None:
+    assert ostler("crtmqm", "-q", "-z", *SMALL_LOG, "QM1").status == 0
+
+
+@pytest.fixture
+def started(created: None, program: Command) -> None:
+    assert program("strmqm", "QM1").status == 0
+    made = program("runmqsc", "QM1", text="DEFINE QLOCAL(APP.Q1)\nDEFINE QLOCAL(OTHER)\n")
+    assert made.status == 0, made.out
+
+
+def authorities(ostler: Command, *arguments: str) -> list[str]:
+    shown = ostler("dspmqaut", "-m", "QM1", *arguments)
+    assert shown.status == 0, shown.err
+    return [line.strip() for line in shown.out.splitlines()[1:]]
+
+
+def test_authorities_are_given_shown_listed_and_taken_away(started: None, ostler: Command) -> None:
+    given = ostler(
+        "setmqaut", "-m", "QM1", "-n", "APP.**", "-t", "q", "-p", "ann", "-g", "staff", "+get", "+dsp", "+put"
+    )
+    assert (given.status, given.out) == (0, DONE), given.err
+    assert ostler("dspmqaut", "-m", "QM1", "-n", "APP.Q1", "-t", "queue", "-p", "ann").out == (
+        "Entity ann has these authorities on object APP.Q1:\n\tget\n\tput\n\tdsp\n"
+    )
+    assert authorities(ostler, "-n", "OTHER", "-t", "queue", "-p", "ann") == []
+    assert authorities(ostler, "-n", "APP.Q1", "-t", "queue", "-g", "staff") == ["get", "put", "dsp"]
+
+    assert ostler("setmqaut", "-n", "APP.Q1", "-t", "queue", "-p", "ann", "-all", "+browse").status == 0
+    assert authorities(ostler, "-n", "APP.Q1", "-t", "queue", "-p", "ann") == ["browse"]
+    assert ostler("setmqaut", "-t", "qmgr", "-p", "ann", "+connect", "+inq").status == 0
+    assert authorities(ostler, "-t", "qmgr", "-p", "ann") == ["inq", "connect"]
+    assert ostler("setmqaut", "-n", "@class", "-t", "queue", "-p", "ann", "+crt").status == 0
+    assert authorities(ostler, "-n", "OTHER", "-t", "queue", "-p", "ann") == ["crt"]
+
+    assert ostler("dmpmqaut", "-m", "QM1", "-n", "APP.Q1", "-t", "q", "-p", "ann").out == (
+        "profile:     APP.**\nobject type: queue\nentity:      ann\nentity type: principal\nauthority:   get put dsp\n"
+        "- - - - - - - - - - - - - - - - -\n"
+        "profile:     APP.Q1\nobject type: queue\nentity:      ann\nentity type: principal\nauthority:   browse\n"
+    )
+    contributing = ostler("dmpmqaut", "-n", "APP.Q1", "-t", "q", "-p", "ann", "-e").out
+    assert contributing.count("profile:") == 1
+    assert "profile:     APP.Q1\n" in contributing
+    assert ostler("dmpmqaut", "-t", "q", "-l").out == (
+        "profile: @class, type: queue\nprofile: APP.**, type: queue\nprofile: APP.Q1, type: queue\n"
+    )
+    script = ostler("dmpmqaut", "-a").out.splitlines()
+    assert "setmqaut -m QM1 -n 'APP.**' -t queue -g staff +get +put +dsp" in script
+    assert "setmqaut -m QM1 -n self -t qmgr -p ann +inq +connect" in script
+    assert len(script) == 5
+
+    for profile in ("APP.**", "APP.Q1"):
+        assert ostler("setmqaut", "-n", profile, "-t", "q", "-p", "ann", "-remove").status == 0
+    assert ostler("dmpmqaut", "-n", "APP.Q1", "-t", "q", "-p", "ann").out == ""
+    for line in script:
+        assert ostler(*shlex.split(line)).status == 0
+    assert ostler("dmpmqaut", "-a").out.splitlines() == script
+
+
+def test_what_the_queue_manager_refuses(started: None, ostler: Command) -> None:
+    unknown = ostler("setmqaut", "-n", "GONE", "-t", "queue", "-p", "ann", "+get")
+    assert (unknown.status, unknown.err) == (Status.OBJECT_UNKNOWN, "AMQ8147E: There is no QUEUE called GONE.\n")
+    assert ostler("dspmqaut", "-n", "GONE", "-t", "queue", "-p", "ann").status == 133
+    senseless = ostler("setmqaut", "-n", "APP.*", "-t", "queue", "-p", "ann", "+connect")
+    assert senseless.status == 151
+    assert "CONNECT makes no sense for objects of type QUEUE" in senseless.err
+    assert ostler("setmqaut", "-n", "A**", "-t", "queue", "-p", "ann", "+get").status == 36
+    assert ostler("setmqaut", "-n", "*", "-t", "queue", "-p", " ", "+get").status == 149
+    assert ostler("setmqaut", "-n", "*", "-t", "listener", "-p", "ann", "-remove").status == 133
+    assert ostler("dmpmqaut").out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (("setmqaut", "-n", "Q", "-p", "ann", "+get"), 147),
+        (("setmqaut", "-n", "Q", "-t", "cue", "-p", "ann", "+get"), 148),
+        (("setmqaut", "-t", "queue", "-p", "ann", "+get"), 146),
+        (("setmqaut", "-n", "Q", "-t", "qmgr", "-p", "ann", "+connect"), 145),
+        (("setmqaut", "-n", "Q", "-t", "queue", "+get"), 149),
+        (("setmqaut", "-n", "Q", "-t", "queue", "-p", "ann"), 150),
+        (("setmqaut", "-n", "Q", "-t", "queue", "-p", "ann", "+fly"), 151),
+        (("setmqaut", "-n", "Q", "-t", "queue", "-p", "ann", "get"), 36),
+        (("setmqaut", "-m", "NONE", "-n", "Q", "-t", "queue", "-p", "ann", "+get"), 72),
+        (("setmqaut", "-m", "QM1", "-n", "Q", "-t", "queue", "-p", "ann", "+get"), 40),
+        (("dspmqaut", "-n", "Q", "-t", "queue"), 149),
+        (("dspmqaut", "-n", "Q", "-t", "queue", "-p", "a", "-g", "b"), 36),
+        (("dspmqaut", "-n", "Q", "-p", "a"), 147),
+        (("dmpmqaut", "-n", "Q*", "-t", "queue", "-p", "a", "-e"), 36),
+        (("dmpmqaut", "-t", "queue", "-p", "a", "-e"), 146),
+        (("dmpmqaut", "-n", "Q", "-t", "queue", "-e"), 149),
+        (("dmpmqaut", "-n", "Q", "-p", "a", "-e"), 147),
+        (("dmpmqaut", "-l", "-a"), 36),
+        (("dmpmqaut",), 40),
+    ],
+)
+def test_the_statuses_of_what_cannot_be(
+    created: None, ostler: Command, arguments: tuple[str, ...], status: int
+) -> None:
+    said = ostler(*arguments)
+    assert said.status == status, said.err
+    assert said.err
+    assert said.out == ""
+
+
+def test_help_tells_of_the_authorities(data: QueueManagerDirectory, ostler: Command) -> None:
+    said = ostler("setmqaut", "--help")
+    assert said.status == 0
+    assert "altusr" in said.out
+    assert "-remove" in said.out
