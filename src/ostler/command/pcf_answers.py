@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from ostler.command import pcf_changes, pcf_control, pcf_inquire
+from ostler.command import pcf_authorities, pcf_changes, pcf_control, pcf_escape, pcf_inquire, pcf_status
 from ostler.command.pcf_refusals import PcfRefused, refused
 from ostler.command.pcf_request import Request
 from ostler.command.pcf_table import Command, Reply
@@ -43,9 +43,15 @@ from ostler.model.pcf import UTF_8, Header, Integer, PcfError, decode, encode
 from ostler.model.pcf_parameters import CODECS
 
 _FORMAT: Final = "MQADMIN"
-COMMANDS: Final[dict[int, Command]] = {
-    command.number: command for command in (*pcf_inquire.COMMANDS, *pcf_changes.COMMANDS, *pcf_control.COMMANDS)
-}
+_TABLES: Final = (
+    pcf_inquire.COMMANDS,
+    pcf_changes.COMMANDS,
+    pcf_status.COMMANDS,
+    pcf_control.COMMANDS,
+    pcf_authorities.COMMANDS,
+    pcf_escape.COMMANDS,
+)
+COMMANDS: Final[dict[int, Command]] = {command.number: command for table in _TABLES for command in table}
 
 
 def reply_ccsid(target: Target) -> int:
@@ -93,7 +99,7 @@ def _replies(
         if not found:
             yield fine, []
     except PcfRefused as refusal:
-        yield _failed(head, refusal.reason), [refusal.detail] if refusal.detail is not None else []
+        yield _failed(head, refusal.reason), refusal.details
     except PcfError as error:
         yield _failed(head, error.reason), []
     except (MQError, CommandRefused) as error:

@@ -63,12 +63,12 @@ _OF_CHANNELS: Final = {
 
 
 class PcfRefused(Exception):
-    """The command is answered with a reason. `detail` goes with it."""
+    """The command is answered with a reason. `details` go with it: one parameter at most, but for Escape."""
 
-    def __init__(self, reason: int, detail: Parameter | None = None) -> None:
-        super().__init__(reason, detail)
+    def __init__(self, reason: int, *details: Parameter) -> None:
+        super().__init__(reason, details)
         self.reason = reason
-        self.detail = detail
+        self.details = list(details)
 
 
 def bad_parameter(reason: int, parameter: int) -> PcfRefused:

@@ -95,6 +95,8 @@ class Request:
         for number in required:
             if number not in self._found:
                 raise bad_parameter(MQRCCF_PARM_MISSING, number)
+        if not self.command.ordered:
+            return
         for number, item in zip(required, message.parameters, strict=False):
             if item.parameter != number:
                 raise bad_parameter(MQRCCF_PARM_SEQUENCE_ERROR, item.parameter)

@@ -62,7 +62,7 @@ class Command:
     """A PCF command.
 
     `settable` are the object types whose attributes may be given as parameters, too. `filtered` are those whose
-    attributes a filter may ask for.
+    attributes a filter may ask for. `ordered` says that required parameters come first, in the order of `fields`.
     """
 
     constant: str
@@ -70,6 +70,7 @@ class Command:
     fields: tuple[Field, ...] = ()
     settable: tuple[ObjectType, ...] = ()
     filtered: tuple[ObjectType, ...] = ()
+    ordered: bool = True
 
     @property
     def number(self) -> int:
@@ -77,7 +78,9 @@ class Command:
 
 
 def constant(name: str) -> int:
-    """The number behind the name of a constant."""
+    """The number behind the name of a constant, or behind plain digits."""
+    if name.isdigit():
+        return int(name)
     value = getattr(constants, name)
     assert isinstance(value, int), name
     return value
@@ -91,8 +94,8 @@ def number(name: str, *values: str, required: bool = False) -> Field:
     return Field(name, Kind.INTEGER, 0, values, required)
 
 
-def numbers(name: str) -> Field:
-    return Field(name, Kind.INTEGERS)
+def numbers(name: str, required: bool = False) -> Field:
+    return Field(name, Kind.INTEGERS, required=required)
 
 
 def texts(name: str, length_max: int) -> Field:

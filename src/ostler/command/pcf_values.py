@@ -33,9 +33,11 @@ from ostler.model.pcf import (
 )
 
 # Longer texts, such as topic strings, come as long as they are; all others are filled up with blanks.
-_PADDED_MAX: Final = 1024
+_PADDED_MAX: Final = 264
 _LISTS: Final = (ValueKind.STRINGS, ValueKind.NAMES, ValueKind.WORDS, ValueKind.INTEGERS)
 _INTEGER_MAX: Final = 2**31 - 1
+# Numbers that MQSC shows as words without being words of the attribute.
+_SWITCHES: Final = {"NO": "0", "YES": "1"}
 # What a parameter of the wrong kind is refused with.
 PARAMETER_REASONS: Final[dict[type[object], int]] = {
     Integer: MQRCCF_CFIN_PARM_ID_ERROR,
@@ -68,8 +70,10 @@ def parameter_of(attribute: Attribute, value: Value) -> Parameter | None:
     if MQIA_FIRST <= number <= MQIA_LAST:
         if attribute.kind in (ValueKind.WORDS, ValueKind.INTEGERS):
             items = value if isinstance(value, tuple) else (value,)
-            return IntegerList(number, tuple(_integer(attribute, item) for item in items))
-        return Integer(number, _integer(attribute, value))
+            return IntegerList(number, tuple(min(_integer(attribute, item), _INTEGER_MAX) for item in items))
+        if attribute.high > _INTEGER_MAX:
+            return Integer64(number, _integer(attribute, value))
+        return Integer(number, min(_integer(attribute, value), _INTEGER_MAX))
     if MQCA_FIRST <= number <= MQCA_LAST:
         if attribute.kind in (ValueKind.STRINGS, ValueKind.NAMES):
             items = value if isinstance(value, tuple) else (str(value),)
@@ -85,19 +89,23 @@ def _integer(attribute: Attribute, value: Value) -> int:
         for word, number in attribute.words:
             if word == value:
                 return number
-        digits = value.strip()
+        digits = _SWITCHES.get(value, value.strip())
         if not digits.lstrip("-").isdecimal():
             return MQMON_NOT_AVAILABLE
         value = int(digits)
     assert isinstance(value, int)
-    return min(value, _INTEGER_MAX)
+    return value
 
 
 def _bytes(text: str) -> bytes:
+    """What MQSC shows in hexadecimal, or as the two halves of a number with a point between."""
+    high, point, low = text.partition(".")
     try:
+        if point:
+            return int(high).to_bytes(8, "big") + int(low).to_bytes(8, "big")
         return bytes.fromhex(text)
-    except ValueError:
-        return text.encode("utf-8", "replace")
+    except (ValueError, OverflowError):
+        return b""
 
 
 def value_of(attribute: Attribute, item: Parameter) -> Value:

@@ -1,0 +1,51 @@
+"""Escape: an MQSC command inside a PCF command, answered with the lines that MQSC answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ostler.command.interpreter import Outcome, run_command
+from ostler.command.pcf_refusals import PcfRefused
+from ostler.command.pcf_request import Request
+from ostler.command.pcf_table import Command, Reply, number, text
+from ostler.command.target import Target
+from ostler.model.constants import MQCACF_ESCAPE_TEXT, MQET_MQSC, MQIACF_ESCAPE_TYPE, MQRCCF_COMMAND_FAILED
+from ostler.model.pcf import Integer, String
+
+_LENGTH_MAX: Final = 32768
+_MESSAGE: Final = "AMQ"
+
+
+def _escape(target: Target, request: Request) -> Iterator[Reply]:
+    """Each message of MQSC becomes a reply. When the command fails, the last one says so in its header, too."""
+    running = run_command(target, request.text(MQCACF_ESCAPE_TEXT))
+    lines: list[str] = []
+    while True:
+        try:
+            line = next(running)
+        except StopIteration as end:
+            if end.value is not Outcome.DONE:
+                raise PcfRefused(MQRCCF_COMMAND_FAILED, *_reply(lines)) from None
+            break
+        if line.startswith(_MESSAGE) and lines:
+            yield _reply(lines)
+            lines = []
+        lines.append(line)
+    yield _reply(lines)
+
+
+def _reply(lines: list[str]) -> Reply:
+    return [Integer(MQIACF_ESCAPE_TYPE, MQET_MQSC), String(MQCACF_ESCAPE_TEXT, "\n".join(lines))]
+
+
+COMMANDS: Final = (
+    Command(
+        "MQCMD_ESCAPE",
+        _escape,
+        (
+            number("MQIACF_ESCAPE_TYPE", "MQET_MQSC", required=True),
+            text("MQCACF_ESCAPE_TEXT", _LENGTH_MAX, required=True),
+        ),
+    ),
+)
