@@ -118,3 +118,22 @@ class NameTable(Generic[Kept]):
         for _, text in patterns:
             found.append(self.generic[text])
         return found
+
+
+def names_meet(one: str, other: str) -> bool:
+    """Whether there is a name that both match, be they generic or not."""
+    # For each place in one, whether the rest of it and the rest of the other can meet: the classic table, by rows.
+    below = [False] * (len(other) + 1)
+    for at in range(len(one), -1, -1):
+        row = [False] * (len(other) + 1)
+        for place in range(len(other), -1, -1):
+            if at == len(one) and place == len(other):
+                row[place] = True
+            elif at < len(one) and one[at] == "*":
+                row[place] = below[place] or (place < len(other) and row[place + 1])
+            elif place < len(other) and other[place] == "*":
+                row[place] = row[place + 1] or (at < len(one) and below[place])
+            elif at < len(one) and place < len(other) and one[at] == other[place]:
+                row[place] = below[place + 1]
+        below = row
+    return below[0]

@@ -186,12 +186,13 @@ def _check_source(attributes: Mapping[str, Value]) -> None:
         raise MQError(MQRCCF_WRONG_CHLAUTH_USERSRC, "CHCKCLNT does not go with USERSRC(NOACCESS).")
 
 
-def default_rules() -> list[Definition]:
+def default_rules(date: str = "", time: str = "") -> list[Definition]:
     """The rules that a new queue manager has: administrators and SYSTEM channels are closed to clients.
 
-    The channel that MQ Explorer uses is not closed to others than administrators.
+    The channel that MQ Explorer uses is not closed to others than administrators. With a date and a time the rules
+    say that they were made then.
     """
-    return [
+    rules = [
         _default(
             "SYSTEM.ADMIN.SVRCONN",
             MQCAUT_ADDRESSMAP,
@@ -216,6 +217,11 @@ def default_rules() -> list[Definition]:
         ),
         _default("*", MQCAUT_BLOCKUSER, {"DESCR": "Keeps administrators out", "USERLIST": (ADMINISTRATORS,)}),
     ]
+    for rule in rules:
+        if date and time:
+            rule.attributes["ALTDATE"] = date
+            rule.attributes["ALTTIME"] = time
+    return rules
 
 
 def _default(profile: str, kind: int, values: dict[str, int | str | tuple[str, ...]]) -> Definition:
