@@ -372,6 +372,7 @@ def new_site(directory: Path, log: LogSection | None = None, tuning: str = "") -
         made.ini.write_text(made.ini.read_text() + tuning)
     manager = QueueManager(made)
     manager.start()
+    unguarded(manager)
     running.announce(manager)
     return Site(manager)
 

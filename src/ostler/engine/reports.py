@@ -127,6 +127,8 @@ class Outgoing:
         self.body = body
         self.may_be_dead_lettered = may_be_dead_lettered
         self.properties = properties
+        self.is_for_user = False  # a report: the user of the message must be allowed to put it there
+        self.user: str = ""
 
 
 # -- which options are allowed ---------------------------------------------------------------------------------------
@@ -212,7 +214,12 @@ def _report(engine: Engine, message: Message, plain: i64, feedback: i64, expiry_
         expiry = _EXPIRY_OF_EXPIRATION_REPORT if plain == MQRO_EXPIRATION else _expiry_left(engine, md, expiry_ms)
     made = _report_descriptor(engine, message, options, expiry, feedback)
     manager_name = field_text(md[REPLY_MANAGER_AT:CONTEXT_AT])
-    return [Outgoing(queue_name, manager_name, made, body, options & MQRO_DISCARD_MSG == 0, properties)]
+    item = Outgoing(queue_name, manager_name, made, body, options & MQRO_DISCARD_MSG == 0, properties)
+    if engine.guard is not None:
+        # Nobody reaches a queue by asking for reports that they could not put a message on.
+        item.is_for_user = True
+        item.user = md[CONTEXT_AT : CONTEXT_AT + 12].decode("utf-8", "replace").rstrip(" \0")
+    return [item]
 
 
 def _expiry_left(engine: Engine, md: bytes, expiry_ms: i64) -> i64:

@@ -48,6 +48,8 @@ from ostler.engine.slots import (
 from ostler.engine.statistics import count_browse, count_get_failed
 from ostler.engine.timestamps import milliseconds_of
 from ostler.engine.unit_of_work import Entry, UnitOfWork
+from ostler.model.authorities import PASSID
+from ostler.model.authorities import PUT as PUT_AUTHORITY
 from ostler.model.constants import (
     MQGMO_ACCEPT_TRUNCATED_MSG,
     MQGMO_BROWSE_FIRST,
@@ -61,8 +63,10 @@ from ostler.model.constants import (
     MQMF_LAST_SEGMENT,
     MQMF_MSG_IN_GROUP,
     MQMF_SEGMENT,
+    MQOT_Q,
     MQRC_MSG_TOO_BIG_FOR_Q,
     MQRC_MSG_TOO_BIG_FOR_Q_MGR,
+    MQRC_NOT_AUTHORIZED,
     MQRC_OBJECT_DAMAGED,
     MQRC_PERSISTENT_NOT_ALLOWED,
     MQRC_PUT_INHIBITED,
@@ -78,6 +82,7 @@ from ostler.model.errors import MQError
 
 BROWSE: Final = MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT | MQGMO_BROWSE_MSG_UNDER_CURSOR
 _EXPIRED_AT_ONCE_MAX: Final = 1000
+_REPORTING: Final = PUT_AUTHORITY | PASSID
 # A commit takes a page of the log when it is forced alone.
 _RESERVE_FOR_ENDS_BYTES: Final = 4 * 4096
 _GROUP_FLAGS: Final = MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP | MQMF_SEGMENT | MQMF_LAST_SEGMENT
@@ -549,6 +554,8 @@ def _send(engine: Engine, item: reports.Outgoing, unit: UnitOfWork | None) -> i6
         return MQRC_UNKNOWN_OBJECT_NAME
     if not target.put_allowed:
         return MQRC_PUT_INHIBITED
+    if item.is_for_user and not _may_report(engine, item, found.remote_manager != "", target):
+        return MQRC_NOT_AUTHORIZED
     md = item.md
     properties = item.properties
     body = item.body
@@ -559,6 +566,18 @@ def _send(engine: Engine, item: reports.Outgoing, unit: UnitOfWork | None) -> i6
     if reason == 0:
         deliver(engine, target, md, properties, body, unit)
     return reason
+
+
+def _may_report(engine: Engine, item: reports.Outgoing, is_remote: bool, target: Queue) -> bool:
+    """Whether the user of a message may have a report on it put on a queue."""
+    guard = engine.guard
+    if guard is None or guard.is_administrator(item.user):
+        return True
+    name = target.name if is_remote else item.queue_name
+    if engine.dynamic_owners.get(name) == item.user:
+        return True
+    granted: i64 = guard.authorities(item.user, MQOT_Q, name)
+    return granted & _REPORTING == _REPORTING
 
 
 def to_dead_letter_queue(engine: Engine, item: reports.Outgoing, reason: i64, unit: UnitOfWork | None) -> bool:
