@@ -1,34 +1,32 @@
-"""`ostler runmqsc`: MQSC commands for a running queue manager, from a file, from a pipe, or as they are typed."""
+"""`ostler runmqsc`: MQSC commands for a queue manager, from a file, from a pipe, or as they are typed."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
+import getpass
 import os
 import sys
-from collections import Counter, deque
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from ostler.cli import commands
-from ostler.cli.commands import CommandFailed, ask, existing, refuse_options
+from ostler.cli.command_queue import WAIT_SECONDS, CommandQueue
+from ostler.cli.commands import CommandFailed, existing, refuse_options, whole_number
 from ostler.cli.exit_statuses import Status
-from ostler.server.directories import QueueManagerDirectory
+from ostler.cli.mqsc_runners import LocalRunner, QueuedRunner, Runner, Verifier
+from ostler.cli.mqsc_script import NotText, first_line, pieces_of
+from ostler.model.errors import MQError
 
-_HISTORY: Final = ".runmqsc_history"
-_HISTORY_LINES_MAX: Final = 1000
-_TEXT_BYTES_MAX: Final = 16 << 20
-_LEAVING: Final = frozenset({"end", "quit", "exit"})
-_SUMMARY_LINES: Final = 3
-_CONTINUED: Final = ("+", "-")
-_REMOTE: Final = "commands for other queue managers go through their own runmqsc for now"
+_STANDARD_INPUT: Final = 0
+_WAIT_SECONDS_MAX: Final = 999_999
+_PASSWORD_VARIABLE: Final = "OSTLER_PASSWORD"
+_PROGRESS_SECONDS: Final = 0.5
 _REFUSED_ALONE: Final = {
     "-x": "there is no queue manager for z/OS here",
-    "-c": _REMOTE,
-    "-n": "it belongs to client definitions",
+    "-n": "tables of client channels are JSON here: edit them as text, or define CLNTCONN channels in a queue manager",
 }
-_REFUSED_WITH_VALUE: Final = {"-w": _REMOTE, "-m": _REMOTE, "-u": "you are who the operating system says you are"}
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -44,107 +42,184 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     parser.add_argument("-f", dest="file", type=Path, metavar="FILE", help="read the commands from this file")
     parser.add_argument("-e", dest="no_echo", action="store_true", help="do not repeat the commands in the report")
     parser.add_argument("-v", dest="verifies", action="store_true", help="only check the commands, run none")
+    parser.add_argument("-c", dest="is_client", action="store_true", help="connect as a client (MQSERVER, CCDT)")
+    parser.add_argument("-u", dest="user", metavar="USER", help="who connects; the password is asked for, or is the")
+    parser.add_argument(
+        "-w",
+        dest="wait",
+        type=whole_number,
+        metavar="SECONDS",
+        help="first line of the input. Send the commands as messages and wait so long for each answer",
+    )
+    parser.add_argument("-m", dest="by", metavar="QMGR", help="with -w: the queue manager that sends them")
     refuse_options(parser, _REFUSED_ALONE, 0)
-    refuse_options(parser, _REFUSED_WITH_VALUE, "?")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    session: Session | None = None
     try:
-        directory = existing(arguments.name)
-        session = MqscSession(directory, arguments.verifies, not arguments.no_echo)
-        if arguments.file is not None:
-            return session.batch(_read(arguments.file))
-        if sys.stdin.isatty():
-            return session.interactive()
-        return session.batch(sys.stdin.read(_TEXT_BYTES_MAX))
+        _check(arguments)
+        descriptor = _input(arguments.file)
+        is_typed = arguments.file is None and sys.stdin.isatty()
+        session = Session(_runner(arguments, is_typed, descriptor))
+        return session.interactive() if is_typed else session.batch(descriptor)
     except CommandFailed as failed:
         # MQ's runmqsc knows one status for all that keeps it from running anything.
-        failed.status = Status.NOT_DONE
+        failed.status = _failed(session)
         raise
+    except MQError as error:
+        raise CommandFailed(_failed(session), "AMQ8146E", name=_label(arguments), why=error) from error
 
 
-def _read(file: Path) -> str:
+def _failed(session: Session | None) -> Status:
+    return Status.PARTLY_DONE if session is not None and session.runner.counts.read else Status.NOT_DONE
+
+
+def _label(arguments: argparse.Namespace) -> str:
+    return str(arguments.name or "(any)")
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.by is not None and arguments.wait is None:
+        raise CommandFailed(Status.NOT_DONE, "AMQ5203E", option="-m", why="it needs -w.")
+    if arguments.wait is not None and not 1 <= arguments.wait <= _WAIT_SECONDS_MAX:
+        raise CommandFailed(Status.NOT_DONE, "AMQ5203E", option="-w", why=f"it is from 1 to {_WAIT_SECONDS_MAX}.")
+
+
+def _input(file: Path | None) -> int:
+    """Where commands come from, as a file descriptor."""
+    if file is None:
+        return _STANDARD_INPUT
     try:
-        with open(file, encoding="utf-8") as stream:
-            return stream.read(_TEXT_BYTES_MAX)
-    except (OSError, UnicodeDecodeError) as error:
+        return os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
         raise CommandFailed(Status.NOT_DONE, "AMQ6109E", what=f"Reading {file}", why=error) from error
 
 
-class MqscSession:
-    """Sends commands, shows what comes back, and remembers how it went."""
+# -- who runs the commands ---------------------------------------------------------------------------------------------
 
-    def __init__(self, directory: QueueManagerDirectory, verifies: bool, echoes: bool) -> None:
-        self._directory = directory
-        self._verifies = verifies
-        self._echoes = echoes
-        self._counts: Counter[str] = Counter()
 
-    def batch(self, text: str) -> int:
-        self._send(text, self._echoes)
-        return self._status()
+def _runner(arguments: argparse.Namespace, is_typed: bool, descriptor: int) -> Runner:
+    # One who types commands sees them anyway.
+    echoes = not arguments.no_echo and not is_typed
+    if arguments.verifies:
+        name = existing(arguments.name).name if arguments.name else ""
+        return Verifier(name, echoes)
+    if not arguments.is_client and arguments.wait is None and arguments.user is None:
+        return LocalRunner(existing(arguments.name), echoes)
+    return _queued(arguments, echoes, is_typed, descriptor)
+
+
+def _queued(arguments: argparse.Namespace, echoes: bool, is_typed: bool, descriptor: int) -> Runner:
+    """Commands as messages: from here through a queue manager of this machine, or as a client."""
+    import ostler
+
+    password = _password(arguments.user, is_typed, descriptor) if arguments.user is not None else None
+    if arguments.is_client:
+        connection = ostler.connect(
+            arguments.by or arguments.name or "",
+            binding="client",
+            user=arguments.user,
+            password=password,
+            application="ostler runmqsc",
+        )
+    else:
+        connection = ostler.connect(
+            _sender(arguments), binding="local", user=arguments.user, password=password, application="ostler runmqsc"
+        )
+    target = arguments.name if arguments.wait is not None and arguments.name else ""
+    queue = CommandQueue(connection, target, float(arguments.wait or WAIT_SECONDS))
+    return QueuedRunner(arguments.name or connection.name, echoes, queue)
+
+
+def _sender(arguments: argparse.Namespace) -> str:
+    """The queue manager that sends the messages: -m, else the default one, else the one that they are for."""
+    if arguments.by is not None or arguments.wait is None:
+        return existing(arguments.by or arguments.name).name
+    try:
+        return existing(None).name
+    except CommandFailed:
+        return existing(arguments.name).name
+
+
+def _password(user: str, is_typed: bool, descriptor: int) -> str:
+    """The password: from the environment, from the person who types, or the first line of the input."""
+    if _PASSWORD_VARIABLE in os.environ:
+        return os.environ[_PASSWORD_VARIABLE]
+    if is_typed:
+        return getpass.getpass(f"Password of {user}: ", stream=sys.stderr)
+    return first_line(descriptor)
+
+
+# -- the session -------------------------------------------------------------------------------------------------------
+
+
+class Session:
+    """Runs commands and says how it went."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+
+    def batch(self, descriptor: int) -> int:
+        self._begin()
+        progress = _Progress()
+        try:
+            for line in self._report(descriptor, progress):
+                print(line, flush=True)
+        finally:
+            progress.end()
+            self._finish()
+        return self.runner.counts.exit_code
+
+    def _report(self, descriptor: int, progress: _Progress) -> Iterator[str]:
+        try:
+            for pieces in pieces_of(descriptor):
+                for line in self.runner.run(pieces):
+                    yield line
+                    progress.show(self.runner.counts.read)
+        except (NotText, OSError) as error:
+            raise CommandFailed(Status.NOT_DONE, "AMQ6109E", what="Reading the commands", why=error) from error
 
     def interactive(self) -> int:
-        """Until end, quit, exit or the end of input."""
+        """Until END, QUIT, EXIT or the end of input."""
+        from ostler.cli.mqsc_typing import Conversation
+
         # Whether it is there at all is better known before the first command has been typed.
-        for _ in ask(self._directory, "status", Status.NOT_DONE):
-            pass
-        print(f"Commands for queue manager {self._directory.name}; END leaves.")
-        with _line_editing(self._directory):
-            while True:
-                command = _typed_command(os.environ.get("MQPROMPT", f"{self._directory.name}> "))
-                if command is None or command.strip().rstrip(";").lower() in _LEAVING:
-                    return self._status()
-                if command.strip():
-                    self._send(command, echoes=False, held_lines=_SUMMARY_LINES)
-
-    def _send(self, text: str, echoes: bool, held_lines: int = 0) -> None:
-        answers = ask(self._directory, "mqsc", Status.NOT_DONE, text=text, verify=self._verifies, echo=echoes)
-        # One who types commands needs no summary after each; it is the last lines, so they are held back.
-        held: deque[object] = deque()
-        for answer in answers:
-            if "line" in answer:
-                held.append(answer["line"])
-                if len(held) > held_lines:
-                    print(held.popleft(), flush=True)
-            counts = answer.get("counts")
-            if isinstance(counts, dict):
-                self._counts.update({str(name): int(value) for name, value in counts.items()})
-
-    def _status(self) -> int:
-        failed = self._counts["syntax_errors"] + self._counts["failed"]
-        return Status.PARTLY_DONE if failed else Status.DONE
-
-
-def _typed_command(prompt: str) -> str | None:
-    """One command, which may go on over several lines; None at the end of input."""
-    lines: list[str] = []
-    while True:
+        self.runner.check()
+        self._begin()
+        print("HELP tells of the commands, END leaves.")
         try:
-            line = input(prompt if not lines else "      > ")
-        except EOFError:
-            return "\n".join(lines) if lines else None
-        lines.append(line)
-        if not line.rstrip().endswith(_CONTINUED):
-            return "\n".join(lines)
+            Conversation(self.runner).hold()
+        finally:
+            self._finish()
+        return self.runner.counts.exit_code
+
+    def _begin(self) -> None:
+        name = f" for queue manager {self.runner.name}" if self.runner.name else ""
+        print(f"Starting MQSC{name}.", flush=True)
+
+    def _finish(self) -> None:
+        self.runner.close()
+        for line in self.runner.counts.summary():
+            print(line, flush=True)
 
 
-@contextlib.contextmanager
-def _line_editing(directory: QueueManagerDirectory) -> Iterator[None]:
-    """Editing, and the commands of earlier times, where the readline module is there."""
-    try:
-        import readline
-    except ImportError:
-        yield
-        return
-    path = directory.root / _HISTORY
-    with contextlib.suppress(OSError):
-        readline.read_history_file(path)
-    readline.set_history_length(_HISTORY_LINES_MAX)
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError):
-            readline.write_history_file(path)
-            path.chmod(0o600)
+class _Progress:
+    """How far a long script is, for those who see errors and do not see the report."""
+
+    def __init__(self) -> None:
+        self._is_shown = sys.stderr.isatty() and not sys.stdout.isatty()
+        self._next = time.monotonic() + _PROGRESS_SECONDS
+        self._width = 0
+
+    def show(self, read: int) -> None:
+        if self._is_shown and time.monotonic() >= self._next:
+            self._next = time.monotonic() + _PROGRESS_SECONDS
+            text = f"{read} commands"
+            self._width = max(self._width, len(text))
+            print(f"\r{text}", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self._width:
+            print(f"\r{' ' * self._width}\r", end="", file=sys.stderr, flush=True)

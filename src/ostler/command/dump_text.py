@@ -87,7 +87,7 @@ def _wrapped(part: str, ending: str) -> Iterator[str]:
 
 def _cut(part: str, wanted: int) -> int:
     """Where to end a line, at or before the wanted place if possible; 0 for nowhere."""
-    places = [*range(wanted, len(_MARGIN) + 16, -1), *range(wanted + 1, len(part))]
+    places: list[int] = [*range(wanted, len(_MARGIN) + 16, -1), *range(wanted + 1, len(part))]
     for at in places:
         if not part[at].isspace() and part[at] != "*" and not part[at - 1].isspace():
             return at
