@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 import shlex
+import socket
 import sys
 import threading
 from dataclasses import dataclass
@@ -17,9 +18,6 @@ from ostler.cli import developer_configuration as configuration
 from ostler.cli.commands import CommandFailed, ask, existing, named, whole_number
 from ostler.cli.exit_statuses import Status
 from ostler.cli.users import changing, new_hash
-from ostler.model.attributes import ObjectType
-from ostler.model.definitions import new_definition
-from ostler.model.errors import MQError
 from ostler.security.passwords import UserEntry, verify
 from ostler.server.directories import QueueManagerDirectory, describe_process, running_process
 from ostler.server.queue_manager import QueueManager
@@ -98,9 +96,12 @@ def _check_place(arguments: argparse.Namespace) -> None:
         raise CommandFailed(Status.PARAMETER_WRONG, "AMQ7076E", why=f"--port {port} is no port: 1 to 65535 are.")
     if address is not None and address != configuration.EVERYWHERE:
         try:
-            new_definition(ObjectType.LISTENER, configuration.LISTENER, {"IPADDR": address})
-        except MQError as error:
-            raise CommandFailed(Status.PARAMETER_WRONG, "AMQ7076E", why=error.detail or error) from error
+            found = socket.getaddrinfo(address, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            with socket.socket(*found[0][:3]) as trial:
+                trial.bind(found[0][4])
+        except (OSError, UnicodeError) as error:
+            why = f"--address {address} is none of this machine's: {error}."
+            raise CommandFailed(Status.PARAMETER_WRONG, "AMQ7076E", why=why) from error
 
 
 def _command(name: str, *words: str) -> int:

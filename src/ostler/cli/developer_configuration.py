@@ -69,30 +69,30 @@ def connection_name(address: str, port: int) -> str:
 _HINTS: Final = """\
 Queue manager {name} listens on {listens}.
 
-  user   channel            may                                     password in
-  app    DEV.APP.SVRCONN    use queues and topics DEV.** (dev/)     MQ_APP_PASSWORD
-  admin  DEV.ADMIN.SVRCONN  everything                              MQ_ADMIN_PASSWORD
-
-  queues DEV.QUEUE.1 DEV.QUEUE.2 DEV.QUEUE.3, undelivered messages on DEV.DEAD.LETTER.QUEUE, topic DEV.BASE.TOPIC (dev/)
+  user   channel            may
+  app    DEV.APP.SVRCONN    use DEV.QUEUE.1, 2 and 3 and whatever else is called DEV.something; topics below dev/
+  admin  DEV.ADMIN.SVRCONN  do everything
 
 {plain}
+
   export OSTLER_ALLOW_PLAIN_PASSWORD=1
 
-A program with Ostler:
+A program with Ostler; MQ_APP_PASSWORD in its environment is the password of app:
 
   import os, ostler
 
   with ostler.connect("{name}", "{where}", channel="DEV.APP.SVRCONN",
                       user="app", password=os.environ["MQ_APP_PASSWORD"]) as qm:
-      qm.put("DEV.QUEUE.1", "hello")
-      print(qm.get("DEV.QUEUE.1").text)
+      with qm.open("DEV.QUEUE.1") as queue:
+          queue.put("hello")
+          print(queue.get(wait=5).text)
 
 A program with ibmmq, as it is:
 
   import os, ibmmq
 
   qmgr = ibmmq.connect("{name}", "DEV.APP.SVRCONN", "{where}", "app", os.environ["MQ_APP_PASSWORD"])
-  queue = ibmmq.Queue(qmgr, "DEV.QUEUE.1")
+  queue = ibmmq.Queue(qmgr, "DEV.QUEUE.1", ibmmq.CMQC.MQOO_INPUT_SHARED | ibmmq.CMQC.MQOO_OUTPUT)
   queue.put(b"hello")
   print(queue.get())
   qmgr.disconnect()
@@ -102,7 +102,7 @@ A program with pymqi, as it is:
   import os, pymqi
 
   qmgr = pymqi.connect("{name}", "DEV.APP.SVRCONN", "{where}", "app", os.environ["MQ_APP_PASSWORD"])
-  queue = pymqi.Queue(qmgr, "DEV.QUEUE.1")
+  queue = pymqi.Queue(qmgr, "DEV.QUEUE.1", pymqi.CMQC.MQOO_INPUT_SHARED | pymqi.CMQC.MQOO_OUTPUT)
   queue.put(b"hello")
   print(queue.get())
   qmgr.disconnect()
