@@ -57,9 +57,9 @@ from ostler.model.definitions import Definition
 from ostler.security.profiles import (
     CLASS_PROFILE,
     MANAGER_PROFILE,
+    Pattern,
     first_qualifier,
     is_generic,
-    matches,
     specificity,
 )
 
@@ -179,6 +179,7 @@ class _GenericProfiles:
     def __init__(self) -> None:
         self.keys: list[bytes] = []
         self.profiles: list[str] = []
+        self.patterns: list[Pattern] = []
         self.masks: list[int] = []
 
     def put(self, profile: str, mask: int) -> None:
@@ -189,6 +190,7 @@ class _GenericProfiles:
             return
         self.keys.insert(at, key)
         self.profiles.insert(at, profile)
+        self.patterns.insert(at, Pattern(profile))
         self.masks.insert(at, mask)
 
     def remove(self, profile: str) -> None:
@@ -197,12 +199,14 @@ class _GenericProfiles:
         if at < len(self.keys) and self.keys[at] == key:
             del self.keys[at]
             del self.profiles[at]
+            del self.patterns[at]
             del self.masks[at]
 
     def find(self, name: str) -> int:
         """Where the most specific one is that matches; -1 when none does."""
-        for at, profile in enumerate(self.profiles):
-            if matches(profile, name):
+        qualifiers = name.split(".")
+        for at, pattern in enumerate(self.patterns):
+            if pattern.matches(qualifiers):
                 return at
         return -1
 

@@ -10,7 +10,7 @@ plain character is more specific than a wildcard, `?` more than `*`, and `*` mor
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, final
 
 from ostler.model.constants import MQRCCF_PROFILE_NAME_ERROR
 from ostler.model.errors import MQError
@@ -60,36 +60,53 @@ def _refused(profile: str, why: str) -> MQError:
     return MQError(MQRCCF_PROFILE_NAME_ERROR, f"{profile[:64]!r} is not a profile: {why}.")
 
 
+@final
+class Pattern:
+    """A generic profile taken apart once, for many names."""
+
+    def __init__(self, profile: str) -> None:
+        self._wanted: list[str] = profile.split(".")
+        self._count: int = len(self._wanted)
+        # How many qualifiers are before `**`; all of them when it is not there.
+        self._before: int = self._wanted.index(ANY_QUALIFIERS) if ANY_QUALIFIERS in self._wanted else self._count
+
+    def matches(self, given: list[str]) -> bool:
+        """Whether the profile is for the object with these qualifiers."""
+        wanted = self._wanted
+        before = self._before
+        # Behind `**` places are counted from the end.
+        behind = self._count - before - 1
+        if behind < 0:
+            if len(given) != before:
+                return False
+        elif len(given) < before + behind:
+            return False
+        for at in range(before):
+            if not _qualifier_matches(wanted[at], given[at]):
+                return False
+        for at in range(behind):
+            if not _qualifier_matches(wanted[before + 1 + at], given[len(given) - behind + at]):
+                return False
+        return True
+
+
 def matches(profile: str, name: str) -> bool:
     """Whether a profile is for an object of this name."""
     if not is_generic(profile):
         return profile == name
-    if profile == ANY_QUALIFIERS:
-        return True
-    wanted = profile.split(".")
-    given = name.split(".")
-    if ANY_QUALIFIERS not in wanted:
-        return len(wanted) == len(given) and _all_match(wanted, given, 0, 0, len(wanted))
-    before = wanted.index(ANY_QUALIFIERS)
-    behind = len(wanted) - before - 1
-    if len(given) < before + behind:
-        return False
-    return _all_match(wanted, given, 0, 0, before) and _all_match(
-        wanted, given, before + 1, len(given) - behind, behind
-    )
-
-
-def _all_match(wanted: list[str], given: list[str], first_wanted: int, first_given: int, count: int) -> bool:
-    for at in range(count):
-        if not _qualifier_matches(wanted[first_wanted + at], given[first_given + at]):
-            return False
-    return True
+    return Pattern(profile).matches(name.split("."))
 
 
 def _qualifier_matches(pattern: str, text: str) -> bool:
     """One qualifier, with `?` and `*` in it. Goes back to the last `*` only, so it takes no more than their product."""
-    if pattern == "*":
+    if pattern == "*" or pattern == text:
         return True
+    if pattern == "" or text == "":
+        return text == "" and pattern.strip("*") == ""
+    # Most profiles are for other names, and a look at the ends tells.
+    first, last = pattern[0], pattern[-1]
+    if (first not in "*?" and first != text[0]) or (last not in "*?" and last != text[-1]):
+        return False
     in_pattern = 0
     in_text = 0
     last_star = -1
