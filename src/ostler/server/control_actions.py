@@ -6,6 +6,7 @@ program needs. Whoever is not the owner of the queue manager is refused.
 
 from __future__ import annotations
 
+import base64
 import fnmatch
 import re
 import time
@@ -13,12 +14,14 @@ from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
 from ostler.engine.core import QUIESCING, STOPPING
+from ostler.model.attributes import ObjectType, Shown, find
 from ostler.model.constants import (
     MQRC_NOT_AUTHORIZED,
     MQRC_OBJECT_DAMAGED,
     MQRC_OPTIONS_ERROR,
     MQRC_UNKNOWN_OBJECT_NAME,
 )
+from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.daemon import FOR_EVER, MODES, QUIESCE, Daemon, EndRequest
 from ostler.server.media_recovery import record_all_images, record_image, recover_queue
@@ -63,6 +66,7 @@ def control_actions(manager: QueueManager, daemon: Daemon) -> dict[str, Action]:
         "record_image": actions.record_image,
         "recover_object": actions.recover_object,
         "run_trusted": actions.run_trusted,
+        "definitions": actions.definitions,
     }
 
 
@@ -114,6 +118,17 @@ class ControlActions:
         self._daemon.is_ending.wait(_TAKEN_SECONDS)
         yield {"line": f"The end ({mode}) of queue manager {self._manager.name} has begun."}
         yield {"accepted": True}
+
+    def definitions(self, arguments: Arguments, caller: Caller) -> Answers:
+        """Everything that is defined, as the log has it but for secrets, which are starred."""
+        _check_owner(caller, "read all definitions")
+        manager = self._manager
+        with manager.lock:
+            engine = manager.engine
+            # A definition never changes: it can be read without the lock.
+            kept = [engine.manager, *(each for kind in ObjectType for each in engine.of_type(kind).values())]
+        for definition in {id(each): each for each in kept}.values():
+            yield {"definition": base64.b64encode(_starred(definition).encode()).decode()}
 
     # -- media recovery --------------------------------------------------------------
 
@@ -205,6 +220,16 @@ class ControlActions:
         if application.failure:
             yield {"failure": application.failure}
         yield {"status": application.status}
+
+
+def _starred(definition: Definition) -> Definition:
+    """A definition with asterisks in place of passwords."""
+    attributes = dict(definition.attributes)
+    for name, value in definition.attributes.items():
+        attribute = find(definition.object_type, name)
+        if attribute is not None and attribute.shown == Shown.MASKED and value:
+            attributes[name] = "*" * 8
+    return Definition(definition.object_type, definition.name, attributes)
 
 
 def _check_owner(caller: Caller, what: str) -> None:

@@ -1,0 +1,114 @@
+"""Where `dmpmqcfg` has its definitions from: a queue manager of this machine, or any one through its command server."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from ostler.cli.command_queue import CommandQueue
+from ostler.cli.commands import ask
+from ostler.command.pcf_kinds import KINDS, QUEUES
+from ostler.command.pcf_refusals import PcfRefused
+from ostler.command.pcf_values import value_of
+from ostler.model import constants
+from ostler.model.attributes import ObjectType, Value, attributes_of
+from ostler.model.constants import (
+    MQAUTHOPT_ENTITY_EXPLICIT,
+    MQAUTHOPT_NAME_ALL_MATCHING,
+    MQCACF_AUTH_PROFILE_NAME,
+    MQCACH_CHANNEL_NAME,
+    MQCC_FAILED,
+    MQCMD_INQUIRE_AUTH_RECS,
+    MQCMD_INQUIRE_CHLAUTH_RECS,
+    MQCMD_INQUIRE_Q_MGR,
+    MQIACF_AUTH_OPTIONS,
+    MQIACF_OBJECT_TYPE,
+    MQOT_ALL,
+    MQRC_UNKNOWN_OBJECT_NAME,
+    MQRCCF_CHANNEL_NOT_FOUND,
+    MQRCCF_CHLAUTH_NOT_FOUND,
+)
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+from ostler.model.pcf import Integer, Parameter, PcfMessage, String
+from ostler.security.authorities import record_key
+from ostler.security.channel_authentication import rule_key
+from ostler.server.directories import QueueManagerDirectory
+
+_NOTHING: Final = (MQRC_UNKNOWN_OBJECT_NAME, MQRCCF_CHANNEL_NOT_FOUND, MQRCCF_CHLAUTH_NOT_FOUND)
+_AUTHORITY_OPTIONS: Final = MQAUTHOPT_NAME_ALL_MATCHING | MQAUTHOPT_ENTITY_EXPLICIT
+_QUEUE_KINDS: Final = {
+    constants.MQQT_LOCAL: ObjectType.QLOCAL,
+    constants.MQQT_ALIAS: ObjectType.QALIAS,
+    constants.MQQT_REMOTE: ObjectType.QREMOTE,
+    constants.MQQT_MODEL: ObjectType.QMODEL,
+}
+
+
+def local_definitions(directory: QueueManagerDirectory) -> Iterator[Definition]:
+    """Everything that is defined in a queue manager that runs on this machine."""
+    for answer in ask(directory, "definitions"):
+        encoded = answer.get("definition")
+        if isinstance(encoded, str):
+            yield Definition.decode(base64.b64decode(encoded))
+
+
+def queued_definitions(queue: CommandQueue) -> Iterator[Definition]:
+    """The same by PCF, one type after the other. What only z/OS has is not told this way."""
+    for reply in _replies(queue, MQCMD_INQUIRE_Q_MGR, ()):
+        values = _values(ObjectType.QMGR, reply)
+        yield Definition(ObjectType.QMGR, str(values.get("QMNAME", "")), values)
+    for about in KINDS:
+        command: int = getattr(constants, f"MQCMD_INQUIRE_{about.word}")
+        for reply in _replies(queue, command, (String(about.name_parameter, "*"),)):
+            kind = _queue_kind(reply) if about is QUEUES else about.types[0]
+            values = _values(kind, reply)
+            yield Definition(kind, str(values.pop(about.name, "")), _kept(kind, values))
+    for reply in _replies(queue, MQCMD_INQUIRE_CHLAUTH_RECS, (String(MQCACH_CHANNEL_NAME, "*"),)):
+        values = _values(ObjectType.CHLAUTH, reply)
+        yield Definition(ObjectType.CHLAUTH, rule_key(values), values)
+    asked = (
+        Integer(MQIACF_AUTH_OPTIONS, _AUTHORITY_OPTIONS),
+        String(MQCACF_AUTH_PROFILE_NAME, ""),
+        Integer(MQIACF_OBJECT_TYPE, MQOT_ALL),
+    )
+    for reply in _replies(queue, MQCMD_INQUIRE_AUTH_RECS, asked):
+        values = _values(ObjectType.AUTHREC, reply)
+        yield Definition(ObjectType.AUTHREC, record_key(values), values)
+
+
+def _replies(queue: CommandQueue, command: int, parameters: tuple[Parameter, ...]) -> Iterator[PcfMessage]:
+    for reply in queue.ask(command, parameters):
+        if reply.header.completion != MQCC_FAILED:
+            if reply.parameters:
+                yield reply
+        elif reply.header.reason not in _NOTHING and reply.header.reason != constants.MQRCCF_COMMAND_FAILED:
+            raise MQError(reply.header.reason, "")
+
+
+def _queue_kind(reply: PcfMessage) -> ObjectType:
+    for each in reply.parameters:
+        if isinstance(each, Integer) and each.parameter == constants.MQIA_Q_TYPE and each.value in _QUEUE_KINDS:
+            return _QUEUE_KINDS[each.value]
+    return ObjectType.QLOCAL
+
+
+def _values(kind: ObjectType, reply: PcfMessage) -> dict[str, Value]:
+    """Parameters as attributes. What we do not know, a later release does; it is left out."""
+    known = {attribute.pcf: attribute for attribute in reversed(attributes_of(kind)) if attribute.pcf}
+    values: dict[str, Value] = {}
+    for item in reply.parameters:
+        attribute = known.get(item.parameter)
+        if attribute is not None:
+            try:
+                values[attribute.name] = value_of(attribute, item)
+            except PcfRefused:
+                continue
+    return values
+
+
+def _kept(kind: ObjectType, values: Mapping[str, Value]) -> dict[str, Value]:
+    """What belongs to the definition: not how many messages there are."""
+    live = ("CURDEPTH", "IPPROCS", "OPPROCS", "NAMCOUNT") + (("TYPE",) if kind in _QUEUE_KINDS.values() else ())
+    return {name: value for name, value in values.items() if name not in live}
