@@ -6,13 +6,15 @@ The server gives the real one; tests give one over a queue manager without socke
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from ostler.engine.core import Engine
+from ostler.model.attributes import ObjectType
 from ostler.model.authorities import words_of
 from ostler.model.constants import MQOT_Q_MGR
+from ostler.model.pcf import Parameter
 
 Answer = TypeVar("Answer")
 
@@ -225,10 +227,24 @@ class Target(ABC):
                 f"User {self.user} is not authorized: {','.join(words_of(authorities))} on {what} is needed.",
             )
 
+    # -- events --------------------------------------------------------------------------------------------------------
+
+    def tell_command(self, command: int, is_display: bool, text: str, parameters: tuple[Parameter, ...] = ()) -> None:
+        """A command was done: an event for those who want to know. `command` is an MQCMD number.
+
+        `text` are the words of an MQSC command, `parameters` those of one in PCF.
+        """
+        return
+
+    def tell_refused(self, command: int) -> None:
+        """A command was refused for want of authority: an event for those who want to know."""
+        return
+
     # -- security ------------------------------------------------------------------------------------------------------
 
     def refresh_security(self, what: str) -> None:
         """Forget what was remembered of users, groups and passwords. `what` is AUTHSERV or CONNAUTH."""
+        return
 
     def groups_of(self, user: str) -> tuple[str, ...]:
         """The groups of a user, wherever users are known from."""
@@ -238,7 +254,7 @@ class Target(ABC):
         """Whether a user may do everything because of who it is."""
         return False
 
-    # -- services and the command server ---------------------------------------------------------------------------------
+    # -- services and the command server -------------------------------------------------------------------------------
 
     def start_service(self, name: str) -> None:
         """Run the program of a service. The service is defined."""
@@ -258,6 +274,43 @@ class Target(ABC):
 
     def stop_command_server(self) -> None:
         """Serve it no more."""
+        raise _no_services()
+
+
+    # -- what else commands do -----------------------------------------------------------------------------------------
+
+    def stop_connection(self, number: int) -> bool:
+        """Break a connection, by the number it has in the engine. False when it is gone already.
+
+        Its unit of work is backed out and its program gets MQRC_CONNECTION_BROKEN.
+        """
+        raise _no_services()
+
+    def write_statistics(self) -> None:
+        """Write the statistics messages of the interval now, and begin a new one."""
+        raise _no_services()
+
+    def advance_log(self) -> str:
+        """Go on with a new extent of a linear log; the name of the one that was being written."""
+        raise CommandRefused("AMQ8101E", "Extents of this log cannot be ended before they are full.")
+
+    def archive_log(self, extent: str) -> None:
+        """All extents of the log up to this one are archived, and need not be kept for that any more."""
+        raise CommandRefused("AMQ8101E", "The log is not managed by archiving.")
+
+    def reduce_log(self, extents: int) -> None:
+        """Give up to this many extents of a linear log that nobody needs back to the disk; 0: all there are."""
+        raise CommandRefused("AMQ8101E", "This log keeps its extents.")
+
+    def refresh_configuration(self, kinds: Sequence[ObjectType], pattern: str, minutes: int) -> None:
+        """Write configuration events about the objects as they are now.
+
+        `pattern` is a generic name. With `minutes` only those changed within so many minutes are written.
+        """
+        raise CommandRefused("AMQ8101E", "This queue manager runs inside a program and writes no configuration events.")
+
+    def expire_messages(self) -> None:
+        """Look for expired messages on all queues now."""
         raise _no_services()
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import calendar
 import os
 import shutil
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ostler.command.administration import matches
 from ostler.command.target import (
     Answer,
     ApplicationStatus,
@@ -16,19 +19,29 @@ from ostler.command.target import (
     CommandRefused,
     ListenerStatus,
     ManagerStatus,
+    ServiceStatus,
     Target,
 )
+from ostler.engine import change_events, objects
 from ostler.engine.core import QUIESCING, RUNNING, Engine
-from ostler.model.constants import MQEVO_CONSOLE, MQOT_Q_MGR
+from ostler.engine.transfer import send_reports
+from ostler.log.errors import LogRefused
+from ostler.log.stream_format import extent_number
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import MQEVO_CONSOLE, MQEVR_DISABLED, MQOT_Q_MGR, MQRC_UNKNOWN_OBJECT_NAME
+from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
+from ostler.model.pcf import Parameter
 from ostler.server.listeners import ListenerRefused
 from ostler.server.operating_system_users import user_name
+from ostler.server.qm_ini import LogManagement
 
 if TYPE_CHECKING:
     from ostler.server.queue_manager import QueueManager
     from ostler.server.server import Server
 
 _ROOM_TRIES: Final = 3
+_EVENTS_AT_ONCE: Final = 100
 _MEGABYTE: Final = 1024 * 1024
 _STATES: Final = {RUNNING: "RUNNING", QUIESCING: "QUIESCING"}
 
@@ -110,8 +123,61 @@ class ManagerTarget(Target):
     def is_administrator(self, user: str) -> bool:
         return self._manager.users.is_administrator(user)
 
+    def stop_connection(self, number: int) -> bool:
+        return self._manager.break_connection(number)
+
     def write_statistics(self) -> None:
         self._manager.statistics_writer.write_statistics()
+
+    def expire_messages(self) -> None:
+        self._manager.housekeeping.expire()
+
+    def archive_log(self, extent: str) -> None:
+        manager = self._manager
+        if manager.settings.log.management != LogManagement.ARCHIVE:
+            raise CommandRefused("AMQ8101E", "The log is not managed by archiving: LogManagement in qm.ini says how.")
+        number = extent_number(extent if extent.endswith(".LOG") else f"{extent}.LOG")
+        if number < 0:
+            raise CommandRefused("AMQ8101E", f"{extent} is not the name of an extent, such as S0000001.LOG.")
+        try:
+            manager.writer.set_archived(number)
+        except LogRefused as error:
+            raise CommandRefused("AMQ8101E", str(error)) from None
+
+    def refresh_configuration(self, kinds: Sequence[ObjectType], pattern: str, minutes: int) -> None:
+        manager = self._manager
+        since = int(time.time()) - minutes * 60 if minutes else 0
+        with manager.lock:
+            engine = manager.engine
+            found = [each for kind in kinds for each in objects.of_kind(engine, kind) if matches(each.name, pattern)]
+        for first in range(0, len(found), _EVENTS_AT_ONCE):
+            with manager.lock:
+                engine.now_ms = int(time.time() * 1000)
+                engine.actor, engine.actor_origin = self.user, self.origin
+                for definition in found[first : first + _EVENTS_AT_ONCE]:
+                    if altered_at(definition) >= since:
+                        send_reports(engine, change_events.on_refresh(engine, definition), None)
+                engine.actor, engine.actor_origin = "", 0
+                manager.wake()
+
+    def tell_command(self, command: int, is_display: bool, text: str, parameters: tuple[Parameter, ...] = ()) -> None:
+        manager = self._manager
+        if manager.engine.manager.attributes.get("CMDEV", MQEVR_DISABLED) == MQEVR_DISABLED:
+            return
+        with manager.lock:
+            engine = manager.engine
+            engine.now_ms = int(time.time() * 1000)
+            made = change_events.on_command(engine, self.user, self.origin, command, is_display, text, parameters)
+            send_reports(engine, made, None)
+            manager.wake()
+
+    def tell_refused(self, command: int) -> None:
+        manager = self._manager
+        with manager.lock:
+            engine = manager.engine
+            engine.now_ms = int(time.time() * 1000)
+            send_reports(engine, change_events.on_command_refused(engine, self.user, command), None)
+            manager.wake()
 
     def manager_status(self) -> ManagerStatus:
         manager = self._manager
@@ -187,9 +253,36 @@ class ServerTarget(ManagerTarget):
         return self._server.application_status()
 
     def manager_status(self) -> ManagerStatus:
-        from dataclasses import replace
+        return replace(
+            super().manager_status(), channel_initiator="RUNNING", command_server=self._server.commands.status
+        )
 
-        return replace(super().manager_status(), channel_initiator="RUNNING")
+    def stop_connection(self, number: int) -> bool:
+        return self._server.stop_connection(number)
+
+    def start_service(self, name: str) -> None:
+        self._server.services.start(self._service(name))
+
+    def stop_service(self, name: str) -> None:
+        self._server.services.stop(self._service(name))
+
+    def _service(self, name: str) -> Definition:
+        with self._manager.lock:
+            definition = self._manager.engine.of_type(ObjectType.SERVICE).get(name)
+        if definition is None:
+            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no service {name}.")
+        return definition
+
+    def service_status(self) -> list[ServiceStatus]:
+        return self._server.services.status()
+
+    def start_command_server(self) -> None:
+        if not self._server.commands.start():
+            raise CommandRefused("AMQ8506W", "The command server is running already.")
+
+    def stop_command_server(self) -> None:
+        if not self._server.commands.stop():
+            raise CommandRefused("AMQ8507W", "The command server is not running.")
 
 
 class UserTarget(ServerTarget):
@@ -217,6 +310,15 @@ class UserTarget(ServerTarget):
             name = manager.name
         with manager.lock:
             return not authorities & ~manager.guard.authorities(self._user, object_type, name)
+
+
+def altered_at(definition: Definition) -> int:
+    """When an object was last changed, in seconds since 1970; 0 when it does not say."""
+    text = f"{definition.attributes.get('ALTDATE', '')} {definition.attributes.get('ALTTIME', '')}"
+    try:
+        return calendar.timegm(time.strptime(text, "%Y-%m-%d %H.%M.%S"))
+    except ValueError:
+        return 0
 
 
 def _no_server() -> CommandRefused:

@@ -24,7 +24,6 @@ class Housekeeping:
         self._manager = manager
         self._stop = threading.Event()
         self._asked = threading.Event()
-        self._scan = ExpiryScan(manager.engine)
         self._scanned_at = 0.0
         self._imaged_at = time.monotonic()
         self._imaged_lsn = manager.log.end_lsn()
@@ -79,7 +78,7 @@ class Housekeeping:
         now = time.monotonic()
         if now - self._scanned_at >= _EXPIRY_PERIOD_SECONDS:
             self._scanned_at = now
-            self._expire()
+            self.expire()
 
     def _image_is_due(self) -> bool:
         """Linear logs with automatic management: images now and then, so that old extents can go."""
@@ -96,15 +95,16 @@ class Housekeeping:
         minutes = section.image_interval_minutes
         return minutes is not None and written > 0 and time.monotonic() - self._imaged_at >= minutes * 60
 
-    def _expire(self) -> None:
+    def expire(self) -> None:
         """Look through the queues a slice at a time, letting work go on in between."""
         manager = self._manager
-        self._scan.begin()
+        scan = ExpiryScan(manager.engine)
+        scan.begin()
         more = True
         while more and not self._stop.is_set():
             with manager.lock:
                 manager.engine.now_ms = int(time.time() * 1000)
-                more = self._scan.step()
+                more = scan.step()
                 manager.wake()
                 lsn = manager.log.end_lsn()
             if lsn > manager.log.durable_lsn():

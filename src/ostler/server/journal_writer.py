@@ -155,6 +155,10 @@ class JournalWriter:
         with self._turn:
             self.log.writer.set_media_lsn(lsn)
 
+    def set_archived(self, extent: int) -> None:
+        with self._turn:
+            self.log.writer.set_archived(extent)
+
     def allocate_ahead(self) -> None:
         """Some steps of extent keeping, between forces."""
         for _ in range(_STEPS_AHEAD_MAX):

@@ -391,6 +391,22 @@ class QueueManager:
         connection.broken = reason
         engine.connections.pop(connection.number, None)
 
+    def break_connection(self, number: int) -> bool:
+        """End a connection whatever its program does; what is not committed is backed out. False: it is gone."""
+        with self.lock:
+            is_there = self.break_held(number)
+            self.wake()
+        return is_there
+
+    def break_held(self, number: int) -> bool:
+        """As `break_connection`, with the lock held."""
+        connection = self.engine.connections.get(number)
+        if connection is None:
+            return False
+        self.engine.now_ms = int(time.time() * 1000)
+        self._drop(connection, MQRC_CONNECTION_BROKEN)
+        return True
+
     def wake(self) -> None:
         """Wake those whose get was answered. Call with the lock held."""
         woken = self.engine.woken

@@ -42,6 +42,7 @@ from ostler.server.channel_rules import (
 )
 from ostler.server.channel_rules import text_of as text_attribute
 from ostler.server.command_runs import Action, Answers, Arguments, CommandRuns, Identity
+from ostler.server.command_server import CommandServer
 from ostler.server.command_target import ServerTarget, UserTarget
 from ostler.server.conversation import Conversation, completion
 from ostler.server.listeners import ListenerRefused, ListenerSocket, open_listener
@@ -53,6 +54,7 @@ from ostler.server.policy import Policy
 from ostler.server.queue_manager import QueueManager
 from ostler.server.reactor import Reactor
 from ostler.server.server_link import CLOSING, ServerLink
+from ostler.server.services import Services
 from ostler.server.tls_contexts import ChannelTls, RepositorySettings, TlsContexts
 from ostler.wire.calls import reply_frame
 from ostler.wire.exchanges import Connect, Connected, Hello, reason_payload
@@ -99,6 +101,9 @@ class Server(Policy):
         self._runs = CommandRuns(self.reactor, self.actions, manager.note)
         self._tls = TlsContexts(self._repository, self._channel_tls)
         self._admission = Admission(self)
+        self.services = Services(manager.name, manager.directory.path, manager.directory.root, manager.note)
+        self.commands = CommandServer(manager, self.target_for)
+        manager.statistics_writer.channels.links = self.reactor.links.values
         self._listeners: dict[str, ListenerSocket] = {}
         self._by_fd: dict[int, ListenerSocket] = {}
         self._stopped_channels: set[str] = set()
@@ -129,6 +134,14 @@ class Server(Policy):
                     self.start_listener(definition.name)
                 except (ListenerRefused, MQError) as error:
                     self.manager.note(f"AMQ9218E: {error}")
+        if with_listeners:
+            if self.manager.engine.manager.attributes.get("SCMDSERV", _CONTROL_QMGR) == _CONTROL_QMGR:
+                self.commands.start()
+            self.services.start_all(self._service_definitions())
+
+    def _service_definitions(self) -> list[Definition]:
+        with self.manager.lock:
+            return list(self.manager.engine.of_type(ObjectType.SERVICE).values())
 
     def end(self, mode: str = "quiesce", wait_seconds: float = 0.0) -> None:
         """End the queue manager; see `QueueManager.end`. Applications are told first, and sockets closed at the end."""
@@ -138,6 +151,9 @@ class Server(Policy):
                 self._unlisten(listener)
         if mode == "quiesce":
             self.reactor.post(self._tell_quiescing)
+        if mode != "preemptive":
+            self.services.stop_all(self._service_definitions())
+        self.commands.stop()
         self.manager.end(mode, wait_seconds)
 
     def _tell_quiescing(self) -> None:
@@ -311,6 +327,28 @@ class Server(Policy):
     def target_for(self, user: str, origin: int) -> Target:
         """What commands of a user act on, with that user's authorities; `origin` is an MQEVO number."""
         return UserTarget(self, user, origin)
+
+    def stop_connection(self, number: int) -> bool:
+        """Break a connection. False when it is gone already."""
+        with self.manager.lock:
+            connection = self.manager.engine.connections.get(number)
+            owner = connection.owner if connection is not None else None
+        if connection is None:
+            return False
+        if not isinstance(owner, Conversation):
+            return self.manager.break_connection(number)
+        told = threading.Event()
+        self.reactor.post(partial(self._break, number, owner, told))
+        told.wait(_FAREWELL_SECONDS)
+        return True
+
+    def _break(self, number: int, conversation: Conversation, told: threading.Event) -> None:
+        """On the reactor's thread: its program learns of it with the next verb, and what it waits for is answered."""
+        self.manager.break_held(number)
+        link = conversation.link
+        if len(link.conversations) <= 1:
+            link.farewell(MQRC_CONNECTION_BROKEN, "The connection was ended by an administrator.")
+        told.set()
 
     def refresh_security(self, what: str) -> None:
         """Forget what is remembered of users; with CONNAUTH, ask as the queue manager now says."""
@@ -515,6 +553,7 @@ class Server(Policy):
 
     def closed(self, link: ServerLink) -> None:
         self._admission.forget(link)
+        self.manager.statistics_writer.channels.closed(link)
         if link.channel:
             self._instances.remove(link.channel, link)
             self.manager.statistics_writer.channels.closed(link)
@@ -526,6 +565,10 @@ class Server(Policy):
 
     def note(self, text: str) -> None:
         self._note_seldom(text, text)
+
+    def forget_notes(self) -> None:
+        """What was told a moment ago is told again."""
+        self._noted = {}
 
     def _note_seldom(self, key: str, text: str) -> None:
         """The same trouble again and again is told now and then, so that nobody can fill the error log."""
