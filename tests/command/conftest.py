@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,11 +13,14 @@ from ostler.command.interpreter import Outcome, run_command
 from ostler.command.script import Counts, run_script
 from ostler.command.target import (
     CHANNEL_NOT_ACTIVE,
+    SERVICE_ACTIVE,
+    SERVICE_NOT_ACTIVE,
     ApplicationStatus,
     ChannelStatus,
     CommandRefused,
     ListenerStatus,
     ManagerStatus,
+    ServiceStatus,
     Target,
 )
 from ostler.engine.connection import Handle
@@ -40,6 +43,7 @@ class LocalTarget(Target):
     def __init__(self, manager: QueueManager) -> None:
         self.manager = manager
         self.listeners: dict[str, ListenerStatus] = {}
+        self.services: dict[str, ServiceStatus] = {}
         self.channels: list[ChannelStatus] = []
         self.programs: dict[int, ApplicationStatus] = {}
         self.asked: list[tuple[str, ...]] = []
@@ -81,6 +85,45 @@ class LocalTarget(Target):
 
     def refresh_tls(self) -> None:
         self.asked.append(("refresh",))
+
+    def refresh_security(self, what: str) -> None:
+        self.asked.append(("refresh security", what))
+
+    def start_service(self, name: str) -> None:
+        if name in self.services:
+            raise CommandRefused(SERVICE_ACTIVE, f"Service {name} is active already.")
+        self.services[name] = ServiceStatus(name, 4712, STARTED_MS)
+
+    def stop_service(self, name: str) -> None:
+        if name not in self.services:
+            raise CommandRefused(SERVICE_NOT_ACTIVE, f"Service {name} is not active.")
+        del self.services[name]
+
+    def service_status(self) -> list[ServiceStatus]:
+        return list(self.services.values())
+
+    def start_command_server(self) -> None:
+        self.asked.append(("start command server",))
+
+    def stop_command_server(self) -> None:
+        self.asked.append(("stop command server",))
+
+    def stop_connection(self, number: int) -> bool:
+        self.asked.append(("stop connection", str(number)))
+        return number in self.manager.engine.connections
+
+    def write_statistics(self) -> None:
+        self.asked.append(("write statistics",))
+
+    def advance_log(self) -> str:
+        self.asked.append(("advance log",))
+        return "S0000001.LOG"
+
+    def expire_messages(self) -> None:
+        self.asked.append(("expire messages",))
+
+    def refresh_configuration(self, kinds: Sequence[ObjectType], pattern: str, minutes: int) -> None:
+        self.asked.append(("refresh configuration", *(kind.value for kind in kinds), pattern, str(minutes)))
 
     def listener_status(self) -> list[ListenerStatus]:
         return list(self.listeners.values())

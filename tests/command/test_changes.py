@@ -234,9 +234,9 @@ def test_what_is_wrong_is_pointed_at(operator: Operator, command: str, until: st
 
 def test_an_unknown_word_gets_a_list(operator: Operator) -> None:
     lines, _ = operator.run("xyz ql(Q1)")
-    assert lines[2].startswith("AMQ8426I: The commands are ALTER, CLEAR, DEFINE, DELETE, DISPLAY, ")
+    assert lines[2].startswith("AMQ8426I: The commands are ALTER, ARCHIVE, CLEAR, DEFINE, DELETE, DISPLAY, ")
     lines, _ = operator.run("clear xyz(Q1)")
-    assert lines[2:] == ["AMQ8427I: CLEAR takes QLOCAL."]
+    assert lines[2:] == ["AMQ8427I: CLEAR takes QLOCAL, TOPICSTR."]
 
 
 def test_attributes_that_do_not_go_together(operator: Operator) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from ostler.command.target import ChannelStatus
 
-from .conftest import LocalTarget, Operator
+from .conftest import LocalTarget, Operator, Program
 
 
 def test_listeners(operator: Operator, target: LocalTarget) -> None:
@@ -50,7 +50,7 @@ def test_ping_and_refresh(operator: Operator, target: LocalTarget) -> None:
     assert operator.says("refresh security type(ssl)") == ["AMQ8560I: Ostler security cache refreshed."]
     assert operator.says("ref security(*)") == ["AMQ8560I: Ostler security cache refreshed."]
     assert operator.says("refresh security type(connauth)") == ["AMQ8560I: Ostler security cache refreshed."]
-    assert target.asked == [("refresh",)]
+    assert target.asked == [("refresh",), ("refresh security", "AUTHSERV"), ("refresh security", "CONNAUTH")]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,21 @@ def test_ping_and_refresh(operator: Operator, target: LocalTarget) -> None:
         ("stop lstr", "stop lstr", "LSTR needs a name in brackets."),
         ("stop chl(C1) mode(gently)", "stop chl(C1) mode(gently", "MODE is one of QUIESCE, FORCE, TERMINATE."),
         ("stop chl(C1) status(stopped) conname(a)", "stop chl(C1) status(stopped) conname(a)", "does not go with CONN"),
-        ("ping chl(C1)", "ping chl", "CHL is not something to PING."),
+        ("ping chl(C1) datalen(1)", "ping chl(C1) datalen(1", "DATALEN is a number between 16 and 32768"),
+        ("reset chl(C1) seqnum(x)", "reset chl(C1) seqnum(x", "SEQNUM is a number between 1 and 999999999"),
+        ("resolve chl(C1)", "resolve chl(C1)", "ACTION is missing"),
+        ("stop conn(12)", "stop conn(12", "16 hexadecimal digits"),
+        ("reset qmgr", "reset qmgr", "TYPE is missing"),
+        (
+            "reset qmgr type(statistics) child(A)",
+            "reset qmgr type(statistics) child(A)",
+            "CHILD goes with TYPE(PUBSUB)",
+        ),
+        ("reset qmgr type(reducelog) reduce(x)", "reset qmgr type(reducelog) reduce(x)", "REDUCE is AUTO, ONE, MAX"),
+        ("refresh qmgr type(early)", "refresh qmgr type(early", "TYPE is one of CONFIGEV, PROXYSUB, EXPIRY"),
+        ("suspend qmgr", "suspend qmgr", "SUSPEND QMGR takes CLUSTER or CLUSNL"),
+        ("set policy(P)", "set policy", "messages are not protected by policies here"),
+        ("dis clusqmgr(*) maxdepth", "dis clusqmgr(*) maxdepth", "MAXDEPTH is not a keyword"),
         ("ping qmgr(TEST)", "ping qmgr(TEST", "QMGR takes no name."),
         ("refresh qlocal", "refresh qlocal", "QLOCAL is not something to REFRESH."),
         ("refresh security(all)", "refresh security(all", "SECURITY takes (*) or nothing."),
@@ -73,3 +87,94 @@ def test_what_is_wrong_is_pointed_at(operator: Operator, command: str, until: st
     said, part = operator.is_wrong(command)
     assert part == until
     assert why in said
+
+
+def test_services(operator: Operator, target: LocalTarget) -> None:
+    operator.says("def service(S1) servtype(server) startcmd('/bin/sleep') startarg(5)")
+    assert operator.fails("dis svstatus(*)") == "AMQ8147E: Ostler object * not found."
+    assert operator.says("start service(S1)") == ["AMQ8733I: Request to start Ostler service accepted."]
+    assert operator.fails("start service(S1)") == "AMQ8737W: Service S1 is active already."
+    operator.says("start service(S1) ignstate(yes)")
+    assert operator.says("dis svstatus(S1)")[:3] == [
+        "AMQ8632I: Service status.",
+        "   SERVICE(S1)                             STATUS(RUNNING)",
+        "   PID(4712)                               SERVTYPE(SERVER)",
+    ]
+    assert operator.fails("delete service(S1)").startswith("AMQ8148E: ")
+    assert operator.says("stop service(S1)") == ["AMQ8732I: Request to stop Ostler service accepted."]
+    assert operator.fails("stop service(S1)") == "AMQ8738W: Service S1 is not active."
+    operator.says("stop service(S1) ignstate(yes)")
+    assert operator.fails("start service(NONE)") == "AMQ8147E: Ostler object NONE not found."
+
+
+def test_the_command_server(operator: Operator, target: LocalTarget) -> None:
+    operator.says("start cmdserv")
+    operator.says("stop cmdserv")
+    assert target.asked == [("start command server",), ("stop command server",)]
+    assert operator.fails("start chinit").startswith("AMQ8101E: There is no channel initiator")
+    assert operator.fails("stop chinit").startswith("AMQ8101E: There is no channel initiator")
+
+
+@pytest.mark.parametrize("kind", ["sdr", "svr", "rcvr", "rqstr", "clussdr", "clusrcvr"])
+def test_message_channels_do_not_run_yet(operator: Operator, target: LocalTarget, kind: str) -> None:
+    given = "" if kind in ("rcvr", "clusrcvr") else "conname(there)"
+    given += " xmitq(X)" if kind in ("sdr", "svr") else ""
+    operator.says(f"def chl(C1) chltype({kind}) {given}")
+    said = f"AMQ8101E: Channel C1 is of type {kind.upper()}, and this release does not run such channels."
+    assert operator.fails("start chl(C1)") == said
+    assert operator.fails("stop chl(C1)") == "AMQ9533W: Channel C1 is not active."
+    operator.says("stop chl(C1) ignstate(yes)")
+    sends = kind in ("sdr", "svr", "clussdr")
+    wrong = f"is not for channels of type {kind.upper()}"
+    assert operator.fails("ping chl(C1)") == said if sends else wrong in operator.fails("ping chl(C1)")
+    assert operator.says("reset chl(C1)") == ["AMQ8023I: Ostler channel reset."]
+    assert "has never run" in operator.fails("reset chl(C1) seqnum(7)")
+    assert ("is not in doubt" if sends else wrong) in operator.fails("resolve chl(C1) action(commit)")
+    assert target.asked == []
+
+
+def test_commands_that_are_not_for_a_channel(operator: Operator) -> None:
+    operator.says("def chl(C1) chltype(svrconn)")
+    operator.says("def chl(C2) chltype(clntconn) conname(here)")
+    assert "is not for channels of type SVRCONN" in operator.fails("ping chl(C1)")
+    assert "is not for channels of type SVRCONN" in operator.fails("reset chl(C1)")
+    assert "is not for channels of type CLNTCONN" in operator.fails("start chl(C2)")
+    assert operator.fails("ping chl(NONE)") == "AMQ8227E: Channel NONE not found."
+
+
+def test_a_connection_is_stopped(operator: Operator, target: LocalTarget, program: Program) -> None:
+    identity = program.connection.connection_id.hex().upper()
+    assert operator.says(f"stop conn({identity[32:]})") == ["AMQ8457I: Ostler connection stopped."]
+    operator.says(f"stop conn({identity[32:]}) extconn({identity[:32]})")
+    assert target.asked == [("stop connection", str(program.connection.number))] * 2
+    assert operator.fails(f"stop conn({identity[32:]}) extconn({'0' * 32})").startswith("AMQ8461I: ")
+
+
+def test_the_queue_manager_is_reset_and_refreshed(operator: Operator, target: LocalTarget) -> None:
+    assert operator.says("reset qmgr type(statistics)") == ["AMQ8649I: Reset of Ostler queue manager accepted."]
+    operator.says("reset qmgr type(advancelog)")
+    operator.says("archive log")
+    operator.says("refresh qmgr type(expiry)")
+    operator.says("refresh qmgr type(proxysub)")
+    assert "switched off" in operator.fails("refresh qmgr type(configev)")
+    operator.says("alter qmgr configev(enabled)")
+    operator.says("refresh qmgr type(configev) object(queue) name('A*') inclint(5)")
+    assert target.asked == [
+        ("write statistics",),
+        ("advance log",),
+        ("advance log",),
+        ("expire messages",),
+        ("refresh configuration", "QLOCAL", "QALIAS", "QREMOTE", "QMODEL", "A*", "5"),
+    ]
+    assert operator.fails("reset qmgr type(pubsub) child(A)").startswith("AMQ8101E: A is no partner")
+
+
+def test_there_are_no_clusters(operator: Operator) -> None:
+    assert operator.fails("dis clusqmgr(*) cluster channel status") == "AMQ8147E: Ostler object * not found."
+    for command in (
+        "refresh cluster(INV) repos(yes)",
+        "reset cluster(INV) action(forceremove) qmname(QM2) queues(yes)",
+        "suspend qmgr cluster(INV) mode(force)",
+        "resume qmgr cluster(INV)",
+    ):
+        assert "takes no part in them" in operator.fails(command)

@@ -11,6 +11,7 @@ from ostler.engine.put import put
 from ostler.model import constants as mq
 from ostler.model.structures.catalogue import LAYOUTS
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+
 from .conftest import LOG, STARTED_MS, LocalTarget, Operator, Program
 
 

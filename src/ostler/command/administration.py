@@ -173,13 +173,17 @@ def define_anew(
 def _model(engine: Engine, kind: ObjectType, attributes: dict[str, Value], like: str | None) -> Definition | None:
     subtype = subtype_of(kind, attributes)
     if like is None:
-        # Of all that has subtypes only a listener may leave its own open: it is for TCP then.
-        default = _DEFAULT_OF_SUBTYPE.get((kind, subtype or "TCP"), _DEFAULT_OBJECTS.get(kind, ""))
-        return objects.find(engine, kind, default)
+        return objects.find(engine, kind, default_object(kind, subtype))
     found = existing_object(engine, kind, like)
     if subtype and subtype != subtype_of(kind, found.attributes):
         raise MQError(MQRCCF_LIKE_OBJECT_WRONG_TYPE, f"{like} is not of type {subtype}.")
     return found
+
+
+def default_object(kind: ObjectType, subtype: str) -> str:
+    """The object that a new one is like when nothing else is said; empty when there is none."""
+    # Of all that has subtypes only a listener may leave its own open: it is for TCP then.
+    return _DEFAULT_OF_SUBTYPE.get((kind, subtype or "TCP"), _DEFAULT_OBJECTS.get(kind, ""))
 
 
 def existing_object(engine: Engine, kind: ObjectType, name: str) -> Definition:
@@ -205,13 +209,13 @@ def date_and_time(moment_ms: int) -> tuple[str, str]:
 def alter(engine: Engine, kind: ObjectType, name: str, given: Mapping[str, Given], force: bool = True) -> int:
     """Change attributes of an object; the LSN behind the record. Without `force` not what its users would feel."""
     changes = values(kind, given)
-    existing = existing_object(engine, _kept_under(kind, changes), name)
+    existing = existing_object(engine, kept_under(kind, changes), name)
     if not force:
         check_not_in_use(engine, existing, changes)
     return put_in_place(engine, existing.altered(changes, *_now(engine)), True)
 
 
-def _kept_under(kind: ObjectType, changes: dict[str, Value]) -> ObjectType:
+def kept_under(kind: ObjectType, changes: dict[str, Value]) -> ObjectType:
     """Where to look for an object: a client channel may share its name with a channel of another type."""
     is_client = kind == ObjectType.CHANNEL and changes.get("CHLTYPE") == MQCHT_CLNTCONN
     return ObjectType.CLNTCONN if is_client else kind

@@ -198,7 +198,7 @@ def _delete(objtype: str, profile: str, entities: tuple[Entity, ...], ignores_mi
 
 @dataclass(frozen=True)
 class Question:
-    """Which records are asked for. What is None is not asked after.
+    """Which records are asked for. What is None, or a profile that is empty, is not asked after.
 
     `match` is PROFILE: the records whose profile matches a name, or that have exactly this one when it is generic;
     EXACT: those that have exactly this profile; MEMBERSHIP: those that count for a user, its own and its groups'.
@@ -231,7 +231,7 @@ def _rows(question: Question, object_type: int | None, groups: tuple[str, ...], 
             continue
         if question.entity is not None and not _is_of(definition, question.entity, groups):
             continue
-        if question.profile is None or _profile_fits(definition, question, engine.name):
+        if not question.profile or _profile_fits(definition, question, engine.name):
             found.append(definition)
     if question.match == "MEMBERSHIP" and question.profile and not is_generic(question.profile):
         found = _contributing(found, question.profile)
@@ -253,7 +253,7 @@ def _profile_fits(definition: Definition, question: Question, manager_name: str)
     wanted = question.profile or ""
     profile = str(definition.attributes["PROFILE"])
     is_manager = definition.attributes.get("OBJTYPE") == MQOT_Q_MGR
-    if profile == wanted or (is_manager and profile == MANAGER_PROFILE and wanted in ("", manager_name)):
+    if profile == wanted or (is_manager and profile == MANAGER_PROFILE and wanted == manager_name):
         return True
     return question.match != "EXACT" and not is_generic(wanted) and is_generic(profile) and matches(profile, wanted)
 

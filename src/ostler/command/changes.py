@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from ostler.command import administration
 from ostler.command.arguments import Options, find_attribute, given_attributes, object_name, value_of
 from ostler.command.nouns import PRODUCT, Noun, message
+from ostler.command.permissions import authorize, authorize_define
 from ostler.command.statements import Statement
 from ostler.command.target import CommandRefused, Target
 from ostler.command.words import SyntaxProblem
@@ -89,6 +90,11 @@ def _define(
     force: bool,
     target: Target,
 ) -> Iterator[str]:
+    table = administration.kept_under(kind, given)
+    exists = target.look(partial(_exists, table, name))
+    model = like or administration.default_object(kind, subtype_of(kind, given))
+    authorize_define(target, table, name, exists and replace, model)
+
     def change(engine: Engine) -> int:
         return administration.define_anew(engine, kind, name, given, like, replace, force)
 
@@ -100,6 +106,10 @@ def _define(
             raise CommandRefused(noun.exists, what) from None
         raise unknown_object(error, like or name) from None
     yield message(noun.created, f"{PRODUCT} {noun.label} created.")
+
+
+def _exists(kind: ObjectType, name: str, engine: Engine) -> bool:
+    return name in engine.of_type(kind)
 
 
 def alter(statement: Statement, noun: Noun) -> Action:
@@ -121,6 +131,8 @@ def alter(statement: Statement, noun: Noun) -> Action:
 def _alter(
     noun: Noun, kind: ObjectType, name: str, given: dict[str, Value], force: bool, target: Target
 ) -> Iterator[str]:
+    authorize(target, "ALTER", administration.kept_under(kind, given), name)
+
     def change(engine: Engine) -> int:
         return administration.alter(engine, kind, name or engine.name, given, force)
 
@@ -147,6 +159,7 @@ def delete(statement: Statement, noun: Noun) -> Action:
 def _delete(
     noun: Noun, kind: ObjectType, name: str, purge: bool, ignores: bool, takes_records: bool, target: Target
 ) -> Iterator[str]:
+    authorize(target, "DELETE", kind, name)
     if _is_running(kind, name, target):
         raise CommandRefused("AMQ8148E", f"{PRODUCT} {noun.label} {name} is in use. Stop it first.")
     try:
@@ -189,6 +202,8 @@ def clear(statement: Statement, noun: Noun) -> Action:
 
 
 def _clear(noun: Noun, name: str, target: Target) -> Iterator[str]:
+    authorize(target, "CLEAR", ObjectType.QLOCAL, name)
+
     def change(engine: Engine) -> int:
         return objects.clear(engine, name)
 

@@ -1,20 +1,21 @@
-"""START, STOP, PING and REFRESH: what runs, rather than what is defined."""
+"""START and STOP of listeners, services, the command server and the channel initiator; PING QMGR, REFRESH SECURITY."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Final
+from typing import Final, NoReturn
 
 from ostler.command.arguments import Options, object_name
 from ostler.command.changes import Action, not_found
 from ostler.command.nouns import PRODUCT, Noun, message
+from ostler.command.permissions import authorize
 from ostler.command.statements import Statement
 from ostler.command.target import (
-    CHANNEL_ACTIVE,
-    CHANNEL_NOT_ACTIVE,
     LISTENER_ACTIVE,
     LISTENER_NOT_ACTIVE,
+    SERVICE_ACTIVE,
+    SERVICE_NOT_ACTIVE,
     CommandRefused,
     Target,
 )
@@ -25,22 +26,26 @@ from ostler.model.attributes import ObjectType
 
 _DEFAULT_LISTENER: Final = "SYSTEM.DEFAULT.LISTENER.TCP"
 # What IGNSTATE(YES) does not mind.
-_ALREADY_SO: Final = (LISTENER_ACTIVE, LISTENER_NOT_ACTIVE, CHANNEL_ACTIVE, CHANNEL_NOT_ACTIVE)
+_ALREADY_SO: Final = (LISTENER_ACTIVE, LISTENER_NOT_ACTIVE, SERVICE_ACTIVE, SERVICE_NOT_ACTIVE)
+# The answers to START and STOP.
+_ANSWERS: Final = {
+    ("START", ObjectType.LISTENER): message("AMQ8021I", f"Request to start {PRODUCT} listener accepted."),
+    ("STOP", ObjectType.LISTENER): message("AMQ8706I", f"Request to stop {PRODUCT} listener accepted."),
+    ("START", ObjectType.SERVICE): message("AMQ8733I", f"Request to start {PRODUCT} service accepted."),
+    ("STOP", ObjectType.SERVICE): message("AMQ8732I", f"Request to stop {PRODUCT} service accepted."),
+}
 
 
-def _run(
-    kind: ObjectType, name: str, ignores: bool, do: Callable[[Target], None], answer: str, target: Target
-) -> Iterator[str]:
+def _run(verb: str, kind: ObjectType, name: str, ignores: bool, target: Target) -> Iterator[str]:
+    authorize(target, verb, kind, name)
     if not target.look(partial(_is_defined, kind, name)):
-        if kind == ObjectType.CHANNEL:
-            raise CommandRefused("AMQ8227E", f"Channel {name} not found.")
         raise not_found(name)
     try:
-        do(target)
+        _HANDLERS[verb, kind](name, target)
     except CommandRefused as refusal:
         if not ignores or refusal.number not in _ALREADY_SO:
             raise
-    yield answer
+    yield _ANSWERS[verb, kind]
 
 
 def _is_defined(kind: ObjectType, name: str, engine: Engine) -> bool:
@@ -63,45 +68,52 @@ def _stop_listener(name: str, target: Target) -> None:
     target.stop_listener(name)
 
 
+def _start_service(name: str, target: Target) -> None:
+    target.start_service(name)
+
+
+def _stop_service(name: str, target: Target) -> None:
+    target.stop_service(name)
+
+
+_HANDLERS: Final[dict[tuple[str, ObjectType], Callable[[str, Target], None]]] = {
+    ("START", ObjectType.LISTENER): _start_listener,
+    ("STOP", ObjectType.LISTENER): _stop_listener,
+    ("START", ObjectType.SERVICE): _start_service,
+    ("STOP", ObjectType.SERVICE): _stop_service,
+}
+
+
 def start(statement: Statement, noun: Noun) -> Action:
-    options = Options(statement)
-    ignores = options.choice("IGNSTATE", "NO", "YES") == "YES"
     kind = noun.types[0]
-    if kind == ObjectType.LISTENER:
-        name = object_name(statement, kind, _DEFAULT_LISTENER)
-        options.finish()
-        answer = message("AMQ8021I", f"Request to start {PRODUCT} listener accepted.")
-        return partial(_run, kind, name, ignores, partial(_start_listener, name), answer)
-    channel = object_name(statement, kind)
-    options.finish()
-    answer = message("AMQ8018I", f"Start of {PRODUCT} channel accepted.")
-    return partial(_run, kind, channel, ignores, lambda target: target.start_channel(channel), answer)
+    name = object_name(statement, kind, _DEFAULT_LISTENER if kind == ObjectType.LISTENER else "")
+    return _control("START", statement, kind, name)
 
 
 def stop(statement: Statement, noun: Noun) -> Action:
+    kind = noun.types[0]
+    return _control("STOP", statement, kind, object_name(statement, kind))
+
+
+def _control(verb: str, statement: Statement, kind: ObjectType, name: str) -> Action:
     options = Options(statement)
     ignores = options.choice("IGNSTATE", "NO", "YES") == "YES"
-    kind = noun.types[0]
-    name = object_name(statement, kind)
-    if kind == ObjectType.LISTENER:
-        options.finish()
-        answer = message("AMQ8706I", f"Request to stop {PRODUCT} listener accepted.")
-        return partial(_run, kind, name, ignores, partial(_stop_listener, name), answer)
-    mode = options.choice("MODE", "QUIESCE", "FORCE", "TERMINATE")
-    address = options.text("CONNAME")
-    # A stop that concerns one partner only leaves the channel usable for the others.
-    status = options.choice("STATUS", *(("INACTIVE", "STOPPED") if address else ("STOPPED", "INACTIVE")))
-    if address and status == "STOPPED":
-        raise SyntaxProblem(statement.end, "STATUS(STOPPED) concerns the whole channel; it does not go with CONNAME")
     options.finish()
-    answer = message("AMQ8019I", f"Stop of {PRODUCT} channel accepted.")
-    return partial(_run, kind, name, ignores, lambda target: target.stop_channel(name, mode, status, address), answer)
+    return partial(_run, verb, kind, name, ignores)
+
+
+# -- what has no definition --------------------------------------------------------------------------------------------
+
+
+def _plain(statement: Statement) -> Options:
+    """The options of a command whose noun takes no name."""
+    if statement.name is not None:
+        raise SyntaxProblem(statement.name.end, f"{statement.noun.text} takes no name")
+    return Options(statement)
 
 
 def ping(statement: Statement, noun: Noun) -> Action:
-    if statement.name is not None:
-        raise SyntaxProblem(statement.name.end, "QMGR takes no name")
-    Options(statement).finish()
+    _plain(statement).finish()
     return _ping
 
 
@@ -114,6 +126,47 @@ def _nothing(engine: Engine) -> None:
     """The question is only whether there is an answer."""
 
 
+def start_command_server(statement: Statement) -> Action:
+    _plain(statement).finish()
+    return partial(_command_server, "START")
+
+
+def stop_command_server(statement: Statement) -> Action:
+    _plain(statement).finish()
+    return partial(_command_server, "STOP")
+
+
+def _command_server(verb: str, target: Target) -> Iterator[str]:
+    authorize(target, verb, ObjectType.QMGR, "")
+    if verb == "START":
+        target.start_command_server()
+        yield message("AMQ8733I", f"Request to start the {PRODUCT} command server accepted.")
+    else:
+        target.stop_command_server()
+        yield message("AMQ8732I", f"Request to stop the {PRODUCT} command server accepted.")
+
+
+def start_initiator(statement: Statement) -> Action:
+    options = _plain(statement)
+    options.text("INITQ")
+    options.finish()
+    return _no_initiator
+
+
+def stop_initiator(statement: Statement) -> Action:
+    options = _plain(statement)
+    options.choice("SHARED", "RESTART", "STOP")
+    options.finish()
+    return _no_initiator
+
+
+def _no_initiator(target: Target) -> NoReturn:
+    authorize(target, "START", ObjectType.QMGR, "")
+    raise CommandRefused(
+        "AMQ8101E", "There is no channel initiator of its own to start or stop: this release runs no message channels."
+    )
+
+
 def refresh_security(statement: Statement) -> Action:
     if statement.name is not None and statement.name.text not in ("*", ""):
         raise SyntaxProblem(statement.name.end, "SECURITY takes (*) or nothing")
@@ -124,6 +177,7 @@ def refresh_security(statement: Statement) -> Action:
 
 
 def _refresh_security(what: str, target: Target) -> Iterator[str]:
+    authorize(target, "REFRESH", ObjectType.QMGR, "")
     if what == "SSL":
         target.refresh_tls()
     else:
@@ -132,4 +186,11 @@ def _refresh_security(what: str, target: Target) -> Iterator[str]:
 
 
 # Commands that take no type of object, by verb and noun.
-COMMANDS: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {("REFRESH", "SECURITY"): refresh_security}
+COMMANDS: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
+    ("REFRESH", "SECURITY"): refresh_security,
+    ("REFRESH", "SEC"): refresh_security,
+    ("START", "CMDSERV"): start_command_server,
+    ("STOP", "CMDSERV"): stop_command_server,
+    ("START", "CHINIT"): start_initiator,
+    ("STOP", "CHINIT"): stop_initiator,
+}

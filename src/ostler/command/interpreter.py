@@ -10,11 +10,14 @@ from ostler.command import (
     authority_records,
     changes,
     channel_authentication,
+    channel_control,
     control,
     display,
+    manager_control,
     queue_commands,
     status,
     subscriptions,
+    topic_status,
 )
 from ostler.command.arguments import unknown
 from ostler.command.changes import Action
@@ -49,7 +52,7 @@ def _nouns(*words: str) -> dict[str, Noun]:
 
 
 _DEFINED: Final = {word: noun for word, noun in OBJECT_NOUNS.items() if noun.created}
-_RUN: Final = _nouns("LISTENER", "CHANNEL")
+_RUN: Final = _nouns("LISTENER", "SERVICE")
 
 # Which nouns a verb takes, and who handles it. DISPLAY of a status has a handler of its own for each noun.
 _HANDLERS: Final[dict[str, tuple[Handler, dict[str, Noun]]]] = {
@@ -69,12 +72,18 @@ _STATUS_HANDLERS: Final[dict[ObjectType, Handler]] = {
     ObjectType.CHSTATUS: status.channel_status,
     ObjectType.LSSTATUS: status.listener_status,
     ObjectType.CONN: status.connections,
+    ObjectType.SVSTATUS: status.service_status,
+    ObjectType.TPSTATUS: topic_status.topic_status,
+    ObjectType.SBSTATUS: topic_status.subscription_status,
+    ObjectType.PUBSUB: topic_status.pubsub_status,
 }
 # Commands with a grammar of their own, by verb and noun.
 _SPECIAL: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
     **authority_records.COMMANDS,
     **channel_authentication.COMMANDS,
     **control.COMMANDS,
+    **channel_control.COMMANDS,
+    **manager_control.COMMANDS,
     **subscriptions.COMMANDS,
     **queue_commands.COMMANDS,
 }

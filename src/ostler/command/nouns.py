@@ -309,7 +309,7 @@ _STATUSES: Final[tuple[Noun, ...]] = (
         "topic",
         displayed="AMQ8754I",
         title="Topic status.",
-        heads=("TOPICSTR", "TYPE"),
+        heads=("TOPICSTR",),
     ),
     Noun(
         "SBSTATUS",

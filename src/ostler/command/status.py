@@ -10,6 +10,7 @@ from ostler.command.arguments import Options
 from ostler.command.changes import Action, not_found
 from ostler.command.display import Row, Wish, is_wanted, read_wish, show
 from ostler.command.nouns import Noun
+from ostler.command.permissions import authorize, may_see
 from ostler.command.statements import Statement
 from ostler.command.status_rows import (
     channel_row,
@@ -19,8 +20,9 @@ from ostler.command.status_rows import (
     manager_row,
     open_object_row,
     queue_row,
+    service_row,
 )
-from ostler.command.target import ApplicationStatus, CommandRefused, ListenerStatus, Target
+from ostler.command.target import ApplicationStatus, CommandRefused, ListenerStatus, ServiceStatus, Target
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType
 
@@ -35,12 +37,20 @@ def queue_status(statement: Statement, noun: Noun) -> Action:
     return partial(_handle_status, wish, use) if about == "HANDLE" else partial(_queue_status, wish, use)
 
 
+def _seen(wish: Wish, target: Target) -> list[str]:
+    """The queues that a command is about, and that its user may see."""
+    if not wish.is_generic:
+        authorize(target, "DISPLAY", ObjectType.QSTATUS, wish.pattern)
+    names = target.look(partial(_queue_names, wish))
+    return [name for name in names if not wish.is_generic or may_see(target, ObjectType.QSTATUS, name)]
+
+
 def _queue_names(wish: Wish, engine: Engine) -> list[str]:
     return sorted(name for name in engine.queues if matches(name, wish.pattern))
 
 
 def _queue_status(wish: Wish, use: str, target: Target) -> Iterator[str]:
-    names = target.look(partial(_queue_names, wish))
+    names = _seen(wish, target)
     found = False
     for at in range(0, len(names), _CHUNK_QUEUES):
         for row in target.look(partial(_queue_rows, names[at : at + _CHUNK_QUEUES])):
@@ -61,7 +71,7 @@ def _no_queue_status() -> CommandRefused:
 
 
 def _handle_status(wish: Wish, use: str, target: Target) -> Iterator[str]:
-    names = target.look(partial(_queue_names, wish))
+    names = _seen(wish, target)
     if not names:
         raise not_found(wish.pattern)
     programs = target.application_status()
@@ -97,6 +107,7 @@ def manager_status(statement: Statement, noun: Noun) -> Action:
 
 
 def _manager_status(wish: Wish, about: str, target: Target) -> Iterator[str]:
+    authorize(target, "DISPLAY", ObjectType.QMGR, "")
     if about == "NATIVEHA":
         raise CommandRefused("AMQ8147E", "This queue manager has no copies of its own log elsewhere.")
     name, connections = target.look(_name_and_connections)
@@ -128,6 +139,7 @@ def _channel_status(wish: Wish, address: str, is_saved: bool, target: Target) ->
     for status in sorted(target.channel_status(), key=lambda each: (each.name, each.started_ms)):
         row = channel_row(status)
         is_asked = matches(status.name, wish.pattern) and matches(status.connection_name, address or "*")
+        is_asked = is_asked and may_see(target, ObjectType.CHSTATUS, status.name)
         if is_asked and not is_saved and is_wanted(wish, ObjectType.CHSTATUS, row):
             found = True
             always = ["CONNAME", "INSTTYPE", "STATUS", "SUBSTATE"]
@@ -145,7 +157,7 @@ def listener_status(statement: Statement, noun: Noun) -> Action:
 def _listener_status(wish: Wish, target: Target) -> Iterator[str]:
     found = False
     for status in sorted(target.listener_status(), key=lambda each: each.name):
-        if matches(status.name, wish.pattern):
+        if matches(status.name, wish.pattern) and may_see(target, ObjectType.LSSTATUS, status.name):
             row = target.look(partial(_listener_row, status))
             if is_wanted(wish, ObjectType.LSSTATUS, row):
                 found = True
@@ -158,6 +170,27 @@ def _listener_row(status: ListenerStatus, engine: Engine) -> Row:
     return listener_row(status, engine.of_type(ObjectType.LISTENER).get(status.name))
 
 
+def service_status(statement: Statement, noun: Noun) -> Action:
+    options = Options(statement)
+    return partial(_service_status, read_wish(statement, noun, options))
+
+
+def _service_status(wish: Wish, target: Target) -> Iterator[str]:
+    found = False
+    for status in sorted(target.service_status(), key=lambda each: each.name):
+        if matches(status.name, wish.pattern) and may_see(target, ObjectType.SERVICE, status.name):
+            row = target.look(partial(_service_row, status))
+            if is_wanted(wish, ObjectType.SVSTATUS, row):
+                found = True
+                yield from show(wish, ObjectType.SVSTATUS, row)
+    if not found:
+        raise not_found(wish.pattern)
+
+
+def _service_row(status: ServiceStatus, engine: Engine) -> Row:
+    return service_row(status, engine.of_type(ObjectType.SERVICE).get(status.name))
+
+
 def connections(statement: Statement, noun: Noun) -> Action:
     options = Options(statement)
     about = options.choice("TYPE", "CONN", "HANDLE", "ALL", "*")
@@ -165,6 +198,7 @@ def connections(statement: Statement, noun: Noun) -> Action:
 
 
 def _connections(wish: Wish, about: str, target: Target) -> Iterator[str]:
+    authorize(target, "DISPLAY", ObjectType.CONN, "")
     programs = target.application_status()
     found = False
     for row in target.look(partial(_connection_rows, wish.pattern, about, programs)):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from ostler.command.administration import date_and_time
-from ostler.command.target import ApplicationStatus, ChannelStatus, ListenerStatus, ManagerStatus
+from ostler.command.target import ApplicationStatus, ChannelStatus, ListenerStatus, ManagerStatus, ServiceStatus
 from ostler.engine.connection import QUEUE, Connection, Handle
 from ostler.engine.core import Engine
 from ostler.engine.queue import Queue
+from ostler.engine.statistics import QueueMonitoring, queue_monitoring
 from ostler.engine.unit_of_work import PREPARED
 from ostler.model.attributes import Value, find, to_text
 from ostler.model.constants import MQMON_Q_MGR
@@ -28,6 +29,7 @@ def queue_row(engine: Engine, queue: Queue) -> dict[str, Value]:
     """QSTATUS TYPE(QUEUE)."""
     attributes = queue.definition.attributes
     counters = queue.counters
+    monitoring = queue_monitoring(engine, queue)
     get_date, get_time = date_and_time(counters.last_get_ms)
     put_date, put_time = date_and_time(counters.last_put_ms)
     limit = attributes.get("MAXFSIZE", 0)
@@ -45,11 +47,22 @@ def queue_row(engine: Engine, queue: Queue) -> dict[str, Value]:
         "LPUTTIME": put_time,
         "MEDIALOG": "",
         "MONQ": _monitoring(engine, attributes),
-        "MSGAGE": "",
+        "MSGAGE": "" if monitoring is None else _or_blank(monitoring.message_age_seconds),
         "OPPROCS": queue.outputs,
-        "QTIME": (" ", " "),
+        "QTIME": _times(monitoring),
         "UNCOM": _yes(queue.uncommitted > 0),
     }
+
+
+def _or_blank(number: int | None) -> Value:
+    return "" if number is None else number
+
+
+def _times(monitoring: QueueMonitoring | None) -> tuple[str, str]:
+    """QTIME: microseconds lately and over a longer time; blanks while nothing is known."""
+    if monitoring is None or monitoring.queue_time_short_us is None or monitoring.queue_time_long_us is None:
+        return " ", " "
+    return str(monitoring.queue_time_short_us), str(monitoring.queue_time_long_us)
 
 
 def _monitoring(engine: Engine, attributes: dict[str, Value]) -> str:
@@ -215,6 +228,22 @@ def listener_row(status: ListenerStatus, definition: Definition | None) -> dict[
         "PORT": status.port,
         "BACKLOG": status.backlog,
     }
+
+
+def service_row(status: ServiceStatus, definition: Definition | None) -> dict[str, Value]:
+    """SVSTATUS: what runs, and what the definition says now."""
+    date, time = date_and_time(status.started_ms)
+    row: dict[str, Value] = {
+        "SERVICE": status.name,
+        "STATUS": status.status,
+        "PID": status.process_id,
+        "STARTDA": date,
+        "STARTTI": time,
+    }
+    for name in "DESCR SERVTYPE CONTROL STARTCMD STARTARG STOPCMD STOPARG STDOUT STDERR".split():
+        if definition is not None and name in definition.attributes:
+            row[name] = definition.attributes[name]
+    return row
 
 
 def manager_row(status: ManagerStatus, name: str, connections: int, about: str) -> dict[str, Value]:

@@ -12,6 +12,7 @@ from ostler.command.arguments import Options, given_attributes, object_name
 from ostler.command.changes import Action, not_found, unknown_object
 from ostler.command.display import Row, Wish, is_wanted, read_wish, show
 from ostler.command.nouns import PRODUCT, SUBSCRIPTION, message
+from ostler.command.permissions import authorize
 from ostler.command.statements import Statement
 from ostler.command.target import CommandRefused, Target
 from ostler.command.words import SyntaxProblem, Word, WordKind
@@ -103,6 +104,7 @@ def define(statement: Statement) -> Action:
 
 
 def _define(name: str, given: dict[str, Value], like: str | None, replace: bool, target: Target) -> Iterator[str]:
+    authorize(target, "DEFINE", ObjectType.SUB, name)
     try:
         target.change(partial(_make, name, given, like, replace, target.user))
     except MQError as error:
@@ -164,6 +166,8 @@ def alter(statement: Statement) -> Action:
 
 
 def _alter(name: str, identifier: str, given: dict[str, Value], target: Target) -> Iterator[str]:
+    authorize(target, "ALTER", ObjectType.SUB, name)
+
     def change(engine: Engine) -> int:
         found = _find(engine, name, identifier)
         _check_places(engine, {**found.attributes, **given})
@@ -185,6 +189,8 @@ def delete(statement: Statement) -> Action:
 
 
 def _delete(name: str, identifier: str, ignores: bool, target: Target) -> Iterator[str]:
+    authorize(target, "DELETE", ObjectType.SUB, name)
+
     def change(engine: Engine) -> int:
         return objects.delete(engine, ObjectType.SUB, _find(engine, name, identifier).name)
 
@@ -201,11 +207,17 @@ def _delete(name: str, identifier: str, ignores: bool, target: Target) -> Iterat
 
 def display(statement: Statement) -> Action:
     options = Options(statement)
+    identifier, types, durable = subscription_choice(statement, options)
+    wish = read_wish(named_or_all(statement, identifier), SUBSCRIPTION, options)
+    return partial(_display, wish, identifier, types, durable)
+
+
+def subscription_choice(statement: Statement, options: Options) -> tuple[str, str, str]:
+    """Which subscriptions a DISPLAY chooses: SUBID, SUBTYPE and DURABLE."""
     identifier = _identifier(options) if _has_value(statement, "SUBID") else ""
     types = options.choice("SUBTYPE", *_SUBTYPES) if _has_value(statement, "SUBTYPE") else "USER"
     durable = options.choice("DURABLE", *_DURABLE) if _has_value(statement, "DURABLE") else "ALL"
-    wish = read_wish(named_or_all(statement, identifier), SUBSCRIPTION, options)
-    return partial(_display, wish, identifier, types, durable)
+    return identifier, types, durable
 
 
 def _has_value(statement: Statement, keyword: str) -> bool:
@@ -222,6 +234,7 @@ def named_or_all(statement: Statement, identifier: str) -> Statement:
 
 
 def _display(wish: Wish, identifier: str, types: str, durable: str, target: Target) -> Iterator[str]:
+    authorize(target, "DISPLAY", ObjectType.SUB, "")
     names = target.look(partial(matching, wish.pattern, identifier, types, durable))
     found = False
     if identifier and not wish.names:

@@ -229,6 +229,11 @@ class Target(ABC):
 
     # -- events --------------------------------------------------------------------------------------------------------
 
+    @property
+    def tells_commands(self) -> bool:
+        """Whether `tell_command` tells anybody."""
+        return False
+
     def tell_command(self, command: int, is_display: bool, text: str, parameters: tuple[Parameter, ...] = ()) -> None:
         """A command was done: an event for those who want to know. `command` is an MQCMD number.
 
@@ -275,7 +280,6 @@ class Target(ABC):
     def stop_command_server(self) -> None:
         """Serve it no more."""
         raise _no_services()
-
 
     # -- what else commands do -----------------------------------------------------------------------------------------
 

@@ -1,0 +1,178 @@
+"""START, STOP, PING, RESET, RESOLVE and PURGE CHANNEL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final, NoReturn
+
+from ostler.command.arguments import Options, object_name
+from ostler.command.changes import Action
+from ostler.command.nouns import PRODUCT, message
+from ostler.command.permissions import authorize
+from ostler.command.statements import Statement
+from ostler.command.target import CHANNEL_ACTIVE, CHANNEL_NOT_ACTIVE, CommandRefused, Target
+from ostler.command.words import SyntaxProblem
+from ostler.engine import objects
+from ostler.engine.core import Engine
+from ostler.model.attributes import ObjectType, subtype_of
+
+_KIND: Final = ObjectType.CHANNEL
+_REFUSED: Final = "AMQ8101E"
+# What IGNSTATE(YES) does not mind.
+_ALREADY_SO: Final = (CHANNEL_ACTIVE, CHANNEL_NOT_ACTIVE)
+# The types that each command is for, beside those of server connections.
+_SENDING: Final = ("SDR", "SVR", "CLUSSDR")
+_MESSAGES: Final = (*_SENDING, "RCVR", "RQSTR", "CLUSRCVR")
+_RUN: Final = (*_MESSAGES, "SVRCONN", "MQTT", "AMQP")
+
+
+def _type_of(target: Target, verb: str, name: str, types: tuple[str, ...]) -> str:
+    """The type of a channel. CommandRefused when there is none, or when the command is not for that type."""
+    authorize(target, verb, _KIND, name)
+    found = target.look(partial(_find_type, name))
+    if not found:
+        raise CommandRefused("AMQ8227E", f"Channel {name} not found.")
+    if found not in types:
+        raise CommandRefused(_REFUSED, f"{verb} is not for channels of type {found}, and {name} is one.")
+    return found
+
+
+def _find_type(name: str, engine: Engine) -> str:
+    definition = objects.find(engine, _KIND, name)
+    return subtype_of(_KIND, definition.attributes) if definition is not None else ""
+
+
+def _not_yet(name: str, kind: str) -> CommandRefused:
+    return CommandRefused(_REFUSED, f"Channel {name} is of type {kind}, and this release does not run such channels.")
+
+
+def _ignoring(ignores: bool, do: Callable[[], None]) -> None:
+    try:
+        do()
+    except CommandRefused as refusal:
+        if not ignores or refusal.number not in _ALREADY_SO:
+            raise
+
+
+def start(statement: Statement) -> Action:
+    name = object_name(statement, _KIND)
+    options = Options(statement)
+    ignores = options.choice("IGNSTATE", "NO", "YES") == "YES"
+    options.finish()
+    return partial(_start, name, ignores)
+
+
+def _start(name: str, ignores: bool, target: Target) -> Iterator[str]:
+    kind = _type_of(target, "START", name, _RUN)
+    if kind != "SVRCONN":
+        raise _not_yet(name, kind)
+    _ignoring(ignores, partial(target.start_channel, name))
+    yield message("AMQ8018I", f"Start of {PRODUCT} channel accepted.")
+
+
+def stop(statement: Statement) -> Action:
+    name = object_name(statement, _KIND)
+    options = Options(statement)
+    ignores = options.choice("IGNSTATE", "NO", "YES") == "YES"
+    mode = options.choice("MODE", "QUIESCE", "FORCE", "TERMINATE")
+    address = options.text("CONNAME")
+    options.text("QMNAME")  # which of several partners a message channel has; a server connection has none
+    # A stop that concerns one partner only leaves the channel usable for the others.
+    status = options.choice("STATUS", *(("INACTIVE", "STOPPED") if address else ("STOPPED", "INACTIVE")))
+    if address and status == "STOPPED":
+        raise SyntaxProblem(statement.end, "STATUS(STOPPED) concerns the whole channel; it does not go with CONNAME")
+    options.finish()
+    return partial(_stop, name, mode, status, address, ignores)
+
+
+def _stop(name: str, mode: str, status: str, address: str, ignores: bool, target: Target) -> Iterator[str]:
+    kind = _type_of(target, "STOP", name, _RUN)
+
+    def do() -> None:
+        if kind != "SVRCONN":
+            raise CommandRefused(CHANNEL_NOT_ACTIVE, f"Channel {name} is not active.")
+        target.stop_channel(name, mode, status, address)
+
+    _ignoring(ignores, do)
+    yield message("AMQ8019I", f"Stop of {PRODUCT} channel accepted.")
+
+
+def ping(statement: Statement) -> Action:
+    name = object_name(statement, _KIND)
+    options = Options(statement)
+    _number(options, "DATALEN", 16, 32_768)
+    options.finish()
+    return partial(_ping, name)
+
+
+def _ping(name: str, target: Target) -> NoReturn:
+    raise _not_yet(name, _type_of(target, "PING", name, _SENDING))
+
+
+def reset(statement: Statement) -> Action:
+    name = object_name(statement, _KIND)
+    options = Options(statement)
+    number = _number(options, "SEQNUM", 1, 999_999_999)
+    options.finish()
+    return partial(_reset, name, number or 1)
+
+
+def _reset(name: str, number: int, target: Target) -> Iterator[str]:
+    kind = _type_of(target, "RESET", name, _MESSAGES)
+    if number != 1:
+        raise CommandRefused(_REFUSED, f"Channel {name} ({kind}) has never run, and will begin with SEQNUM(1).")
+    yield message("AMQ8023I", f"{PRODUCT} channel reset.")
+
+
+def resolve(statement: Statement) -> Action:
+    name = object_name(statement, _KIND)
+    options = Options(statement)
+    if statement.argument("ACTION") is None:
+        raise SyntaxProblem(statement.end, "ACTION is missing: it is COMMIT or BACKOUT")
+    options.choice("ACTION", "COMMIT", "BACKOUT")
+    options.finish()
+    return partial(_resolve, name)
+
+
+def _resolve(name: str, target: Target) -> NoReturn:
+    kind = _type_of(target, "RESOLVE", name, _SENDING)
+    raise CommandRefused(_REFUSED, f"Channel {name} ({kind}) is not in doubt about any messages.")
+
+
+def purge(statement: Statement) -> Action:
+    name = object_name(statement, _KIND)
+    options = Options(statement)
+    options.text("CLIENTID")
+    options.choice("CHLTYPE", "MQTT")
+    options.finish()
+    return partial(_purge, name)
+
+
+def _purge(name: str, target: Target) -> NoReturn:
+    raise _not_yet(name, _type_of(target, "PURGE", name, ("MQTT",)))
+
+
+def _number(options: Options, keyword: str, low: int, high: int) -> int | None:
+    """A number that a command takes beside its channel, checked; None when it is not there."""
+    words = options.values(keyword)
+    if words is None:
+        return None
+    text = words[0].text
+    if len(words) > 1 or not text.isascii() or not text.isdigit() or not low <= int(text) <= high:
+        raise SyntaxProblem(words[-1].end, f"{keyword} is a number between {low} and {high}")
+    return int(text)
+
+
+COMMANDS: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
+    (verb, noun): handler
+    for verb, handler in (
+        ("START", start),
+        ("STOP", stop),
+        ("PING", ping),
+        ("RESET", reset),
+        ("RESOLVE", resolve),
+        ("PURGE", purge),
+    )
+    for noun in ("CHANNEL", "CHL")
+}
