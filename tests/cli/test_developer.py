@@ -140,6 +140,15 @@ def test_who_comes_in_and_who_does_not(standing: Standing) -> None:
     assert found == answers
 
 
+def test_commands_by_a_client_as_it_is_shown(standing: Standing) -> None:
+    (command,) = re.findall("^  (MQSERVER=.*)$", standing.said.out, re.MULTILINE)
+    here = command.replace("ostler", f"{sys.executable} -m ostler.cli.main", 1)
+    typed = f"{PASSWORDS['MQ_ADMIN_PASSWORD']}\nDISPLAY QLOCAL(DEV.QUEUE.2) QTYPE\n"
+    done = subprocess.run(here, shell=True, input=typed, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "QUEUE(DEV.QUEUE.2)" in done.stdout
+
+
 def test_app_asks_and_is_answered_on_a_queue_of_its_own(standing: Standing) -> None:
     password = PASSWORDS["MQ_APP_PASSWORD"]
     with (
@@ -244,7 +253,7 @@ def test_in_the_foreground(developer: Developer, ostler: Command, port: int) -> 
         told = ""
         for line in process.stdout:
             told += line
-            if line.startswith("  ostler endmqm QM1"):
+            if line.endswith("-u admin QM1\n"):
                 break
         assert "AMQ5026I" in told
         assert reason_of(port, "DEV.APP.SVRCONN", "app", "passw0rd") == 0

@@ -13,7 +13,6 @@ import pytest
 from ostler.security.passwords import verify
 from ostler.server.directories import QueueManagerDirectory
 from ostler.server.password_store import password_path, read_passwords
-from ostler.server.qm_ini import QueueManagerIni
 
 from .conftest import SMALL_LOG, Command, Said
 
@@ -97,12 +96,14 @@ def test_a_password_is_checked(given: Command) -> None:
     assert given("secret", "check", "QM1", "nobody").status == 119
 
 
-def test_the_check_follows_the_configuration(given: Command, directory: QueueManagerDirectory) -> None:
+def test_the_check_follows_the_configuration(given: Command, manager: Command) -> None:
     given("secret", "add", "QM1", "app")
-    ini = QueueManagerIni.read(directory.ini)
-    ini.set_value("Security", "PasswordSource", "OS")
-    ini.set_value("Security", "PAMService", "no-such-service")
-    ini.write(directory.ini)
+    wrong = manager("setmqini", "-m", "QM1", "-s", "security", "-k", "PasswordSource", "-v", "LDAP")
+    assert wrong.status == 39
+    assert "allowed is File, OS" in wrong.err
+    for key, value in (("PasswordSource", "OS"), ("PAMService", "no-such-service")):
+        assert manager("setmqini", "-m", "QM1", "-s", "Security", "-k", key, "-v", value).status == 0
+    assert "PasswordSource=OS" in manager("dspmqini", "-m", "QM1", "-s", "Security").out
     assert given("secret", "check", "QM1", "app").status == 119
     assert "PAM" in given("secret", "check", "QM1", "app", "--pam").err
 

@@ -110,6 +110,10 @@ A program with pymqi, as it is:
   ostler runmqsc {name}                   MQSC commands
   ostler users set-password {name} app    another password
   ostler endmqm {name}                    its end
+
+MQSC commands as a client, by the user admin:
+
+  MQSERVER='DEV.ADMIN.SVRCONN/TCP/{where}' ostler runmqsc -c -u admin {name}
 """
 _ON_THIS_MACHINE: Final = "Passwords do not leave this machine, so programs may send them without TLS:"
 _OVER_THE_NETWORK: Final = (
