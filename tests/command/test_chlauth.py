@@ -8,7 +8,7 @@ import pytest
 
 from ostler.command.channel_authentication import Question, rules, set_rule
 from ostler.command.target import CommandRefused
-from ostler.model.attributes import ObjectType
+from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (
     MQCAUT_ADDRESSMAP,
     MQCAUT_USERMAP,
@@ -345,11 +345,12 @@ def test_rules_by_their_parts(operator: Operator) -> None:
     assert "WARN" not in row
     set_rule(target, {"CHLAUTH": "APP", "TYPE": MQCAUT_USERMAP, "CLNTUSER": "a"}, "REMOVE")
     assert rules(target, Question("APP")) == []
-    for attributes, action, reason in (
+    wrong: list[tuple[dict[str, Value], str, int]] = [
         ({"CHLAUTH": "APP", "TYPE": MQCAUT_USERMAP, "CLNTUSER": "a"}, "REMOVE", MQRCCF_CHLAUTH_NOT_FOUND),
         ({"CHLAUTH": "APP", "TYPE": MQCAUT_ADDRESSMAP, "ADDRESS": "*"}, "CHANGE", MQRCCF_CHLAUTH_ACTION_ERROR),
         ({"CHLAUTH": "APP"}, "ADD", MQRCCF_CHLAUTH_TYPE_ERROR),
-    ):
+    ]
+    for attributes, action, reason in wrong:
         with pytest.raises(MQError) as refusal:
             set_rule(target, attributes, action)
         assert refusal.value.reason == reason

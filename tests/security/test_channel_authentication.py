@@ -389,15 +389,15 @@ def _rules(draw: st.DrawFn) -> Definition:
 
 
 class _Connection:
-    def __init__(self, draw: st.DrawFn) -> None:
-        self.channel = draw(_channels)
-        self.address = draw(_addresses)
-        self.host = draw(_hosts)
-        self.user = draw(_users)
-        self.manager = draw(_managers)
-        subject = draw(_subjects)
+    def __init__(self, data: st.DataObject) -> None:
+        self.channel = data.draw(_channels)
+        self.address = data.draw(_addresses)
+        self.host = data.draw(_hosts)
+        self.user = data.draw(_users)
+        self.manager = data.draw(_managers)
+        subject = data.draw(_subjects)
         self.subject: DistinguishedName | None = parse_name(subject) if subject else None
-        issuer = draw(_issuers)
+        issuer = data.draw(_issuers)
         self.issuer = parse_name(issuer) if issuer else None
 
 
@@ -462,7 +462,7 @@ def test_the_tables_decide_as_the_naive_twin_does(definitions: list[Definition],
             table.remove(kept.pop(gone))
     assert len(table) == len(kept)
     for _ in range(4):
-        connection = _Connection(data.draw)
+        connection = _Connection(data)
         decision = table.decide(
             connection.channel,
             connection.address,

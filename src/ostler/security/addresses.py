@@ -75,12 +75,16 @@ class AddressPattern:
 
     def __init__(self, text: str) -> None:
         given = text.strip().lower()
+        self.address: tuple[int, ...] = read_address(given)  # empty unless it is one IP address
         self.parts: list[_Part] = []
-        self.parts_in_address: int = 0  # 0: no IP address
+        self.parts_in_address: int = len(self.address)  # 0: no IP address
         self.host: NamePattern | None = None
-        if given == EVERYTHING:
-            self.canonical: str = given
-            self.specificity: str = "\2"
+        if self.address:
+            self.canonical: str = _canonical_address(self.address)
+            self.specificity: str = "\0" * (1 + len(self.address))
+        elif given == EVERYTHING:
+            self.canonical = given
+            self.specificity = "\2"
         elif ":" in given or _consists_of(given, _IPV4_LETTERS):
             self.parts_in_address = _read_parts(text, given, self.parts)
             self.canonical = _canonical(self.parts, self.parts_in_address == IPV6_PARTS)
@@ -97,18 +101,13 @@ class AddressPattern:
         return self.canonical == EVERYTHING
 
     @property
-    def is_exact(self) -> bool:
-        """Whether it is one IP address."""
-        return self.parts_in_address > 0 and self.literal_prefix() == self.parts_in_address
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """The parts at the beginning that are numbers; all of them when the address is exact."""
+    def first_numbers(self) -> tuple[int, ...]:
+        """The parts of a pattern at its beginning that are numbers."""
         return tuple([part.low for part in self.parts[: self.literal_prefix()]])
 
     @property
     def last_numbers(self) -> tuple[int, ...]:
-        """The parts at the end that are numbers."""
+        """The parts of a pattern at its end that are numbers."""
         count = len(self.parts) - self.literal_suffix()
         return tuple([part.low for part in self.parts[count:]])
 
@@ -130,6 +129,8 @@ class AddressPattern:
 
     def matches(self, address: tuple[int, ...], host: str = "") -> bool:
         """Whether a connection from an address, as `read_address` gives it, or from a host is meant."""
+        if self.address:
+            return address == self.address
         if self.parts_in_address:
             return len(address) == self.parts_in_address and _matches(self.parts, 0, address, 0)
         if self.host is not None:
@@ -242,15 +243,10 @@ def _read_parts(text: str, given: str, parts: list[_Part]) -> int:
     if is_ipv6 and given.startswith("::ffff:") and "." in given:
         given = given[len("::ffff:") :]
         is_ipv6 = False
-    address = read_address(given)
-    if address:
-        parts += [_Part(_NUMBER, number, number) for number in address]
-        return len(address)
     if is_ipv6:
         _read_ipv6_parts(text, given, parts)
     else:
-        for piece in given.split("."):
-            parts.append(_part(text, piece, False))
+        parts += [_part(text, piece, False) for piece in given.split(".")]
     wanted = IPV6_PARTS if is_ipv6 else IPV4_PARTS
     _check_parts(text, parts, wanted)
     return wanted
@@ -308,6 +304,12 @@ def _check_host(text: str, given: str) -> None:
     right = given != "" and len(given) <= _HOST_LENGTH_MAX and _consists_of(given, _HOST_LETTERS)
     if not right or ".." in given or "**" in given or given.startswith("."):
         raise _refused(text, "is neither an IP address nor the name of a host, nor a pattern of one")
+
+
+def _canonical_address(address: tuple[int, ...]) -> str:
+    if len(address) == IPV6_PARTS:
+        return ":".join([f"{number:x}" for number in address])
+    return ".".join([str(number) for number in address])
 
 
 def _canonical(parts: list[_Part], is_ipv6: bool) -> str:

@@ -34,7 +34,7 @@ class AddressTable:
         self.without_address: Rule | None = None
         self.everything: Rule | None = None
         self.exact: dict[tuple[int, ...], Rule] = {}
-        self.hosts: NameTable[Rule] = NameTable()
+        self.hosts: NameTable[Rule] | None = None
         self._places: dict[tuple[int, tuple[int, ...], tuple[int, ...]], list[_Entry]] = {}
         self._shapes: dict[tuple[int, int, int], int] = {}
 
@@ -46,9 +46,11 @@ class AddressTable:
         elif pattern.is_everything:
             self.everything = rule
         elif pattern.host is not None:
+            if self.hosts is None:
+                self.hosts = NameTable()
             self.hosts.put(pattern.canonical, rule)
-        elif pattern.is_exact:
-            self.exact[pattern.numbers] = rule
+        elif pattern.address:
+            self.exact[pattern.address] = rule
         else:
             entries = self._places.setdefault(_place(pattern), [])
             entries.append(_Entry(pattern, rule))
@@ -63,9 +65,10 @@ class AddressTable:
         elif pattern.is_everything:
             self.everything = None
         elif pattern.host is not None:
-            self.hosts.remove(pattern.canonical)
-        elif pattern.is_exact:
-            del self.exact[pattern.numbers]
+            if self.hosts is not None:
+                self.hosts.remove(pattern.canonical)
+        elif pattern.address:
+            del self.exact[pattern.address]
         else:
             self._remove_generic(pattern)
 
@@ -90,7 +93,7 @@ class AddressTable:
             found = self._best_generic(address, skips_warnings)
             if found is not None:
                 return found
-        if host and len(self.hosts):
+        if host and self.hosts is not None:
             for rule in self.hosts.matching(host.lower()):
                 if not (skips_warnings and rule.only_warns):
                     return rule
@@ -123,7 +126,7 @@ class AddressTable:
 
 
 def _place(pattern: AddressPattern) -> _Place:
-    return (pattern.parts_in_address, pattern.numbers, pattern.last_numbers)
+    return (pattern.parts_in_address, pattern.first_numbers, pattern.last_numbers)
 
 
 def _shape(pattern: AddressPattern) -> tuple[int, int, int]:

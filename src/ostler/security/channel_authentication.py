@@ -65,9 +65,10 @@ class _Profile:
     def __init__(self) -> None:
         self.count: int = 0
         self.hosts: int = 0  # rules that name hosts
-        self.certificates: CertificateTable = CertificateTable()
+        # What few profiles have is made when it is needed: there may be thousands of profiles.
+        self.certificates: CertificateTable | None = None
         self.users: dict[str, AddressTable] = {}
-        self.managers: NameTable[AddressTable] = NameTable()
+        self.managers: NameTable[AddressTable] | None = None
         self.addresses: AddressTable = AddressTable()
         self.blocked_users: Rule | None = None
 
@@ -75,18 +76,22 @@ class _Profile:
         if rule.type == MQCAUT_BLOCKUSER:
             self.blocked_users = rule
         elif rule.type == MQCAUT_SSLPEERMAP:
-            self.certificates.require(rule.subject, rule.issuer).addresses.put(rule.address, rule)
+            if self.certificates is None:
+                self.certificates = CertificateTable()
+            self.certificates.require(rule.identity, rule.issuer).addresses.put(rule.address, rule)
         elif rule.type == MQCAUT_USERMAP:
-            table = self.users.get(rule.client_user)
+            table = self.users.get(rule.identity)
             if table is None:
                 table = AddressTable()
-                self.users[rule.client_user] = table
+                self.users[rule.identity] = table
             table.put(rule.address, rule)
         elif rule.type == MQCAUT_QMGRMAP:
-            table = self.managers.get(rule.manager)
+            if self.managers is None:
+                self.managers = NameTable()
+            table = self.managers.get(rule.identity)
             if table is None:
                 table = AddressTable()
-                self.managers.put(rule.manager, table)
+                self.managers.put(rule.identity, table)
             table.put(rule.address, rule)
         else:
             self.addresses.put(rule.address, rule)
@@ -99,33 +104,35 @@ class _Profile:
         if rule.type == MQCAUT_BLOCKUSER:
             self.blocked_users = None
         elif rule.type == MQCAUT_SSLPEERMAP:
-            certificates = self.certificates.require(rule.subject, rule.issuer)
+            assert self.certificates is not None
+            certificates = self.certificates.require(rule.identity, rule.issuer)
             certificates.addresses.remove(rule.address)
             if not certificates.addresses.count:
                 self.certificates.drop(certificates)
         elif rule.type == MQCAUT_USERMAP:
-            table = self.users[rule.client_user]
+            table = self.users[rule.identity]
             table.remove(rule.address)
             if not table.count:
-                del self.users[rule.client_user]
+                del self.users[rule.identity]
         elif rule.type == MQCAUT_QMGRMAP:
-            kept = self.managers.get(rule.manager)
+            assert self.managers is not None
+            kept = self.managers.get(rule.identity)
             assert kept is not None
             kept.remove(rule.address)
             if not kept.count:
-                self.managers.remove(rule.manager)
+                self.managers.remove(rule.identity)
         else:
             self.addresses.remove(rule.address)
 
     def best(self, caller: _Caller, skips_warnings: bool) -> Rule | None:
         """The rule for a connection, most specific first: certificate, user or queue manager, address."""
-        if caller.subject is not None and self.certificates.all:
+        if caller.subject is not None and self.certificates is not None:
             for certificates in self.certificates.matching(caller.subject, caller.issuer):
                 rule = certificates.addresses.best(caller.address, caller.host, skips_warnings)
                 if rule is not None:
                     return rule
         if caller.queue_manager:
-            if len(self.managers):
+            if self.managers is not None:
                 for table in self.managers.matching(caller.queue_manager):
                     rule = table.best(caller.address, caller.host, skips_warnings)
                     if rule is not None:
@@ -184,7 +191,7 @@ class ChannelRules:
         rule = Rule(definition)
         self.remove(definition)
         if rule.type == MQCAUT_BLOCKADDR:
-            for text in rule.addresses:
+            for text in rule.listed:
                 self._blocked.put(AddressPattern(text), rule)
             self._rules[definition.name] = rule
             return
@@ -266,7 +273,7 @@ class ChannelRules:
         for profile in self._profiles_of(channel):
             rule = profile.blocked_users
             if rule is not None:
-                if user in rule.users or (is_administrator and ADMINISTRATORS in rule.users):
+                if user in rule.listed or (is_administrator and ADMINISTRATORS in rule.listed):
                     return _blocked(rule)
                 return None
         return None

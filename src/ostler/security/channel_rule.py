@@ -67,21 +67,31 @@ class Rule:
         if self.type not in TYPE_WORDS:
             raise MQError(MQRCCF_CHLAUTH_TYPE_ERROR, f"The rule {definition.name} is of no type that is known.")
         self.address: AddressPattern | None = None
+        self.identity: str = ""  # the user, the queue manager or the subject that it is for
+        self.issuer: str = ""
+        self.listed: tuple[str, ...] = ()  # whom a rule that blocks is for
+        self.source: int = MQUSRC_NOACCESS
+        self.user: str = ""
+        self.check: int = MQCHK_AS_Q_MGR
+        if self.type in BLOCKING:
+            self.listed = texts_of(values, "USERLIST" if self.type == MQCAUT_BLOCKUSER else "ADDRLIST")
+        else:
+            self._read_mapping(values)
+        self.refuses: bool = self.source == MQUSRC_NOACCESS
+        self.only_warns: bool = self.refuses and number_of(values, "WARN", MQWARN_NO) == MQWARN_YES
+
+    def _read_mapping(self, values: Mapping[str, Value]) -> None:
         address = text_of(values, "ADDRESS")
         if address:
             self.address = AddressPattern(address)
-        self.subject: str = text_of(values, "SSLPEER")
-        self.issuer: str = text_of(values, "SSLCERTI")
-        self.client_user: str = text_of(values, "CLNTUSER")
-        self.manager: str = text_of(values, "QMNAME")
-        self.addresses: tuple[str, ...] = texts_of(values, "ADDRLIST")
-        self.users: tuple[str, ...] = texts_of(values, "USERLIST")
-        self.source: int = number_of(values, "USERSRC", MQUSRC_MAP)
-        self.user: str = text_of(values, "MCAUSER")
-        self.check: int = number_of(values, "CHCKCLNT", MQCHK_AS_Q_MGR)
-        refuses = self.type in BLOCKING or self.source == MQUSRC_NOACCESS
-        self.refuses: bool = refuses
-        self.only_warns: bool = refuses and number_of(values, "WARN", MQWARN_NO) == MQWARN_YES
+        names = IDENTITIES[self.type]
+        if names:
+            self.identity = text_of(values, names[0])
+        if self.type == MQCAUT_SSLPEERMAP:
+            self.issuer = text_of(values, "SSLCERTI")
+        self.source = number_of(values, "USERSRC", MQUSRC_MAP)
+        self.user = text_of(values, "MCAUSER")
+        self.check = number_of(values, "CHCKCLNT", MQCHK_AS_Q_MGR)
 
     @property
     def names_host(self) -> bool:
