@@ -11,11 +11,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from ostler.command import pcf_authorities, pcf_changes, pcf_control, pcf_escape, pcf_inquire, pcf_status
+from ostler.command import (
+    pcf_authorities,
+    pcf_changes,
+    pcf_channel_rules,
+    pcf_control,
+    pcf_escape,
+    pcf_inquire,
+    pcf_manager,
+    pcf_status,
+    pcf_subscriptions,
+)
 from ostler.command.pcf_refusals import PcfRefused, refused
 from ostler.command.pcf_request import Request
 from ostler.command.pcf_table import Command, Reply
-from ostler.command.target import CommandRefused, Target
+from ostler.command.target import NOT_AUTHORIZED, CommandRefused, Target
 from ostler.engine.core import Engine
 from ostler.model.constants import (
     MQCC_FAILED,
@@ -27,6 +37,7 @@ from ostler.model.constants import (
     MQCFT_COMMAND,
     MQCFT_COMMAND_XR,
     MQCFT_RESPONSE,
+    MQCMD_ESCAPE,
     MQCMD_NONE,
     MQIACF_ERROR_ID,
     MQRC_NONE,
@@ -49,6 +60,9 @@ _TABLES: Final = (
     pcf_status.COMMANDS,
     pcf_control.COMMANDS,
     pcf_authorities.COMMANDS,
+    pcf_channel_rules.COMMANDS,
+    pcf_subscriptions.COMMANDS,
+    pcf_manager.COMMANDS,
     pcf_escape.COMMANDS,
 )
 COMMANDS: Final[dict[int, Command]] = {command.number: command for table in _TABLES for command in table}
@@ -123,7 +137,14 @@ def run(target: Target, message: bytes, ccsid: int, big_endian: bool) -> Iterato
     command = COMMANDS.get(header.command)
     if command is None:
         raise PcfRefused(MQRCCF_CFH_COMMAND_ERROR)
-    yield from command.run(target, Request(command, decoded))
+    try:
+        yield from command.run(target, Request(command, decoded))
+    except CommandRefused as refusal:
+        if refusal.number == NOT_AUTHORIZED:
+            target.tell_refused(command.number)
+        raise
+    if command.number != MQCMD_ESCAPE:  # what is inside of it is told as the command that it is
+        target.tell_command(command.number, command.is_inquiry, "", decoded.parameters)
 
 
 def _header_of(message: bytes, big_endian: bool) -> Header:

@@ -9,7 +9,7 @@ from typing import Final
 from ostler.command import administration
 from ostler.command.changes import _is_running as is_running
 from ostler.command.changes import _remove as remove
-from ostler.command.pcf_kinds import CHANNELS, KINDS, QUEUE_TYPES, QUEUES, SUBSCRIPTIONS, PcfKind
+from ostler.command.pcf_kinds import CHANNELS, KINDS, QUEUE_TYPES, QUEUES, PcfKind
 from ostler.command.pcf_refusals import PcfRefused, bad_parameter, refused
 from ostler.command.pcf_request import Request
 from ostler.command.pcf_table import NAME_LENGTH, Command, Field, Reply, constant, number, text
@@ -17,7 +17,7 @@ from ostler.command.permissions import authorize, authorize_define
 from ostler.command.target import CommandRefused, Target
 from ostler.engine import objects
 from ostler.engine.core import Engine
-from ostler.model.attributes import ObjectType, Value, by_pcf, to_text, valid_name
+from ostler.model.attributes import ObjectType, Value, by_pcf, subtype_of, to_text, valid_name
 from ostler.model.constants import (
     MQCA_Q_NAME,
     MQCHT_CLNTCONN,
@@ -120,7 +120,8 @@ def _define(
     force = kind not in _FORCED or request.number(MQIACF_FORCE, MQFC_YES) == MQFC_YES
     checked = _checked_as(kind, given)
     exists = replace and target.look(partial(_exists, checked, name))
-    authorize_define(target, checked, name, exists, like or "")
+    model = like or administration.default_object(kind, subtype_of(kind, given))
+    authorize_define(target, checked, name, exists, model)
     _change_objects(
         about, target, partial(_made, kind=kind, name=name, given=given, like=like, replace=replace, force=force)
     )
@@ -232,8 +233,6 @@ def _subtype(about: PcfKind) -> tuple[Field, ...]:
 
 def _commands() -> Iterator[Command]:
     for about in KINDS:
-        if about is SUBSCRIPTIONS:
-            continue
         subtype = _subtype(about)
         word = about.word
         forced = (_FORCE,) if about is QUEUES else ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Final
+from typing import Final, NoReturn
 
 from ostler.command.pcf_refusals import PcfRefused, bad_parameter
 from ostler.command.pcf_request import Request
@@ -21,9 +21,13 @@ from ostler.model.constants import (
     MQCHS_INACTIVE,
     MQCHS_STOPPED,
     MQCHT_CLNTCONN,
+    MQCHT_CLUSRCVR,
     MQCHT_CLUSSDR,
+    MQCHT_RECEIVER,
+    MQCHT_REQUESTER,
     MQCHT_SENDER,
     MQCHT_SERVER,
+    MQCHT_SVRCONN,
     MQIACF_MODE,
     MQIACF_SECURITY_TYPE,
     MQIACH_CHANNEL_STATUS,
@@ -31,6 +35,7 @@ from ostler.model.constants import (
     MQMODE_QUIESCE,
     MQMODE_TERMINATE,
     MQRC_UNKNOWN_OBJECT_NAME,
+    MQRCCF_CHANNEL_DISABLED,
     MQRCCF_CHANNEL_NOT_ACTIVE,
     MQRCCF_CHANNEL_NOT_FOUND,
     MQRCCF_LISTENER_RUNNING,
@@ -53,7 +58,8 @@ _SECURITY: Final = {
     MQSECTYPE_CONNAUTH: "CONNAUTH",
     MQSECTYPE_SSL: "SSL",
 }
-_PINGED: Final = (MQCHT_SENDER, MQCHT_SERVER, MQCHT_CLUSSDR)
+_SENDING: Final = (MQCHT_SENDER, MQCHT_SERVER, MQCHT_CLUSSDR)
+_MESSAGES: Final = (*_SENDING, MQCHT_RECEIVER, MQCHT_REQUESTER, MQCHT_CLUSRCVR)
 
 
 def _ping(target: Target, request: Request) -> Iterator[Reply]:
@@ -89,13 +95,16 @@ def _channel_type(name: str, engine: Engine) -> Value | None:
 
 
 def _start_channel(target: Target, request: Request) -> Iterator[Reply]:
-    name, _ = _channel(target, request, "START")
+    name, channel_type = _channel(target, request, "START")
+    if channel_type != MQCHT_SVRCONN:
+        # Message channels do not run yet.
+        raise PcfRefused(MQRCCF_CHANNEL_DISABLED)
     target.start_channel(name)
     yield []
 
 
 def _stop_channel(target: Target, request: Request) -> Iterator[Reply]:
-    name, _ = _channel(target, request, "STOP")
+    name, channel_type = _channel(target, request, "STOP")
     mode = _MODES[request.number(MQIACF_MODE, MQMODE_QUIESCE)]
     address = request.text(MQCACH_CONNECTION_NAME)
     # A stop that concerns one partner only leaves the channel usable for the others.
@@ -103,16 +112,16 @@ def _stop_channel(target: Target, request: Request) -> Iterator[Reply]:
     status = request.number(MQIACH_CHANNEL_STATUS, default)
     if address and status == MQCHS_STOPPED:
         raise bad_parameter(MQRCCF_PARM_CONFLICT, MQIACH_CHANNEL_STATUS)
+    if channel_type != MQCHT_SVRCONN:
+        raise PcfRefused(MQRCCF_CHANNEL_NOT_ACTIVE)
     target.stop_channel(name, mode, "STOPPED" if status == MQCHS_STOPPED else "INACTIVE", address)
     yield []
 
 
-def _ping_channel(target: Target, request: Request) -> Iterator[Reply]:
-    _, channel_type = _channel(target, request, "PING")
-    if channel_type not in _PINGED:
-        raise PcfRefused(MQRCCF_WRONG_CHANNEL_TYPE)
-    # Message channels do not run yet, so their partners cannot be asked.
-    raise PcfRefused(MQRCCF_CHANNEL_NOT_ACTIVE)
+def _not_running(verb: str, types: tuple[int, ...], target: Target, request: Request) -> NoReturn:
+    """Ping, Reset and Resolve Channel: message channels do not run yet, so there is no partner, number or doubt."""
+    _, channel_type = _channel(target, request, verb)
+    raise PcfRefused(MQRCCF_CHANNEL_NOT_ACTIVE if channel_type in types else MQRCCF_WRONG_CHANNEL_TYPE)
 
 
 # -- listeners and services --------------------------------------------------------------------------------------------
@@ -200,7 +209,17 @@ COMMANDS: Final = (
             number("MQIACF_MODE", "MQMODE_QUIESCE", "MQMODE_FORCE", "MQMODE_TERMINATE"),
         ),
     ),
-    Command("MQCMD_PING_CHANNEL", _ping_channel, (_CHANNEL, number("MQIACH_DATA_COUNT"))),
+    Command("MQCMD_PING_CHANNEL", partial(_not_running, "PING", _SENDING), (_CHANNEL, number("MQIACH_DATA_COUNT"))),
+    Command(
+        "MQCMD_RESET_CHANNEL",
+        partial(_not_running, "RESET", _MESSAGES),
+        (_CHANNEL, number("MQIACH_MSG_SEQUENCE_NUMBER")),
+    ),
+    Command(
+        "MQCMD_RESOLVE_CHANNEL",
+        partial(_not_running, "RESOLVE", _SENDING),
+        (_CHANNEL, number("MQIACH_IN_DOUBT", "MQIDO_COMMIT", "MQIDO_BACKOUT", required=True)),
+    ),
     Command(
         "MQCMD_START_CHANNEL_LISTENER",
         _start_listener,

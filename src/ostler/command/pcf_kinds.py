@@ -154,16 +154,6 @@ TOPICS: Final = PcfKind(
     heads=("TOPIC",),
     made_with=(text("MQCA_TOPIC_STRING", 10240, required=True),),
 )
-SUBSCRIPTIONS: Final = PcfKind(
-    "SUBSCRIPTION",
-    (ObjectType.SUB,),
-    "SUB",
-    10240,
-    "MQIACF_SUB_ATTRS",
-    "MQCACF_FROM_SUB_NAME",
-    "MQCACF_TO_SUB_NAME",
-    heads=("SUB", "SUBID"),
-)
 COMM_INFOS: Final = PcfKind(
     "COMM_INFO",
     (ObjectType.COMMINFO,),
@@ -183,6 +173,5 @@ KINDS: Final = (
     NAMELISTS,
     SERVICES,
     TOPICS,
-    SUBSCRIPTIONS,
     COMM_INFOS,
 )

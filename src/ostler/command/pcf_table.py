@@ -76,6 +76,11 @@ class Command:
     def number(self) -> int:
         return constant(self.constant)
 
+    @property
+    def is_inquiry(self) -> bool:
+        """Whether it only asks, and changes nothing."""
+        return self.constant.startswith("MQCMD_INQUIRE_")
+
 
 def constant(name: str) -> int:
     """The number behind the name of a constant, or behind plain digits."""
