@@ -44,6 +44,9 @@ from ostler.security.profiles import CLASS_PROFILE, MANAGER_PROFILE, check_profi
 ADMINISTRATORS: Final = "mqm"
 """The group whose members may do everything; it needs no records."""
 
+INTERFACE_VERSION: Final = 6
+"""The version of MQ's interface to authorization services whose functions are here."""
+
 Row = dict[str, Value]
 """An authority record by the names of its attributes: PROFILE, OBJTYPE, ENTITY, ENTTYPE and AUTHLIST."""
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from ostler.command.arguments import Options, unknown
 from ostler.command.authority_administration import (
+    INTERFACE_VERSION,
     Entity,
     Question,
     Row,
@@ -50,8 +51,6 @@ _ALWAYS_SHOWN: Final = ("PROFILE", "OBJTYPE")
 _WORDS: Final = (*COMPOSITES, *AUTHORITY_NUMBERS)
 # Of these types a record is deleted whether it is there or not.
 _FORGIVING: Final = ("QMGR", "TOPIC", "RQMNAME", "QUEUE")
-# The version of MQ's interface to authorization services whose functions are here: users, groups, and a refresh.
-_INTERFACE_VERSION: Final = "6"
 _MATCHES: Final = ("PROFILE", "EXACT", "MEMBERSHIP")
 
 
@@ -278,7 +277,7 @@ def _display_service(statement: Statement) -> Action:
 
 def _do_display_service(shown: tuple[str, ...], target: Target) -> Iterator[str]:
     target.authorize(MQOT_Q_MGR, "", DSP)
-    values = {"IFVER": _INTERFACE_VERSION, "UIDSUPP": "YES"}
+    values = {"IFVER": str(INTERFACE_VERSION), "UIDSUPP": "YES"}
     yield message("AMQ8865I", "Authority service details.")
     yield from columns([bracketed(name, values[name]) for name in shown])
 
