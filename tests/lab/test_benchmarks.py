@@ -137,6 +137,6 @@ def test_every_benchmark_has_a_name_and_an_end() -> None:
     known = all_benchmarks()
     assert set(known) == {
         "put-get-cost", "mqi-verb-timing", "mqi-response-time", "mqsc-define", "mqsc-display", "depth",
-        "group-commit", "memory", "connections", "request-reply", "restart",
+        "group-commit", "memory", "chlauth-restart", "chlauth-connect-cost", "connections", "request-reply", "restart",
     }  # fmt: skip
     assert all(each.seconds_max > 0 and each.title for each in known.values())

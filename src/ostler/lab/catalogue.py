@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 
 from ostler.lab import (
+    chlauth_connect_cost,
+    chlauth_restart,
     connections,
     depth,
     group_commit,
@@ -101,6 +103,20 @@ def all_benchmarks() -> dict[str, Benchmark]:
                 partial(memory.run, memory.FULL),
                 partial(memory.run, memory.QUICK),
                 900,
+            ),
+            Benchmark(
+                "chlauth-restart",
+                chlauth_restart.TITLE,
+                partial(chlauth_restart.run, chlauth_restart.FULL),
+                partial(chlauth_restart.run, chlauth_restart.QUICK),
+                600,
+            ),
+            Benchmark(
+                "chlauth-connect-cost",
+                chlauth_connect_cost.TITLE,
+                partial(chlauth_connect_cost.run, chlauth_connect_cost.FULL),
+                partial(chlauth_connect_cost.run, chlauth_connect_cost.QUICK),
+                600,
             ),
             Benchmark(
                 "connections",
