@@ -16,6 +16,7 @@ from ostler.command.target import CommandRefused
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import CHG, CONNECT, CRT, DSP, GET, INQ, PUT, QUEUE_AUTHORITIES
 from ostler.model.constants import (
+    MQOT_Q,
     MQOT_Q_MGR,
     MQRC_OBJECT_TYPE_ERROR,
     MQRC_UNKNOWN_ENTITY,
@@ -369,5 +370,26 @@ def test_records_are_there_after_a_restart(manager: QueueManager) -> None:
     try:
         kept = again.engine.of_type(ObjectType.AUTHREC)
         assert {key: each.attributes for key, each in kept.items()} == {before.name: before.attributes}
+        assert again.guard.authorities("app", MQOT_Q, "DEV.X") == GET | PUT
     finally:
         again.end("immediate")
+
+
+def test_the_guard_hears_of_every_change(manager: QueueManager) -> None:
+    target = LocalTarget(manager)
+    Operator(target).says("DEFINE QLOCAL(Q1)")
+    stranger = "nobody-that-there-is"
+
+    def may() -> int:
+        with manager.lock:
+            return manager.guard.authorities(stranger, MQOT_Q, "Q1")
+
+    assert may() == 0
+    set_record(target, "QUEUE", "Q*", stranger, False, GET, 0)
+    assert may() == GET
+    set_record(target, "QUEUE", "Q1", stranger, False, PUT, 0)
+    assert may() == PUT
+    Operator(target).says("DELETE QLOCAL(Q1)")
+    assert may() == GET
+    delete_record(target, "QUEUE", "Q*", stranger, False)
+    assert may() == 0
