@@ -97,7 +97,11 @@ def test_names_and_numbers_are_used_once_in_an_object_type() -> None:
 def test_every_number_is_the_constant_it_is_named_after() -> None:
     wrong = [a.name for a in ALL if a.pcf_name and getattr(constants, a.pcf_name) != a.pcf]
     assert wrong == []
-    assert [(a.object_type, a.name) for a in ALL if not a.pcf_name] == [(ObjectType.CONN, "EXTCONN")]
+    assert [(a.object_type, a.name) for a in ALL if not a.pcf_name] == [
+        (ObjectType.QMSTATUS, "LOGWRSZ"),
+        (ObjectType.QMSTATUS, "LOGWRLAT"),
+        (ObjectType.CONN, "EXTCONN"),
+    ]
 
 
 def test_every_constant_fits_the_kind_of_value() -> None:

@@ -177,6 +177,9 @@ def _remove(kind: ObjectType, name: str, purge: bool, takes_records: bool, engin
             raise CommandRefused("AMQ8147E", f"{name} is a client channel: delete it with CHLTABLE(CLNTTBL).")
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no channel called {name}.")
     lsn = objects.delete(engine, kind, name, purge)
+    if kind == ObjectType.CFSTRUCT:
+        for data_set in [each for each in engine.of_type(ObjectType.SMDS) if each.startswith(f"{name}/")]:
+            lsn = objects.delete(engine, ObjectType.SMDS, data_set)
     if takes_records:
         for record in list(engine.of_type(ObjectType.AUTHREC).values()):
             attributes = record.attributes

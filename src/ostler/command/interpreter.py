@@ -11,13 +11,16 @@ from ostler.command import (
     changes,
     channel_authentication,
     channel_control,
+    command_events,
     control,
     display,
     manager_control,
     queue_commands,
+    shared_data_sets,
     status,
     subscriptions,
     topic_status,
+    usage,
 )
 from ostler.command.arguments import unknown
 from ostler.command.changes import Action
@@ -25,7 +28,7 @@ from ostler.command.nouns import OBJECT_NOUNS, PRODUCT, STATUS_NOUNS, VERBS, Nou
 from ostler.command.refusals import REFUSED
 from ostler.command.scope import scoped, without_scope
 from ostler.command.statements import Statement, parse
-from ostler.command.target import CommandRefused, Target
+from ostler.command.target import NOT_AUTHORIZED, CommandRefused, Target
 from ostler.command.words import SyntaxProblem, Word
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
@@ -86,6 +89,8 @@ _SPECIAL: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
     **manager_control.COMMANDS,
     **subscriptions.COMMANDS,
     **queue_commands.COMMANDS,
+    **shared_data_sets.COMMANDS,
+    **usage.COMMANDS,
 }
 # The numbers of what can go wrong with a command that was understood.
 _NUMBERS: Final = {
@@ -161,11 +166,14 @@ def run_command(target: Target, text: str, verify_only: bool = False) -> Generat
     try:
         yield from action(target)
     except CommandRefused as refusal:
+        if refusal.number == NOT_AUTHORIZED:
+            command_events.tell_refused(target, text)
         yield message(refusal.number, refusal.text)
         return Outcome.FAILED
     except MQError as error:
         yield message(_NUMBERS.get(error.reason, _OTHER_ERROR), _text(error))
         return Outcome.FAILED
+    command_events.tell_done(target, text)
     return Outcome.DONE
 
 

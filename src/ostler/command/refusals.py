@@ -28,7 +28,8 @@ _REASONS: Final[tuple[tuple[str, str, str], ...]] = (
     ("SET", "ARCHIVE LOG SYSTEM", _ELSEWHERE),
     ("START", "QMGR TRACE", _ELSEWHERE),
     ("STOP", "QMGR TRACE", _ELSEWHERE),
-    ("START STOP", "SMDSCONN", _SHARING),
+    ("DISPLAY START STOP", "SMDSCONN", _SHARING),
+    ("RESET", "SMDS", _SHARING),
 )
 REFUSED: Final[dict[tuple[str, str], str]] = {
     (verb, noun): f"{noun} {reason}" if reason is not _POLICY else reason

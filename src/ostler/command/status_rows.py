@@ -17,6 +17,8 @@ from ostler.model.definitions import Definition
 
 _MEGABYTE: Final = 1024 * 1024
 _FILE_MEGABYTES_DEFAULT: Final = 2_088_960
+# What SVSTATUS shows of the definition.
+_OF_SERVICES: Final = ("DESCR", "SERVTYPE", "CONTROL", "STARTCMD", "STARTARG", "STOPCMD", "STOPARG", "STDOUT", "STDERR")
 _LOCAL_APPLICATION: Final = "Local application"
 _CHANNEL_APPLICATION: Final = "Ostler channel"
 
@@ -240,7 +242,7 @@ def service_row(status: ServiceStatus, definition: Definition | None) -> dict[st
         "STARTDA": date,
         "STARTTI": time,
     }
-    for name in "DESCR SERVTYPE CONTROL STARTCMD STARTARG STOPCMD STOPARG STDOUT STDERR".split():
+    for name in _OF_SERVICES:
         if definition is not None and name in definition.attributes:
             row[name] = definition.attributes[name]
     return row
@@ -271,6 +273,9 @@ def _log(status: ManagerStatus) -> dict[str, Value | None]:
         "LOGSTRL": status.log_start_lsn,
         "LOGTYPE": status.log_type,
         "LOGUTIL": status.log_utilization,
+        "LOGWRLAT": status.log_write_microseconds,
+        "LOGWRSZ": status.log_write_bytes,
+        "CHKPTCNT": status.checkpoints,
         "REUSESZ": status.log_reusable_size,
     }
     if status.log_type == "LINEAR":

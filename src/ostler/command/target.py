@@ -135,6 +135,9 @@ class ManagerStatus:
     log_reusable_size: int | None = None
     log_file_system_size: int | None = None
     log_file_system_use: int | None = None
+    log_write_bytes: int | None = None  # of one write, on average lately
+    log_write_microseconds: int | None = None  # until it is on disk, on average lately
+    checkpoints: int | None = None  # since the start
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,24 @@ _BASE: Final = "SYSTEM.BASE.TOPIC"
 _DEFAULT: Final = "SYSTEM.DEFAULT.TOPIC"
 # What a topic takes from above when nobody says anything at its own place.
 _INHERITED: Final = (
-    "CAPEXPRY CLUSTER COMMINFO DEFPRESP DEFPRTY DEFPSIST DURSUB MCAST MDURMDL MNDURMDL NPMSGDLV PMSGDLV PUB PUBSCOPE "
-    "SUB SUBSCOPE USEDLQ"
-).split()
+    "CAPEXPRY",
+    "CLUSTER",
+    "COMMINFO",
+    "DEFPRESP",
+    "DEFPRTY",
+    "DEFPSIST",
+    "DURSUB",
+    "MCAST",
+    "MDURMDL",
+    "MNDURMDL",
+    "NPMSGDLV",
+    "PMSGDLV",
+    "PUB",
+    "PUBSCOPE",
+    "SUB",
+    "SUBSCOPE",
+    "USEDLQ",
+)
 _NO_CONNECTION: Final = "0" * 48
 
 

@@ -75,6 +75,15 @@ DSBUFS MQIA_CF_SMDS_BUFFERS integer=1..9999 default=100
     How many buffers each queue manager has for its data set.
 DSEXPAND MQIACF_CF_SMDS_EXPAND word default=YES NO=MQDSE_NO YES=MQDSE_YES
     Whether a data set grows when it is nearly full.
+* SMDS
+SMDS MQCACF_CF_SMDS text=48
+    The queue manager whose shared message data set this is.
+CFSTRUCT MQCA_CF_STRUC_NAME name=12 default= lasting
+    The coupling facility structure that the data set belongs to.
+DSBUFS MQIA_CF_SMDS_BUFFERS integer=1..9999 default=DEFAULT DEFAULT=MQDSB_DEFAULT
+    How many buffers the queue manager has for the data set, if not as many as the structure says.
+DSEXPAND MQIACF_CF_SMDS_EXPAND word default=DEFAULT DEFAULT=MQDSE_DEFAULT NO=MQDSE_NO YES=MQDSE_YES
+    Whether the data set grows when it is nearly full, if not as the structure says.
 * STGCLASS
 STGCLASS MQCA_STORAGE_CLASS name=8
     The name of the storage class.

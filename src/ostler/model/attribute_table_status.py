@@ -166,6 +166,10 @@ LOGINUSE MQIACF_LOG_IN_USE integer=0..999999999 for=LOG,QMGR
     How much of the primary log space, in percent, a restart would need now.
 LOGUTIL MQIACF_LOG_UTILIZATION integer=0..999999999 for=LOG,QMGR
     How well, in percent, the log space fits the work.
+LOGWRSZ - integer=0..2147483647 for=LOG,QMGR
+    How many bytes the log writes at a time, on average lately.
+LOGWRLAT - integer=0..2147483647 for=LOG,QMGR
+    How many microseconds a write of the log takes until it is on disk, on average lately.
 LOGFSSZ MQIACF_LOG_FS_SIZE integer=0..2147483647 for=LOG,QMGR
     How large, in megabytes, the file system of the log is.
 LOGFSUSE MQIACF_LOG_FS_IN_USE integer=0..100 for=LOG,QMGR

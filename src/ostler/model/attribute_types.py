@@ -32,6 +32,7 @@ class ObjectType(Enum):
     CHLAUTH = "CHLAUTH"
     AUTHREC = "AUTHREC"
     CFSTRUCT = "CFSTRUCT"
+    SMDS = "SMDS"
     STGCLASS = "STGCLASS"
     COMMINFO = "COMMINFO"
     POLICY = "POLICY"
