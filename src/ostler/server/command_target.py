@@ -160,10 +160,12 @@ class ManagerTarget(Target):
                 engine.actor, engine.actor_origin = "", 0
                 manager.wake()
 
+    @property
+    def tells_commands(self) -> bool:
+        return self._manager.engine.manager.attributes.get("CMDEV", MQEVR_DISABLED) != MQEVR_DISABLED
+
     def tell_command(self, command: int, is_display: bool, text: str, parameters: tuple[Parameter, ...] = ()) -> None:
         manager = self._manager
-        if manager.engine.manager.attributes.get("CMDEV", MQEVR_DISABLED) == MQEVR_DISABLED:
-            return
         with manager.lock:
             engine = manager.engine
             engine.now_ms = int(time.time() * 1000)
