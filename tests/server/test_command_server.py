@@ -1,0 +1,256 @@
+"""The command server: commands come off its queue in order, and replies go where they should, whatever comes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import ostler
+from ostler.client.api import Connection
+from ostler.model import constants as mq
+from ostler.model.pcf import Header, Parameter, PcfMessage, String, decode, encode
+from ostler.server.command_server import CommandServer
+from ostler.server.command_target import ManagerTarget
+from ostler.server.qm_ini import LogSection
+from ostler.server.queue_manager import QueueManager, create_queue_manager
+
+COMMANDS = "SYSTEM.ADMIN.COMMAND.QUEUE"
+WAIT = 30.0
+
+
+class Site:
+    """A queue manager with a command server, and a program that gives it commands."""
+
+    def __init__(self, manager: QueueManager) -> None:
+        self.manager = manager
+        self.users: list[str] = []
+        self.server = CommandServer(manager, self._target)
+        self.program: Connection = ostler.connect(manager)
+        self.program.define("QLOCAL", "REPLY", MAXDEPTH=1_000_000)
+        self.replies = self.program.open("REPLY")
+
+    def _target(self, user: str, origin: int) -> ManagerTarget:
+        assert origin == mq.MQEVO_MSG
+        self.users.append(user)
+        return ManagerTarget(self.manager)
+
+    def send(
+        self,
+        command: int,
+        *items: Parameter,
+        body: bytes | None = None,
+        reply_to: str = "REPLY",
+        report: int = 0,
+        message_type: int = mq.MQMT_REQUEST,
+        format: str = "MQADMIN",
+        persistent: bool = False,
+        expiry: float | None = None,
+        encoding: int = mq.MQENC_NATIVE,
+        ccsid: int = 1208,
+        correlation_id: bytes = b"",
+    ) -> ostler.Message:
+        data = encode(Header(mq.MQCFT_COMMAND, command), items) if body is None else body
+        return self.program.put(
+            COMMANDS,
+            data,
+            reply_to=reply_to,
+            report=report,
+            message_type=message_type,
+            format=format,
+            persistent=persistent,
+            expiry=expiry,
+            encoding=encoding,
+            ccsid=ccsid,
+            correlation_id=correlation_id,
+        )
+
+    def reply(self) -> tuple[ostler.Message, PcfMessage]:
+        message = self.replies.get(wait=WAIT)
+        assert message is not None
+        assert isinstance(message.body, bytes)
+        return message, decode(message.body)
+
+    def ask(self, command: int, *items: Parameter) -> PcfMessage:
+        self.send(command, *items)
+        return self.reply()[1]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    manager = QueueManager(create_queue_manager(tmp_path, "SITE", LogSection(file_pages=256)))
+    manager.start()
+    made = Site(manager)
+    made.server.start()
+    yield made
+    made.server.stop()
+    manager.end("immediate")
+
+
+def test_a_command_is_answered_as_its_descriptor_asks(site: Site) -> None:
+    sent = site.send(mq.MQCMD_PING_Q_MGR, persistent=True)
+    message, reply = site.reply()
+    assert (reply.header.command, reply.header.reason) == (mq.MQCMD_PING_Q_MGR, 0)
+    assert message.correlation_id == sent.message_id
+    assert message.message_id != sent.message_id
+    assert (message.message_type, message.format, message.persistent) == (mq.MQMT_REPLY, "MQADMIN", True)
+    assert (message.expiry, message.ccsid) == (None, 1208)
+    assert site.users == [sent.user]
+
+
+def test_identifiers_follow_the_report_options(site: Site) -> None:
+    given = b"C" * 24
+    sent = site.send(mq.MQCMD_PING_Q_MGR, report=mq.MQRO_PASS_CORREL_ID | mq.MQRO_PASS_MSG_ID, correlation_id=given)
+    message, _ = site.reply()
+    assert (message.message_id, message.correlation_id) == (sent.message_id, given)
+
+
+def test_what_is_left_of_the_life_of_a_command_is_passed_on(site: Site) -> None:
+    site.send(mq.MQCMD_PING_Q_MGR, report=mq.MQRO_PASS_DISCARD_AND_EXPIRY | mq.MQRO_DISCARD_MSG, expiry=100.0)
+    message, _ = site.reply()
+    assert message.expiry is not None
+    assert 0 < message.expiry <= 100
+    assert message.report & mq.MQRO_DISCARD_MSG
+
+
+def test_commands_are_done_in_their_order(site: Site) -> None:
+    names = [f"ORDER.{number}" for number in range(20)]
+    for name in names:
+        site.send(mq.MQCMD_INQUIRE_Q_NAMES, String(mq.MQCA_Q_NAME, name))
+    sent = [site.send(mq.MQCMD_PING_Q_MGR, persistent=number % 2 == 0).message_id for number in range(20)]
+    found = [site.reply()[0] for _ in range(40)]
+    assert [message.correlation_id for message in found[20:]] == sent
+
+
+def test_commands_of_other_machines(site: Site) -> None:
+    items = [String(mq.MQCA_Q_NAME, "SYSTEM.DEFAULT.LOCAL.QUEUE")]
+    body = encode(Header(mq.MQCFT_COMMAND, mq.MQCMD_INQUIRE_Q), items, 500, big_endian=True)
+    site.send(0, body=body, encoding=mq.MQENC_INTEGER_NORMAL | 0x110, ccsid=500)
+    message, reply = site.reply()
+    assert reply.header.reason == 0
+    assert reply.parameters[0] == items[0]
+    assert message.encoding == mq.MQENC_NATIVE
+
+
+def test_a_code_page_that_nobody_knows_is_refused(site: Site) -> None:
+    body = encode(Header(mq.MQCFT_COMMAND, mq.MQCMD_INQUIRE_Q), [String(mq.MQCA_Q_NAME, "A")])
+    site.send(0, body=body, ccsid=4711)
+    assert site.reply()[1].header.reason == mq.MQRCCF_CCSID_ERROR
+
+
+@pytest.mark.parametrize("body", [b"", b"rubbish", bytes(36), b"\xff" * 500])
+def test_rubbish_is_refused_and_the_server_goes_on(site: Site, body: bytes) -> None:
+    site.send(0, body=body)
+    assert site.reply()[1].header.completion == mq.MQCC_FAILED
+    site.send(0, body=body, format="MQSTR")
+    assert site.reply()[1].header.reason == mq.MQRCCF_MD_FORMAT_ERROR
+    assert site.ask(mq.MQCMD_PING_Q_MGR).header.reason == 0
+
+
+def test_datagrams_are_answered_only_when_they_ask(site: Site) -> None:
+    site.send(mq.MQCMD_PING_Q_MGR, message_type=mq.MQMT_DATAGRAM)
+    site.send(mq.MQCMD_PING_Q_MGR, message_type=mq.MQMT_DATAGRAM, report=mq.MQRO_NAN)
+    site.send(mq.MQCMD_PING_Q_MGR, message_type=mq.MQMT_DATAGRAM, report=mq.MQRO_PAN)
+    message, reply = site.reply()
+    assert (message.message_type, message.feedback) == (mq.MQMT_REPORT, mq.MQFB_PAN)
+    site.send(9999, message_type=mq.MQMT_DATAGRAM, report=mq.MQRO_PAN)
+    site.send(9999, message_type=mq.MQMT_DATAGRAM, report=mq.MQRO_NAN)
+    message, reply = site.reply()
+    assert (message.feedback, reply.header.completion) == (mq.MQFB_NAN, mq.MQCC_FAILED)
+    assert site.replies.get() is None
+
+
+def test_replies_that_nobody_can_get_go_to_the_dead_letter_queue(site: Site) -> None:
+    site.program.define("QLOCAL", "DEAD")
+    assert site.ask(mq.MQCMD_CHANGE_Q_MGR, String(mq.MQCA_DEAD_LETTER_Q_NAME, "DEAD")).header.reason == 0
+    dead = site.program.open("DEAD")
+    site.send(mq.MQCMD_PING_Q_MGR, reply_to="NOWHERE")
+    site.send(mq.MQCMD_PING_Q_MGR, reply_to="NOWHERE", report=mq.MQRO_DISCARD_MSG | mq.MQRO_PASS_DISCARD_AND_EXPIRY)
+    assert site.ask(mq.MQCMD_PING_Q_MGR).header.reason == 0
+    message = dead.get(wait=WAIT)
+    assert message is not None
+    assert message.format == "MQDEAD"
+    assert dead.get() is None, "what may be discarded is discarded"
+
+
+def test_a_full_reply_queue_is_waited_for(site: Site) -> None:
+    site.program.define("QLOCAL", "SMALL", MAXDEPTH=2)
+    small = site.program.open("SMALL")
+    site.send(mq.MQCMD_INQUIRE_Q, String(mq.MQCA_Q_NAME, "SYSTEM.*"), reply_to="SMALL")
+    controls = []
+    while not controls or controls[-1] != mq.MQCFC_LAST:
+        message = small.get(wait=WAIT)
+        assert message is not None
+        assert isinstance(message.body, bytes)
+        controls.append(decode(message.body).header.control)
+    assert len(controls) > 20
+
+
+def test_a_full_reply_queue_that_nobody_reads_holds_nobody_up(site: Site) -> None:
+    site.program.define("QLOCAL", "SMALL", MAXDEPTH=2)
+    site.send(mq.MQCMD_INQUIRE_Q, String(mq.MQCA_Q_NAME, "SYSTEM.*"), reply_to="SMALL")
+    assert site.ask(mq.MQCMD_PING_Q_MGR).header.reason == 0
+    assert site.program.display("QLOCAL", "SMALL", "CURDEPTH")[0]["CURDEPTH"] == 2
+
+
+def test_a_reply_that_is_too_long_for_its_queue(site: Site) -> None:
+    site.program.define("QLOCAL", "SHORT", MAXMSGL=100)
+    short = site.program.open("SHORT")
+    site.send(mq.MQCMD_INQUIRE_Q_NAMES, String(mq.MQCA_Q_NAME, "*"), reply_to="SHORT")
+    message = short.get(wait=WAIT)
+    assert message is not None
+    assert isinstance(message.body, bytes)
+    header = decode(message.body).header
+    assert (header.completion, header.reason) == (mq.MQCC_FAILED, mq.MQRC_MSG_TOO_BIG_FOR_Q)
+    assert header.control == mq.MQCFC_LAST
+
+
+def test_it_is_stopped_and_started(site: Site) -> None:
+    assert not site.server.start(), "it runs already"
+    assert site.server.stop()
+    assert site.server.status == "STOPPED"
+    assert not site.server.stop()
+    site.send(mq.MQCMD_PING_Q_MGR)
+    assert site.replies.get() is None
+    assert site.server.start()
+    assert site.reply()[1].header.reason == 0
+    assert site.server.status == "RUNNING"
+
+
+def test_a_queue_that_cannot_be_read_for_a_while(site: Site) -> None:
+    site.program.alter("QLOCAL", COMMANDS, GET="DISABLED")
+    site.send(mq.MQCMD_PING_Q_MGR)
+    assert site.replies.get() is None
+    site.program.alter("QLOCAL", COMMANDS, GET="ENABLED")
+    assert site.reply()[1].header.reason == 0
+
+
+def test_it_ends_with_the_queue_manager(tmp_path: Path) -> None:
+    for mode in ("quiesce", "immediate", "preemptive"):
+        manager = QueueManager(create_queue_manager(tmp_path, f"END.{mode}", LogSection(file_pages=64)))
+        manager.start()
+        server = CommandServer(manager, lambda user, origin, manager=manager: ManagerTarget(manager))  # type: ignore[misc]
+        server.start()
+        manager.end(mode, WAIT)
+        server.stop()
+        assert server.status == "STOPPED"
+        assert not [each for each in threading.enumerate() if each.name == "ostler-commands" and each.is_alive()]
+
+
+def test_a_persistent_command_is_done_again_after_a_crash(tmp_path: Path) -> None:
+    directory = create_queue_manager(tmp_path, "AGAIN", LogSection(file_pages=256))
+    manager = QueueManager(directory)
+    manager.start()
+    site = Site(manager)
+    site.send(mq.MQCMD_PING_Q_MGR, persistent=True)
+    manager.end("preemptive")
+    manager = QueueManager(directory)
+    manager.start()
+    server = CommandServer(manager, lambda user, origin: ManagerTarget(manager))
+    server.start()
+    replies = ostler.connect(manager).open("REPLY")
+    assert replies.get(wait=WAIT) is not None
+    server.stop()
+    manager.end("immediate")
