@@ -37,7 +37,8 @@ def events(qm: RunningQueueManager, queue: str) -> list[PcfMessage]:
     found: list[PcfMessage] = []
     while (message := qm.get(queue)) is not None:
         assert message.format == "MQEVENT"
-        found.append(decode(bytes(message.body)))
+        assert isinstance(message.body, bytes)
+        found.append(decode(message.body))
     return found
 
 
