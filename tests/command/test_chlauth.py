@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +24,7 @@ from ostler.server.queue_manager import QueueManager
 from .conftest import LocalTarget, Operator
 
 SET = ["AMQ8877I: Ostler channel authentication record set."]
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "channel-authentication.md"
 TITLE = "AMQ8878I: Channel authentication record details."
 
 
@@ -358,3 +360,14 @@ def test_rules_by_their_parts(operator: Operator) -> None:
         with pytest.raises(MQError) as refusal:
             rules(target, question)
         assert refusal.value.reason == MQRCCF_WRONG_CHLAUTH_MATCH
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not beside the tests")
+def test_the_commands_of_the_guide_do_what_it_says(operator: Operator) -> None:
+    sets, check = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    for command in sets.splitlines():
+        assert operator.says(command) == SET
+    assert profiles(operator, check.strip()) == ["ORDERS.* ADDRESSMAP"]
+    elsewhere = check.strip().replace("10.20.3.4", "11.20.3.4")
+    assert profiles(operator, elsewhere) == ["* ADDRESSMAP"]
+    assert profiles(operator, f"{elsewhere} SSLPEER('CN=billing,O=Example')") == ["ORDERS.* SSLPEERMAP"]
