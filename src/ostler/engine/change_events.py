@@ -13,7 +13,7 @@ from ostler.engine.core import Engine
 from ostler.engine.events import MANAGER_QUEUE, event_message, fixed_name, fixed_text
 from ostler.engine.message import CORRELATION_ID_AT
 from ostler.engine.reports import Outgoing
-from ostler.model.attributes import Attribute, ObjectType, Value, ValueKind, attributes_of, to_text
+from ostler.model.attributes import Attribute, ObjectType, Shown, Value, ValueKind, attributes_of, to_text
 from ostler.model.constants import (
     MQBACF_EVENT_ACCOUNTING_TOKEN,
     MQBACF_EVENT_SECURITY_ID,
@@ -89,6 +89,10 @@ COMMAND_QUEUE: Final = "SYSTEM.ADMIN.COMMAND.EVENT"
 CHANNEL_QUEUE: Final = "SYSTEM.ADMIN.CHANNEL.EVENT"
 
 _PADDED_MAX: Final = 1024
+# Parameters that are passwords.
+_SECRET: Final = frozenset(
+    [each.pcf for kind in ObjectType for each in attributes_of(kind) if each.shown == Shown.MASKED and each.pcf]
+)
 _TYPES: Final[dict[ObjectType, int]] = {
     ObjectType.QMGR: MQOT_Q_MGR,
     ObjectType.QLOCAL: MQOT_Q,
@@ -221,7 +225,8 @@ def on_command(
     if setting == MQEVR_DISABLED or (setting == MQEVR_NO_DISPLAY and is_display):
         return []
     context = (*_context(engine, user, origin), Integer(MQIACF_COMMAND, command))
-    data: tuple[Parameter, ...] = (String(MQCACF_COMMAND_MQSC, text),) if text else parameters
+    shown: list[Parameter] = [String(MQCACF_COMMAND_MQSC, text)] if text else [_public(each) for each in parameters]
+    data: tuple[Parameter, ...] = tuple(shown)
     return [
         event_message(
             engine,
@@ -231,6 +236,13 @@ def on_command(
             [Group(MQGACF_COMMAND_CONTEXT, context), Group(MQGACF_COMMAND_DATA, data)],
         )
     ]
+
+
+def _public(parameter: Parameter) -> Parameter:
+    """A parameter without what is secret."""
+    if isinstance(parameter, String) and parameter.parameter in _SECRET:
+        return String(parameter.parameter, "********")
+    return parameter
 
 
 # -- refusals --------------------------------------------------------------------------------------------------------
