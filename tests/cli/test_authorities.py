@@ -74,6 +74,23 @@ def test_authorities_are_given_shown_listed_and_taken_away(started: None, ostler
     assert ostler("dmpmqaut", "-a").out.splitlines() == script
 
 
+def test_a_user_has_what_its_groups_have(started: None, ostler: Command) -> None:
+    assert ostler("users", "add", "QM1", "zoe", "--groups", "staff,audit", "--no-password").status == 0
+    assert ostler("users", "add", "QM1", "boss", "--groups", "mqm", "--no-password").status == 0
+    assert ostler("setmqaut", "-n", "APP.*", "-t", "queue", "-g", "staff", "-p", "zoe", "+put").status == 0
+    assert ostler("setmqaut", "-n", "**", "-t", "queue", "-g", "audit", "+browse").status == 0
+    assert ostler("setmqaut", "-n", "APP.Q1", "-t", "queue", "-g", "nobody", "+inq").status == 0
+    assert authorities(ostler, "-n", "APP.Q1", "-t", "queue", "-p", "zoe") == ["browse", "put", "inq"]
+    assert "clr" in authorities(ostler, "-n", "APP.Q1", "-t", "queue", "-p", "boss")
+    counting = ostler("dmpmqaut", "-n", "APP.Q1", "-t", "queue", "-p", "zoe", "-e", "-a").out
+    assert counting == (
+        "setmqaut -m QM1 -n '**' -t queue -g audit +browse\n"
+        "setmqaut -m QM1 -n 'APP.*' -t queue -g staff +put\n"
+        "setmqaut -m QM1 -n 'APP.*' -t queue -p zoe +put\n"
+        "setmqaut -m QM1 -n APP.Q1 -t queue -g nobody +inq\n"
+    )
+
+
 def test_what_the_queue_manager_refuses(started: None, ostler: Command) -> None:
     unknown = ostler("setmqaut", "-n", "GONE", "-t", "queue", "-p", "ann", "+get")
     assert (unknown.status, unknown.err) == (Status.OBJECT_UNKNOWN, "AMQ8147E: There is no QUEUE called GONE.\n")

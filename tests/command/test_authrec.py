@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ostler.command.authority_records import (
     Entity,
@@ -12,7 +14,9 @@ from ostler.command.authority_records import (
     records,
     set_record,
 )
+from ostler.command.interpreter import understand
 from ostler.command.target import CommandRefused
+from ostler.command.words import SyntaxProblem
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import CHG, CONNECT, CRT, DSP, GET, INQ, PUT, QUEUE_AUTHORITIES
 from ostler.model.constants import (
@@ -393,3 +397,41 @@ def test_the_guard_hears_of_every_change(manager: QueueManager) -> None:
     assert may() == GET
     delete_record(target, "QUEUE", "Q*", stranger, False)
     assert may() == 0
+
+
+KEYWORDS = st.sampled_from(
+    [
+        *("PROFILE", "OBJTYPE", "PRINCIPAL", "GROUP", "AUTHADD", "AUTHRMV", "SERVCOMP", "IGNSTATE", "MATCH", "OBJNAME"),
+        *("ALL", "AUTHLIST", "ENTITY", "IFVER", "X"),
+    ]
+)
+VALUES = st.sampled_from(
+    [
+        *("", "()", "('')", "(QUEUE)", "(QMGR)", "(TOPIC)", "('**')", "('A**')", "(@CLASS)", "(SELF)", "('a','b')"),
+        *("(ALL)", "(CRT)", "(GET,PUT)", "(CONNECT)", "(NONE)", "(YES)", "(NO)", "(MEMBERSHIP)", "(EXACT)", "(' x')"),
+        "(((",
+    ]
+)
+BEGINNINGS = st.sampled_from(
+    ["SET AUTHREC", "DELETE AUTHREC", "DISPLAY AUTHREC", "DIS ENTAUTH", "DIS AUTHSERV", "SET AUTHREC(X)"]
+)
+
+
+@given(BEGINNINGS, st.lists(st.tuples(KEYWORDS, VALUES), max_size=6))
+def test_any_words_are_understood_or_pointed_at(begin: str, words: list[tuple[str, str]]) -> None:
+    text = " ".join([begin, *(keyword + value for keyword, value in words)])
+    assert 0 < _end_of_problem(text) <= len(text)
+
+
+def _end_of_problem(text: str) -> int:
+    """Where a command is wrong; its whole length when it is not. Whatever else is raised fails the test."""
+    try:
+        understand(text)
+    except SyntaxProblem as problem:
+        return problem.end
+    return len(text)
+
+
+def test_an_attribute_asked_for_beside_a_choice(several: GuardedTarget) -> None:
+    lines = Operator(several).says("DISPLAY AUTHREC PROFILE('X.**') OBJTYPE")
+    assert lines[1:] == ["   PROFILE(X.**)                           OBJTYPE(QUEUE)"]
