@@ -21,11 +21,14 @@ from ostler.model.definitions import Definition, new_definition
 from ostler.model.errors import MQError
 from ostler.model.journal import Journal
 from ostler.model.system_objects import system_definitions
+from ostler.security.authorities import default_records
+from ostler.security.channel_authentication import default_rules
 from ostler.testing.simulated_disk import SimulatedDisk
 
 T = TypeVar("T")
-RULES: list[Definition] = []
-RECORDS: list[Definition] = []
+DESTINATION = "SYSTEM.DEAD.LETTER.QUEUE"  # of subscriptions: it has to be there
+RULES = default_rules()
+RECORDS = default_records()
 STAMPS = frozenset({"CRDATE", "CRTIME", "ALTDATE", "ALTTIME", "QMID", "SUBID"})
 SUBTYPES = {
     ObjectType.CHANNEL: ("SDR", "SVR", "RCVR", "RQSTR", "SVRCONN", "CLNTCONN", "CLUSSDR", "CLUSRCVR", "AMQP", "MQTT"),
@@ -190,7 +193,7 @@ def definitions(draw: st.DrawFn) -> Definition | None:
     if kind == ObjectType.TOPIC:
         values["TOPICSTR"] = f"{draw(st.sampled_from(['a', 'ä b']))}/{name}"
     if kind == ObjectType.SUB:
-        values |= {"TOPICSTR": f"a/{name}", "DEST": "SYSTEM.DEFAULT.LOCAL.QUEUE", "SUBTYPE": "ADMIN"}
+        values |= {"TOPICSTR": f"a/{name}", "DEST": DESTINATION, "SUBTYPE": "ADMIN"}
         for absent in ("SUBID", "TOPICOBJ"):
             values.pop(absent, None)
     if subtype in ("SDR", "SVR"):
@@ -203,7 +206,35 @@ def definitions(draw: st.DrawFn) -> Definition | None:
         return None
 
 
-SYSTEM = [each for each in system_definitions() if each.object_type != ObjectType.SUB]
+USERS = st.sampled_from(["ann", "it's me", "o'brien, jr", "Ü"])
+PROFILES = st.sampled_from(["DEV.**", "A.*", "lower.**"])
+RULE_COMMANDS = (
+    "SET CHLAUTH('{channel}') TYPE(BLOCKUSER) USERLIST('{user}','*MQADMIN') DESCR('{user}')",
+    "SET CHLAUTH('*') TYPE(BLOCKADDR) ADDRLIST('10.1.2.3','192.168.*')",
+    "SET CHLAUTH('{channel}') TYPE(ADDRESSMAP) ADDRESS('10.*') USERSRC(MAP) MCAUSER('{user}') CHCKCLNT(REQUIRED)",
+    "SET CHLAUTH('{channel}') TYPE(ADDRESSMAP) ADDRESS('10.1-5.*') USERSRC(NOACCESS) WARN(YES)",
+    "SET CHLAUTH('{channel}') TYPE(USERMAP) CLNTUSER('{user}') ADDRESS('10.2.*') USERSRC(CHANNEL)",
+    "SET CHLAUTH('{channel}') TYPE(QMGRMAP) QMNAME('QM*') MCAUSER('{user}') CUSTOM('{user}')",
+    "SET CHLAUTH('{channel}') TYPE(SSLPEERMAP) SSLPEER('CN=\"a,b\",O=c') SSLCERTI('CN=x') MCAUSER('{user}')",
+    "SET CHLAUTH('SYSTEM.*') TYPE(ADDRESSMAP) ADDRESS('*') ACTION(REMOVE)",
+    "SET CHLAUTH('*') TYPE(BLOCKUSER) ACTION(REMOVEALL)",
+)
+RECORD_COMMANDS = (
+    "SET AUTHREC PROFILE('{profile}') OBJTYPE(QUEUE) PRINCIPAL('{user}') AUTHADD(PUT,GET,ALLADM)",
+    "SET AUTHREC PROFILE('{profile}') OBJTYPE(TOPIC) GROUP('{user}') AUTHADD(PUB)",
+    "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('{user}') AUTHADD(CONNECT,INQ)",
+    "SET AUTHREC PROFILE('{profile}') OBJTYPE(CHANNEL) GROUP('{user}') AUTHADD(NONE)",
+)
+
+
+@st.composite
+def record_commands(draw: st.DrawFn) -> str:
+    command: str = draw(st.sampled_from(RULE_COMMANDS + RECORD_COMMANDS))
+    channel = draw(st.sampled_from(["*", "A*", "APP.SVRCONN"]))
+    return command.format(channel=channel, user=draw(USERS).replace("'", "''"), profile=draw(PROFILES))
+
+
+SYSTEM = [each for each in system_definitions() if each.object_type != ObjectType.SUB and each.name != DESTINATION]
 
 
 @st.composite
@@ -216,6 +247,7 @@ def worlds(draw: st.DrawFn) -> World:
         _try_define(world, made, False)
     for definition in draw(st.lists(st.sampled_from([*SYSTEM, world.engine.manager]), max_size=5, unique_by=id)):
         _try_define(world, draw(alterations(definition)), True)
+    list(run_script(world, "\n".join(draw(st.lists(record_commands(), max_size=8)))))
     return world
 
 

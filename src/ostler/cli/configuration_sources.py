@@ -15,19 +15,23 @@ from ostler.model import constants
 from ostler.model.attributes import ObjectType, Value, attributes_of
 from ostler.model.constants import (
     MQAUTHOPT_ENTITY_EXPLICIT,
-    MQAUTHOPT_NAME_ALL_MATCHING,
+    MQAUTHOPT_NAME_AS_WILDCARD,
     MQCACF_AUTH_PROFILE_NAME,
+    MQCACF_SUB_NAME,
     MQCACH_CHANNEL_NAME,
     MQCC_FAILED,
     MQCMD_INQUIRE_AUTH_RECS,
     MQCMD_INQUIRE_CHLAUTH_RECS,
     MQCMD_INQUIRE_Q_MGR,
+    MQCMD_INQUIRE_SUBSCRIPTION,
     MQIACF_AUTH_OPTIONS,
     MQIACF_OBJECT_TYPE,
     MQOT_ALL,
     MQRC_UNKNOWN_OBJECT_NAME,
     MQRCCF_CHANNEL_NOT_FOUND,
     MQRCCF_CHLAUTH_NOT_FOUND,
+    MQRCCF_COMMAND_FAILED,
+    MQRCCF_NONE_FOUND,
 )
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
@@ -36,8 +40,15 @@ from ostler.security.authorities import record_key
 from ostler.security.channel_authentication import rule_key
 from ostler.server.directories import QueueManagerDirectory
 
-_NOTHING: Final = (MQRC_UNKNOWN_OBJECT_NAME, MQRCCF_CHANNEL_NOT_FOUND, MQRCCF_CHLAUTH_NOT_FOUND)
-_AUTHORITY_OPTIONS: Final = MQAUTHOPT_NAME_ALL_MATCHING | MQAUTHOPT_ENTITY_EXPLICIT
+# What an inquiry that finds nothing is answered with; the last one says of an earlier answer that it was a refusal.
+_NOTHING: Final = (
+    MQRC_UNKNOWN_OBJECT_NAME,
+    MQRCCF_CHANNEL_NOT_FOUND,
+    MQRCCF_CHLAUTH_NOT_FOUND,
+    MQRCCF_NONE_FOUND,
+    MQRCCF_COMMAND_FAILED,
+)
+_AUTHORITY_OPTIONS: Final = MQAUTHOPT_NAME_AS_WILDCARD | MQAUTHOPT_ENTITY_EXPLICIT
 _QUEUE_KINDS: Final = {
     constants.MQQT_LOCAL: ObjectType.QLOCAL,
     constants.MQQT_ALIAS: ObjectType.QALIAS,
@@ -56,21 +67,33 @@ def local_definitions(directory: QueueManagerDirectory) -> Iterator[Definition]:
 
 def queued_definitions(queue: CommandQueue) -> Iterator[Definition]:
     """The same by PCF, one type after the other. What only z/OS has is not told this way."""
+    name = ""
     for reply in _replies(queue, MQCMD_INQUIRE_Q_MGR, ()):
         values = _values(ObjectType.QMGR, reply)
-        yield Definition(ObjectType.QMGR, str(values.get("QMNAME", "")), values)
+        name = str(values.get("QMNAME", ""))
+        yield Definition(ObjectType.QMGR, name, values)
     for about in KINDS:
         command: int = getattr(constants, f"MQCMD_INQUIRE_{about.word}")
         for reply in _replies(queue, command, (String(about.name_parameter, "*"),)):
             kind = _queue_kind(reply) if about is QUEUES else about.types[0]
             values = _values(kind, reply)
             yield Definition(kind, str(values.pop(about.name, "")), _kept(kind, values))
+    for reply in _replies(queue, MQCMD_INQUIRE_SUBSCRIPTION, (String(MQCACF_SUB_NAME, "*"),)):
+        values = _values(ObjectType.SUB, reply)
+        if values.get("DESTQMGR") == name:
+            values["DESTQMGR"] = ""  # it says its own name where none was given
+        yield Definition(ObjectType.SUB, str(values.pop("SUB", "")), values)
+    yield from _records(queue)
+
+
+def _records(queue: CommandQueue) -> Iterator[Definition]:
+    """Rules and authority records."""
     for reply in _replies(queue, MQCMD_INQUIRE_CHLAUTH_RECS, (String(MQCACH_CHANNEL_NAME, "*"),)):
         values = _values(ObjectType.CHLAUTH, reply)
         yield Definition(ObjectType.CHLAUTH, rule_key(values), values)
     asked = (
         Integer(MQIACF_AUTH_OPTIONS, _AUTHORITY_OPTIONS),
-        String(MQCACF_AUTH_PROFILE_NAME, ""),
+        String(MQCACF_AUTH_PROFILE_NAME, "*"),
         Integer(MQIACF_OBJECT_TYPE, MQOT_ALL),
     )
     for reply in _replies(queue, MQCMD_INQUIRE_AUTH_RECS, asked):
@@ -83,7 +106,7 @@ def _replies(queue: CommandQueue, command: int, parameters: tuple[Parameter, ...
         if reply.header.completion != MQCC_FAILED:
             if reply.parameters:
                 yield reply
-        elif reply.header.reason not in _NOTHING and reply.header.reason != constants.MQRCCF_COMMAND_FAILED:
+        elif reply.header.reason not in _NOTHING:
             raise MQError(reply.header.reason, "")
 
 

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Final
 
 from ostler.command.administration import matches
-from ostler.command.dump_records import authority_parts, grant_line, rule_parts, setmqaut_line
+from ostler.command.dump_records import authority_parts, grant_line, removal_parts, rule_parts, setmqaut_line
 from ostler.command.dump_text import Command, items_of, quoted, written
 from ostler.model.attributes import Attribute, ObjectType, Shown, Value, attributes_of, defaults, find, has, subtype_of
 from ostler.model.definitions import Definition
@@ -297,5 +297,5 @@ def _missing_records(definitions: list[Definition], kind: ObjectType, usual: Seq
     there = {definition.name for definition in definitions if definition.object_type == kind}
     gone = [each for each in usual if each.name not in there]
     if kind == ObjectType.CHLAUTH:
-        return [rule_parts(each, False, "REMOVE") for each in gone]
+        return [command for each in gone for command in removal_parts(each)]
     return [command for each in gone for command in authority_parts(each, (), removes=True)]

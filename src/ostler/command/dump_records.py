@@ -7,6 +7,7 @@ from typing import Final
 
 from ostler.command.dump_text import Command, items_of, quoted
 from ostler.model.attributes import ObjectType, attributes_of, defaults, find, has, subtype_of, to_text
+from ostler.model.constants import MQUSRC_NOACCESS
 from ostler.model.definitions import Definition
 
 # What tells rules apart, for all types; the rest is what a rule does.
@@ -60,6 +61,16 @@ def rule_parts(definition: Definition, shows_all: bool, action: str = "REPLACE")
         elif is_identity or (value != "" and (shows_all or name in _LISTS or value != usual.get(name))):
             command.items += items
     return command
+
+
+def removal_parts(definition: Definition) -> list[Command]:
+    """What removes a rule, there or not: first it is there in any case, as one that lets nobody in."""
+    values = dict(definition.attributes)
+    if "USERSRC" in values:
+        values["USERSRC"] = MQUSRC_NOACCESS
+        values["MCAUSER"] = ""
+    closed = Definition(definition.object_type, definition.name, values)
+    return [rule_parts(closed, False), rule_parts(closed, False, "REMOVE")]
 
 
 def authority_parts(definition: Definition, usual: Sequence[Definition], removes: bool = False) -> list[Command]:
