@@ -186,6 +186,8 @@ def test_deleting_what_is_not_there(operator: Operator) -> None:
         ("SET AUTHREC PROFILE(Q) OBJTYPE(QUEUE) GROUP(' ') AUTHADD(GET)", "is missing", "GROUP(' '"),
         ("SET AUTHREC PROFILE(Q) OBJTYPE(QUEUE) GROUP(' x') AUTHADD(GET)", "cannot be the name", "' x'"),
         ("SET AUTHREC(Q) OBJTYPE(QUEUE) GROUP('a') AUTHADD(GET)", "takes no name", "(Q"),
+        ("DELETE AUTHREC PROFILE(Q) OBJTYPE(QUEUE,TOPIC) GROUP('a')", "OBJTYPE takes one value", "(QUEUE,TOPIC"),
+        ("DELETE AUTHREC PROFILE(Q,R) OBJTYPE(QUEUE) GROUP('a')", "PROFILE takes one value", "(Q,R"),
         ("DELETE AUTHREC PROFILE(Q) OBJTYPE(QUEUE) GROUP('a') IGNSTATE(NO)", "always YES", "IGNSTATE(NO)"),
         ("DISPLAY AUTHREC PRINCIPAL('a') GROUP('b')", "at a time", "GROUP('b')"),
         ("DISPLAY AUTHREC MATCH(MEMBERSHIP)", "needs a PRINCIPAL", "MATCH(MEMBERSHIP)"),
