@@ -110,6 +110,39 @@ bad name 2 2442
 too long 1 2469
 deleted handle 2 2460
 """,
+    "pcf": """\
+ping []
+create []
+queue PCF.ALIAS 3 None
+queue PCF.ONE 1 11
+queue PCF.TWO 1 22
+filtered PCF.TWO [3, 20, 2016]
+like PCF.ONE
+names ['PCF.ALIAS', 'PCF.ONE', 'PCF.TWO'] [3, 1, 1]
+status 1 0
+counts 1 0
+not empty 2 2055 MQRC_Q_NOT_EMPTY
+cleared 0
+channel PCF.CHANNEL ours
+no status 2 3065 MQRCCF_CHL_STATUS_NOT_FOUND
+rule 10.1.2.* app
+rule again 2 3337 MQRCCF_CHLAUTH_ALREADY_EXISTS
+record apps [2, 9]
+record deleted 0
+escape True
+manager DROPIN 940
+server True
+connections True
+unknown 2 2085 MQRC_UNKNOWN_OBJECT_NAME
+twice 2 4001 MQRCCF_OBJECT_ALREADY_EXISTS
+wrong value 2 4005 MQRCCF_ATTR_VALUE_ERROR
+wrong attribute 2 3015 MQRCCF_CFST_PARM_ID_ERROR
+missing 2 3019 MQRCCF_PARM_COUNT_TOO_SMALL
+no channel 2 4032 MQRCCF_CHANNEL_NOT_FOUND
+collected 2085 0
+channel deleted 0
+gone 2 2085 MQRC_UNKNOWN_OBJECT_NAME
+""",
     "put_get": """\
 id 24 True True True
 resolved PUT.GET DROPIN

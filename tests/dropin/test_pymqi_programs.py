@@ -30,6 +30,21 @@ missing 2 2471
 too long 1 2469 5
 rest b'without'
 """,
+    "pcf": """\
+connected True
+ping [{}]
+create [{}]
+found [(b'PCF.ONE', 11)]
+filtered 2 2085
+names [b'PCF.ONE']
+status 0 [-1, -1]
+refused 2 3065
+refused 2 2085
+refused 2 4001
+refused 2 3014
+connections True
+delete [{}]
+""",
     "put_get": """\
 browsed b'one'
 browsed b'a Python string'
