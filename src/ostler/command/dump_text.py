@@ -89,6 +89,6 @@ def _cut(part: str, wanted: int) -> int:
     """Where to end a line, at or before the wanted place if possible; 0 for nowhere."""
     places: list[int] = [*range(wanted, len(_MARGIN) + 16, -1), *range(wanted + 1, len(part))]
     for at in places:
-        if not part[at].isspace() and part[at] != "*" and not part[at - 1].isspace():
+        if not part[at].isspace() and part[at] != "*":
             return at
     return 0
