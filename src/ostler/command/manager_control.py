@@ -41,11 +41,9 @@ _REPORTED: Final[dict[str, tuple[ObjectType, ...]]] = {
 }
 _EXTENTS_MAX: Final = 99_999
 # What DISPLAY CLUSQMGR takes beside the attributes of channels.
-_CLUSTER_WORDS: Final = ("ALL", "WHERE", "CLUSTER", "CHANNEL", "QMTYPE", "STATUS", "SUSPEND", "QMID", "DEFTYPE") + (
-    "CLUSDATE",
-    "CLUSTIME",
-    "XMITQ",
-    "VERSION",
+_CLUSTER_WORDS: Final = (
+    *("ALL", "WHERE", "CLUSTER", "CHANNEL", "QMTYPE", "STATUS", "SUSPEND"),
+    *("QMID", "DEFTYPE", "CLUSDATE", "CLUSTIME", "XMITQ", "VERSION"),
 )
 
 

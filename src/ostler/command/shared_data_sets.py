@@ -124,9 +124,8 @@ def _rows(manager: str, structure: str, engine: Engine) -> list[Row]:
     for name, each in sorted(engine.of_type(ObjectType.CFSTRUCT).items()):
         if not matches(name, structure) or each.attributes.get("OFFLOAD") != MQCFOFFLD_SMDS:
             continue
-        for one in sorted({engine.name, *_managers(engine, name)}):
-            if manager in ("*", one):
-                rows.append(_row(engine.of_type(_KIND).get(_key(name, one)), name, one))
+        managers = [one for one in sorted({engine.name, *_managers(engine, name)}) if manager in ("*", one)]
+        rows += [_row(engine.of_type(_KIND).get(_key(name, one)), name, one) for one in managers]
     return rows
 
 

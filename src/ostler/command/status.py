@@ -53,7 +53,7 @@ def _queue_status(wish: Wish, use: str, target: Target) -> Iterator[str]:
     names = _seen(wish, target)
     found = False
     for at in range(0, len(names), _CHUNK_QUEUES):
-        for row in target.look(partial(_queue_rows, names[at : at + _CHUNK_QUEUES])):
+        for row in target.look(partial(_queue_rows, names[at : at + _CHUNK_QUEUES], target)):
             is_open = use == "ALL" or row["IPPROCS" if use == "INPUT" else "OPPROCS"] != 0
             if is_open and is_wanted(wish, ObjectType.QSTATUS, row):
                 found = True
@@ -62,8 +62,9 @@ def _queue_status(wish: Wish, use: str, target: Target) -> Iterator[str]:
         raise not_found(wish.pattern) if not names else _no_queue_status()
 
 
-def _queue_rows(names: list[str], engine: Engine) -> list[Row]:
-    return [queue_row(engine, engine.queues[name]) for name in names if name in engine.queues]
+def _queue_rows(names: list[str], target: Target, engine: Engine) -> list[Row]:
+    extent_of = target.log_extent_of
+    return [queue_row(engine, engine.queues[name], extent_of) for name in names if name in engine.queues]
 
 
 def _no_queue_status() -> CommandRefused:

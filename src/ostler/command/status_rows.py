@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from ostler.command.administration import date_and_time
@@ -27,8 +28,8 @@ def _yes(truth: bool) -> str:
     return "YES" if truth else "NO"
 
 
-def queue_row(engine: Engine, queue: Queue) -> dict[str, Value]:
-    """QSTATUS TYPE(QUEUE)."""
+def queue_row(engine: Engine, queue: Queue, extent_of: Callable[[int], str] | None = None) -> dict[str, Value]:
+    """QSTATUS TYPE(QUEUE). `extent_of` names the extent of the log that holds an LSN."""
     attributes = queue.definition.attributes
     counters = queue.counters
     monitoring = queue_monitoring(engine, queue)
@@ -47,7 +48,7 @@ def queue_row(engine: Engine, queue: Queue) -> dict[str, Value]:
         "LGETTIME": get_time,
         "LPUTDATE": put_date,
         "LPUTTIME": put_time,
-        "MEDIALOG": "",
+        "MEDIALOG": extent_of(queue.media_lsn) if extent_of is not None and queue.media_lsn >= 0 else "",
         "MONQ": _monitoring(engine, attributes),
         "MSGAGE": "" if monitoring is None else _or_blank(monitoring.message_age_seconds),
         "OPPROCS": queue.outputs,

@@ -169,6 +169,17 @@ class Target(ABC):
         again. Those it woke are told.
         """
 
+    def pipelined(self) -> Target:
+        """The same queue manager for one who tells of changes only when `settle` has returned.
+
+        Its changes need not wait for the disk one by one. It belongs to one script.
+        """
+        return self
+
+    def settle(self) -> None:
+        """Return when all changes made through here are durable. Only a pipelined target owes any."""
+        return
+
     @abstractmethod
     def start_listener(self, name: str) -> None:
         """Begin to listen. The listener is defined and does not listen yet."""
@@ -205,6 +216,10 @@ class Target(ABC):
     @abstractmethod
     def manager_status(self) -> ManagerStatus:
         """The queue manager as a process."""
+
+    def log_extent_of(self, lsn: int) -> str:
+        """The name of the extent of a linear log that holds an LSN; empty when the log has no such names."""
+        return ""
 
     def application_status(self) -> dict[int, ApplicationStatus]:
         """What is known of the programs, by the number of their connection. A connection without one is local."""
