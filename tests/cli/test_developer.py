@@ -44,7 +44,6 @@ def developer(program: Command, ostler: Command, port: int, monkeypatch: pytest.
     """`ostler dev QM1` on a port of its own, with passwords in its environment. `program` ends what is left."""
     for name, password in PASSWORDS.items():
         monkeypatch.setenv(name, password)
-    monkeypatch.setenv("OSTLER_ALLOW_PLAIN_PASSWORD", "1")
 
     def run(*arguments: str) -> Said:
         return ostler("dev", "QM1", "--port", str(port), *arguments)
@@ -83,7 +82,7 @@ def standing_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Pa
 @pytest.fixture
 def standing(standing_data: tuple[Path, int, Said], monkeypatch: pytest.MonkeyPatch) -> Standing:
     root, port, said = standing_data
-    for name, value in {**PASSWORDS, "OSTLER_DATA": str(root), "OSTLER_ALLOW_PLAIN_PASSWORD": "1"}.items():
+    for name, value in {**PASSWORDS, "OSTLER_DATA": str(root)}.items():
         monkeypatch.setenv(name, value)
     return Standing(port, said)
 

@@ -182,11 +182,15 @@ def test_tasks_of_a_loop_share_sockets(site: Any) -> None:
 
 
 def test_a_password_is_not_sent_in_the_clear(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    away = "no-such-host.invalid(1414)"
     with refused(mq.MQRC_PASSWORD_PROTECTION_ERROR):
-        site.connect("client", user="fred", password="secret")
-    monkeypatch.setenv(ALLOW_PLAIN_PASSWORD, "1")
+        ostler.connect("QM", away, channel=CHANNEL, user="fred", password="secret")
+    # What stays on this machine may be sent anyway.
     with site.connect("client", user="fred", password="secret") as qm:
         assert qm.name == site.name
+    monkeypatch.setenv(ALLOW_PLAIN_PASSWORD, "1")
+    with refused(mq.MQRC_HOST_NOT_AVAILABLE):
+        ostler.connect("QM", away, channel=CHANNEL, user="fred", password="secret")
 
 
 @pytest.fixture(scope="module")

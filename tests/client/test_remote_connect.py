@@ -157,7 +157,10 @@ def test_the_next_address_is_tried(site: RemoteSite) -> None:
         ({"queue_manager": "ANOTHER"}, mqc.MQRC_Q_MGR_NAME_ERROR),
         ({"channel": "NO.SUCH"}, mqc.MQRC_UNKNOWN_CHANNEL_NAME),
         ({"connection_name": "no-such-host.invalid(1414)"}, mqc.MQRC_HOST_NOT_AVAILABLE),
-        ({"user": "me", "password": "secret"}, mqc.MQRC_PASSWORD_PROTECTION_ERROR),
+        (
+            {"user": "me", "password": "secret", "connection_name": "192.0.2.1(1414)"},
+            mqc.MQRC_PASSWORD_PROTECTION_ERROR,
+        ),
     ],
 )
 def test_what_is_refused(site: RemoteSite, changes: dict[str, str], reason: int) -> None:
@@ -181,8 +184,15 @@ def test_a_queue_manager_that_does_not_run(tmp_path: Path) -> None:
 
 
 def test_a_password_may_be_sent_where_the_user_says_so(site: RemoteSite) -> None:
-    program = site.connect(environment={"OSTLER_ALLOW_PLAIN_PASSWORD": "1"}, user="me", password="secret")
+    # What stays on this machine may be sent anyway.
+    program = site.connect(user="me", password="secret")
     assert program.leave() == OK
+    told = {"OSTLER_ALLOW_PLAIN_PASSWORD": "1"}
+    far = ConnectParameters(
+        binding="client", connection_name="no-such-host.invalid(1414)", user="me", password="secret"
+    )
+    assert reason_of(far, {}) == mqc.MQRC_PASSWORD_PROTECTION_ERROR
+    assert reason_of(far, told) == mqc.MQRC_HOST_NOT_AVAILABLE
     local = site.connect("local", user="me", password="secret")
     assert local.leave() == OK
 

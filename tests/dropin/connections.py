@@ -50,10 +50,8 @@ attempt("MQCCDTURL", cno=client)
 del os.environ["MQCCDTURL"]
 attempt("CCDTUrl", cno=ibmmq.CNO(Options=CMQC.MQCNO_CLIENT_BINDING, CCDTUrl="file://" + os.path.abspath("ccdt.json")))
 
-attempt("password in clear", channel=channel, conn_info=address, user="app", password="secret")
-os.environ["OSTLER_ALLOW_PLAIN_PASSWORD"] = "1"
-attempt("password, allowed", channel=channel, conn_info=address, user="app", password="secret")
-del os.environ["OSTLER_ALLOW_PLAIN_PASSWORD"]
+attempt("password in clear", channel=channel, conn_info="192.0.2.1(1414)", user="app", password="secret")
+attempt("password, here", channel=channel, conn_info=address, user="app", password="secret")
 
 sco = ibmmq.SCO(KeyRepository=keys)
 cipher = "TLS_AES_256_GCM_SHA384"

@@ -28,7 +28,7 @@ MQSERVER, but local 2 {mqc.MQRC_Q_MGR_NAME_ERROR}
 MQCCDTURL -> {NAME}
 CCDTUrl -> {NAME}
 password in clear 2 {mqc.MQRC_PASSWORD_PROTECTION_ERROR}
-password, allowed -> {NAME}
+password, here -> {NAME}
 TLS -> {NAME}
 TLS, password -> {NAME}
 TLS, peer -> {NAME}

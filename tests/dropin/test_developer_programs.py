@@ -43,7 +43,7 @@ def test_the_program_that_is_shown_runs(
     match = re.search(rf"^A program with {package}.*?:\n\n(.*?)\n\n(?=\S|  ostler )", said, re.MULTILINE | re.DOTALL)
     assert match is not None
     environment = program_environment(package, data / "elsewhere")
-    environment |= {"OSTLER_ALLOW_PLAIN_PASSWORD": "1", "MQ_APP_PASSWORD": "passw0rd"}
+    environment |= {"MQ_APP_PASSWORD": "passw0rd"}
     command = [sys.executable, "-c", textwrap.dedent(match[1])]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert (done.stdout, done.stderr) == ("b'hello'\n", "")

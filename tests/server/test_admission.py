@@ -24,9 +24,8 @@ def running() -> Iterator[RunningQueueManager]:
 
 
 @pytest.fixture
-def guarded(running: RunningQueueManager, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningQueueManager]:
+def guarded(running: RunningQueueManager) -> Iterator[RunningQueueManager]:
     """A queue manager as crtmqm makes it, with a channel and a listener, and three users with passwords."""
-    monkeypatch.setenv("OSTLER_ALLOW_PLAIN_PASSWORD", "1")
     with running.isolated("ALTER AUTHINFO(SYSTEM.DEFAULT.AUTHINFO.IDPWOS) AUTHTYPE(IDPWOS) FAILDLAY(0)"):
         running.add_user("ann", "ann's secret")
         running.add_user("boss", "boss's secret", "mqm")

@@ -73,11 +73,7 @@ Queue manager {name} listens on {listens}.
   app    DEV.APP.SVRCONN    use DEV.QUEUE.1, 2 and 3 and whatever else is called DEV.something; topics below dev/
   admin  DEV.ADMIN.SVRCONN  do everything
 
-{plain}
-
-  export OSTLER_ALLOW_PLAIN_PASSWORD=1
-
-A program with Ostler; MQ_APP_PASSWORD in its environment is the password of app:
+{plain}A program with Ostler; MQ_APP_PASSWORD in its environment is the password of app:
 
   import os, ostler
 
@@ -115,10 +111,9 @@ MQSC commands as a client, by the user admin:
 
   MQSERVER='DEV.ADMIN.SVRCONN/TCP/{where}' ostler runmqsc -c -u admin {name}
 """
-_ON_THIS_MACHINE: Final = "Passwords do not leave this machine, so programs may send them without TLS:"
 _OVER_THE_NETWORK: Final = (
     "Other machines reach it, and without TLS passwords cross the network for all to read. See docs/how-to/tls.md;\n"
-    "where you trust the network:"
+    "where you trust the network:\n\n  export OSTLER_ALLOW_PLAIN_PASSWORD=1\n\n"
 )
 
 
@@ -129,5 +124,5 @@ def is_loopback(address: str) -> bool:
 def hints(name: str, address: str, port: int) -> str:
     """What to paste into programs. It is the same at every run."""
     listens = f"all addresses, port {port}" if address in ("", EVERYWHERE) else f"{address}({port})"
-    plain = _ON_THIS_MACHINE if is_loopback(address) else _OVER_THE_NETWORK
+    plain = "" if is_loopback(address) else _OVER_THE_NETWORK
     return _HINTS.format(name=name, listens=listens, where=connection_name(address, port), plain=plain)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Final, Literal
 
@@ -101,6 +102,16 @@ class Endpoint:
     message_bytes_max: int = MESSAGE_BYTES_MAX
     local_address: str = ""
     reconnect: Reconnect = "no"
+
+    @property
+    def is_this_machine(self) -> bool:
+        """Whether what is sent there stays on this machine, so that nobody on the network can read it."""
+        if self.host.lower() in ("localhost", "localhost."):
+            return True
+        try:
+            return ip_address(self.host.partition("%")[0]).is_loopback
+        except ValueError:
+            return False
 
     def __str__(self) -> str:
         return f"{self.channel} at {self.host}({self.port})"

@@ -109,7 +109,8 @@ class Destination:
 
     def _connect_to(self, endpoint: Endpoint) -> Made:
         tls = tls_settings(self.parameters, endpoint, self.environment)
-        if self.parameters.password and tls is None and self.environment.get(ALLOW_PLAIN_PASSWORD) != "1":
+        is_private = tls is not None or endpoint.is_this_machine
+        if self.parameters.password and not is_private and self.environment.get(ALLOW_PLAIN_PASSWORD) != "1":
             raise MQError(
                 MQRC_PASSWORD_PROTECTION_ERROR,
                 f"{endpoint} is not secured by TLS, and the password would cross the network for all to read. Use a "

@@ -60,8 +60,9 @@ class Route:
             tls = tls_settings(self.parameters, endpoint, os.environ)
             if self.reconnect == "no":
                 self.reconnect = endpoint.reconnect
+            is_private = tls is not None or endpoint.is_this_machine
             try:
-                return await self._join(partial(self.dialler.client, endpoint, tls), listener, tls is not None)
+                return await self._join(partial(self.dialler.client, endpoint, tls), listener, is_private)
             except MQError as error:
                 failures.append(error)
                 if error.reason in FINAL_REASONS:

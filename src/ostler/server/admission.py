@@ -138,7 +138,9 @@ class Admission:
         wanted = Request(link, number, request, asked)
         checks = is_password_checked(self.terms, link.is_local, bool(asked.password)) if self.terms else False
         asks_name = self._needs_name(link)
-        if checks or asks_name:
+        # Peers choose names, and the operating system may ask somebody far away about them.
+        is_unknown = not self._manager.users.is_remembered(link.user if link.is_local else asked.user)
+        if checks or asks_name or is_unknown:
             self._check_elsewhere(wanted, checks, asks_name)
             return
         self._admit(wanted)
@@ -176,6 +178,7 @@ class Admission:
                     wanted.failure = verdict.why
             if asks_name:
                 wanted.host = self._host_name(host_of(wanted.link))
+            self._manager.users.groups_of(wanted.link.user if wanted.link.is_local else wanted.asked.user)
         except Exception as error:
             wanted.failure = f"the check failed unexpectedly: {error!r}"
         self._server.reactor.post(partial(self._checked, wanted))
@@ -233,11 +236,12 @@ class Admission:
             return False
         terms = self.terms
         adopts = terms is not None and terms.adopts
+        is_early = self._manager.settings.channels.chlauth_early_adopt
         decision: Decision | None = None
         if not link.is_local and self._applies_rules():
-            decision = self._map(wanted, mapped_user(asserted, wanted.authenticated, adopts))
+            decision = self._map(wanted, mapped_user(asserted, wanted.authenticated, adopts, is_early))
         mapped = decision.user if decision is not None else ""
-        user = final_user(asserted, wanted.authenticated, adopts, link.channel_user, mapped)
+        user = final_user(asserted, wanted.authenticated, adopts, link.channel_user, mapped, is_early)
         self._check_password_given(wanted, user, decision)
         if not link.is_local and self._applies_rules():
             self._check_blocked(wanted, user)

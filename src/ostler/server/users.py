@@ -91,6 +91,11 @@ class Users:
         self._groups[user] = (now + _GROUPS_SECONDS, groups)
         return groups
 
+    def is_remembered(self, user: str) -> bool:
+        """Whether the groups of a user are known without asking anybody."""
+        kept = self._groups.get(user)
+        return kept is not None and kept[0] > self._clock()
+
     def is_administrator(self, user: str) -> bool:
         """Whether a user may do everything: root, mqm, the owner of the queue manager, and members of group mqm."""
         if not user:
