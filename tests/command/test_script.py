@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
+from ostler.command import administration
 from ostler.command.script import Counts, run_script
+from ostler.command.target import Target
+from ostler.engine.core import Engine
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import MQRC_Q_MGR_NOT_AVAILABLE
+from ostler.model.errors import MQError
+from ostler.server.command_target import ManagerTarget
+from ostler.server.queue_manager import QueueManager
 
 from .conftest import LocalTarget, Operator
 
@@ -120,3 +131,83 @@ START LISTENER('DEV.LISTENER.TCP') IGNSTATE(YES)
     for _ in range(2):
         lines, counts = operator.script(text)
         assert (counts.read, counts.exit_code) == (10, 0), lines
+
+
+# -- changes that wait together ----------------------------------------------------------------------------------------
+
+
+class Pipelining(LocalTarget):
+    """Notes in which order changes were made, waited for and told."""
+
+    def __init__(self, manager: QueueManager) -> None:
+        super().__init__(manager)
+        self.story: list[str] = []
+        self.is_broken = False
+
+    def pipelined(self) -> Target:
+        return self
+
+    def change(self, change: Callable[[Engine], int]) -> None:
+        self.look(change)
+        self.story.append("changed")
+
+    def settle(self) -> None:
+        self.story.append("settled")
+        if self.is_broken:
+            raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, "the disk is gone")
+
+
+def told(target: Pipelining, text: str | list[str]) -> list[str | Counts]:
+    answers: list[str | Counts] = []
+    for answer in run_script(target, text, echo=False):
+        if isinstance(answer, str) and "created" in answer:
+            target.story.append("told")
+        answers.append(answer)
+    return answers
+
+
+def test_changes_are_waited_for_together_before_any_is_told(manager: QueueManager) -> None:
+    target = Pipelining(manager)
+    told(target, "def ql(A)\ndef ql(B)\ndis ql(A) descr\ndef ql(C)\n")
+    story = " ".join(each for each in target.story if each != "settled")
+    assert story == "changed changed told told changed told"
+    first_told = target.story.index("told")
+    assert target.story[first_told - 1] == "settled"
+    assert target.story[-2:] == ["settled", "told"]
+
+
+def test_a_long_script_is_told_of_a_few_at_a_time(manager: QueueManager) -> None:
+    target = Pipelining(manager)
+    told(target, "".join(f"def ql(A.{number})\n" for number in range(200)))
+    runs = "".join({"changed": "c", "settled": "s", "told": "t"}[each] for each in target.story)
+    assert runs.replace("s", "") == "c" * 64 + "t" * 64 + "c" * 64 + "t" * 64 + "c" * 64 + "t" * 64 + "c" * 8 + "t" * 8
+    assert "ct" not in runs
+
+
+def test_line_after_line_is_answered_at_once(manager: QueueManager) -> None:
+    target = Pipelining(manager)
+    told(target, ["def ql(A)", "def ql(B)"])
+    assert [each for each in target.story if each != "settled"] == ["changed", "told", "changed", "told"]
+
+
+def test_what_is_not_durable_is_not_told_as_done(manager: QueueManager) -> None:
+    target = Pipelining(manager)
+    target.is_broken = True
+    *lines, counts = told(target, "def ql(A)\ndef ql(nonsense\ndef ql(B)\n")
+    assert isinstance(counts, Counts)
+    assert (counts.read, counts.syntax_errors, counts.failed) == (3, 1, 2)
+    assert not any("created" in str(line) for line in lines)
+    assert [str(line)[:8] for line in lines[:4]] == ["AMQ8101E", "AMQ8405I", "def ql(n", "AMQ8101E"]
+
+
+def test_a_pipelined_target_owes_the_wait(manager: QueueManager) -> None:
+    whole = ManagerTarget(manager)
+    target = whole.pipelined()
+    assert target is not whole
+    before = manager.log.durable_lsn()
+    target.change(
+        partial(administration.define_anew, kind=ObjectType.QLOCAL, name="Q", attributes={}, like=None, replace=False)
+    )
+    assert manager.log.durable_lsn() == before
+    target.settle()
+    assert manager.log.durable_lsn() > before

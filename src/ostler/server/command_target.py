@@ -8,6 +8,7 @@ import shutil
 import socket
 import time
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -51,6 +52,19 @@ class ManagerTarget(Target):
 
     def __init__(self, manager: QueueManager) -> None:
         self._manager = manager
+        self._is_pipelined = False
+        self._owed_lsn = 0  # behind the last change of a pipelined target
+
+    def pipelined(self) -> Target:
+        other = copy(self)
+        other._is_pipelined = True
+        other._owed_lsn = 0
+        return other
+
+    def settle(self) -> None:
+        owed, self._owed_lsn = self._owed_lsn, 0
+        if owed:
+            self._manager.writer.wait_durable(owed)
 
     @property
     def user(self) -> str:
@@ -88,7 +102,9 @@ class ManagerTarget(Target):
                     manager.wake()
             tries += 1
             manager.make_room()
-        if lsn:
+        if self._is_pipelined:
+            self._owed_lsn = max(self._owed_lsn, lsn)
+        elif lsn:  # several threads share it: each waits for its own
             manager.writer.wait_durable(lsn)
 
     def start_listener(self, name: str) -> None:
