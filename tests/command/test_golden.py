@@ -28,6 +28,7 @@ STAMPS = (
     re.compile(r"\b(?:VERSION|CMDLEVEL)\([0-9]+\)"),
     re.compile(r"\bQMURID\(0\.[0-9]+\)"),
 )
+LISTED = re.compile("[A-Z]{3,}, .*")
 
 SETUP: dict[str, str] = {
     "queues": """\
@@ -192,6 +193,8 @@ def prepared(operator: Operator, program: Program, names: str) -> None:
 
 
 def same_every_day(line: str) -> str:
+    if line.startswith(("AMQ8426I", "AMQ8427I")):
+        line = LISTED.sub("...", line)  # all that is there: another test's business
     for stamp in STAMPS:
         line = stamp.sub(nines, line)
     return line
