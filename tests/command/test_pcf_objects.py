@@ -82,6 +82,7 @@ def test_texts_are_filled_up_with_blanks(admin: Administrator, target: LocalTarg
         ("NAMELIST", mq.MQCA_NAMELIST_NAME, 48, {mq.MQCA_NAMES: ["A", "B"]}),
         ("SERVICE", mq.MQCA_SERVICE_NAME, 48, {mq.MQCA_SERVICE_START_COMMAND: "run"}),
         ("COMM_INFO", mq.MQCA_COMM_INFO_NAME, 48, {mq.MQCA_COMM_INFO_DESC: "x"}),
+        ("CF_STRUC", mq.MQCA_CF_STRUC_NAME, 12, {mq.MQCA_CF_STRUC_DESC: "x"}),
     ],
 )
 def test_objects_without_types_live_and_die(
@@ -260,3 +261,17 @@ def test_many_queues_are_answered_a_few_at_a_time(target: LocalTarget, admin: Ad
     next(replies)
     assert target.looks - before <= 3, "the first reply is there before all objects were looked at"
     assert sum(1 for _ in replies) == 299
+
+
+def test_queues_of_a_cluster(admin: Administrator) -> None:
+    admin.done(mq.MQCMD_CREATE_Q, {**LOCAL, mq.MQCA_CLUSTER_NAME: "ONE"})
+    admin.done(mq.MQCMD_CREATE_Q, {NAME: "B.QUEUE", mq.MQIA_Q_TYPE: mq.MQQT_LOCAL})
+    found = admin.does(mq.MQCMD_INQUIRE_Q, {NAME: "*", mq.MQCA_CLUSTER_NAME: "ON*"})
+    assert [each[NAME] for each in found] == ["A.QUEUE"]
+
+
+def test_storage_classes_are_kept(admin: Administrator) -> None:
+    admin.done(mq.MQCMD_CREATE_STG_CLASS, {mq.MQCA_STORAGE_CLASS: "S1"})
+    (names,) = admin.does(mq.MQCMD_INQUIRE_STG_CLASS_NAMES, {mq.MQCA_STORAGE_CLASS: "S*"})
+    assert "S1" in names[mq.MQCACF_STORAGE_CLASS_NAMES]  # type: ignore[operator]
+    admin.done(mq.MQCMD_DELETE_STG_CLASS, {mq.MQCA_STORAGE_CLASS: "S1"})

@@ -165,3 +165,27 @@ def test_subscriptions_by_name_and_by_identifier(admin: Administrator) -> None:
     admin.done(mq.MQCMD_DELETE_SUBSCRIPTION, {name: "fruit"})
     assert admin.fails(mq.MQCMD_DELETE_SUBSCRIPTION, {name: "fruit"}) == (mq.MQRC_UNKNOWN_OBJECT_NAME,)
     assert admin.fails(mq.MQCMD_DELETE_SUBSCRIPTION)[0] == mq.MQRCCF_PARM_MISSING
+
+
+def test_the_status_of_topics_and_subscriptions(admin: Administrator) -> None:
+    name, topic = mq.MQCACF_SUB_NAME, mq.MQCA_TOPIC_STRING
+    admin.done(mq.MQCMD_CREATE_TOPIC, {mq.MQCA_TOPIC_NAME: "FRUIT", topic: "fruit"})
+    admin.done(mq.MQCMD_CREATE_Q, {mq.MQCA_Q_NAME: "Q", mq.MQIA_Q_TYPE: mq.MQQT_LOCAL})
+    admin.done(mq.MQCMD_CREATE_SUBSCRIPTION, {name: "s", topic: "fruit/apples", mq.MQCACF_DESTINATION: "Q"})
+    found = admin.does(mq.MQCMD_INQUIRE_TOPIC_STATUS, {topic: "fruit/#"})
+    assert [each[topic] for each in found] == ["fruit", "fruit/apples"]
+    assert (found[0][mq.MQCA_ADMIN_TOPIC_NAME], found[1][mq.MQIA_SUB_COUNT]) == ("FRUIT", 1)
+    (sub,) = admin.does(
+        mq.MQCMD_INQUIRE_TOPIC_STATUS, {topic: "fruit/#", mq.MQIACF_TOPIC_STATUS_TYPE: mq.MQIACF_TOPIC_SUB}
+    )
+    (status,) = admin.does(mq.MQCMD_INQUIRE_SUB_STATUS, {name: "s"})
+    assert status[mq.MQBACF_SUB_ID] == sub[mq.MQBACF_SUB_ID]
+    assert status[topic] == "fruit/apples"
+    assert admin.fails(mq.MQCMD_INQUIRE_TOPIC_STATUS, {topic: "nope"}) == (mq.MQRCCF_TOPIC_STRING_NOT_FOUND,)
+    assert admin.fails(mq.MQCMD_INQUIRE_SUB_STATUS, {name: "nope"}) == (mq.MQRC_UNKNOWN_OBJECT_NAME,)
+    (tree,) = admin.does(mq.MQCMD_INQUIRE_PUBSUB_STATUS)
+    assert tree[mq.MQCA_Q_MGR_NAME] == "TEST"
+    assert tree[mq.MQIA_SUB_COUNT] == len(admin.does(mq.MQCMD_INQUIRE_SUBSCRIPTION, {name: "*"}))
+    parent = admin.fails(mq.MQCMD_INQUIRE_PUBSUB_STATUS, {mq.MQIACF_PS_STATUS_TYPE: mq.MQPSST_PARENT})
+    assert parent == (mq.MQRCCF_NONE_FOUND,)
+    admin.done(mq.MQCMD_CLEAR_TOPIC_STRING, {topic: "fruit", mq.MQIACF_CLEAR_TYPE: mq.MQCLRT_RETAINED})

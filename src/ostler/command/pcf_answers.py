@@ -21,6 +21,7 @@ from ostler.command import (
     pcf_manager,
     pcf_status,
     pcf_subscriptions,
+    pcf_topics,
 )
 from ostler.command.pcf_refusals import PcfRefused, refused
 from ostler.command.pcf_request import Request
@@ -62,6 +63,7 @@ _TABLES: Final = (
     pcf_authorities.COMMANDS,
     pcf_channel_rules.COMMANDS,
     pcf_subscriptions.COMMANDS,
+    pcf_topics.COMMANDS,
     pcf_manager.COMMANDS,
     pcf_escape.COMMANDS,
 )

@@ -13,7 +13,7 @@ from ostler.command.pcf_kinds import CHANNELS, KINDS, QUEUE_TYPES, QUEUES, PcfKi
 from ostler.command.pcf_refusals import PcfRefused, bad_parameter, refused
 from ostler.command.pcf_request import Request
 from ostler.command.pcf_table import NAME_LENGTH, Command, Field, Reply, constant, number, text
-from ostler.command.permissions import authorize, authorize_define
+from ostler.command.permissions import authorize, authorize_define, mqot
 from ostler.command.target import CommandRefused, Target
 from ostler.engine import objects
 from ostler.engine.core import Engine
@@ -30,8 +30,9 @@ from ostler.model.constants import (
     MQIACF_REPLACE,
     MQIACH_CHANNEL_TABLE,
     MQIACH_CHANNEL_TYPE,
+    MQOT_Q_MGR,
     MQPO_YES,
-    MQRAR_NO,
+    MQRAR_YES,
     MQRC_UNKNOWN_OBJECT_NAME,
     MQRCCF_CHANNEL_IN_USE,
     MQRCCF_CHANNEL_NAME_ERROR,
@@ -187,7 +188,8 @@ def _delete(about: PcfKind, target: Target, request: Request) -> Iterator[Reply]
     if is_running(kind, name, target):
         raise PcfRefused(_RUNNING.get(kind, MQRCCF_OBJECT_OPEN))
     purge = request.number(MQIACF_PURGE) == MQPO_YES
-    takes_records = request.number(MQIACF_REMOVE_AUTHREC, ~MQRAR_NO) != MQRAR_NO
+    # Only objects that authorities can be given on have records.
+    takes_records = mqot(kind) != MQOT_Q_MGR and request.number(MQIACF_REMOVE_AUTHREC, MQRAR_YES) == MQRAR_YES
     _change_objects(about, target, partial(remove, kind, name, purge, takes_records))
     yield []
 

@@ -19,6 +19,8 @@ from ostler.command.target import Target
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType, Shown, Value, attributes_of, find, has, subtype_of
 from ostler.model.constants import (
+    MQCA_CLUSTER_NAME,
+    MQCA_CLUSTER_NAMELIST,
     MQCHT_ALL,
     MQIACF_Q_MGR_ATTRS,
     MQIACF_Q_MGR_CLUSTER,
@@ -96,12 +98,22 @@ def _inquire(about: PcfKind, target: Target, request: Request) -> Iterator[Reply
                 continue
             if request.condition is not None and not request.condition.accepts(kind, row):
                 continue
+            if about is QUEUES and not _is_in_cluster(request, row):
+                continue
             if not is_exact and not may_see(target, kind, str(row[about.name])):
                 continue
             found = True
             yield reply_row(kind, row, selection, about.heads)
     if not found:
         raise PcfRefused(MQRCCF_CHANNEL_NOT_FOUND if about is CHANNELS else MQRC_UNKNOWN_OBJECT_NAME)
+
+
+def _is_in_cluster(request: Request, row: Row) -> bool:
+    """Whether a queue is known to the cluster, and to the clusters of the namelist, that are asked for."""
+    for parameter, name in ((MQCA_CLUSTER_NAME, "CLUSTER"), (MQCA_CLUSTER_NAMELIST, "CLUSNL")):
+        if request.has(parameter) and not matches(str(row.get(name, "")), request.text(parameter)):
+            return False
+    return True
 
 
 def _number(about: PcfKind, kind: ObjectType, row: Row) -> Value | None:

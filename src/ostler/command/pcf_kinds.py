@@ -164,6 +164,28 @@ COMM_INFOS: Final = PcfKind(
     "MQCACF_TO_COMM_INFO_NAME",
     heads=("COMMINFO", "TYPE"),
 )
+STRUCTURES: Final = PcfKind(
+    "CF_STRUC",
+    (ObjectType.CFSTRUCT,),
+    "CFSTRUCT",
+    12,
+    "MQIACF_CF_STRUC_ATTRS",
+    "MQCACF_FROM_CF_STRUC_NAME",
+    "MQCACF_TO_CF_STRUC_NAME",
+    "MQCACF_CF_STRUC_NAMES",
+    heads=("CFSTRUCT",),
+)
+STORAGE_CLASSES: Final = PcfKind(
+    "STG_CLASS",
+    (ObjectType.STGCLASS,),
+    "STGCLASS",
+    8,
+    "MQIACF_STORAGE_CLASS_ATTRS",
+    "MQCACF_FROM_STORAGE_CLASS",
+    "MQCACF_TO_STORAGE_CLASS",
+    "MQCACF_STORAGE_CLASS_NAMES",
+    heads=("STGCLASS",),
+)
 KINDS: Final = (
     QUEUES,
     CHANNELS,
@@ -174,4 +196,6 @@ KINDS: Final = (
     SERVICES,
     TOPICS,
     COMM_INFOS,
+    STRUCTURES,
+    STORAGE_CLASSES,
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from ostler.command.administration import date_and_time, matches
+from ostler.command.administration import matches
 from ostler.command.pcf_inquire import reply_row
 from ostler.command.pcf_refusals import PcfRefused
 from ostler.command.pcf_request import Request
@@ -20,6 +20,7 @@ from ostler.command.status_rows import (
     manager_row,
     open_object_row,
     queue_row,
+    service_row,
 )
 from ostler.command.target import ApplicationStatus, ListenerStatus, ServiceStatus, Target
 from ostler.engine import objects
@@ -67,7 +68,6 @@ from ostler.model.constants import (
     MQRCCF_Q_STATUS_NOT_FOUND,
     MQRCCF_Q_TYPE_ERROR,
 )
-from ostler.model.definitions import Definition
 from ostler.model.pcf import Integer
 
 Row = Mapping[str, Value]
@@ -218,20 +218,6 @@ def _service_status(target: Target, request: Request) -> Iterator[Reply]:
     statuses = target.service_status()
     rows = target.look(partial(_service_rows, statuses))
     yield from _running(target, request, ObjectType.SVSTATUS, ObjectType.SERVICE, MQCA_SERVICE_NAME, "SERVICE", rows)
-
-
-def service_row(status: ServiceStatus, definition: Definition | None) -> Row:
-    """SVSTATUS: what runs, and what its definition says now."""
-    started_date, started_time = date_and_time(status.started_ms)
-    attributes = dict(definition.attributes) if definition is not None else {}
-    return {
-        **attributes,
-        "SERVICE": status.name,
-        "STATUS": status.status,
-        "PID": status.process_id,
-        "STARTDA": started_date,
-        "STARTTI": started_time,
-    }
 
 
 def _service_rows(statuses: list[ServiceStatus], engine: Engine) -> list[Row]:

@@ -129,13 +129,18 @@ def _deleted(name: str, identifier: str, engine: Engine) -> int:
     return objects.delete(engine, _KIND, find_subscription(engine, name, identifier).name)
 
 
-def _inquire(target: Target, request: Request) -> Iterator[Reply]:
-    authorize(target, "DISPLAY", _KIND, "")
+def subscription_names(target: Target, request: Request) -> list[str]:
+    """The names of the subscriptions that an inquiry is about."""
     name, identifier = which(request)
     types = _TYPES[request.number(MQIACF_SUB_TYPE, MQSUBTYPE_USER)]
     durable = _DURABLE[request.number(MQIACF_DURABLE_SUBSCRIPTION, MQSUB_DURABLE_ALL)]
+    return target.look(partial(matching, name or "*", identifier, types, durable))
+
+
+def _inquire(target: Target, request: Request) -> Iterator[Reply]:
+    authorize(target, "DISPLAY", _KIND, "")
     selection = request.selected(MQIACF_SUB_ATTRS, (_KIND,))
-    names = target.look(partial(matching, name or "*", identifier, types, durable))
+    names = subscription_names(target, request)
     found = False
     for at in range(0, len(names), _CHUNK_OBJECTS):
         for row in target.look(partial(_rows, names[at : at + _CHUNK_OBJECTS])):
