@@ -263,7 +263,7 @@ def test_in_the_foreground(developer: Developer, ostler: Command, port: int) -> 
 
 
 def test_what_is_shown_tells_who_can_reach_it() -> None:
-    assert "do not leave this machine" in hints("QM1", "127.0.0.1", 1414)
+    assert "for all to read" not in hints("QM1", "127.0.0.1", 1414)
     for address in ("*", "", "192.0.2.1"):
         assert "for all to read" in hints("QM1", address, 1414)
     assert '"localhost(1414)"' in hints("QM1", "*", 1414)
