@@ -108,7 +108,13 @@ def test_how_much_room_there_is(operator: Operator, program: Program) -> None:
 
 def test_applications(operator: Operator, target: LocalTarget, program: Program) -> None:
     again = Program(target.manager)
-    assert "COUNT(2)" in " ".join(operator.says("dis apstatus('orders')"))
+    assert operator.says("dis apstatus('orders')") == [
+        "AMQ8932I: Application status.",
+        "   APPLNAME(orders)                        CLUSTER( )",
+        "   COUNT(2)                                MOVCOUNT(0)",
+        "   BALANCED(NOTAPPLIC)                     TYPE(APPL)",
+    ]
+    assert "CONNS(2)" in " ".join(operator.says("dis apstatus('orders') type(local)"))
     assert "QMNAME(TEST)" in " ".join(operator.says("dis apstatus(*) type(qmgr)"))
     assert operator.fails("dis apstatus(NONE)").startswith("AMQ8147E: ")
     target.manager.disconnect(again.connection)

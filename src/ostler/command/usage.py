@@ -94,12 +94,17 @@ def _application_status(pattern: str, about: str, target: Target) -> Iterator[st
         raise not_found(pattern)
     for application, count in sorted(counts.items()):
         yield message("AMQ8932I", "Application status.")
-        items = [bracketed("APPLNAME", application), bracketed("TYPE", about)]
-        if about == "QMGR":
-            items += [bracketed("QMNAME", name), bracketed("ACTIVE", "YES")]
-        # Nobody but this queue manager shares the applications, so none of them can be moved.
-        items += [bracketed("COUNT", str(count)), bracketed("MOVCOUNT", "0"), bracketed("BALANCED", "NOTAPPLIC")]
-        yield from columns(items)
+        items = [bracketed("APPLNAME", application)]
+        # Nobody but this queue manager knows the applications, so none of them can be moved elsewhere.
+        if about == "APPL":
+            items += [bracketed("CLUSTER", ""), bracketed("COUNT", str(count)), bracketed("MOVCOUNT", "0")]
+            items += [bracketed("BALANCED", "NOTAPPLIC")]
+        elif about == "QMGR":
+            items += [bracketed("ACTIVE", "YES"), bracketed("COUNT", str(count)), bracketed("MOVCOUNT", "0")]
+            items += [bracketed("BALSTATE", "NOTAPPLIC"), bracketed("QMNAME", name)]
+        else:
+            items += [bracketed("CONNS", str(count)), bracketed("MOVABLE", "NO")]
+        yield from columns([*items, bracketed("TYPE", about)])
 
 
 def _applications(pattern: str, engine: Engine) -> tuple[str, dict[str, int]]:
