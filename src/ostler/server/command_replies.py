@@ -54,7 +54,8 @@ from ostler.model.structures.md import Md
 from ostler.server.queue_manager import QueueManager
 
 _ROOM_TRIES: Final = 3
-_FULL_SECONDS: Final = 5.0  # without any room, while somebody reads
+_FULL_SECONDS: Final = 5.0  # for one reply, while somebody reads
+_PATIENCE_SECONDS: Final = 30.0  # for all replies to a command: others wait behind it
 _FULL_PAUSE_SECONDS: Final = 0.01
 
 
@@ -103,6 +104,7 @@ class Replies:
         self._ccsid = ccsid
         self._stopping = stopping
         self._handle: Handle | None = None
+        self._waited_seconds = 0.0
 
     def send(self, reply: bytes) -> bool:
         """Send one reply. False: no more can be sent."""
@@ -152,19 +154,25 @@ class Replies:
     def _put(self, md: bytes, reply: bytes) -> int:
         """Put a reply, waiting for room on the queue and in the log: 0, a warning or the reason."""
         tries = 0
-        began = time.monotonic()
+        limit_seconds = min(self._waited_seconds + _FULL_SECONDS, _PATIENCE_SECONDS)
         while True:
             reason, lsn, log_is_full, is_read = self._put_once(md, reply)
             if log_is_full and reason == MQRC_RESOURCE_PROBLEM and tries < _ROOM_TRIES:
                 tries += 1
                 self._manager.make_room()
                 continue
-            is_patient = is_read and time.monotonic() - began < _FULL_SECONDS
-            if reason == MQRC_Q_FULL and is_patient and not self._stopping.wait(_FULL_PAUSE_SECONDS):
+            is_patient = is_read and self._waited_seconds < limit_seconds
+            if reason == MQRC_Q_FULL and is_patient and not self._stopping.is_set():
+                self._pause()
                 continue
             if lsn:
                 self._manager.writer.settle(lsn)
             return reason
+
+    def _pause(self) -> None:
+        began = time.monotonic()
+        self._stopping.wait(_FULL_PAUSE_SECONDS)
+        self._waited_seconds += time.monotonic() - began
 
     def _put_once(self, md: bytes, reply: bytes) -> tuple[int, int, bool, bool]:
         """One try: the reason, the LSN behind it, whether the log is full, whether somebody reads the queue."""

@@ -130,7 +130,7 @@ class CommandServer:
                     return
                 if why != noted:
                     noted = why
-                    self._manager.note(f"AMQ8508E: The command server begins again after an error: {why}")
+                    self._manager.note(f"AMQ8506E: The command server begins again after an error: {why}")
                 self._leave()
                 self._stopping.wait(_PAUSE_SECONDS)
         finally:
