@@ -165,6 +165,14 @@ reply ONE True
 reply TWO True
 reply THREE True
 """,
+    "statistics": """\
+manager DROPIN 13
+queue [1, 0] [5, 0] [1, 0]
+depth 3 4
+account [2, 1] [1, 0] [12, 10]
+sizes [3, 10] [5, 10]
+got [1, 0] 2
+""",
     "structures": """\
 size BNO 20
 size CBC 64
