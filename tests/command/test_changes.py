@@ -237,6 +237,8 @@ def test_an_unknown_word_gets_a_list(operator: Operator) -> None:
     assert lines[2].startswith("AMQ8426I: The commands are ALTER, ARCHIVE, CLEAR, DEFINE, DELETE, DISPLAY, ")
     lines, _ = operator.run("clear xyz(Q1)")
     assert lines[2:] == ["AMQ8427I: CLEAR takes QLOCAL, TOPICSTR."]
+    lines, _ = operator.run("move xyz(Q1)")
+    assert lines[2:] == ["AMQ8427I: MOVE takes QLOCAL."]
 
 
 def test_attributes_that_do_not_go_together(operator: Operator) -> None:

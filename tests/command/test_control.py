@@ -76,6 +76,11 @@ def test_ping_and_refresh(operator: Operator, target: LocalTarget) -> None:
         ("refresh qmgr type(early)", "refresh qmgr type(early", "TYPE is one of CONFIGEV, PROXYSUB, EXPIRY"),
         ("suspend qmgr", "suspend qmgr", "SUSPEND QMGR takes CLUSTER or CLUSNL"),
         ("set policy(P)", "set policy", "messages are not protected by policies here"),
+        ("start qmgr", "start qmgr", "use strmqm and endmqm"),
+        ("reset tpipe(X)", "reset tpipe", "TPIPE belongs to the IMS bridge"),
+        ("display thread(*)", "display thread", "use DISPLAY CONN"),
+        ("backup cfstruct(A)", "backup cfstruct", "queue-sharing groups"),
+        ("rverify security(A)", "rverify security", "exists on z/OS only"),
         ("dis clusqmgr(*) maxdepth", "dis clusqmgr(*) maxdepth", "MAXDEPTH is not a keyword"),
         ("ping qmgr(TEST)", "ping qmgr(TEST", "QMGR takes no name."),
         ("refresh qlocal", "refresh qlocal", "QLOCAL is not something to REFRESH."),
@@ -171,6 +176,8 @@ def test_the_queue_manager_is_reset_and_refreshed(operator: Operator, target: Lo
 
 def test_there_are_no_clusters(operator: Operator) -> None:
     assert operator.fails("dis clusqmgr(*) cluster channel status") == "AMQ8147E: Ostler object * not found."
+    assert operator.fails("dis qcluster(A*) clusqmgr") == "AMQ8147E: Ostler object A* not found."
+    assert operator.fails("dis tcluster(*) all") == "AMQ8147E: Ostler object * not found."
     for command in (
         "refresh cluster(INV) repos(yes)",
         "reset cluster(INV) action(forceremove) qmname(QM2) queues(yes)",

@@ -131,6 +131,8 @@ def test_client_channels_share_names(operator: Operator) -> None:
     text = " ".join(operator.says("dis chl(APP) descr"))
     assert "DESCR(for clients)" in text
     assert "DESCR(for the server)" in text
+    operator.says("def chl(APP2) chltype(clntconn) like(APP)")
+    assert "DESCR(for clients)" in " ".join(operator.says("dis chl(APP2) descr"))
     operator.says("delete chl(APP)")
     assert operator.fails("delete chl(APP)") == "AMQ8147E: APP is a client channel: delete it with CHLTABLE(CLNTTBL)."
     operator.says("delete chl(APP) chltable(clnttbl)")

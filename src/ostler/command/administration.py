@@ -174,7 +174,7 @@ def _model(engine: Engine, kind: ObjectType, attributes: dict[str, Value], like:
     subtype = subtype_of(kind, attributes)
     if like is None:
         return objects.find(engine, kind, default_object(kind, subtype))
-    found = existing_object(engine, kind, like)
+    found = existing_object(engine, kept_under(kind, attributes), like)
     if subtype and subtype != subtype_of(kind, found.attributes):
         raise MQError(MQRCCF_LIKE_OBJECT_WRONG_TYPE, f"{like} is not of type {subtype}.")
     return found

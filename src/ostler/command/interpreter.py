@@ -92,6 +92,8 @@ _SPECIAL: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
     **shared_data_sets.COMMANDS,
     **usage.COMMANDS,
 }
+# Abbreviations of words that are no types of objects.
+_SHORT: Final = {"QC": "QCLUSTER", "SEC": "SECURITY"}
 # The numbers of what can go wrong with a command that was understood.
 _NUMBERS: Final = {
     MQRC_UNKNOWN_OBJECT_NAME: "AMQ8147E",
@@ -141,7 +143,8 @@ def nouns_of(verb: str) -> dict[str, str]:
         known.update({word: noun.word for word, noun in STATUS_NOUNS.items()})
     for special, word in _SPECIAL:
         if special == verb:
-            known.setdefault(word, word)
+            noun = OBJECT_NOUNS.get(word)
+            known.setdefault(word, noun.word if noun is not None else _SHORT.get(word, word))
     return known
 
 

@@ -43,7 +43,7 @@ _EXTENTS_MAX: Final = 99_999
 # What DISPLAY CLUSQMGR takes beside the attributes of channels.
 _CLUSTER_WORDS: Final = (
     *("ALL", "WHERE", "CLUSTER", "CHANNEL", "QMTYPE", "STATUS", "SUSPEND"),
-    *("QMID", "DEFTYPE", "CLUSDATE", "CLUSTIME", "XMITQ", "VERSION"),
+    *("CLUSINFO", "CLUSQMGR", "QMID", "DEFTYPE", "CLUSDATE", "CLUSTIME", "XMITQ", "VERSION"),
 )
 
 
@@ -219,6 +219,17 @@ def display_cluster_managers(statement: Statement) -> Action:
     return partial(_nobody, statement.name.text)
 
 
+def display_cluster_objects(statement: Statement) -> Action:
+    """DISPLAY QCLUSTER and TCLUSTER: what other queue managers have told of their queues and topics."""
+    if statement.name is None:
+        raise SyntaxProblem(statement.noun.end, f"{statement.noun.text} needs a name in brackets, such as (*)")
+    kind = ObjectType.TOPIC if statement.noun.text == "TCLUSTER" else ObjectType.QLOCAL
+    for argument in statement.arguments:
+        if argument.keyword.text not in _CLUSTER_WORDS:
+            find_attribute((kind,), argument.keyword, _CLUSTER_WORDS)
+    return partial(_nobody, statement.name.text)
+
+
 def _nobody(pattern: str, target: Target) -> NoReturn:
     authorize(target, "DISPLAY", ObjectType.QMGR, "")
     raise not_found(pattern)
@@ -270,4 +281,7 @@ COMMANDS: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
     ("ARCHIVE", "LOG"): archive_log,
     ("STOP", "CONN"): stop_connection,
     ("DISPLAY", "CLUSQMGR"): display_cluster_managers,
+    ("DISPLAY", "QCLUSTER"): display_cluster_objects,
+    ("DISPLAY", "QC"): display_cluster_objects,
+    ("DISPLAY", "TCLUSTER"): display_cluster_objects,
 }

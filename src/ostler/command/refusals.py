@@ -4,32 +4,35 @@ from __future__ import annotations
 
 from typing import Final
 
-_ELSEWHERE: Final = (
-    "exists on z/OS only: this queue manager keeps its messages in files and its log in its own directory"
-)
+_ELSEWHERE: Final = "exists on z/OS only"
+_STORAGE: Final = "exists on z/OS only: queues are kept in files here"
+_SETTINGS: Final = "exists on z/OS only: here qm.ini says how the log and the queue manager work"
 _SHARING: Final = "belongs to queue-sharing groups, which exist on z/OS only"
+_SWITCH: Final = "is not started and stopped by command: use strmqm and endmqm"
 _POLICY: Final = "messages are not protected by policies here; protect channels with SSLCIPH, and files with the disk"
 
+# Verbs, nouns, reason.
 _REASONS: Final[tuple[tuple[str, str, str], ...]] = (
-    # Verbs, nouns, reason.
-    ("SET DISPLAY DELETE", "POLICY", _POLICY),
-    ("ALTER DEFINE DELETE DISPLAY", "BUFFPOOL BP PSID", _ELSEWHERE),
-    ("ALTER", "SECURITY TRACE", _ELSEWHERE),
-    ("BACKUP", "CFSTRUCT", _SHARING),
-    ("DEFINE DELETE DISPLAY", "LOG MAXSMSGS", _ELSEWHERE),
-    ("DISPLAY", "ARCHIVE CHINIT SECURITY SYSTEM THREAD TRACE INDOUBT", _ELSEWHERE),
-    ("DISPLAY", "CFSTATUS GROUP", _SHARING),
+    ("ALTER DEFINE DELETE DISPLAY", "BUFFPOOL BP PSID", _STORAGE),
+    ("ALTER DISPLAY", "SECURITY TRACE", _ELSEWHERE),
+    ("BACKUP RECOVER RESET", "CFSTRUCT", _SHARING),
+    ("DEFINE DISPLAY", "MAXSMSGS", "exists on z/OS only: use MAXUMSGS of the queue manager"),
+    ("DEFINE", "LOG", _SETTINGS),
+    ("DISPLAY", "ARCHIVE LOG SYSTEM", _SETTINGS),
+    ("DISPLAY", "CFSTATUS GROUP SMDSCONN", _SHARING),
+    ("DISPLAY", "CHINIT", "has no display of its own here: use DISPLAY QMSTATUS CHINIT"),
+    ("DISPLAY", "CMDSERV CS", "has no display of its own here: use DISPLAY QMSTATUS CMDSERV"),
+    ("DISPLAY", "THREAD INDOUBT", "exists on z/OS only: use DISPLAY CONN"),
     ("RECOVER", "BSDS", _ELSEWHERE),
-    ("RECOVER", "CFSTRUCT", _SHARING),
-    ("RESET", "CFSTRUCT", _SHARING),
-    ("RESET", "TPIPE", "there is no IMS bridge on this platform"),
-    ("RESOLVE", "INDOUBT", _ELSEWHERE),
-    ("RVERIFY", "SECURITY", _ELSEWHERE),
-    ("SET", "ARCHIVE LOG SYSTEM", _ELSEWHERE),
-    ("START", "QMGR TRACE", _ELSEWHERE),
-    ("STOP", "QMGR TRACE", _ELSEWHERE),
-    ("DISPLAY START STOP", "SMDSCONN", _SHARING),
     ("RESET", "SMDS", _SHARING),
+    ("RESET", "TPIPE", "belongs to the IMS bridge, which exists on z/OS only"),
+    ("RESOLVE", "INDOUBT", "exists on z/OS only: use rsvmqtrn"),
+    ("RVERIFY", "SECURITY", _ELSEWHERE),
+    ("SET", "ARCHIVE LOG SYSTEM", _SETTINGS),
+    ("SET DISPLAY DELETE", "POLICY", _POLICY),
+    ("START STOP", "QMGR", _SWITCH),
+    ("START STOP", "SMDSCONN", _SHARING),
+    ("START STOP", "TRACE", _ELSEWHERE),
 )
 REFUSED: Final[dict[tuple[str, str], str]] = {
     (verb, noun): f"{noun} {reason}" if reason is not _POLICY else reason
