@@ -89,14 +89,20 @@ def answer(
     """
     page = reply_ccsid(target)
     pending: tuple[Header, Reply] | None = None
-    sequence = 0
+    sequence = 1
+    # A reply is sent when the next one is there: only then it is known whether it is the last.
     for header, reply in _replies(target, message, ccsid, big_endian, format):
         if pending is not None:
-            yield encode(pending[0], pending[1], page)
-        sequence += 1
-        pending = (replace(header, sequence_number=sequence, control=MQCFC_NOT_LAST), reply)
+            yield _encoded(pending[0], pending[1], page, sequence, MQCFC_NOT_LAST)
+            sequence += 1
+        pending = (header, reply)
     assert pending is not None
-    yield encode(replace(pending[0], control=MQCFC_LAST), pending[1], page)
+    yield _encoded(pending[0], pending[1], page, sequence, MQCFC_LAST)
+
+
+def _encoded(header: Header, reply: Reply, page: int, sequence: int, control: int) -> bytes:
+    head = Header(header.type, header.command, header.completion, header.reason, header.version, sequence, control)
+    return encode(head, reply, page)
 
 
 def _replies(

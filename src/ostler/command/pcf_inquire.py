@@ -17,7 +17,17 @@ from ostler.command.pcf_values import names_parameter, parameter_of
 from ostler.command.permissions import authorize, may_see
 from ostler.command.target import Target
 from ostler.engine.core import Engine
-from ostler.model.attributes import ObjectType, Shown, Value, attributes_of, find, has, subtype_of
+from ostler.model.attributes import (
+    Attribute,
+    ObjectType,
+    Shown,
+    Value,
+    attributes_of,
+    find,
+    has,
+    has_subtypes,
+    subtype_of,
+)
 from ostler.model.constants import (
     MQCA_CLUSTER_NAME,
     MQCA_CLUSTER_NAMELIST,
@@ -53,23 +63,33 @@ _SELECTABLE: Final = (Shown.ALWAYS, Shown.MASKED)
 
 def reply_row(kind: ObjectType, row: Row, selection: Selection, heads: tuple[str, ...]) -> Reply:
     """The parameters of one object: those that every reply has, then those asked for."""
-    subtype = subtype_of(kind, dict(row))
+    subtype = subtype_of(kind, dict(row)) if has_subtypes(kind) else ""
+    key = (kind, subtype, heads)
+    columns = selection.columns.get(key)
+    if columns is None:
+        columns = selection.columns[key] = _columns(kind, subtype, selection, heads)
     reply: Reply = []
-    seen: set[int] = set()
+    for attribute in columns:
+        value = row.get(attribute.name)
+        if value is not None:
+            parameter = parameter_of(attribute, value)
+            if parameter is not None:
+                reply.append(parameter)
+    return reply
+
+
+def _columns(kind: ObjectType, subtype: str, selection: Selection, heads: tuple[str, ...]) -> list[Attribute]:
+    """The attributes that a reply about an object has, as far as the object has them; no parameter comes twice."""
     wanted = [each for name in heads if (each := find(kind, name)) is not None]
     for attribute in attributes_of(kind):
         shown = attribute.shown in _SELECTABLE and not attribute.zos_only
         if attribute.name not in heads and has(attribute, subtype) and selection.wants(attribute.name, shown):
             wanted.append(attribute)
+    columns: dict[int, Attribute] = {}
     for attribute in wanted:
-        value = row.get(attribute.name)
-        if value is None or attribute.pcf in seen or attribute.shown == Shown.NEVER:
-            continue
-        parameter = parameter_of(attribute, value)
-        if parameter is not None:
-            seen.add(attribute.pcf)
-            reply.append(parameter)
-    return reply
+        if attribute.shown != Shown.NEVER:
+            columns.setdefault(attribute.pcf, attribute)
+    return list(columns.values())
 
 
 # -- objects -----------------------------------------------------------------------------------------------------------

@@ -168,6 +168,8 @@ class Selection:
     def __init__(self, names: set[str] | None, extra: set[str] | None = None) -> None:
         self.names = names
         self.extra = extra or set()
+        # What was found out about the types of objects so far, for replies about many of them.
+        self.columns: dict[tuple[ObjectType, str, tuple[str, ...]], list[Attribute]] = {}
 
     def wants(self, name: str, is_always_shown: bool = True) -> bool:
         if name in self.extra:
