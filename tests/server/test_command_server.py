@@ -11,11 +11,12 @@ import pytest
 import ostler
 from ostler.client.api import Connection
 from ostler.model import constants as mq
-from ostler.model.pcf import Header, Parameter, PcfMessage, String, decode, encode
+from ostler.model.pcf import Header, Integer, Parameter, PcfMessage, String, decode, encode
 from ostler.server.command_server import CommandServer
 from ostler.server.command_target import ManagerTarget
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.testing import queue_manager
 
 COMMANDS = "SYSTEM.ADMIN.COMMAND.QUEUE"
 WAIT = 30.0
@@ -254,3 +255,40 @@ def test_a_persistent_command_is_done_again_after_a_crash(tmp_path: Path) -> Non
     assert replies.get(wait=WAIT) is not None
     server.stop()
     manager.end("immediate")
+
+
+def test_a_user_does_only_what_it_may(tmp_path: Path) -> None:
+    objects = """
+        DEFINE QLOCAL(MINE)
+        DEFINE QLOCAL(THEIRS)
+        SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('ann') AUTHADD(CONNECT)
+        SET AUTHREC PROFILE(SYSTEM.ADMIN.COMMAND.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('ann') AUTHADD(PUT)
+        SET AUTHREC PROFILE(MINE) OBJTYPE(QUEUE) PRINCIPAL('ann') AUTHADD(PUT,GET,DSP)
+    """
+    with queue_manager("GUARDED", mqsc=objects, data=tmp_path, guarded=True) as running:
+        program = ostler.connect("GUARDED", user="ann", data=tmp_path)
+        mine = program.open("MINE", "r")
+
+        def ask(reply_to: str, command: int, *items: Parameter) -> None:
+            body = encode(Header(mq.MQCFT_COMMAND, command), items)
+            program.put(COMMANDS, body, format="MQADMIN", message_type=mq.MQMT_REQUEST, reply_to=reply_to)
+
+        def reason() -> int:
+            message = mine.get(wait=WAIT)
+            assert message is not None
+            assert isinstance(message.body, bytes)
+            return decode(message.body).header.reason
+
+        queue = String(mq.MQCA_Q_NAME, "NEW")
+        ask("THEIRS", mq.MQCMD_PING_Q_MGR)
+        ask("MINE", mq.MQCMD_PING_Q_MGR)
+        assert reason() == 0
+        assert "CURDEPTH(0)" in " ".join(running.mqsc("DISPLAY QLOCAL(THEIRS) CURDEPTH")), "ann may not put there"
+        ask("MINE", mq.MQCMD_CREATE_Q, queue, Integer(mq.MQIA_Q_TYPE, mq.MQQT_LOCAL))
+        assert reason() == mq.MQRC_NOT_AUTHORIZED
+        ask("MINE", mq.MQCMD_CHANGE_Q_MGR, Integer(mq.MQIA_MAX_HANDLES, 1))
+        assert reason() == mq.MQRC_NOT_AUTHORIZED
+        ask("MINE", mq.MQCMD_INQUIRE_Q, String(mq.MQCA_Q_NAME, "*"))
+        assert reason() == 0
+        assert mine.get() is None, "of all queues ann sees one"
+        program.close()
