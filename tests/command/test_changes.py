@@ -262,3 +262,11 @@ def test_a_client_channel_may_share_its_name(operator: Operator) -> None:
     assert sum("CHANNEL(APP)" in line for line in shown) == 2
     operator.says("DELETE CHANNEL(APP) CHLTABLE(CLNTTBL)")
     assert sum("CHLTYPE(SVRCONN)" in line for line in operator.says("DISPLAY CHANNEL(APP)")) == 1
+
+
+def test_attributes_of_zos_are_not_inherited(operator: Operator) -> None:
+    operator.says("alter nl(SYSTEM.DEFAULT.NAMELIST) nltype(cluster) descr(x)")
+    operator.says("def nl(N1) names(A)")
+    assert "NLTYPE" not in " ".join(operator.says("dis nl(N1)"))
+    operator.says("def nl(N2) like(SYSTEM.DEFAULT.NAMELIST)")
+    assert "NLTYPE(CLUSTER)" in " ".join(operator.says("dis nl(N2)"))

@@ -74,6 +74,7 @@ _DEFAULT_OF_SUBTYPE: Final = {
     (ObjectType.AUTHINFO, "IDPWOS"): "SYSTEM.DEFAULT.AUTHINFO.IDPWOS",
     (ObjectType.AUTHINFO, "IDPWLDAP"): "SYSTEM.DEFAULT.AUTHINFO.IDPWLDAP",
 }
+_ZOS_ONLY: Final = {kind: {each.name for each in attributes_of(kind) if each.zos_only} for kind in ObjectType}
 _ANY_QUEUE: Final = "QUEUE"
 _MADE: Final = ("CRDATE", "CRTIME")
 
@@ -173,11 +174,20 @@ def define_anew(
 def _model(engine: Engine, kind: ObjectType, attributes: dict[str, Value], like: str | None) -> Definition | None:
     subtype = subtype_of(kind, attributes)
     if like is None:
-        return objects.find(engine, kind, default_object(kind, subtype))
+        return _default(engine, kind, subtype)
     found = existing_object(engine, kept_under(kind, attributes), like)
     if subtype and subtype != subtype_of(kind, found.attributes):
         raise MQError(MQRCCF_LIKE_OBJECT_WRONG_TYPE, f"{like} is not of type {subtype}.")
     return found
+
+
+def _default(engine: Engine, kind: ObjectType, subtype: str) -> Definition | None:
+    """The default object, without what only z/OS has: that is kept by the objects it is given for, and by no others."""
+    found = objects.find(engine, kind, default_object(kind, subtype))
+    if found is None or _ZOS_ONLY[kind].isdisjoint(found.attributes):
+        return found
+    rest = {name: value for name, value in found.attributes.items() if name not in _ZOS_ONLY[kind]}
+    return Definition(kind, found.name, rest)
 
 
 def default_object(kind: ObjectType, subtype: str) -> str:
