@@ -7,9 +7,14 @@ from typing import Any
 import pytest
 
 from ostler import mqi
+from ostler.client.binding import connect_handle
+from ostler.client.connect_parameters import ConnectParameters
 from ostler.engine import objects
 from ostler.engine.statistics import queue_monitoring, queue_statistics
 from ostler.model import constants as mq
+from ostler.model.attributes import ObjectType
+from ostler.model.definitions import new_definition
+from ostler.model.errors import MQError
 from ostler.model.structures.catalogue import LAYOUTS
 from ostler.observe.records import read
 from ostler.server.statistics_writer import STATISTICS_QUEUE
@@ -53,6 +58,7 @@ def of_queue(records: list[Any], name: str) -> Any:
 def test_verbs_by_persistence(statistics: Any) -> None:
     name = statistics.local(MAXDEPTH=5)
     written(statistics, "MQIStatistics")
+    others = len(statistics.manager.engine.connections)  # such as the command server
     program = statistics.program()
     queue = program.open(name, BOTH)
     program.put(queue, b"12345")
@@ -77,7 +83,7 @@ def test_verbs_by_persistence(statistics: Any) -> None:
     assert (record["GetCount"], record["GetBytes"], record["GetFailCount"]) == ([3, 2], [8, 4], 1)
     assert (record["BrowseCount"], record["BrowseBytes"], record["BrowseFailCount"]) == ([1, 0], [5, 0], 1)
     assert (record["CommitCount"], record["BackCount"]) == (1, 0)
-    assert (record["ConnCount"], record["ConnsMax"], record["DiscCount"]) == (1, 1, [1, 0, 0])
+    assert (record["ConnCount"], record["ConnsMax"], record["DiscCount"]) == (1, others + 1, [1, 0, 0])
     # MQPUT1 opens and closes too.
     assert (record["OpenCount"][1], record["CloseCount"][1]) == (4, 4)
     assert record["QueueManager"] == statistics.manager.name
@@ -311,3 +317,24 @@ def test_a_queue_that_is_monitored(own_site: Any) -> None:
         assert seen.queue_time_short_us is not None
         assert seen.queue_time_long_us is not None
         assert seen.last_get_ms is not None
+
+
+def test_who_was_not_let_in(statistics: Any) -> None:
+    if statistics.binding != "tcp":
+        pytest.skip("who comes over the network can be refused")
+    statistics.manager.define(new_definition(ObjectType.CHANNEL, "CLOSED", {"CHLTYPE": mq.MQCHT_SVRCONN, "MAXINST": 0}))
+    written(statistics, "MQIStatistics")
+    program = statistics.program()
+    for channel in ("CLOSED", "NO.SUCH.CHANNEL"):
+        with pytest.raises(MQError):
+            connect_handle(
+                ConnectParameters(
+                    queue_manager=statistics.manager.name,
+                    binding="client",
+                    connection_name=f"127.0.0.1({statistics._port})",
+                    channel=channel,
+                )
+            )
+    program.disconnect()
+    [record] = written(statistics, "MQIStatistics")
+    assert (record["ConnCount"], record["ConnFailCount"]) == (1, 2)

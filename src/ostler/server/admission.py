@@ -1,7 +1,8 @@
 """Who comes in: from the CONNECT of an application to a connection with a user, or to a refusal.
 
 In this order: the password, when one is given and checked or one is needed; the channel rule that fits best, which may
-refuse or give another user; the list of blocked users; the authority to connect. Passwords are hard to check by
+refuse or give another user; the list of blocked users; the authority to connect. Who has no name after all that is
+`nobody`, and may do what everybody may. Passwords are hard to check by
 intention, and host names are asked of others, so both are done on threads of their own. The answer to a wrong password
 is held back for FAILDLAY seconds without holding anything else up. An application is told only that it is not
 authorized; the error log says why.
@@ -35,6 +36,7 @@ from ostler.model.constants import (
     MQRQ_CHANNEL_BLOCKED_USERID,
 )
 from ostler.model.errors import MQError
+from ostler.security.authorities import EVERYBODY
 from ostler.security.channel_authentication import Decision
 from ostler.security.connection_authentication import (
     Terms,
@@ -204,10 +206,15 @@ class Admission:
             self.forget(link)
             return
         try:
+            self._server.check_open(link)  # much may have happened meanwhile
             if self._admit(wanted):
                 self._no_longer_pending(wanted)
         except MQError as error:
             self._answer(wanted, error.reason, error.detail)
+        except Exception as error:
+            # Nobody brings the queue manager down by what they say of themselves.
+            self._no_longer_pending(wanted)
+            link.broke_down(error)
 
     def _no_longer_pending(self, wanted: Request) -> None:
         pending = self._pending.get(wanted.link)
@@ -218,6 +225,7 @@ class Admission:
 
     def _answer(self, wanted: Request, reason: int, text: str) -> None:
         link = wanted.link
+        self._manager.statistics_writer.refused()
         self._no_longer_pending(wanted)
         if link.state < CLOSING:
             link.send(failure_frame(CONNECT, wanted.number, wanted.request, MQCC_FAILED, reason, text))
@@ -241,7 +249,8 @@ class Admission:
         if not link.is_local and self._applies_rules():
             decision = self._map(wanted, mapped_user(asserted, wanted.authenticated, adopts, is_early))
         mapped = decision.user if decision is not None else ""
-        user = final_user(asserted, wanted.authenticated, adopts, link.channel_user, mapped, is_early)
+        user = final_user(asserted, wanted.authenticated, adopts, link.channel_user, mapped, is_early) or EVERYBODY
+        self._check_name(wanted, user)
         self._check_password_given(wanted, user, decision)
         if not link.is_local and self._applies_rules():
             self._check_blocked(wanted, user)
@@ -273,13 +282,23 @@ class Admission:
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
         return decision
 
+    def _check_name(self, wanted: Request, user: str) -> None:
+        """Messages carry the name in a field with blanks behind it: no name may look like another one there."""
+        if not user.isprintable() or user != user.strip():
+            self._server.note_link(wanted.link, f"AMQ5540E: User {user[:64]!r} is refused: that is no name of a user.")
+            self._tell_refused(wanted, user)
+            raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
+
     def _check_password_given(self, wanted: Request, user: str, decision: Decision | None) -> None:
         if wanted.authenticated:
             return
         link = wanted.link
         check = decision.check if decision is not None else MQCHK_AS_Q_MGR
         is_administrator = self._manager.guard.is_administrator(user)
-        why = self._trouble or refusal(self.terms, link.is_local, is_administrator, bool(wanted.asked.password), check)
+        has_password = bool(wanted.asked.password)
+        why = self._trouble or refusal(self.terms, link.is_local, is_administrator, has_password, check)
+        if not why and is_password_checked(self.terms, link.is_local, has_password):
+            why = "passwords were not checked when it came, and are now; it may try again"
         if why:
             self._server.note_link(link, f"AMQ5540E: User {user} is refused: {why}.")
             self._tell_refused(wanted, user)

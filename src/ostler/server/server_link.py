@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from mypy_extensions import i64
 
+from ostler.engine.accounting import connect_failed
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_OK,
@@ -285,6 +286,7 @@ class ServerLink(Timer):
                 )
             agreed = self.reactor.policy.greet(self, hello)
         except MQError as error:
+            connect_failed(self.reactor.engine)
             self.send(failure_frame(HELLO, 0, request, MQCC_FAILED, error.reason, error.detail))
             self.last_word(f"refused: {error.detail}")
             return
@@ -307,6 +309,7 @@ class ServerLink(Timer):
         try:
             self.reactor.policy.converse(self, number, request, asked)
         except MQError as error:
+            connect_failed(self.reactor.engine)
             self.send(failure_frame(CONNECT, number, request, error.completion, error.reason, error.detail))
 
     # -- sending -------------------------------------------------------------------------------------------------------
