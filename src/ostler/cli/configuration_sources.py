@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -62,7 +63,10 @@ def local_definitions(directory: QueueManagerDirectory) -> Iterator[Definition]:
     for answer in ask(directory, "definitions"):
         encoded = answer.get("definition")
         if isinstance(encoded, str):
-            yield Definition.decode(base64.b64decode(encoded))
+            decoded = Definition.decode(base64.b64decode(encoded))
+            # There may be very many with the same names of attributes.
+            attributes = {sys.intern(name): value for name, value in decoded.attributes.items()}
+            yield Definition(decoded.object_type, decoded.name, attributes)
 
 
 def queued_definitions(queue: CommandQueue) -> Iterator[Definition]:

@@ -168,26 +168,36 @@ def dump(
 ) -> Iterator[str]:
     """The lines of the script. The defaults are what a new queue manager has of rules and records."""
     kept = list(definitions)
-    changed = _changed_defaults(kept)
-    chosen = [each for each in kept if asked.wants(each)]
+    chosen = sorted((each for each in kept if asked.wants(each)), key=_place)
     if asked.layout in (Layout.SETMQAUT, Layout.GRANTMQAUT):
         line = setmqaut_line if asked.layout is Layout.SETMQAUT else grant_line
-        records = [each for each in chosen if each.object_type == ObjectType.AUTHREC]
-        yield from (line(each, manager) for each in sorted(records, key=_place))
+        yield from (line(each, manager) for each in chosen if each.object_type == ObjectType.AUTHREC)
         return
-    commands: list[Command] = []
-    if asked.is_whole:
-        commands += _missing(kept)
-    for definition in sorted(chosen, key=_place):
-        commands += _commands(definition, asked, changed, default_records)
-    if RULES in asked.exports and asked.pattern == "*" and asked.type_word == "all":
-        commands += _missing_records(kept, ObjectType.CHLAUTH, default_rules)
-    if AUTHORITIES in asked.exports and asked.pattern == "*" and asked.type_word == "all":
-        commands += _missing_records(kept, ObjectType.AUTHREC, default_records)
-    # The queue manager itself comes first, whatever is deleted.
-    commands.sort(key=lambda command: command.head != "ALTER QMGR")
-    for command in commands:
+    for command in _script(kept, chosen, asked, default_rules, default_records):
         yield from written(command, asked.layout.value)
+
+
+def _script(
+    kept: list[Definition],
+    chosen: list[Definition],
+    asked: Dump,
+    default_rules: Sequence[Definition],
+    default_records: Sequence[Definition],
+) -> Iterator[Command]:
+    """The commands one by one: the queue manager, what is to go, what is to be there, rules that are to go."""
+    changed = _changed_defaults(kept)
+    for definition in chosen[:1]:
+        if definition.object_type == ObjectType.QMGR:
+            yield from _commands(definition, asked, changed, ())
+    if asked.is_whole:
+        yield from _missing(kept)
+    for definition in chosen:
+        if definition.object_type != ObjectType.QMGR:
+            yield from _commands(definition, asked, changed, default_records)
+    if RULES in asked.exports and asked.pattern == "*" and asked.type_word == "all":
+        yield from _missing_records(kept, ObjectType.CHLAUTH, default_rules)
+    if AUTHORITIES in asked.exports and asked.pattern == "*" and asked.type_word == "all":
+        yield from _missing_records(kept, ObjectType.AUTHREC, default_records)
 
 
 def _place(definition: Definition) -> tuple[int, bool, str, str]:
