@@ -199,3 +199,16 @@ def test_what_is_wrong_is_pointed_at(operator: Operator, command: str, until: st
     said, part = operator.is_wrong(command)
     assert part == until
     assert why in said
+
+
+def test_a_queue_that_is_watched(operator: Operator, target: LocalTarget, program: Program) -> None:
+    operator.says("def ql(Q1) monq(high)")
+    assert "MSGAGE(0)" in " ".join(operator.says("dis qs(Q1) msgage qtime"))
+    program.put("Q1")  # long ago
+    target.hours_on = 1
+    shown = " ".join(operator.says("dis qs(Q1) msgage qtime"))
+    assert "MSGAGE(0)" not in shown
+    assert "MSGAGE( )" not in shown
+    assert "QTIME( , )" in shown  # nothing was got yet
+    operator.says("alter ql(Q1) monq(off)")
+    assert "MSGAGE( )" in " ".join(operator.says("dis qs(Q1) msgage"))

@@ -8,11 +8,17 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
+from ostler.command.interpreter import run_command
 from ostler.command.target import CommandRefused
 from ostler.model.attributes import ObjectType, from_text, require
 from ostler.model.definitions import Definition, new_definition
+from ostler.server.command_target import ServerTarget
+from ostler.server.qm_ini import LogSection
+from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.server.server import Server
 from ostler.server.services import Services, read_variables, replaced
 
 WAIT_SECONDS = 20
@@ -155,3 +161,24 @@ def test_with_the_queue_manager(services: Services, noted: Noted) -> None:
 def test_variables_and_inserts() -> None:
     assert replaced("+A+ + A+B+A+", {"A": "1"}) == "1 + A+B1"
     assert read_variables(Path("there is no such file")) == {}
+
+
+def test_a_service_lives_with_its_queue_manager(tmp_path: Path) -> None:
+    directory = create_queue_manager(tmp_path, "HOST", LogSection(primary_files=3, file_pages=64))
+    manager = QueueManager(directory)
+    manager.start()
+    manager.define(service("S1", CONTROL="QMGR", SERVTYPE="SERVER", **python(SLEEPING)))
+    server = Server(manager)
+    server.start()
+    try:
+        target = ServerTarget(server)
+        lines = list(run_command(target, "DISPLAY SVSTATUS(S1)"))
+        status = target.service_status()[0]
+        assert f"PID({status.process_id})" in " ".join(lines)
+        assert psutil.pid_exists(status.process_id)
+        assert next(iter(run_command(target, "START SERVICE(S1)"))).startswith("AMQ8737W: ")
+        assert next(iter(run_command(target, "STOP SERVICE(S1)"))).startswith("AMQ8739E: ")
+    finally:
+        server.end("immediate")
+    assert target.service_status() == []
+    assert not psutil.pid_exists(status.process_id)
