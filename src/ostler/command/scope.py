@@ -22,12 +22,15 @@ _ALONE: Final = {
     "QSGDISP": ("QMGR", "LIVE", "ALL", "PRIVATE"),
     "CHLDISP": ("DEFAULT", "PRIVATE", "ALL"),
 }
+_CHOOSING: Final = frozenset(("CMDSCOPE", *_ALONE))
 # The verbs that keep QSGDISP as an attribute of what they define.
 _KEEPING: Final = ("DEFINE", "ALTER")
 
 
 def without_scope(statement: Statement, verb: str) -> tuple[Statement, str]:
     """The command without the words that choose queue managers, and the one that CMDSCOPE names, if it names one."""
+    if not any(argument.keyword.text in _CHOOSING for argument in statement.arguments):
+        return statement, ""
     scope = ""
     kept: list[Argument] = []
     for argument in statement.arguments:
