@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -83,7 +84,11 @@ class Reader:
         return self.run("sh", "-ec", command)
 
     def follow(self, language: str, text: str) -> None:
-        """Do what a block says."""
+        """Do what a block says. What it exports stays for the blocks behind it, as in the shell of a reader."""
+        for line in text.splitlines() if language in ("sh", "console") else ():
+            name, equals, value = line.removeprefix("$ ").removeprefix("export ").partition("=")
+            if line.removeprefix("$ ").startswith("export ") and equals:
+                self._environment[name] = "".join(shlex.split(value, comments=True))
         if language == "sh":
             self.shell(text)
         elif language == "python":

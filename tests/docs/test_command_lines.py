@@ -78,7 +78,7 @@ def test_a_wrong_command_line_is_seen() -> None:
 
 def test_there_are_command_lines_to_look_at() -> None:
     assert sum(len(command_lines(page)) for page in PAGES) > 40
-    assert ["ostler", "put", "ORDERS", "-m", "two ponies"] in command_lines("README.md")
+    assert ["ostler", "put", "DEV.ORDERS", "QM1", "-m", "two ponies"] in command_lines("README.md")
 
 
 def test_the_readme(reader: Reader) -> None:
