@@ -82,6 +82,9 @@ def user_of_open(engine: Engine, connection: Connection, options: i64, alternate
     guard = engine.guard
     if guard is None:
         return ""
+    if not connection.is_privileged and connection.user == "":
+        # An empty name means that nothing is checked, so nobody may bring one.
+        raise MQError(MQRC_NOT_AUTHORIZED, "The user of the connection is blank, and nobody is called that.")
     if not options & MQOO_ALTERNATE_USER_AUTHORITY:
         return "" if connection.is_privileged else connection.user
     if not connection.is_privileged:

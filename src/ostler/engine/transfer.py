@@ -573,7 +573,9 @@ def _may_report(engine: Engine, item: reports.Outgoing, is_remote: bool, target:
     guard = engine.guard
     if guard is None or guard.is_administrator(item.user):
         return True
-    name = target.name if is_remote else item.queue_name
+    # As at MQOPEN: a definition here goes by its own name, a queue manager that is named by its transmission queue.
+    is_there: bool = is_remote and item.manager_name not in ("", engine.name)
+    name = target.name if is_there else item.queue_name
     if engine.dynamic_owners.get(name) == item.user:
         return True
     granted: i64 = guard.authorities(item.user, MQOT_Q, name)

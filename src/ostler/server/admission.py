@@ -2,10 +2,11 @@
 
 In this order: the password, when one is given and checked or one is needed; the channel rule that fits best, which may
 refuse or give another user; the list of blocked users; the authority to connect. Who has no name after all that is
-`nobody`, and may do what everybody may. Passwords are hard to check by
-intention, and host names are asked of others, so both are done on threads of their own. The answer to a wrong password
-is held back for FAILDLAY seconds without holding anything else up. An application is told only that it is not
-authorized; the error log says why.
+`nobody`, and may do what everybody may.
+
+Passwords are hard to check by intention, and host names are asked of others, so both are done on threads of their own.
+The answer to a wrong password is held back for FAILDLAY seconds without holding anything else up. An application is
+told only that it is not authorized; the error log says why.
 """
 
 from __future__ import annotations

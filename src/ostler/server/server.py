@@ -87,6 +87,7 @@ _CONTROL_START: Final = 1  # MQSVC_CONTROL_Q_MGR_START
 _NOTE_SECONDS: Final = 10.0
 _NOTES_MAX: Final = 64  # within those seconds
 _FAREWELL_SECONDS: Final = 2.0
+_IDENTITY_BYTES: Final = 12  # of the user in a message descriptor
 
 
 class Server(Policy):
@@ -356,6 +357,9 @@ class Server(Policy):
             self.manager.users.forget()
             if what == "CONNAUTH":
                 self._admission.configure()
+            for connection in self.manager.engine.connections.values():
+                if isinstance(connection.owner, Conversation):  # who was an administrator need not be one for ever
+                    connection.is_privileged = self.manager.users.is_administrator(connection.user)
 
     def _refresh(self, done: list[MQError | str], told: threading.Event) -> None:
         try:
@@ -484,12 +488,16 @@ class Server(Policy):
         wanted = asked.queue_manager
         if wanted and not wanted.startswith("*") and wanted != manager.name:
             raise MQError(MQRC_Q_MGR_NAME_ERROR, f"This is queue manager {manager.name}, not {wanted}.")
-        if link.channel and link.channel in self._stopped_channels:
+        self.check_open(link)
+        self._admission.consider(link, number, request, asked)
+
+    def check_open(self, link: ServerLink) -> None:
+        """MQError when nobody may come in by a link any more."""
+        if link.channel and (link.is_quiescing or link.channel in self._stopped_channels):
             raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Channel {link.channel} is stopped.")
         if self._is_ending:
             # The engine may not know yet; who was told so must not get in any more.
-            raise MQError(MQRC_CONNECTION_QUIESCING, f"Queue manager {manager.name} is ending.")
-        self._admission.consider(link, number, request, asked)
+            raise MQError(MQRC_CONNECTION_QUIESCING, f"Queue manager {self.manager.name} is ending.")
 
     def enter(
         self, link: ServerLink, number: int, request: int, asked: Connect, user: str, is_privileged: bool
@@ -498,6 +506,9 @@ class Server(Policy):
         manager = self.manager
         connection = manager.admit(user, asked.application, asked.application_type, asked.options)
         connection.is_privileged = is_privileged
+        if not is_privileged and len(user.encode()) > _IDENTITY_BYTES:
+            # What is left of a long name may be the name of somebody else, in whose name commands would be done.
+            connection.identity_context = b" " * _IDENTITY_BYTES + connection.identity_context[_IDENTITY_BYTES:]
         conversation = Conversation(link, number, connection)
         connection.owner = conversation
         link.conversations[number] = conversation

@@ -84,11 +84,15 @@ class Users:
         kept = self._groups.get(user)
         if kept is not None and kept[0] > now:
             return kept[1]
+        generation = self._generation
         entry = self._file.users.get(user)
         groups = tuple(dict.fromkeys((*operating_system.groups_of(user), *(entry.groups if entry else ()))))
-        if len(self._groups) >= _REMEMBERED_MAX:
-            self._groups.clear()
-        self._groups[user] = (now + _GROUPS_SECONDS, groups)
+        with self._changing:
+            # The operating system takes its time; groups that were taken away meanwhile must not stay.
+            if generation == self._generation:
+                if len(self._groups) >= _REMEMBERED_MAX:
+                    self._groups.clear()
+                self._groups[user] = (now + _GROUPS_SECONDS, groups)
         return groups
 
     def is_remembered(self, user: str) -> bool:
