@@ -91,11 +91,10 @@ def _batch(root: Path, objects: int, text: str) -> float:
     path.write_text(text, encoding="utf-8")
     with started(root):
         began = time.perf_counter()
-        lines, last = runmqsc(root, path)
+        _, last = runmqsc(root, path)
         seconds = time.perf_counter() - began
-    if b"All valid MQSC commands were processed." not in last:
+    if f"{objects} MQSC commands read.".encode() not in last or b"All valid MQSC commands were processed." not in last:
         raise MeasurementFailed(f"runmqsc ended with: {last.decode()}")
-    _check(lines - 3, 2 * objects)
     return seconds
 
 
