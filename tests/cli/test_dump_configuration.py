@@ -150,7 +150,9 @@ def test_a_client_by_mqserver(remote: RunningQueueManager, ostler: Command, monk
 
 
 def test_a_client_by_a_channel_definition(remote: RunningQueueManager, ostler: Command) -> None:
-    channel = f"DEFINE CHANNEL('{remote.channel}') CHLTYPE(CLNTCONN) CONNAME('{remote.connection_name}')"
-    dumped = ostler("dmpmqcfg", "-c", channel, "-m", "FAR", "-t", "qlocal", "-n", "FAR*", "-o", "1line")
+    channel = "DEFINE CHANNEL('{}') CHLTYPE(CLNTCONN) CONNAME('" + remote.connection_name + "')"
+    asked = ("-m", "FAR", "-t", "qlocal", "-n", "FAR*", "-o", "1line")
+    assert ostler("dmpmqcfg", "-c", channel.format("NOT.THERE"), *asked).status == 40
+    dumped = ostler("dmpmqcfg", "-c", channel.format(remote.channel), *asked)
     assert dumped.status == 0, dumped.err
     assert commands(dumped.out) == ["DEFINE QLOCAL('FAR.AWAY') DESCR('far') REPLACE"]

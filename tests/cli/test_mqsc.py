@@ -247,3 +247,11 @@ def test_long_scripts_go_in_parts_and_are_numbered_throughout(qm: RunningQueueMa
     assert f"{count} MQSC commands read." in done.stdout
     numbers = [line.partition(" : ")[0] for line in done.stdout.splitlines() if " : DISPLAY" in line]
     assert [int(number) for number in numbers] == list(range(1, count + 1))
+
+
+def test_who_is_not_let_in_is_told_so() -> None:
+    with ostler.testing.queue_manager("SHUT", guarded=True) as running:
+        done = runmqsc(running, "-c", "-u", "nobody", text="wrong\nPING QMGR\n", MQSERVER=running.mqserver)
+    assert done.returncode == 20
+    assert done.stderr.startswith("AMQ8135E: You are not let in: MQRC_NOT_AUTHORIZED (2035)")
+    assert "wrong" not in done.stderr

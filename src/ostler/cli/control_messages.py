@@ -70,6 +70,7 @@ MESSAGES: Final[dict[str, str]] = {
     "password-file-wrong": "{path} cannot be used: {why}.",
     "AMQ8110E": "Queue manager {name} already exists.",
     "AMQ8118E": "Queue manager {name} does not exist. `ostler dspmq` lists those that do.",
+    "AMQ8135E": "You are not let in: {why}",
     "AMQ8146E": "Queue manager {name} is not available: {why}",
     "AMQ8147E": "{why}",
     "AMQ8919E": "No queue manager matches.",

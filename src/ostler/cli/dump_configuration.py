@@ -19,6 +19,7 @@ from ostler.cli.configuration_sources import local_definitions, queued_definitio
 from ostler.cli.exit_statuses import Status
 from ostler.command.dump import AUTHORITIES, EXPORTS, TYPES, Dump, Layout, dump
 from ostler.model.attributes import ObjectType, Value, find, to_text
+from ostler.model.constants import MQRC_NOT_AUTHORIZED
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.security.authorities import default_records
@@ -95,6 +96,8 @@ def _definitions(arguments: argparse.Namespace) -> Iterator[Definition]:
     try:
         yield from _queued(arguments)
     except MQError as error:
+        if error.reason == MQRC_NOT_AUTHORIZED:
+            raise CommandFailed(Status.NOT_AUTHORIZED, "AMQ8135E", why=error) from error
         name = arguments.remote or arguments.name or "(any)"
         raise CommandFailed(Status.NOT_AVAILABLE, "AMQ8146E", name=name, why=error) from error
 

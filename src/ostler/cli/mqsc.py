@@ -17,6 +17,7 @@ from ostler.cli.commands import CommandFailed, existing, refuse_options, whole_n
 from ostler.cli.exit_statuses import Status
 from ostler.cli.mqsc_runners import LocalRunner, QueuedRunner, Runner, Verifier
 from ostler.cli.mqsc_script import NotText, first_line, pieces_of
+from ostler.model.constants import MQRC_NOT_AUTHORIZED
 from ostler.model.errors import MQError
 
 _STANDARD_INPUT: Final = 0
@@ -69,6 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
         failed.status = _failed(session)
         raise
     except MQError as error:
+        if error.reason == MQRC_NOT_AUTHORIZED:
+            raise CommandFailed(_failed(session), "AMQ8135E", why=error) from error
         raise CommandFailed(_failed(session), "AMQ8146E", name=_label(arguments), why=error) from error
 
 
