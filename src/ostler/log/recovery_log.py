@@ -261,6 +261,10 @@ class RecoveryLog(Journal):
             capacity_bytes=self._capacity_bytes,
         )
 
+    def extent_holding(self, lsn: i64) -> str:
+        """The name of the extent that holds an LSN."""
+        return extent_name(self._shape.extent_of(lsn))
+
     def read_from(self, lsn: i64, visitor: LogVisitor, until_lsn: i64) -> None:
         """Tell a visitor of the records behind `lsn`, up to `until_lsn`. Needs no lock while the media LSN stays.
 

@@ -197,6 +197,10 @@ class ManagerTarget(Target):
             send_reports(engine, change_events.on_command_refused(engine, self.user, command), None)
             manager.wake()
 
+    def log_extent_of(self, lsn: int) -> str:
+        log = self._manager.log
+        return log.extent_holding(lsn) if str(self._manager.settings.log.type).upper() == "LINEAR" else ""
+
     def manager_status(self) -> ManagerStatus:
         manager = self._manager
         settings = manager.settings.log
@@ -218,6 +222,9 @@ class ManagerTarget(Target):
             log_extent_size=settings.file_pages * 4,
             log_primary_extents=settings.primary_files,
             log_secondary_extents=settings.secondary_files,
+            log_write_bytes=int(manager.log.figures.write_bytes_average),
+            log_write_microseconds=int(manager.writer.counters.short_average) >> 10,
+            checkpoints=int(manager.log.figures.checkpoints),
             log_in_use=log.in_use_percent,
             log_utilization=log.utilisation_percent,
             log_current_extent=log.current_extent,
