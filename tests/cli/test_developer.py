@@ -272,5 +272,5 @@ def test_what_is_shown_tells_who_can_reach_it() -> None:
 
 
 def test_listeners_listen_where_they_are_told_to() -> None:
-    assert "PORT(1414) IPADDR('')" in listener("*", 1414)
+    assert "PORT(1414) IPADDR('*')" in listener("*", 1414)
     assert "PORT(1415) IPADDR('10.0.0.1')" in moved("10.0.0.1", 1415)

@@ -178,7 +178,7 @@ def _listener(arguments: argparse.Namespace) -> dict[str, Value] | None:
         raise CommandFailed(Status.PARAMETER_WRONG, "AMQ7076E", why=f"-p {arguments.port} is no port: 1 to 65535 are.")
     from ostler.model.constants import MQSVC_CONTROL_Q_MGR
 
-    address = "" if arguments.address == "*" else str(arguments.address)
+    address = str(arguments.address)
     listener: dict[str, Value] = {"PORT": arguments.port, "IPADDR": address, "CONTROL": MQSVC_CONTROL_Q_MGR}
     try:
         new_definition(ObjectType.LISTENER, LISTENER, listener)

@@ -153,8 +153,7 @@ def _configure(directory: QueueManagerDirectory, arguments: argparse.Namespace) 
     else:
         address = there[0] if arguments.address is None else arguments.address
         port = arguments.port or there[1]
-        wanted = "" if address == configuration.EVERYWHERE else address
-        if (wanted, port) != there:
+        if (address, port) != there:
             _mqsc(directory, configuration.moved(address, port))
     if not _is_listening(directory):
         _mqsc(directory, f"START LISTENER({configuration.LISTENER})\n")

@@ -57,7 +57,7 @@ def moved(address: str, port: int) -> str:
 
 
 def _where(address: str, port: int) -> str:
-    given = "" if address == EVERYWHERE else address.replace("'", "''")
+    given = address.replace("'", "''")
     return f"PORT({port}) IPADDR('{given}')"
 
 
