@@ -297,3 +297,9 @@ def test_columns() -> None:
     assert list(columns([fitting, "B"])) == [f"   {fitting}  B"]
     assert list(columns(["A", "B", "C", "D"], 2)) == ["   A", "   B", "   C" + " " * 39 + "D"]
     assert list(columns([])) == []
+
+
+def test_a_choice_that_the_type_does_not_have(operator: Operator) -> None:
+    read, why = operator.is_wrong("DISPLAY QALIAS(X) CFSTRUCT(Y)")
+    assert "CFSTRUCT" in read
+    assert "CFSTRUCT" in why

@@ -117,7 +117,7 @@ def _choice(noun: Noun, argument: Argument) -> tuple[str, str]:
     word = argument.keyword
     assert argument.values is not None
     name = chooser(noun.types, word.text)
-    if not name:
+    if not name or all(find(kind, name) is None for kind in noun.types):
         attribute = find_attribute(noun.types, word)
         raise SyntaxProblem(argument.end, f"{attribute.name} takes no value here; use WHERE to choose by value")
     attribute = _attribute(noun.types, name)
