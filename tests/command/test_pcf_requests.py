@@ -228,6 +228,15 @@ def test_wrong_filters(admin: Administrator, item: Parameter, reason: int) -> No
     assert admin.fails(mq.MQCMD_INQUIRE_Q, {NAME: "*"}, item) == (reason, BAD, item.parameter)
 
 
+def test_lists_are_not_compared(admin: Administrator) -> None:
+    names_filter = StringFilter(mq.MQCA_NAMES, mq.MQCFOP_EQUAL, "A")
+    wrong = admin.fails(mq.MQCMD_INQUIRE_NAMELIST, {mq.MQCA_NAMELIST_NAME: "*"}, names_filter)
+    assert wrong[0] == mq.MQRCCF_CFSF_OPERATOR_ERROR
+    numbers_filter = IntegerFilter(mq.MQIACH_MSG_COMPRESSION, mq.MQCFOP_EQUAL, 1)
+    wrong = admin.fails(mq.MQCMD_INQUIRE_CHANNEL, {mq.MQCACH_CHANNEL_NAME: "*"}, numbers_filter)
+    assert wrong[0] == mq.MQRCCF_CFIF_OPERATOR_ERROR
+
+
 def test_one_filter_is_enough(admin: Administrator) -> None:
     one = IntegerFilter(mq.MQIA_MAX_Q_DEPTH, mq.MQCFOP_EQUAL, 1)
     assert admin.fails(mq.MQCMD_INQUIRE_Q, {NAME: "*"}, one, one)[0] == mq.MQRCCF_PARM_CONFLICT

@@ -206,6 +206,8 @@ def test_connections_by_bytes(admin: Administrator, program: Program) -> None:
         (mq.MQCFOP_EQUAL, identity, 1),
         (mq.MQCFOP_NOT_EQUAL, identity, 0),
         (mq.MQCFOP_LIKE, identity[:8], 1),
+        (mq.MQCFOP_LIKE, b"\xff", 0),
+        (mq.MQCFOP_NOT_LIKE, identity[:8], 0),
         (mq.MQCFOP_GREATER, b"\xff", 0),
         (mq.MQCFOP_NOT_GREATER, b"\xff", 1),
     ):

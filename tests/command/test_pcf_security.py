@@ -110,6 +110,8 @@ def test_commands_that_were_done_are_told(target: LocalTarget) -> None:
     admin.does(mq.MQCMD_INQUIRE_Q_MGR)
     admin.fails(mq.MQCMD_INQUIRE_Q, {mq.MQCA_Q_NAME: "NOPE"})
     assert listening.told == [(mq.MQCMD_PING_Q_MGR, False), (mq.MQCMD_INQUIRE_Q_MGR, True)]
+    admin.does(mq.MQCMD_ESCAPE, {mq.MQIACF_ESCAPE_TYPE: mq.MQET_MQSC, mq.MQCACF_ESCAPE_TEXT: "PING QMGR"})
+    assert mq.MQCMD_ESCAPE not in [command for command, _ in listening.told], "what is inside is told instead"
 
 
 # -- channel authentication --------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ class Site:
     def __init__(self, manager: QueueManager) -> None:
         self.manager = manager
         self.users: list[str] = []
+        self.failures = 0  # that are still to come
         self.server = CommandServer(manager, self._target)
         self.program: Connection = ostler.connect(manager)
         self.program.define("QLOCAL", "REPLY", MAXDEPTH=1_000_000)
@@ -36,6 +37,9 @@ class Site:
     def _target(self, user: str, origin: int) -> ManagerTarget:
         assert origin == mq.MQEVO_MSG
         self.users.append(user)
+        if self.failures:
+            self.failures -= 1
+            raise RuntimeError("a fault of the queue manager itself")
         return ManagerTarget(self.manager)
 
     def send(
@@ -206,6 +210,33 @@ def test_a_reply_that_is_too_long_for_its_queue(site: Site) -> None:
     header = decode(message.body).header
     assert (header.completion, header.reason) == (mq.MQCC_FAILED, mq.MQRC_MSG_TOO_BIG_FOR_Q)
     assert header.control == mq.MQCFC_LAST
+
+
+def test_a_persistent_command_is_tried_again(site: Site) -> None:
+    site.failures = 2
+    site.send(mq.MQCMD_PING_Q_MGR, persistent=True)
+    assert site.reply()[1].header.reason == 0
+    assert len(site.users) == 3
+
+
+def test_a_command_that_never_works_is_given_up(site: Site) -> None:
+    site.program.define("QLOCAL", "DEAD")
+    assert site.ask(mq.MQCMD_CHANGE_Q_MGR, String(mq.MQCA_DEAD_LETTER_Q_NAME, "DEAD")).header.reason == 0
+    site.failures = 3
+    site.send(mq.MQCMD_PING_Q_MGR, persistent=True)
+    message = site.program.open("DEAD").get(wait=WAIT)
+    assert message is not None
+    assert message.format == "MQDEAD"
+    assert site.ask(mq.MQCMD_PING_Q_MGR).header.reason == 0
+
+
+def test_any_text_is_kept(site: Site) -> None:
+    text = "\u017elu\u0165ou\u010dk\u00fd k\u016f\u0148"
+    name = String(mq.MQCA_Q_NAME, "HORSE")
+    made = site.ask(mq.MQCMD_CREATE_Q, name, Integer(mq.MQIA_Q_TYPE, mq.MQQT_LOCAL), String(mq.MQCA_Q_DESC, text))
+    assert made.header.reason == 0
+    found = site.ask(mq.MQCMD_INQUIRE_Q, name)
+    assert String(mq.MQCA_Q_DESC, text) in found.parameters
 
 
 def test_it_is_stopped_and_started(site: Site) -> None:

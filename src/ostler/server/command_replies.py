@@ -37,6 +37,7 @@ from ostler.model.constants import (
     MQOO_OUTPUT,
     MQOT_Q,
     MQPMO_NO_SYNCPOINT,
+    MQRC_BACKOUT_THRESHOLD_REACHED,
     MQRC_MSG_TOO_BIG_FOR_Q,
     MQRC_MSG_TOO_BIG_FOR_Q_MGR,
     MQRC_Q_FULL,
@@ -78,6 +79,7 @@ class RequestDescriptor:
         self.persistence = md.persistence
         self.message_id = md.msg_id
         self.correlation_id = md.correl_id
+        self.backout_count = md.backout_count
 
     @property
     def may_be_discarded(self) -> bool:
@@ -223,6 +225,18 @@ class Replies:
         if not self._request.report & MQRO_PASS_MSG_ID:
             stamped.msg_id = engine.new_id()
         return bytes(stamped.buffer)
+
+
+def bury(manager: QueueManager, request: RequestDescriptor, body: bytes) -> None:
+    """A command that was begun again and again leads nowhere: it goes to the dead-letter queue, if there is one."""
+    engine = manager.engine
+    with manager.lock:
+        engine.now_ms = int(time.time() * 1000)
+        name = engine.manager.attributes.get("COMMANDQ", "")
+        item = Outgoing(str(name), engine.name, request.bytes, body, True)
+        to_dead_letter_queue(engine, item, MQRC_BACKOUT_THRESHOLD_REACHED, None)
+        manager.wake()
+    manager.note("AMQ8506E: A command could not be done in several tries, and was given up.")
 
 
 def _too_long(reply: bytes, reason: int) -> bytes:

@@ -43,7 +43,7 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.model.pcf import UTF_8
-from ostler.server.command_replies import Replies, RequestDescriptor
+from ostler.server.command_replies import Replies, RequestDescriptor, bury
 from ostler.server.queue_manager import QueueManager
 
 TargetFor = Callable[[str, int], Target]
@@ -52,7 +52,8 @@ TargetFor = Callable[[str, int], Target]
 APPLICATION: Final = "ostler-commands"
 _DEFAULT_QUEUE: Final = "SYSTEM.ADMIN.COMMAND.QUEUE"
 _LENGTH_MAX: Final = 100 * 1024 * 1024
-_PAUSE_SECONDS: Final = 1.0
+_PAUSE_SECONDS: Final = 0.2
+_TRIES_MAX: Final = 3  # of a persistent command that nobody survives
 _STOP_SECONDS: Final = 30.0
 _GET: Final = MQGMO_WAIT | MQGMO_CONVERT | MQGMO_FAIL_IF_QUIESCING | MQGMO_SYNCPOINT_IF_PERSISTENT | MQGMO_NO_PROPERTIES
 # What ends the command server, rather than one try.
@@ -200,6 +201,10 @@ class CommandServer:
     def _do(self, connection: Connection, request: GetRequest) -> None:
         """Do one command and send its replies; then the command is done with for good."""
         descriptor = RequestDescriptor(request.md)
+        if descriptor.backout_count >= _TRIES_MAX:
+            bury(self._manager, descriptor, request.body)
+            self._commit(connection)
+            return
         target = self._target_for(descriptor.user, MQEVO_MSG)
         replies = Replies(self._manager, connection, descriptor, request.body, reply_ccsid(target), self._stopping)
         try:
