@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import socket
 from collections.abc import Iterator
@@ -10,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from ostler.model.attributes import ObjectType
+from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (
     MQRC_NOT_AUTHORIZED,
     MQRC_OBJECT_DAMAGED,
     MQRC_OPTIONS_ERROR,
     MQRC_UNKNOWN_OBJECT_NAME,
 )
-from ostler.model.definitions import new_definition
+from ostler.model.definitions import Definition, new_definition
 from ostler.model.errors import MQError
 from ostler.server.control_actions import control_actions
 from ostler.server.daemon import Daemon, StartFailure, notify_service_manager
@@ -64,7 +65,7 @@ def ask(manager: QueueManager, action: str, who: Who = OWNER, **arguments: objec
     return list(control_actions(manager, daemon)[action](arguments, who))
 
 
-@pytest.mark.parametrize("action", ["status", "end", "record_image", "recover_object", "run_trusted"])
+@pytest.mark.parametrize("action", ["status", "end", "record_image", "recover_object", "run_trusted", "definitions"])
 def test_only_the_owner_may(manager: QueueManager, action: str) -> None:
     with pytest.raises(MQError, match="only the owner") as caught:
         ask(manager, action, Who("somebody", is_owner=False))
@@ -100,6 +101,15 @@ def test_arguments_that_make_no_sense_are_refused(
     with pytest.raises(MQError) as caught:
         ask(manager, action, **arguments)
     assert caught.value.reason == MQRC_OPTIONS_ERROR
+
+
+def test_definitions_are_told_without_passwords(manager: QueueManager) -> None:
+    values: dict[str, Value] = {"AUTHTYPE": "IDPWLDAP", "LDAPPWD": "opensesame"}
+    manager.define(new_definition(ObjectType.AUTHINFO, "LDAP", values))
+    told = [Definition.decode(base64.b64decode(str(each["definition"]))) for each in ask(manager, "definitions")]
+    assert told[0].object_type == ObjectType.QMGR
+    assert {each.name: each for each in told}["LDAP"].attributes["LDAPPWD"] == "********"
+    assert len(told) == len({(each.object_type, each.name) for each in told}) > 80
 
 
 def test_an_end_is_accepted(manager: QueueManager) -> None:

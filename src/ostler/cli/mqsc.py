@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 from ostler.cli import commands
-from ostler.cli.command_queue import WAIT_SECONDS, CommandQueue
 from ostler.cli.commands import CommandFailed, existing, refuse_options, whole_number
 from ostler.cli.exit_statuses import Status
 from ostler.cli.mqsc_runners import LocalRunner, QueuedRunner, Runner, Verifier
@@ -117,6 +116,7 @@ def _runner(arguments: argparse.Namespace, is_typed: bool, descriptor: int) -> R
 def _queued(arguments: argparse.Namespace, echoes: bool, is_typed: bool, descriptor: int) -> Runner:
     """Commands as messages: from here through a queue manager of this machine, or as a client."""
     import ostler
+    from ostler.cli.command_queue import WAIT_SECONDS, CommandQueue
 
     password = _password(arguments.user, is_typed, descriptor) if arguments.user is not None else None
     if arguments.is_client:

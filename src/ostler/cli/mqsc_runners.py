@@ -5,8 +5,8 @@ from __future__ import annotations
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from ostler.cli.command_queue import CommandQueue
 from ostler.cli.commands import ask
 from ostler.cli.exit_statuses import Status
 from ostler.cli.mqsc_script import Piece
@@ -14,6 +14,10 @@ from ostler.command.interpreter import Outcome, refusal_lines, understand
 from ostler.command.script import Counts
 from ostler.command.words import SyntaxProblem
 from ostler.server.directories import QueueManagerDirectory
+
+if TYPE_CHECKING:
+    # The client takes a while to load, and only those who send messages need it.
+    from ostler.cli.command_queue import CommandQueue
 
 
 class Runner(ABC):
