@@ -17,8 +17,14 @@ from ostler.server.statistics_writer import ACCOUNTING_QUEUE
 BOTH = mq.MQOO_INPUT_SHARED | mq.MQOO_OUTPUT | mq.MQOO_BROWSE
 
 
+PROGRAMS = ("behaviour", "one", "two", "chooser")
+
+
 def accounts(site: Any, kind: str = "") -> list[Any]:
-    """The accounts of a kind, or of all, in the order they were written; they leave their queue."""
+    """The accounts of a kind, or of all, in the order they were written; they leave their queue.
+
+    Those of the command server, which comes when it comes, are left out.
+    """
     manager = site.manager
     found = []
     with manager.lock:
@@ -30,7 +36,20 @@ def accounts(site: Any, kind: str = "") -> list[Any]:
             queue.release(slot)
             queue.depth -= 1
             slot = queue.slots.first()
-    return [record for record in map(read, found) if kind in ("", record["RecordType"])]
+    records = [read(body) for body in found]
+    return [each for each in records if kind in ("", each["RecordType"]) and each["ApplicationName"] in PROGRAMS]
+
+
+def next_accounts(site: Any) -> list[Any]:
+    """The accounts that are written next."""
+    found: list[Any] = []
+
+    def came() -> bool:
+        found.extend(accounts(site))
+        return bool(found)
+
+    site.eventually(came)
+    return found
 
 
 def of_program(records: list[Any], program: Any) -> Any:
@@ -145,16 +164,16 @@ def test_long_connections_have_several_accounts(accounted: Any) -> None:
     program = accounted.program()
     queue = program.open(name, BOTH)
     program.put(queue, b"x")
-    accounted.eventually(lambda: accounted.depth(ACCOUNTING_QUEUE) == 2)
-    [verbs] = accounts(accounted, "MQIAccounting")
-    assert (verbs["SeqNumber"], verbs["PutCount"]) == (0, [1, 0])
-    assert "DiscType" not in verbs
+    found = next_accounts(accounted)
+    assert "DiscType" not in found[0]
     program.get(queue)
     program.disconnect()
-    found = accounts(accounted, "MQIAccounting")
-    assert [record["SeqNumber"] for record in found] == list(range(1, len(found) + 1))
-    assert (found[-1]["DiscType"], sum(record["GetCount"][0] for record in found)) == (mq.MQDISCONNECT_NORMAL, 1)
-    assert sum(record["PutCount"][0] for record in found) == 0
+    verbs = [record for record in found + accounts(accounted) if record["RecordType"] == "MQIAccounting"]
+    assert len(verbs) > 1
+    assert [record["SeqNumber"] for record in verbs] == list(range(len(verbs)))
+    assert verbs[-1]["DiscType"] == mq.MQDISCONNECT_NORMAL
+    assert sum(record["PutCount"][0] for record in verbs) == 1
+    assert sum(record["GetCount"][0] for record in verbs) == 1
 
 
 def test_a_queue_that_stays_open_has_an_account_in_each_interval_in_which_it_is_used(accounted: Any) -> None:
@@ -163,17 +182,15 @@ def test_a_queue_that_stays_open_has_an_account_in_each_interval_in_which_it_is_
     program = accounted.program()
     queue = program.open(name, BOTH)
     program.put(queue, b"x")
-    accounted.eventually(lambda: accounted.depth(ACCOUNTING_QUEUE) == 1)
-    [record] = accounts(accounted, "QueueAccounting")
-    [group] = record["QAccountingData"]
-    assert (group["PutCount"], group["OpenCount"]) == ([1, 0], 1)
-    assert "CloseDate" not in group
+    found = next_accounts(accounted)
     program.get(queue)
     program.disconnect()
-    groups = [group for record in accounts(accounted, "QueueAccounting") for group in record["QAccountingData"]]
-    assert (groups[-1]["PutCount"], groups[-1]["OpenCount"]) == ([0, 0], 0)
+    groups = [group for record in found + accounts(accounted) for group in record["QAccountingData"]]
+    assert len(groups) > 1
+    assert [group["OpenCount"] for group in groups] == [1] + [0] * (len(groups) - 1)
+    assert ["CloseDate" in group for group in groups] == [False] * (len(groups) - 1) + [True]
+    assert sum(group["PutCount"][0] for group in groups) == 1
     assert sum(group["GetCount"][0] for group in groups) == 1
-    assert "CloseDate" in groups[-1]
 
 
 def test_only_what_is_switched_on(own_site: Any) -> None:
