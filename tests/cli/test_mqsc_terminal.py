@@ -34,20 +34,12 @@ class Terminal:
         self._ours, theirs = pty.openpty()
         # Nobody's lines are wrapped in the middle of what a test looks for.
         termios.tcsetwinsize(theirs, (40, 250))
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MQ", "OSTLER_", "XDG"))}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "ostler.cli.main", "runmqsc", *options],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
-            env={
-                **kept,
-                "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-                "OSTLER_DATA": str(data),
-                "HOME": str(home),
-                "INPUTRC": os.devnull,
-                "TERM": "dumb",
-            },
+            env=_environment(data, home),
             start_new_session=True,
             preexec_fn=_take_terminal,
         )
@@ -85,6 +77,18 @@ class Terminal:
         self.process.kill()
         self.process.wait()
         os.close(self._ours)
+
+
+def _environment(data: Path, home: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MQ", "OSTLER_", "XDG"))}
+    return {
+        **kept,
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        "OSTLER_DATA": str(data),
+        "HOME": str(home),
+        "INPUTRC": os.devnull,
+        "TERM": "dumb",
+    }
 
 
 def _take_terminal() -> None:
@@ -173,3 +177,35 @@ def test_what_is_shown_can_be_given_up(terminal: Terminal) -> None:
     terminal.see(PROMPT)
     terminal.type("ping qmgr\n")
     assert "AMQ8415I" in terminal.see(PROMPT)
+
+
+def test_a_terminal_shows_how_far_a_script_is_whose_report_goes_elsewhere(
+    qm: RunningQueueManager, tmp_path: Path
+) -> None:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ostler.cli.main", "runmqsc", "-e", "TYPED"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=_environment(qm.data, tmp_path),
+    )
+    os.close(theirs)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    shown = b""
+    try:
+        while b" commands" not in shown:
+            process.stdin.write(b"PING QMGR\n")
+            process.stdin.flush()
+            assert select.select([process.stdout], [], [], _WAIT_SECONDS)[0]
+            assert os.read(process.stdout.fileno(), 65536), "it ended"
+            if select.select([ours], [], [], 0)[0]:
+                shown += os.read(ours, 4096)
+        out, _ = process.communicate(timeout=_WAIT_SECONDS)
+    finally:
+        process.kill()
+        os.close(ours)
+    assert shown.startswith(b"\r")
+    assert b"MQSC commands read." in out
+    assert b"\r" not in out

@@ -58,6 +58,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 def run(arguments: argparse.Namespace) -> int:
     session: Session | None = None
+    descriptor = _STANDARD_INPUT
     try:
         _check(arguments)
         descriptor = _input(arguments.file)
@@ -72,6 +73,9 @@ def run(arguments: argparse.Namespace) -> int:
         if error.reason == MQRC_NOT_AUTHORIZED:
             raise CommandFailed(_failed(session), "AMQ8135E", why=error) from error
         raise CommandFailed(_failed(session), "AMQ8146E", name=_label(arguments), why=error) from error
+    finally:
+        if descriptor != _STANDARD_INPUT:
+            os.close(descriptor)
 
 
 def _failed(session: Session | None) -> Status:
