@@ -246,6 +246,9 @@ def test_who_may_not_is_told_so(admin: Administrator, target: LocalTarget) -> No
     assert [each[NAME] for each in user.does(mq.MQCMD_INQUIRE_Q, {NAME: "*"})] == ["A.QUEUE"]
     (names,) = user.does(mq.MQCMD_INQUIRE_Q_NAMES, {NAME: "*"})
     assert names[mq.MQCACF_Q_NAMES] == ["A.QUEUE"]
+    assert user.fails(mq.MQCMD_RESET_Q_STATS, {NAME: "A.QUEUE"}) == refused
+    assert user.fails(mq.MQCMD_RESET_Q_STATS, {NAME: "A.*"}) == (mq.MQRC_UNKNOWN_OBJECT_NAME,)
+    assert user.fails(mq.MQCMD_INQUIRE_CHANNEL, {mq.MQCACH_CHANNEL_NAME: "SYSTEM.DEF.CLNTCONN"}) == refused
 
 
 def test_many_queues_are_answered_a_few_at_a_time(target: LocalTarget, admin: Administrator) -> None:

@@ -32,6 +32,7 @@ from ostler.model.constants import (
     MQCA_CLUSTER_NAME,
     MQCA_CLUSTER_NAMELIST,
     MQCHT_ALL,
+    MQCHT_CLNTCONN,
     MQIACF_Q_MGR_ATTRS,
     MQIACF_Q_MGR_CLUSTER,
     MQIACF_Q_MGR_DQM,
@@ -107,10 +108,9 @@ def _inquire(about: PcfKind, target: Target, request: Request) -> Iterator[Reply
     elif subtype in (MQQT_ALL, MQCHT_ALL):
         subtype = None
     selection = request.selected(constant(about.attributes), about.types)
-    is_exact = "*" not in pattern
-    if is_exact:
-        authorize(target, "DISPLAY", kinds[0] if kinds else about.types[0], pattern)
     keys = target.look(partial(_keys, kinds, pattern))
+    if "*" not in pattern:
+        authorize(target, "DISPLAY", keys[0][1] if keys else about.types[0], pattern)
     found = False
     for at in range(0, len(keys), _CHUNK_OBJECTS):
         for kind, row in target.look(partial(_rows, about.name, keys[at : at + _CHUNK_OBJECTS])):
@@ -120,12 +120,17 @@ def _inquire(about: PcfKind, target: Target, request: Request) -> Iterator[Reply
                 continue
             if about is QUEUES and not _is_in_cluster(request, row):
                 continue
-            if not is_exact and not may_see(target, kind, str(row[about.name])):
+            if not may_see(target, _checked_as(kind, row), str(row[about.name])):
                 continue
             found = True
             yield reply_row(kind, row, selection, about.heads)
     if not found:
         raise PcfRefused(MQRCCF_CHANNEL_NOT_FOUND if about is CHANNELS else MQRC_UNKNOWN_OBJECT_NAME)
+
+
+def _checked_as(kind: ObjectType, row: Row) -> ObjectType:
+    """The type whose authorities count: client channels have their own."""
+    return ObjectType.CLNTCONN if kind == ObjectType.CHANNEL and row.get("CHLTYPE") == MQCHT_CLNTCONN else kind
 
 
 def _is_in_cluster(request: Request, row: Row) -> bool:

@@ -11,7 +11,7 @@ from ostler.command.pcf_inquire import reply_row
 from ostler.command.pcf_refusals import PcfRefused
 from ostler.command.pcf_request import Request
 from ostler.command.pcf_table import CHANNEL_NAME_LENGTH, NAME_LENGTH, Command, Reply, number, numbers, octets, text
-from ostler.command.permissions import authorize, may_see
+from ostler.command.permissions import authorize, may_see, needed
 from ostler.command.status_rows import (
     channel_row,
     connection_row,
@@ -58,6 +58,7 @@ from ostler.model.constants import (
     MQIACH_CHANNEL_INSTANCE_ATTRS,
     MQIACH_CHANNEL_INSTANCE_TYPE,
     MQOT_CURRENT_CHANNEL,
+    MQOT_Q,
     MQQSOT_ALL,
     MQQSOT_INPUT,
     MQRC_UNKNOWN_OBJECT_NAME,
@@ -110,7 +111,11 @@ def _named_queues(target: Target, pattern: str, verb: str) -> list[str]:
     if not names:
         is_other = target.look(partial(_is_other_queue, pattern))
         raise PcfRefused(MQRCCF_Q_TYPE_ERROR if is_other else MQRC_UNKNOWN_OBJECT_NAME)
-    return [name for name in names if "*" not in pattern or may_see(target, ObjectType.QLOCAL, name)]
+    mask = needed(verb, ObjectType.QLOCAL)
+    allowed = [name for name in names if "*" not in pattern or target.may(MQOT_Q, name, mask)]
+    if not allowed:
+        raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
+    return allowed
 
 
 def _queue_status(target: Target, request: Request) -> Iterator[Reply]:

@@ -56,7 +56,9 @@ from ostler.server.queue_manager import QueueManager
 
 _ROOM_TRIES: Final = 3
 _FULL_SECONDS: Final = 5.0  # for one reply, while somebody reads
-_PATIENCE_SECONDS: Final = 30.0  # for all replies to a command: others wait behind it
+# For all replies to a command, and a little more for each that was taken: other commands wait behind this one.
+_PATIENCE_SECONDS: Final = 30.0
+_PATIENCE_PER_REPLY_SECONDS: Final = 0.002
 _FULL_PAUSE_SECONDS: Final = 0.01
 
 
@@ -107,6 +109,7 @@ class Replies:
         self._stopping = stopping
         self._handle: Handle | None = None
         self._waited_seconds = 0.0
+        self._sent = 0
 
     def send(self, reply: bytes) -> bool:
         """Send one reply. False: no more can be sent."""
@@ -156,7 +159,7 @@ class Replies:
     def _put(self, md: bytes, reply: bytes) -> int:
         """Put a reply, waiting for room on the queue and in the log: 0, a warning or the reason."""
         tries = 0
-        limit_seconds = min(self._waited_seconds + _FULL_SECONDS, _PATIENCE_SECONDS)
+        limit_seconds = min(self._waited_seconds + _FULL_SECONDS, self._patience_seconds)
         while True:
             reason, lsn, log_is_full, is_read = self._put_once(md, reply)
             if log_is_full and reason == MQRC_RESOURCE_PROBLEM and tries < _ROOM_TRIES:
@@ -169,7 +172,12 @@ class Replies:
                 continue
             if lsn:
                 self._manager.writer.settle(lsn)
+            self._sent += 1
             return reason
+
+    @property
+    def _patience_seconds(self) -> float:
+        return _PATIENCE_SECONDS + self._sent * _PATIENCE_PER_REPLY_SECONDS
 
     def _pause(self) -> None:
         began = time.monotonic()
