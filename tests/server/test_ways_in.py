@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -15,7 +16,7 @@ from ostler.testing.running import RunningQueueManager
 from ostler.testing.wire_bench import Answer, Peer, dial
 from ostler.wire import frames as wire
 from ostler.wire.calls import put_payload
-from ostler.wire.exchanges import Connect, OpenArguments, decode_connected, decode_opened, decode_reply
+from ostler.wire.exchanges import Connect, OpenArguments, decode_connected, decode_reply
 
 COMMANDS = "SYSTEM.ADMIN.COMMAND.QUEUE"
 PASSWORD = "a right password"
@@ -46,9 +47,9 @@ def site(running: RunningQueueManager) -> Iterator[RunningQueueManager]:
     running.mqsc("REFRESH SECURITY TYPE(CONNAUTH)")
 
 
-def peer(site: RunningQueueManager, channel: str = "") -> Peer:
+def peer(site: RunningQueueManager, channel: str = "", source: str = "") -> Peer:
     """A socket whose channel is agreed."""
-    made = dial((site.host, site.port))
+    made = dial((site.host, site.port), source)
     assert made.hello(channel or site.channel).completion == 0
     return made
 
@@ -158,3 +159,153 @@ def test_a_name_too_long_for_the_protocol_ends_the_link(site: RunningQueueManage
     while not caller.closed:
         caller.answers(1)
     assert let_in(site, "ann")
+
+
+# -- while a password is checked ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def checks_stand_still(site: RunningQueueManager) -> Iterator[None]:
+    """Nobody finds out about a password meanwhile, nor about a user."""
+    connect(peer(site), "ann", "wrong")  # so that there are threads
+    pool = site.server._admission._pool
+    assert pool is not None
+    site.manager.users.forget()
+    begun, go_on = threading.Semaphore(0), threading.Event()
+    for _ in range(2):
+        pool.submit(lambda: (begun.release(), go_on.wait(60)))
+    begun.acquire()
+    begun.acquire()
+    try:
+        yield
+    finally:
+        go_on.set()
+
+
+def settle(site: RunningQueueManager) -> None:
+    """What was said is heard."""
+    for _ in range(3):
+        heard = threading.Event()
+        site.server.reactor.post(heard.set)
+        assert heard.wait(10)
+
+
+def users(site: RunningQueueManager) -> list[str]:
+    """Of the connections that came over sockets."""
+    return [each.user for each in site.manager.engine.connections.values() if each.owner is not None]
+
+
+def closed(peer: Peer) -> bool:
+    for _ in range(500):
+        if peer.closed:
+            return True
+        peer.answers(1)
+    return False
+
+
+def test_a_second_connect_during_the_check_ends_the_link(site: RunningQueueManager) -> None:
+    with checks_stand_still(site):
+        caller = peer(site)
+        caller.send(wire.frame(wire.CONNECT, 1, 2, asking("ann", PASSWORD)))
+        caller.send(wire.frame(wire.CONNECT, 1, 3, asking("boss", PASSWORD)))
+        assert closed(caller)
+    settle(site)
+    assert users(site) == []
+
+
+def test_nothing_is_done_before_the_answer(site: RunningQueueManager) -> None:
+    with checks_stand_still(site):
+        caller = peer(site)
+        caller.send(wire.frame(wire.CONNECT, 1, 2, asking("ann", PASSWORD)))
+        assert open_reason(caller, "OPEN", mq.MQOO_OUTPUT) == mq.MQRC_HCONN_ERROR
+        caller.send(wire.frame(wire.PUT, 1, 0, put_payload(2, 0, 0, bytes(MQMD.default(2)), b"", b"early")))
+    assert caller.answer(2).completion == mq.MQCC_OK
+    assert site.depth("OPEN") == 0
+
+
+def test_who_hangs_up_during_the_check_leaves_nothing(site: RunningQueueManager) -> None:
+    with checks_stand_still(site):
+        for _ in range(20):
+            caller = peer(site)
+            caller.send(wire.frame(wire.CONNECT, 1, 2, asking("ann", PASSWORD)))
+            caller.sock.close()
+        settle(site)
+    let_in(site, "ann", PASSWORD).close()
+    settle(site)
+    assert users(site) == []
+    assert site.server.reactor.links == {}
+
+
+def test_a_channel_that_is_stopped_during_the_check_stays_closed(site: RunningQueueManager) -> None:
+    site.mqsc("DEFINE CHANNEL(STOPPED.SVRCONN) CHLTYPE(SVRCONN)")
+    caller = peer(site, "STOPPED.SVRCONN")
+    assert connect(caller, "ann", conversation=5).completion == mq.MQCC_OK
+    with checks_stand_still(site):
+        caller.send(wire.frame(wire.CONNECT, 1, 2, asking("ann", PASSWORD)))
+        settle(site)
+        site.mqsc("STOP CHANNEL(STOPPED.SVRCONN) MODE(QUIESCE) STATUS(INACTIVE)")
+        settle(site)
+    assert caller.answer(2).reason == mq.MQRC_CHANNEL_NOT_AVAILABLE
+
+
+def test_a_password_that_nobody_looked_at_is_not_taken_for_a_right_one(site: RunningQueueManager) -> None:
+    """It came while none were checked, and is answered when they are."""
+    authinfo = "ALTER AUTHINFO(SYSTEM.DEFAULT.AUTHINFO.IDPWOS) AUTHTYPE(IDPWOS) CHCKCLNT"
+    site.mqsc(f"{authinfo}(NONE)\nREFRESH SECURITY TYPE(CONNAUTH)")
+    caller = peer(site)
+    with checks_stand_still(site):
+        caller.send(wire.frame(wire.CONNECT, 1, 2, asking("ann", "wrong")))
+        settle(site)
+        site.mqsc(f"{authinfo}(REQUIRED)\nREFRESH SECURITY TYPE(CONNAUTH)")
+    assert caller.answer(2).reason == mq.MQRC_NOT_AUTHORIZED
+
+
+def test_rules_that_are_made_during_the_check_count(site: RunningQueueManager) -> None:
+    caller = peer(site)
+    with checks_stand_still(site):
+        caller.send(wire.frame(wire.CONNECT, 1, 2, asking("ann", PASSWORD)))
+        settle(site)
+        site.mqsc(f"SET CHLAUTH({site.channel}) TYPE(BLOCKUSER) USERLIST('ann')")
+    assert caller.answer(2).reason == mq.MQRC_NOT_AUTHORIZED
+
+
+def test_a_thousand_guesses_leave_room_for_others(site: RunningQueueManager) -> None:
+    callers = []
+    with checks_stand_still(site):
+        for number in range(130):
+            caller = peer(site)
+            callers.append(caller)
+            asks = [wire.frame(wire.CONNECT, each, 2, asking("ann", f"guess {number}")) for each in range(1, 9)]
+            caller.send(*asks)
+        settle(site)
+        refused = [answer.reason for answer in callers[-1].answers(20)]
+        assert refused == [mq.MQRC_RESOURCE_PROBLEM] * 8
+        other = peer(site, source="127.0.0.2")
+        other.send(wire.frame(wire.CONNECT, 1, 2, asking("ann", PASSWORD)))
+        settle(site)
+        for caller in callers:
+            caller.sock.close()
+        settle(site)
+    # Nobody computes hashes for those who are gone.
+    assert other.answer(2).completion == mq.MQCC_OK
+
+
+def test_more_conversations_than_agreed_are_not_checked_either(site: RunningQueueManager) -> None:
+    caller = peer(site)
+    with checks_stand_still(site):
+        caller.send(*[wire.frame(wire.CONNECT, each, 2, asking("ann", PASSWORD)) for each in range(1, 12)])
+        assert closed(caller)
+    settle(site)
+    assert users(site) == []
+
+
+def test_a_wrong_password_is_answered_late_and_once(site: RunningQueueManager) -> None:
+    site.mqsc("ALTER AUTHINFO(SYSTEM.DEFAULT.AUTHINFO.IDPWOS) AUTHTYPE(IDPWOS) FAILDLAY(60)")
+    site.mqsc("REFRESH SECURITY TYPE(CONNAUTH)")
+    caller = peer(site)
+    caller.send(wire.frame(wire.CONNECT, 1, 2, asking("ann", "wrong")))
+    assert connect(caller, "ann", PASSWORD, conversation=2).completion == mq.MQCC_OK
+    assert caller.answers(20) == []
+    # The place of the one that waits is taken: guessing again and again on it does not help.
+    caller.send(wire.frame(wire.CONNECT, 1, 3, asking("ann", PASSWORD)))
+    assert closed(caller)

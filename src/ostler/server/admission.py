@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 
 _THREADS: Final = 2  # a check takes a core and 16 megabytes for some time
 _CHECKS_MAX: Final = 512  # that wait for a thread
+_CHECKS_OF_ONE_MAX: Final = 384  # of those from one address: whoever guesses leaves room for others
 _NAMES_MAX: Final = 4096
 _NAME_SECONDS: Final = 300.0
 REFUSED: Final = "Not authorized. The error log of the queue manager says why."
@@ -95,7 +97,7 @@ class Admission:
         self._server = server
         self._manager = server.manager
         self._pool: ThreadPoolExecutor | None = None
-        self._checks = 0
+        self._checks: Counter[str] = Counter()  # by address
         self._pending: dict[ServerLink, set[int]] = {}
         self._names: dict[str, tuple[str, float]] = {}
         self.terms: Terms | None = None
@@ -161,17 +163,20 @@ class Admission:
     # -- elsewhere -----------------------------------------------------------------------------------------------------
 
     def _check_elsewhere(self, wanted: Request, checks_password: bool, asks_name: bool) -> None:
-        if self._checks >= _CHECKS_MAX:
+        address = host_of(wanted.link)
+        if self._checks.total() >= _CHECKS_MAX or self._checks[address] >= _CHECKS_OF_ONE_MAX:
             raise MQError(MQRC_RESOURCE_PROBLEM, "Too many applications wait to be let in. Try again later.")
         if self._pool is None:
             self._pool = ThreadPoolExecutor(_THREADS, "ostler-admission")
-        self._checks += 1
+        self._checks[address] += 1
         self._pending.setdefault(wanted.link, set()).add(wanted.number)
         self._pool.submit(self._check, wanted, checks_password, asks_name)
 
     def _check(self, wanted: Request, checks_password: bool, asks_name: bool) -> None:
         """On a thread of the pool, without the lock."""
         try:
+            if wanted.link.state >= CLOSING:
+                checks_password = asks_name = False  # nobody waits for the answer
             if checks_password and self.terms is not None:
                 asked = wanted.asked
                 verdict = self._manager.users.check_password(self.terms.source, asked.user, asked.password)
@@ -201,8 +206,11 @@ class Admission:
         return name
 
     def _checked(self, wanted: Request) -> None:
-        self._checks -= 1
         link = wanted.link
+        address = host_of(link)
+        self._checks[address] -= 1
+        if not self._checks[address]:
+            del self._checks[address]
         if link.state >= CLOSING or link not in self._pending:
             self.forget(link)
             return
