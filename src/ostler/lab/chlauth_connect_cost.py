@@ -72,7 +72,8 @@ def run(parameters: Parameters, scratch: Path, report: Report) -> Result:
             stack.callback(servers[count].end)
         tables = {count: _table(count) for count in parameters.rules}
         for turn in range(parameters.rounds):
-            for number, count in enumerate(parameters.rules):
+            # Forth and back, so that nobody is always the first.
+            for number, count in enumerate(parameters.rules[:: -1 if turn % 2 else 1]):
                 done = (turn + number / len(parameters.rules)) / parameters.rounds
                 report(0.3 + 0.7 * done, f"{parameters.connections:,} connections, {count:,} rules")
                 clients: list[LoadClient] = [ConnectingClient(CHANNEL, 1) for _ in range(parameters.connections)]
