@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         console.width = _WIDTH_WITHOUT_TERMINAL
     if arguments.is_list:
         for each in known.values():
-            console.print(f"{each.name:<20}{each.title}", soft_wrap=True)
+            console.print(f"{each.name:<22}{each.title}", soft_wrap=True)
         return 0
     for name in arguments.names:
         if name not in known:
