@@ -10,7 +10,7 @@ from mypy_extensions import i64
 from ostler.engine.connection import OTHER_OBJECT, Connection, Handle
 from ostler.engine.core import Engine
 from ostler.engine.get_request import GetRequest
-from ostler.engine.message import PERSISTENCE_AT, PUT_DATE_AT
+from ostler.engine.message import PERSISTENCE_AT, PUT_DATE_AT, Message
 from ostler.engine.queue import Queue
 from ostler.engine.queue_file import QueueFileDamaged
 from ostler.engine.slots import NONE
@@ -89,6 +89,47 @@ def put1_failed(engine: Engine, connection: Connection) -> None:
     connection.counters.put1s_failed += 1
     engine.counters.puts_failed += 1
     engine.counters.put1s_failed += 1
+
+
+def count_got(engine: Engine, queue: Queue, message: Message, is_persistent: bool) -> i64:
+    """A message left a queue for somebody: how long it was there, in milliseconds."""
+    counters = queue.counters
+    counters.gets += 1
+    counters.get_bytes += len(message.body)
+    counters.last_get_ms = engine.now_ms
+    if queue.depth < counters.window_low:
+        counters.window_low = queue.depth
+    put_ms: i64 = message.put_ms if message.put_ms != 0 else milliseconds_of(message.md[PUT_DATE_AT : PUT_DATE_AT + 16])
+    age_ms: i64 = engine.now_ms - put_ms
+    if put_ms == 0 or age_ms < 0:
+        age_ms = 0  # whoever set the context did not say, or says that it comes from the future
+    counters.age_total_ms += age_ms
+    if age_ms > counters.age_max_ms:
+        counters.age_max_ms = age_ms
+    if is_persistent:
+        counters.gets_persistent += 1
+        counters.get_bytes_persistent += len(message.body)
+        counters.age_persistent_ms += age_ms
+    times = queue.times
+    if times is not None:
+        times.add(age_ms)
+    return age_ms
+
+
+def count_get(engine: Engine, request: GetRequest, size_bytes: i64, is_persistent: bool, is_call: bool) -> None:
+    """A get took a message; several segments can leave with one call."""
+    own = request.connection.counters
+    own.get_bytes += size_bytes
+    engine.counters.get_bytes += size_bytes
+    if is_call:
+        own.gets += 1
+        engine.counters.gets += 1
+    if is_persistent:
+        own.get_bytes_persistent += size_bytes
+        engine.counters.get_bytes_persistent += size_bytes
+        if is_call:
+            own.gets_persistent += 1
+            engine.counters.gets_persistent += 1
 
 
 def count_get_failed(engine: Engine, request: GetRequest) -> None:

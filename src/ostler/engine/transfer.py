@@ -24,7 +24,6 @@ from ostler.engine.message import (
     GROUP_ID_AT,
     PERSISTENCE_AT,
     PRIORITY_AT,
-    PUT_DATE_AT,
     REPORT_AT,
     Message,
 )
@@ -45,8 +44,7 @@ from ostler.engine.slots import (
     PERSISTENT,
     PUT_UNCOMMITTED,
 )
-from ostler.engine.statistics import count_browse, count_get_failed
-from ostler.engine.timestamps import milliseconds_of
+from ostler.engine.statistics import count_browse, count_get, count_get_failed, count_got
 from ostler.engine.unit_of_work import Entry, UnitOfWork
 from ostler.model.authorities import PASSID
 from ostler.model.authorities import PUT as PUT_AUTHORITY
@@ -429,8 +427,8 @@ def take(engine: Engine, request: GetRequest, queue: Queue, message: Message, sl
                 request.after_lsn = engine.journal.append(GET, head, b"", b"")
                 request.joined_logged = request.joined_unit != 0
             queue.release(slot)
-    age_ms: i64 = _count_get(engine, queue, message, is_persistent)
-    _count_call(engine, request, len(message.body), is_persistent, is_call)
+    age_ms: i64 = count_got(engine, queue, message, is_persistent)
+    count_get(engine, request, len(message.body), is_persistent, is_call)
     account = request.handle.account
     if account is not None:
         account.got(len(message.body), is_persistent, age_ms)
@@ -442,46 +440,6 @@ def take(engine: Engine, request: GetRequest, queue: Queue, message: Message, sl
         triggers.after_removal(engine, queue)
     if engine.performance_events:
         send_reports(engine, events.after_removal(engine, queue), None)
-
-
-def _count_get(engine: Engine, queue: Queue, message: Message, is_persistent: bool) -> i64:
-    """How long the message was on the queue, in milliseconds."""
-    counters = queue.counters
-    counters.gets += 1
-    counters.get_bytes += len(message.body)
-    counters.last_get_ms = engine.now_ms
-    if queue.depth < counters.window_low:
-        counters.window_low = queue.depth
-    put_ms: i64 = message.put_ms if message.put_ms != 0 else milliseconds_of(message.md[PUT_DATE_AT : PUT_DATE_AT + 16])
-    age_ms: i64 = engine.now_ms - put_ms
-    if put_ms == 0 or age_ms < 0:
-        age_ms = 0  # whoever set the context did not say, or says that it comes from the future
-    counters.age_total_ms += age_ms
-    if age_ms > counters.age_max_ms:
-        counters.age_max_ms = age_ms
-    if is_persistent:
-        counters.gets_persistent += 1
-        counters.get_bytes_persistent += len(message.body)
-        counters.age_persistent_ms += age_ms
-    times = queue.times
-    if times is not None:
-        times.add(age_ms)
-    return age_ms
-
-
-def _count_call(engine: Engine, request: GetRequest, size_bytes: i64, is_persistent: bool, is_call: bool) -> None:
-    own = request.connection.counters
-    own.get_bytes += size_bytes
-    engine.counters.get_bytes += size_bytes
-    if is_call:
-        own.gets += 1
-        engine.counters.gets += 1
-    if is_persistent:
-        own.get_bytes_persistent += size_bytes
-        engine.counters.get_bytes_persistent += size_bytes
-        if is_call:
-            own.gets_persistent += 1
-            engine.counters.gets_persistent += 1
 
 
 def discard_expired(engine: Engine) -> None:
