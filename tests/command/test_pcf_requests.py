@@ -102,7 +102,7 @@ def test_extended_commands_get_standard_responses(admin: Administrator) -> None:
             (mq.MQRCCF_CFIN_DUPLICATE_PARM, BAD, mq.MQIA_Q_TYPE),
         ),
         ([String(NAME, "A" * 49)], (mq.MQRCCF_CFST_STRING_LENGTH_ERR, BAD, NAME)),
-        ([String(NAME, "A"), Integer(mq.MQIA_Q_TYPE, 77)], (mq.MQRCCF_PARM_VALUE_ERROR, BAD, mq.MQIA_Q_TYPE)),
+        ([String(NAME, "A"), Integer(mq.MQIA_Q_TYPE, 77)], (mq.MQRCCF_Q_TYPE_ERROR, BAD, mq.MQIA_Q_TYPE)),
         (
             [String(NAME, "A"), Integer(mq.MQIACF_Q_ATTRS, 1009)],
             (mq.MQRCCF_CFIN_PARM_ID_ERROR, BAD, mq.MQIACF_Q_ATTRS),

@@ -29,8 +29,8 @@ from ostler.command.pcf_table import Command, Reply
 from ostler.command.target import NOT_AUTHORIZED, CommandRefused, Target
 from ostler.engine.core import Engine
 from ostler.model.constants import (
+    MQCACF_ESCAPE_TEXT,
     MQCC_FAILED,
-    MQCC_OK,
     MQCFC_LAST,
     MQCFC_NOT_LAST,
     MQCFH_STRUC_LENGTH,
@@ -41,7 +41,6 @@ from ostler.model.constants import (
     MQCMD_ESCAPE,
     MQCMD_NONE,
     MQIACF_ERROR_ID,
-    MQRC_NONE,
     MQRC_UNEXPECTED_ERROR,
     MQRCCF_CFH_COMMAND_ERROR,
     MQRCCF_CFH_CONTROL_ERROR,
@@ -51,7 +50,7 @@ from ostler.model.constants import (
     MQRCCF_MD_FORMAT_ERROR,
 )
 from ostler.model.errors import MQError
-from ostler.model.pcf import UTF_8, Header, Integer, PcfError, decode, encode
+from ostler.model.pcf import UTF_8, Header, Integer, PcfError, PcfMessage, String, decode, encode
 from ostler.model.pcf_parameters import CODECS
 
 _FORMAT: Final = "MQADMIN"
@@ -110,16 +109,17 @@ def _replies(
 ) -> Iterator[tuple[Header, Reply]]:
     """The headers and parameters of the replies; at least one."""
     head = _header_of(message, big_endian)
-    fine = replace(head, completion=MQCC_OK, reason=MQRC_NONE)
     try:
         if format != _FORMAT:
             raise PcfRefused(MQRCCF_MD_FORMAT_ERROR)
+        decoded = decode(message, ccsid, big_endian)
+        head = replace(head, command=_answered_command(decoded))
         found = False
-        for reply in run(target, message, ccsid, big_endian):
+        for reply in run(target, decoded):
             found = True
-            yield fine, reply
+            yield head, reply
         if not found:
-            yield fine, []
+            yield head, []
     except PcfRefused as refusal:
         yield _failed(head, refusal.reason), refusal.details
     except PcfError as error:
@@ -132,10 +132,9 @@ def _replies(
         yield _failed(head, MQRC_UNEXPECTED_ERROR), [detail]
 
 
-def run(target: Target, message: bytes, ccsid: int, big_endian: bool) -> Iterator[Reply]:
+def run(target: Target, message: PcfMessage) -> Iterator[Reply]:
     """Do a command: the parameters of its replies. Raises what it is refused with."""
-    decoded = decode(message, ccsid, big_endian)
-    header = decoded.header
+    header = message.header
     if header.type not in (MQCFT_COMMAND, MQCFT_COMMAND_XR):
         raise PcfRefused(MQRCCF_CFH_TYPE_ERROR)
     if header.sequence_number != 1:
@@ -146,13 +145,22 @@ def run(target: Target, message: bytes, ccsid: int, big_endian: bool) -> Iterato
     if command is None:
         raise PcfRefused(MQRCCF_CFH_COMMAND_ERROR)
     try:
-        yield from command.run(target, Request(command, decoded))
+        yield from command.run(target, Request(command, message))
     except CommandRefused as refusal:
         if refusal.number == NOT_AUTHORIZED:
             target.tell_refused(command.number)
         raise
     if command.number != MQCMD_ESCAPE:  # what is inside of it is told as the command that it is
-        target.tell_command(command.number, command.is_inquiry, "", decoded.parameters)
+        target.tell_command(command.number, command.is_inquiry, "", message.parameters)
+
+
+def _answered_command(message: PcfMessage) -> int:
+    """The command that the replies are about: of an Escape command it is the one inside."""
+    if message.header.command == MQCMD_ESCAPE:
+        for item in message.parameters:
+            if isinstance(item, String) and item.parameter == MQCACF_ESCAPE_TEXT:
+                return pcf_escape.command_of(item.value)
+    return message.header.command
 
 
 def _header_of(message: bytes, big_endian: bool) -> Header:

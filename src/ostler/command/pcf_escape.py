@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ostler.command.command_events import command_number
 from ostler.command.interpreter import Outcome, run_command
+from ostler.command.nouns import OBJECT_NOUNS, STATUS_NOUNS, VERBS
 from ostler.command.pcf_refusals import PcfRefused
 from ostler.command.pcf_request import Request
 from ostler.command.pcf_table import Command, Reply, number, text
+from ostler.command.statements import parse
 from ostler.command.target import Target
-from ostler.model.constants import MQCACF_ESCAPE_TEXT, MQET_MQSC, MQIACF_ESCAPE_TYPE, MQRCCF_COMMAND_FAILED
+from ostler.command.words import SyntaxProblem
+from ostler.model.constants import (
+    MQCACF_ESCAPE_TEXT,
+    MQCMD_ESCAPE,
+    MQET_MQSC,
+    MQIACF_ESCAPE_TYPE,
+    MQRCCF_COMMAND_FAILED,
+)
 from ostler.model.pcf import Integer, String
 
-_LENGTH_MAX: Final = 32768
+_LENGTH_MAX: Final = 4 * 1024 * 1024
 _MESSAGE: Final = "AMQ"
 
 
@@ -33,6 +43,18 @@ def _escape(target: Target, request: Request) -> Iterator[Reply]:
             lines = []
         lines.append(line)
     yield _reply(lines)
+
+
+def command_of(text: str) -> int:
+    """The number of the command inside, which the replies have in their headers; that of Escape when it is none."""
+    try:
+        statement = parse(text)
+    except SyntaxProblem:
+        return MQCMD_ESCAPE
+    word = statement.noun.text
+    noun = OBJECT_NOUNS.get(word) or STATUS_NOUNS.get(word)
+    verb = VERBS.get(statement.verb.text, statement.verb.text)
+    return command_number(verb, noun.word if noun is not None else word) or MQCMD_ESCAPE
 
 
 def _reply(lines: list[str]) -> Reply:

@@ -10,7 +10,18 @@ from ostler.command.pcf_table import Command, Field, Kind
 from ostler.command.pcf_values import PARAMETER_REASONS, value_of
 from ostler.model.attributes import Attribute, ObjectType, Value, attributes_of, by_pcf, has
 from ostler.model.constants import (
+    MQIA_Q_TYPE,
     MQIACF_ALL,
+    MQIACF_CHLAUTH_TYPE,
+    MQIACF_ESCAPE_TYPE,
+    MQIACF_FORCE,
+    MQIACF_MODE,
+    MQIACF_PURGE,
+    MQIACF_REPLACE,
+    MQIACH_CHANNEL_INSTANCE_TYPE,
+    MQIACH_CHANNEL_TABLE,
+    MQIACH_CHANNEL_TYPE,
+    MQIACH_XMIT_PROTOCOL_TYPE,
     MQRCCF_CFBS_DUPLICATE_PARM,
     MQRCCF_CFBS_STRING_LENGTH_ERR,
     MQRCCF_CFGR_PARM_ID_ERROR,
@@ -21,11 +32,22 @@ from ostler.model.constants import (
     MQRCCF_CFSL_STRING_LENGTH_ERR,
     MQRCCF_CFST_DUPLICATE_PARM,
     MQRCCF_CFST_STRING_LENGTH_ERR,
+    MQRCCF_CHANNEL_TABLE_ERROR,
+    MQRCCF_CHANNEL_TYPE_ERROR,
+    MQRCCF_CHL_INST_TYPE_ERROR,
+    MQRCCF_CHLAUTH_TYPE_ERROR,
+    MQRCCF_ESCAPE_TYPE_ERROR,
+    MQRCCF_FORCE_VALUE_ERROR,
+    MQRCCF_MODE_VALUE_ERROR,
     MQRCCF_PARM_CONFLICT,
     MQRCCF_PARM_COUNT_TOO_SMALL,
     MQRCCF_PARM_MISSING,
     MQRCCF_PARM_SEQUENCE_ERROR,
     MQRCCF_PARM_VALUE_ERROR,
+    MQRCCF_PURGE_VALUE_ERROR,
+    MQRCCF_Q_TYPE_ERROR,
+    MQRCCF_REPLACE_VALUE_ERROR,
+    MQRCCF_XMIT_PROTOCOL_TYPE_ERR,
 )
 from ostler.model.pcf import (
     ByteString,
@@ -52,6 +74,21 @@ _DUPLICATES: Final[dict[type[object], int]] = {
     String: MQRCCF_CFST_DUPLICATE_PARM,
     StringList: MQRCCF_CFSL_DUPLICATE_PARM,
     ByteString: MQRCCF_CFBS_DUPLICATE_PARM,
+}
+
+# Parameters that have a reason of their own for a value that is none.
+_VALUE_ERRORS: Final = {
+    MQIA_Q_TYPE: MQRCCF_Q_TYPE_ERROR,
+    MQIACF_CHLAUTH_TYPE: MQRCCF_CHLAUTH_TYPE_ERROR,
+    MQIACF_ESCAPE_TYPE: MQRCCF_ESCAPE_TYPE_ERROR,
+    MQIACF_FORCE: MQRCCF_FORCE_VALUE_ERROR,
+    MQIACF_MODE: MQRCCF_MODE_VALUE_ERROR,
+    MQIACF_PURGE: MQRCCF_PURGE_VALUE_ERROR,
+    MQIACF_REPLACE: MQRCCF_REPLACE_VALUE_ERROR,
+    MQIACH_CHANNEL_INSTANCE_TYPE: MQRCCF_CHL_INST_TYPE_ERROR,
+    MQIACH_CHANNEL_TABLE: MQRCCF_CHANNEL_TABLE_ERROR,
+    MQIACH_CHANNEL_TYPE: MQRCCF_CHANNEL_TYPE_ERROR,
+    MQIACH_XMIT_PROTOCOL_TYPE: MQRCCF_XMIT_PROTOCOL_TYPE_ERR,
 }
 
 
@@ -191,4 +228,4 @@ def _check_field(field: Field, item: Parameter) -> None:
     if isinstance(item, StringList) and any(len(value.encode("utf-8")) > field.length_max for value in item.values):
         raise bad_parameter(MQRCCF_CFSL_STRING_LENGTH_ERR, item.parameter)
     if isinstance(item, Integer) and field.values and item.value not in field.numbers:
-        raise bad_parameter(MQRCCF_PARM_VALUE_ERROR, item.parameter)
+        raise bad_parameter(_VALUE_ERRORS.get(item.parameter, MQRCCF_PARM_VALUE_ERROR), item.parameter)

@@ -80,6 +80,7 @@ _CHANNEL_HEADS: Final = (
     "CHLTYPE",
     "INSTTYPE",
     "CONNAME",
+    "RAPPLTAG",
     "RQMNAME",
     "STATUS",
     "STOPREQ",

@@ -36,6 +36,8 @@ from ostler.model.pcf import (
 _PADDED_MAX: Final = 264
 _LISTS: Final = (ValueKind.STRINGS, ValueKind.NAMES, ValueKind.WORDS, ValueKind.INTEGERS)
 _INTEGER_MAX: Final = 2**31 - 1
+# Counts of bytes begin anew at zero behind 999999999, as MQ's do.
+_COUNTS: Final = 1_000_000_000
 # Numbers that MQSC shows as words without being words of the attribute.
 _SWITCHES: Final = {"NO": "0", "YES": "1"}
 # What a parameter of the wrong kind is refused with.
@@ -72,7 +74,7 @@ def parameter_of(attribute: Attribute, value: Value) -> Parameter | None:
             items = value if isinstance(value, tuple) else (value,)
             return IntegerList(number, tuple(min(_integer(attribute, item), _INTEGER_MAX) for item in items))
         if attribute.high > _INTEGER_MAX:
-            return Integer64(number, _integer(attribute, value))
+            return Integer(number, _integer(attribute, value) % _COUNTS)
         return Integer(number, min(_integer(attribute, value), _INTEGER_MAX))
     if MQCA_FIRST <= number <= MQCA_LAST:
         if attribute.kind in (ValueKind.STRINGS, ValueKind.NAMES):
