@@ -35,6 +35,9 @@ _INTEGER: Final = 0
 _TEXT: Final = 1
 _LIST: Final = 2
 
+# Looking an enumeration up by its value takes longer, and a queue manager may have many definitions.
+_TYPES: Final[dict[str, ObjectType]] = {each.value: each for each in ObjectType}
+
 # What the queue manager writes into a definition by itself.
 _STAMPS: Final = ("CRDATE", "CRTIME", "ALTDATE", "ALTTIME")
 
@@ -99,7 +102,10 @@ class Definition:
         version = reader.integer(1)
         if version != VERSION:
             raise ValueError(f"a definition of version {version}; this release reads version {VERSION}")
-        object_type = ObjectType(reader.text())
+        word = reader.text()
+        object_type = _TYPES.get(word)
+        if object_type is None:
+            raise ValueError(f"a definition of a type {word[:48]!r} that this release does not know")
         name = reader.text()
         attributes: dict[str, int | str | tuple[str, ...]] = {}
         for _ in range(reader.integer(2)):

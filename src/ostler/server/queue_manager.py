@@ -252,7 +252,7 @@ class QueueManager:
         manager = new_definition(ObjectType.QMGR, self.name, {}, None, stamp[0], stamp[1])
         with self.lock:
             objects.define(self.engine, manager, True)
-            for definition in (*system_definitions(*stamp), *default_rules(), *default_records()):
+            for definition in (*system_definitions(*stamp), *default_rules(*stamp), *default_records()):
                 objects.define(self.engine, definition)
             lsn = self.log.end_lsn()
         self.writer.wait_durable(lsn)
