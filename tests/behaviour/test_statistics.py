@@ -17,6 +17,7 @@ from ostler.model.definitions import new_definition
 from ostler.model.errors import MQError
 from ostler.model.structures.catalogue import LAYOUTS
 from ostler.observe.records import read
+from ostler.server.log_statistics import log_performance
 from ostler.server.statistics_writer import STATISTICS_QUEUE
 
 BOTH = mq.MQOO_INPUT_SHARED | mq.MQOO_OUTPUT | mq.MQOO_BROWSE
@@ -340,3 +341,33 @@ def test_who_was_not_let_in(statistics: Any) -> None:
     program.disconnect()
     [record] = written(statistics, "MQIStatistics")
     assert (record["ConnCount"], record["ConnFailCount"]) == (1, 2)
+
+
+def test_how_the_log_does(own_site: Any) -> None:
+    program = own_site.program()
+    name = own_site.local()
+    for _ in range(5):
+        program.put1(name, bytes(1000), Persistence=1)
+    manager = own_site.manager
+    with manager.lock:
+        figures = log_performance(manager.log.status(), manager.log.figures, manager.writer.counters)
+    assert figures.write_bytes_last > 1000
+    assert 0 < figures.write_bytes_average <= figures.write_bytes_highest
+    assert 0 < figures.write_latency_short_us <= figures.write_latency_highest_us
+    assert 0 < figures.write_latency_long_us <= figures.write_latency_highest_us
+    assert figures.write_latency_last_us <= figures.write_latency_highest_us
+    assert 0 <= figures.in_use_percent <= 100
+
+
+def test_the_log_and_the_processor_are_told_with_the_verbs(statistics: Any) -> None:
+    name = statistics.local()
+    written(statistics, "MQIStatistics")
+    program = statistics.program()
+    for _ in range(3):
+        program.put1(name, bytes(1000), Persistence=1)
+    [record] = written(statistics, "MQIStatistics")
+    assert record["LogRecordCount"] >= 3
+    assert record["LogBytes"] > 3000
+    assert record["LogForceCount"] > 0
+    assert record["LogForceTime"] > 0
+    assert record["QMgrUserCPUTime"] + record["QMgrSystemCPUTime"] > 0
