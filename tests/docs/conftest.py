@@ -21,8 +21,13 @@ SHOWN_MAX = 2000
 
 
 def pattern_of(shown: str) -> str:
-    """What a page shows of an output, as a pattern: a line of three dots stands for any lines."""
-    return "".join(r"(?:.*\n)*?" if line == "..." else re.escape(line) + r"\n" for line in shown.splitlines())
+    """What a page shows of an output, as a pattern: three dots are any lines, and in a line any text."""
+    lines = [r"(?:.*\n)*?" if line == "..." else _line_pattern(line) + r"\n" for line in shown.splitlines()]
+    return "".join(lines)
+
+
+def _line_pattern(line: str) -> str:
+    return ".*".join(re.escape(part) for part in line.split("..."))
 
 
 def typed(session: str) -> list[tuple[str, str]]:
@@ -53,7 +58,7 @@ class Reader:
         self._environment = {
             **clean,
             "HOME": str(place),
-            "OSTLER_DATA": str(place / "data"),
+            "OSTLER_DATA": str(place / ".ostler"),
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
             "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         }
@@ -62,8 +67,8 @@ class Reader:
         """Language and text of the fenced blocks of a page."""
         return BLOCK.findall((ROOT / page).read_text().replace(PORT, self.port))
 
-    def run(self, *command: str) -> str:
-        """What a program prints, errors included. It must succeed."""
+    def run(self, *command: str, fails: bool = False) -> str:
+        """What a program prints, errors included. It must succeed, or fail."""
         # Not through pipes: a queue manager that is started would keep them open.
         with (self.place / "output").open("w+") as output:
             done = subprocess.run(
@@ -77,27 +82,39 @@ class Reader:
                 check=False,
             )
         text = (self.place / "output").read_text()
-        assert done.returncode == 0, f"{command[-1]}\nexited with {done.returncode}:\n{text[-SHOWN_MAX:]}"
+        assert (done.returncode != 0) == fails, f"{command[-1]}\nexited with {done.returncode}:\n{text[-SHOWN_MAX:]}"
         return text
 
-    def shell(self, command: str) -> str:
-        return self.run("sh", "-ec", command)
+    def shell(self, command: str, fails: bool = False) -> str:
+        return self.run("sh", "-ec", command, fails=fails)
 
-    def follow(self, language: str, text: str) -> None:
-        """Do what a block says. What it exports stays for the blocks behind it, as in the shell of a reader."""
+    def follow_all(self, blocks: list[tuple[str, str]]) -> None:
+        """Do what the blocks of a page say, in order. A text behind a program is what it prints."""
+        output = ""
+        for language, text in blocks:
+            if language == "text":
+                assert output == text
+            else:
+                output = self.follow(language, text)
+
+    def follow(self, language: str, text: str) -> str:
+        """Do what a block says; what was printed last. What it exports stays, as in the shell of a reader."""
         for line in text.splitlines() if language in ("sh", "console") else ():
             name, equals, value = line.removeprefix("$ ").removeprefix("export ").partition("=")
             if line.removeprefix("$ ").startswith("export ") and equals:
                 self._environment[name] = "".join(shlex.split(value, comments=True))
+        output = ""
         if language == "sh":
-            self.shell(text)
+            output = self.shell(text)
         elif language == "python":
-            self.run(sys.executable, "-c", text)
+            output = self.run(sys.executable, "-c", text)
         elif language == "console":
             for command, shown in typed(text):
-                output = self.shell(command)
+                # What a page shows as refused has to be refused.
+                output = self.shell(command, fails=": MQRC_" in shown)
                 if shown:
                     assert re.fullmatch(pattern_of(shown), output), f"{command} printed\n{output}"
+        return output
 
 
 def _free_port() -> str:

@@ -30,7 +30,8 @@ class Reader(Protocol):
 
     def blocks(self, page: str) -> list[tuple[str, str]]: ...
     def shell(self, command: str) -> str: ...
-    def follow(self, language: str, text: str) -> None: ...
+    def follow(self, language: str, text: str) -> str: ...
+    def follow_all(self, blocks: list[tuple[str, str]]) -> None: ...
 
 
 def command_lines(page: str) -> list[list[str]]:
@@ -102,6 +103,26 @@ def test_tls_in_five_minutes(reader: Reader) -> None:
     assert [language for language, _ in blocks] == ["sh", "sh", "python"]
     for language, text in blocks:
         reader.follow(language, text)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
+def test_a_queue_manager_is_secured(reader: Reader) -> None:
+    blocks = reader.blocks("docs/how-to/secure-a-queue-manager.md")
+    assert len(blocks) > 10
+    reader.follow_all(blocks)
+
+
+def test_a_developers_queue_manager(reader: Reader) -> None:
+    blocks = reader.blocks("docs/how-to/developer-queue-manager.md")
+    assert [language for language, _ in blocks] == ["console", "python", "text", "console", "sh", "console"]
+    reader.follow_all(blocks)
+
+
+def test_events_are_read(reader: Reader) -> None:
+    reader.shell("ostler crtmqm QM1; ostler strmqm QM1")
+    blocks = reader.blocks("docs/how-to/events.md")
+    assert [language for language, _ in blocks] == ["sh", "python", "text"]
+    reader.follow_all(blocks)
 
 
 # Lines that wait for ever, or need a machine that is not there; they are looked at by the parser above.

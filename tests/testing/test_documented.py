@@ -1,4 +1,4 @@
-"""What the guide to testing shows is run: the program on stock ibmmq with its test, and the block without pytest."""
+"""What the guide to testing shows is run: the program on stock ibmmq with its test, and the blocks without pytest."""
 
 from __future__ import annotations
 
@@ -50,6 +50,8 @@ def test_an_unchanged_program_and_its_test(tmp_path: Path) -> None:
     assert "1 passed" in python("-m", "pytest", "-p", "no:cacheprovider", *plugin, directory=tmp_path)
 
 
-def test_the_block_without_pytest(tmp_path: Path) -> None:
-    (code,), (shown,) = blocks("python"), blocks("text")
-    assert python("-c", code, directory=tmp_path) == shown
+@pytest.mark.parametrize("number", range(2))
+def test_the_blocks_without_pytest(tmp_path: Path, number: int) -> None:
+    programs, printed = blocks("python"), blocks("text")
+    assert len(programs) == len(printed) == 2
+    assert python("-c", programs[number], directory=tmp_path) == printed[number]
