@@ -23,6 +23,7 @@ _STANDARD_INPUT: Final = 0
 _WAIT_SECONDS_MAX: Final = 999_999
 _PASSWORD_VARIABLE: Final = "OSTLER_PASSWORD"
 _PROGRESS_SECONDS: Final = 0.5
+_FLUSH_SECONDS: Final = 0.2
 _REFUSED_ALONE: Final = {
     "-x": "there is no queue manager for z/OS here",
     "-n": "tables of client channels are JSON here: edit them as text, or define CLNTCONN channels in a queue manager",
@@ -173,7 +174,7 @@ class Session:
         progress = _Progress()
         try:
             for line in self._report(descriptor, progress):
-                print(line, flush=True)
+                print(line)
         finally:
             progress.end()
             self._finish()
@@ -182,9 +183,15 @@ class Session:
     def _report(self, descriptor: int, progress: _Progress) -> Iterator[str]:
         try:
             for pieces in pieces_of(descriptor):
+                told = time.monotonic()
                 for line in self.runner.run(pieces):
                     yield line
                     progress.show(self.runner.counts.read)
+                    if time.monotonic() - told >= _FLUSH_SECONDS:
+                        told = time.monotonic()
+                        sys.stdout.flush()
+                # Whoever waits for the answer before giving the next command must see it now.
+                sys.stdout.flush()
         except (NotText, OSError) as error:
             raise CommandFailed(Status.NOT_DONE, "AMQ6109E", what="Reading the commands", why=error) from error
 

@@ -111,7 +111,7 @@ class _Exchange:
         while True:
             kind, payload = self._next()
             if kind == OUTPUT:
-                yield _decoded(payload)
+                yield from _each(_decoded(payload))
             elif kind == COMMAND | REPLY:
                 answer = decode_reply(payload)
                 if answer.completion == MQCC_FAILED:
@@ -161,6 +161,16 @@ class _Exchange:
         whole = self._assembly.whole()
         self._assembly = None
         return whole
+
+
+def _each(reply: Reply) -> Iterator[Reply]:
+    """A reply; one with several lines as so many replies."""
+    lines = reply.pop("lines", None)
+    if isinstance(lines, list):
+        for line in lines:
+            yield {"line": line}
+    if reply:
+        yield reply
 
 
 def _decoded(payload: bytes) -> Reply:

@@ -59,9 +59,7 @@ async def run(session: RemoteSession, text: str) -> list[str]:
     lines: list[str] = []
 
     def more(_: int, payload: bytes) -> None:
-        line = json.loads(payload).get("line")
-        if isinstance(line, str):
-            lines.append(line)
+        lines.extend(json.loads(payload).get("lines", ()))
 
     await session.ready()
     payload = json.dumps({"action": "mqsc", "text": text, "echo": False}).encode()

@@ -13,6 +13,7 @@ from typing import Final
 from ostler.command.in_use import check_not_in_use
 from ostler.engine import objects, triggers
 from ostler.engine.core import Engine
+from ostler.engine.inquire import identifier
 from ostler.engine.open import definition_changed
 from ostler.engine.syncpoint import serve_all
 from ostler.engine.transfer import send_reports
@@ -273,6 +274,8 @@ def attribute_value(engine: Engine, definition: Definition, name: str) -> Value 
     live = live_value(engine, definition, attribute.name)
     if live is not None:
         return live
+    if definition.object_type == ObjectType.QMGR and attribute.name == "QMID":
+        return identifier(definition)
     value = definition.attributes.get(attribute.name)
     if not isinstance(value, int):
         return value

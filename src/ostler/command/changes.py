@@ -160,17 +160,17 @@ def _delete(
     noun: Noun, kind: ObjectType, name: str, purge: bool, ignores: bool, takes_records: bool, target: Target
 ) -> Iterator[str]:
     authorize(target, "DELETE", kind, name)
-    if _is_running(kind, name, target):
+    if is_running(kind, name, target):
         raise CommandRefused("AMQ8148E", f"{PRODUCT} {noun.label} {name} is in use. Stop it first.")
     try:
-        target.change(partial(_remove, kind, name, purge, takes_records))
+        target.change(partial(remove, kind, name, purge, takes_records))
     except MQError as error:
         if not ignores or error.reason != MQRC_UNKNOWN_OBJECT_NAME:
             raise unknown_object(error, name) from None
     yield message(noun.deleted, f"{PRODUCT} {noun.label} deleted.")
 
 
-def _remove(kind: ObjectType, name: str, purge: bool, takes_records: bool, engine: Engine) -> int:
+def remove(kind: ObjectType, name: str, purge: bool, takes_records: bool, engine: Engine) -> int:
     """Delete an object, and with it the authority records that name exactly this one."""
     if kind == ObjectType.CHANNEL and name not in engine.of_type(kind):
         if name in engine.of_type(ObjectType.CLNTCONN):
@@ -188,7 +188,7 @@ def _remove(kind: ObjectType, name: str, purge: bool, takes_records: bool, engin
     return lsn
 
 
-def _is_running(kind: ObjectType, name: str, target: Target) -> bool:
+def is_running(kind: ObjectType, name: str, target: Target) -> bool:
     if kind == ObjectType.LISTENER:
         return any(status.name == name for status in target.listener_status())
     if kind == ObjectType.CHANNEL:

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Final
 
 from ostler.command import administration
-from ostler.command.changes import _is_running as is_running
-from ostler.command.changes import _remove as remove
+from ostler.command.changes import is_running as is_running
+from ostler.command.changes import remove as remove
 from ostler.command.pcf_kinds import CHANNELS, KINDS, QUEUE_TYPES, QUEUES, PcfKind
 from ostler.command.pcf_refusals import PcfRefused, bad_parameter, refused
 from ostler.command.pcf_request import Request

@@ -12,9 +12,9 @@ from ostler.command.pcf_refusals import PcfRefused, bad_parameter, refused
 from ostler.command.pcf_request import Request
 from ostler.command.pcf_table import Command, Reply, number, numbers, octets, text
 from ostler.command.permissions import authorize
-from ostler.command.subscriptions import _check_places as check_places
-from ostler.command.subscriptions import _find as find_subscription
-from ostler.command.subscriptions import _make as make_subscription
+from ostler.command.subscriptions import check_places as check_places
+from ostler.command.subscriptions import find_subscription as find_subscription
+from ostler.command.subscriptions import make_subscription as make_subscription
 from ostler.command.subscriptions import matching, subscription_row
 from ostler.command.target import CommandRefused, Target
 from ostler.engine import objects

@@ -14,9 +14,9 @@ from ostler.command.pcf_subscriptions import subscription_names
 from ostler.command.pcf_table import Command, Reply, number, numbers, octets, text
 from ostler.command.permissions import authorize
 from ostler.command.target import Target
-from ostler.command.topic_status import _pubsub_row as pubsub_row
-from ostler.command.topic_status import _subscription_rows as subscription_rows
-from ostler.command.topic_status import _topic_rows as topic_rows
+from ostler.command.topic_status import pubsub_row as pubsub_row
+from ostler.command.topic_status import subscription_rows as subscription_rows
+from ostler.command.topic_status import topic_rows as topic_rows
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
     MQCA_TOPIC_STRING,

@@ -76,7 +76,7 @@ def _which(statement: Statement, options: Options) -> tuple[str, str]:
     return object_name(statement, ObjectType.SUB), identifier
 
 
-def _find(engine: Engine, name: str, identifier: str) -> Definition:
+def find_subscription(engine: Engine, name: str, identifier: str) -> Definition:
     """The subscription with this name, this identifier, or both."""
     known = engine.of_type(ObjectType.SUB)
     if name:
@@ -106,7 +106,7 @@ def define(statement: Statement) -> Action:
 def _define(name: str, given: dict[str, Value], like: str | None, replace: bool, target: Target) -> Iterator[str]:
     authorize(target, "DEFINE", ObjectType.SUB, name)
     try:
-        target.change(partial(_make, name, given, like, replace, target.user))
+        target.change(partial(make_subscription, name, given, like, replace, target.user))
     except MQError as error:
         if error.reason == MQRC_OBJECT_ALREADY_EXISTS:
             what = f"{PRODUCT} subscription {name} exists already. Use ALTER, or DEFINE with REPLACE."
@@ -115,7 +115,9 @@ def _define(name: str, given: dict[str, Value], like: str | None, replace: bool,
     yield message(SUBSCRIPTION.created, f"{PRODUCT} subscription created.")
 
 
-def _make(name: str, given: dict[str, Value], like: str | None, replace: bool, user: str, engine: Engine) -> int:
+def make_subscription(
+    name: str, given: dict[str, Value], like: str | None, replace: bool, user: str, engine: Engine
+) -> int:
     existing = engine.of_type(ObjectType.SUB).get(name)
     attributes = dict(given)
     attributes["SUBTYPE"] = MQSUBTYPE_ADMIN
@@ -126,7 +128,7 @@ def _make(name: str, given: dict[str, Value], like: str | None, replace: bool, u
         _check_identifier(engine, name, attributes["SUBID"])
     else:
         _keep(existing, attributes)
-    _check_places(engine, attributes)
+    check_places(engine, attributes)
     return administration.define_anew(engine, ObjectType.SUB, name, attributes, like, replace)
 
 
@@ -146,7 +148,7 @@ def _keep(existing: Definition, attributes: dict[str, Value]) -> None:
             raise MQError(MQRCCF_ATTR_VALUE_FIXED, f"{key} of {existing.name} stays as it was made.")
 
 
-def _check_places(engine: Engine, attributes: dict[str, Value]) -> None:
+def check_places(engine: Engine, attributes: dict[str, Value]) -> None:
     """What a subscription starts from and where it leads must exist."""
     topic = attributes.get("TOPICOBJ")
     if isinstance(topic, str) and topic and topic not in engine.of_type(ObjectType.TOPIC):
@@ -169,8 +171,8 @@ def _alter(name: str, identifier: str, given: dict[str, Value], target: Target) 
     authorize(target, "ALTER", ObjectType.SUB, name)
 
     def change(engine: Engine) -> int:
-        found = _find(engine, name, identifier)
-        _check_places(engine, {**found.attributes, **given})
+        found = find_subscription(engine, name, identifier)
+        check_places(engine, {**found.attributes, **given})
         return administration.alter(engine, ObjectType.SUB, found.name, given)
 
     try:
@@ -192,7 +194,7 @@ def _delete(name: str, identifier: str, ignores: bool, target: Target) -> Iterat
     authorize(target, "DELETE", ObjectType.SUB, name)
 
     def change(engine: Engine) -> int:
-        return objects.delete(engine, ObjectType.SUB, _find(engine, name, identifier).name)
+        return objects.delete(engine, ObjectType.SUB, find_subscription(engine, name, identifier).name)
 
     try:
         target.change(change)

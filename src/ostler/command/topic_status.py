@@ -149,7 +149,7 @@ def topic_status(statement: Statement, noun: Noun) -> Action:
 def _topic_status(wish: Wish, pattern: str, about: str, target: Target) -> Iterator[str]:
     authorize(target, "DISPLAY", ObjectType.QMGR, "")
     found = False
-    for row in target.look(partial(_topic_rows, pattern, about)):
+    for row in target.look(partial(topic_rows, pattern, about)):
         if is_wanted(wish, ObjectType.TPSTATUS, row):
             found = True
             yield from show(wish, ObjectType.TPSTATUS, row)
@@ -157,7 +157,7 @@ def _topic_status(wish: Wish, pattern: str, about: str, target: Target) -> Itera
         raise not_found(pattern)
 
 
-def _topic_rows(pattern: str, about: str, engine: Engine) -> list[Row]:
+def topic_rows(pattern: str, about: str, engine: Engine) -> list[Row]:
     tree = TopicTree(engine)
     places = sorted(place for place in tree.places if topic_matches(place, pattern))
     if about == "TOPIC":
@@ -218,7 +218,7 @@ def _subscription_status(wish: Wish, identifier: str, types: str, durable: str, 
     authorize(target, "DISPLAY", ObjectType.SUB, "")
     names = target.look(partial(matching, wish.pattern, identifier, types, durable))
     found = False
-    for row in target.look(partial(_subscription_rows, names)):
+    for row in target.look(partial(subscription_rows, names)):
         if is_wanted(wish, ObjectType.SBSTATUS, row):
             found = True
             yield from show(wish, ObjectType.SBSTATUS, row)
@@ -226,7 +226,7 @@ def _subscription_status(wish: Wish, identifier: str, types: str, durable: str, 
         raise not_found(identifier or wish.pattern)
 
 
-def _subscription_rows(names: list[str], engine: Engine) -> list[Row]:
+def subscription_rows(names: list[str], engine: Engine) -> list[Row]:
     known = engine.of_type(ObjectType.SUB)
     return [
         {"SUB": name, "TOPICSTR": full_topic(engine, known[name]), **_subscriber(known[name])}
@@ -246,13 +246,13 @@ def pubsub_status(statement: Statement, noun: Noun) -> Action:
 
 def _pubsub_status(wish: Wish, about: str, target: Target) -> Iterator[str]:
     authorize(target, "DISPLAY", ObjectType.QMGR, "")
-    row = target.look(_pubsub_row)
+    row = target.look(pubsub_row)
     if about in ("PARENT", "CHILD") or not is_wanted(wish, ObjectType.PUBSUB, row):
         raise not_found(about)
     yield from show(wish, ObjectType.PUBSUB, row, ("STATUS",))
 
 
-def _pubsub_row(engine: Engine) -> Row:
+def pubsub_row(engine: Engine) -> Row:
     # Topics and subscriptions are kept; nothing is published in this release.
     return {
         "QMNAME": engine.name,

@@ -84,6 +84,9 @@ _CREDENTIALS: Final = struct.Struct("3i")
 _DESCRIPTORS_KEPT: Final = 256
 _CONTROL_QMGR: Final = 0  # MQSVC_CONTROL_Q_MGR
 _CONTROL_START: Final = 1  # MQSVC_CONTROL_Q_MGR_START
+# Lines of an answer are sent together, but nobody waits for them.
+_LINES_AT_ONCE: Final = 200
+_LINES_SECONDS: Final = 0.02
 _NOTE_SECONDS: Final = 10.0
 _NOTES_MAX: Final = 64  # within those seconds
 _FAREWELL_SECONDS: Final = 2.0
@@ -616,11 +619,18 @@ class Server(Policy):
             raise MQError(MQRC_NOT_AUTHORIZED, "The commands are no text.")
         echo = bool(arguments.get("echo", True))
         target = self.target_for(identity.user, MQEVO_CONSOLE)
+        lines: list[str] = []
+        due = 0.0
         for answer in run_script(target, text, bool(arguments.get("verify", False)), echo):
             if isinstance(answer, str):
-                yield {"line": answer}
+                if not lines:
+                    due = time.monotonic() + _LINES_SECONDS
+                lines.append(answer)
+                if len(lines) >= _LINES_AT_ONCE or time.monotonic() >= due:
+                    yield {"lines": lines}
+                    lines = []
             else:
-                yield {"counts": answer.as_json()}
+                yield {"lines": lines, "counts": answer.as_json()}
 
 
 def _status_of(link: ServerLink) -> ChannelStatus:
