@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import os
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import cast
 
 import pytest
 
 from ostler.model import constants as mq
 from ostler.model.pcf import Header, Integer, String, encode
 from ostler.model.structures.md import MQMD
+from ostler.server.authority_actions import authority_actions
+from ostler.server.control_actions import control_actions
+from ostler.server.daemon import Daemon
 from ostler.testing import queue_manager
 from ostler.testing.running import RunningQueueManager
-from ostler.testing.wire_bench import Answer, Peer, dial
+from ostler.testing.wire_bench import Answer, Patience, Peer, dial, get, numbers, put
 from ostler.wire import frames as wire
-from ostler.wire.calls import put_payload
-from ostler.wire.exchanges import Connect, OpenArguments, decode_connected, decode_reply
+from ostler.wire.calls import HELD, put_payload
+from ostler.wire.exchanges import Connect, Inquiry, OpenArguments, Put1, decode_connected, decode_reply
 
 COMMANDS = "SYSTEM.ADMIN.COMMAND.QUEUE"
 PASSWORD = "a right password"
@@ -78,7 +85,7 @@ def open_reason(peer: Peer, name: str, options: int, conversation: int = 1, alte
 
 def command(text: str) -> bytes:
     """An MQSC command as PCF carries it."""
-    parameters = [Integer(mq.MQIACF_ESCAPE_TYPE, mq.MQET_MQSC), String(mq.MQCACF_ESCAPE_TEXT, text)]
+    parameters = (Integer(mq.MQIACF_ESCAPE_TYPE, mq.MQET_MQSC), String(mq.MQCACF_ESCAPE_TEXT, text))
     return encode(Header(mq.MQCFT_COMMAND_XR, mq.MQCMD_ESCAPE), parameters, 1208)
 
 
@@ -172,8 +179,13 @@ def checks_stand_still(site: RunningQueueManager) -> Iterator[None]:
     assert pool is not None
     site.manager.users.forget()
     begun, go_on = threading.Semaphore(0), threading.Event()
+
+    def stand_still() -> None:
+        begun.release()
+        go_on.wait(60)
+
     for _ in range(2):
-        pool.submit(lambda: (begun.release(), go_on.wait(60)))
+        pool.submit(stand_still)
     begun.acquire()
     begun.acquire()
     try:
@@ -309,3 +321,200 @@ def test_a_wrong_password_is_answered_late_and_once(site: RunningQueueManager) -
     # The place of the one that waits is taken: guessing again and again on it does not help.
     caller.send(wire.frame(wire.CONNECT, 1, 3, asking("ann", PASSWORD)))
     assert closed(caller)
+
+
+# -- several users on one socket ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shared(site: RunningQueueManager) -> Peer:
+    """One socket: an administrator is conversation 1, ann 2, and somebody without a password 3."""
+    site.mqsc(f"SET CHLAUTH({site.channel}) TYPE(BLOCKUSER) USERLIST('nobody')")
+    site.mqsc("SET AUTHREC PROFILE(OPEN) OBJTYPE(QUEUE) PRINCIPAL('ann') AUTHADD(GET,PUT,BROWSE,INQ,DSP)")
+    made = peer(site)
+    assert connect(made, "boss", PASSWORD, conversation=1).completion == mq.MQCC_OK
+    assert connect(made, "ann", PASSWORD, conversation=2).completion == mq.MQCC_OK
+    assert connect(made, "zoe", conversation=3).completion == mq.MQCC_OK
+    return made
+
+
+def test_every_conversation_is_looked_at(site: RunningQueueManager, shared: Peer) -> None:
+    assert users(site) == ["boss", "ann", "zoe"]
+    for user, password in (("", ""), ("boss", ""), ("boss", "wrong"), ("mqm", ""), ("ann", "wrong"), ("nobody", "")):
+        assert connect(shared, user, password, conversation=4).reason == mq.MQRC_NOT_AUTHORIZED
+
+
+def test_handles_belong_to_their_conversation(site: RunningQueueManager, shared: Peer) -> None:
+    site.put("SECRET", b"for the boss")
+    hobj = shared.open("SECRET", mq.MQOO_INPUT_SHARED | mq.MQOO_OUTPUT | mq.MQOO_BROWSE, conversation=1)
+    for conversation in (2, 3):
+        for type, payload in (
+            (wire.GET, get(hobj)),
+            (wire.PUT, put(hobj, b"mine")),
+            (wire.CLOSE, numbers(hobj, 0)),
+            (wire.INQUIRE, Inquiry(hobj, [mq.MQIA_CURRENT_Q_DEPTH], [], b"").encode()),
+        ):
+            assert shared.ask(type, payload, 9, conversation).reason == mq.MQRC_HOBJ_ERROR
+        assert open_reason(shared, "SECRET", mq.MQOO_BROWSE, conversation) == mq.MQRC_NOT_AUTHORIZED
+    assert shared.ask(wire.GET, get(hobj), 9, 1).body == b"for the boss"
+
+
+def test_a_held_message_is_settled_by_nobody_else(site: RunningQueueManager, shared: Peer) -> None:
+    site.put("SECRET", b"for the boss")
+    hobj = shared.open("SECRET", mq.MQOO_INPUT_SHARED, conversation=1)
+    assert shared.ask(wire.GET, get(hobj, flags=HELD), 9, 1).body == b"for the boss"
+    assert shared.ask(wire.SETTLE, numbers(9, 1), 10, 2).completion == mq.MQCC_OK  # it has none of that number
+    assert shared.ask(wire.SETTLE, numbers(9, 0), 10, 1).completion == mq.MQCC_OK
+    assert site.depth("SECRET") == 1
+
+
+def test_messages_say_whose_conversation_they_came_by(site: RunningQueueManager, shared: Peer) -> None:
+    site.mqsc("SET AUTHREC PROFILE(OPEN) OBJTYPE(QUEUE) PRINCIPAL('zoe') AUTHADD(PUT)")
+    for conversation in (1, 2, 3):
+        hobj = shared.open("OPEN", mq.MQOO_OUTPUT, conversation)
+        assert shared.ask(wire.PUT, put(hobj, b"x"), 9, conversation).reason == 0
+    assert [message.user for message in site.browse("OPEN")] == ["boss", "ann", "zoe"]
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        mq.MQPMO_SET_ALL_CONTEXT,
+        mq.MQPMO_SET_IDENTITY_CONTEXT,
+        mq.MQPMO_PASS_ALL_CONTEXT,
+        mq.MQPMO_PASS_IDENTITY_CONTEXT,
+    ],
+)
+def test_nobody_signs_with_another_name(site: RunningQueueManager, shared: Peer, option: int) -> None:
+    md = MQMD.default(2)
+    MQMD.patch(md, "UserIdentifier", b"mqm".ljust(12))
+    hobj = shared.open("OPEN", mq.MQOO_OUTPUT, 2)
+    assert shared.ask(wire.PUT, put_payload(hobj, option, 0, bytes(md), b"", b"x"), 9, 2).completion == mq.MQCC_FAILED
+    assert open_reason(shared, "OPEN", mq.MQOO_OUTPUT | option, 2) == mq.MQRC_NOT_AUTHORIZED
+    asked = Put1(OpenArguments(mq.MQOT_Q, "OPEN", 0), option, 0, bytes(md), b"", b"x").encode()
+    assert shared.ask(wire.PUT1, asked, 9, 2).reason == mq.MQRC_NOT_AUTHORIZED
+    # Without an option the name in the descriptor counts for nothing.
+    assert shared.ask(wire.PUT, put_payload(hobj, 0, 0, bytes(md), b"", b"x"), 9, 2).reason == 0
+    assert [message.user for message in site.browse("OPEN")] == ["ann"]
+
+
+def test_who_may_sign_as_others_on_the_queue_alone_may_not(site: RunningQueueManager, shared: Peer) -> None:
+    """It takes the authority on the queue manager, too: or else commands could be given in any name."""
+    site.mqsc(f"SET AUTHREC PROFILE({COMMANDS}) OBJTYPE(QUEUE) PRINCIPAL('ann') AUTHADD(PUT,SETALL,SETID)")
+    options = mq.MQOO_OUTPUT | mq.MQOO_SET_ALL_CONTEXT
+    assert open_reason(shared, COMMANDS, options, 2) == mq.MQRC_NOT_AUTHORIZED
+    site.mqsc("SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('ann') AUTHADD(CONNECT,SETALL)")
+    assert open_reason(shared, COMMANDS, options, 2) == 0
+
+
+@pytest.mark.parametrize("alternate", ["boss", "mqm", "ann", "", "   ", "root"])
+def test_another_user_is_not_to_be_had_for_the_asking(site: RunningQueueManager, shared: Peer, alternate: str) -> None:
+    options = mq.MQOO_OUTPUT | mq.MQOO_ALTERNATE_USER_AUTHORITY
+    for name in ("OPEN", "SECRET"):
+        assert open_reason(shared, name, options, 2, alternate) == mq.MQRC_NOT_AUTHORIZED
+    # Nor without saying so.
+    assert open_reason(shared, "SECRET", mq.MQOO_OUTPUT, 2, alternate) == mq.MQRC_NOT_AUTHORIZED
+    asked = OpenArguments(mq.MQOT_Q, "SECRET", 0)
+    asked.alternate_user = alternate
+    for option in (0, mq.MQPMO_ALTERNATE_USER_AUTHORITY):
+        payload = Put1(asked, option, 0, bytes(MQMD.default(2)), b"", b"x").encode()
+        assert shared.ask(wire.PUT1, payload, 9, 2).reason == mq.MQRC_NOT_AUTHORIZED
+
+
+def test_commands_without_a_name_are_nobodys(site: RunningQueueManager, shared: Peer) -> None:
+    give_command(site, shared, "DEFINE QLOCAL(MADE)", mq.MQPMO_NO_CONTEXT)  # put by the administrator
+    assert not has_queue(site, "MADE")
+    give_command(site, shared, "DEFINE QLOCAL(MADE)")
+    assert has_queue(site, "MADE")
+
+
+def test_an_administrator_who_is_one_no_more(site: RunningQueueManager, shared: Peer) -> None:
+    """Its connection is still there, and when security is refreshed it may do no more than others."""
+    site.add_user("boss", PASSWORD)
+    try:
+        assert open_reason(shared, "SECRET", mq.MQOO_BROWSE, 2) == mq.MQRC_NOT_AUTHORIZED
+        site.mqsc("REFRESH SECURITY TYPE(AUTHSERV)")
+        assert open_reason(shared, "SECRET", mq.MQOO_BROWSE, 1) == mq.MQRC_NOT_AUTHORIZED
+        give_command(site, shared, "DEFINE QLOCAL(MADE)")
+        assert not has_queue(site, "MADE")
+    finally:
+        site.add_user("boss", PASSWORD, "mqm")
+
+
+# -- commands over the queue manager's own socket ----------------------------------------------------------------------
+
+
+def test_no_commands_come_over_a_channel(site: RunningQueueManager, shared: Peer) -> None:
+    for conversation in (0, 1, 7):
+        payload = json.dumps({"action": "mqsc", "text": "DEFINE QLOCAL(MADE)"}).encode()
+        assert shared.ask(wire.COMMAND, payload, 9, conversation).reason == mq.MQRC_NOT_AUTHORIZED
+    assert not has_queue(site, "MADE")
+
+
+def local_peer_of(site: RunningQueueManager, uid: int) -> Peer:
+    """A socket that another user of this machine has connected, as if the modes of the files let it."""
+    directory = site.manager.directory.path / "run"
+    here, there = socket.socketpair()
+    opened = os.open(directory, os.O_PATH)
+    os.chmod(directory, 0o711)
+    os.chmod(directory / "local.sock", 0o666)
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setgid(uid)
+            os.setuid(uid)
+            made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            made.connect(f"/proc/self/fd/{opened}/local.sock")
+            socket.send_fds(there, [b"x"], [made.fileno()])
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    os.chmod(directory, 0o700)
+    os.chmod(directory / "local.sock", 0o600)
+    os.close(opened)
+    there.close()
+    _, descriptors, _, _ = socket.recv_fds(here, 1, 1)
+    here.close()
+    found = socket.socket(fileno=descriptors[0])
+    found.setblocking(False)
+    return Peer(Patience(found), found)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_other_users_of_the_machine_give_no_commands(site: RunningQueueManager) -> None:
+    actions = site.server.actions
+    actions.update(control_actions(site.manager, cast("Daemon", None)))
+    actions.update(authority_actions(site.server.target_for))
+    caller = local_peer_of(site, 65534)
+    assert caller.hello().completion == 0
+    wishes: dict[str, dict[str, object]] = {
+        "mqsc": {"text": "DEFINE QLOCAL(MADE)"},
+        "end": {"mode": "immediate"},
+        "run_trusted": {"target": "os:abort"},
+        "set_authority": {"objtype": "QMGR", "users": ["nobody"], "add": ["ALL"]},
+        "entity_authority": {"objtype": "QMGR", "entity": "boss"},
+    }
+    assert {*wishes, "status", "definitions", "record_image", "recover_object", "authority_records"} == {*actions}
+    for action in actions:
+        payload = json.dumps({"action": action, "is_owner": True, "user": "root", **wishes.get(action, {})}).encode()
+        for conversation in (0, 1):
+            answer = caller.ask(wire.COMMAND, payload, 9, conversation)
+            assert (action, answer.reason) == (action, mq.MQRC_NOT_AUTHORIZED)
+    assert not has_queue(site, "MADE")
+    # Nor as somebody else: a name without a password counts for nothing here.
+    assert connect(caller, "root").completion == mq.MQCC_OK
+    assert users(site) == ["nobody"]
+    assert open_reason(caller, "SECRET", mq.MQOO_BROWSE) == mq.MQRC_NOT_AUTHORIZED
+    assert connect(caller, "boss", "wrong", conversation=2).reason == mq.MQRC_NOT_AUTHORIZED
+    # A long command, in segments, is for owners only: others cannot fill the memory with it.
+    caller.send(wire.segment(wire.COMMAND, 0, 9, True, b"{"))
+    assert closed(caller)
+
+
+def test_files_are_for_their_owner_alone(site: RunningQueueManager) -> None:
+    found = [site.manager.directory.path]
+    for root, directories, files in os.walk(site.manager.directory.path):
+        found += [site.manager.directory.path / root / name for name in (*directories, *files)]
+    assert len(found) > 10
+    assert [path for path in found if path.lstat().st_mode & 0o077] == []
