@@ -24,5 +24,5 @@ def test_what_is_named_is_there() -> None:
 
 
 def test_no_test_of_security_is_left_out() -> None:
-    tests = {path for path in (ROOT / "tests" / "security").glob("test_*.py")}
+    tests = set((ROOT / "tests" / "security").glob("test_*.py"))
     assert tests - named() == set()
