@@ -47,7 +47,7 @@ def connect(qm: RunningQueueManager, user: str | None = None, password: str | No
 def refused(qm: RunningQueueManager, user: str | None = None, password: str | None = None) -> str:
     """Try to connect in vain; what the error log says of it."""
     before = len(qm.manager.notices)
-    qm.server.forget_notes()  # the same is said again only after a while
+    qm.server.notes.forget()  # the same is said again only after a while
     with pytest.raises(MQError) as caught:
         connect(qm, user, password)
     assert caught.value.reason == mq.MQRC_NOT_AUTHORIZED

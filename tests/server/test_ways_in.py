@@ -323,6 +323,39 @@ def test_a_wrong_password_is_answered_late_and_once(site: RunningQueueManager) -
     assert closed(caller)
 
 
+# -- addresses and names of hosts --------------------------------------------------------------------------------------
+
+
+def test_a_rule_for_an_ipv4_address_counts_on_a_socket_for_ipv6(site: RunningQueueManager) -> None:
+    with socket.socket() as probe:
+        probe.bind((site.host, 0))
+        port = int(probe.getsockname()[1])
+    site.mqsc(f"DEFINE LISTENER(EVERYWHERE) TRPTYPE(TCP) IPADDR('*') PORT({port})")
+    site.server.start_listener("EVERYWHERE")
+    caller = dial((site.host, port))
+    assert caller.hello(site.channel).completion == 0
+    assert connect(caller, "ann").completion == mq.MQCC_OK
+    assert [each.connection_name for each in site.server.channel_status()] == ["127.0.0.1"]
+    site.mqsc("SET CHLAUTH('*') TYPE(ADDRESSMAP) ADDRESS('127.0.0.*') USERSRC(NOACCESS)")
+    assert connect(caller, "ann", conversation=2).reason == mq.MQRC_NOT_AUTHORIZED
+    site.mqsc("SET CHLAUTH('*') TYPE(BLOCKADDR) ADDRLIST('127.0.0.1')")
+    assert closed(dial((site.host, port)))
+
+
+@pytest.mark.parametrize("has_it", [True, False])
+def test_a_host_is_called_what_the_owner_of_the_name_says(
+    site: RunningQueueManager, monkeypatch: pytest.MonkeyPatch, has_it: bool
+) -> None:
+    """Whoever has an address may give it any name, such as that of a host that is welcome."""
+    answer = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1" if has_it else "192.0.2.1", 0))]
+    monkeypatch.setattr(socket, "getnameinfo", lambda address, flags: ("welcome.example", "0"))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *asked, **options: answer)
+    monkeypatch.setattr(site.server._admission, "_names", {})
+    site.mqsc("SET CHLAUTH('*') TYPE(ADDRESSMAP) ADDRESS('*') USERSRC(NOACCESS)")
+    site.mqsc("SET CHLAUTH('*') TYPE(ADDRESSMAP) ADDRESS('welcome.example') USERSRC(CHANNEL)")
+    assert connect(peer(site), "ann").reason == (mq.MQRC_NONE if has_it else mq.MQRC_NOT_AUTHORIZED)
+
+
 # -- several users on one socket ---------------------------------------------------------------------------------------
 
 

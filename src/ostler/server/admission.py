@@ -38,6 +38,7 @@ from ostler.model.constants import (
     MQRQ_CHANNEL_BLOCKED_USERID,
 )
 from ostler.model.errors import MQError
+from ostler.security.addresses import read_address
 from ostler.security.authorities import EVERYBODY
 from ostler.security.channel_authentication import Decision
 from ostler.security.connection_authentication import (
@@ -196,10 +197,7 @@ class Admission:
         now = time.monotonic()
         if known is not None and now - known[1] < _NAME_SECONDS:
             return known[0]
-        try:
-            name = socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
-        except OSError:
-            name = ""
+        name = _name_of(address)
         if len(self._names) >= _NAMES_MAX:
             self._names.clear()
         self._names[address] = (name, now)
@@ -365,3 +363,15 @@ class Admission:
             engine, user, asked.application_type, asked.application, address, link.channel, wrong_user
         )
         send_reports(engine, made, None)
+
+
+def _name_of(address: str) -> str:
+    """The host name of an address; empty when it has none, or none that can be relied on."""
+    try:
+        name = socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
+        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return ""
+    # Whoever has an address says what it is called. That counts only if whoever has the name says so, too.
+    known = read_address(address)
+    return name if any(read_address(str(each[4][0])) == known for each in found) else ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import resource
 import socket
 import struct
 import threading
@@ -14,16 +13,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from ostler.command.script import run_script
 from ostler.command.target import ApplicationStatus, ChannelStatus, ListenerStatus, Target
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
-    MQEVO_CONSOLE,
     MQRC_CHANNEL_NOT_AVAILABLE,
     MQRC_CONNECTION_BROKEN,
     MQRC_CONNECTION_QUIESCING,
     MQRC_MAX_CONNS_LIMIT_REACHED,
-    MQRC_NOT_AUTHORIZED,
     MQRC_Q_MGR_NAME_ERROR,
     MQRC_Q_MGR_STOPPING,
     MQRC_UNKNOWN_OBJECT_NAME,
@@ -41,18 +37,21 @@ from ostler.server.channel_rules import (
     tls_of,
 )
 from ostler.server.channel_rules import text_of as text_attribute
-from ostler.server.command_runs import Action, Answers, Arguments, CommandRuns, Identity
+from ostler.server.command_runs import Action, CommandRuns
 from ostler.server.command_server import CommandServer
 from ostler.server.command_target import ServerTarget, UserTarget
 from ostler.server.conversation import Conversation, completion
+from ostler.server.link_status import link_status, raise_descriptor_limit
 from ostler.server.listeners import ListenerRefused, ListenerSocket, open_listener
 from ostler.server.local_socket import bind_local, socket_path, unlink_local
 from ostler.server.looks import add_credit, begin_look, begin_stream, end_stream
+from ostler.server.mqsc_action import run_mqsc
 from ostler.server.object_verbs import not_supported, object_verb
 from ostler.server.operating_system_users import user_name
 from ostler.server.policy import Policy
 from ostler.server.queue_manager import QueueManager
 from ostler.server.reactor import Reactor
+from ostler.server.seldom_notes import SeldomNotes
 from ostler.server.server_link import CLOSING, ServerLink
 from ostler.server.services import Services
 from ostler.server.tls_contexts import ChannelTls, RepositorySettings, TlsContexts
@@ -84,11 +83,6 @@ _CREDENTIALS: Final = struct.Struct("3i")
 _DESCRIPTORS_KEPT: Final = 256
 _CONTROL_QMGR: Final = 0  # MQSVC_CONTROL_Q_MGR
 _CONTROL_START: Final = 1  # MQSVC_CONTROL_Q_MGR_START
-# Lines of an answer are sent together, but nobody waits for them.
-_LINES_AT_ONCE: Final = 200
-_LINES_SECONDS: Final = 0.02
-_NOTE_SECONDS: Final = 10.0
-_NOTES_MAX: Final = 64  # within those seconds
 _FAREWELL_SECONDS: Final = 2.0
 _IDENTITY_BYTES: Final = 12  # of the user in a message descriptor
 
@@ -98,7 +92,7 @@ class Server(Policy):
 
     def __init__(self, manager: QueueManager) -> None:
         self.manager = manager
-        self.actions: dict[str, Action] = {"mqsc": self._mqsc}
+        self.actions: dict[str, Action] = {"mqsc": partial(run_mqsc, self.target_for)}
         self.reactor = Reactor(manager.engine, manager.lock, manager.writer, self)
         self.target = ServerTarget(self)
         manager.statistics_writer.channels.links = self._links
@@ -113,9 +107,9 @@ class Server(Policy):
         self._stopped_channels: set[str] = set()
         self._instances = Instances()
         self._reserve = -1
-        descriptors = _raise_descriptor_limit()
+        descriptors = raise_descriptor_limit()
         self._links_max = max(descriptors - _DESCRIPTORS_KEPT, descriptors // 4)
-        self._noted: dict[str, float] = {}
+        self.notes = SeldomNotes(manager.note)
         self._is_ending = False
         self._thread = threading.Thread(target=self._run, name="ostler-reactor", daemon=True)
         self._room_thread: threading.Thread | None = None
@@ -301,7 +295,7 @@ class Server(Policy):
     def channel_status(self) -> list[ChannelStatus]:
         """Every running instance, and the channels that were stopped."""
         with self.manager.lock:
-            found = [_status_of(link) for link in self.reactor.links.values() if link.channel]
+            found = [link_status(link) for link in self.reactor.links.values() if link.channel]
             running = {each.name for each in found}
             stopped = [name for name in self._stopped_channels if name not in running]
         return found + [ChannelStatus(name, status="STOPPED", substate="") for name in sorted(stopped)]
@@ -403,7 +397,7 @@ class Server(Policy):
                 self.reactor.add(self._new_link(listener, sock, address))
             except OSError as error:
                 # It may be gone already, or the kernel is short of something.
-                self._note_seldom("accept", f"AMQ9208E: A connection could not be taken: {error.strerror or error}.")
+                self.notes.tell("accept", f"AMQ9208E: A connection could not be taken: {error.strerror or error}.")
                 self.reactor.links.pop(sock.fileno(), None)
                 sock.close()
 
@@ -413,7 +407,7 @@ class Server(Policy):
         if decision is None:
             return False
         verb = "is turned away" if decision.refused else "would be turned away, but for WARN(YES)"
-        self._note_seldom(f"blocked {address}", f"AMQ9778E: A connection from {address} {verb}: {decision.why}.")
+        self.notes.tell(f"blocked {address}", f"AMQ9778E: A connection from {address} {verb}: {decision.why}.")
         return decision.refused
 
     def _new_link(self, listener: ListenerSocket, sock: socket.socket, address: object) -> ServerLink:
@@ -421,7 +415,8 @@ class Server(Policy):
         if isinstance(address, tuple):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            where = f"{address[0]}({address[1]})"
+            # An IPv4 address is the same one when it comes by a socket for IPv6.
+            where = f"{address[0].removeprefix('::ffff:')}({address[1]})"
         else:
             where = "local"
         link = ServerLink(self.reactor, sock, where, listener.is_local)
@@ -439,7 +434,7 @@ class Server(Policy):
         if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
             return
         if self._reserve < 0:
-            self._note_seldom("reserve", "AMQ9513E: Connections wait: the queue manager has no descriptors left.")
+            self.notes.tell("reserve", "AMQ9513E: Connections wait: the queue manager has no descriptors left.")
         # One descriptor was kept for this: it lets the application be told.
         if self._reserve >= 0:
             os.close(self._reserve)
@@ -456,7 +451,7 @@ class Server(Policy):
 
     def _refuse(self, sock: socket.socket, why: str) -> None:
         self.reactor.counters.refused += 1
-        self._note_seldom(
+        self.notes.tell(
             "refused", f"AMQ9513E: Connections are refused: {why}. End some applications, or raise the limit."
         )
         try:
@@ -575,27 +570,10 @@ class Server(Policy):
 
     def note_link(self, link: ServerLink, why: str) -> None:
         number = "" if why.startswith("AMQ") else "AMQ9999E: "
-        self._note_seldom(why, f"{number}{why} The connection came from {link.address}.")
+        self.notes.tell(why, f"{number}{why} The connection came from {link.address}.")
 
     def note(self, text: str) -> None:
-        self._note_seldom(text, text)
-
-    def forget_notes(self) -> None:
-        """What was told a moment ago is told again."""
-        self._noted = {}
-
-    def _note_seldom(self, key: str, text: str) -> None:
-        """The same trouble again and again is told now and then, so that nobody can fill the error log."""
-        now = time.monotonic()
-        if now - self._noted.get(key, -_NOTE_SECONDS) < _NOTE_SECONDS:
-            return
-        if len(self._noted) >= _NOTES_MAX:
-            # Others are told too seldom rather than too often: what differs may be made up by a hostile peer.
-            self._noted = {key: at for key, at in self._noted.items() if now - at < _NOTE_SECONDS}
-            if len(self._noted) >= _NOTES_MAX:
-                return
-        self._noted[key] = now
-        self.manager.note(printable(text))
+        self.notes.tell(text, text)
 
     def make_room(self, then: Callable[[], None]) -> None:
         self._room_thread = threading.Thread(target=self._make_room, args=(then,), name="ostler-room", daemon=True)
@@ -605,73 +583,6 @@ class Server(Policy):
         try:
             self.manager.make_room()
         except MQError as error:
-            self._note_seldom("room", f"AMQ7463E: There is no room in the log: {error}")
+            self.notes.tell("room", f"AMQ7463E: There is no room in the log: {error}")
         finally:
             self.reactor.post(then)
-
-    # -- commands ------------------------------------------------------------------------------------------------------
-
-    def _mqsc(self, arguments: Arguments, identity: Identity) -> Answers:
-        if not identity.is_owner:
-            raise MQError(MQRC_NOT_AUTHORIZED, f"User {identity.user} may not give commands to {self.manager.name}.")
-        text = arguments.get("text", "")
-        if not isinstance(text, str):
-            raise MQError(MQRC_NOT_AUTHORIZED, "The commands are no text.")
-        echo = bool(arguments.get("echo", True))
-        target = self.target_for(identity.user, MQEVO_CONSOLE)
-        lines: list[str] = []
-        due = 0.0
-        for answer in run_script(target, text, bool(arguments.get("verify", False)), echo):
-            if isinstance(answer, str):
-                if not lines:
-                    due = time.monotonic() + _LINES_SECONDS
-                lines.append(answer)
-                if len(lines) >= _LINES_AT_ONCE or time.monotonic() >= due:
-                    yield {"lines": lines}
-                    lines = []
-            else:
-                yield {"lines": lines, "counts": answer.as_json()}
-
-
-def _status_of(link: ServerLink) -> ChannelStatus:
-    tls = link.tls
-    conversations = list(link.conversations.values())
-    first = conversations[0].connection if conversations else None
-    now = int(time.time() * 1000)
-    age = int(time.monotonic() * 1000) - int(link.started_ms)
-    return ChannelStatus(
-        link.channel,
-        status="STOPPING" if link.is_quiescing else "RUNNING",
-        connection_name=host_of(link),
-        application=first.application if first is not None else "",
-        user=first.user if first is not None else link.channel_user,
-        started_ms=now - age,
-        last_verb_ms=now - (int(time.monotonic() * 1000) - int(link.last_heard_ms)),
-        verbs=int(link.calls),
-        bytes_received=int(link.received_bytes),
-        bytes_sent=int(link.sent_bytes),
-        conversations=len(conversations),
-        conversations_max=int(link.conversations_max),
-        heartbeat_seconds=int(link.heartbeat_ms) // 1000,
-        security_protocol=tls.protocol if tls is not None else "NONE",
-        cipher_spec=tls.cipher if tls is not None else "",
-        peer_name=str(tls.peer_subject()) if tls is not None and tls.has_certificate else "",
-        certificate_issuer=str(tls.peer_issuer()) if tls is not None and tls.has_certificate else "",
-        is_stopping=bool(link.is_quiescing),
-    )
-
-
-def printable(text: str) -> str:
-    """Text without what could make a line of the error log look like several. Peers choose parts of it."""
-    return "".join(each if each.isprintable() else "?" for each in text)
-
-
-def _raise_descriptor_limit() -> int:
-    """As many descriptors as this process may have."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard == resource.RLIM_INFINITY or hard > 1 << 20:
-        hard = 1 << 20
-    if soft != resource.RLIM_INFINITY and soft < hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-        soft = hard
-    return hard if soft == resource.RLIM_INFINITY else soft
