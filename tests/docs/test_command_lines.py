@@ -16,7 +16,7 @@ from ostler.cli.commands import CommandFailed
 from ostler.cli.main import COMMANDS, build_parser
 
 ROOT = Path(__file__).resolve().parents[2]
-FENCED = re.compile(r"^```(?:sh|shell|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^```(sh|shell|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = sorted(
     str(path.relative_to(ROOT)) for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")] if path.exists()
 )
@@ -37,8 +37,10 @@ class Reader(Protocol):
 def command_lines(page: str) -> list[list[str]]:
     """The words of every `ostler ...` in the fenced blocks of a page, without what the shell does with them."""
     found: list[list[str]] = []
-    for block in FENCED.findall((ROOT / page).read_text()):
+    for language, block in FENCED.findall((ROOT / page).read_text()):
         for line in block.replace("\\\n", " ").splitlines():
+            if language == "console" and not line.startswith("$ "):
+                continue  # what a command prints
             lexer = shlex.shlex(line.removeprefix("$ "), posix=True, punctuation_chars="|&;<>")
             lexer.whitespace_split = True
             words: list[str] = []
