@@ -145,7 +145,7 @@ class Admission:
         checks = is_password_checked(self.terms, link.is_local, bool(asked.password)) if self.terms else False
         asks_name = self._needs_name(link)
         # Peers choose names, and the operating system may ask somebody far away about them.
-        is_unknown = not self._manager.users.is_remembered(link.user if link.is_local else asked.user)
+        is_unknown = not link.is_local and not self._manager.users.is_remembered(asked.user)
         if checks or asks_name or is_unknown:
             self._check_elsewhere(wanted, checks, asks_name)
             return
@@ -189,7 +189,8 @@ class Admission:
                 wanted.host = self._host_name(host_of(wanted.link))
             self._manager.users.groups_of(wanted.link.user if wanted.link.is_local else wanted.asked.user)
         except Exception as error:
-            wanted.failure = f"the check failed unexpectedly: {error!r}"
+            # Its words may have the password among them.
+            wanted.failure = f"the check failed unexpectedly: {type(error).__name__}"
         self._server.reactor.post(partial(self._checked, wanted))
 
     def _host_name(self, address: str) -> str:
