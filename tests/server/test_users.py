@@ -372,3 +372,21 @@ def test_the_configuration_says_where_passwords_come_from() -> None:
     assert not ini.settings.channels.chlauth_early_adopt
     assert QueueManagerIni("").settings.channels.chlauth_early_adopt
     assert ini.settings.notices == ()
+
+
+def test_groups_that_are_taken_away_while_the_system_is_asked_do_not_stay(
+    users: Users, directory: QueueManagerDirectory, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The operating system may ask somebody far away; who was an administrator before is none afterwards."""
+    give(directory, "app", "secret", "mqm")
+
+    def slow(user: str) -> tuple[str, ...]:
+        give(directory, "app", "secret")
+        clock.now += 1
+        assert not users.check_password("os", "app", "wrong").ok  # somebody else finds that the file has changed
+        return ()
+
+    monkeypatch.setattr(operating_system, "groups_of", slow)
+    assert users.groups_of("app") == ("mqm",)
+    monkeypatch.undo()
+    assert not users.is_administrator("app")
