@@ -90,8 +90,8 @@ def user_of_open(engine: Engine, connection: Connection, options: i64, alternate
     if not connection.is_privileged:
         require(engine, connection.user, MQOT_Q_MGR, engine.name, ALTUSR)
     user = alternate_user.strip()
-    if user == "":
-        raise MQError(MQRC_NOT_AUTHORIZED, "The alternate user is blank, and nobody is called that.")
+    if user == "" or not user.isprintable():
+        raise MQError(MQRC_NOT_AUTHORIZED, "The alternate user is blank or no text, and nobody is called that.")
     return "" if guard.is_administrator(user) else user
 
 

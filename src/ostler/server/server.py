@@ -355,7 +355,8 @@ class Server(Policy):
             if what == "CONNAUTH":
                 self._admission.configure()
             for connection in self.manager.engine.connections.values():
-                if isinstance(connection.owner, Conversation):  # who was an administrator need not be one for ever
+                # Who was an administrator need not be one for ever.
+                if connection.is_privileged and isinstance(connection.owner, Conversation):
                     connection.is_privileged = self.manager.users.is_administrator(connection.user)
 
     def _refresh(self, done: list[MQError | str], told: threading.Event) -> None:
