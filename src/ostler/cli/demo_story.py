@@ -153,8 +153,8 @@ class Story:
         first_ms = (time.perf_counter() - began) * 1000
         remark = f"a first message had passed {first_ms:,.0f} ms after the call; process {served.process()}"
         self._ran(started, remark)
-        self._step("defining a channel and queues")
-        self._ran(served.define(), "a channel and five queues")
+        self._step("defining a channel and queues, and who may use them")
+        self._ran(served.define(), "a channel, five queues, and a user who may use them")
 
     def _exchange(self) -> None:
         scratch = self._root / "in-process"

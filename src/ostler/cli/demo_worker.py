@@ -140,12 +140,19 @@ def request(application: Application) -> None:
     """Put requests and wait for each reply, a connection for each thread; how many, and how long they took."""
     ready = threading.Barrier(application.threads + 1)
     taken: list[float] = []
+    failures: list[ostler.MQError] = []
     requesters = [
-        threading.Thread(target=_request, args=(application, ready, taken)) for _ in range(application.threads)
+        threading.Thread(target=_request, args=(application, ready, taken, failures))
+        for _ in range(application.threads)
     ]
     for each in requesters:
         each.start()
-    ready.wait(_WAIT_SECONDS)
+    try:
+        ready.wait(_WAIT_SECONDS)
+    except threading.BrokenBarrierError:
+        if failures:
+            raise failures[0] from None
+        raise
     began = time.perf_counter()
     for each in requesters:
         each.join()
@@ -160,11 +167,18 @@ def request(application: Application) -> None:
     )
 
 
-def _request(application: Application, ready: threading.Barrier, taken: list[float]) -> None:
+def _request(
+    application: Application, ready: threading.Barrier, taken: list[float], failures: list[ostler.MQError]
+) -> None:
     body = bytes(REQUEST_BYTES)
     own: list[float] = []
     with application.connect() as connection:
-        connection.request(REQUESTS, body, wait=_WAIT_SECONDS)  # the queue for replies is made by the first one
+        try:
+            connection.request(REQUESTS, body, wait=_WAIT_SECONDS)  # the queue for replies is made by the first one
+        except ostler.MQError as error:
+            failures.append(error)
+            ready.abort()  # nobody need wait for this one
+            return
         ready.wait(_WAIT_SECONDS)
         now = time.perf_counter()
         end = now + _REQUEST_SECONDS
