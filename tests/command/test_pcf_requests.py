@@ -27,7 +27,7 @@ from ostler.model.pcf import (
 )
 
 from .conftest import LocalTarget
-from .pcf_asking import Administrator, check_sequence, command_bytes, parameter
+from .pcf_asking import Administrator, Given, check_sequence, command_bytes, parameter
 
 NAME = mq.MQCA_Q_NAME
 BAD = mq.MQIACF_PARAMETER_ID
@@ -104,10 +104,6 @@ def test_extended_commands_get_standard_responses(admin: Administrator) -> None:
         ([String(NAME, "A" * 49)], (mq.MQRCCF_CFST_STRING_LENGTH_ERR, BAD, NAME)),
         ([String(NAME, "A"), Integer(mq.MQIA_Q_TYPE, 77)], (mq.MQRCCF_Q_TYPE_ERROR, BAD, mq.MQIA_Q_TYPE)),
         (
-            [String(NAME, "A"), Integer(mq.MQIACF_Q_ATTRS, 1009)],
-            (mq.MQRCCF_CFIN_PARM_ID_ERROR, BAD, mq.MQIACF_Q_ATTRS),
-        ),
-        (
             [String(NAME, "A"), IntegerList(mq.MQIACF_Q_ATTRS, ())],
             (mq.MQRCCF_CFIL_COUNT_ERROR, BAD, mq.MQIACF_Q_ATTRS),
         ),
@@ -123,6 +119,29 @@ def test_extended_commands_get_standard_responses(admin: Administrator) -> None:
 )
 def test_wrong_parameters_are_named(admin: Administrator, items: list[Parameter], expected: tuple[int, ...]) -> None:
     assert admin.fails(mq.MQCMD_INQUIRE_Q, {}, *items) == expected
+
+
+def test_one_attribute_may_be_asked_for_without_a_list(admin: Administrator) -> None:
+    admin.done(mq.MQCMD_CREATE_Q, {NAME: "A", mq.MQIA_Q_TYPE: mq.MQQT_LOCAL, mq.MQIA_MAX_Q_DEPTH: 7})
+    (found,) = admin.does(mq.MQCMD_INQUIRE_Q, {NAME: "A", mq.MQIACF_Q_ATTRS: mq.MQIA_MAX_Q_DEPTH})
+    assert found == {NAME: "A", mq.MQIA_Q_TYPE: mq.MQQT_LOCAL, mq.MQIA_MAX_Q_DEPTH: 7}
+    (everything,) = admin.does(mq.MQCMD_INQUIRE_Q, {NAME: "A", mq.MQIACF_Q_ATTRS: mq.MQIACF_ALL})
+    assert (everything,) == tuple(admin.does(mq.MQCMD_INQUIRE_Q, {NAME: "A"}))
+    others = {NAME: "A", mq.MQIACF_Q_ATTRS: 4711}
+    assert admin.fails(mq.MQCMD_INQUIRE_Q, others) == (mq.MQRC_SELECTOR_ERROR, mq.MQIACF_SELECTOR, 4711)
+
+
+def test_the_status_of_a_queue_as_monitoring_programs_ask_for_it(admin: Administrator) -> None:
+    admin.done(mq.MQCMD_CREATE_Q, {NAME: "A", mq.MQIA_Q_TYPE: mq.MQQT_LOCAL})
+    plainly = admin.does(mq.MQCMD_INQUIRE_Q_STATUS, {NAME: "A"})
+    for kind in (mq.MQQT_ALL, mq.MQQT_LOCAL, mq.MQQT_MODEL):
+        asked: dict[int, Given] = {NAME: "A", mq.MQIA_Q_TYPE: kind, mq.MQIACF_Q_STATUS_ATTRS: mq.MQIACF_ALL}
+        assert admin.does(mq.MQCMD_INQUIRE_Q_STATUS, asked) == plainly
+
+
+def test_nobody_is_known_in_clusters(admin: Administrator) -> None:
+    asked: dict[int, Given] = {mq.MQCA_CLUSTER_Q_MGR_NAME: "*", mq.MQIACF_CLUSTER_Q_MGR_ATTRS: [mq.MQIACF_ALL]}
+    assert admin.fails(mq.MQCMD_INQUIRE_CLUSTER_Q_MGR, asked) == (mq.MQRC_UNKNOWN_OBJECT_NAME,)
 
 
 def test_values_of_attributes_are_checked(admin: Administrator) -> None:

@@ -8,7 +8,7 @@ from typing import Final, NoReturn
 
 from ostler.command.pcf_refusals import PcfRefused, bad_parameter, refused
 from ostler.command.pcf_request import Request
-from ostler.command.pcf_table import NAME_LENGTH, Command, Reply, number, octets, text
+from ostler.command.pcf_table import CHANNEL_NAME_LENGTH, NAME_LENGTH, Command, Reply, number, numbers, octets, text
 from ostler.command.permissions import authorize
 from ostler.command.target import CommandRefused, Target
 from ostler.engine.core import Engine
@@ -122,6 +122,12 @@ def _no_cluster(verb: str, target: Target, request: Request) -> NoReturn:
     raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
 
 
+def _cluster_managers(target: Target, request: Request) -> NoReturn:
+    """Nobody is known, as this queue manager takes part in no cluster. Monitoring asks all the same."""
+    authorize(target, "DISPLAY", ObjectType.QMGR, "")
+    raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
+
+
 def _stop_connection(target: Target, request: Request) -> Iterator[Reply]:
     authorize(target, "STOP", ObjectType.CONN, "")
     identity = request.octets(MQBACF_CONNECTION_ID) or b""
@@ -209,6 +215,16 @@ COMMANDS: Final = (
     ),
     Command("MQCMD_SUSPEND_Q_MGR_CLUSTER", partial(_no_cluster, "SUSPEND"), (*_CLUSTERS, number("MQIACF_MODE"))),
     Command("MQCMD_RESUME_Q_MGR_CLUSTER", partial(_no_cluster, "RESUME"), _CLUSTERS),
+    Command(
+        "MQCMD_INQUIRE_CLUSTER_Q_MGR",
+        _cluster_managers,
+        (
+            text("MQCA_CLUSTER_Q_MGR_NAME", NAME_LENGTH, required=True),
+            text("MQCACH_CHANNEL_NAME", CHANNEL_NAME_LENGTH),
+            text("MQCA_CLUSTER_NAME"),
+            numbers("MQIACF_CLUSTER_Q_MGR_ATTRS"),
+        ),
+    ),
     Command("MQCMD_STOP_CONNECTION", _stop_connection, (octets("MQBACF_CONNECTION_ID", _IDENTITY_BYTES, True),)),
     Command(
         "MQCMD_MOVE_Q",

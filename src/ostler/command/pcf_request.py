@@ -115,6 +115,9 @@ class Request:
         if isinstance(item, Group):
             raise bad_parameter(MQRCCF_CFGR_PARM_ID_ERROR, item.parameter)
         if field is not None:
+            if field.is_selection and isinstance(item, Integer):
+                # Monitoring programs in wide use ask for one attribute, or for all, without making a list of it.
+                item = IntegerList(item.parameter, (item.value,))
             if _KINDS.get(type(item)) != field.kind:
                 raise bad_parameter(PARAMETER_REASONS[type(item)], item.parameter)
             _check_field(field, item)

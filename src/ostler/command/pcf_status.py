@@ -330,6 +330,7 @@ COMMANDS: Final = (
         _queue_status,
         (
             text("MQCA_Q_NAME", NAME_LENGTH, required=True),
+            number("MQIA_Q_TYPE"),  # monitoring programs send it; it says nothing, as only local queues have a status
             number("MQIACF_OPEN_TYPE", "MQQSOT_ALL", "MQQSOT_INPUT", "MQQSOT_OUTPUT"),
             numbers("MQIACF_Q_STATUS_ATTRS"),
             number("MQIACF_Q_STATUS_TYPE", "MQIACF_Q_STATUS", "MQIACF_Q_HANDLE"),

@@ -56,6 +56,11 @@ class Field:
     def numbers(self) -> tuple[int, ...]:
         return tuple(constant(name) for name in self.values)
 
+    @property
+    def is_selection(self) -> bool:
+        """Whether this is the list of the attributes that an Inquire command asks for."""
+        return self.kind == Kind.INTEGERS and self.constant.endswith("_ATTRS")
+
 
 @dataclass(frozen=True)
 class Command:
