@@ -18,6 +18,7 @@ _CONTAINING: Final = ("CT", "EX", "CTG", "EXG")
 _ALL: Final = (*_COMPARING, *_GENERIC, *_CONTAINING)
 _LISTS: Final = (ValueKind.STRINGS, ValueKind.NAMES, ValueKind.WORDS, ValueKind.INTEGERS)
 _WORDS_ONLY: Final = (ValueKind.ENUM, ValueKind.FLAG)
+_ANSWERS: Final = {"YES": 1, "NO": 0}
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,9 @@ def _value(attribute: Attribute, operator: str, word: Word) -> int | str:
         if "*" in text[:-1]:
             raise SyntaxProblem(word.end, "the asterisk of a generic value is its last character")
         return text.upper() if attribute.kind in (ValueKind.HEX, ValueKind.WORDS) else text
+    if attribute.kind == ValueKind.FLAG and word.text.upper() in _ANSWERS:
+        # HARDENBO, SHARE and TRIGGER are asked about so.
+        return _ANSWERS[word.text.upper()]
     try:
         value = from_text(attribute, word.text.upper())
     except MQError as error:
