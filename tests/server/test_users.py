@@ -390,3 +390,10 @@ def test_groups_that_are_taken_away_while_the_system_is_asked_do_not_stay(
     assert users.groups_of("app") == ("mqm",)
     monkeypatch.undo()
     assert not users.is_administrator("app")
+
+
+def test_a_link_in_place_of_the_lock_leads_nowhere(directory: QueueManagerDirectory, tmp_path: Path) -> None:
+    (directory.path / "passwords.lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="symbolic links"):
+        give(directory, "app", "secret")
+    assert not (tmp_path / "elsewhere").exists()

@@ -70,7 +70,9 @@ def changing_passwords(directory: QueueManagerDirectory) -> Iterator[PasswordFil
 
     One at a time changes them. Raises PasswordFileError for a file that cannot be understood, and OSError.
     """
-    lock = os.open(directory.path / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    # Root may do this in somebody else's directory, and must not be led elsewhere.
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    lock = os.open(directory.path / _LOCK_NAME, flags, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         path = password_path(directory)
