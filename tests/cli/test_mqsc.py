@@ -74,6 +74,13 @@ def test_what_is_not_text_is_refused_behind_what_came_before() -> None:
     os.close(reading)
 
 
+def test_comments_may_be_in_any_code_page() -> None:
+    comment, command = read(b" * caf\xe9\nPING QMGR\n")
+    assert comment.command is None
+    assert comment.lines == (" * caf\ufffd",)
+    assert command.command == "PING QMGR"
+
+
 def test_a_command_without_end_is_given_up() -> None:
     reader = ScriptReader()
     line = "x" * 1000 + "+"
@@ -197,6 +204,23 @@ def test_checking_needs_no_queue_manager(qm: RunningQueueManager, tmp_path: Path
     assert done.returncode == 0
     assert done.stdout.splitlines()[-1] == "The commands were verified only: nothing was done."
     assert runmqsc(qm, "-v", text="DEFINE QLOCAL(A) +\n").returncode == 10
+
+
+def test_a_script_that_cannot_be_read_is_named(qm: RunningQueueManager, tmp_path: Path) -> None:
+    done = runmqsc(qm, "-f", str(tmp_path / "none.mqsc"), "MQSC")
+    assert (done.returncode, done.stdout) == (20, "")
+    assert done.stderr == f"{tmp_path / 'none.mqsc'} cannot be read: No such file or directory.\n"
+    done = runmqsc(qm, "-f", str(tmp_path), "MQSC")
+    assert (done.returncode, done.stderr) == (20, "The script cannot be read: Is a directory.\n")
+
+
+def test_also_an_empty_script_needs_somebody_to_run_it(qm: RunningQueueManager, tmp_path: Path) -> None:
+    create = [sys.executable, "-m", "ostler.cli.main", "crtmqm", "ENDED"]
+    environment = {**_clean(), "OSTLER_DATA": str(tmp_path)}
+    subprocess.run(create, env=environment, capture_output=True, timeout=60, check=True)
+    done = runmqsc(qm, "ENDED", text="", OSTLER_DATA=str(tmp_path))
+    assert done.returncode == 20
+    assert done.stderr.startswith("AMQ8146E: Queue manager ENDED is not available")
 
 
 def test_the_password_is_the_first_line_of_the_input(qm: RunningQueueManager) -> None:

@@ -67,6 +67,7 @@ MESSAGES: Final[dict[str, str]] = {
     "password-right": "The password of {user}{kind} is right. Groups: {groups}.",
     "password-wrong": "{user} does not come in with that password: {why}.",
     "not-configured": "Queue manager {name} runs, but could not be configured:\n{why}",
+    "cannot-read": "{what} cannot be read: {why}.",
     "password-file-wrong": "{path} cannot be used: {why}.",
     "AMQ8110E": "Queue manager {name} already exists.",
     "AMQ8118E": "Queue manager {name} does not exist. `ostler dspmq` lists those that do.",

@@ -44,13 +44,18 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     parser.add_argument("-e", dest="no_echo", action="store_true", help="do not repeat the commands in the report")
     parser.add_argument("-v", dest="verifies", action="store_true", help="only check the commands, run none")
     parser.add_argument("-c", dest="is_client", action="store_true", help="connect as a client (MQSERVER, CCDT)")
-    parser.add_argument("-u", dest="user", metavar="USER", help="who connects; the password is asked for, or is the")
+    parser.add_argument(
+        "-u",
+        dest="user",
+        metavar="USER",
+        help="who connects; the password is asked for, or is the first line of the input",
+    )
     parser.add_argument(
         "-w",
         dest="wait",
         type=whole_number,
         metavar="SECONDS",
-        help="first line of the input. Send the commands as messages and wait so long for each answer",
+        help="send the commands as messages and wait so long for each answer",
     )
     parser.add_argument("-m", dest="by", metavar="QMGR", help="with -w: the queue manager that sends them")
     refuse_options(parser, _REFUSED_ALONE, 0)
@@ -101,7 +106,7 @@ def _input(file: Path | None) -> int:
     try:
         return os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
-        raise CommandFailed(Status.NOT_DONE, "AMQ6109E", what=f"Reading {file}", why=error) from error
+        raise CommandFailed(Status.NOT_DONE, "cannot-read", what=file, why=error.strerror) from error
 
 
 # -- who runs the commands ---------------------------------------------------------------------------------------------
@@ -173,6 +178,8 @@ class Session:
         self._begin()
         progress = _Progress()
         try:
+            # Also a script without any command fails when there is nobody to run commands.
+            self.runner.check()
             for line in self._report(descriptor, progress):
                 print(line)
         finally:
@@ -192,8 +199,10 @@ class Session:
                         sys.stdout.flush()
                 # Whoever waits for the answer before giving the next command must see it now.
                 sys.stdout.flush()
-        except (NotText, OSError) as error:
-            raise CommandFailed(Status.NOT_DONE, "AMQ6109E", what="Reading the commands", why=error) from error
+        except NotText as error:
+            raise CommandFailed(Status.NOT_DONE, "cannot-read", what="The script", why=error) from error
+        except OSError as error:
+            raise CommandFailed(Status.NOT_DONE, "cannot-read", what="The script", why=error.strerror) from error
 
     def interactive(self) -> int:
         """Until END, QUIT, EXIT or the end of input."""

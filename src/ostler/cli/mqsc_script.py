@@ -23,7 +23,9 @@ class NotText(Exception):
     """A line that is not UTF-8."""
 
     def __init__(self, line_number: int) -> None:
-        super().__init__(f"line {line_number} is not UTF-8")
+        super().__init__(
+            f"line {line_number} is not UTF-8 (`iconv -f ISO-8859-1 -t UTF-8` makes it so, if it is Latin-1)"
+        )
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,10 @@ def _text(line: bytes, number: int) -> str:
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError:
-        raise NotText(number) from None
+        if not line.lstrip().startswith(b"*"):
+            raise NotText(number) from None
+        # Nobody but people reads comments, and old scripts have them in all code pages.
+        text = line.decode("utf-8", "replace")
     if number == 1:
         text = text.removeprefix(_BYTE_ORDER_MARK)
     return text.rstrip("\r")
