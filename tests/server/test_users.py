@@ -70,7 +70,7 @@ def test_a_password_is_right_or_not(directory: QueueManagerDirectory, users: Use
 
 
 def test_who_is_not_there_does_not_come_in(directory: QueueManagerDirectory, users: Users) -> None:
-    assert users.check_password("os", "app", "secret") == (False, "passwords has no such user")
+    assert users.check_password("os", "app", "secret") == (False, "the password file has no such user")
     give(directory, "monitor", None, "watchers")
     assert users.check_password("os", "monitor", "*") == (False, "the user has no password")
 

@@ -149,7 +149,7 @@ class Users:
             verify_nobody(file.any_hash(), password)
             if self.problem:
                 return self.problem
-            return f"{self._path.name} has no such user" if entry is None else "the user has no password"
+            return "the password file has no such user" if entry is None else "the user has no password"
         return "" if verify(entry.hash, password) else operating_system.WRONG
 
     def _remember(self, source: str, user: str, proof: bytes, generation: int) -> None:
