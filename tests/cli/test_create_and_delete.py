@@ -23,7 +23,7 @@ def log_of(directory: QueueManagerDirectory) -> LogSection:
 def test_a_new_queue_manager_is_there(ostler: Command, directory: QueueManagerDirectory) -> None:
     done = ostler("crtmqm", *SMALL_LOG, "QM1")
     assert done.status == 0
-    assert done.out.startswith("AMQ8002I: Queue manager QM1 created.\n")
+    assert done.out.startswith("AMQ8001I: Queue manager QM1 created.\n")
     assert directory.exists()
     assert log_of(directory).type is LogType.CIRCULAR
     assert default_name(directory.root) == ""
@@ -195,7 +195,7 @@ def test_a_default_that_cannot_be_written_exits_111_and_112(ostler: Command, dat
 def test_dltmqm_removes_it(ostler: Command, directory: QueueManagerDirectory) -> None:
     ostler("crtmqm", *SMALL_LOG, "QM1")
     done = ostler("dltmqm", "QM1")
-    assert (done.status, done.out) == (0, "Queue manager QM1 deleted.\n")
+    assert (done.status, done.out) == (0, "AMQ8002I: Queue manager QM1 deleted.\n")
     assert not directory.path.exists()
 
 

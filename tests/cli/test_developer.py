@@ -107,7 +107,7 @@ def reason_of(port: int, channel: str, user: str, password: str | None, queue: s
 def test_the_program_that_is_shown_runs(standing: Standing) -> None:
     first = standing.said
     assert (first.status, first.err) == (0, "")
-    assert "AMQ8002I: Queue manager QM1 created." in first.out
+    assert "AMQ8001I: Queue manager QM1 created." in first.out
     assert "passw0rd" not in first.out
     shown = printed_program(first.out, "Ostler")
     done = subprocess.run(

@@ -80,7 +80,7 @@ def test_without_a_name_and_a_default_it_exits_72(ostler: Command) -> None:
 def test_one_that_runs_is_told_and_exits_5(started: QueueManagerDirectory, ostler: Command) -> None:
     done = ostler("strmqm", "QM1")
     assert done.status == 5
-    assert done.err.startswith(f"AMQ8001E: Queue manager QM1 is running already in process {process_of(started)}")
+    assert done.err.startswith(f"AMQ7005E: Queue manager QM1 is running already in process {process_of(started)}")
 
 
 def test_an_unknown_name_exits_72(ostler: Command) -> None:

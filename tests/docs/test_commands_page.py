@@ -66,8 +66,8 @@ def test_messages_have_numbers_and_end_like_sentences() -> None:
     for number, text in MESSAGES.items():
         assert re.fullmatch(r"AMQ\d{4}[EIW]|[a-z]+(-[a-z]+)*", number)
         assert text.endswith((".", "}", ")")), number
-    assert message("AMQ8002I", name="QM1") == "AMQ8002I: Queue manager QM1 created."
-    assert message("deleted", name="QM1") == "Queue manager QM1 deleted."
+    assert message("AMQ8001I", name="QM1") == "AMQ8001I: Queue manager QM1 created."
+    assert message("is-default", name="QM1") == "Queue manager QM1 is the default one."
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def create(arguments: argparse.Namespace) -> int:
     changes = _changes(directory.name, arguments)
     listener = _listener(arguments)
     _make_files(directory, _log(directory.name, arguments))
-    speaker.say("AMQ8002I", name=directory.name)
+    speaker.say("AMQ8001I", name=directory.name)
     speaker.say("directory-created", path=directory.path)
     try:
         count = _make_objects(directory, changes, listener)
@@ -280,7 +280,7 @@ def delete(arguments: argparse.Namespace) -> int:
         raise CommandFailed(Status.NOT_AUTHORIZED, "AMQ7021E", name=directory.name, why=error) from error
     except OSError as error:
         raise CommandFailed(Status.REMOVAL_FAILED, "AMQ7021E", name=directory.name, why=error) from error
-    speaker.say("deleted", name=directory.name)
+    speaker.say("AMQ8002I", name=directory.name)
     try:
         clear_default(directory.root, directory.name)
     except ConfigurationError as error:

@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     is_running, process = running_process(directory)
     if is_running and arguments.foreground:
         where = f" in {describe_process(process)}" if process else ""
-        raise CommandFailed(Status.RUNNING, "AMQ8001E", name=directory.name, where=where)
+        raise CommandFailed(Status.RUNNING, "AMQ7005E", name=directory.name, where=where)
     if not directory.exists():
         _command("crtmqm", directory.name)
     # The users are there before anybody can connect.

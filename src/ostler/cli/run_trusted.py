@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     is_running, process = running_process(directory)
     if arguments.here and is_running:
         where = f" in process {process}" if process else ""
-        raise CommandFailed(Status.RUNNING, "AMQ8001E", name=directory.name, where=where)
+        raise CommandFailed(Status.RUNNING, "AMQ7005E", name=directory.name, where=where)
     if is_running:
         return _run_there(directory, path, arguments)
     return _run_here(directory, path, arguments)

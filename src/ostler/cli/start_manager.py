@@ -82,7 +82,7 @@ def _check_not_running(directory: QueueManagerDirectory) -> None:
         raise CommandFailed(Status.STOPPING, "is-ending", name=directory.name)
     if is_running:
         where = f" in {describe_process(process)}" if process else ""
-        raise CommandFailed(Status.RUNNING, "AMQ8001E", name=directory.name, where=where)
+        raise CommandFailed(Status.RUNNING, "AMQ7005E", name=directory.name, where=where)
 
 
 def _redefine(directory: QueueManagerDirectory, speaker: Speaker) -> int:
