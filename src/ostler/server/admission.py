@@ -122,6 +122,10 @@ class Admission:
         """A link is gone; what it waits for will find that out."""
         self._pending.pop(link, None)
 
+    def is_considering(self, link: ServerLink) -> bool:
+        """Whether somebody on a link waits to be let in."""
+        return link in self._pending
+
     def blocked_address(self, address: str) -> Decision | None:
         """What BLOCKADDR says of an address; None when nothing."""
         if not self._applies_rules():

@@ -84,6 +84,8 @@ _DESCRIPTORS_KEPT: Final = 256
 _CONTROL_QMGR: Final = 0  # MQSVC_CONTROL_Q_MGR
 _CONTROL_START: Final = 1  # MQSVC_CONTROL_Q_MGR_START
 _FAREWELL_SECONDS: Final = 2.0
+_STRANGER_MS: Final = 60_000  # by then a client has connected
+_LOOK_MS: Final = 1_000  # between two looks at all links
 _IDENTITY_BYTES: Final = 12  # of the user in a message descriptor
 
 
@@ -110,6 +112,7 @@ class Server(Policy):
         descriptors = raise_descriptor_limit()
         self._links_max = max(descriptors - _DESCRIPTORS_KEPT, descriptors // 4)
         self.notes = SeldomNotes(manager.note)
+        self._next_look_ms = 0
         self._is_ending = False
         self._thread = threading.Thread(target=self._run, name="ostler-reactor", daemon=True)
         self._room_thread: threading.Thread | None = None
@@ -390,6 +393,7 @@ class Server(Policy):
                 sock.close()
                 continue
             if len(self.reactor.links) >= self._links_max:
+                self._drop_strangers()
                 self._refuse(
                     sock, f"{len(self.reactor.links)} connections are open, which is all this process may have"
                 )
@@ -401,6 +405,18 @@ class Server(Policy):
                 self.notes.tell("accept", f"AMQ9208E: A connection could not be taken: {error.strerror or error}.")
                 self.reactor.links.pop(sock.fileno(), None)
                 sock.close()
+
+    def _drop_strangers(self) -> None:
+        """There is no room: those who came some time ago and are nobody's connection make way for others."""
+        now = self.reactor.now_ms
+        if now < self._next_look_ms:
+            return
+        self._next_look_ms = now + _LOOK_MS
+        before = now - _STRANGER_MS
+        for link in list(self.reactor.links.values()):
+            is_stranger = not link.conversations and not self._admission.is_considering(link)
+            if is_stranger and not link.is_local and link.started_ms < before:
+                link.farewell(MQRC_CHANNEL_NOT_AVAILABLE, "Others need the place, and nothing was connected.")
 
     def _is_blocked(self, address: str) -> bool:
         """Whether BLOCKADDR turns an address away before it has said anything."""
@@ -434,6 +450,7 @@ class Server(Policy):
     def _accept_failed(self, listener: ListenerSocket, error: OSError) -> None:
         if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
             return
+        self._drop_strangers()
         if self._reserve < 0:
             self.notes.tell("reserve", "AMQ9513E: Connections wait: the queue manager has no descriptors left.")
         # One descriptor was kept for this: it lets the application be told.
@@ -473,6 +490,8 @@ class Server(Policy):
             agreed = channel_terms(hello, channel, link, is_stopped, self._instances)
         except MQError as error:
             self.note_link(link, error.detail)
+            if error.reason == MQRC_CHANNEL_NOT_AVAILABLE:
+                self._drop_strangers()
             raise
         assert channel is not None
         link.channel_user = text_attribute(channel, "MCAUSER")
