@@ -127,6 +127,23 @@ def test_events_are_read(reader: Reader) -> None:
     reader.follow_all(blocks)
 
 
+def test_authorities_are_given(reader: Reader) -> None:
+    reader.shell("ostler crtmqm QM1; ostler strmqm QM1")
+    reader.shell("printf 'DEFINE QLOCAL(ORDERS.%s)\\n' IN AUDIT | ostler runmqsc QM1")
+    blocks = reader.blocks("docs/how-to/authorities.md")
+    assert {language for language, _ in blocks} == {"sh"}
+    reader.follow_all(blocks)
+    shown = reader.shell("ostler dspmqaut -m QM1 -n ORDERS.IN -t queue -p pricing").split()
+    assert shown[-2:] == ["get", "browse"]
+
+
+def test_definitions_are_backed_up(reader: Reader) -> None:
+    reader.shell("ostler crtmqm QM1; ostler strmqm QM1; echo 'DEFINE QLOCAL(ORDERS.IN)' | ostler runmqsc QM1")
+    blocks = [each for each in reader.blocks("docs/how-to/back-up-definitions.md") if "MQSERVER" not in each[1]]
+    reader.follow_all([(language, text.replace("git diff", "cat")) for language, text in blocks])
+    assert "QUEUE(ORDERS.IN)" in reader.shell("echo 'DISPLAY QUEUE(ORDERS.*)' | ostler runmqsc QM2")
+
+
 # Lines that wait for ever, or need a machine that is not there; they are looked at by the parser above.
 ELSEWHERE = re.compile(r"--wait forever|host\(|backup\(|--to-manager")
 
