@@ -18,6 +18,7 @@ from ostler.model.structures.md import MQMD
 from ostler.server.authority_actions import authority_actions
 from ostler.server.control_actions import control_actions
 from ostler.server.daemon import Daemon
+from ostler.server.password_store import changing_passwords
 from ostler.testing import queue_manager
 from ostler.testing.running import RunningQueueManager
 from ostler.testing.wire_bench import Answer, Patience, Peer, dial, get, numbers, put
@@ -127,6 +128,20 @@ def test_who_says_no_name_may_do_what_everybody_may_and_no_more(site: RunningQue
     assert open_reason(caller, "", mq.MQOO_INQUIRE, kind=mq.MQOT_Q_MGR) == mq.MQRC_NOT_AUTHORIZED
     give_command(site, caller, "DEFINE QLOCAL(MADE)")
     assert not has_queue(site, "MADE")
+
+
+def test_who_says_no_name_is_not_the_administrator_called_nobody(site: RunningQueueManager) -> None:
+    """In a container the queue manager may well belong to the system's user of that name."""
+    site.mqsc("ALTER QMGR CONNAUTH('')\nREFRESH SECURITY TYPE(CONNAUTH)")
+    site.mqsc(f"SET CHLAUTH({site.channel}) TYPE(BLOCKUSER) USERLIST('*MQADMIN') ACTION(REPLACE) WARN(YES)")
+    site.add_user("nobody", PASSWORD, "mqm")
+    try:
+        assert connect(peer(site), "").reason == mq.MQRC_NOT_AUTHORIZED
+    finally:
+        with changing_passwords(site.manager.directory) as passwords:
+            passwords.delete_user("nobody")
+        site.manager.users.forget()
+    assert connect(peer(site), "").completion == mq.MQCC_OK
 
 
 @pytest.mark.parametrize("user", ["mqm ", " mqm", "mqm\0x", "mqm\n", "   ", "\0", "m\u200bqm", "\x7f", "\u00a0mqm"])

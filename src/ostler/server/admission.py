@@ -261,8 +261,9 @@ class Admission:
         if not link.is_local and self._applies_rules():
             decision = self._map(wanted, mapped_user(asserted, wanted.authenticated, adopts, is_early))
         mapped = decision.user if decision is not None else ""
-        user = final_user(asserted, wanted.authenticated, adopts, link.channel_user, mapped, is_early) or EVERYBODY
+        user = final_user(asserted, wanted.authenticated, adopts, link.channel_user, mapped, is_early)
         self._check_name(wanted, user)
+        user = user or EVERYBODY
         self._check_password_given(wanted, user, decision)
         if not link.is_local and self._applies_rules():
             self._check_blocked(wanted, user)
@@ -295,8 +296,12 @@ class Admission:
         return decision
 
     def _check_name(self, wanted: Request, user: str) -> None:
-        """Messages carry the name in a field with blanks behind it: no name may look like another one there."""
-        if not user.isprintable() or user != user.strip():
+        """Messages carry the name in a field with blanks behind it: no name may look like another one there.
+
+        Who has no name is `nobody`; a queue manager may belong to a user of that name, who is somebody.
+        """
+        is_taken = not user and self._manager.guard.is_administrator(EVERYBODY)
+        if is_taken or not user.isprintable() or user != user.strip():
             self._server.note_link(wanted.link, f"AMQ5540E: User {user[:64]!r} is refused: that is no name of a user.")
             self._tell_refused(wanted, user)
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
