@@ -433,7 +433,8 @@ class Server(Policy):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             # An IPv4 address is the same one when it comes by a socket for IPv6.
-            where = f"{address[0].removeprefix('::ffff:')}({address[1]})"
+            short = address[0].removeprefix("::ffff:")
+            where = f"{address[0] if ':' in short else short}({address[1]})"
         else:
             where = "local"
         link = ServerLink(self.reactor, sock, where, listener.is_local)
