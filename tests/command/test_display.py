@@ -237,6 +237,16 @@ def test_where(operator: Operator, condition: str, names: str) -> None:
     assert named(operator, f"dis q(W.*) where({condition})") == names.split()
 
 
+def test_attributes_of_other_queues_are_no_error_and_not_shown(operator: Operator) -> None:
+    operator.says("def ql(Q1) maxdepth(7)")
+    assert operator.says("dis ql(Q1) target maxdepth rname") == [
+        "AMQ8409I: Queue details.",
+        "   QUEUE(Q1)                               TYPE(QLOCAL)",
+        "   MAXDEPTH(7)",
+    ]
+    assert operator.fails("dis ql(Q1) where(target eq X)") == "AMQ8147E: Ostler object Q1 not found."
+
+
 def test_where_on_lists(operator: Operator) -> None:
     operator.says("def nl(N1) names(ONE,TWO)")
     operator.says("def nl(N2) names(THREE)")

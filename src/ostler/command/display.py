@@ -16,7 +16,7 @@ from ostler.command.attribute_order import in_order, lone_heads
 from ostler.command.changes import Action, not_found
 from ostler.command.filters import Filter, read_filter
 from ostler.command.layout import bracketed, columns, listed
-from ostler.command.nouns import Noun, message
+from ostler.command.nouns import QUEUE_TYPES, Noun, message
 from ostler.command.permissions import mqot
 from ostler.command.statements import Argument, Statement
 from ostler.command.target import Target
@@ -81,7 +81,7 @@ def read_wish(statement: Statement, noun: Noun, options: Options, shows_all_of_o
             chosen[name] = value
         else:
             names += group(kinds, word.text) or [_asked(kinds, argument).name]
-    condition = read_filter(kinds, words) if words is not None else None
+    condition = read_filter(_askable(kinds), words) if words is not None else None
     if condition is not None:
         if condition.attribute.name in chosen:
             raise SyntaxProblem(words[0].end if words else 0, f"{condition.attribute.name} chooses objects already")
@@ -92,7 +92,16 @@ def read_wish(statement: Statement, noun: Noun, options: Options, shows_all_of_o
     return Wish(noun, pattern, tuple(names), wants_all, condition, kept)
 
 
+def _askable(kinds: tuple[ObjectType, ...]) -> tuple[ObjectType, ...]:
+    """The types whose attributes may be asked for. A queue shows nothing for those that only other queues have."""
+    return (*kinds, *(kind for kind in QUEUE_TYPES if kind not in kinds)) if kinds[0] in QUEUE_TYPES else kinds
+
+
 def _asked(kinds: tuple[ObjectType, ...], argument: Argument) -> Attribute:
+    for kind in _askable(kinds):
+        attribute = find(kind, argument.keyword.text)
+        if attribute is not None:
+            return attribute
     return find_attribute(kinds, argument.keyword, ("ALL", "WHERE", *group_words(kinds)))
 
 
