@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pwd
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -323,3 +324,15 @@ def test_a_user_does_only_what_it_may(tmp_path: Path) -> None:
         assert reason() == 0
         assert mine.get() is None, "of all queues ann sees one"
         program.close()
+
+
+def test_it_serves_for_an_owner_without_a_name(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Containers run with numbers that no file knows."""
+    site.server.stop()
+
+    def unknown(uid: int) -> pwd.struct_passwd:
+        raise KeyError(uid)
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    assert site.server.start()
+    assert site.ask(mq.MQCMD_PING_Q_MGR).header.completion == mq.MQCC_OK

@@ -7,7 +7,6 @@ Whatever is on the queue, the thread goes on; it ends with the queue manager, or
 from __future__ import annotations
 
 import os
-import pwd
 import threading
 import time
 import traceback
@@ -44,6 +43,7 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 from ostler.model.pcf import UTF_8
 from ostler.server.command_replies import Replies, RequestDescriptor, bury
+from ostler.server.operating_system_users import user_name
 from ostler.server.queue_manager import QueueManager
 
 TargetFor = Callable[[str, int], Target]
@@ -146,7 +146,7 @@ class CommandServer:
     def _serve(self) -> None:
         """Do command after command until it is told to stop."""
         manager = self._manager
-        user = pwd.getpwuid(os.getuid()).pw_name
+        user = user_name(os.getuid())
         self._connection = connection = manager.connect(user, APPLICATION, MQAT_QMGR)
         handle = self._open()
         self._status = "RUNNING"
