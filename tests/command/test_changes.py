@@ -270,3 +270,16 @@ def test_attributes_of_zos_are_not_inherited(operator: Operator) -> None:
     assert "NLTYPE" not in " ".join(operator.says("dis nl(N1)"))
     operator.says("def nl(N2) like(SYSTEM.DEFAULT.NAMELIST)")
     assert "NLTYPE(CLUSTER)" in " ".join(operator.says("dis nl(N2)"))
+
+
+def test_a_topic_belongs_to_one_topic_object(operator: Operator) -> None:
+    operator.says("def topic(T1) topicstr('a/b')")
+    expected = (
+        "AMQ8101E: Ostler refused the command, MQRCCF_TOPICSTR_ALREADY_EXISTS (3300): T1 has the topic string a/b"
+    )
+    assert operator.fails("def topic(T2) topicstr('a/b')").startswith(expected)
+    assert operator.fails("def topic(T2) like(T1)").startswith(expected)
+    operator.says("def topic(T1) topicstr('a/b') descr('again') replace")
+    operator.says("def topic(T2) topicstr('a/B')")
+    operator.says("delete topic(T1)")
+    operator.says("def topic(T3) topicstr('a/b')")

@@ -35,6 +35,7 @@ from ostler.model.constants import (
     MQRC_UNKNOWN_OBJECT_NAME,
     MQRCCF_ATTR_VALUE_FIXED,
     MQRCCF_LIKE_OBJECT_WRONG_TYPE,
+    MQRCCF_TOPICSTR_ALREADY_EXISTS,
 )
 from ostler.model.definitions import Definition, new_definition
 from ostler.model.errors import MQError
@@ -157,6 +158,8 @@ def define_anew(
         attributes = {"DESCR": "", **attributes}
     definition = new_definition(kind, name, attributes, model, *_now(engine))
     existing = engine.of_type(objects.kept_under(definition)).get(name)
+    if kind == ObjectType.TOPIC and existing is None:
+        _check_topic_is_new(engine, definition)
     if existing is not None:
         if subtype_of(kind, existing.attributes) != subtype_of(kind, definition.attributes):
             raise MQError(
@@ -170,6 +173,14 @@ def define_anew(
         if replace and not force:
             check_not_in_use(engine, existing, merged)
     return put_in_place(engine, definition, replace)
+
+
+def _check_topic_is_new(engine: Engine, definition: Definition) -> None:
+    """Two topic objects for one topic would leave open which of them it follows."""
+    wanted = definition.attributes.get("TOPICSTR")
+    for other in engine.of_type(ObjectType.TOPIC).values():
+        if wanted and other.attributes.get("TOPICSTR") == wanted:
+            raise MQError(MQRCCF_TOPICSTR_ALREADY_EXISTS, f"{other.name} has the topic string {wanted} already.")
 
 
 def _model(engine: Engine, kind: ObjectType, attributes: dict[str, Value], like: str | None) -> Definition | None:
