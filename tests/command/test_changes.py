@@ -281,5 +281,6 @@ def test_a_topic_belongs_to_one_topic_object(operator: Operator) -> None:
     assert operator.fails("def topic(T2) like(T1)").startswith(expected)
     operator.says("def topic(T1) topicstr('a/b') descr('again') replace")
     operator.says("def topic(T2) topicstr('a/B')")
+    assert operator.fails("def topic(T2) topicstr('a/b') replace").startswith(expected)
     operator.says("delete topic(T1)")
     operator.says("def topic(T3) topicstr('a/b')")

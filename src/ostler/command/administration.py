@@ -158,8 +158,8 @@ def define_anew(
         attributes = {"DESCR": "", **attributes}
     definition = new_definition(kind, name, attributes, model, *_now(engine))
     existing = engine.of_type(objects.kept_under(definition)).get(name)
-    if kind == ObjectType.TOPIC and existing is None:
-        _check_topic_is_new(engine, definition)
+    if kind == ObjectType.TOPIC:
+        _check_topic_is_free(engine, definition)
     if existing is not None:
         if subtype_of(kind, existing.attributes) != subtype_of(kind, definition.attributes):
             raise MQError(
@@ -175,11 +175,11 @@ def define_anew(
     return put_in_place(engine, definition, replace)
 
 
-def _check_topic_is_new(engine: Engine, definition: Definition) -> None:
+def _check_topic_is_free(engine: Engine, definition: Definition) -> None:
     """Two topic objects for one topic would leave open which of them it follows."""
     wanted = definition.attributes.get("TOPICSTR")
     for other in engine.of_type(ObjectType.TOPIC).values():
-        if wanted and other.attributes.get("TOPICSTR") == wanted:
+        if wanted and other.attributes.get("TOPICSTR") == wanted and other.name != definition.name:
             raise MQError(MQRCCF_TOPICSTR_ALREADY_EXISTS, f"{other.name} has the topic string {wanted} already.")
 
 
