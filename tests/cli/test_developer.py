@@ -245,6 +245,15 @@ def test_wrong_places_make_nothing(developer: Developer, data: Path, arguments: 
     assert not data.exists()
 
 
+def test_a_queue_manager_made_for_something_else_is_left_alone(developer: Developer, ostler: Command) -> None:
+    assert ostler("crtmqm", "QM1").status == 0
+    refused = developer()
+    assert refused.status == 8
+    assert "--take-over" in refused.err
+    assert developer("--take-over").status == 0
+    assert developer().status == 0
+
+
 def test_in_the_foreground(developer: Developer, ostler: Command, port: int) -> None:
     command = [sys.executable, "-u", "-m", "ostler.cli.main", "dev", "QM1", "--port", str(port), "--foreground"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:

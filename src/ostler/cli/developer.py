@@ -65,6 +65,9 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         "--admin-password", metavar="P", help="the password of admin (MQ_ADMIN_PASSWORD; else one is made, too)"
     )
     parser.add_argument("--foreground", action="store_true", help="stay here and show the error log")
+    parser.add_argument(
+        "--take-over", action="store_true", help="configure it although it is there and was made for something else"
+    )
     parser.set_defaults(run=run)
 
 
@@ -77,6 +80,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandFailed(Status.RUNNING, "AMQ7005E", name=directory.name, where=where)
     if not directory.exists():
         _command("crtmqm", directory.name)
+    elif not arguments.take_over and not _is_for_developers(directory):
+        # Its rules for channels and passwords would be replaced, and an administrator added.
+        raise CommandFailed(Status.EXISTS, "not-for-developers", name=directory.name)
     # The users are there before anybody can connect.
     _settle_users(existing(directory.name), arguments)
     if arguments.foreground:
@@ -111,6 +117,12 @@ def _command(name: str, *words: str) -> int:
     parsed = build_parser(name).parse_args([name, *words])
     status: int = parsed.run(parsed)
     return status
+
+
+def _is_for_developers(directory: QueueManagerDirectory) -> bool:
+    """Whether this command has made the queue manager: its users are there from the beginning."""
+    with changing(directory) as passwords:
+        return any(who.user in passwords.users for who in _USERS)
 
 
 # -- users -------------------------------------------------------------------------------------------------------------

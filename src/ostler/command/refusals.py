@@ -26,7 +26,7 @@ _REASONS: Final[tuple[tuple[str, str, str], ...]] = (
     ("RECOVER", "BSDS", _ELSEWHERE),
     ("RESET", "SMDS", _SHARING),
     ("RESET", "TPIPE", "belongs to the IMS bridge, which exists on z/OS only"),
-    ("RESOLVE", "INDOUBT", "exists on z/OS only: use rsvmqtrn"),
+    ("RESOLVE", "INDOUBT", "exists on z/OS only; here only channels can be in doubt, and RESOLVE CHANNEL is for those"),
     ("RVERIFY", "SECURITY", _ELSEWHERE),
     ("SET", "ARCHIVE LOG SYSTEM", _SETTINGS),
     ("SET DISPLAY DELETE", "POLICY", _POLICY),
