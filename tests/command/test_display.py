@@ -313,3 +313,8 @@ def test_a_choice_that_the_type_does_not_have(operator: Operator) -> None:
     read, why = operator.is_wrong("DISPLAY QALIAS(X) CFSTRUCT(Y)")
     assert "CFSTRUCT" in read
     assert "CFSTRUCT" in why
+
+
+def test_secrets_are_not_compared(operator: Operator) -> None:
+    for command in ("DISPLAY CHANNEL(*) WHERE(PASSWORD LK 'Z*')", "DISPLAY AUTHINFO(*) WHERE(LDAPPWD EQ 'x')"):
+        assert "cannot ask about" in operator.is_wrong(command)[1]

@@ -15,6 +15,7 @@ import pytest
 from ostler.security.passwords import PasswordFileError, PasswordHash, UserEntry, hash_password, parse
 from ostler.server import operating_system_users as operating_system
 from ostler.server.directories import QueueManagerDirectory
+from ostler.server.ini_file import write_atomically
 from ostler.server.password_store import changing_passwords, password_path, read_passwords
 from ostler.server.qm_ini import PasswordSource, QueueManagerIni, QueueManagerSettings, SecuritySection
 from ostler.server.users import Users
@@ -397,3 +398,13 @@ def test_a_link_in_place_of_the_lock_leads_nowhere(directory: QueueManagerDirect
     with pytest.raises(OSError, match="symbolic links"):
         give(directory, "app", "secret")
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_link_in_place_of_the_new_file_is_not_followed(tmp_path: Path) -> None:
+    target = tmp_path / "somebody's"
+    target.write_text("kept")
+    (tmp_path / "passwords+new").symlink_to(target)
+    write_atomically(tmp_path / "passwords", b"new")
+    assert target.read_text() == "kept"
+    assert (tmp_path / "passwords").read_bytes() == b"new"
+    assert (tmp_path / "passwords").stat().st_mode & 0o777 == 0o600

@@ -128,7 +128,7 @@ def grant_line(definition: Definition, manager: str) -> str:
     name = manager if kind == "QMGR" else str(definition.attributes.get("PROFILE", ""))
     entity = str(definition.attributes.get("ENTITY", ""))
     return (
-        f"GRTMQMAUT OBJ({quoted(name)}) OBJTYPE({_IBM_I_TYPES.get(kind, '*' + kind)}) USER({entity}) "
+        f"GRTMQMAUT OBJ({quoted(name)}) OBJTYPE({_IBM_I_TYPES.get(kind, '*' + kind)}) USER({quoted(entity)}) "
         f"AUT({authorities}) MQMNAME({quoted(manager)})"
     )
 

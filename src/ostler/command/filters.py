@@ -9,7 +9,7 @@ from ostler.command.administration import NUMBERS, matches
 from ostler.command.arguments import find_attribute, unknown
 from ostler.command.attribute_groups import is_filtered
 from ostler.command.words import SyntaxProblem, Word
-from ostler.model.attributes import Attribute, ObjectType, Value, ValueKind, from_text
+from ostler.model.attributes import Attribute, ObjectType, Shown, Value, ValueKind, from_text
 from ostler.model.errors import MQError
 
 _COMPARING: Final = ("EQ", "NE", "LT", "GT", "LE", "GE")
@@ -67,7 +67,8 @@ def _compare(operator: str, order: int) -> bool:
 def read_filter(kinds: tuple[ObjectType, ...], words: tuple[Word, ...]) -> Filter:
     """The filter inside the brackets of WHERE. Raises SyntaxProblem that points at what is wrong with it."""
     attribute = find_attribute(kinds, words[0])
-    if not is_filtered(kinds[0], attribute.name):
+    # Comparing what is secret would tell it letter by letter.
+    if not is_filtered(kinds[0], attribute.name) or attribute.shown == Shown.MASKED:
         raise SyntaxProblem(words[0].end, f"WHERE cannot ask about {attribute.name}")
     if len(words) < 2:
         raise SyntaxProblem(words[-1].end, "WHERE needs an attribute, an operator and a value")

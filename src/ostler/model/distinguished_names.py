@@ -211,6 +211,7 @@ def _quoted(value: str) -> str:
     """A value as it is shown. Nobody writes lines of their own into an error log with a name."""
     shown = value if value.isprintable() else "".join([each if each.isprintable() else "?" for each in value])
     for character in shown:
-        if character in _SEPARATORS:
-            return f'"{shown}"'
+        if character in _SEPARATORS or character == '"':
+            escaped = shown.replace("\\", "\\\\").replace('"', '\\"')
+            return f'"{escaped}"'
     return shown

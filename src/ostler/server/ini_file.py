@@ -169,7 +169,10 @@ class IniFile:
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file beside the old one, force it, and put it in the old one's place."""
     temporary = path.with_name(f"{path.name}+new")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    # What an interrupted write, or somebody else, left there is not written into: it may be a link, or open to others.
+    temporary.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(temporary, flags, 0o600)
     try:
         try:
             with os.fdopen(descriptor, "wb") as file:
