@@ -142,5 +142,5 @@ def test_authorities_as_commands_of_mqsc_of_the_shell_and_of_ibm_i() -> None:
         "setmqaut -m 'QM1' -n 'DEV.**' -t queue -p 'o'\\''brien' +get +put",
     ]
     assert next(dump(records, Dump(asked, layout=Layout.GRANTMQAUT), manager="QM1")) == (
-        "GRTMQMAUT OBJ('QM1') OBJTYPE(*MQM) USER(staff) AUT(*CONNECT *ADMDSP) MQMNAME('QM1')"
+        "GRTMQMAUT OBJ('QM1') OBJTYPE(*MQM) USER('staff') AUT(*CONNECT *ADMDSP) MQMNAME('QM1')"
     )
