@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
+from ostler.command.administration import matching
 from ostler.command.target import ApplicationStatus, ChannelStatus
 from ostler.model import constants as mq
 
@@ -212,3 +215,16 @@ def test_a_queue_that_is_watched(operator: Operator, target: LocalTarget, progra
     assert "QTIME( , )" in shown  # nothing was got yet
     operator.says("alter ql(Q1) monq(off)")
     assert "MSGAGE( )" in " ".join(operator.says("dis qs(Q1) msgage"))
+
+
+class _TooMany(dict[str, object]):
+    """A table that nobody should go through."""
+
+    def __iter__(self) -> Iterator[str]:
+        raise AssertionError("every name was looked at")
+
+
+def test_a_full_name_is_looked_up_however_many_there_are() -> None:
+    assert matching(_TooMany(A=1, B=2), "A") == ["A"]
+    assert matching(_TooMany(A=1, B=2), "C") == []
+    assert matching({"B": 1, "AB": 2, "A": 3}, "A*") == ["A", "AB"]

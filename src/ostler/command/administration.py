@@ -265,6 +265,13 @@ def matches(name: str, pattern: str) -> bool:
     return fnmatchcase(name, pattern.replace("[", "[[]").replace("?", "[?]"))
 
 
+def matching(table: Mapping[str, object], pattern: str) -> list[str]:
+    """The names in a table that fit a generic one, sorted. A full name is looked up: monitoring asks for thousands."""
+    if "*" not in pattern:
+        return [pattern] if pattern in table else []
+    return sorted(name for name in table if matches(name, pattern))
+
+
 def _shown(engine: Engine, definition: Definition, names: Sequence[str], skips_others: bool) -> dict[str, Value]:
     kind = definition.object_type
     row: dict[str, Value] = {"NAME": definition.name, "TYPE": kind.value}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from ostler.command.administration import matches
+from ostler.command.administration import matches, matching
 from ostler.command.pcf_inquire import reply_row
 from ostler.command.pcf_refusals import PcfRefused
 from ostler.command.pcf_request import Request
@@ -97,7 +97,7 @@ def _is_wanted(request: Request, kind: ObjectType, row: Row) -> bool:
 
 
 def _queue_names(pattern: str, engine: Engine) -> list[str]:
-    return sorted(name for name in engine.queues if matches(name, pattern))
+    return matching(engine.queues, pattern)
 
 
 def _is_other_queue(name: str, engine: Engine) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from ostler.command.administration import matches
+from ostler.command.administration import matching
 from ostler.command.arguments import Options, object_name
 from ostler.command.changes import Action, not_found, unknown_object
 from ostler.command.layout import bracketed, columns
@@ -109,7 +109,7 @@ def _may_reset(target: Target, pattern: str, name: str) -> bool:
 
 
 def _queue_names(pattern: str, engine: Engine) -> list[str]:
-    return sorted(name for name in engine.queues if matches(name, pattern))
+    return matching(engine.queues, pattern)
 
 
 def _figures(names: list[str], engine: Engine) -> list[tuple[str, QueueFigures]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from ostler.command.administration import matches
+from ostler.command.administration import matches, matching
 from ostler.command.arguments import Options
 from ostler.command.changes import Action, not_found
 from ostler.command.display import Row, Wish, is_wanted, read_wish, show
@@ -46,7 +46,7 @@ def _seen(wish: Wish, target: Target) -> list[str]:
 
 
 def _queue_names(wish: Wish, engine: Engine) -> list[str]:
-    return sorted(name for name in engine.queues if matches(name, wish.pattern))
+    return matching(engine.queues, wish.pattern)
 
 
 def _queue_status(wish: Wish, use: str, target: Target) -> Iterator[str]:
