@@ -156,10 +156,7 @@ def test_ports_that_are_none_exit_39(ostler: Command, port: str) -> None:
 
 REFUSED = [
     *[[option] for option in ("-sa", "-sax", "-sd", "-si", "-ss", "-sx", "-sxs")],
-    *[
-        [option, "x"]
-        for option in ("-a", "-g", "-oa", "-md", "-ic", "-ii", "-iv", "-rr", "-rt", "-rl", "-ri", "-rn", "-rp")
-    ],
+    *[[option, "x"] for option in ("-a", "-g", "-md", "-ic", "-ii", "-iv", "-rr", "-rt", "-rl", "-ri", "-rn", "-rp")],
     *[[option, "x"] for option in ("-fs", "-lr")],
 ]
 
@@ -172,6 +169,14 @@ def test_options_without_a_meaning_here_are_refused_with_the_reason(
     assert done.status == 39
     assert done.err.startswith(f"AMQ5203E: {given[0]} cannot be used here: ")
     assert not data.exists()
+
+
+def test_authorities_are_those_of_users_too(ostler: Command, data: Path) -> None:
+    refused = ostler("crtmqm", "-oa", "group", *SMALL_LOG, "QM1")
+    assert refused.status == 39
+    assert refused.err.startswith("AMQ5203E: -oa group cannot be used here: users have authorities of their own")
+    assert not data.exists()
+    assert ostler("crtmqm", "-oa", "user", *SMALL_LOG, "QM1").status == 0
 
 
 def test_q_makes_it_the_default_and_deleting_it_leaves_none(ostler: Command, data: Path) -> None:

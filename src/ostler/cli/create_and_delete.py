@@ -61,7 +61,6 @@ _REFUSED_ALONE: Final = {
 _REFUSED_WITH_VALUE: Final = {
     "-a": "access groups belong to Windows",
     "-g": "there are no application groups; whoever owns the files administers the queue manager",
-    "-oa": "there are no authority records yet",
     "-md": "queue managers live below OSTLER_DATA; set that instead",
     "-ic": "run the file with `ostler runmqsc -f` once the queue manager has started",
     "-ii": "use `ostler setmqini` instead",
@@ -91,6 +90,7 @@ def _add_create(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         parser.add_argument(option, dest=attribute, type=kind, metavar=word, help=purpose)
     parser.add_argument("-q", dest="is_default", action="store_true", help="make it the default queue manager")
     parser.add_argument("-z", dest="is_quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument("-oa", dest="entities", metavar="user", help="users have authorities of their own: always so")
     kinds = parser.add_mutually_exclusive_group()
     for option, purpose in (
         ("lc", "a circular log (the default)"),
@@ -138,6 +138,9 @@ def create(arguments: argparse.Namespace) -> int:
     directory = named(arguments.name)
     if directory.path.exists():
         raise CommandFailed(Status.EXISTS, "AMQ8110E", name=directory.name)
+    if arguments.entities not in (None, "user"):
+        why = "users have authorities of their own, beside those of their groups."
+        raise CommandFailed(Status.PARAMETER_WRONG, "AMQ5203E", option=f"-oa {arguments.entities}", why=why)
     changes = _changes(directory.name, arguments)
     listener = _listener(arguments)
     _make_files(directory, _log(directory.name, arguments))
