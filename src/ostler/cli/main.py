@@ -6,6 +6,8 @@ A command's module is loaded only when it is asked for, so that none pays for th
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -15,6 +17,8 @@ from ostler import __version__
 from ostler.cli.commands import CommandFailed, CommandParser
 from ostler.cli.exit_statuses import Status
 from ostler.model.errors import MQError
+
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 # The module of each command, and what it is for. A module adds its parsers with `add_command`.
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
@@ -82,6 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.print_help()
             return 1
         result: int = parsed.run(parsed)
+        # Here a full disk can still be told; what is left for the end of the process cannot.
+        sys.stdout.flush()
     except CommandFailed as failed:
         print(failed, file=sys.stderr)
         return failed.status
@@ -93,6 +99,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return 141
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        # What is still to be written goes nowhere, or the end of the process would fail at it once more.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
+        print(f"ostler: writing failed: {error.strerror}.", file=sys.stderr)
+        return Status.UNEXPECTED
     return result
 
 
