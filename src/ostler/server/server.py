@@ -6,7 +6,6 @@ import errno
 import logging
 import os
 import socket
-import struct
 import threading
 import time
 from collections.abc import Callable
@@ -46,8 +45,8 @@ from ostler.server.listeners import ListenerRefused, ListenerSocket, open_listen
 from ostler.server.local_socket import bind_local, socket_path, unlink_local
 from ostler.server.looks import add_credit, begin_look, begin_stream, end_stream
 from ostler.server.mqsc_action import run_mqsc
+from ostler.server.new_links import new_link
 from ostler.server.object_verbs import not_supported, object_verb
-from ostler.server.operating_system_users import user_name
 from ostler.server.policy import Policy
 from ostler.server.queue_manager import QueueManager
 from ostler.server.reactor import Reactor
@@ -78,7 +77,6 @@ from ostler.wire.tls_stream import TlsStream
 log: Final = logging.getLogger("ostler.server")
 
 _ACCEPTS_MAX: Final = 64  # in one pass
-_CREDENTIALS: Final = struct.Struct("3i")
 # Descriptors that are kept for files and for what else the queue manager opens.
 _DESCRIPTORS_KEPT: Final = 256
 _CONTROL_QMGR: Final = 0  # MQSVC_CONTROL_Q_MGR
@@ -399,7 +397,7 @@ class Server(Policy):
                 )
                 continue
             try:
-                self.reactor.add(self._new_link(listener, sock, address))
+                self.reactor.add(new_link(self.reactor, listener, sock, address, self.manager.users.is_administrator))
             except OSError as error:
                 # It may be gone already, or the kernel is short of something.
                 self.notes.tell("accept", f"AMQ9208E: A connection could not be taken: {error.strerror or error}.")
@@ -426,27 +424,6 @@ class Server(Policy):
         verb = "is turned away" if decision.refused else "would be turned away, but for WARN(YES)"
         self.notes.tell(f"blocked {address}", f"AMQ9778E: A connection from {address} {verb}: {decision.why}.")
         return decision.refused
-
-    def _new_link(self, listener: ListenerSocket, sock: socket.socket, address: object) -> ServerLink:
-        sock.setblocking(False)
-        if isinstance(address, tuple):
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            # An IPv4 address is the same one when it comes by a socket for IPv6.
-            short = address[0].removeprefix("::ffff:")
-            where = f"{address[0] if ':' in short else short}({address[1]})"
-        else:
-            where = "local"
-        link = ServerLink(self.reactor, sock, where, listener.is_local)
-        link.listener = listener.name
-        if sock.family == socket.AF_UNIX:
-            raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-            process, uid, _ = _CREDENTIALS.unpack(raw)
-            link.process_id = process
-            link.uid = uid
-            link.user = user_name(uid)
-            link.is_owner = uid == os.getuid() or self.manager.users.is_administrator(link.user)
-        return link
 
     def _accept_failed(self, listener: ListenerSocket, error: OSError) -> None:
         if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
