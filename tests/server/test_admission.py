@@ -237,3 +237,19 @@ def test_owners_are_administrators(guarded: RunningQueueManager) -> None:
     assert users.is_administrator(getpass.getuser())
     assert users.is_administrator("boss")
     assert not users.is_administrator("ann")
+
+
+def test_programs_need_no_more_than_they_do(guarded: RunningQueueManager) -> None:
+    allow(guarded, "ann")
+    guarded.mqsc("DEFINE QLOCAL(Q)\nSET AUTHREC PROFILE(Q) OBJTYPE(QUEUE) PRINCIPAL('ann') AUTHADD(PUT,GET)")
+    with connect(guarded, "ann") as connection, connection.open("Q") as queue:
+        queue.put("hello")
+        message = queue.get()
+        assert message is not None
+        assert message.text == "hello"
+        with pytest.raises(MQError) as caught:
+            queue.depth  # noqa: B018
+        assert caught.value.reason == mq.MQRC_NOT_AUTHORIZED
+    guarded.mqsc("SET AUTHREC PROFILE(Q) OBJTYPE(QUEUE) PRINCIPAL('ann') AUTHADD(INQ)")
+    with connect(guarded, "ann") as connection, connection.open("Q") as queue:
+        assert queue.depth == 0

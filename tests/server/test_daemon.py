@@ -168,7 +168,7 @@ def test_one_that_runs_already_fails_with_5_and_leaves_the_record_alone(director
     second.join()
     assert second.status == 5
     assert second.reporter.failure is not None
-    assert second.reporter.failure.text.startswith("AMQ8001I")
+    assert second.reporter.failure.text.startswith("AMQ7005E")
     assert read_record(directory) == record
     first.end(QUIESCE)
     first.join()

@@ -67,8 +67,8 @@ MESSAGES: Final[dict[str, str]] = {
     "password-right": "The password of {user}{kind} is right. Groups: {groups}.",
     "password-wrong": "{user} does not come in with that password: {why}.",
     "not-configured": "Queue manager {name} runs, but could not be configured:\n{why}",
-    "not-for-developers": "Queue manager {name} exists and was not made by `ostler dev`, which would change who may come "
-    "in. Give another name, or --take-over to have it changed.",
+    "not-for-developers": "Queue manager {name} exists and was not made by `ostler dev`, which would change who may "
+    "come in. Give another name, or --take-over to have it changed.",
     "cannot-read": "{what} cannot be read: {why}.",
     "password-file-wrong": "{path} cannot be used: {why}.",
     "AMQ8110E": "Queue manager {name} already exists.",

@@ -39,22 +39,26 @@ if TYPE_CHECKING:
     from ostler.client.handling import AsyncHandler
 
 _MODES: Final = {
-    "r": MQOO_INPUT_AS_Q_DEF | MQOO_BROWSE,
-    "s": MQOO_INPUT_SHARED | MQOO_BROWSE,
-    "x": MQOO_INPUT_EXCLUSIVE | MQOO_BROWSE,
+    "r": MQOO_INPUT_AS_Q_DEF,
+    "s": MQOO_INPUT_SHARED,
+    "x": MQOO_INPUT_EXCLUSIVE,
     "b": MQOO_BROWSE,
     "w": MQOO_OUTPUT,
 }
 
 
 def open_options(mode: str) -> int:
-    """MQOPEN's options for a mode: r to get, or s shared or x exclusively; b to browse; w to put."""
-    options = MQOO_INQUIRE | MQOO_FAIL_IF_QUIESCING
+    """MQOPEN's options for a mode: r to get, or s shared or x exclusively; b to browse; w to put.
+
+    No more than that, so that no more authority is needed: browsing and inquiring open the queue once more. An empty
+    mode is for inquiring alone.
+    """
+    options = MQOO_FAIL_IF_QUIESCING
     for letter in mode:
         if letter not in _MODES:
             raise MQError(MQRC_OPTIONS_ERROR, f"The mode {mode!r} has a letter that is none of r, s, x, b and w.")
         options |= _MODES[letter]
-    return options
+    return options if mode else options | MQOO_INQUIRE
 
 
 def put_parts(message: Message) -> tuple[bytes, bytes, bytes]:

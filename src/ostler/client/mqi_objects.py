@@ -154,9 +154,7 @@ def MQINQ(
     return fitting(integers, texts, reason, int_count, char_length)
 
 
-def _inquire(
-    engine: Engine, bound: Bound, handle: Handle, selectors: list[int]
-) -> tuple[list[int], list[bytes], int]:
+def _inquire(engine: Engine, bound: Bound, handle: Handle, selectors: list[int]) -> tuple[list[int], list[bytes], int]:
     try:
         found = attributes.inquire(engine, handle, selectors)
     except MQError:

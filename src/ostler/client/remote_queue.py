@@ -313,6 +313,14 @@ class RemoteQueue(OpenQueue):
 
     async def inquire_numbers(self, selectors: list[int]) -> tuple[list[int], list[str]]:
         """MQINQ: integers and texts in the order of their selectors."""
+        if not self._arguments.options & MQOO_INQUIRE:
+            name = self._opened.name if self._opened.flags & CREATED else self._arguments.name
+            own = await self._session.open(OpenRequest(self._arguments.object_type, name, MQOO_INQUIRE))
+            assert isinstance(own, RemoteQueue)
+            try:
+                return await own.inquire_numbers(selectors)
+            finally:
+                await own.close()
 
         def build() -> bytes:
             self._check()

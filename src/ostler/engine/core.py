@@ -201,6 +201,7 @@ class Engine:
         queue = Queue(queue_id, definition, file)
         queue.buffer_bytes_nonpersistent = self.buffer_bytes_nonpersistent
         queue.buffer_bytes_persistent = self.buffer_bytes_persistent
+        queue.performance.reset_ms = self.now_ms
         queue.collect(self.queue_statistics, self.queue_monitoring)
         self.queues[definition.name] = queue
         self.queues_by_id[queue_id] = queue

@@ -311,7 +311,7 @@ def open_error_log(directory: QueueManagerDirectory, echo: Echo | None = None) -
 def start_failure(name: str, error: BaseException) -> StartFailure:
     """In words and with MQ's exit status: why a queue manager did not start."""
     if isinstance(error, QueueManagerRunningError):
-        return StartFailure(f"AMQ8001I: Queue manager {name} is running already. {_sentence(error)}", _RUNNING)
+        return StartFailure(f"AMQ7005E: Queue manager {name} is running already. {_sentence(error)}", _RUNNING)
     if isinstance(error, QueueManagerNotFoundError):
         return StartFailure(f"AMQ7048E: There is no queue manager {name}. {_sentence(error)}", _NAME_ERROR)
     if isinstance(error, (LogDamaged, LogRefused)):
