@@ -1,0 +1,161 @@
+"""All brokers that the laboratory can run beside its own: where they are, what they promise, how to get the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as version_of_distribution
+from pathlib import Path
+
+from ostler.lab.peers import activemq, mosquitto, nats, rabbitmq, redis
+from ostler.lab.peers.packages import PeerUnavailable, already_there, unpacked
+
+INSTALLED = "installed"
+UNPACKED = "unpacked"
+NOT_HERE = "not here"
+UNUSABLE = "unusable"
+
+
+@dataclass(frozen=True)
+class KnownPeer:
+    """A broker from Debian packages, and the library a Python user would pick for it."""
+
+    name: str
+    title: str
+    protocol: str
+    library: str
+    """The distribution's name, as `pip install` takes it."""
+    packages: tuple[str, ...]
+    proof: str
+    version: Callable[[Path], str]
+    durabilities: tuple[str, ...]
+    requirement: Callable[[], object] | None = None
+    """What else must be on the machine; raises PeerUnavailable when it is not."""
+
+
+KNOWN: tuple[KnownPeer, ...] = (
+    KnownPeer(
+        rabbitmq.NAME,
+        "RabbitMQ",
+        "AMQP 0-9-1",
+        "pika",
+        rabbitmq.PACKAGES,
+        rabbitmq.PROOF,
+        rabbitmq.version,
+        (rabbitmq.DURABILITY,),
+    ),
+    KnownPeer(
+        nats.NAME,
+        "NATS",
+        "NATS",
+        "nats-py",
+        nats.PACKAGES,
+        nats.PROOF,
+        nats.version,
+        (nats.IN_MEMORY, nats.IN_FILES),
+    ),
+    KnownPeer(
+        activemq.NAME,
+        "ActiveMQ",
+        "STOMP 1.2",
+        "stomp.py",
+        activemq.PACKAGES,
+        activemq.PROOF,
+        activemq.version,
+        (activemq.DURABILITY,),
+        activemq.java,
+    ),
+    KnownPeer(
+        mosquitto.NAME,
+        "Mosquitto",
+        "MQTT 5",
+        "paho-mqtt",
+        mosquitto.PACKAGES,
+        mosquitto.PROOF,
+        mosquitto.version,
+        (mosquitto.DURABILITY,),
+    ),
+    KnownPeer(
+        redis.NAME,
+        "Redis",
+        "RESP",
+        "redis",
+        redis.PACKAGES,
+        redis.PROOF,
+        redis.version,
+        (redis.IN_MEMORY, redis.FORCED),
+    ),
+)
+
+NAMES: tuple[str, ...] = tuple(each.name for each in KNOWN)
+
+
+@dataclass(frozen=True)
+class Found:
+    """How it is with a peer on this machine."""
+
+    peer: KnownPeer
+    state: str
+    where: str
+    version: str
+    library_version: str
+    """Of the Python library; empty when it is not installed."""
+    advice: str
+    """What to do so that it can take part in full; empty when there is nothing to do."""
+
+    @property
+    def is_usable(self) -> bool:
+        return self.state in (INSTALLED, UNPACKED)
+
+    def as_json(self) -> dict[str, object]:
+        peer = self.peer
+        return {
+            "name": peer.name,
+            "title": peer.title,
+            "state": self.state,
+            "where": self.where,
+            "version": self.version,
+            "protocol": peer.protocol,
+            "library": peer.library,
+            "library_version": self.library_version,
+            "durabilities": list(peer.durabilities),
+            "packages": list(peer.packages),
+            "advice": self.advice,
+        }
+
+
+def look(peer: KnownPeer) -> Found:
+    """What is there of a peer. Nothing is fetched, and nothing of it stays running."""
+    library = _library_version(peer.library)
+    root = already_there(peer.name, peer.proof)
+    advice = [] if library else [f"pip install {peer.library}"]
+    state, version = NOT_HERE, ""
+    if root is None:
+        advice.insert(0, f"ostler lab peers --fetch {peer.name}")
+    else:
+        state = INSTALLED if root == Path("/") else UNPACKED
+        try:
+            version = peer.version(root)
+        except PeerUnavailable as reason:
+            state = UNUSABLE
+            advice.insert(0, str(reason))
+    try:
+        if peer.requirement is not None:
+            peer.requirement()
+    except PeerUnavailable as reason:
+        state = UNUSABLE if root is not None else state
+        advice.insert(0, str(reason))
+    return Found(peer, state, "" if root is None else str(root), version, library, "; ".join(advice))
+
+
+def fetch(peer: KnownPeer) -> Path:
+    """Its packages, downloaded and unpacked into the cache unless they are there. Raises PeerUnavailable."""
+    return unpacked(peer.name, peer.packages, peer.proof)
+
+
+def _library_version(distribution: str) -> str:
+    try:
+        return version_of_distribution(distribution)
+    except PackageNotFoundError:
+        return ""
