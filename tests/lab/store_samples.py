@@ -31,12 +31,14 @@ def samples(count: int = 100) -> list[Row]:
     for number in range(count):
         recorder.record("round-trip", number * 1000, number * 1000 + 50_000 + number * number)
     recorder.fail("round-trip", 1_500_000_000)
-    machine = (1_000_000, 2, 9, 0, 9, 9, 0, 0, 1, 2, 98.5, 1.5, 3, 100, 4096, 2, 0, 0, 0, "vda", *([0] * 10))
+    cpu = (9, 0, 8, 7, 6, 5, 4, 3)
+    network = (4096, 2, 1, 2, 0)
+    disk = (1, 4096, 2, 8192, 1, 500, 1 << 30)
     return [
         *recorder.rows(0),
         ProcessRow(0, "broker", 77, "ostler", 1_000_000, 5, 6, None, 1, 2, 1 << 20, 4, 0, 4096, 1, 2),
         ThreadRow(0, "broker", 77, 78, "log-writer", 1_000_000, 1, 2),
-        MachineRow(0, *machine),
+        MachineRow(0, 1_000_000, 2, *cpu, 98.5, 1.5, 3, 100, *network, "vda", *disk, 1 << 31, 4096, 0),
         StatisticRow(1, "log", 0, "", "forces", 0, 17),
         EventRow(1, "flag", "steal", "The hypervisor took 12 % of the processor.", 12.0),
     ]

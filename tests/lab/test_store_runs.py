@@ -83,7 +83,7 @@ def test_a_run_left_early_is_partial_flagged_and_can_be_resumed(
     run = RunWriter.create(tmp_path, manifest())
     measure(run, FIRST)
     run.begin(Point("peer", 0), WARM_UP).add(samples())
-    run.__exit__(type(error), error, None)
+    run.__exit__(type(error) if error else None, error, None)
     found = read_run(run.directory)
     assert (found.condition, found.manifest.reason) == (Condition.PARTIAL, reason)
     assert [flag.name for flag in found.manifest.flags] == ["partial"]

@@ -11,6 +11,7 @@ import errno
 import json
 import os
 import shutil
+import threading
 import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -121,16 +122,18 @@ class SegmentWriter:
         self._target = directory / SEGMENTS / self._place.name
         self._buffers: dict[str, list[tuple[object, ...]]] = {}
         self._files: dict[str, tuple[TableFile, BinaryIO]] = {}
+        self._adding = threading.Lock()
         self._ended = False
         self.is_abandoned = False
         with _explained(directory):
             self._place.mkdir()
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Rows of any tables, in any order."""
-        assert not self._ended
-        for row in rows:
-            self._take(TABLE_OF[type(row)], row)
+        """Rows of any tables, in any order; from any thread: an observer adds beside those who drive."""
+        with self._adding:
+            assert not self._ended
+            for row in rows:
+                self._take(TABLE_OF[type(row)], row)
 
     def _take(self, table: Table, row: tuple[object, ...]) -> None:
         buffer = self._buffers.setdefault(table.name, [])
