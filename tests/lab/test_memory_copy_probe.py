@@ -33,6 +33,13 @@ def test_a_round_without_length_copies_something() -> None:
     assert MemoryCopyProbe(16, 64, ticking(5)).round(0.0).copies > 0
 
 
+def test_every_place_is_written_from_the_one_opposite() -> None:
+    probe = MemoryCopyProbe(2, 12, ticking(5))
+    probe.ring[:] = b"aabbccddeeff"
+    probe.round(0.0)
+    assert bytes(probe.ring) == b"ddeeffddeeff", "the first half from the second, which then gets its own back"
+
+
 def test_the_ring_holds_whole_blocks_and_at_least_two() -> None:
     assert MemoryCopyProbe(1000, 10_500).ring_bytes == 10_000
     assert MemoryCopyProbe(1000, 10).ring_bytes == 2000

@@ -136,7 +136,7 @@ def test_libraries_beside_a_program_are_found_first(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_program_that_cannot_be_run_is_told(tmp_path: Path) -> None:
-    with pytest.raises(PeerUnavailable, match="some-broker: .* cannot be run"):
+    with pytest.raises(PeerUnavailable, match=r"some-broker: .* cannot be run"):
         said_by("some-broker", [str(tmp_path / "nothing")], dict(os.environ))
     loader = ["/bin/sh", "-c", "echo 'x: error while loading shared libraries: libx.so.1' >&2; exit 127"]
     with pytest.raises(PeerUnavailable, match=r"libx\.so\.1"):
