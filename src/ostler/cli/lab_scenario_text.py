@@ -72,10 +72,10 @@ def _listed(label: str, texts: list[str]) -> Iterator[tuple[str, str]]:
 
 def _role(role: Role) -> str:
     count = " or ".join(str(each) for each in role.counts)
-    per = f" for each {role.per}" if role.per else ""
-    who = f"{count} {role.name}".strip() + per
-    binding = f", {role.binding}" if role.binding is not None else ""
-    return f"{who}{binding}: {role.does}"
+    per = f"for each {role.per}" if role.per else ""
+    about = [f"{count} {per}".strip(), role.binding.value if role.binding is not None else ""]
+    said = ", ".join(each for each in about if each)
+    return f"{role.name} ({said}): {role.does}" if said else f"{role.name}: {role.does}"
 
 
 def _sweep(sweep: Sweep) -> str:
