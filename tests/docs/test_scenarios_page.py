@@ -28,9 +28,18 @@ def told() -> set[str]:
 
 @pytest.mark.parametrize(
     "words",
-    [model.Kind, model.Topology, model.Persistence, model.Syncpoint, model.Binding, model.LoadKind, model.StopKind, State,
-     Verdict],
-)  # fmt: skip
+    [
+        model.Kind,
+        model.Topology,
+        model.Persistence,
+        model.Syncpoint,
+        model.Binding,
+        model.LoadKind,
+        model.StopKind,
+        State,
+        Verdict,
+    ],
+)
 def test_every_word_is_on_the_page(words: type[StrEnum]) -> None:
     assert set(words) <= told()
 
