@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import sys
 from datetime import UTC, datetime
@@ -66,8 +67,16 @@ def _die_before(action: int) -> None:
     sys.addaudithook(watch)
 
 
+def _limit_files(length: int) -> None:
+    """Let no file grow beyond this, as on a disk that is full."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (length, length))
+
+
 if __name__ == "__main__":
     directory = sys.argv[1]
+    if len(sys.argv) > 3:
+        _limit_files(int(sys.argv[3]))
     runs = Path(directory)
     _die_before(int(sys.argv[2]))
     again = runs / manifest().run

@@ -73,3 +73,19 @@ def test_a_run_survives_kill_after_kill(tmp_path: Path) -> None:
     check_finished(tmp_path)
     (directory,) = stored_runs(tmp_path)
     assert "interrupted" in [flag.name for flag in read_run(directory).manifest.flags]
+
+
+def test_what_cannot_be_written_is_told_and_harms_nothing_before(tmp_path: Path) -> None:
+    """Files may grow to 4,000 bytes: a manifest fits, the histograms of the first phase do not."""
+    command = [sys.executable, store_samples.__file__, str(tmp_path), str(NEVER), "4000"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
+    assert ended.returncode == 1
+    assert "RunNotWritten: Samples could not be written to" in ended.stderr
+    assert "Phases written before are complete. Mend that, and resume the run." in ended.stderr
+    (directory,) = stored_runs(tmp_path)
+    found = read_run(directory)
+    assert found.condition == Condition.PARTIAL
+    assert "File too large" in found.manifest.reason
+    assert found.keys == []
+    assert list((directory / "unfinished").iterdir()) == []
+    check_finished(tmp_path)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,11 +12,13 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from tests.lab.store_samples import PHASE, manifest, measure, samples
 
+from ostler.lab.store.environment import describe_environment, revision
 from ostler.lab.store.manifest import MANIFEST, Point, RunUnreadable, State, read_manifest, write_manifest
+from ostler.lab.store.rows import StatisticRow
 from ostler.lab.store.run_reader import Condition, read_run, stored_runs
 from ostler.lab.store.run_writer import RunWriter, is_owned, new_run_name
 from ostler.lab.store.schema import SCHEMA_VERSION, TABLES
-from ostler.lab.store.segments import CALIBRATION, COOL_DOWN, MEASURED, UNFINISHED, WARM_UP
+from ostler.lab.store.segments import CALIBRATION, COOL_DOWN, MEASURED, UNFINISHED, WARM_UP, RunNotWritten, explained
 from ostler.lab.store.validation import validate
 
 FIRST = Point("ostler", 0)
@@ -225,3 +229,49 @@ def test_files_are_plain_parquet_and_tell_their_version(tmp_path: Path) -> None:
         assert int(found[b"ostler.schema_version"]) == SCHEMA_VERSION
         kinds = {str(column.physical_type) for column in pq.ParquetFile(path).schema}
         assert "INT96" not in kinds
+
+
+def test_many_rows_go_to_the_file_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ostler.lab.store.segments.BUFFERED_ROWS_MAX", 10)
+    with RunWriter.create(tmp_path, manifest()) as run:
+        segment = run.begin(FIRST, MEASURED)
+        segment.add(StatisticRow(0, "log", number, "", "forces", 0, number) for number in range(25))
+        place = segment.commit(PHASE)
+    assert pq.ParquetFile(place / "statistic.parquet").num_row_groups == 3
+    assert read_run(run.directory).table("statistic")["value"].to_pylist() == list(range(25))
+
+
+def test_a_place_where_nothing_can_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunNotWritten, match=r"could not be written to .*file"):
+        RunWriter.create(tmp_path / "file", manifest())
+
+
+def test_a_full_disk_is_called_by_its_name(tmp_path: Path) -> None:
+    with pytest.raises(RunNotWritten, match=r"the disk is full\. .* Make room there, and resume"), explained(tmp_path):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_the_environment_tells_what_bears_on_figures(tmp_path: Path) -> None:
+    found = describe_environment(tmp_path)
+    assert set(found) == {"machine", "kernel", "disk", "limits", "versions", "compiled", "revision"}
+    assert json.loads(json.dumps(found)) == found, "it goes into a manifest"
+    versions, disk = found["versions"], found["disk"]
+    assert isinstance(versions, dict)
+    assert isinstance(disk, dict)
+    assert {"ostler", "python", "pyarrow", "psutil", "openssl"} <= set(versions)
+    assert disk["free_bytes"] <= disk["total_bytes"]
+
+
+def test_the_revision_is_that_of_the_sources(tmp_path: Path) -> None:
+    assert revision(tmp_path) == "", "not in a repository"
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    sources = tmp_path / "src"
+    sources.mkdir()
+    (sources / "a.py").write_text("")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "a"]):
+        subprocess.run([*git, *words], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    assert revision(sources) == head
+    (sources / "a.py").write_text("changed = True")
+    assert revision(sources) == head + "+"

@@ -40,8 +40,10 @@ from ostler.lab.store.segments import (
     MEASURED,
     SEGMENTS,
     UNFINISHED,
+    RunNotWritten,
     SegmentKey,
     SegmentWriter,
+    explained,
     read_note,
 )
 
@@ -104,13 +106,15 @@ class RunWriter:
         fresh = runs / f".{manifest.run}.new"
         if directory.exists():
             raise FileExistsError(f"There is a run {manifest.run} already in {runs}.")
-        for name in (SEGMENTS, UNFINISHED, ABANDONED):
-            (fresh / name).mkdir(parents=True, exist_ok=True)
-        lock = _locked(fresh)
+        with explained(directory):
+            for name in (SEGMENTS, UNFINISHED, ABANDONED):
+                (fresh / name).mkdir(parents=True, exist_ok=True)
+            lock = _locked(fresh)
         try:
-            write_manifest(fresh, manifest)
-            os.rename(fresh, directory)
-            sync_directory(runs)
+            with explained(directory):
+                write_manifest(fresh, manifest)
+                os.rename(fresh, directory)
+                sync_directory(runs)
         except BaseException:
             os.close(lock)
             raise
@@ -127,9 +131,10 @@ class RunWriter:
                 f"{directory.name} has samples of schema version {manifest.schema_version}, which this version of "
                 f"ostler reads but does not write (it writes {SCHEMA_VERSION}). Start a new run."
             )
-        for name in (SEGMENTS, UNFINISHED, ABANDONED):
-            (directory / name).mkdir(exist_ok=True)
-        lock = _locked(directory)
+        with explained(directory):
+            for name in (SEGMENTS, UNFINISHED, ABANDONED):
+                (directory / name).mkdir(exist_ok=True)
+            lock = _locked(directory)
         run = cls(directory, manifest, lock, durable)
         try:
             run._tidy()
@@ -171,7 +176,8 @@ class RunWriter:
         return [path for place in places for path in place.iterdir() if path.name.isdecimal()]
 
     def _write(self, manifest: Manifest) -> None:
-        write_manifest(self.directory, manifest)
+        with explained(self.directory):
+            write_manifest(self.directory, manifest)
         self.manifest = manifest
 
     def plan(self, points: Iterable[Point]) -> None:
@@ -250,7 +256,7 @@ class RunWriter:
             reason = "it was left before it was finished"
         try:
             self.stop(reason)
-        except OSError:
+        except RunNotWritten:
             # On a full disk the end cannot be told: the run then looks as after a kill, which is handled as well.
             if error is None:
                 raise

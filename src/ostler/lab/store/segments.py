@@ -125,7 +125,7 @@ class SegmentWriter:
         self._adding = threading.Lock()
         self._ended = False
         self.is_abandoned = False
-        with _explained(directory):
+        with explained(directory):
             self._place.mkdir()
 
     def add(self, rows: Iterable[Row]) -> None:
@@ -145,7 +145,7 @@ class SegmentWriter:
         rows = self._buffers.get(table.name)
         if not rows:
             return
-        with _explained(self._run):
+        with explained(self._run):
             if table.name not in self._files:
                 file = open(self._place / f"{table.name}.parquet", "wb")  # noqa: SIM115 - closed by commit or abandon
                 self._files[table.name] = (TableFile(table, self._columns, file), file)
@@ -159,7 +159,7 @@ class SegmentWriter:
         try:
             for table in TABLE_OF.values():
                 self._flush(table)
-            with _explained(self._run):
+            with explained(self._run):
                 stored = [self._closed(name) for name in self._files]
                 note = SegmentNote(*self._columns, files=tuple(stored))
                 with open(self._place / SEGMENT, "w", encoding="utf-8") as file:
@@ -205,7 +205,7 @@ class SegmentWriter:
         shutil.rmtree(self._place, ignore_errors=True)
 
 
-class _explained:  # noqa: N801 - reads as a word where it is used
+class explained:  # noqa: N801 - reads as a word where it is used
     """Tell errors of the disk in words that say what to do."""
 
     def __init__(self, run: Path) -> None:
