@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostler.lab.scenarios.as_json import summary, whole
-from ostler.lab.scenarios.families import FAMILIES
+from ostler.lab.scenarios.families import FAMILIES, Family
 from ostler.lab.scenarios.features import Feature, State, Verdict, readiness
 from ostler.lab.scenarios.loader import UnknownScenario, catalogue, near_names
 from ostler.lab.scenarios.model import Kind, LoadKind, Part, Scenario, StopKind
@@ -170,6 +170,16 @@ def test_near_names_are_few_and_known(name: str) -> None:
     assert len(set(near)) == len(near)
 
 
+def test_a_scenario_is_ready_when_its_family_has_a_runner(monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = ALL.find("local-rr-np")
+    monkeypatch.setitem(FAMILIES, scenario.family, Family(scenario.family, "without one"))
+    found = ALL.readiness(scenario)
+    assert (found.verdict, found.needs(), found.can_run) == (Verdict.NEEDS_DRIVER, ("a driver",), False)
+    monkeypatch.setitem(FAMILIES, scenario.family, Family(scenario.family, "with one", "somewhere:run"))
+    found = ALL.readiness(scenario)
+    assert (found.verdict, found.needs(), found.can_run) == (Verdict.READY, (), True)
+
+
 def test_parts_that_need_more_are_left_out_and_nothing_else() -> None:
     features = {
         "a": Feature("a", "A", State.HERE, ""),
@@ -193,6 +203,7 @@ def test_every_scenario_goes_through_json(scenario: Scenario) -> None:
     found = ALL.readiness(scenario)
     told = json.loads(json.dumps(whole(scenario, found)))
     assert told["id"] == scenario.id
+    assert type(whole(scenario, found)["kind"]) is str
     assert told["report"]["text"] == scenario.report.text
     assert [each["name"] for each in told["sweeps"]] == [each.name for each in scenario.sweeps]
     assert told["parameters"] == {name: plain_list(value) for name, value in scenario.parameters.items()}

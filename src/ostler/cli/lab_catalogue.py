@@ -151,9 +151,9 @@ def _counts(chosen: list[tuple[Scenario, Readiness]]) -> str:
     measured = len(chosen) - of["not-measured"]
     said = [f"{measured} scenario{'' if measured == 1 else 's'}: {of['ready']} can run today"]
     for state, words in (
-        ("needs-driver", "lack only their driver"),
-        ("needs-features", "need features that are not there"),
-        ("foreign", "belong to another platform"),
+        ("needs-driver", "without a driver"),
+        ("needs-features", "for want of features that are not there"),
+        ("foreign", "of another platform"),
     ):
         if of[state]:
             said.append(f"{of[state]} {words}")
