@@ -151,12 +151,12 @@ def _counts(chosen: list[tuple[Scenario, Readiness]]) -> str:
     measured = len(chosen) - of["not-measured"]
     said = [f"{measured} scenario{'' if measured == 1 else 's'}: {of['ready']} can run today"]
     for state, words in (
-        ("needs-driver", "without a driver"),
-        ("needs-features", "for want of features that are not there"),
+        ("needs-driver", "lacking only a driver"),
+        ("needs-features", "lacking features"),
         ("foreign", "of another platform"),
     ):
         if of[state]:
-            said.append(f"{of[state]} {words}")
+            said.append(f"{words} {of[state]}")
     if of["not-measured"]:
         said.append(f"{of['not-measured']} other entries")
     return ", ".join(said) + "."
