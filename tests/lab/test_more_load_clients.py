@@ -275,6 +275,10 @@ def test_a_persistent_stomp_requester_waits_for_both(piecewise: bool) -> None:
     answer = fed(client, reply, piecewise, 25)
     assert answer.startswith(frame(b"ACK", b"id:ID\\c7\n") + b"SEND\ndestination:/queue/durable.request.1\n")
     assert pace.latencies_ns == [20]
+    reply = frame(b"MESSAGE", b"ack:a8\ncorrelation-id:IDx1-2\ncontent-length:16\n", reply_for(2, 16))
+    assert fed(client, reply, piecewise, 30) == frame(b"ACK", b"id:a8\n"), "the receipt is not there"
+    assert fed(client, frame(b"RECEIPT", b"receipt-id:2\n"), piecewise, 35).startswith(b"SEND\n")
+    assert pace.latencies_ns == [20, 10]
 
 
 @both_ways

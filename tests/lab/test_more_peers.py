@@ -176,6 +176,32 @@ def test_a_peer_does_not_outlive_a_killed_laboratory(tmp_path: Path) -> None:
     assert not outlives
 
 
+@pytest.mark.parametrize("persistent", [False, True], ids=["transient", "persistent"])
+@pytest.mark.parametrize("name", ["nats", "mosquitto", "redis"])
+def test_all_are_started_and_driven_alike(name: str, persistent: bool, tmp_path: Path) -> None:
+    (known_peer,) = (each for each in known.KNOWN if each.name == name)
+    try:
+        peer = known_peer.start(tmp_path, persistent)
+    except PeerUnavailable as reason:
+        pytest.skip(str(reason))
+    try:
+        assert exchange(known_peer.client(persistent), peer, persistent) == 2
+        assert peer.durability in known_peer.durabilities
+        assert peer.version == known.look(known_peer).version
+    finally:
+        peer.end()
+
+
+def test_only_the_kept_messages_of_nats_have_no_library() -> None:
+    without = {
+        (each.name, persistent)
+        for each in known.KNOWN
+        for persistent in (False, True)
+        if not each.client(persistent, through_library=True)
+    }
+    assert without == {("nats", True)}
+
+
 # -- what is told --------------------------------------------------------------------------------------------------
 
 

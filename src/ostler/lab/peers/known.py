@@ -8,13 +8,24 @@ from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of_distribution
 from pathlib import Path
 
+from ostler.lab.load import plan
 from ostler.lab.peers import activemq, mosquitto, nats, rabbitmq, redis
 from ostler.lab.peers.packages import PeerUnavailable, already_there, unpacked
+from ostler.lab.peers.running import Peer
 
 INSTALLED = "installed"
 UNPACKED = "unpacked"
 NOT_HERE = "not here"
 UNUSABLE = "unusable"
+
+
+@dataclass(frozen=True)
+class Clients:
+    """How a peer is driven: protocols of `ostler.lab.load.plan`; without messages that are kept, and with them."""
+
+    lean: tuple[str, str]
+    library: tuple[str, str]
+    """Through the library a Python user would pick; empty where the laboratory has no such client."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +40,28 @@ class KnownPeer:
     packages: tuple[str, ...]
     proof: str
     version: Callable[[Path], str]
+    start: Callable[[Path, bool], Peer]
+    """With a directory for its state, and whether messages are to be kept. Raises PeerUnavailable."""
+    clients: Clients
     durabilities: tuple[str, ...]
     requirement: Callable[[], object] | None = None
     """What else must be on the machine; raises PeerUnavailable when it is not."""
+
+    def client(self, persistent: bool, through_library: bool = False) -> str:
+        """The protocol to drive it with, for a `Plan`; empty where there is none."""
+        return (self.clients.library if through_library else self.clients.lean)[persistent]
+
+
+def _start_rabbitmq(scratch: Path, _persistent: bool) -> Peer:
+    return rabbitmq.start(scratch)
+
+
+def _start_activemq(scratch: Path, _persistent: bool) -> Peer:
+    return activemq.start(scratch)
+
+
+def _start_mosquitto(scratch: Path, _persistent: bool) -> Peer:
+    return mosquitto.start(scratch)
 
 
 KNOWN: tuple[KnownPeer, ...] = (
@@ -43,6 +73,8 @@ KNOWN: tuple[KnownPeer, ...] = (
         rabbitmq.PACKAGES,
         rabbitmq.PROOF,
         rabbitmq.version,
+        _start_rabbitmq,
+        Clients((plan.AMQP, plan.AMQP), (plan.PIKA, plan.PIKA)),
         (rabbitmq.DURABILITY,),
     ),
     KnownPeer(
@@ -53,6 +85,8 @@ KNOWN: tuple[KnownPeer, ...] = (
         nats.PACKAGES,
         nats.PROOF,
         nats.version,
+        nats.start,
+        Clients((plan.NATS, plan.JETSTREAM), (plan.NATS_PY, "")),
         (nats.IN_MEMORY, nats.IN_FILES),
     ),
     KnownPeer(
@@ -63,6 +97,8 @@ KNOWN: tuple[KnownPeer, ...] = (
         activemq.PACKAGES,
         activemq.PROOF,
         activemq.version,
+        _start_activemq,
+        Clients((plan.STOMP, plan.STOMP), (plan.STOMP_PY, plan.STOMP_PY)),
         (activemq.DURABILITY,),
         activemq.java,
     ),
@@ -74,6 +110,8 @@ KNOWN: tuple[KnownPeer, ...] = (
         mosquitto.PACKAGES,
         mosquitto.PROOF,
         mosquitto.version,
+        _start_mosquitto,
+        Clients((plan.MQTT, plan.MQTT), (plan.PAHO, plan.PAHO)),
         (mosquitto.DURABILITY,),
     ),
     KnownPeer(
@@ -84,6 +122,8 @@ KNOWN: tuple[KnownPeer, ...] = (
         redis.PACKAGES,
         redis.PROOF,
         redis.version,
+        redis.start,
+        Clients((plan.REDIS, plan.REDIS), (plan.REDIS_PY, plan.REDIS_PY)),
         (redis.IN_MEMORY, redis.FORCED),
     ),
 )
