@@ -64,3 +64,19 @@ def test_a_stall_shows_when_latency_counts_from_when_it_was_due() -> None:
             counts[row.bucket] = counts.get(row.bucket, 0) + row.count
     assert percentile_ns(counts, 50.0, SECOND) <= 1008
     assert percentile_ns(counts, 90.0, SECOND) == pytest.approx(300_000_000, rel=0.05)
+
+
+def test_operations_that_ended_before_others_find_their_second() -> None:
+    recorder = LatencyRecorder(SECOND)
+    timed = recorder.operation("connect")
+    for ended in (4 * SECOND, SECOND, 4 * SECOND, 0):
+        timed.record(ended, ended + 9)
+    timed.fail(2 * SECOND)
+    timed.record(4 * SECOND, 4 * SECOND - 1)
+    assert [tuple(row)[1:8] for row in recorder.rows(0) if isinstance(row, OperationRow)] == [
+        (0, "connect", 2, 0, 0, 9, 9),
+        (1, "connect", 0, 1, 0, None, None),
+        (2, "connect", 1, 0, 0, 0, 0),
+        (3, "connect", 2, 0, 0, 9, 9),
+    ]
+    assert recorder.operation("connect") is timed
