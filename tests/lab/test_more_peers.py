@@ -135,6 +135,19 @@ def test_libraries_beside_a_program_are_found_first(monkeypatch: pytest.MonkeyPa
     assert environment_for(Path("/"))["LD_LIBRARY_PATH"] == "/before"
 
 
+def test_a_cache_that_cannot_be_written_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for tool in ("apt-get", "dpkg-deb"):
+        (tmp_path / tool).symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv(packages.CACHE_VARIABLE, str(tmp_path / "file"))
+    with pytest.raises(PeerUnavailable, match=r"some-broker cannot be unpacked: .*set OSTLER_PEERS_CACHE to"):
+        packages.unpacked("some-broker", ("some-broker",), "usr/sbin/some-broker")
+    monkeypatch.setenv(packages.CACHE_VARIABLE, str(tmp_path / "cache"))
+    with pytest.raises(PeerUnavailable, match="hold no usr/sbin/some-broker"):
+        packages.unpacked("some-broker", ("some-broker",), "usr/sbin/some-broker")
+
+
 def test_a_program_that_cannot_be_run_is_told(tmp_path: Path) -> None:
     with pytest.raises(PeerUnavailable, match=r"some-broker: .* cannot be run"):
         said_by("some-broker", [str(tmp_path / "nothing")], dict(os.environ))

@@ -49,7 +49,13 @@ def unpacked(name: str, packages: tuple[str, ...], proof: str) -> Path:
     if found is not None:
         return found
     root = cache_directory() / name
-    _download_and_unpack(name, packages, root)
+    try:
+        _download_and_unpack(name, packages, root)
+    except OSError as failure:
+        # Another who fetched it at the same time may have been quicker, and then it is there.
+        if not any(root.glob(proof)):
+            advice = f"set {CACHE_VARIABLE} to a directory with room that you may write to"
+            raise PeerUnavailable(f"{name} cannot be unpacked: {failure} ({advice})") from None
     if not any(root.glob(proof)):
         raise PeerUnavailable(f"{name}: the packages {' '.join(packages)} hold no {proof}")
     return root
