@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from ostler.cli import lab_doctor
 from ostler.cli.commands import CommandParser
+from ostler.cli.main import main
 from ostler.lab.observing.doctor import CHECKS, Finding, Verdict
 
 
@@ -62,3 +65,29 @@ def test_times_that_make_no_sense_are_refused(capsys: pytest.CaptureFixture[str]
 )
 def test_one_line_sums_it_up(verdicts: list[Verdict], words: str) -> None:
     assert lab_doctor.summary([Finding(str(at), each, "") for at, each in enumerate(verdicts)]) == words
+
+
+def test_it_is_a_task_of_the_laboratory(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        main(["lab", "doctor", "--help"])
+    assert leaving.value.code == 0
+    assert "--scratch DIR" in capsys.readouterr().out
+
+
+def test_a_table_for_a_terminal_has_all_words() -> None:
+    console = Console(width=160, force_terminal=True, color_system=None, record=True, file=io.StringIO())
+    findings = [
+        Finding("cores", Verdict.LIMITED, "2 of 2 usable", "they are shared", "compare within one run"),
+        Finding("swap", Verdict.GOOD, "none"),
+    ]
+    lab_doctor.show_table(findings, console)
+    shown = console.export_text()
+    for words in (
+        "limited",
+        "2 of 2 usable",
+        "they are shared",
+        "compare within one run",
+        "good",
+        "within limits: cores",
+    ):
+        assert words in shown

@@ -13,6 +13,7 @@ from ostler.lab.observing.flags import DOUBT, DRIVER, LIMITS, NOTE, Flag, find_f
 from ostler.lab.observing.noise import PIECE_NS, Noise, NoiseMeter
 from ostler.lab.observing.process_sampler import ENDED
 from ostler.lab.observing.samples import Event, Interval, MachineSample, ProcessSample
+from ostler.lab.observing.window import Window
 
 SECOND_US = 1_000_000
 
@@ -197,3 +198,23 @@ def test_noise_is_flagged_by_drift_and_by_spread() -> None:
     assert find_flags([], [], noises=steady) == []
     assert names(find_flags([], [], noises=[*steady, noise("last", 1.2e6)])) == ["noise"]
     assert names(find_flags([], [], noises=[noise("before", 1e6, 20.0)])) == ["noise"]
+
+
+def test_a_window_sums_up_by_role() -> None:
+    window = Window()
+    assert (window.by_role(), window.core_percent_now(), window.flags()) == ({}, {}, [])
+    assert (window.seconds, window.steal_percent, window.busy_percent) == (0.0, 0.0, 0.0)
+    for at in range(3):
+        window.process(process(at, 300_000, pid=10))
+        window.process(process(at, 400_000 + at, pid=11))
+        window.process(process(at, 900_000, "broker", 20))
+        window.machine(machine(at, 1_600_000, 20_000))
+    found = window.by_role()
+    assert list(found) == ["broker", "driver"]
+    assert (found["driver"].processes, found["driver"].cpu_us) == (2, 2_100_003)
+    assert found["driver"].resident_bytes_most == 2 << 20, "of both at once"
+    assert window.core_percent_now() == pytest.approx({"driver": 70.0002, "broker": 90.0})
+    assert (window.seconds, window.steal_percent, window.busy_percent) == pytest.approx((3.0, 1.0, 80.0))
+    assert window.flags() == []
+    window.event(Event(5, "measured", 0, ENDED, "broker", 20, "ostler"))
+    assert names(window.flags()) == ["process-ended"]

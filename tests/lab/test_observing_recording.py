@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import time
 from dataclasses import fields
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
+pytest.importorskip("pyarrow", reason="the laboratory's packages are not installed")
+
+from ostler.lab.observing.clock import SystemClock
 from ostler.lab.observing.flags import DOUBT, NOTE, Flag
-from ostler.lab.observing.observer import PHASE_BEGAN
-from ostler.lab.observing.process_sampler import BEGAN, ENDED
+from ostler.lab.observing.machine_sampler import MachineSampler
+from ostler.lab.observing.observer import PHASE_BEGAN, Observer
+from ostler.lab.observing.process_sampler import BEGAN, ENDED, ProcessSampler, Watched
 from ostler.lab.observing.recording import RowSink, flag_rows
 from ostler.lab.observing.samples import Event, Interval, MachineSample, ProcessSample, ThreadSample
-from ostler.lab.store.rows import EventRow, MachineRow, ProcessRow, ThreadRow
+from ostler.lab.store.manifest import Manifest, Point
+from ostler.lab.store.rows import EventRow, MachineRow, PhaseRow, ProcessRow, Row, ThreadRow
+from ostler.lab.store.run_reader import read_run
+from ostler.lab.store.run_writer import RunWriter, now_text
 
 INTERVAL = Interval("measured", 1_500_000_000, 4_600_000_000, 5_500_000_000)
 
@@ -25,8 +36,8 @@ def test_samples_and_rows_have_the_same_figures(sample: type, row: type) -> None
 
 
 def test_rows_tell_what_samples_told() -> None:
-    rows: list[ProcessRow | ThreadRow | MachineRow | EventRow] = []
-    sink = RowSink(rows.append)
+    rows: list[Row] = []
+    sink = RowSink(rows.extend)
     sink.process(ProcessSample(INTERVAL, "driver", 10, "python", 70, 30, None, 1, 2, 4096, 3, None, 5, 6, 7))
     sink.thread(ThreadSample(INTERVAL, "driver", 10, 11, "log", 70, 30))
     process, thread = rows
@@ -40,8 +51,8 @@ def test_rows_tell_what_samples_told() -> None:
 
 def test_the_machine_becomes_a_row() -> None:
     numbers = range(len(fields(MachineSample)) - 1)
-    rows: list[ProcessRow | ThreadRow | MachineRow | EventRow] = []
-    RowSink(rows.append).machine(MachineSample(INTERVAL, *numbers))
+    rows: list[Row] = []
+    RowSink(rows.extend).machine(MachineSample(INTERVAL, *numbers))
     (row,) = rows
     assert isinstance(row, MachineRow)
     assert sorted(row[2:]) == list(numbers)
@@ -49,8 +60,8 @@ def test_the_machine_becomes_a_row() -> None:
 
 
 def test_processes_that_end_are_errors_and_phases_make_no_rows() -> None:
-    rows: list[ProcessRow | ThreadRow | MachineRow | EventRow] = []
-    sink = RowSink(rows.append)
+    rows: list[Row] = []
+    sink = RowSink(rows.extend)
     sink.event(Event(0, "measured", 0, PHASE_BEGAN, "", 0, ""))
     sink.event(Event(9, "measured", 4, BEGAN, "broker", 20, "ostler"))
     sink.event(Event(9, "measured", 5, ENDED, "broker", 20, "ostler"))
@@ -66,3 +77,31 @@ def test_flags_become_events_of_the_last_second() -> None:
         EventRow(59, "flag", "steal", "much", 9.0),
         EventRow(59, "note", "machine-full", "full", 99.0),
     ]
+
+
+def test_a_run_keeps_what_the_observer_saw_phase_by_phase(tmp_path: Path) -> None:
+    point = Point("ostler", 0, 0)
+    phase = PhaseRow("local-rr", datetime.now(UTC), 1.0, 1, 2048, False)
+    with RunWriter.create(tmp_path, Manifest("run-1", "local-rr", now_text(), {}, points=(point,)), False) as run:
+        warm, measured = run.begin(point, "warm-up"), run.begin(point, "measured")
+        observer = Observer(SystemClock(), ProcessSampler(), MachineSampler(tmp_path), RowSink(warm.add), "warm-up")
+        observer.watch(Watched("driver", os.getpid(), with_children=False, by_thread=True))
+        used = time.process_time()
+        while time.process_time() < used + 0.05:
+            pass
+        observer.enter("measured", RowSink(measured.add))
+        warm.commit(phase)
+        observer.step()
+        measured.add(flag_rows([Flag("steal", DOUBT, "much", 9.0, 2.0)], 0))
+        measured.commit(phase)
+        run.finish()
+    stored = read_run(tmp_path / "run-1")
+    processes = stored.table("process").to_pylist()
+    assert [(each["phase"], each["role"], each["pid"]) for each in processes] == [
+        ("warm-up", "driver", os.getpid()),
+        ("measured", "driver", os.getpid()),
+    ]
+    assert processes[0]["user_us"] + processes[0]["system_us"] >= 30_000
+    assert [each["phase"] for each in stored.table("machine").to_pylist()] == ["warm-up", "measured"]
+    assert {each["phase"] for each in stored.table("thread").to_pylist()} == {"warm-up", "measured"}
+    assert [(each["kind"], each["name"]) for each in stored.table("event").to_pylist()] == [("flag", "steal")]

@@ -67,13 +67,13 @@ def run(arguments: argparse.Namespace) -> int:
         json.dump({"verdict": verdict, "findings": [each.as_json() for each in findings]}, sys.stdout, indent=2)
         print()
     elif console.is_terminal:
-        _show_table(findings, console)
+        show_table(findings, console)
     else:
         _show_lines(findings)
     return 1 if verdict == Verdict.BAD else 0
 
 
-def _show_table(findings: list[Finding], console: Console) -> None:
+def show_table(findings: list[Finding], console: Console) -> None:
     table = Table(box=box.SIMPLE_HEAD)
     for heading in ("", "", "found", "what it limits, and what can be done"):
         table.add_column(heading)

@@ -8,10 +8,10 @@ from ostler.lab.observing.flags import DOUBT, Flag
 from ostler.lab.observing.observer import PHASE_BEGAN
 from ostler.lab.observing.process_sampler import ENDED
 from ostler.lab.observing.samples import Event, MachineSample, ProcessSample, ThreadSample
-from ostler.lab.store.rows import EventRow, MachineRow, ProcessRow, ThreadRow
+from ostler.lab.store.rows import EventRow, MachineRow, ProcessRow, Row, ThreadRow
 
-Add = Callable[[ProcessRow | ThreadRow | MachineRow | EventRow], None]
-"""Takes a row for the segment of the phase that goes on."""
+Add = Callable[[Iterable[Row]], object]
+"""Takes rows for the segment of the phase that goes on, from any thread."""
 
 
 class RowSink:
@@ -21,17 +21,17 @@ class RowSink:
         self._add = add
 
     def process(self, sample: ProcessSample) -> None:
-        self._add(process_row(sample))
+        self._add((process_row(sample),))
 
     def thread(self, sample: ThreadSample) -> None:
-        self._add(thread_row(sample))
+        self._add((thread_row(sample),))
 
     def machine(self, sample: MachineSample) -> None:
-        self._add(machine_row(sample))
+        self._add((machine_row(sample),))
 
     def event(self, event: Event) -> None:
         if event.name != PHASE_BEGAN:
-            self._add(event_row(event))
+            self._add((event_row(event),))
 
 
 def process_row(sample: ProcessSample) -> ProcessRow:
