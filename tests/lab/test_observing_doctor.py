@@ -211,3 +211,8 @@ def test_no_control_groups_are_no_limit(tmp_path: Path) -> None:
         tmp_path, {"self/cgroup": "1:cpu:/\n", "cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "5\n"}
     )
     assert control_group(quota, quota) == ControlGroup(None, None, None)
+
+
+def test_the_first_version_writes_no_limit_as_a_large_number(tmp_path: Path) -> None:
+    root = write(tmp_path, {"self/cgroup": "1:memory:/\n", "memory/memory.limit_in_bytes": "9223372036854771712\n"})
+    assert control_group(root, root) == ControlGroup(None, None, None)

@@ -167,6 +167,20 @@ def test_a_process_that_ends_is_told_once(kernel: Kernel, how: str) -> None:
     assert (after.events, after.processes) == ([], [])
 
 
+def test_a_dead_child_that_nobody_waits_for_is_told_once(kernel: Kernel) -> None:
+    kernel.process(10, children="11")
+    kernel.process(11, 5)
+    sampler = kernel.processes()
+    sampler.watch(Watched("lab", 10))
+    kernel.process(11, 8, state="Z")
+    look = sampler.look(second(0))
+    assert {each.pid: each.cpu_us for each in look.processes} == {10: 0, 11: 30_000}
+    assert [(each.name, each.pid) for each in look.events] == [(ENDED, 11)]
+    after = sampler.look(second(1))
+    assert [each.pid for each in after.processes] == [10]
+    assert after.events == []
+
+
 def test_a_number_that_another_process_got_is_not_taken_for_the_old_one(kernel: Kernel) -> None:
     kernel.process(10, 900)
     sampler = kernel.processes()
