@@ -59,6 +59,7 @@ def check_finished(runs: Path) -> None:
     assert validate(found) == []
     assert found.remaining() == []
     assert len(found.keys) == 12
+    assert list((directory / "unfinished").iterdir()) == []
 
 
 def test_a_run_survives_kill_after_kill(tmp_path: Path) -> None:

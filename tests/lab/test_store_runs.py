@@ -211,6 +211,15 @@ def test_manifests_keep_what_later_versions_add_out_of_the_way(tmp_path: Path) -
     assert read_manifest(tmp_path) == manifest()
 
 
+def test_a_manifest_is_replaced_and_never_changed(tmp_path: Path) -> None:
+    write_manifest(tmp_path, manifest())
+    with open(tmp_path / MANIFEST, encoding="utf-8") as old:
+        write_manifest(tmp_path, replace(manifest(), reason="another"))
+        assert json.load(old)["reason"] == "", "who reads it meanwhile sees the old one whole"
+    assert read_manifest(tmp_path).reason == "another"
+    assert [path.name for path in tmp_path.iterdir()] == [MANIFEST]
+
+
 def test_runs_are_listed_and_those_being_made_are_not(tmp_path: Path) -> None:
     names = sorted(new_run_name("rr") for _ in range(3))
     for name in names:
