@@ -78,7 +78,7 @@ def test_a_table_for_a_terminal_has_all_words() -> None:
     console = Console(width=160, force_terminal=True, color_system=None, record=True, file=io.StringIO())
     findings = [
         Finding("cores", Verdict.LIMITED, "2 of 2 usable", "they are shared", "compare within one run"),
-        Finding("swap", Verdict.GOOD, "none"),
+        Finding("other work", Verdict.GOOD, "1% in use: [bold] (7) 1%"),
     ]
     lab_doctor.show_table(findings, console)
     shown = console.export_text()

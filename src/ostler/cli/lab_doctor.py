@@ -81,9 +81,9 @@ def show_table(findings: list[Finding], console: Console) -> None:
         words = Text(each.limits)
         if each.advice:
             words.append(f"\n{each.advice}", style="dim")
-        table.add_row(Text(each.verdict, style=_COLOURS[each.verdict]), each.name, each.found, words)
+        table.add_row(Text(each.verdict, style=_COLOURS[each.verdict]), each.name, Text(each.found), words)
     console.print(table)
-    console.print(summary(findings))
+    console.print(summary(findings), markup=False)
 
 
 def _show_lines(findings: list[Finding]) -> None:
