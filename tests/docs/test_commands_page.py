@@ -15,7 +15,9 @@ from ostler.cli.main import COMMANDS, build_parser
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "reference" / "commands.md"
 OURS = [
-    name for name in COMMANDS if COMMANDS[name][0] not in ("ostler.cli.samples", "ostler.cli.demo", "ostler.cli.bench")
+    name
+    for name in COMMANDS
+    if COMMANDS[name][0] not in ("ostler.cli.samples", "ostler.cli.demo", "ostler.cli.bench", "ostler.cli.lab")
 ]
 
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not beside the tests")

@@ -57,7 +57,7 @@ def test_request_reply_without_peers(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_missing_peer_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OSTLER_PEERS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr("ostler.lab.peers.nats._PROOF", "usr/sbin/no-such-server")
+    monkeypatch.setattr("ostler.lab.peers.nats.PROOF", "usr/sbin/no-such-server")
     with contestants.Field(tmp_path, 1, 64, ("nats",), 512) as field:
         assert [each.broker for each in field.of(True)] == ["Ostler"] * 5
         assert len(field.missing) == 1
@@ -69,6 +69,10 @@ def test_peers_are_those_that_are_wanted(monkeypatch: pytest.MonkeyPatch) -> Non
     assert contestants.wanted_peers() == ("rabbitmq", "nats")
     monkeypatch.setenv(contestants.PEERS_VARIABLE, "nats, unknown")
     assert contestants.wanted_peers() == ("nats",)
+    monkeypatch.setenv(contestants.PEERS_VARIABLE, "redis,activemq")
+    assert contestants.wanted_peers() == ("activemq", "redis"), "in our order"
+    monkeypatch.setenv(contestants.PEERS_VARIABLE, "all")
+    assert contestants.wanted_peers() == ("rabbitmq", "nats", "activemq", "mosquitto", "redis")
 
 
 @pytest.mark.slow

@@ -50,6 +50,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "dev": ("ostler.cli.developer", "a developer's queue manager in one command"),
     "demo": ("ostler.cli.demo", "see a queue manager survive kill -9"),
     "bench": ("ostler.cli.bench", "measure"),
+    "lab": ("ostler.cli.lab", "scenarios of performance reports: list, show, and run them"),
 }
 
 

@@ -15,12 +15,13 @@ from ostler.lab.load.driver_process import Load, new_load
 from ostler.lab.load.epoll_driver import Address
 from ostler.lab.load.ostler_server import CHANNEL, OstlerServer
 from ostler.lab.load.plan import Plan
-from ostler.lab.peers import nats, rabbitmq
+from ostler.lab.peers import activemq, mosquitto, nats, rabbitmq, redis
 from ostler.lab.peers.packages import PeerUnavailable
 from ostler.lab.peers.running import LOOPBACK, Peer, Usage, usage
 
 PEERS_VARIABLE = "OSTLER_PEERS"
-ALL_PEERS = (rabbitmq.NAME, nats.NAME)
+USUAL_PEERS = (rabbitmq.NAME, nats.NAME)
+ALL_PEERS = (*USUAL_PEERS, activemq.NAME, mosquitto.NAME, redis.NAME)
 NON_PERSISTENT = "non-persistent"
 PERSISTENT = "persistent"
 PING_PONG = "bare ping-pong"
@@ -28,6 +29,9 @@ RELAY = "bare relay"
 RABBITMQ = "RabbitMQ"
 NATS = "NATS"
 JETSTREAM = "NATS JetStream"
+ACTIVEMQ = "ActiveMQ"
+MOSQUITTO = "Mosquitto"
+REDIS = "Redis"
 OSTLER = "Ostler"
 TCP, UNIX = "TCP", "Unix"
 LEAN = "lean"
@@ -87,7 +91,13 @@ class Field:
         try:
             self._add_probes()
             self._add_ostler()
-            starters: dict[str, Callable[[], None]] = {rabbitmq.NAME: self._add_rabbitmq, nats.NAME: self._add_nats}
+            starters: dict[str, Callable[[], None]] = {
+                rabbitmq.NAME: self._add_rabbitmq,
+                nats.NAME: self._add_nats,
+                activemq.NAME: self._add_activemq,
+                mosquitto.NAME: self._add_mosquitto,
+                redis.NAME: self._add_redis,
+            }
             for name in peers:
                 try:
                     starters[name]()
@@ -164,6 +174,34 @@ class Field:
         if find_spec("nats") is not None:
             self._add(self._peer(peer, NATS, "nats-py", plan.NATS_PY, promise), False)
 
+    def _add_activemq(self) -> None:
+        peer = self._started(activemq.start(self._scratch / "activemq"))
+        transient = "no receipts, acknowledged when delivered, nothing forced"
+        durable = "persistent messages, forced before receipts; acknowledged when the reply has its receipt"
+        for promise, persistent in ((transient, False), (durable, True)):
+            self._add(self._peer(peer, ACTIVEMQ, LEAN, plan.STOMP, promise), persistent)
+            if find_spec("stomp") is not None:
+                self._add(self._peer(peer, ACTIVEMQ, plan.STOMP_PY, plan.STOMP_PY, promise), persistent)
+
+    def _add_mosquitto(self) -> None:
+        peer = self._started(mosquitto.start(self._scratch / "mosquitto"))
+        at_most_once = "QoS 0: nothing acknowledged, nothing kept, at most once"
+        at_least_once = "QoS 1: acknowledged when in memory, never forced; acknowledged by responders when replied"
+        for promise, persistent in ((at_most_once, False), (at_least_once, True)):
+            self._add(self._peer(peer, MOSQUITTO, LEAN, plan.MQTT, promise), persistent)
+            if find_spec("paho") is not None:
+                self._add(self._peer(peer, MOSQUITTO, plan.PAHO, plan.PAHO, promise), persistent)
+
+    def _add_redis(self) -> None:
+        lists = "lists in memory, popped at most once, nothing forced"
+        streams = "streams and lists, forced before each answer; replied and acknowledged in one transaction"
+        for promise, persistent in ((lists, False), (streams, True)):
+            scratch = self._scratch / f"redis-{'forced' if persistent else 'memory'}"
+            peer = self._started(redis.start(scratch, forced=persistent))
+            self._add(self._peer(peer, REDIS, LEAN, plan.REDIS, promise), persistent)
+            if find_spec("redis") is not None:
+                self._add(self._peer(peer, REDIS, plan.REDIS_PY, plan.REDIS_PY, promise), persistent)
+
     def _started(self, peer: Peer) -> Peer:
         self._stack.callback(peer.end)
         return peer
@@ -175,11 +213,12 @@ class Field:
 
 
 def wanted_peers() -> tuple[str, ...]:
-    """Which peers to measure: those `OSTLER_PEERS` names, or all."""
+    """Which peers to measure: those `OSTLER_PEERS` names, `all` of them, or without it the usual ones."""
     given = os.environ.get(PEERS_VARIABLE)
     if given is None:
-        return ALL_PEERS
-    return tuple(name for name in ALL_PEERS if name in given.replace(",", " ").split())
+        return USUAL_PEERS
+    names = given.replace(",", " ").split()
+    return ALL_PEERS if "all" in names else tuple(name for name in ALL_PEERS if name in names)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -45,6 +45,10 @@ class LoadClient:
         """What is to be sent because of what was received."""
         raise NotImplementedError
 
+    def closing(self) -> bytes:
+        """What is sent last, for a broker that would otherwise keep something for this client."""
+        return b""
+
     def replied(self, now_ns: int) -> bytes:
         """A requester has its reply: the next request, or nothing when the round is over."""
         pace = self.pace

@@ -6,6 +6,7 @@ import os
 import select
 import socket
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
@@ -119,6 +120,9 @@ class EpollDriver:
 
     def close(self) -> None:
         for link in self._links.values():
+            # The broker may be gone already, and then there is nothing to say.
+            with suppress(OSError, LoadFailed):
+                self._send(link, link.client.closing())
             link.sock.close()
         self._links.clear()
         self._epoll.close()

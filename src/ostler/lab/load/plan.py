@@ -12,16 +12,25 @@ from ostler.lab.load.client import LoadClient, Pace
 from ostler.lab.load.epoll_driver import Address, EpollDriver, Round
 from ostler.lab.load.jetstream_client import JetStreamClient
 from ostler.lab.load.mq_client import PIPELINED, VERBS, MqClient
+from ostler.lab.load.mqtt_client import MqttClient
 from ostler.lab.load.nats_client import NatsClient
+from ostler.lab.load.redis_client import RedisClient
+from ostler.lab.load.stomp_client import StompClient
 
 BARE = "bare"
 NATS = "NATS"
 JETSTREAM = "JetStream"
 AMQP = "AMQP"
+MQTT = "MQTT"
+REDIS = "Redis"
+STOMP = "STOMP"
 MQ_VERBS = "MQI verb by verb"
 MQ_PIPELINED = "MQI pipelined"
 PIKA = "pika"
 NATS_PY = "nats-py"
+PAHO = "paho-mqtt"
+REDIS_PY = "redis-py"
+STOMP_PY = "stomp.py"
 OSTLER_API = "ostler.connect"
 
 
@@ -90,6 +99,18 @@ def _library_driver(plan: Plan) -> Driver:
         from ostler.lab.load.nats_library_driver import NatsLibraryDriver
 
         return NatsLibraryDriver(plan)
+    if plan.protocol == PAHO:
+        from ostler.lab.load.paho_workers import paho_driver
+
+        return paho_driver(plan)
+    if plan.protocol == REDIS_PY:
+        from ostler.lab.load.redis_workers import redis_driver
+
+        return redis_driver(plan)
+    if plan.protocol == STOMP_PY:
+        from ostler.lab.load.stomp_workers import stomp_driver
+
+        return stomp_driver(plan)
     if plan.protocol == OSTLER_API:
         from ostler.lab.load.ostler_workers import ostler_driver
 
@@ -113,6 +134,18 @@ def _amqp(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient
     return AmqpClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent)
 
 
+def _mqtt(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+    return MqttClient(pace, is_requester, number, plan.pairs, plan.body_bytes, 1 if plan.persistent else 0)
+
+
+def _redis(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+    return RedisClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent)
+
+
+def _stomp(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+    return StompClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent)
+
+
 def _mq_verbs(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
     return MqClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent, VERBS, plan.channel)
 
@@ -127,6 +160,9 @@ _LEAN: dict[str, _Make] = {
     NATS: _nats,
     JETSTREAM: _jetstream,
     AMQP: _amqp,
+    MQTT: _mqtt,
+    REDIS: _redis,
+    STOMP: _stomp,
     MQ_VERBS: _mq_verbs,
     MQ_PIPELINED: _mq_pipelined,
 }

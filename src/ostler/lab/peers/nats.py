@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
-from ostler.lab.peers.packages import PeerUnavailable, unpacked
+from ostler.lab.peers.packages import environment_for, said_by, unpacked
 from ostler.lab.peers.running import LOOPBACK, Peer, free_port
 
 NAME = "nats"
-_PROOF = "usr/sbin/nats-server"
+PACKAGES = ("nats-server",)
+PROOF = "usr/sbin/nats-server"
+IN_MEMORY = "nothing is kept, at most once"
+IN_FILES = "JetStream: streams in files, written before acknowledgements, forced later"
 _START_SECONDS_MAX = 20.0
 
 
 def start(scratch: Path, jetstream: bool = False) -> Peer:
     """Start it with its state in `scratch`. Raises PeerUnavailable."""
-    program = str(unpacked(NAME, ("nats-server",), _PROOF) / _PROOF)
+    root = unpacked(NAME, PACKAGES, PROOF)
+    program = str(root / PROOF)
     scratch.mkdir(parents=True, exist_ok=True)
     port = free_port()
-    peer = Peer(NAME, _version(program), port, scratch / "nats.log")
+    peer = Peer(NAME, version(root), port, scratch / "nats.log", durability=IN_FILES if jetstream else IN_MEMORY)
     command = [program, "--addr", LOOPBACK, "--port", str(port)]
     if jetstream:
         command += ["--jetstream", "--store_dir", str(scratch / "store")]
@@ -28,9 +31,6 @@ def start(scratch: Path, jetstream: bool = False) -> Peer:
     return peer
 
 
-def _version(program: str) -> str:
-    try:
-        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20, check=True).stdout
-    except (OSError, subprocess.SubprocessError) as failure:
-        raise PeerUnavailable(f"{NAME}: {program} cannot be run: {failure}") from None
-    return said.split("v")[-1].strip()
+def version(root: Path) -> str:
+    """As in `nats-server: v2.9.10`."""
+    return said_by(NAME, [str(root / PROOF), "--version"], environment_for(root)).split("v")[-1].strip()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 CACHE_VARIABLE = "OSTLER_PEERS_CACHE"
 _COMMAND_SECONDS_MAX = 300.0
+_VERSION_SECONDS_MAX = 20.0
 _WORDS_SHOWN = 300
 
 
@@ -30,20 +31,61 @@ def cache_directory() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "ostler" / "peers"
 
 
+def already_there(name: str, proof: str) -> Path | None:
+    """Where the packages' files lie now, installed or in the cache; nothing is fetched."""
+    for root in (Path("/"), cache_directory() / name):
+        if any(root.glob(proof)):
+            return root
+    return None
+
+
 def unpacked(name: str, packages: tuple[str, ...], proof: str) -> Path:
     """A directory with the packages' files below it, as they would lie below `/`.
 
     `proof` is a file that shows that they are there, by its path in the packages; it may be a pattern. What is
     installed is preferred, then what is in the cache, and only then is anything downloaded.
     """
-    for root in (Path("/"), cache_directory() / name):
-        if any(root.glob(proof)):
-            return root
+    found = already_there(name, proof)
+    if found is not None:
+        return found
     root = cache_directory() / name
-    _download_and_unpack(name, packages, root)
+    try:
+        _download_and_unpack(name, packages, root)
+    except OSError as failure:
+        # Another who fetched it at the same time may have been quicker, and then it is there.
+        if not any(root.glob(proof)):
+            advice = f"set {CACHE_VARIABLE} to a directory with room that you may write to"
+            raise PeerUnavailable(f"{name} cannot be unpacked: {failure} ({advice})") from None
     if not any(root.glob(proof)):
         raise PeerUnavailable(f"{name}: the packages {' '.join(packages)} hold no {proof}")
     return root
+
+
+def environment_for(root: Path) -> dict[str, str]:
+    """Our environment, with the shared libraries that were unpacked beside a program found before the system's."""
+    environment = dict(os.environ)
+    if root != Path("/"):
+        found = [str(each) for each in sorted(root.glob("usr/lib/*-linux-gnu*"))]
+        found += [str(each) for each in sorted(root.glob("lib/*-linux-gnu*"))]
+        known = environment.get("LD_LIBRARY_PATH", "")
+        environment["LD_LIBRARY_PATH"] = os.pathsep.join([*found, known] if known else found)
+    return environment
+
+
+def said_by(name: str, command: list[str], environment: dict[str, str]) -> str:
+    """What a program says of itself, in short. Raises PeerUnavailable when it cannot be run here.
+
+    The status is not looked at: some programs end with another than 0 when they show their help.
+    """
+    try:
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=_VERSION_SECONDS_MAX, check=False
+        )
+    except (OSError, subprocess.SubprocessError) as failure:
+        raise PeerUnavailable(f"{name}: {command[0]} cannot be run: {failure}") from None
+    if "error while loading shared libraries" in done.stderr:
+        raise PeerUnavailable(f"{name} cannot be run here: {' '.join(done.stderr.split())[-_WORDS_SHOWN:]}")
+    return (done.stdout or done.stderr).strip()
 
 
 def _download_and_unpack(name: str, packages: tuple[str, ...], root: Path) -> None:

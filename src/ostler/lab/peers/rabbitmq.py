@@ -13,12 +13,14 @@ from ostler.lab.peers.packages import PeerUnavailable, unpacked
 from ostler.lab.peers.running import LOOPBACK, Peer, free_port
 
 NAME = "rabbitmq"
-_PACKAGES = (
+PACKAGES = (
     "rabbitmq-server", "erlang-base", "erlang-crypto", "erlang-eldap", "erlang-inets", "erlang-mnesia",
     "erlang-os-mon", "erlang-parsetools", "erlang-public-key", "erlang-runtime-tools", "erlang-ssl",
     "erlang-syntax-tools", "erlang-tools", "erlang-xmerl", "erlang-asn1", "erlang-ftp", "erlang-tftp", "erlang-snmp",
 )  # fmt: skip
 _SERVER = "usr/lib/rabbitmq/lib/rabbitmq_server-*"
+PROOF = f"{_SERVER}/plugins"
+DURABILITY = "durable messages forced before confirms; transient ones in memory"
 _EMULATOR = "usr/lib/erlang/erts-*/bin"
 _START_SECONDS_MAX = 90.0
 _SETTINGS = "loopback_users = none\nlog.file.level = warning\nlog.console.level = warning\n"
@@ -35,7 +37,7 @@ _OPTIONS = (
 
 def start(scratch: Path) -> Peer:
     """Start it with its state in `scratch`. Raises PeerUnavailable."""
-    root = unpacked(NAME, _PACKAGES, f"{_SERVER}/plugins")
+    root = unpacked(NAME, PACKAGES, PROOF)
     emulators = sorted(root.glob(_EMULATOR))
     if not emulators:
         raise PeerUnavailable(f"{NAME}: there is no Erlang below {root}")
@@ -45,12 +47,17 @@ def start(scratch: Path) -> Peer:
     (scratch / "rabbitmq.conf").write_text(_SETTINGS)
     port = free_port()
     environment = _environment(root, emulators[-1], home, scratch, port)
-    peer = Peer(NAME, home.name.rpartition("-")[2], port, scratch / "rabbitmq.log")
+    peer = Peer(NAME, version(root), port, scratch / "rabbitmq.log", durability=DURABILITY)
     mapper_port = environment["ERL_EPMD_PORT"]
     peer.add([str(emulators[-1] / "epmd"), "-port", mapper_port, "-address", LOOPBACK], environment, scratch)
     peer.add([str(emulators[-1] / "erlexec"), *_OPTIONS], environment, scratch)
     peer.wait_until_listening(_START_SECONDS_MAX)
     return peer
+
+
+def version(root: Path) -> str:
+    """As its directory is called."""
+    return sorted(root.glob(_SERVER))[-1].name.rpartition("-")[2]
 
 
 def _environment(root: Path, emulator: Path, home: Path, scratch: Path, port: int) -> dict[str, str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import closing
@@ -69,6 +71,8 @@ class Peer:
     port: int
     log_file: Path
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    durability: str = ""
+    """What is on disk when the broker says that it has a message."""
 
     @property
     def pids(self) -> list[int]:
@@ -77,7 +81,12 @@ class Peer:
     def add(self, command: list[str], environment: Mapping[str, str], directory: Path) -> None:
         with self.log_file.open("ab") as log:
             started = subprocess.Popen(
-                command, env=dict(environment), cwd=directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                _ended_with_us(command),
+                env=dict(environment),
+                cwd=directory,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
         self.processes.append(started)
 
@@ -112,6 +121,17 @@ class Peer:
         except OSError:
             return "it said nothing"
         return " / ".join(line.strip() for line in lines[-_LINES_SHOWN:]) or "it said nothing"
+
+
+def _ended_with_us(command: list[str]) -> list[str]:
+    """The command, so run that the kernel ends it when we are killed and cannot do so ourselves.
+
+    The kernel means the thread that starts it: one that may end before the process does must not have it watched.
+    """
+    tool = shutil.which("setpriv")
+    if tool is None or threading.current_thread() is not threading.main_thread():
+        return command
+    return [tool, "--pdeathsig", "KILL", "--", *command]
 
 
 def _listens(port: int) -> bool:

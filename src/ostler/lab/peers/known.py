@@ -1,0 +1,201 @@
+"""All brokers that the laboratory can run beside its own: where they are, what they promise, how to get the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as version_of_distribution
+from pathlib import Path
+
+from ostler.lab.load import plan
+from ostler.lab.peers import activemq, mosquitto, nats, rabbitmq, redis
+from ostler.lab.peers.packages import PeerUnavailable, already_there, unpacked
+from ostler.lab.peers.running import Peer
+
+INSTALLED = "installed"
+UNPACKED = "unpacked"
+NOT_HERE = "not here"
+UNUSABLE = "unusable"
+
+
+@dataclass(frozen=True)
+class Clients:
+    """How a peer is driven: protocols of `ostler.lab.load.plan`; without messages that are kept, and with them."""
+
+    lean: tuple[str, str]
+    library: tuple[str, str]
+    """Through the library a Python user would pick; empty where the laboratory has no such client."""
+
+
+@dataclass(frozen=True)
+class KnownPeer:
+    """A broker from Debian packages, and the library a Python user would pick for it."""
+
+    name: str
+    title: str
+    protocol: str
+    library: str
+    """The distribution's name, as `pip install` takes it."""
+    packages: tuple[str, ...]
+    proof: str
+    version: Callable[[Path], str]
+    start: Callable[[Path, bool], Peer]
+    """With a directory for its state, and whether messages are to be kept. Raises PeerUnavailable."""
+    clients: Clients
+    durabilities: tuple[str, ...]
+    requirement: Callable[[], object] | None = None
+    """What else must be on the machine; raises PeerUnavailable when it is not."""
+
+    def client(self, persistent: bool, through_library: bool = False) -> str:
+        """The protocol to drive it with, for a `Plan`; empty where there is none."""
+        return (self.clients.library if through_library else self.clients.lean)[persistent]
+
+
+def _start_rabbitmq(scratch: Path, _persistent: bool) -> Peer:
+    return rabbitmq.start(scratch)
+
+
+def _start_activemq(scratch: Path, _persistent: bool) -> Peer:
+    return activemq.start(scratch)
+
+
+def _start_mosquitto(scratch: Path, _persistent: bool) -> Peer:
+    return mosquitto.start(scratch)
+
+
+KNOWN: tuple[KnownPeer, ...] = (
+    KnownPeer(
+        rabbitmq.NAME,
+        "RabbitMQ",
+        "AMQP 0-9-1",
+        "pika",
+        rabbitmq.PACKAGES,
+        rabbitmq.PROOF,
+        rabbitmq.version,
+        _start_rabbitmq,
+        Clients((plan.AMQP, plan.AMQP), (plan.PIKA, plan.PIKA)),
+        (rabbitmq.DURABILITY,),
+    ),
+    KnownPeer(
+        nats.NAME,
+        "NATS",
+        "NATS",
+        "nats-py",
+        nats.PACKAGES,
+        nats.PROOF,
+        nats.version,
+        nats.start,
+        Clients((plan.NATS, plan.JETSTREAM), (plan.NATS_PY, "")),
+        (nats.IN_MEMORY, nats.IN_FILES),
+    ),
+    KnownPeer(
+        activemq.NAME,
+        "ActiveMQ",
+        "STOMP 1.2",
+        "stomp.py",
+        activemq.PACKAGES,
+        activemq.PROOF,
+        activemq.version,
+        _start_activemq,
+        Clients((plan.STOMP, plan.STOMP), (plan.STOMP_PY, plan.STOMP_PY)),
+        (activemq.DURABILITY,),
+        activemq.java,
+    ),
+    KnownPeer(
+        mosquitto.NAME,
+        "Mosquitto",
+        "MQTT 5",
+        "paho-mqtt",
+        mosquitto.PACKAGES,
+        mosquitto.PROOF,
+        mosquitto.version,
+        _start_mosquitto,
+        Clients((plan.MQTT, plan.MQTT), (plan.PAHO, plan.PAHO)),
+        (mosquitto.DURABILITY,),
+    ),
+    KnownPeer(
+        redis.NAME,
+        "Redis",
+        "RESP",
+        "redis",
+        redis.PACKAGES,
+        redis.PROOF,
+        redis.version,
+        redis.start,
+        Clients((plan.REDIS, plan.REDIS), (plan.REDIS_PY, plan.REDIS_PY)),
+        (redis.IN_MEMORY, redis.FORCED),
+    ),
+)
+
+NAMES: tuple[str, ...] = tuple(each.name for each in KNOWN)
+
+
+@dataclass(frozen=True)
+class Found:
+    """How it is with a peer on this machine."""
+
+    peer: KnownPeer
+    state: str
+    where: str
+    version: str
+    library_version: str
+    """Of the Python library; empty when it is not installed."""
+    advice: str
+    """What to do so that it can take part in full; empty when there is nothing to do."""
+
+    @property
+    def is_usable(self) -> bool:
+        return self.state in (INSTALLED, UNPACKED)
+
+    def as_json(self) -> dict[str, object]:
+        peer = self.peer
+        return {
+            "name": peer.name,
+            "title": peer.title,
+            "state": self.state,
+            "where": self.where,
+            "version": self.version,
+            "protocol": peer.protocol,
+            "library": peer.library,
+            "library_version": self.library_version,
+            "durabilities": list(peer.durabilities),
+            "packages": list(peer.packages),
+            "advice": self.advice,
+        }
+
+
+def look(peer: KnownPeer) -> Found:
+    """What is there of a peer. Nothing is fetched, and nothing of it stays running."""
+    library = _library_version(peer.library)
+    root = already_there(peer.name, peer.proof)
+    advice = [] if library else [f"pip install {peer.library}"]
+    state, version = NOT_HERE, ""
+    if root is None:
+        advice.insert(0, f"ostler lab peers --fetch {peer.name}")
+    else:
+        state = INSTALLED if root == Path("/") else UNPACKED
+        try:
+            version = peer.version(root)
+        except PeerUnavailable as reason:
+            state = UNUSABLE
+            advice.insert(0, str(reason))
+    try:
+        if peer.requirement is not None:
+            peer.requirement()
+    except PeerUnavailable as reason:
+        state = UNUSABLE if root is not None else state
+        advice.insert(0, str(reason))
+    return Found(peer, state, "" if root is None else str(root), version, library, "; ".join(advice))
+
+
+def fetch(peer: KnownPeer) -> Path:
+    """Its packages, downloaded and unpacked into the cache unless they are there. Raises PeerUnavailable."""
+    return unpacked(peer.name, peer.packages, peer.proof)
+
+
+def _library_version(distribution: str) -> str:
+    try:
+        return version_of_distribution(distribution)
+    except PackageNotFoundError:
+        return ""

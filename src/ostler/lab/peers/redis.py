@@ -1,0 +1,47 @@
+"""A Redis server of our own: in memory only, or with an append-only file that is forced before every answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ostler.lab.peers.packages import PeerUnavailable, environment_for, said_by, unpacked
+from ostler.lab.peers.running import LOOPBACK, Peer, free_port
+
+NAME = "redis"
+PACKAGES = ("redis-server", "redis-tools", "libatomic1", "libjemalloc2", "liblzf1")
+PROOF = "usr/bin/redis-server"
+IN_MEMORY = "nothing is written to disk"
+FORCED = "append-only file, forced before each answer; commands that arrive together share a force"
+_START_SECONDS_MAX = 20.0
+
+
+def start(scratch: Path, forced: bool = False) -> Peer:
+    """Start it with its state in `scratch`. Raises PeerUnavailable."""
+    root = unpacked(NAME, PACKAGES, PROOF)
+    scratch.mkdir(parents=True, exist_ok=True)
+    port = free_port()
+    peer = Peer(NAME, version(root), port, scratch / "redis.log", durability=FORCED if forced else IN_MEMORY)
+    settings = {
+        "bind": LOOPBACK,
+        "port": str(port),
+        "dir": str(scratch),
+        "daemonize": "no",
+        "loglevel": "warning",
+        # Snapshots would be a second way to disk, at times that nobody chose.
+        "save": "",
+        "appendonly": "yes" if forced else "no",
+        "appendfsync": "always",
+    }
+    options = [word for key, value in settings.items() for word in (f"--{key}", value)]
+    peer.add([str(root / PROOF), *options], environment_for(root), scratch)
+    peer.wait_until_listening(_START_SECONDS_MAX)
+    return peer
+
+
+def version(root: Path) -> str:
+    """As in `Redis server v=7.0.15 sha=...`."""
+    said = said_by(NAME, [str(root / PROOF), "--version"], environment_for(root))
+    for word in said.split():
+        if word.startswith("v="):
+            return word[2:]
+    raise PeerUnavailable(f"{NAME}: {PROOF} does not tell its version: {said[:80]}")

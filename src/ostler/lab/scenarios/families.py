@@ -1,0 +1,63 @@
+"""Families: the code that runs scenarios, by name.
+
+To add one, write the module that runs it, name its function here as `module:function`, and give the scenarios its
+name in their data file. A family without a runner is known but cannot be run yet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Family:
+    """`runner` is `module:function`, loaded only when a scenario of the family is run; empty while there is none.
+    `benchmark` is the command of `ostler bench` that measures something near it meanwhile."""
+
+    name: str
+    title: str
+    runner: str = ""
+    benchmark: str = ""
+
+
+_ALL: Final = (
+    Family("request-reply", "requests and replies on one pair of queues, the next as soon as the reply is in",
+           benchmark="request-reply"),
+    Family("large", "requests and replies of 20 KB and 200 KB on one pair of queues"),
+    Family("rated", "requests at a fixed rate: how many applications can be answered within a second"),
+    Family("trusted", "requests and replies with responders inside the queue manager's process"),
+    Family("short-session", "connect, a few round trips, disconnect, again"),
+    Family("capacity", "as many connected applications as possible, each with little to do", benchmark="connections"),
+    Family("response-time", "put and get of a single application by size of messages", benchmark="mqi-response-time"),
+    Family("verb-timing", "every verb of a single application, timed on its own", benchmark="mqi-verb-timing"),
+    Family("queue-sets", "requests and replies on ten pairs of queues, with applications bound locally or as clients",
+           benchmark="request-reply"),
+    Family("tls", "requests and replies of clients through each CipherSpec"),
+    Family("jms-messages", "requests and replies with messages as JMS programs send them"),
+    Family("logging", "persistent round trips by the type and the size of the log"),
+    Family("implicit-syncpoint", "persistent puts outside units of work against units of work"),
+    Family("file-systems", "persistent round trips by what the log is on"),
+    Family("private-queues", "requests and replies in one queue manager, on one to fifteen pairs of queues"),
+    Family("pass-through", "one client puts and one gets, for each of a growing number of queues"),
+    Family("point-to-point", "producers at a fixed rate, each with its own queue and consumer"),
+    Family("appliance", "client requests and replies on one or ten queue managers"),
+    Family("connection-scaling", "how fast thousands of clients connect", benchmark="connections"),
+    Family("chlauth-connect", "the cost of connecting by the number of channel authentication rules",
+           benchmark="chlauth-connect-cost"),
+    Family("chlauth-restart", "the time of a restart by the number of channel authentication rules",
+           benchmark="chlauth-restart"),
+    Family("properties", "messages with properties by PROPCTL of the queue"),
+    Family("storage", "memory for each connection, channel and object", benchmark="memory"),
+    Family("trace", "the cost of tracing"),
+    Family("distributed", "requests and replies between two queue managers over message channels"),
+    Family("cluster", "requests to one of several queue managers of a cluster"),
+    Family("publish-subscribe", "one publisher and many subscribers, or many pairs of them"),
+    Family("topic-tree", "what large topic trees cost"),
+    Family("shared-queues", "requests and replies on queues that several queue managers share"),
+    Family("shared-data-sets", "large messages of shared queues on disk: formatting, growth, backup, recovery"),
+    Family("bridge", "requests to transactions of another system"),
+    Family("replication", "client requests and replies on queue managers that are copied to other machines"),
+)  # fmt: skip
+
+FAMILIES: Final[dict[str, Family]] = {family.name: family for family in _ALL}

@@ -1,0 +1,84 @@
+"""Which features of the product are there today, and whether a scenario can run with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ostler.lab.scenarios.families import FAMILIES
+from ostler.lab.scenarios.model import Part, Scenario
+
+
+class State(StrEnum):
+    """`STAND_IN`: something of this platform takes its place. `FOREIGN`: it belongs to another platform and will not
+    come. `MISSING`: it comes with a part of the product that is not built yet."""
+
+    HERE = "here"
+    STAND_IN = "stand-in"
+    MISSING = "missing"
+    FOREIGN = "foreign"
+
+
+@dataclass(frozen=True)
+class Feature:
+    """`part` names what of the product has to come first; empty unless the feature is missing."""
+
+    id: str
+    name: str
+    state: State
+    note: str
+    part: str = ""
+
+    @property
+    def is_usable(self) -> bool:
+        return self.state in (State.HERE, State.STAND_IN)
+
+
+class Verdict(StrEnum):
+    """What `ostler lab list` says of a scenario."""
+
+    READY = "ready"
+    NEEDS_DRIVER = "needs-driver"
+    NEEDS_FEATURES = "needs-features"
+    FOREIGN = "foreign"
+    NOT_MEASURED = "not-measured"
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """Whether a scenario can run today. `missing` are the features that are not there; `stand_ins` those that something
+    else takes the place of, which is to be said beside every figure; `left_out` are points that have to be left out."""
+
+    verdict: Verdict
+    missing: tuple[Feature, ...]
+    stand_ins: tuple[Feature, ...]
+    left_out: tuple[Part, ...]
+
+    @property
+    def can_run(self) -> bool:
+        return self.verdict is Verdict.READY
+
+    def needs(self) -> tuple[str, ...]:
+        """What has to come first, in words: parts of the product, then the driver of the family."""
+        parts = dict.fromkeys(each.part or each.name for each in self.missing)
+        return (*parts, "a driver") if self.verdict is Verdict.NEEDS_DRIVER else tuple(parts)
+
+
+def readiness(scenario: Scenario, features: Mapping[str, Feature]) -> Readiness:
+    """What a scenario lacks today: nothing, the driver of its family, or features of the product."""
+    needed = [features[name] for name in scenario.needs]
+    missing = tuple(each for each in needed if not each.is_usable)
+    stand_ins = tuple(each for each in needed if each.state is State.STAND_IN)
+    left_out = tuple(part for part in scenario.parts if not all(features[name].is_usable for name in part.needs))
+    return Readiness(_verdict(scenario, missing), missing, stand_ins, left_out)
+
+
+def _verdict(scenario: Scenario, missing: tuple[Feature, ...]) -> Verdict:
+    if not scenario.is_measured:
+        return Verdict.NOT_MEASURED
+    if any(each.state is State.FOREIGN for each in missing):
+        return Verdict.FOREIGN
+    if missing:
+        return Verdict.NEEDS_FEATURES
+    return Verdict.READY if FAMILIES[scenario.family].runner else Verdict.NEEDS_DRIVER

@@ -1,0 +1,200 @@
+"""What a scenario of a performance report is.
+
+Plain frozen values, made by the loader from the files in `data/` and checked there. Sizes are bytes, 1 KB is 1024 of
+them; an empty tuple or an empty text means that the report does not say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+# A point of a sweep, and the value of a parameter.
+Point = int | str
+Value = int | float | str | bool | tuple[Point, ...]
+
+
+class Kind(StrEnum):
+    """Most entries are measured; the others are kept because the measured ones refer to them."""
+
+    SCENARIO = "scenario"
+    CALCULATION = "calculation"
+    BEHAVIOUR = "behaviour"
+    CONFIGURATION = "configuration"
+    COMMAND_OUTPUT = "command-output"
+    GUIDANCE = "guidance"
+
+
+class Topology(StrEnum):
+    """Where applications and queue managers are, seen from the messages."""
+
+    LOCAL = "local"
+    CLIENT = "client"
+    DISTRIBUTED = "distributed"
+    CLUSTER = "cluster"
+    SHARED_QUEUE = "shared-queue"
+    PUBLISH_SUBSCRIBE = "publish-subscribe"
+    PUBLISH_SUBSCRIBE_CLUSTER = "publish-subscribe-cluster"
+    HIGH_AVAILABILITY = "high-availability"
+    DISASTER_RECOVERY = "disaster-recovery"
+    BRIDGE = "bridge"
+
+
+class Persistence(StrEnum):
+    NONPERSISTENT = "nonpersistent"
+    PERSISTENT = "persistent"
+
+
+class Syncpoint(StrEnum):
+    """`OUT`: nobody works in units of work. `IN`: everybody. `SERVER_IN`: only those who answer. `IMPLICIT`: the queue
+    manager makes a unit of work of each persistent put."""
+
+    OUT = "out"
+    IN = "in"
+    SERVER_IN = "server-in"
+    IMPLICIT = "implicit"
+
+
+class Binding(StrEnum):
+    """How an application of a role reaches its queue manager."""
+
+    LOCAL = "local"
+    CLIENT = "client"
+    TRUSTED = "trusted"
+
+
+class LoadKind(StrEnum):
+    """When the next message is sent.
+
+    `CLOSED`: as soon as the reply is in. `RATED`: when it is due, `per_second` times by each driver. `FLAT_OUT`: one
+    way, as fast as they are taken. `SEQUENTIAL`: a single application, verb after verb. `IDLE`: never.
+    """
+
+    CLOSED = "closed"
+    RATED = "rated"
+    FLAT_OUT = "flat-out"
+    SEQUENTIAL = "sequential"
+    IDLE = "idle"
+
+
+class StopKind(StrEnum):
+    """What ends a sweep.
+
+    `SWEEP`: its last point. `PEAK`: the rate no longer rises. `RESPONSE_TIME`: the mean response time passes `limit`
+    seconds. `CAPACITY`: nothing more fits or connects. `SAMPLES`: `limit` measurements for each point. `EVENT`: what
+    `text` tells has happened.
+    """
+
+    SWEEP = "sweep"
+    PEAK = "peak"
+    RESPONSE_TIME = "response-time"
+    CAPACITY = "capacity"
+    SAMPLES = "samples"
+    EVENT = "event"
+
+
+@dataclass(frozen=True)
+class Report:
+    """A published report. `name` is what commands call it; `text` joins its figures in published_results.csv."""
+
+    name: str
+    title: str
+    product: str
+    version: str
+    platform: str
+    year: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where in a report a scenario is told, and how many of its figures are printed."""
+
+    sections: str
+    tables: str = ""
+    tests: tuple[str, ...] = ()
+    figures: int = 0
+
+
+@dataclass(frozen=True)
+class Role:
+    """Applications that do the same. Without `counts`, their number is swept or not stated."""
+
+    name: str
+    does: str
+    binding: Binding | None = None
+    counts: tuple[int, ...] = ()
+    per: str = ""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What is varied. `values` are run by the full form and `quick` by the short one; `printed` are the points for
+    which the report has figures."""
+
+    name: str
+    values: tuple[Point, ...]
+    quick: tuple[Point, ...]
+    printed: tuple[Point, ...] = ()
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Load:
+    kind: LoadKind
+    per_second: float = 0.0
+
+
+@dataclass(frozen=True)
+class StopRule:
+    kind: StopKind
+    limit: float = 0.0
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some points of a scenario that need more than the rest of it."""
+
+    name: str
+    needs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One scenario, in our own words. `compared` is what the report varies and one machine cannot: releases, models."""
+
+    id: str
+    kind: Kind
+    title: str
+    summary: str
+    report: Report
+    source: Source
+    family: str = ""
+    topology: tuple[Topology, ...] = ()
+    persistence: tuple[Persistence, ...] = ()
+    syncpoint: tuple[Syncpoint, ...] = ()
+    message_bytes: tuple[int, ...] = ()
+    queue_managers: tuple[int, ...] = ()
+    load: Load | None = None
+    stop: StopRule | None = None
+    roles: tuple[Role, ...] = ()
+    sweeps: tuple[Sweep, ...] = ()
+    parameters: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
+    metrics: tuple[str, ...] = ()
+    compared: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def is_measured(self) -> bool:
+        return self.kind is Kind.SCENARIO
+
+    def sweep(self, name: str) -> Sweep:
+        """The sweep of that name; KeyError when it has none."""
+        for each in self.sweeps:
+            if each.name == name:
+                return each
+        raise KeyError(name)

@@ -1,0 +1,96 @@
+"""The steps of a run: all points of a scenario's sweeps, in the order in which they are measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from types import MappingProxyType
+from typing import Final
+
+from ostler.lab.scenarios.features import Readiness
+from ostler.lab.scenarios.model import Point, Scenario, Sweep
+
+STEPS_MAX: Final = 10_000
+_DIGITS_MAX: Final = 9
+
+
+class ParametersError(Exception):
+    """What was asked for cannot be run. The message says why and what can."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One point of each sweep. Steps of one `group` differ only in the first sweep, and a stop rule that is met ends
+    the group: the others go on."""
+
+    number: int
+    group: int
+    points: Mapping[str, Point]
+
+
+def steps(
+    scenario: Scenario,
+    readiness: Readiness,
+    is_quick: bool = False,
+    chosen: Mapping[str, Sequence[str]] | None = None,
+) -> tuple[Step, ...]:
+    """The steps of the full or of the quick form; `chosen` has other points for some sweeps, as they were typed.
+
+    Points that need what is not there today are left out. ParametersError for sweeps that the scenario does not have,
+    points that make no sense, nothing left to run, and more than STEPS_MAX steps.
+    """
+    chosen = chosen or {}
+    known = {sweep.name: sweep for sweep in scenario.sweeps}
+    for name in chosen:
+        if name not in known:
+            raise ParametersError(f"{scenario.id} does not sweep {name!r}; it sweeps {', '.join(known)}.")
+    left_out = {part.name for part in readiness.left_out}
+    axes: list[list[Point]] = []
+    for sweep in scenario.sweeps:
+        points = (
+            _typed(sweep, chosen[sweep.name]) if sweep.name in chosen else sweep.quick if is_quick else sweep.values
+        )
+        kept = [point for point in points if point not in left_out]
+        if not kept:
+            needed = [name for part in readiness.left_out if part.name in points for name in part.needs]
+            raise ParametersError(f"{scenario.id}: nothing is left of {sweep.name}; it needs {', '.join(needed)}.")
+        axes.append(kept)
+    count = prod(len(axis) for axis in axes)
+    if count > STEPS_MAX:
+        raise ParametersError(f"{scenario.id}: {count:,} steps are more than the {STEPS_MAX:,} that a run may have.")
+    return _combined([sweep.name for sweep in scenario.sweeps], axes)
+
+
+def _combined(names: list[str], axes: list[list[Point]]) -> tuple[Step, ...]:
+    """The first sweep goes fastest."""
+    first, *slower = axes
+    found: list[Step] = []
+    for group, rest in enumerate(product(*slower)):
+        for point in first:
+            points = dict(zip(names, (point, *rest), strict=True))
+            found.append(Step(len(found), group, MappingProxyType(points)))
+    return tuple(found)
+
+
+def _typed(sweep: Sweep, texts: Sequence[str]) -> list[Point]:
+    """Numbers for a sweep of numbers; for the others, words that it knows."""
+    if not texts:
+        raise ParametersError(f"{sweep.name}: at least one point is wanted.")
+    if all(isinstance(point, int) for point in sweep.values):
+        lowest = min(point for point in sweep.values if isinstance(point, int))
+        numbers = [_number(sweep, text, min(lowest, 1)) for text in texts]
+        return list(dict.fromkeys(numbers))
+    for text in texts:
+        if text not in sweep.values:
+            known = " | ".join(str(point) for point in sweep.values)
+            raise ParametersError(f"{sweep.name}: {text!r} is none of {known}.")
+    return list(dict.fromkeys(texts))
+
+
+def _number(sweep: Sweep, text: str, least: int) -> int:
+    if not re.fullmatch(rf"[0-9]{{1,{_DIGITS_MAX}}}", text) or int(text) < least:
+        raise ParametersError(f"{sweep.name}: {text!r} is not a whole number from {least} on.")
+    return int(text)

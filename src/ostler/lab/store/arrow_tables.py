@@ -1,0 +1,55 @@
+"""Sample tables as Arrow and Parquet have them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import BinaryIO
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+from ostler.lab.store.schema import KEY, SCHEMA_VERSION, Kind, Table
+
+VERSION_NAME = b"ostler.schema_version"
+TABLE_NAME = b"ostler.table"
+
+_TYPES = {
+    Kind.TEXT: pa.string(),
+    Kind.INTEGER: pa.int32(),
+    Kind.LONG: pa.int64(),
+    Kind.REAL: pa.float64(),
+    Kind.FLAG: pa.bool_(),
+    Kind.TIME: pa.timestamp("us", tz="UTC"),
+    Kind.MAP: pa.map_(pa.string(), pa.field("value", pa.string(), nullable=False)),
+}
+
+
+def arrow_schema(table: Table) -> pa.Schema:
+    """The exact schema of each Parquet file of a table; its metadata names table and schema version."""
+    listed = [pa.field(each.name, _TYPES[each.kind], nullable=each.optional) for each in table.columns]
+    return pa.schema(listed, {TABLE_NAME: table.name.encode(), VERSION_NAME: str(SCHEMA_VERSION).encode()})
+
+
+class TableFile:
+    """A Parquet file of one table, to which rows of one segment are appended."""
+
+    def __init__(self, table: Table, key: Sequence[object], file: BinaryIO) -> None:
+        self._schema = arrow_schema(table)
+        self._key = key
+        self._file = file
+        # Version 2.6 types and zstd: read by every Spark since 3.2.
+        self._writer = pq.ParquetWriter(file, self._schema, compression="zstd", version="2.6")
+        self.rows = 0
+
+    def append(self, rows: Sequence[tuple[object, ...]]) -> None:
+        """One row group. Refuses rows that do not fit the schema."""
+        constant = [
+            pa.repeat(pa.scalar(value, self._schema.field(at).type), len(rows)) for at, value in enumerate(self._key)
+        ]
+        types = [field.type for field in self._schema][len(KEY) :]
+        own = [pa.array(values, kind) for values, kind in zip(zip(*rows, strict=True), types, strict=True)]
+        self._writer.write_table(pa.Table.from_arrays(constant + own, schema=self._schema))
+        self.rows += len(rows)
+
+    def close(self) -> None:
+        self._writer.close()

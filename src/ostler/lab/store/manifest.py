@@ -1,0 +1,156 @@
+"""What a run is: where it ran, with what, what was to be measured, and how it ended. One JSON file for each run.
+
+The file is replaced as a whole, so it is always there and always readable. What was measured is not told by it but by
+the segments beside it: a segment that is there is complete.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from enum import StrEnum
+from pathlib import Path
+
+from ostler.lab.store.schema import SCHEMA_VERSION
+
+MANIFEST = "manifest.json"
+
+Value = str | int | float | bool | None
+
+
+class RunUnreadable(Exception):
+    """A directory is no run, or one this version cannot read. The text says what to do."""
+
+
+class State(StrEnum):
+    RUNNING = "running"
+    COMPLETE = "complete"
+    PARTIAL = "partial"
+
+
+@dataclass(frozen=True)
+class Point:
+    """What is measured as one: a contestant in a step of the sweep, for the first, second, ... time."""
+
+    contestant: str
+    step: int
+    repetition: int = 0
+    parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        return (self.contestant, self.step, self.repetition)
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A point that was planned and is not wanted any more, because of a stop rule."""
+
+    contestant: str
+    step: int
+    repetition: int
+    reason: str
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        return (self.contestant, self.step, self.repetition)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """Why figures of the whole run are doubtful. Flags of one phase are rows of the table of events."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """`environment` has machine, kernel, disk, versions and flavour; `parameters` are those of the whole run."""
+
+    run: str
+    scenario: str
+    began: str
+    environment: Mapping[str, object]
+    command: tuple[str, ...] = ()
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    points: tuple[Point, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    flags: tuple[Flag, ...] = ()
+    state: State = State.RUNNING
+    reason: str = ""
+    ended: str = ""
+    resumed: tuple[str, ...] = ()
+    schema_version: int = SCHEMA_VERSION
+
+    def flagged(self, name: str, text: str) -> Manifest:
+        """With one more flag; the same flag is not raised twice."""
+        flag = Flag(name, text)
+        return self if flag in self.flags else replace(self, flags=(*self.flags, flag))
+
+
+def _from_json(content: dict[str, object]) -> Manifest:
+    known = {each.name for each in fields(Manifest)}
+    found: dict[str, object] = {name: value for name, value in content.items() if name in known}
+    for name, kind in (("points", Point), ("skipped", Skipped), ("flags", Flag)):
+        listed = found.get(name, [])
+        assert isinstance(listed, list)
+        found[name] = tuple(kind(**each) for each in listed)
+    for name in ("command", "resumed"):
+        listed = found.get(name, [])
+        assert isinstance(listed, list)
+        found[name] = tuple(str(each) for each in listed)
+    found["state"] = State(str(found.get("state")))
+    for name in ("run", "scenario", "began"):
+        assert isinstance(found[name], str)
+    return Manifest(**found)  # type: ignore[arg-type]
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """The manifest of a run; RunUnreadable when there is none, or it is of a newer schema or no manifest at all."""
+    path = directory / MANIFEST
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RunUnreadable(f"{directory} is not the directory of a run: it has no {MANIFEST}.") from None
+    except (OSError, ValueError) as error:
+        raise RunUnreadable(f"{path} cannot be read: {error}. Restore it from a copy, or set the run aside.") from error
+    version = content.get("schema_version") if isinstance(content, dict) else None
+    if not isinstance(version, int) or version < 1:
+        raise RunUnreadable(f"{path} is not the manifest of a run: it has no schema_version.")
+    if version > SCHEMA_VERSION:
+        raise RunUnreadable(
+            f"{path} has schema version {version}, and this version of ostler knows up to {SCHEMA_VERSION}: "
+            "read it with the version that wrote it, or a newer one."
+        )
+    try:
+        return _from_json(content)
+    except (AssertionError, KeyError, TypeError, ValueError) as error:
+        raise RunUnreadable(f"{path} is damaged: {error!r}. Restore it from a copy, or set the run aside.") from error
+
+
+def write_manifest(directory: Path, manifest: Manifest) -> None:
+    """Replace the manifest, whole or not at all."""
+    write_whole(directory / MANIFEST, json.dumps(asdict(manifest), indent=1) + "\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """A file with this text, or the one there was before, whenever the machine stops."""
+    fresh = path.with_name(path.name + ".new")
+    with open(fresh, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(fresh, path)
+    sync_directory(path.parent)
+
+
+def sync_directory(directory: Path) -> None:
+    """Make sure that names in a directory are on storage."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,130 @@
+"""What each point of a run came to: rate, latencies and processor time in its measured phase.
+
+For the table at the end of a run and for comparing runs at once. Reports are made by the pipeline from the same files.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from ostler.lab.store.histogram import merge, percentile_ns
+from ostler.lab.store.run_reader import StoredRun
+from ostler.lab.store.segments import MEASURED
+
+PERCENTS = (50.0, 90.0, 99.0, 99.9)
+
+PointKey = tuple[str, int, int]
+"""Contestant, step and repetition."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One operation over the whole measured phase of all workers. Latencies are empty when none completed."""
+
+    count: int
+    failed: int
+    late: int
+    rate_per_second: float
+    mean_ns: float | None
+    highest_ns: int | None
+    percentiles_ns: dict[float, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MeasuredPoint:
+    """A point. `cpu_us` is by role, user and system; `steal_percent` is of the machine, unknown when not sampled."""
+
+    contestant: str
+    step: int
+    repetition: int
+    clients: int
+    message_bytes: int
+    persistent: bool
+    seconds: float
+    operations: dict[str, Timed]
+    cpu_us: dict[str, tuple[int, int]]
+    steal_percent: float | None
+    flags: tuple[str, ...]
+
+    def cpu_us_per_operation(self, role: str, operation: str) -> float | None:
+        """Processor time of a role for each completed operation."""
+        timed, cpu = self.operations.get(operation), self.cpu_us.get(role)
+        return sum(cpu) / timed.count if timed and cpu and timed.count else None
+
+
+def _rows(run: StoredRun, table: str) -> dict[PointKey, list[dict[str, object]]]:
+    """The rows of measured phases, by point."""
+    found: dict[PointKey, list[dict[str, object]]] = defaultdict(list)
+    for row in run.table(table).to_pylist():
+        if row["phase"] == MEASURED:
+            found[(row["contestant"], row["step"], row["repetition"])].append(row)
+    return found
+
+
+def _number(row: dict[str, object], name: str) -> int:
+    value = row[name]
+    assert isinstance(value, int)
+    return value
+
+
+def _timed(rows: list[dict[str, object]], buckets: dict[int, int], seconds: float) -> Timed:
+    count, failed, late, total = (sum(_number(row, name) for row in rows) for name in _SUMS)
+    highest = max((_number(row, "highest_ns") for row in rows if row["highest_ns"] is not None), default=None)
+    percentiles = {} if highest is None else {each: percentile_ns(buckets, each, highest) for each in PERCENTS}
+    rate = count / seconds if seconds else 0.0
+    return Timed(count, failed, late, rate, total / count if count else None, highest, percentiles)
+
+
+_SUMS = ("count", "failed", "late", "total_ns")
+_CPU = ("user_us", "nice_us", "system_us", "idle_us", "iowait_us", "irq_us", "softirq_us", "steal_us")
+
+
+def _steal_percent(rows: list[dict[str, object]]) -> float | None:
+    total = sum(_number(row, name) for row in rows for name in _CPU)
+    return 100 * sum(_number(row, "steal_us") for row in rows) / total if total else None
+
+
+def _histograms(run: StoredRun) -> dict[tuple[PointKey, str], dict[int, int]]:
+    """Histograms of measured phases by point and operation: merged by adding, as anybody would."""
+    names = ["contestant", "step", "repetition", "phase", "operation", "bucket"]
+    found: dict[tuple[PointKey, str], dict[int, int]] = defaultdict(dict)
+    for row in run.table("latency").group_by(names).aggregate([("count", "sum")]).to_pylist():
+        if row["phase"] == MEASURED:
+            key = ((row["contestant"], row["step"], row["repetition"]), row["operation"])
+            merge(found[key], {row["bucket"]: row["count_sum"]})
+    return found
+
+
+def measured_points(run: StoredRun) -> list[MeasuredPoint]:
+    """All points that were measured, in the order they were."""
+    histograms = _histograms(run)
+    operations, processes, machines = _rows(run, "operation"), _rows(run, "process"), _rows(run, "machine")
+    events = _rows(run, "event")
+    points = []
+    for key, phases in _rows(run, "phase").items():
+        phase = phases[0]
+        seconds = phase["seconds"]
+        assert isinstance(seconds, float)
+        by_name: dict[str, list[dict[str, object]]] = defaultdict(list)
+        for row in operations.get(key, []):
+            by_name[str(row["operation"])].append(row)
+        cpu: dict[str, tuple[int, int]] = {}
+        for row in processes.get(key, []):
+            user, system = cpu.get(str(row["role"]), (0, 0))
+            cpu[str(row["role"])] = (user + _number(row, "user_us"), system + _number(row, "system_us"))
+        flags = [str(row["name"]) for row in events.get(key, []) if row["kind"] == "flag"]
+        points.append(
+            MeasuredPoint(
+                *key,
+                clients=_number(phase, "clients"),
+                message_bytes=_number(phase, "message_bytes"),
+                persistent=bool(phase["persistent"]),
+                seconds=seconds,
+                operations={name: _timed(rows, histograms[key, name], seconds) for name, rows in by_name.items()},
+                cpu_us=cpu,
+                steal_percent=_steal_percent(machines.get(key, [])),
+                flags=tuple(dict.fromkeys(flags)),
+            )
+        )
+    return points

@@ -1,0 +1,124 @@
+"""Reading a run: what it says of itself, its phases, and its tables.
+
+Reads what the schema promises and nothing else. A run that is being written, or was cut, can be read at any time:
+there are only complete phases to be seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+from ostler.lab.store.arrow_tables import arrow_schema
+from ostler.lab.store.manifest import Manifest, Point, RunUnreadable, read_manifest
+from ostler.lab.store.run_writer import committed_segments, is_owned
+from ostler.lab.store.schema import TABLES
+from ostler.lab.store.segments import MEASURED, SEGMENTS, SegmentKey, SegmentNote, read_note
+
+
+class Condition(StrEnum):
+    """How a run is to be taken."""
+
+    RUNNING = "running"
+    COMPLETE = "complete"
+    PARTIAL = "partial"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A committed phase; `note` is empty, and `damage` says why, when it cannot be used."""
+
+    directory: Path
+    note: SegmentNote | None
+    damage: str = ""
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run as it was when it was opened."""
+
+    directory: Path
+    manifest: Manifest
+    condition: Condition
+    segments: tuple[Segment, ...]
+
+    @property
+    def is_partial(self) -> bool:
+        return self.condition != Condition.COMPLETE
+
+    @property
+    def keys(self) -> list[SegmentKey]:
+        """The phases that were measured, in the order they were begun."""
+        return [segment.note.key for segment in self.segments if segment.note is not None]
+
+    def remaining(self) -> list[Point]:
+        """Planned points that are neither measured nor skipped."""
+        settled = {key.point for key in self.keys if key.phase == MEASURED}
+        settled |= {each.key for each in self.manifest.skipped}
+        return [point for point in self.manifest.points if point.key not in settled]
+
+    def files(self, table: str) -> list[Path]:
+        """The Parquet files of a table, in order; those of damaged segments are left out."""
+        return [
+            segment.directory / f"{stored.table}.parquet"
+            for segment in self.segments
+            if segment.note is not None
+            for stored in segment.note.files
+            if stored.table == table
+        ]
+
+    def table(self, name: str) -> pa.Table:
+        """All rows of a table; without rows when there are none. RunUnreadable when a file is not what it should be."""
+        schema = arrow_schema(TABLES[name])
+        return pa.concat_tables([schema.empty_table(), *(_read(path, schema) for path in self.files(name))])
+
+
+def _read(path: Path, schema: pa.Schema) -> pa.Table:
+    try:
+        found = pq.ParquetFile(path).read()
+    except (OSError, pa.ArrowException) as error:
+        raise RunUnreadable(
+            f"{path} cannot be read: {str(error).splitlines()[0]}. Resume or repeat the run, or set it aside."
+        ) from error
+    if not found.schema.equals(schema):
+        raise RunUnreadable(f"{path} does not have the columns of its table. Set the run aside.")
+    return found.replace_schema_metadata(schema.metadata)
+
+
+def _segment(directory: Path, run: str) -> Segment:
+    try:
+        note = read_note(directory)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return Segment(directory, None, f"it does not say what it is: {error!r}")
+    if note.run != run:
+        return Segment(directory, None, f"it is of another run, {note.run}")
+    unknown = [stored.table for stored in note.files if stored.table not in TABLES]
+    if unknown:
+        return Segment(directory, None, f"it has tables that are not known: {', '.join(unknown)}")
+    return Segment(directory, note)
+
+
+def read_run(directory: Path) -> StoredRun:
+    """Open a run; RunUnreadable, with what to do, when it is none or of a newer schema."""
+    # Asked first: a run that ends meanwhile is then seen as running, never as interrupted.
+    owned = is_owned(directory)
+    manifest = read_manifest(directory)
+    condition = Condition(manifest.state)
+    if condition == Condition.RUNNING and not owned:
+        condition = Condition.INTERRUPTED
+    if not (directory / SEGMENTS).is_dir():
+        raise RunUnreadable(f"{directory} has lost its directory {SEGMENTS}. Restore it from a copy.")
+    segments = tuple(_segment(path, manifest.run) for path in committed_segments(directory))
+    return StoredRun(directory, manifest, condition, segments)
+
+
+def stored_runs(runs: Path) -> list[Path]:
+    """The directories of all runs below a directory, by name; those being made are not there yet."""
+    if not runs.is_dir():
+        return []
+    return sorted(path for path in runs.iterdir() if path.is_dir() and not path.name.startswith("."))

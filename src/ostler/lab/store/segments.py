@@ -1,0 +1,225 @@
+"""Segments: the samples of one phase, in a directory that is there whole or not at all.
+
+Files are written in `unfinished/`, and the directory is moved to `segments/` when all of them are on storage: that one
+rename commits the phase. So whoever reads `segments/*/<table>.parquet` sees complete phases only, whatever became of
+the process that wrote them.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import threading
+import zlib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from ostler.lab.store.arrow_tables import TableFile
+from ostler.lab.store.manifest import sync_directory
+from ostler.lab.store.rows import TABLE_OF, PhaseRow, Row
+from ostler.lab.store.schema import SCHEMA_VERSION, Table
+
+SEGMENT = "segment.json"
+SEGMENTS = "segments"
+UNFINISHED = "unfinished"
+ABANDONED = "abandoned"
+
+CALIBRATION = "calibration"
+WARM_UP = "warm-up"
+MEASURED = "measured"
+COOL_DOWN = "cool-down"
+PHASES = (CALIBRATION, WARM_UP, MEASURED, COOL_DOWN)
+
+# Rows kept in memory for each table before they become a row group of its file.
+BUFFERED_ROWS_MAX = 500_000
+_CHUNK_BYTES = 1 << 20
+
+
+class RunNotWritten(Exception):
+    """Samples could not be written. What was committed before is safe. The text says what to do."""
+
+
+@dataclass(frozen=True)
+class SegmentKey:
+    """Which phase of which point."""
+
+    contestant: str
+    step: int
+    repetition: int
+    phase: str
+
+    @property
+    def point(self) -> tuple[str, int, int]:
+        return (self.contestant, self.step, self.repetition)
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """What the file of a table must be to be the one that was written."""
+
+    table: str
+    rows: int
+    bytes: int
+    crc32: int
+
+
+@dataclass(frozen=True)
+class SegmentNote:
+    """The content of `segment.json`."""
+
+    run: str
+    contestant: str
+    step: int
+    repetition: int
+    phase: str
+    files: tuple[StoredFile, ...]
+    schema_version: int = SCHEMA_VERSION
+
+    @property
+    def key(self) -> SegmentKey:
+        return SegmentKey(self.contestant, self.step, self.repetition, self.phase)
+
+
+def read_note(directory: Path) -> SegmentNote:
+    """What a segment tells of itself; OSError, ValueError, KeyError or TypeError when it is damaged."""
+    content = json.loads((directory / SEGMENT).read_text(encoding="utf-8"))
+    content["files"] = tuple(StoredFile(**each) for each in content["files"])
+    return SegmentNote(**content)
+
+
+def crc32_of(path: Path) -> int:
+    """The checksum of a file."""
+    found = 0
+    with open(path, "rb") as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            found = zlib.crc32(chunk, found)
+    return found
+
+
+class SegmentWriter:
+    """Takes the samples of one phase. Ends with `commit` or `abandon`; nothing is seen of it before.
+
+    `add` keeps rows in memory and goes to the disk only for every half a million of a table; `commit` writes, forces
+    and renames, which takes milliseconds of a disk and a core: call it when nobody is being measured.
+    """
+
+    def __init__(
+        self, directory: Path, number: int, run: str, key: SegmentKey, durable: bool, done: dict[SegmentKey, Path]
+    ) -> None:
+        """`done` is told of the segment when it is committed."""
+        if key.phase not in PHASES:
+            raise ValueError(f"{key.phase} is not a phase; there are {', '.join(PHASES)}")
+        self.key = key
+        self._run = directory
+        self._columns = (run, key.contestant, key.step, key.repetition, key.phase)
+        self._durable = durable
+        self._done = done
+        self._place = directory / UNFINISHED / f"{number:06}"
+        self._target = directory / SEGMENTS / self._place.name
+        self._buffers: dict[str, list[tuple[object, ...]]] = {}
+        self._files: dict[str, tuple[TableFile, BinaryIO]] = {}
+        self._adding = threading.Lock()
+        self._ended = False
+        self.is_abandoned = False
+        with explained(directory):
+            self._place.mkdir()
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Rows of any tables, in any order; from any thread: an observer adds beside those who drive."""
+        with self._adding:
+            assert not self._ended
+            for row in rows:
+                self._take(TABLE_OF[type(row)], row)
+
+    def _take(self, table: Table, row: tuple[object, ...]) -> None:
+        buffer = self._buffers.setdefault(table.name, [])
+        buffer.append(row)
+        if len(buffer) >= BUFFERED_ROWS_MAX:
+            self._flush(table)
+
+    def _flush(self, table: Table) -> None:
+        rows = self._buffers.get(table.name)
+        if not rows:
+            return
+        with explained(self._run):
+            if table.name not in self._files:
+                file = open(self._place / f"{table.name}.parquet", "wb")  # noqa: SIM115 - closed by commit or abandon
+                self._files[table.name] = (TableFile(table, self._columns, file), file)
+            self._files[table.name][0].append(rows)
+        rows.clear()
+
+    def commit(self, phase: PhaseRow) -> Path:
+        """Make the phase part of the run; its directory. After an error nothing of it is part of the run."""
+        assert not self._ended
+        self._take(TABLE_OF[PhaseRow], phase)
+        try:
+            for table in TABLE_OF.values():
+                self._flush(table)
+            with explained(self._run):
+                stored = [self._closed(name) for name in self._files]
+                note = SegmentNote(*self._columns, files=tuple(stored))
+                with open(self._place / SEGMENT, "w", encoding="utf-8") as file:
+                    file.write(json.dumps(asdict(note), indent=1) + "\n")
+                    self._force(file.fileno())
+                if self._durable:
+                    sync_directory(self._place)
+                os.rename(self._place, self._target)
+                if self._durable:
+                    sync_directory(self._target.parent)
+        except BaseException:
+            self.abandon()
+            raise
+        self._ended = True
+        self._done[self.key] = self._target
+        return self._target
+
+    def _closed(self, name: str) -> StoredFile:
+        """Complete the file of a table."""
+        parquet, file = self._files[name]
+        parquet.close()
+        file.flush()
+        self._force(file.fileno())
+        file.close()
+        path = self._place / f"{name}.parquet"
+        return StoredFile(name, parquet.rows, path.stat().st_size, crc32_of(path))
+
+    def _force(self, descriptor: int) -> None:
+        if self._durable:
+            os.fsync(descriptor)
+
+    def abandon(self) -> None:
+        """Forget the phase. Does nothing after `commit`."""
+        if self._ended:
+            return
+        self._ended = self.is_abandoned = True
+        for _, file in self._files.values():
+            try:
+                file.close()
+            except OSError:
+                # A full disk: what could not be written is to be forgotten anyway.
+                continue
+        shutil.rmtree(self._place, ignore_errors=True)
+
+
+class explained:  # noqa: N801 - reads as a word where it is used
+    """Tell errors of the disk in words that say what to do."""
+
+    def __init__(self, run: Path) -> None:
+        self._run = run
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            advice = "Make room there" if full else "Mend that"
+            told = "the disk is full" if full else str(error)
+            raise RunNotWritten(
+                f"Samples could not be written to {self._run}: {told}. "
+                f"Phases written before are complete. {advice}, and resume the run."
+            ) from error

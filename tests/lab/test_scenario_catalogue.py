@@ -1,0 +1,216 @@
+"""The catalogue: all scenarios of the reports are there, they can be told apart, and each says what it needs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import Counter
+from importlib.util import find_spec
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ostler.lab.scenarios.as_json import summary, whole
+from ostler.lab.scenarios.families import FAMILIES, Family
+from ostler.lab.scenarios.features import Feature, State, Verdict, readiness
+from ostler.lab.scenarios.loader import UnknownScenario, catalogue, near_names
+from ostler.lab.scenarios.model import Kind, LoadKind, Part, Scenario, StopKind
+
+ALL = catalogue()
+MEASURED = [each for each in ALL.scenarios.values() if each.is_measured]
+
+# What the laboratory has to run now; the rest comes with parts of the product that are not there yet.
+_NAMES_NOW = """
+local-rr-np local-rr-pm client-rr-np client-rr-pm client-rated-np client-rated-pm
+local-large-np local-large-pm client-large-np client-large-pm
+local-trusted-np local-trusted-pm client-trusted-np client-trusted-pm
+client-short-session client-capacity-c6000 client-capacity-cmax client-capacity-cmax-unique-reply
+mqi-response-time mqi-verb-timing rr-cb-np rr-cc-jms-np rr-cc-tls-np rr-bb-np rr-bb-pm rr-bb-filesystem
+linear-vs-circular-logging implicit-syncpoint-by-apps implicit-syncpoint-by-queues
+zos-pq-np-out-single zos-pq-np-out-scal zos-pq-np-in-single zos-pq-np-in-scal zos-pq-pm-in-single
+p2p-multi-np p2p-multi-pm appl-c1 appl-c2 appl-c3 appl-c4 appl-connection-scaling
+chlauth-connect-cost chlauth-restart zos-svrconn-sharecnv0 zos-svrconn-sharecnv1 v6compat-properties
+zos-csa-usage zos-connection-storage zos-svrconn-footprint zos-object-sizes
+"""
+NOW = _NAMES_NOW.split()
+
+
+def test_every_scenario_of_the_reports_is_there() -> None:
+    assert Counter(each.kind for each in ALL.scenarios.values()) == {
+        Kind.SCENARIO: 125, Kind.BEHAVIOUR: 5, Kind.GUIDANCE: 4, Kind.CALCULATION: 4, Kind.CONFIGURATION: 3,
+        Kind.COMMAND_OUTPUT: 2,
+    }  # fmt: skip
+    assert Counter(each.report.name for each in ALL.scenarios.values()) == {
+        "zos-v71": 70, "windows-v53": 31, "windows-v91": 12, "pubsub-v701": 14, "appliance-m2003": 16,
+    }  # fmt: skip
+    assert sum(each.source.figures for each in ALL.scenarios.values()) == 1_613
+    assert len(ALL.features) == 120
+
+
+def test_reports_come_from_the_oldest_to_the_newest() -> None:
+    years = [report.year for report in ALL.reports.values()]
+    assert years == sorted(years)
+    assert len(years) == 5
+
+
+@pytest.mark.parametrize("name", NOW)
+def test_what_the_product_has_features_for_lacks_at_most_its_driver(name: str) -> None:
+    found = ALL.readiness(ALL.find(name))
+    assert found.missing == ()
+    assert found.verdict in (Verdict.READY, Verdict.NEEDS_DRIVER)
+
+
+@pytest.mark.parametrize(
+    ("name", "needs"),
+    [
+        ("dq-rr-np", "message channels"),
+        ("pubsub-1n-np", "publish/subscribe"),
+        ("zos-clus-bind-on-open", "clusters"),
+        ("sq-1qm-pm-in", "queue-sharing groups"),
+        ("appl-ha1", "replication"),
+        ("zos-trace-chinit", "tracing"),
+    ],
+)
+def test_what_cannot_run_says_what_it_waits_for(name: str, needs: str) -> None:
+    found = ALL.readiness(ALL.find(name))
+    assert found.verdict is Verdict.NEEDS_FEATURES
+    assert needs in found.needs()
+    assert not found.can_run
+
+
+def test_what_belongs_to_another_platform_is_told_apart() -> None:
+    foreign = [each.id for each in MEASURED if ALL.readiness(each).verdict is Verdict.FOREIGN]
+    assert foreign == ["zos-ims-bridge-cm0", "zos-ims-bridge-cm1"]
+
+
+def test_every_family_has_scenarios_and_every_runner_is_there() -> None:
+    assert {each.family for each in MEASURED} == set(FAMILIES)
+    for family in FAMILIES.values():
+        if family.runner:
+            module, _, function = family.runner.partition(":")
+            assert find_spec(module) is not None, family.name
+            assert function.isidentifier(), family.name
+
+
+def test_benchmarks_named_by_families_are_there() -> None:
+    pytest.importorskip("hdrh", reason="the laboratory's packages are not installed")
+    from ostler.lab.catalogue import all_benchmarks
+
+    named = {family.benchmark for family in FAMILIES.values() if family.benchmark}
+    assert named
+    assert named <= set(all_benchmarks())
+
+
+def test_every_feature_is_needed_by_something_or_is_told_by_a_scenario_that_is_not_measured() -> None:
+    needed = {
+        name for each in ALL.scenarios.values() for name in (*each.needs, *(n for p in each.parts for n in p.needs))
+    }
+    assert set(ALL.features) - needed <= {"wildcard-subscriptions", "dsgroup", "overlapped-io", "small-message-in-cf"}
+
+
+@pytest.mark.parametrize("scenario", MEASURED, ids=lambda each: each.id)
+def test_a_scenario_can_be_understood(scenario: Scenario) -> None:
+    assert scenario.summary.endswith((".", "?"))
+    assert len(scenario.summary) > 60
+    assert not scenario.title.endswith(".")
+    assert scenario.load is not None
+    assert scenario.stop is not None
+    assert scenario.needs
+
+
+def test_titles_and_summaries_are_told_apart() -> None:
+    assert len({each.title for each in ALL.scenarios.values()}) == len(ALL.scenarios)
+    assert len({each.summary for each in MEASURED}) > 0.9 * len(MEASURED)
+
+
+def test_rates_and_stop_rules_of_the_rated_tests() -> None:
+    for name in ("client-rated-np", "client-rated-pm", "dq-rated-np", "dq-rated-pm"):
+        scenario = ALL.find(name)
+        assert scenario.load is not None
+        assert scenario.stop is not None
+        assert (scenario.load.kind, scenario.load.per_second) == (LoadKind.RATED, 1.0)
+        assert (scenario.stop.kind, scenario.stop.limit) == (StopKind.RESPONSE_TIME, 1.0)
+    rates = {name: load.per_second for name in ("p2p-multi-np", "p2p-multi-pm") if (load := ALL.find(name).load)}
+    assert rates == {"p2p-multi-np": 1600.0, "p2p-multi-pm": 400.0}
+
+
+def test_scenarios_cannot_be_changed() -> None:
+    scenario = ALL.find("local-rr-pm")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        scenario.title = "another"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        scenario.parameters["queue_pairs"] = 2  # type: ignore[index]
+
+
+def test_a_sweep_is_found_by_name() -> None:
+    scenario = ALL.find("rr-cc-tls-np")
+    assert "ECDHE_RSA_AES_256_GCM_SHA384" in scenario.sweep("cipher_spec").values
+    with pytest.raises(KeyError):
+        scenario.sweep("colour")
+
+
+def test_unknown_names_come_with_near_ones() -> None:
+    with pytest.raises(UnknownScenario) as refused:
+        ALL.find("local-rr")
+    assert refused.value.near[:2] == ("local-rr-np", "local-rr-pm")
+    with pytest.raises(UnknownScenario) as refused:
+        ALL.find("chlauth-restrat")
+    assert refused.value.near[0] == "chlauth-restart"
+    with pytest.raises(UnknownScenario) as refused:
+        ALL.find("%%%")
+    assert refused.value.near == ()
+
+
+@given(st.text(max_size=40))
+def test_near_names_are_few_and_known(name: str) -> None:
+    near = near_names(name, tuple(ALL.scenarios))
+    assert len(near) <= 3
+    assert set(near) <= set(ALL.scenarios)
+    assert len(set(near)) == len(near)
+
+
+def test_a_scenario_is_ready_when_its_family_has_a_runner(monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = ALL.find("local-rr-np")
+    monkeypatch.setitem(FAMILIES, scenario.family, Family(scenario.family, "without one"))
+    found = ALL.readiness(scenario)
+    assert (found.verdict, found.needs(), found.can_run) == (Verdict.NEEDS_DRIVER, ("a driver",), False)
+    monkeypatch.setitem(FAMILIES, scenario.family, Family(scenario.family, "with one", "somewhere:run"))
+    found = ALL.readiness(scenario)
+    assert (found.verdict, found.needs(), found.can_run) == (Verdict.READY, (), True)
+
+
+def test_parts_that_need_more_are_left_out_and_nothing_else() -> None:
+    features = {
+        "a": Feature("a", "A", State.HERE, ""),
+        "b": Feature("b", "B", State.STAND_IN, ""),
+        "c": Feature("c", "C", State.MISSING, "", "the rest"),
+        "d": Feature("d", "D", State.FOREIGN, ""),
+    }
+    base = dataclasses.replace(ALL.find("local-rr-np"), needs=("a", "b"), parts=(Part("x", ("c",)), Part("y", ("b",))))
+    found = readiness(base, features)
+    assert [part.name for part in found.left_out] == ["x"]
+    assert [each.id for each in found.stand_ins] == ["b"]
+    assert found.missing == ()
+    found = readiness(dataclasses.replace(base, needs=("a", "c")), features)
+    assert (found.verdict, found.needs()) == (Verdict.NEEDS_FEATURES, ("the rest",))
+    found = readiness(dataclasses.replace(base, needs=("d", "c")), features)
+    assert (found.verdict, found.needs()) == (Verdict.FOREIGN, ("D", "the rest"))
+
+
+@pytest.mark.parametrize("scenario", ALL.scenarios.values(), ids=lambda each: each.id)
+def test_every_scenario_goes_through_json(scenario: Scenario) -> None:
+    found = ALL.readiness(scenario)
+    told = json.loads(json.dumps(whole(scenario, found)))
+    assert told["id"] == scenario.id
+    assert type(whole(scenario, found)["kind"]) is str
+    assert told["report"]["text"] == scenario.report.text
+    assert [each["name"] for each in told["sweeps"]] == [each.name for each in scenario.sweeps]
+    assert told["parameters"] == {name: plain_list(value) for name, value in scenario.parameters.items()}
+    short = json.loads(json.dumps(summary(scenario, found)))
+    assert short["state"] == told["readiness"]["state"] == found.verdict.value
+    assert short["missing"] == [each["id"] for each in told["readiness"]["missing"]]
+
+
+def plain_list(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
