@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 PURE := .venv-pure
-SOURCES := $(shell find src dropin/src -name '*.py') pyproject.toml setup.py dropin/pyproject.toml
+SOURCES := $(shell find src dropin/src -name '*.py' -o -name '*.toml' -path '*/data/*') pyproject.toml setup.py dropin/pyproject.toml
 PYTEST_ARGS ?=
 FRAMES ?= 2000000
 STEPS ?= 50000

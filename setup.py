@@ -43,6 +43,12 @@ HOT_MODULES: tuple[str, ...] = (
     "lab/load/amqp_client.py",
     "lab/load/mq_client.py",
     "lab/load/connection_flood.py",
+    "lab/load/redis_client.py",
+    "lab/load/mqtt_packets.py",
+    "lab/load/mqtt_client.py",
+    "lab/load/stomp_client.py",
+    "lab/store/histogram.py",
+    "lab/store/recorder.py",
 )
 # Big tables that gain nothing from being compiled and cost a long build.
 INTERPRETED = ("constants.py", "reasons*.py", "attribute_table*.py", "system_objects*.py")
