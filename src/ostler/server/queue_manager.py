@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import secrets
 import threading
 import time
@@ -181,11 +182,17 @@ class QueueManager:
         """Recover what was promised and begin to work."""
         began = time.monotonic()
         self._instance = InstanceLock(self.directory)
+        # What is read back stays, and is no garbage: looking through it again and again doubles the time.
+        collects = gc.isenabled()
+        gc.disable()
         try:
             self._recover(began, progress)
         except BaseException:
             self._instance.release()
             raise
+        finally:
+            if collects:
+                gc.enable()
         return self.restart
 
     def _recover(self, began: float, progress: Progress | None) -> None:
