@@ -138,9 +138,6 @@ class BlockingLink:
             # Its thread may be the one that reads, and notices when something comes.
             self.writer.post(frame(HEARTBEAT, 0, 1))
 
-    def conversation_count(self) -> int:
-        return len(self._conversations)
-
     # -- waiting ------------------------------------------------------------------------------------------------------
 
     def finish(self, waiter: Waiter) -> None:

@@ -203,10 +203,6 @@ def remote_state(hconn: int) -> RemoteState:
     return state
 
 
-def state_of_remote(remote: RemoteConnection) -> RemoteState | None:
-    return _states.get(remote.hconn)
-
-
 def _forget(state: RemoteState) -> None:
     with _lock:
         _states.pop(state.remote.hconn, None)

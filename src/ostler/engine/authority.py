@@ -19,7 +19,6 @@ from ostler.model.authorities import (
     BROWSE,
     DLT,
     DSP,
-    EVERYTHING,
     GET,
     INQ,
     PASSALL,
@@ -127,11 +126,3 @@ def check_delete(engine: Engine, connection: Connection, name: str) -> None:
     """Before a dynamic queue is deleted by closing it."""
     if engine.guard is not None and not connection.is_privileged:
         require(engine, connection.user, MQOT_Q, name, DLT)
-
-
-def authorities(engine: Engine, user: str, object_type: int, name: str) -> int:
-    """All that a user may do to an object."""
-    guard = engine.guard
-    if guard is None or guard.is_administrator(user):
-        return EVERYTHING
-    return guard.authorities(user, object_type, name)
