@@ -12,7 +12,6 @@ from __future__ import annotations
 import gc
 import os
 import queue
-import resource
 import signal
 import socket
 import threading
@@ -29,6 +28,7 @@ from ostler.model.errors import MQError
 from ostler.server.directories import QueueManagerDirectory, QueueManagerNotFoundError, QueueManagerRunningError
 from ostler.server.error_log import Echo, ErrorLog, Notices, size_setting
 from ostler.server.ini_file import ConfigurationError
+from ostler.server.link_status import raise_descriptor_limit
 from ostler.server.process_file import ManagerState, ProcessRecord, run_directory, write_record
 from ostler.server.qm_ini import QueueManagerIni
 from ostler.server.queue_manager import Progress, QueueManager
@@ -147,7 +147,7 @@ class Daemon:
 
     def run(self) -> int:
         self._take_signals()
-        _raise_descriptor_limit()
+        raise_descriptor_limit()
         try:
             manager, server = self._start()
         except Exception as error:
@@ -349,16 +349,6 @@ def notify_service_manager(state: str) -> None:
             sender.send(state.encode())
     except OSError:
         return  # nobody listens; the queue manager works all the same
-
-
-def _raise_descriptor_limit() -> None:
-    """Clients need descriptors: take as many as we may without asking."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-        except (ValueError, OSError):
-            return
 
 
 __all__ = [
