@@ -208,6 +208,7 @@ def test_a_queue_is_cleared(admin: Administrator, program: Program) -> None:
 def test_a_queue_that_holds_messages_is_purged(admin: Administrator, program: Program) -> None:
     admin.done(mq.MQCMD_CREATE_Q, LOCAL)
     program.put("A.QUEUE")
+    assert admin.fails(mq.MQCMD_DELETE_Q, {NAME: "A.QUEUE"}) == (mq.MQRC_Q_NOT_EMPTY,)
     admin.done(mq.MQCMD_DELETE_Q, {NAME: "A.QUEUE", mq.MQIACF_PURGE: mq.MQPO_YES})
 
 

@@ -171,8 +171,10 @@ def test_an_address_is_turned_away_at_the_door(guarded: RunningQueueManager) -> 
 
 
 def test_rules_can_be_switched_off(guarded: RunningQueueManager) -> None:
+    assert "AMQ9776E" in refused(guarded, "boss", "boss's secret")
     guarded.mqsc("ALTER QMGR CHLAUTH(DISABLED)")
-    connect(guarded, "boss", "boss's secret").close()
+    with connect(guarded, "boss", "boss's secret"):
+        assert user_of(guarded) == "boss"
 
 
 def test_a_channels_user_counts_and_an_authenticated_one_more(guarded: RunningQueueManager) -> None:
