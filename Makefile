@@ -9,8 +9,12 @@ FRAMES ?= 2000000
 STEPS ?= 50000
 SEED ?= $(shell date +%s)
 
+# A test run that fails behind a pipe has failed.
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint test-compiled test-pure stress fuzz bench clean install
+.PHONY: help demo test lint test-compiled test-pure search stress fuzz bench clean install
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -20,7 +24,9 @@ install: $(VENV)/.installed ## Set up .venv with ostler compiled
 demo: $(VENV)/.installed ## Create a queue manager, exchange messages, kill and restart it, show what survived
 	@$(VENV)/bin/ostler demo
 
-test: lint test-compiled test-pure ## Run all checks and tests, compiled and interpreted
+# Both flavours at once: tests wait for disks and clocks more than they compute.
+test: lint $(PURE)/.installed ## Run all checks and tests, compiled and interpreted
+	@$(MAKE) --no-print-directory -j2 LABELLED=1 test-compiled test-pure
 
 lint: $(VENV)/.installed ## Style, types, import contracts
 	$(VENV)/bin/ruff check src tests dropin setup.py
@@ -29,10 +35,13 @@ lint: $(VENV)/.installed ## Style, types, import contracts
 	PYTHONPATH=src $(VENV)/bin/lint-imports --no-cache
 
 test-compiled: $(VENV)/.installed ## Tests against the compiled package
-	$(VENV)/bin/python -m pytest -m "not stress" $(PYTEST_ARGS)
+	$(VENV)/bin/python -m pytest -m "not stress" $(PYTEST_ARGS) $(call labelled,compiled)
 
 test-pure: $(PURE)/.installed ## Tests against the interpreted package (without the slow ones)
-	$(PURE)/bin/python -m pytest -m "not stress and not slow" $(PYTEST_ARGS)
+	$(PURE)/bin/python -m pytest -m "not stress and not slow" $(PYTEST_ARGS) $(call labelled,interpreted)
+
+search: $(VENV)/.installed ## Look for failing examples where the tests have not looked yet
+	HYPOTHESIS_PROFILE=search $(VENV)/bin/python -m pytest -m "hypothesis and not stress" $(PYTEST_ARGS)
 
 stress: $(VENV)/.installed ## Long runs: fifty rounds of kill -9 under load, and more
 	$(VENV)/bin/python -m pytest -m stress $(PYTEST_ARGS)
@@ -46,6 +55,9 @@ bench: $(VENV)/.installed ## Measure, and write result files below results/
 
 clean: ## Remove what was built
 	rm -rf $(VENV) $(PURE) build results .mypy_cache .ruff_cache .pytest_cache src/*.egg-info
+
+# Which of two test runs a line is of, when both write at the same time.
+labelled = $(if $(LABELLED),2>&1 | sed -u 's/^/$(1): /')
 
 define make_venv
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Ostler needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }

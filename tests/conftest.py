@@ -1,4 +1,8 @@
-"""How long the random tests look: HYPOTHESIS_PROFILE=stress looks longer."""
+"""Where and how long the random tests look.
+
+A run of all tests tells about the change, so it looks at the same examples every time. `make search` looks elsewhere
+each time and longer (HYPOTHESIS_PROFILE=search); what it finds becomes a fixed example.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,6 @@ from hypothesis import HealthCheck, settings
 
 _SLOW_MACHINES = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
-settings.register_profile("default", deadline=None, suppress_health_check=_SLOW_MACHINES)
-settings.register_profile("stress", max_examples=2000, deadline=None, suppress_health_check=_SLOW_MACHINES)
+settings.register_profile("default", derandomize=True, deadline=None, suppress_health_check=_SLOW_MACHINES)
+settings.register_profile("search", max_examples=1000, deadline=None, suppress_health_check=_SLOW_MACHINES)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from ostler.command.nouns import OBJECT_NOUNS, STATUS_NOUNS, Noun
+from ostler.model.attribute_types import Shown
 from ostler.model.attributes import Attribute, ObjectType, ValueKind, attributes_of, find, has
 
 NAMES = st.text(alphabet="ABCXYZ019./_%", min_size=1, max_size=12)
@@ -133,7 +134,8 @@ def assignments(draw: st.DrawFn, kind: ObjectType, verb: str) -> list[Part]:
 def filters(draw: st.DrawFn, kind: ObjectType) -> Part:
     banned = ("TYPE", "QTIME", "URID", "EXTCONN", "EXTURID", "COMPRATE", "COMPTIME", "EXITTIME", "MCASTAT", "NETTIME")
     banned += ("XBATCHSZ", "XQTIME", "CHLTYPE")
-    attribute = draw(st.sampled_from([each for each in attributes_of(kind) if each.name not in banned]))
+    known = [each for each in attributes_of(kind) if each.name not in banned and each.shown != Shown.MASKED]
+    attribute = draw(st.sampled_from(known))
     if attribute.kind in LISTS:
         operator = draw(st.sampled_from(("CT", "EX", "CTG", "EXG")))
         value = draw(st.sampled_from(("A", "'b'", "A*" if "G" in operator else "C")))
