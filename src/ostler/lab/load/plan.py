@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ostler.lab.load.amqp_client import AmqpClient
@@ -34,9 +34,38 @@ STOMP_PY = "stomp.py"
 OSTLER_API = "ostler.connect"
 
 
+# What clients do.
+REQUEST_REPLY = "request-reply"
+ONE_WAY = "one-way"
+SESSIONS = "sessions"
+
+# Who works in units of work.
+BY_PERSISTENCE = "by-persistence"
+NOBODY = "out"
+RESPONDERS = "server-in"
+EVERYBODY = "in"
+
+# What messages look like.
+PLAIN = "plain"
+JMS = "jms"
+
+
+@dataclass(frozen=True)
+class TlsPlan:
+    """How clients of a load use TLS: the CipherSpec, and the file with the certificate of who signed the broker's."""
+
+    cipher_spec: str
+    authority_file: str
+
+
 @dataclass(frozen=True)
 class Plan:
-    """A load of one contestant. Clients have numbers, so that several drivers can share a load."""
+    """A load of one contestant. Clients have numbers, so that several drivers can share a load.
+
+    In a load of `kind` ONE_WAY the requesters are producers and the responders consumers, and producer and consumer
+    with the same number modulo `pairs` share the request queue of that pair. In SESSIONS a requester connects, makes
+    `session_round_trips` and disconnects, again and again.
+    """
 
     protocol: str
     address: Address
@@ -46,19 +75,29 @@ class Plan:
     body_bytes: int
     persistent: bool
     channel: str = ""
+    kind: str = REQUEST_REPLY
+    rate_per_second: float = 0.0
+    """Of each requester or producer; 0: the next as soon as the one before is done."""
+    responder_protocol: str = ""
+    """Empty: as requesters. Responders that no driver of this plan runs have an empty range."""
+    responder_address: Address | None = None
+    units: str = BY_PERSISTENCE
+    """BY_PERSISTENCE: responders work in units of work when messages are persistent, requesters never."""
+    goes_round: bool = True
+    """Requesters use the pairs of queues in turn; otherwise each stays with the pair of its number modulo `pairs`."""
+    own_replies: bool = False
+    """Each requester has a reply queue of its own."""
+    messages: str = PLAIN
+    session_round_trips: int = 0
+    tls: TlsPlan | None = None
+    conversations: int = 1
+    """How many clients share a connection, as SHARECNV has it; 0 and 1: none do."""
+    other_addresses: tuple[Address, ...] = ()
+    """More queue managers: client n uses address n modulo their number, `address` being the first."""
 
     def part(self, number: int, parts: int) -> Plan:
         """What the driver with this number does, of so many."""
-        return Plan(
-            self.protocol,
-            self.address,
-            self.requesters[number::parts],
-            self.responders[number::parts],
-            self.pairs,
-            self.body_bytes,
-            self.persistent,
-            self.channel,
-        )
+        return replace(self, requesters=self.requesters[number::parts], responders=self.responders[number::parts])
 
 
 def host_and_port(plan: Plan) -> tuple[str, int]:

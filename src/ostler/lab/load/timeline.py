@@ -1,0 +1,93 @@
+"""When a load warms up, is measured and cools down: moments that all drivers of a load share.
+
+Moments are of `time.perf_counter_ns`, which on Linux is one clock for all processes. So every driver of a load, and
+whoever observes it, has the same window, however late one of them hears of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ostler.lab.store.recorder import LatencyRecorder, OperationRecorder, unpacked
+
+WARMING_UP: Final = 0
+MEASURED: Final = 1
+COOLING_DOWN: Final = 2
+_SECOND_NS: Final = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The load begins, is measured, is measured no more, ends. What is under way at the end is waited for."""
+
+    begin_ns: int
+    measured_ns: int
+    cool_ns: int
+    end_ns: int
+
+    @classmethod
+    def starting(
+        cls, begin_ns: int, warm_up_seconds: float, measured_seconds: float, cool_down_seconds: float
+    ) -> Timeline:
+        measured_ns = begin_ns + round(warm_up_seconds * _SECOND_NS)
+        cool_ns = measured_ns + round(measured_seconds * _SECOND_NS)
+        return cls(begin_ns, measured_ns, cool_ns, cool_ns + round(cool_down_seconds * _SECOND_NS))
+
+    @property
+    def measured_seconds(self) -> float:
+        return (self.cool_ns - self.measured_ns) / _SECOND_NS
+
+
+class PhaseOperation:
+    """Counts one operation in all phases. An operation belongs to the phase in which it ends."""
+
+    def __init__(self, timeline: Timeline, phases: list[OperationRecorder]) -> None:
+        self._measured_ns = timeline.measured_ns
+        self._cool_ns = timeline.cool_ns
+        self._warming_up, self._measured, self._cooling_down = phases
+
+    def record(self, due_ns: int, ended_ns: int, late: bool = False) -> None:
+        """An operation that completed; its time counts from when it was due."""
+        if ended_ns < self._measured_ns:
+            self._warming_up.record(due_ns, ended_ns, late)
+        elif ended_ns < self._cool_ns:
+            self._measured.record(due_ns, ended_ns, late)
+        else:
+            self._cooling_down.record(due_ns, ended_ns, late)
+
+    def fail(self, ended_ns: int) -> None:
+        """An operation that ended with an error, or was given up."""
+        if ended_ns < self._measured_ns:
+            self._warming_up.fail(ended_ns)
+        elif ended_ns < self._cool_ns:
+            self._measured.fail(ended_ns)
+        else:
+            self._cooling_down.fail(ended_ns)
+
+
+class PhaseRecorder:
+    """What one driver counts in one run of a load: a recorder for each phase."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self.timeline = timeline
+        began = (timeline.begin_ns, timeline.measured_ns, timeline.cool_ns)
+        self.phases = [LatencyRecorder(each) for each in began]
+        self._operations: dict[str, PhaseOperation] = {}
+
+    def operation(self, name: str) -> PhaseOperation:
+        """What counts one operation: to be held by whoever records many."""
+        found = self._operations.get(name)
+        if found is None:
+            phases = [each.operation(name) for each in self.phases]
+            found = self._operations[name] = PhaseOperation(self.timeline, phases)
+        return found
+
+    def packed(self) -> list[str]:
+        """A line for each phase, to be sent to another process."""
+        return [each.packed() for each in self.phases]
+
+
+def unpacked_phases(lines: list[str]) -> list[LatencyRecorder]:
+    """What another process counted, by phase: `WARMING_UP`, `MEASURED`, `COOLING_DOWN`."""
+    return [unpacked(line) for line in lines]
