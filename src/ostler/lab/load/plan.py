@@ -11,7 +11,6 @@ from ostler.lab.load.bare_client import BareClient
 from ostler.lab.load.client import LoadClient, Pace
 from ostler.lab.load.epoll_driver import Address, EpollDriver, Round
 from ostler.lab.load.jetstream_client import JetStreamClient
-from ostler.lab.load.mq_client import PIPELINED, VERBS, MqClient
 from ostler.lab.load.mqtt_client import MqttClient
 from ostler.lab.load.nats_client import NatsClient
 from ostler.lab.load.redis_client import RedisClient
@@ -92,6 +91,10 @@ class Plan:
     tls: TlsPlan | None = None
     conversations: int = 1
     """How many clients share a connection, as SHARECNV has it; 0 and 1: none do."""
+    async_put: bool = False
+    """Producers wait for no answer to a put of a non-persistent message, or of one in a unit of work."""
+    read_ahead: bool = False
+    """Consumers have messages sent before they ask for them, as read-ahead does; never in units of work."""
     other_addresses: tuple[Address, ...] = ()
     """More queue managers: client n uses address n modulo their number, `address` being the first."""
 
@@ -117,15 +120,24 @@ class Driver(Protocol):
 
 def start_driver(plan: Plan) -> Driver:
     """A driver with all its clients connected and ready."""
-    if plan.protocol in _LEAN:
+    if plan.protocol in _LEAN or plan.protocol in _MQ:
         pace = Pace()
         driver = EpollDriver(plan.address, pace)
-        make = _LEAN[plan.protocol]
-        clients = [make(plan, pace, False, number) for number in plan.responders]
-        clients += [make(plan, pace, True, number) for number in plan.requesters]
+        clients = lean_clients(plan, pace, False, plan.responders) + lean_clients(plan, pace, True, plan.requesters)
         driver.open(clients)
         return driver
     return _library_driver(plan)
+
+
+def lean_clients(plan: Plan, pace: Pace, is_requester: bool, numbers: range) -> list[LoadClient]:
+    """Requesters or responders, one for each connection: those of Ostler may be several conversations."""
+    if plan.protocol in _MQ:
+        # Clients of Ostler need the plan.
+        from ostler.lab.load.mq_making import mq_clients
+
+        return mq_clients(plan, pace, is_requester, numbers)
+    make = _LEAN[plan.protocol]
+    return [make(plan, pace, is_requester, number) for number in numbers]
 
 
 def _library_driver(plan: Plan) -> Driver:
@@ -185,15 +197,8 @@ def _stomp(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClien
     return StompClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent)
 
 
-def _mq_verbs(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
-    return MqClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent, VERBS, plan.channel)
-
-
-def _mq_pipelined(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
-    return MqClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent, PIPELINED, plan.channel)
-
-
 _Make = Callable[[Plan, Pace, bool, int], LoadClient]
+_MQ = (MQ_VERBS, MQ_PIPELINED)
 _LEAN: dict[str, _Make] = {
     BARE: _bare,
     NATS: _nats,
@@ -202,6 +207,4 @@ _LEAN: dict[str, _Make] = {
     MQTT: _mqtt,
     REDIS: _redis,
     STOMP: _stomp,
-    MQ_VERBS: _mq_verbs,
-    MQ_PIPELINED: _mq_pipelined,
 }
