@@ -46,6 +46,9 @@ class MeasuredPoint:
     cpu_us: dict[str, tuple[int, int]]
     steal_percent: float | None
     flags: tuple[str, ...]
+    rate_per_second: float | None = None
+    """The rate that was asked for, of all clients together; None unless it was fixed."""
+    parameters: dict[str, str] = field(default_factory=dict)
 
     def cpu_us_per_operation(self, role: str, operation: str) -> float | None:
         """Processor time of a role for each completed operation."""
@@ -66,6 +69,16 @@ def _number(row: dict[str, object], name: str) -> int:
     value = row[name]
     assert isinstance(value, int)
     return value
+
+
+def _optional(value: object) -> float | None:
+    return value if isinstance(value, float) else None
+
+
+def _texts(value: object) -> dict[str, str]:
+    """A map, which arrives as pairs."""
+    pairs = value if isinstance(value, list) else []
+    return {str(name): str(text) for name, text in pairs}
 
 
 def _timed(rows: list[dict[str, object]], buckets: dict[int, int], seconds: float) -> Timed:
@@ -125,6 +138,8 @@ def measured_points(run: StoredRun) -> list[MeasuredPoint]:
                 cpu_us=cpu,
                 steal_percent=_steal_percent(machines.get(key, [])),
                 flags=tuple(dict.fromkeys(flags)),
+                rate_per_second=_optional(phase["rate_per_second"]),
+                parameters=_texts(phase["parameters"]),
             )
         )
     return points

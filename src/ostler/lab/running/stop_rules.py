@@ -1,0 +1,62 @@
+"""When a sweep has gone far enough: decided from what its steps came to, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ostler.lab.scenarios.model import StopKind, StopRule
+
+PEAK_PATIENCE: Final = 2
+"""So many steps in a row without a better rate end the search for the peak: one may have been disturbed."""
+PEAK_GAIN: Final = 1.02
+BEHIND: Final = 0.95
+"""Producers that reach less than this of their rate have fallen behind."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a step of a sweep came to, by the median of its repetitions. `asked_rate` is 0 unless a rate was fixed."""
+
+    label: str
+    rate_per_second: float
+    mean_seconds: float | None
+    asked_rate: float = 0.0
+    failure: str = ""
+
+
+def reason_to_stop(rule: StopRule | None, outcomes: Sequence[Outcome]) -> str:
+    """Why the sweep ends after these steps, in words; empty while it goes on."""
+    if rule is None or not outcomes:
+        return ""
+    last = outcomes[-1]
+    if rule.kind is StopKind.CAPACITY:
+        return _capacity(last)
+    if last.failure:
+        return ""
+    if rule.kind is StopKind.RESPONSE_TIME and last.mean_seconds is not None and last.mean_seconds > rule.limit:
+        return f"the mean response time passed {rule.limit:g} s at {last.label} ({last.mean_seconds:.2f} s)"
+    if rule.kind is StopKind.PEAK:
+        return _peak(outcomes)
+    return ""
+
+
+def _capacity(last: Outcome) -> str:
+    if last.failure:
+        return f"no more could be had at {last.label}: {last.failure}"
+    if last.asked_rate and last.rate_per_second < BEHIND * last.asked_rate:
+        return f"{last.label} reached {last.rate_per_second:,.0f} of {last.asked_rate:,.0f} a second"
+    return ""
+
+
+def _peak(outcomes: Sequence[Outcome]) -> str:
+    measured = [each for each in outcomes if not each.failure]
+    best = 0
+    for number, each in enumerate(measured):
+        if each.rate_per_second > PEAK_GAIN * measured[best].rate_per_second:
+            best = number
+    if len(measured) - 1 - best < PEAK_PATIENCE:
+        return ""
+    peak = measured[best]
+    return f"the rate no longer rises: the peak was {peak.rate_per_second:,.0f} a second at {peak.label}"
