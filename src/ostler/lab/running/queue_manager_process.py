@@ -1,0 +1,195 @@
+"""A queue manager of the laboratory: a process of its own, as strmqm would start it, seen from outside."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Final
+
+from ostler.client.control import NotRunningError, control
+from ostler.lab.observing.process_sampler import Watched
+from ostler.lab.peers.running import LOOPBACK, free_port
+from ostler.lab.running import queue_manager_inside as inside
+from ostler.lab.running.contract import QUEUE_MANAGER, Figure, PointFailed, SittingOver
+from ostler.lab.running.queue_manager_plan import QueueManagerPlan
+from ostler.model.errors import MQError
+from ostler.server.directories import QueueManagerDirectory
+from ostler.server.local_socket import socket_path
+from ostler.server.queue_manager import RestartSummary
+
+_START_SECONDS_MAX: Final = 300.0
+_ANSWER_SECONDS_MAX: Final = 30.0
+_LINES_SHOWN: Final = 5
+
+
+class LabQueueManager:
+    """A queue manager that runs. Whoever made it ends it; it ends by itself when this process is gone."""
+
+    def __init__(self, root: Path, plan: QueueManagerPlan, port: int = 0) -> None:
+        """Make and start it, or start it again if it is there. Raises SittingOver when it does not start."""
+        self.root = root
+        self.plan = plan
+        self.name = plan.name
+        self.directory = QueueManagerDirectory(root, plan.name)
+        self.address = (LOOPBACK, port or free_port())
+        self.local_path = str(socket_path(self.directory))
+        self.log_file = root / f"{self.directory.path.name}.out"
+        self._turn = threading.Lock()
+        began = time.perf_counter()
+        self._process, self._pipe = self._spawn()
+        self.restart: RestartSummary = self._wait_until_ready()
+        self.start_seconds = time.perf_counter() - began
+        """From nothing to ready, with the start of the interpreter."""
+
+    def _spawn(self) -> tuple[subprocess.Popen[bytes], Connection]:
+        self.root.mkdir(parents=True, exist_ok=True)
+        ours, theirs = socket.socketpair()
+        with theirs, self.log_file.open("ab") as log:
+            # Control-C at the terminal is for us: we end it in good order.
+            process = subprocess.Popen(
+                [sys.executable, "-m", inside.__name__, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
+        pipe = Connection(ours.detach())
+        # A process that ended at once is told of by who waits for it.
+        with contextlib.suppress(OSError):
+            pipe.send((self.root, self.plan, self.address))
+        return process, pipe
+
+    def _wait_until_ready(self) -> RestartSummary:
+        try:
+            what, value = self._received(_START_SECONDS_MAX)
+        except PointFailed as failed:
+            self.kill()
+            raise SittingOver(str(failed)) from None
+        except BaseException:
+            self.kill()
+            raise
+        if what == inside.READY:
+            assert isinstance(value, RestartSummary)
+            return value
+        self.end()
+        raise SittingOver(f"Queue manager {self.name} does not start: {value}{self._last_lines()}")
+
+    # -- what it is ----------------------------------------------------------------------------------------------------
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def authority_file(self) -> str:
+        """The certificate that clients trust; empty without TLS."""
+        if not self.plan.cipher_spec:
+            return ""
+        return str(self.directory.path / inside.AUTHORITY_DIRECTORY / "ca.crt")
+
+    def watched(self) -> list[Watched]:
+        """By thread, so that the log's is seen."""
+        return [Watched(QUEUE_MANAGER, self.pid, True, True)]
+
+    # -- what it does --------------------------------------------------------------------------------------------------
+
+    def figures(self) -> list[Figure]:
+        """Counters as they are now: of all verbs, of the log, and of all LAB queues together. From any thread.
+
+        Nobody waits for it, and it asks for no connection that would be counted. Raises PointFailed when it is gone.
+        """
+        with self._turn:
+            try:
+                self._pipe.send(inside.FIGURES)
+            except OSError:
+                raise PointFailed(self.last_words()) from None
+            _, found = self._received(_ANSWER_SECONDS_MAX)
+        assert isinstance(found, list)
+        return [Figure(source, name, float(value)) for source, name, value in found]
+
+    def mqsc(self, text: str) -> list[str]:
+        """Run commands, as runmqsc does: the lines it says. Raises PointFailed when one was not done."""
+        lines: list[str] = []
+        is_done = True
+        for reply in self._asked("mqsc", text=text, echo=False):
+            if "line" in reply:
+                lines.append(str(reply["line"]))
+            counts = reply.get("counts")
+            if isinstance(counts, dict):
+                is_done = not counts["syntax_errors"] and not counts["failed"]
+        if not is_done:
+            raise PointFailed(f"Queue manager {self.name} refused: {' '.join(inside.refusals(lines)) or lines}")
+        return lines
+
+    def _asked(self, action: str, **arguments: object) -> Iterator[dict[str, object]]:
+        """What it answers over its own socket, as to any administrator."""
+        try:
+            yield from control(self.directory, action, **arguments)
+        except (NotRunningError, MQError) as error:
+            raise PointFailed(f"{error} {self.last_words()}" if not self.is_alive else str(error)) from None
+
+    def last_words(self) -> str:
+        """How it ended, if it did."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1.0)
+        status = self._process.poll()
+        how = "does not answer" if status is None else f"ended with status {status}"
+        return f"Queue manager {self.name} {how}{self._last_lines()}"
+
+    def _received(self, seconds_max: float) -> tuple[str, object]:
+        try:
+            if self._pipe.poll(seconds_max):
+                what, value = self._pipe.recv()
+                return str(what), value
+        except (EOFError, OSError):
+            raise PointFailed(self.last_words()) from None
+        raise PointFailed(f"Queue manager {self.name} did not answer within {seconds_max:.0f} s{self._last_lines()}")
+
+    def _last_lines(self) -> str:
+        """What it wrote last to its error log, and to nobody."""
+        lines: list[str] = []
+        for path in (self.directory.errors / "AMQERR01.LOG", self.log_file):
+            with contextlib.suppress(OSError):
+                lines += path.read_text(errors="replace").splitlines()[-_LINES_SHOWN:]
+        return "".join(f"\n  {line}" for line in lines)
+
+    # -- its end -------------------------------------------------------------------------------------------------------
+
+    def end(self) -> None:
+        """In good order, as endmqm -i; killed if that takes too long. A second time does nothing."""
+        with self._turn:
+            self._pipe.close()
+        try:
+            self._process.wait(inside.SECONDS_TO_END_MAX)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """At once, as kill -9."""
+        self._process.kill()
+        self._process.wait()
+        self._pipe.close()
+
+    def again(self) -> LabQueueManager:
+        """Start the same queue manager, which has ended, again: on the same port, from what is on disk."""
+        if self.is_alive:
+            raise ValueError(f"queue manager {self.name} still runs")
+        return LabQueueManager(self.root, self.plan, self.address[1])
+
+    def __enter__(self) -> LabQueueManager:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
