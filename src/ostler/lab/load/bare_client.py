@@ -11,6 +11,8 @@ HELLO = struct.Struct(">cI")
 REQUESTER = b"Q"
 RESPONDER = b"R"
 WELCOME = b"!"
+TAKEN = b"."
+"""What a producer is told for each block that was passed on."""
 
 
 class BareClient(LoadClient):
@@ -22,6 +24,9 @@ class BareClient(LoadClient):
         self._block_bytes = block_bytes
         self._sequence = 0
         self._expected = b""
+        # Of a block that comes in many parts, which are put together only once.
+        self._parts: list[bytes] = []
+        self._received = 0
 
     def opening(self) -> bytes:
         return HELLO.pack(REQUESTER if self.is_requester else RESPONDER, self._number)
@@ -38,12 +43,15 @@ class BareClient(LoadClient):
                 raise LoadFailed("the probe's server did not welcome its client")
             self.is_ready = True
             data = data[1:]
-        if self.pending:
-            data = self.pending + data
-        if len(data) < self._block_bytes:
-            self.pending = data
-            return b""
-        self.pending = b""
+        if self._parts or len(data) < self._block_bytes:
+            if data:
+                self._parts.append(data)
+                self._received += len(data)
+            if self._received < self._block_bytes:
+                return b""
+            data = b"".join(self._parts)
+            self._parts = []
+            self._received = 0
         if not self.is_requester:
             return data
         if data != self._expected:

@@ -1,11 +1,13 @@
 """Servers of the limit probes: what a broker on an epoll loop does at least, with nothing of a broker in it.
 
 The echo sends every block back. The relay hands a requester's block to its responder, and the responder's to the
-requester: as many receives and sends as a broker needs that pushes messages and answers nothing else.
+requester: as many receives and sends as a broker needs that pushes messages and answers nothing else. The pass hands a
+producer's block to a consumer of its number, in turn if there are several, and tells the producer that it has it.
 """
 
 from __future__ import annotations
 
+import os
 import select
 import signal
 import socket
@@ -13,98 +15,159 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ostler.lab.load.bare_client import HELLO, REQUESTER, RESPONDER, WELCOME
+from ostler.lab.load.bare_client import HELLO, REQUESTER, RESPONDER, TAKEN, WELCOME
 
 ECHO = "echo"
 RELAY = "relay"
+PASS = "pass"
 _READ_BYTES = 8192
+_READ_BYTES_MAX = 262_144
 _EVENTS_MAX = 256
 _BACKLOG = 1024
 
 
+class _Link:
+    """A connection: the block that is arriving on it, where its blocks go, and what its socket did not take yet."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.descriptor = sock.fileno()
+        self.role = b""
+        self.number = 0
+        self.parts: list[bytes] = []
+        self.received = 0
+        self.to: _Link | None = None
+        self.backlog: list[bytes] = []
+
+
 class BareServer:
-    """Accepts connections on a listening socket and passes whole blocks on, until a signal ends its process."""
+    """Accepts connections on a listening socket and passes whole blocks on, until its parent or a signal ends it."""
 
     def __init__(self, listener: socket.socket, kind: str, block_bytes: int) -> None:
         self._listener = listener
-        self._is_relay = kind == RELAY
+        self._kind = kind
         self._block_bytes = block_bytes
+        self._read_bytes = _READ_BYTES if block_bytes <= _READ_BYTES else _READ_BYTES_MAX
         self._epoll = select.epoll()
-        self._sockets: dict[int, socket.socket] = {}
-        self._partner: dict[int, int] = {}
-        self._partial: dict[int, bytes] = {}
-        self._by_role: dict[tuple[bytes, int], int] = {}
+        self._links: dict[int, _Link] = {}
+        self._by_role: dict[tuple[bytes, int], list[_Link]] = {}
+        self._turns: dict[int, int] = {}
         listener.setblocking(False)
         self._epoll.register(listener.fileno(), select.EPOLLIN)
 
-    def run(self) -> None:
+    def run(self, ends: int) -> None:
+        """Serve until there is something to read from a descriptor."""
         own = self._listener.fileno()
+        self._epoll.register(ends, select.EPOLLIN)
         while True:
-            for descriptor, _ in self._epoll.poll(-1, _EVENTS_MAX):
+            for descriptor, events in self._epoll.poll(-1, _EVENTS_MAX):
                 if descriptor == own:
                     self._accept()
+                elif descriptor == ends:
+                    return
                 else:
-                    self._serve(descriptor)
+                    link = self._links.get(descriptor)
+                    # One that was forgotten in this turn is told of no more.
+                    if link is not None:
+                        self._serve(link, events)
 
     def _accept(self) -> None:
         sock, _ = self._listener.accept()
         sock.setblocking(False)
         if sock.family == socket.AF_INET:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._sockets[sock.fileno()] = sock
+        self._links[sock.fileno()] = _Link(sock)
         self._epoll.register(sock.fileno(), select.EPOLLIN)
 
-    def _serve(self, descriptor: int) -> None:
-        sock = self._sockets[descriptor]
+    def _serve(self, link: _Link, events: int) -> None:
+        if events & select.EPOLLOUT:
+            self._flush(link)
+            if not events & ~select.EPOLLOUT:
+                return
         try:
-            data = sock.recv(_READ_BYTES)
+            data = link.sock.recv(self._read_bytes)
         except BlockingIOError:
             return
         except ConnectionResetError:
             data = b""
         if not data:
-            self._forget(descriptor)
-            return
-        to = self._partner.get(descriptor, -1)
-        if to < 0:
-            self._greet(descriptor, sock, data)
-            return
-        held = self._partial.pop(descriptor, b"")
-        if held:
-            data = held + data
-        if len(data) < self._block_bytes:
-            self._partial[descriptor] = data
-            return
-        # One block at a time is under way on a connection, so a socket's buffer always has room for it.
-        self._sockets[to].send(data)
+            self._forget(link)
+        elif not link.role:
+            self._greet(link, data)
+        elif not link.parts and len(data) == self._block_bytes:
+            self._whole(link, data)
+        else:
+            # One block at a time is under way from a connection: more than that is never received.
+            link.parts.append(data)
+            link.received += len(data)
+            if link.received >= self._block_bytes:
+                block = b"".join(link.parts)
+                link.parts = []
+                link.received = 0
+                self._whole(link, block)
 
-    def _greet(self, descriptor: int, sock: socket.socket, data: bytes) -> None:
-        role, number = HELLO.unpack(data[: HELLO.size])
-        self._partner[descriptor] = descriptor
-        if self._is_relay:
-            self._by_role[(role, number)] = descriptor
-            other = self._by_role.get((REQUESTER if role == RESPONDER else RESPONDER, number))
-            if other is not None:
-                self._partner[descriptor], self._partner[other] = other, descriptor
-        sock.send(WELCOME)
+    def _whole(self, link: _Link, block: bytes) -> None:
+        if self._kind != PASS:
+            self._send(link if link.to is None else link.to, block)
+            return
+        consumers = self._by_role.get((RESPONDER, link.number))
+        if not consumers:
+            # A block that nobody takes: whoever waits for it is to hear of that.
+            self._forget(link)
+            return
+        turn = self._turns.get(link.number, 0)
+        self._turns[link.number] = turn + 1
+        self._send(consumers[turn % len(consumers)], block)
+        self._send(link, TAKEN)
 
-    def _forget(self, descriptor: int) -> None:
-        self._epoll.unregister(descriptor)
-        self._sockets.pop(descriptor).close()
-        self._partial.pop(descriptor, None)
-        other = self._partner.pop(descriptor, descriptor)
-        if other != descriptor and other in self._partner:
-            self._partner[other] = other
-        for key in [key for key, found in self._by_role.items() if found == descriptor]:
-            del self._by_role[key]
+    def _send(self, link: _Link, data: bytes) -> None:
+        if link.backlog:
+            link.backlog.append(data)
+            return
+        try:
+            sent = link.sock.send(data)
+        except BlockingIOError:
+            sent = 0
+        except (BrokenPipeError, ConnectionResetError):
+            # What is received next says that it is over.
+            return
+        if sent != len(data):
+            link.backlog.append(data[sent:])
+            self._epoll.modify(link.descriptor, select.EPOLLIN | select.EPOLLOUT)
+
+    def _flush(self, link: _Link) -> None:
+        waiting, link.backlog = link.backlog, []
+        self._epoll.modify(link.descriptor, select.EPOLLIN)
+        for data in waiting:
+            self._send(link, data)
+
+    def _greet(self, link: _Link, data: bytes) -> None:
+        link.role, link.number = HELLO.unpack(data[: HELLO.size])
+        if self._kind != ECHO:
+            self._by_role.setdefault((link.role, link.number), []).append(link)
+        if self._kind == RELAY:
+            others = self._by_role.get((REQUESTER if link.role == RESPONDER else RESPONDER, link.number))
+            if others:
+                link.to, others[-1].to = others[-1], link
+        self._send(link, WELCOME)
+
+    def _forget(self, link: _Link) -> None:
+        self._epoll.unregister(link.descriptor)
+        del self._links[link.descriptor]
+        link.sock.close()
+        if link.to is not None and link.to.to is link:
+            link.to.to = None
+        alike = self._by_role.get((link.role, link.number))
+        if alike is not None and link in alike:
+            alike.remove(link)
 
 
 def start(kind: str, listener: socket.socket, block_bytes: int) -> subprocess.Popen[bytes]:
-    """Run a server in a process of its own; it takes the listening socket over."""
+    """Run a server in a process of its own; it takes the listening socket over, and ends with this process."""
     descriptor = listener.fileno()
     # Not with -m: where this module is compiled, that cannot run it.
     program = f"import sys; from {__name__} import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", program, kind, str(descriptor), str(block_bytes)]
+    command = [sys.executable, "-c", program, kind, str(descriptor), str(block_bytes), str(os.getpid())]
     return subprocess.Popen(command, pass_fds=(descriptor,), stdin=subprocess.DEVNULL)
 
 
@@ -122,7 +185,12 @@ def listening(address: tuple[str, int] | Path) -> socket.socket:
 
 
 def main(arguments: list[str]) -> int:
-    kind, descriptor, block_bytes = arguments
+    kind, descriptor, block_bytes, parent = arguments
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    BareServer(socket.socket(fileno=int(descriptor)), kind, int(block_bytes)).run()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Readable when the process ends, whichever of its threads has started this one.
+    ends = os.pidfd_open(int(parent))
+    if os.getppid() != int(parent):
+        return 0
+    BareServer(socket.socket(fileno=int(descriptor)), kind, int(block_bytes)).run(ends)
     return 0
