@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import socket
 import struct
 import threading
 import time
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.free_ports import free_port
 
 from ostler import mqi
 from ostler.client import running
@@ -347,12 +347,6 @@ def eventually(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it has not happened"
         pause.wait(0.001)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as made:
-        port: int = made.getsockname()[1]
-        return port
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.free_ports import free_port
 
 import ostler as library
 from ostler.cli.developer_configuration import hints, is_loopback, listener, moved
@@ -27,16 +28,9 @@ Developer = Callable[..., Said]
 PASSWORDS = {"MQ_APP_PASSWORD": "passw0rd", "MQ_ADMIN_PASSWORD": "adm1n"}
 
 
-def a_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
-
-
 @pytest.fixture
 def port() -> int:
-    return a_port()
+    return free_port()
 
 
 @pytest.fixture
@@ -70,7 +64,7 @@ def run_program(*arguments: str, text: str = "") -> Said:
 
 @pytest.fixture(scope="module")
 def standing_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, int, Said]]:
-    root, port = tmp_path_factory.mktemp("developer"), a_port()
+    root, port = tmp_path_factory.mktemp("developer"), free_port()
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {**PASSWORDS, "OSTLER_DATA": str(root)}.items():
             patch.setenv(name, value)
@@ -227,7 +221,7 @@ def test_another_port_and_another_password(developer: Developer, port: int) -> N
         refused = developer()
     assert refused.status == 71
     assert str(port) in refused.err
-    other = a_port()
+    other = free_port()
     changed = developer("--port", str(other), "--app-password", "another")
     assert (changed.status, changed.err) == (0, "")
     assert f"127.0.0.1({other})" in changed.out

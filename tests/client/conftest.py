@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.free_ports import free_port
 
 import ostler
 from ostler import mqi
@@ -163,12 +163,6 @@ def own_manager(tmp_path: Path) -> Iterator[QueueManager]:
 
 CHANNEL = "APP.SVRCONN"
 SECONDS_MAX = 60.0
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        found: int = probe.getsockname()[1]
-        return found
 
 
 class Site:

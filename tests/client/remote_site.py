@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from tests.free_ports import free_port
 
 from ostler import mqi
 from ostler.client.binding import connect_handle
@@ -26,12 +27,6 @@ PATIENCE_SECONDS = 30.0
 OK = (mqc.MQCC_OK, mqc.MQRC_NONE)
 FAILED = mqc.MQCC_FAILED
 BOTH = mqc.MQOO_INPUT_SHARED | mqc.MQOO_OUTPUT
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as made:
-        port: int = made.getsockname()[1]
-        return port
 
 
 def eventually(condition: Callable[[], bool]) -> None:

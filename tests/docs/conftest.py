@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.free_ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -47,7 +47,7 @@ class Reader:
 
     def __init__(self, place: Path) -> None:
         self.place = place
-        self.port = _free_port()
+        self.port = str(free_port())
         programs = place / "bin"
         programs.mkdir()
         (programs / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
@@ -115,11 +115,6 @@ class Reader:
                 if shown:
                     assert re.fullmatch(pattern_of(shown), output), f"{command} printed\n{output}"
         return output
-
-
-def _free_port() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return str(probe.getsockname()[1])
 
 
 @pytest.fixture

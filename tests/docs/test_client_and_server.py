@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.free_ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/tutorial/client-and-server.md"
@@ -29,14 +29,9 @@ def blocks(text: str) -> list[tuple[str, str, str | None]]:
     return found
 
 
-def free_port() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return str(probe.getsockname()[1])
-
-
 @pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not beside the tests")
 def test_the_page_does_what_it_says(tmp_path: Path) -> None:
-    text = PAGE.read_text().replace(PORT, free_port())
+    text = PAGE.read_text().replace(PORT, str(free_port()))
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')

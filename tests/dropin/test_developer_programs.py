@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 import sys
 import textwrap
@@ -11,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.free_ports import free_port
 
 Environment = Callable[[str, Path], dict[str, str]]
 
@@ -27,10 +27,7 @@ def shown(program_environment: Environment, tmp_path_factory: pytest.TempPathFac
     """What `ostler dev` says, and where its queue manager is."""
     data = tmp_path_factory.mktemp("developer")
     environment = program_environment("ibmmq", data)
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
-    said = _ostler(environment, "dev", "QM1", "--port", str(port), "--app-password", "passw0rd")
+    said = _ostler(environment, "dev", "QM1", "--port", str(free_port()), "--app-password", "passw0rd")
     yield said, data
     _ostler(environment, "endmqm", "-i", "QM1")
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.free_ports import free_port
 
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import MQCC_OK, MQCHT_SVRCONN, MQRC_UNKNOWN_CHANNEL_NAME, MQRC_UNKNOWN_OBJECT_NAME
@@ -46,12 +47,6 @@ def path() -> Iterator[str]:
 
 def define(server: Server, name: str, **attributes: Value) -> None:
     server.manager.define(new_definition(ObjectType.LISTENER, name, attributes), replace=True)
-
-
-def free_port() -> int:
-    with socket.create_server((HOST, 0)) as made:
-        port: int = made.getsockname()[1]
-        return port
 
 
 def check_served(address: tuple[str, int] | str) -> None:

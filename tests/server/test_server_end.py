@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
-import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
+from tests.free_ports import free_port
 
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (
@@ -40,18 +40,12 @@ WAIT = MQGMO_WAIT | MQGMO_NO_SYNCPOINT
 LONG_SECONDS = 60.0
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as made:
-        port: int = made.getsockname()[1]
-        return port
-
-
 class Site:
     """A queue manager that listens on a port of its own, and can be started again."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, port: int = 0) -> None:
         self.directory = create_queue_manager(root, "ENDS", LogSection(primary_files=3, file_pages=256))
-        self.port = free_port()
+        self.port = port or free_port()
         self.start()
         self.manager.define(new_definition(ObjectType.QLOCAL, "Q", {}))
         self.manager.define(new_definition(ObjectType.CHANNEL, "APP", {"CHLTYPE": MQCHT_SVRCONN}))
@@ -92,7 +86,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 def until_closed(peer: Peer) -> list[Answer]:
     """All that comes before the link is closed."""
     found = []
-    for _ in range(2_000):
+    for _ in range(6_000):
         found += peer.answers(1)
         if peer.closed:
             return found
@@ -177,9 +171,10 @@ def test_an_end_that_waits_for_nobody(site: Site, mode: str) -> None:
 
 def test_all_descriptors_and_files_are_given_back(tmp_path: Path) -> None:
     process = psutil.Process()
+    port = free_port()
     gc.collect()
     before = process.num_fds()
-    site = Site(tmp_path)
+    site = Site(tmp_path, port)
     peers = in_all_states(site)
     path = site.directory.path / "run" / "local.sock"
     assert path.exists()
@@ -187,7 +182,8 @@ def test_all_descriptors_and_files_are_given_back(tmp_path: Path) -> None:
     assert not path.exists()
     for peer in peers.values():
         peer.sock.close()
-    assert process.num_fds() == before
+    # What an earlier test left may go meanwhile.
+    assert process.num_fds() <= before
     # Who is late wakes nobody, and above all writes to no descriptor that is another's by now.
     reading, writing = os.pipe()
     others = [os.dup(reading) for _ in range(64)]

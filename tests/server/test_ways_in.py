@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import cast
 
 import pytest
+from tests.free_ports import free_port
 
 from ostler.model import constants as mq
 from ostler.model.pcf import Header, Integer, String, encode
@@ -359,9 +360,7 @@ def test_who_connects_nothing_keeps_nobody_out(site: RunningQueueManager) -> Non
 
 
 def test_a_rule_for_an_ipv4_address_counts_on_a_socket_for_ipv6(site: RunningQueueManager) -> None:
-    with socket.socket() as probe:
-        probe.bind((site.host, 0))
-        port = int(probe.getsockname()[1])
+    port = free_port()
     site.mqsc(f"DEFINE LISTENER(EVERYWHERE) TRPTYPE(TCP) IPADDR('*') PORT({port})")
     site.server.start_listener("EVERYWHERE")
     caller = dial((site.host, port))

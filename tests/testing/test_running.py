@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.free_ports import free_port
 
 import ostler
 import ostler.testing
@@ -91,10 +92,8 @@ def test_a_block_leaves_no_trace() -> None:
 
 
 def test_listeners_of_a_block_listen_no_more() -> None:
-    with queue_manager() as qm, socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-        probe.close()
+    port = free_port()
+    with queue_manager() as qm:
         with qm.isolated(f"DEFINE LISTENER(L) TRPTYPE(TCP) PORT({port}) IPADDR(127.0.0.1)\nSTART LISTENER(L)"):
             assert {each.name for each in qm.server.listener_status()} == {LISTENER, "L"}
         assert {each.name for each in qm.server.listener_status()} == {LISTENER}
