@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,9 +12,11 @@ import psutil
 import pytest
 
 from ostler.client.api import Connection, connect
+from ostler.client.connect_parameters import TlsSettings
 from ostler.lab.running.contract import QUEUE_MANAGER, PointFailed, SittingOver
 from ostler.lab.running.queue_manager_plan import CHANNEL, QueueManagerPlan, pair_commands
 from ostler.lab.running.queue_manager_process import LabQueueManager
+from ostler.model.errors import MQError
 from ostler.server.qm_ini import LogSection
 
 SMALL = LogSection(primary_files=2, secondary_files=1, file_pages=64)
@@ -26,9 +29,9 @@ def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabQueueManage
         yield running
 
 
-def client(manager: LabQueueManager, **more: str) -> Connection:
+def client(manager: LabQueueManager, tls: TlsSettings | None = None, application: str = "") -> Connection:
     host, port = manager.address
-    return connect("", f"{host}({port})", channel=CHANNEL, **more)
+    return connect("", f"{host}({port})", channel=CHANNEL, tls=tls, application=application or None)
 
 
 def counted(manager: LabQueueManager) -> dict[str, float]:
@@ -76,7 +79,7 @@ def test_it_is_watched_by_thread(manager: LabQueueManager) -> None:
 
 def test_a_refused_command_does_not_start_it(tmp_path: Path) -> None:
     plan = QueueManagerPlan(log=SMALL, commands=("DEFINE QLOCAL(LAB.A) MAXDEPTH(-1)",))
-    with pytest.raises(SittingOver, match="LAB does not start.*AMQ8405I"):
+    with pytest.raises(SittingOver, match=r"LAB does not start: .*AMQ8405I"):
         LabQueueManager(tmp_path, plan)
 
 
@@ -110,12 +113,58 @@ def test_killed_it_comes_back_with_what_was_promised(tmp_path: Path) -> None:
         assert 0 < second.restart.seconds < second.start_seconds
         with client(second) as connection, connection.open("LAB.REQUEST.0", "r") as queue:
             message = queue.get()
-            assert message is not None and message.body == b"kept"
+            assert message is not None
+            assert message.body == b"kept"
 
 
 def test_only_what_has_ended_starts_again(manager: LabQueueManager) -> None:
     with pytest.raises(ValueError, match="still runs"):
         manager.again()
+
+
+@pytest.mark.parametrize(
+    "specs",
+    [
+        ("ECDHE_ECDSA_AES_256_CBC_SHA384", "ECDHE_ECDSA_AES_256_GCM_SHA384"),
+        (
+            "TLS_RSA_WITH_AES_256_CBC_SHA256",
+            "TLS_RSA_WITH_AES_256_GCM_SHA384",
+            "ECDHE_RSA_AES_256_CBC_SHA384",
+            "ECDHE_RSA_AES_256_GCM_SHA384",
+        ),
+    ],
+    ids=["ECDSA", "RSA"],
+)
+def test_clients_come_in_by_each_cipher_spec(specs: tuple[str, ...], tmp_path: Path) -> None:
+    plan = QueueManagerPlan(log=SMALL, commands=pair_commands(1), cipher_spec=specs[0])
+    with LabQueueManager(tmp_path, plan) as running:
+        for spec in specs:
+            running.mqsc(f"ALTER CHANNEL({CHANNEL}) CHLTYPE(SVRCONN) SSLCIPH({spec})")
+            with client(running, TlsSettings(spec, ca_file=running.authority_file)) as connection:
+                connection.put("LAB.REQUEST.0", b"secret")
+        assert counted(running)["queues puts"] == len(specs)
+        with pytest.raises(MQError):
+            client(running)
+
+
+def test_accounts_are_rows(tmp_path: Path) -> None:
+    plan = QueueManagerPlan(log=SMALL, commands=pair_commands(1), is_accounting=True)
+    with LabQueueManager(tmp_path, plan) as running:
+        put_and_get(running, 5, persistent=True)
+        first = running.accounting()
+        put_and_get(running, 2)
+        second = running.accounting()
+    found = {(each.source, each.name, each.object): each for each in first}
+    assert found["statistics", "MQIStatistics.PutCount", ""].value == 5
+    assert found["statistics", "MQIStatistics.PutCount", ""].position == 1
+    assert found["accounting", "QueueAccounting.PutCount", "LAB.REQUEST.0"].value == 5
+    later = {(each.source, each.name, each.object): each for each in second}
+    assert later["accounting", "QueueAccounting.GetCount", "LAB.REQUEST.0"].value == 2
+    assert max(each.record for each in first) < min(each.record for each in second if each.source == "accounting")
+
+
+def test_without_accounting_there_are_no_accounts(manager: LabQueueManager) -> None:
+    assert manager.accounting() == []
 
 
 _ORPHAN = """
@@ -133,8 +182,6 @@ os.kill(os.getpid(), 9)
 def test_it_ends_when_the_laboratory_is_killed(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", _ORPHAN, str(tmp_path)], capture_output=True, check=False, timeout=60)
     assert done.returncode == -9
-    try:
+    with contextlib.suppress(psutil.NoSuchProcess):
         psutil.Process(int(done.stdout)).wait(30)
-    except psutil.NoSuchProcess:
-        pass
     assert not psutil.pid_exists(int(done.stdout))

@@ -37,6 +37,7 @@ from ostler.server.log_statistics import log_counts
 from ostler.server.qm_ini import QueueManagerIni
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.server import Server
+from ostler.server.statistics_writer import ACCOUNTING_QUEUE, STATISTICS_QUEUE
 
 READY: Final = "ready"
 FAILED: Final = "failed"
@@ -164,6 +165,9 @@ def _channel(plan: QueueManagerPlan) -> Iterator[str]:
     )
     if plan.is_accounting:
         yield "ALTER QMGR STATMQI(ON) STATQ(ON) STATCHL(MEDIUM) ACCTMQI(ON) ACCTQ(ON)"
+        # Each connection of a load leaves two messages.
+        for queue in (STATISTICS_QUEUE, ACCOUNTING_QUEUE):
+            yield f"ALTER QLOCAL({queue}) MAXDEPTH({_MANY})"
 
 
 def _listener(host: str, port: int) -> str:

@@ -13,10 +13,12 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
 
+from ostler.client.api import connect
 from ostler.client.control import NotRunningError, control
 from ostler.lab.observing.process_sampler import Watched
 from ostler.lab.peers.running import LOOPBACK, free_port
 from ostler.lab.running import queue_manager_inside as inside
+from ostler.lab.running.accounting_rows import READER, SOURCES, next_record, taken_figures
 from ostler.lab.running.contract import QUEUE_MANAGER, Figure, PointFailed, SittingOver
 from ostler.lab.running.queue_manager_plan import QueueManagerPlan
 from ostler.model.errors import MQError
@@ -42,6 +44,7 @@ class LabQueueManager:
         self.local_path = str(socket_path(self.directory))
         self.log_file = root / f"{self.directory.path.name}.out"
         self._turn = threading.Lock()
+        self._records: dict[str, int] = {}
         began = time.perf_counter()
         self._process, self._pipe = self._spawn()
         self.restart: RestartSummary = self._wait_until_ready()
@@ -132,6 +135,26 @@ class LabQueueManager:
         if not is_done:
             raise PointFailed(f"Queue manager {self.name} refused: {' '.join(inside.refusals(lines)) or lines}")
         return lines
+
+    def accounting(self) -> list[Figure]:
+        """What the statistics and accounting queues hold, taken off them; nothing without `is_accounting`.
+
+        Statistics are written up to now. The account of a connection is written when it ends, so close the load first.
+        Reading connects and gets as an application does, which the verbs count and the LAB queues do not.
+        """
+        if not self.plan.is_accounting:
+            return []
+        self.mqsc("RESET QMGR TYPE(STATISTICS)")
+        found: list[Figure] = []
+        try:
+            with connect(self.name, data=self.root, binding="local", application=READER) as connection:
+                for source in SOURCES:
+                    taken = taken_figures(connection, source, self._records.get(source, 0))
+                    self._records[source] = next_record(taken, self._records.get(source, 0))
+                    found += taken
+        except MQError as error:
+            raise PointFailed(f"The accounts of queue manager {self.name} cannot be read: {error}") from None
+        return found
 
     def _asked(self, action: str, **arguments: object) -> Iterator[dict[str, object]]:
         """What it answers over its own socket, as to any administrator."""
