@@ -69,25 +69,30 @@ class MemoryCopyProbe:
 
     def round(self, seconds: float) -> CopyRound:
         """Copy for some time, at least a few blocks."""
-        ring, size, clock_ns = self.ring, self.block_bytes, self._clock_ns
-        # Goes on where the last round ended: what that one touched first has left the cache by now.
-        at, copies, length = self._at, 0, self.ring_bytes
-        source = (at + self._opposite) % length
+        clock_ns, copies = self._clock_ns, 0
         began = now = clock_ns()
         end = began + int(seconds * 1e9)
         while now < end or not copies:
-            for _ in range(_COPIES_BETWEEN_LOOKS):
-                ring[at : at + size] = ring[source : source + size]
-                at += size
-                if at == length:
-                    at = 0
-                source += size
-                if source == length:
-                    source = 0
+            self.copy(_COPIES_BETWEEN_LOOKS)
             copies += _COPIES_BETWEEN_LOOKS
             now = clock_ns()
-        self._at = at
         return CopyRound(copies, max(1, now - began) / 1e9, self.block_bytes)
+
+    def copy(self, blocks: int) -> None:
+        """Copy so many blocks."""
+        ring, size, length = self.ring, self.block_bytes, self.ring_bytes
+        # Goes on where the last copy ended: what was touched first has left the cache by now.
+        at = self._at
+        source = (at + self._opposite) % length
+        for _ in range(blocks):
+            ring[at : at + size] = ring[source : source + size]
+            at += size
+            if at == length:
+                at = 0
+            source += size
+            if source == length:
+                source = 0
+        self._at = at
 
 
 def memory_limit(

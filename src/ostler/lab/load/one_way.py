@@ -1,0 +1,42 @@
+"""What clients of one-way loads share: a message says when it was due, and whoever gets it counts from then."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ostler.lab.load.client import LoadFailed, Pace
+from ostler.lab.running.contract import GET
+
+DUE_BYTES: Final = 8
+
+
+class OneWay:
+    """Makes the messages of a producer, and counts those of a consumer."""
+
+    def __init__(self, pace: Pace, body_bytes: int) -> None:
+        if body_bytes < DUE_BYTES:
+            raise LoadFailed(f"a body of {body_bytes} bytes has no room for the time at which it was due")
+        self._pace = pace
+        self._body_bytes = body_bytes
+        self._rest = bytes(body_bytes - DUE_BYTES)
+        self._opened_ns = 0
+
+    def opened(self, now_ns: int) -> None:
+        """A consumer is ready. What was due before is left over from a load that failed, and does not count."""
+        self._opened_ns = now_ns
+
+    def body(self, due_ns: int) -> bytes:
+        """Of the next message, which is on its way from now on."""
+        self._pace.outstanding += 1
+        return due_ns.to_bytes(DUE_BYTES, "big") + self._rest
+
+    def got(self, body: bytes, now_ns: int) -> None:
+        """A message has arrived."""
+        if len(body) != self._body_bytes:
+            raise LoadFailed(f"a message of {len(body)} bytes arrived, and {self._body_bytes} were due")
+        due_ns = int.from_bytes(body[:DUE_BYTES], "big")
+        if due_ns < self._opened_ns:
+            return
+        pace = self._pace
+        pace.outstanding -= 1
+        pace.operation(GET).record(due_ns, now_ns)
