@@ -7,20 +7,17 @@ queue manager is made as with `crtmqm -lc -lf 2048`.
 from __future__ import annotations
 
 import gc
-import os
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ostler.client.mqi import MQGET, MQPUT
-from ostler.lab.embedded import QUEUE, Application, descriptor, fresh, get_options, put_options
+from ostler.lab.embedded import QUEUE, Application, fresh
 from ostler.lab.latency import Latency
 from ostler.lab.own_process import Report
 from ostler.lab.probes import BarePair, ForcedFile
+from ostler.lab.put_and_get import PutAndGet
 from ostler.lab.result import Chart, Result
 from ostler.lab.samples import ratio
-from ostler.model.constants import MQCC_OK, MQOO_INPUT_SHARED, MQOO_OUTPUT
-from ostler.model.errors import MQError
 from ostler.server.qm_ini import LogSection, LogType
 
 TITLE = "MQI response time by message size, 90th percentile"
@@ -75,15 +72,10 @@ class Point:
     """All timings of one size and persistence."""
 
     def __init__(self, application: Application, file: ForcedFile, size: int, persistent: bool) -> None:
-        self._hconn = application.hconn
-        self._output = application.open(QUEUE, MQOO_OUTPUT)
-        self._intake = application.open(QUEUE, MQOO_INPUT_SHARED)
+        self._application = PutAndGet(application.hconn, QUEUE, size, persistent)
         self._file = file
-        self._body = os.urandom(size)
+        self._body = self._application.body
         self._pair = BarePair(self._body)
-        self._md = bytearray(descriptor(persistent))
-        self._pmo = bytearray(put_options())
-        self._gmo = bytearray(get_options())
         self._labels = {"bytes": size, "persistence": "persistent" if persistent else "non-persistent"}
         self._persistent = persistent
         self._puts: list[int] = []
@@ -102,19 +94,9 @@ class Point:
                 self._limits.append(self._limit())
 
     def _sample(self) -> None:
-        hconn, output, intake, body = self._hconn, self._output, self._intake, self._body
-        md, pmo, gmo, length = self._md, self._pmo, self._gmo, len(self._body)
-        began = time.perf_counter_ns()
-        code, reason = MQPUT(hconn, output, md, pmo, body)
-        between = time.perf_counter_ns()
-        data, _, code_got, reason_got = MQGET(hconn, intake, md, gmo, length)
-        end = time.perf_counter_ns()
+        began, between, end = self._application.sample()
         self._puts.append(between - began)
         self._gets.append(end - between)
-        if code != MQCC_OK or code_got != MQCC_OK:
-            raise MQError(reason or reason_got)
-        if data != body:
-            raise AssertionError("the message that was got is not the one that was put")
 
     def _limit(self) -> int:
         """What must be done at least: a bare pair; or a force for the put and one for the get."""

@@ -1,0 +1,123 @@
+"""Families of a single application: each is driven as the runner does it, with windows as short as can be."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("psutil", reason="the laboratory's packages are not installed")
+
+from ostler.lab.experiments.response_time import GET, PAIR, PUT, SAMPLES, SAMPLES_MISSING
+from ostler.lab.load.timeline import MEASURED, Timeline
+from ostler.lab.running.contract import (
+    QUICK,
+    Counted,
+    Entrant,
+    EntrantKind,
+    Expected,
+    Experiment,
+    Figure,
+    Moment,
+    Settings,
+    Shape,
+    Sitting,
+)
+from ostler.lab.running.runner import make_experiment
+from ostler.lab.scenarios.loader import catalogue
+from ostler.lab.scenarios.steps import Step, steps
+from ostler.lab.store.rows import OperationRow
+
+
+class Silent:
+    """Hears of the load and says nothing."""
+
+    def moment(self, moment: Moment) -> None:
+        assert moment.completed >= 0
+
+
+@dataclass(frozen=True)
+class Point:
+    """What one run of one entrant came to."""
+
+    shape: Shape
+    roles: list[str]
+    counted: Sequence[Counted]
+    results: dict[str, float]
+    settled: Sequence[Expected]
+    figures: Sequence[Figure]
+
+    def operations(self) -> dict[str, int]:
+        """How often each was done in the window."""
+        found: dict[str, int] = {}
+        for each in self.counted:
+            for row in each.phases[MEASURED].rows(each.worker):
+                if isinstance(row, OperationRow):
+                    assert not row.failed
+                    found[row.operation] = found.get(row.operation, 0) + row.count
+        return found
+
+
+@contextmanager
+def sat(
+    name: str, scratch: Path, chosen: Mapping[str, Sequence[str]], settings: Settings = QUICK
+) -> Iterator[tuple[Experiment, tuple[Step, ...]]]:
+    found = catalogue()
+    scenario = found.find(name)
+    planned = steps(scenario, found.readiness(scenario), settings.is_quick, chosen)
+    experiment = make_experiment(Sitting(scenario, settings, planned, scratch))
+    try:
+        yield experiment, planned
+    finally:
+        experiment.close()
+
+
+def measured(experiment: Experiment, entrant: Entrant, step: Step, seconds: float = 0.1, runs: int = 1) -> list[Point]:
+    prepared = experiment.prepare(entrant, step)
+    points = []
+    try:
+        for _ in range(runs):
+            roles = [each.role for each in prepared.processes()]
+            timeline = Timeline.starting(time.perf_counter_ns(), 0.02, seconds, 0.01)
+            counted = prepared.run(timeline, Silent())
+            results = {figure.name: figure.value for figure in prepared.results()}
+            points.append(Point(prepared.shape, roles, counted, results, prepared.settled(counted), prepared.figures()))
+    finally:
+        prepared.close()
+    return points
+
+
+def by_kind(experiment: Experiment, kind: EntrantKind) -> list[Entrant]:
+    return [each for each in experiment.entrants() if each.kind is kind]
+
+
+def test_response_time_in_one_process_and_bound_locally(tmp_path: Path) -> None:
+    chosen = {"message_bytes": ["100"], "persistence": ["persistent"]}
+    with sat("mqi-response-time", tmp_path, chosen, Settings()) as (experiment, planned):
+        local, embedded = by_kind(experiment, EntrantKind.OSTLER)
+        for entrant, roles in ((local, ["driver", "queue-manager"]), (embedded, ["queue-manager"])):
+            for point in measured(experiment, entrant, planned[0], runs=2):
+                assert point.roles == roles
+                assert point.shape == Shape(1, 100, True, main_operation=PAIR)
+                assert set(point.operations()) == {PUT, GET, PAIR}
+                assert point.results[SAMPLES] == point.operations()[PAIR] > 0
+                assert point.results[SAMPLES] + point.results[SAMPLES_MISSING] == 5000, "the window was too short"
+                assert [each.what for each in point.settled] == ["puts", "gets"]
+                assert all(each.agrees and each.drivers for each in point.settled)
+                assert {each.source for each in point.figures} >= {"queue-manager", "log"}
+
+
+def test_response_time_has_limits_of_its_own_for_each_persistence(tmp_path: Path) -> None:
+    with sat("mqi-response-time", tmp_path, {"message_bytes": ["300000"]}) as (experiment, planned):
+        limits = by_kind(experiment, EntrantKind.LIMIT)
+        assert [sorted(each.steps or ()) for each in limits] == [[0], [0], [1]]
+        for entrant in limits:
+            (step,) = [each for each in planned if entrant.does(each.number)]
+            (point,) = measured(experiment, entrant, step)
+            assert point.operations()[PAIR] > 0
+            assert point.roles == ["probe"]
+            assert point.shape.persistent == (step.points["persistence"] == "persistent")
