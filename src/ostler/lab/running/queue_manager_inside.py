@@ -22,6 +22,7 @@ from ostler import __version__
 from ostler.client.running import announce
 from ostler.command.script import Counts, run_script
 from ostler.lab.running.queue_manager_plan import CHANNEL, LISTENER, USER, QueueManagerPlan
+from ostler.model.attributes import ObjectType
 from ostler.model.constants import MQOT_Q, MQOT_Q_MGR, MQRCCF_COMMAND_FAILED
 from ostler.model.counters import verb_counts
 from ostler.model.errors import MQError
@@ -74,12 +75,11 @@ class _Life:
         self._plan = plan
         self._host, self._port = address
         self._directory = QueueManagerDirectory(root, plan.name)
-        self._is_new = not self._directory.exists()
         self._manager: QueueManager | None = None
 
     def run(self) -> int:
         try:
-            if self._is_new:
+            if not self._directory.exists():
                 create(self._directory, self._plan)
         except Exception as error:
             self.failed(start_failure(self._plan.name, error))
@@ -89,9 +89,9 @@ class _Life:
         return daemon.run()
 
     def _make_server(self, manager: QueueManager, daemon: Daemon) -> ServerPart:
-        """Objects are defined while nobody can come in yet."""
+        """Objects are defined while nobody can come in yet: all of them at the first start."""
         commands = [_listener(self._host, self._port)]
-        if self._is_new:
+        if CHANNEL not in manager.engine.of_type(ObjectType.CHANNEL):
             commands = [*_channel(self._plan), *commands, *self._plan.commands]
             _let_in(manager)
         run_commands(manager, commands)

@@ -35,7 +35,10 @@ class LabQueueManager:
     """A queue manager that runs. Whoever made it ends it; it ends by itself when this process is gone."""
 
     def __init__(self, root: Path, plan: QueueManagerPlan, port: int = 0) -> None:
-        """Make and start it, or start it again if it is there. Raises SittingOver when it does not start."""
+        """Start it; make it first if it is not there. Raises SittingOver when it does not start.
+
+        One that somebody else has made gets what the plan says besides, but for its log, stanzas and certificate.
+        """
         self.root = root
         self.plan = plan
         self.name = plan.name
@@ -115,8 +118,10 @@ class LabQueueManager:
         """
         with self._turn:
             try:
+                while self._pipe.poll():
+                    self._pipe.recv()  # an answer that came too late
                 self._pipe.send(inside.FIGURES)
-            except OSError:
+            except (OSError, EOFError):
                 raise PointFailed(self.last_words()) from None
             _, found = self._received(_ANSWER_SECONDS_MAX)
         assert isinstance(found, list)
