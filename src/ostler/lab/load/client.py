@@ -8,23 +8,81 @@ from __future__ import annotations
 
 from mypy_extensions import mypyc_attr
 
+from ostler.lab.load.pacing import Pacing, Schedule
+from ostler.lab.load.timeline import PhaseOperation, PhaseRecorder, Timeline
+
+_NO_TIMELINE = Timeline(0, 0, 0, 0)
+
 
 class LoadFailed(Exception):
     """A broker answered what it should not have, or not at all; the words say what."""
 
 
 class Pace:
-    """Whether requesters go on with another request, how many still wait, and how long replies took."""
+    """What all clients of a driver share: whether requesters go on, how many are busy, and what is counted.
 
-    def __init__(self) -> None:
+    In a round, latencies of the main operation are kept one by one. While a timeline runs they go into its recorder.
+    """
+
+    def __init__(self, pacing: Pacing | None = None) -> None:
+        self.pacing = pacing if pacing is not None else Pacing()
         self.goes_on = False
         self.active = 0
+        """Requesters with an operation under way."""
+        self.completed = 0
+        """Main operations, since the driver began."""
+        self.outstanding = 0
+        """One-way messages that were put and not yet got here. Negative where others put what is got here."""
         self.latencies_ns: list[int] = []
+        self.is_timed = False
+        self.schedule: Schedule | None = None
+        # What is recorded without a timeline is of no interest to anybody.
+        self.recorder = PhaseRecorder(_NO_TIMELINE)
+        self.main: PhaseOperation = self.recorder.operation(self.pacing.main_operation)
+
+    @property
+    def is_rated(self) -> bool:
+        """Whether requesters begin when they are due, and not as soon as they can."""
+        return self.pacing.rate_per_second > 0
+
+    def operation(self, name: str) -> PhaseOperation:
+        """What counts an operation in the timeline that runs. Not to be held beyond it."""
+        return self.recorder.operation(name)
+
+    def begin_timeline(self, timeline: Timeline, requesters: int) -> PhaseRecorder:
+        """Count by this timeline from now on. The driver begins the requesters."""
+        recorder = self.recorder = PhaseRecorder(timeline)
+        pacing = self.pacing
+        self.main = recorder.operation(pacing.main_operation)
+        self.is_timed = True
+        self.goes_on = True
+        self.active = 0
+        self.schedule = None
+        if pacing.rate_per_second > 0:
+            rate, offset = pacing.rate_per_second, pacing.offset
+            self.schedule = Schedule(timeline.begin_ns, timeline.end_ns, rate, requesters, offset)
+        return recorder
+
+    def begin_round(self, goes_on: bool, requesters: int) -> None:
+        """Keep single latencies from now on, of requesters that are all begun at once."""
+        self.is_timed = False
+        self.schedule = None
+        self.latencies_ns = []
+        self.goes_on = goes_on
+        self.active = requesters
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class LoadClient:
-    """One connection. Requesters send when they are begun, and again with every reply; responders only answer."""
+    """One connection. Requesters send when they are begun, and again with every reply; responders only answer.
+
+    A client of short sessions sets `is_session`: it has no connection until it is begun. `begin` is called first, then
+    `opening` on the new connection. When its session is over it sets `is_over` and calls `replied`; what it returns
+    then is sent, and the connection is closed.
+
+    A client whose connection is shared has `members`, and hands them what it receives: the driver begins them in its
+    place, and sends what they return on its connection. It is ready when all of them are.
+    """
 
     def __init__(self, pace: Pace, is_requester: bool) -> None:
         self.pace = pace
@@ -32,13 +90,20 @@ class LoadClient:
         self.is_ready = False
         self.began_ns = 0
         self.pending = b""
+        self.is_session = False
+        self.is_over = False
+        self.members: list[LoadClient] = []
+        # For the driver: its number in the schedule, whether an operation is under way, and was begun after it was due.
+        self.place = 0
+        self.is_begun = False
+        self.is_late = False
 
     def opening(self) -> bytes:
         """What is sent first, without waiting for the broker."""
         return b""
 
     def begin(self, now_ns: int) -> bytes:
-        """A requester's next request."""
+        """A requester's next request. `now_ns` is when it was due, and becomes `began_ns`."""
         raise LoadFailed("a responder has no request to begin with")
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
@@ -50,11 +115,22 @@ class LoadClient:
         return b""
 
     def replied(self, now_ns: int) -> bytes:
-        """A requester has its reply: the next request, or nothing when the round is over."""
+        """The main operation is complete: the next request, or nothing when it is not due yet or the load is over."""
         pace = self.pace
-        pace.latencies_ns.append(now_ns - self.began_ns)
+        pace.completed += 1
+        if pace.is_timed:
+            pace.main.record(self.began_ns, now_ns, self.is_late)
+        else:
+            pace.latencies_ns.append(now_ns - self.began_ns)
         if pace.goes_on:
-            return self.begin(now_ns)
+            schedule = pace.schedule
+            if schedule is None:
+                return self.begin(now_ns)
+            due_ns = schedule.finished(self.place, now_ns)
+            if due_ns >= 0:
+                self.is_late = True
+                return self.begin(due_ns)
+        self.is_begun = False
         pace.active -= 1
         return b""
 

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-import os
 import select
 import socket
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
+from ostler.client.tls_client import ClientTls
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
+from ostler.lab.load.link import CLOSED, READ_BYTES, READ_BYTES_MAX, Address, Link, begin_connecting, check_connected
+from ostler.lab.load.moments import Moments, Tell, unheard
+from ostler.lab.load.pacing import LATE_NS, NEVER_NS, Schedule
+from ostler.lab.load.timeline import PhaseRecorder, Timeline
+from ostler.model.errors import MQError
+from ostler.wire.tls_stream import TlsFailed, TlsStream
 
-# A buffer is allocated for each read: small ones for those who are sent little.
-_READ_BYTES = 8192
-_READ_BYTES_MAX = 65536
-_EVENTS_MAX = 256
-_POLL_SECONDS = 0.2
-_OPEN_SECONDS_MAX = 60.0
-_SILENT_SECONDS_MAX = 30.0
-_CLOSED = "the broker closed a connection"
-_READ, _WRITE = select.EPOLLIN, select.EPOLLOUT
-
-Address = tuple[str, int] | str
-"""Host and port, or the path of a Unix socket."""
+_EVENTS_MAX: Final = 256
+_POLL_SECONDS: Final = 0.2
+_RETRY_SECONDS: Final = 0.005
+_OPEN_SECONDS_MAX: Final = 60.0
+_SILENT_SECONDS_MAX: Final = 30.0
+# A listener's queue of connections is short.
+_OPENING_MAX: Final = 64
+# `select` knows descriptors up to here. Ours is made before the sockets, and so is nearly always below.
+_SELECT_DESCRIPTORS_MAX: Final = 1024
+_READ: Final = select.EPOLLIN
+_WRITE: Final = select.EPOLLOUT
 
 
 @dataclass(frozen=True)
@@ -34,72 +40,79 @@ class Round:
     latencies_ns: list[int]
 
 
-def connected(address: Address) -> socket.socket:
-    """A connected socket that does not block."""
-    if isinstance(address, str):
-        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        # An address holds 107 bytes; through its directory's descriptor a path is always short.
-        directory = os.open(os.path.dirname(address), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            sock.connect(f"/proc/self/fd/{directory}/{os.path.basename(address)}")
-        finally:
-            os.close(directory)
-    else:
-        sock = socket.create_connection(address, timeout=_OPEN_SECONDS_MAX)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    sock.setblocking(False)
-    return sock
+@dataclass(frozen=True)
+class TlsUse:
+    """TLS for all links of a driver: who makes a stream, and for which channel."""
 
-
-class _Link:
-    """A client, its socket, and what the socket did not take yet."""
-
-    def __init__(self, sock: socket.socket, client: LoadClient) -> None:
-        self.sock = sock
-        self.client = client
-        self.backlog = b""
-        self.read_bytes = _READ_BYTES
+    rules: ClientTls
+    channel: str
 
 
 class EpollDriver:
-    """Opens connections for clients, and runs rounds in which every requester is always waiting for a reply."""
+    """Opens connections for clients, and puts load on: rounds in which everybody is always busy, or a timeline."""
 
-    def __init__(self, address: Address, pace: Pace) -> None:
-        self._address = address
+    def __init__(self, address: Address, pace: Pace, tls: TlsUse | None = None) -> None:
+        self._address: Address = address
         self._pace = pace
+        self._tls = tls
         self._epoll = select.epoll()
-        self._links: dict[int, _Link] = {}
+        self._links: dict[int, Link] = {}
+        self._all: list[Link] = []
+        self._requesters: list[LoadClient] = []
+        self._requester_links: list[Link] = []
+        self._refused: list[Link] = []
+        self._connections = 0
         self._watched = -1
+        self._is_precise = self._epoll.fileno() < _SELECT_DESCRIPTORS_MAX
 
-    def open(self, clients: list[LoadClient]) -> None:
-        """Connect, and return when all of them are ready."""
-        for client in clients:
-            link = _Link(connected(self._address), client)
-            self._links[link.sock.fileno()] = link
-            self._epoll.register(link.sock.fileno(), _READ)
-            self._send(link, client.opening())
-            # One after the other: a listener's queue of connections is short.
+    @property
+    def outstanding(self) -> int:
+        return self._pace.outstanding
+
+    def open(self, clients: list[LoadClient], addresses: list[Address] | None = None) -> None:
+        """Connect each to its address, some at a time, and return when all of them are ready."""
+        under_way: list[LoadClient] = []
+        deadline = time.monotonic() + _OPEN_SECONDS_MAX
+        for at, client in enumerate(clients):
+            link = self._link(client, self._address if addresses is None else addresses[at])
+            if client.is_session:
+                continue
+            self._connect(link)
+            under_way.append(client)
+            while len(under_way) >= _OPENING_MAX:
+                under_way = self._open_some(under_way, deadline)
+            # The time is for one, not for all of them.
             deadline = time.monotonic() + _OPEN_SECONDS_MAX
-            while not client.is_ready:
-                self._turn()
-                if time.monotonic() > deadline:
-                    raise LoadFailed("the broker did not complete a connection in time")
+        while under_way:
+            under_way = self._open_some(under_way, deadline)
+
+    def _open_some(self, under_way: list[LoadClient], deadline: float) -> list[LoadClient]:
+        self._turn(_POLL_SECONDS)
+        if time.monotonic() > deadline:
+            raise LoadFailed("the broker did not complete a connection in time")
+        return [each for each in under_way if not each.is_ready]
+
+    def _link(self, client: LoadClient, address: Address) -> Link:
+        link = Link(client, address)
+        self._all.append(link)
+        for each in client.members or [client]:
+            if each.is_requester:
+                each.place = len(self._requesters)
+                self._requesters.append(each)
+                self._requester_links.append(link)
+        return link
 
     def round(self, seconds: float) -> Round:
         """Keep all requesters busy for some time, then wait for the replies that are under way."""
         pace = self._pace
-        requesters = [link for link in self._links.values() if link.client.is_requester]
-        pace.latencies_ns = []
         # Of a round without length every requester makes one round trip.
-        pace.goes_on = seconds > 0
-        pace.active = len(requesters)
+        pace.begin_round(seconds > 0, len(self._requesters))
         began = time.perf_counter_ns()
         end = began + int(seconds * 1e9)
-        for link in requesters:
-            self._send(link, link.client.begin(time.perf_counter_ns()))
+        self._begin_all()
         silent_since, count = began, 0
         while pace.active:
-            self._turn()
+            self._turn(_POLL_SECONDS)
             now = time.perf_counter_ns()
             if now >= end:
                 pace.goes_on = False
@@ -110,58 +123,230 @@ class EpollDriver:
         took = (time.perf_counter_ns() - began) / 1e9
         return Round(len(pace.latencies_ns), took, pace.latencies_ns)
 
+    def run(self, timeline: Timeline, tell: Tell = unheard) -> PhaseRecorder:
+        """Keep the load on from the beginning to the end of a timeline, and return when nothing is under way.
+
+        Where drivers share a load, messages that others have to get may still be outstanding.
+        """
+        pace = self._pace
+        recorder = pace.begin_timeline(timeline, len(self._requesters))
+        moments = Moments(recorder, pace.pacing.main_operation, pace.completed, tell)
+        self._serve_until(timeline.begin_ns)
+        schedule = pace.schedule
+        if schedule is None:
+            pace.active = len(self._requesters)
+            self._begin_all()
+        silent_since, completed, outstanding = timeline.begin_ns, pace.completed, pace.outstanding
+        while True:
+            now = time.perf_counter_ns()
+            if now >= moments.next_ns:
+                moments.at(now, pace.completed)
+            if now >= timeline.end_ns:
+                pace.goes_on = False
+                if pace.active == 0 and (pace.outstanding <= 0 or pace.pacing.is_shared):
+                    return recorder
+            wake_ns = min(timeline.end_ns if pace.goes_on else NEVER_NS, moments.next_ns)
+            if schedule is not None and pace.goes_on:
+                self._begin_due(schedule, now)
+                wake_ns = min(wake_ns, schedule.next_ns())
+            self._turn_until(wake_ns)
+            if pace.completed != completed or pace.outstanding != outstanding or (pace.goes_on and pace.active == 0):
+                silent_since, completed, outstanding = now, pace.completed, pace.outstanding
+            elif now - silent_since > _SILENT_SECONDS_MAX * 1e9:
+                raise LoadFailed(self._silence())
+
+    def _silence(self) -> str:
+        pace = self._pace
+        what = f"{pace.active} operations" if pace.active else f"{pace.outstanding} messages"
+        return f"{what} were not there within {_SILENT_SECONDS_MAX:.0f} s"
+
     def serve_until_readable(self, descriptor: int) -> None:
         """Between rounds: answer other drivers' requests until there is something to read from a descriptor."""
         self._epoll.register(descriptor, _READ)
         self._watched = descriptor
         while self._watched >= 0:
-            self._turn()
+            self._turn(_POLL_SECONDS)
         self._epoll.unregister(descriptor)
 
     def close(self) -> None:
-        for link in self._links.values():
+        for link in self._all:
+            if link.sock is None:
+                continue
             # The broker may be gone already, and then there is nothing to say.
             with suppress(OSError, LoadFailed):
-                self._send(link, link.client.closing())
-            link.sock.close()
+                if link.is_opened:
+                    self._send(link, link.client.closing())
+            link.close()
         self._links.clear()
+        self._all.clear()
         self._epoll.close()
 
-    def _turn(self) -> None:
+    def _serve_until(self, when_ns: int) -> None:
+        while time.perf_counter_ns() < when_ns:
+            self._turn_until(when_ns)
+
+    def _begin_all(self) -> None:
+        for client, link in zip(self._requesters, self._requester_links, strict=True):
+            self._begin(client, link, time.perf_counter_ns())
+
+    def _begin_due(self, schedule: Schedule, now_ns: int) -> None:
+        while True:
+            place = schedule.take_due(now_ns)
+            if place < 0:
+                return
+            due_ns = schedule.was_due_ns(place)
+            client = self._requesters[place]
+            client.is_late = now_ns - due_ns > LATE_NS
+            self._pace.active += 1
+            self._begin(client, self._requester_links[place], due_ns)
+
+    def _begin(self, client: LoadClient, link: Link, due_ns: int) -> None:
+        client.is_begun = True
+        data = client.begin(due_ns)
+        if client.is_session:
+            self._connect(link)
+        else:
+            self._send(link, data)
+
+    def _connect(self, link: Link) -> None:
+        """Begin to. A listener whose queue is full is tried again with the next turn."""
+        if not begin_connecting(link, self._connections):
+            self._refused.append(link)
+            return
+        self._connections += 1
+        self._links[link.descriptor] = link
+        self._epoll.register(link.descriptor, _WRITE if link.is_connecting else _READ)
+        if not link.is_connecting:
+            self._connected(link)
+
+    def _connected(self, link: Link) -> None:
+        tls = self._tls
+        if tls is None:
+            link.is_opened = True
+            self._send(link, link.client.opening())
+            return
+        try:
+            link.tls = tls.rules.stream(tls.channel)
+        except MQError as told:
+            raise LoadFailed(str(told)) from None
+        self._send(link, b"")
+
+    def _turn_until(self, when_ns: int) -> None:
+        """A turn that waits until a moment at most, or shorter; to the microsecond, which `epoll` cannot."""
+        seconds = (when_ns - time.perf_counter_ns()) / 1e9
+        if seconds <= 0:
+            self._turn(0.0)
+        elif seconds >= _POLL_SECONDS:
+            self._turn(_POLL_SECONDS)
+        elif self._is_precise:
+            select.select((self._epoll,), (), (), seconds)
+            self._turn(0.0)
+        else:
+            self._turn(seconds)
+
+    def _turn(self, seconds: float) -> None:
         links = self._links
-        for descriptor, events in self._epoll.poll(_POLL_SECONDS, _EVENTS_MAX):
+        if self._refused:
+            seconds = min(seconds, _RETRY_SECONDS)
+        for descriptor, events in self._epoll.poll(seconds, _EVENTS_MAX):
             if descriptor == self._watched:
                 self._watched = -1
                 continue
             link = links[descriptor]
+            if link.is_connecting:
+                check_connected(link)
+                self._epoll.modify(descriptor, _READ)
+                self._connected(link)
+                continue
             if events & _WRITE:
                 self._send(link, b"")
             if events & ~_WRITE:
-                try:
-                    data = link.sock.recv(link.read_bytes)
-                except BlockingIOError:
-                    continue
-                except ConnectionResetError:
-                    data = b""
-                if not data:
-                    raise LoadFailed(_CLOSED)
-                link.read_bytes = _READ_BYTES if len(data) < _READ_BYTES else _READ_BYTES_MAX
-                answer = link.client.receive(data, time.perf_counter_ns())
-                if answer:
-                    self._send(link, answer)
+                self._receive(link)
+        if self._refused:
+            again, self._refused = self._refused, []
+            for link in again:
+                self._connect(link)
 
-    def _send(self, link: _Link, data: bytes) -> None:
+    def _receive(self, link: Link) -> None:
+        sock = link.sock
+        assert sock is not None
+        try:
+            data = sock.recv(link.read_bytes)
+        except BlockingIOError:
+            return
+        except ConnectionResetError:
+            data = b""
+        if not data:
+            raise LoadFailed(CLOSED)
+        link.read_bytes = READ_BYTES if len(data) < READ_BYTES else READ_BYTES_MAX
+        tls = link.tls
+        if tls is not None:
+            data = self._deciphered(link, tls, data)
+            if not data:
+                return
+        client = link.client
+        answer = client.receive(data, time.perf_counter_ns())
+        if answer:
+            self._send(link, answer)
+        if client.is_over:
+            self._end_session(link, client)
+
+    def _deciphered(self, link: Link, tls: TlsStream, data: bytes) -> bytes:
+        try:
+            plain = tls.received(data)
+        except TlsFailed as told:
+            raise LoadFailed(told.text) from None
+        if tls.has_output:
+            self._send(link, b"")
+        if tls.is_ready and not link.is_opened:
+            link.is_opened = True
+            self._send(link, link.client.opening())
+        if tls.is_ended_by_peer and not plain:
+            raise LoadFailed(CLOSED)
+        return plain
+
+    def _end_session(self, link: Link, client: LoadClient) -> None:
+        """Close its connection. When its next session has begun already, that gets a new one."""
+        del self._links[link.descriptor]
+        link.close()
+        client.is_over = False
+        client.is_ready = False
+        client.pending = b""
+        if client.is_begun:
+            self._connect(link)
+
+    def _send(self, link: Link, data: bytes) -> None:
+        sock = link.sock
+        if sock is None:
+            raise LoadFailed("a client has something to send, and no connection")
+        tls = link.tls
+        if tls is not None:
+            if data:
+                tls.encrypt(data)
+            data = tls.take_output()
         if link.backlog:
             data = link.backlog + data
         try:
-            sent = link.sock.send(data) if data else 0
+            sent = sock.send(data) if data else 0
         except BlockingIOError:
             sent = 0
         except (BrokenPipeError, ConnectionResetError):
-            raise LoadFailed(_CLOSED) from None
+            raise LoadFailed(CLOSED) from None
         if sent != len(data):
             link.backlog = data[sent:]
-            self._epoll.modify(link.sock.fileno(), _READ | _WRITE)
+            self._epoll.modify(link.descriptor, _READ | _WRITE)
         elif link.backlog:
             link.backlog = b""
-            self._epoll.modify(link.sock.fileno(), _READ)
+            self._epoll.modify(link.descriptor, _READ)
+
+
+def connected(address: Address) -> socket.socket:
+    """A connected socket that does not block."""
+    link = Link(LoadClient(Pace(), False), address)
+    if not begin_connecting(link, 0):
+        raise LoadFailed("nobody accepts a connection")
+    assert link.sock is not None
+    if link.is_connecting:
+        select.select((), (link.sock,), (), _OPEN_SECONDS_MAX)
+        check_connected(link)
+    return link.sock

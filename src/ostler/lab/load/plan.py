@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from ostler.client.connect_parameters import TlsSettings
+from ostler.client.tls_client import ClientTls
 from ostler.lab.load.amqp_client import AmqpClient
 from ostler.lab.load.bare_client import BareClient
-from ostler.lab.load.client import LoadClient, Pace
-from ostler.lab.load.epoll_driver import Address, EpollDriver, Round
+from ostler.lab.load.client import LoadClient, LoadFailed, Pace
+from ostler.lab.load.epoll_driver import EpollDriver, Round, TlsUse
 from ostler.lab.load.jetstream_client import JetStreamClient
+from ostler.lab.load.link import Address
+from ostler.lab.load.moments import Tell
 from ostler.lab.load.mqtt_client import MqttClient
 from ostler.lab.load.nats_client import NatsClient
+from ostler.lab.load.pacing import Pacing
 from ostler.lab.load.redis_client import RedisClient
 from ostler.lab.load.stomp_client import StompClient
+from ostler.lab.load.timeline import PhaseRecorder, Timeline
+from ostler.lab.running.contract import PUT, ROUND_TRIP, SESSION
+from ostler.model.errors import MQError
 
 BARE = "bare"
 NATS = "NATS"
@@ -31,12 +39,17 @@ PAHO = "paho-mqtt"
 REDIS_PY = "redis-py"
 STOMP_PY = "stomp.py"
 OSTLER_API = "ostler.connect"
+# Limits that need no broker.
+GROUP_COMMIT = "group commit"
+MEMORY_COPY = "memory copy"
 
 
 # What clients do.
 REQUEST_REPLY = "request-reply"
 ONE_WAY = "one-way"
 SESSIONS = "sessions"
+
+_MAIN_OPERATIONS = {REQUEST_REPLY: ROUND_TRIP, ONE_WAY: PUT, SESSIONS: SESSION}
 
 # Who works in units of work.
 BY_PERSISTENCE = "by-persistence"
@@ -47,6 +60,11 @@ EVERYBODY = "in"
 # What messages look like.
 PLAIN = "plain"
 JMS = "jms"
+
+
+if TYPE_CHECKING:
+    from ostler.lab.load.nats_library_driver import NatsLibraryDriver
+    from ostler.lab.load.threaded_driver import ThreadedDriver
 
 
 @dataclass(frozen=True)
@@ -98,9 +116,27 @@ class Plan:
     other_addresses: tuple[Address, ...] = ()
     """More queue managers: client n uses address n modulo their number, `address` being the first."""
 
+    drivers: int = 1
+    """How many share the load of which this is a part."""
+
     def part(self, number: int, parts: int) -> Plan:
         """What the driver with this number does, of so many."""
-        return replace(self, requesters=self.requesters[number::parts], responders=self.responders[number::parts])
+        return replace(
+            self,
+            requesters=self.requesters[number::parts],
+            responders=self.responders[number::parts],
+            drivers=self.drivers * parts,
+        )
+
+    def pacing(self) -> Pacing:
+        """What the driver of this part keeps to. Requesters of several drivers are due one after the other, too."""
+        step = abs(self.requesters.step)
+        offset = self.requesters.start % step / step
+        return Pacing(_MAIN_OPERATIONS[self.kind], self.rate_per_second, offset, self.drivers > 1)
+
+    def address_of(self, number: int) -> Address:
+        """Where a client of this number connects to."""
+        return (self.address, *self.other_addresses)[number % (1 + len(self.other_addresses))]
 
 
 def host_and_port(plan: Plan) -> tuple[str, int]:
@@ -115,18 +151,53 @@ class Driver(Protocol):
 
     def round(self, seconds: float) -> Round: ...
 
+    def run(self, timeline: Timeline, tell: Tell) -> PhaseRecorder: ...
+
+    @property
+    def outstanding(self) -> int:
+        """One-way messages that were put here and not yet got here."""
+
     def close(self) -> None: ...
 
 
 def start_driver(plan: Plan) -> Driver:
     """A driver with all its clients connected and ready."""
     if plan.protocol in _LEAN or plan.protocol in _MQ:
-        pace = Pace()
-        driver = EpollDriver(plan.address, pace)
-        clients = lean_clients(plan, pace, False, plan.responders) + lean_clients(plan, pace, True, plan.requesters)
-        driver.open(clients)
-        return driver
-    return _library_driver(plan)
+        return _lean_driver(plan)
+    if plan.protocol in (GROUP_COMMIT, MEMORY_COPY):
+        from ostler.lab.load.probe_drivers import probe_driver
+
+        return probe_driver(plan)
+    driver = _library_driver(plan)
+    driver.pacing = plan.pacing()
+    return driver
+
+
+def _lean_driver(plan: Plan) -> Driver:
+    """Responders are all there before the first requester. They may have a protocol and an address of their own."""
+    pace = Pace(plan.pacing())
+    driver = EpollDriver(plan.address, pace, _tls_use(plan))
+    theirs = plan
+    if plan.responder_protocol:
+        theirs = replace(theirs, protocol=plan.responder_protocol)
+    if plan.responder_address is not None:
+        theirs = replace(theirs, address=plan.responder_address, other_addresses=())
+    for part, is_requester, numbers in ((theirs, False, plan.responders), (plan, True, plan.requesters)):
+        clients = lean_clients(part, pace, is_requester, numbers)
+        # Where clients share connections, these are spread over the addresses.
+        spread = numbers if len(clients) == len(numbers) else range(len(clients))
+        driver.open(clients, [part.address_of(number) for number in spread])
+    return driver
+
+
+def _tls_use(plan: Plan) -> TlsUse | None:
+    if plan.tls is None:
+        return None
+    settings = TlsSettings(plan.tls.cipher_spec, ca_file=plan.tls.authority_file)
+    try:
+        return TlsUse(ClientTls(settings), plan.channel)
+    except MQError as told:
+        raise LoadFailed(str(told)) from None
 
 
 def lean_clients(plan: Plan, pace: Pace, is_requester: bool, numbers: range) -> list[LoadClient]:
@@ -136,11 +207,15 @@ def lean_clients(plan: Plan, pace: Pace, is_requester: bool, numbers: range) -> 
         from ostler.lab.load.mq_making import mq_clients
 
         return mq_clients(plan, pace, is_requester, numbers)
+    if plan.kind == ONE_WAY:
+        from ostler.lab.load.one_way_clients import one_way_client
+
+        return [one_way_client(plan, pace, is_requester, number) for number in numbers]
     make = _LEAN[plan.protocol]
     return [make(plan, pace, is_requester, number) for number in numbers]
 
 
-def _library_driver(plan: Plan) -> Driver:
+def _library_driver(plan: Plan) -> ThreadedDriver | NatsLibraryDriver:
     # Each needs a package of its own, which only who measures it must have.
     if plan.protocol == PIKA:
         from ostler.lab.load.pika_workers import pika_driver

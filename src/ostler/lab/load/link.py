@@ -1,0 +1,110 @@
+"""A client's connection: a socket that never blocks, not even while it connects, with TLS or without."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from typing import Final
+
+from ostler.lab.load.client import LoadClient, LoadFailed
+from ostler.wire.tls_stream import TlsStream
+
+Address = tuple[str, int] | str
+"""Host and port, or the path of a Unix socket."""
+
+# A buffer is allocated for each read: small ones for those who are sent little.
+READ_BYTES: Final = 8192
+READ_BYTES_MAX: Final = 65536
+CLOSED: Final = "the broker closed a connection"
+# Each address has some 28,000 ports to connect from; fewer are used, as closed ones stay taken for a minute.
+_CONNECTIONS_PER_ADDRESS: Final = 5000
+_ADDRESSES_MAX: Final = 200
+_BIND_ADDRESS_NO_PORT: Final = 24  # of Linux; Python 3.11 has no name for it
+
+
+class Link:
+    """A client, its socket while it has one, and what the socket did not take yet."""
+
+    def __init__(self, client: LoadClient, address: Address) -> None:
+        self.client = client
+        self.address: Address = address
+        self.sock: socket.socket | None = None
+        self.descriptor = -1
+        self.is_connecting = False
+        self.backlog = b""
+        self.read_bytes = READ_BYTES
+        self.tls: TlsStream | None = None
+        self.is_opened = False
+        """The client's first words are on their way."""
+
+    def close(self) -> None:
+        """Afterwards it may be connected anew."""
+        if self.sock is not None:
+            self.sock.close()
+        self.sock = None
+        self.descriptor = -1
+        self.is_connecting = False
+        self.is_opened = False
+        self.backlog = b""
+        self.read_bytes = READ_BYTES
+        self.tls = None
+
+
+def begin_connecting(link: Link, number: int) -> bool:
+    """Give a link a socket that connects, the nth of a driver. False: the listener's queue is full, try later."""
+    address = link.address
+    if isinstance(address, str):
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    else:
+        sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        _bind(sock, address[0], number)
+    sock.setblocking(False)
+    told = _connect_unix(sock, address) if isinstance(address, str) else sock.connect_ex(address)
+    if told == errno.EAGAIN:
+        sock.close()
+        return False
+    if told not in (0, errno.EINPROGRESS):
+        sock.close()
+        raise LoadFailed(_cannot(address, told))
+    link.sock = sock
+    link.descriptor = sock.fileno()
+    link.is_connecting = told != 0
+    return True
+
+
+def check_connected(link: Link) -> None:
+    """The socket can be written to, or has failed. Raises LoadFailed when it is not connected."""
+    assert link.sock is not None
+    told = link.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    if told:
+        raise LoadFailed(_cannot(link.address, told))
+    link.is_connecting = False
+
+
+def _bind(sock: socket.socket, host: str, number: int) -> None:
+    """Have connections by the thousand come from several loopback addresses."""
+    source = number // _CONNECTIONS_PER_ADDRESS % _ADDRESSES_MAX
+    if source == 0 or not host.startswith("127."):
+        return
+    # Without this the port would be chosen before it is known to whom it leads, from fewer ones.
+    sock.setsockopt(socket.IPPROTO_IP, _BIND_ADDRESS_NO_PORT, 1)
+    sock.bind((f"127.0.0.{1 + source}", 0))
+
+
+def _connect_unix(sock: socket.socket, path: str) -> int:
+    # An address holds 107 bytes; through its directory's descriptor a path is always short.
+    try:
+        directory = os.open(os.path.dirname(path) or ".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as told:
+        return told.errno or errno.ENOENT
+    try:
+        return sock.connect_ex(f"/proc/self/fd/{directory}/{os.path.basename(path)}")
+    finally:
+        os.close(directory)
+
+
+def _cannot(address: Address, told: int) -> str:
+    where = address if isinstance(address, str) else f"{address[0]}:{address[1]}"
+    return f"no connection to {where}: {os.strerror(told)}"

@@ -1,0 +1,56 @@
+"""How a load goes, told once a second while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, WARMING_UP, PhaseRecorder
+from ostler.lab.running.contract import Moment
+from ostler.lab.store.histogram import percentile_ns
+
+_SECOND_NS: Final = 1_000_000_000
+
+Tell = Callable[[Moment], None]
+
+
+def unheard(moment: Moment) -> None:
+    """For who wants to know nothing before the end."""
+
+
+class Moments:
+    """Tells what a recorder holds. `next_ns` is when it should be asked to."""
+
+    def __init__(self, recorder: PhaseRecorder, main_operation: str, completed: int, tell: Tell) -> None:
+        self._recorder = recorder
+        self._main_operation = main_operation
+        self._tell = tell
+        self._began_with = self._completed = completed
+        self._at_ns = recorder.timeline.begin_ns
+        self.next_ns = self._at_ns + _SECOND_NS
+
+    def at(self, now_ns: int, completed: int) -> None:
+        """Tell how it goes now, with so many main operations completed since the driver began."""
+        seconds = max(now_ns - self._at_ns, 1) / _SECOND_NS
+        rate = (completed - self._completed) / seconds
+        p50_ns, p99_ns = self._percentiles(now_ns)
+        self._at_ns, self._completed = now_ns, completed
+        self.next_ns = now_ns + _SECOND_NS
+        self._tell(Moment(0, now_ns, completed - self._began_with, rate, p50_ns, p99_ns))
+
+    def _percentiles(self, now_ns: int) -> tuple[int, int]:
+        """Of the last whole second of this phase; in its first second, of that."""
+        timeline = self._recorder.timeline
+        phase, began_ns = WARMING_UP, timeline.begin_ns
+        if now_ns >= timeline.cool_ns:
+            phase, began_ns = COOLING_DOWN, timeline.cool_ns
+        elif now_ns >= timeline.measured_ns:
+            phase, began_ns = MEASURED, timeline.measured_ns
+        seconds = self._recorder.phases[phase].operation(self._main_operation).seconds
+        number = (now_ns - began_ns) // _SECOND_NS
+        found = seconds.get(number - 1) or seconds.get(number)
+        if found is None:
+            return 0, 0
+        # Other threads may be counting.
+        counts = dict(found.counts)
+        return percentile_ns(counts, 50, found.highest_ns), percentile_ns(counts, 99, found.highest_ns)

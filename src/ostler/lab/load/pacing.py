@@ -1,0 +1,85 @@
+"""When rated requesters are due: a schedule that is fixed before the load begins.
+
+Requester i of n is due at `begin + (i/n + k)/rate` for k = 0, 1, 2 ..., whatever the broker does. Its latency counts
+from then. Who only measured from when it could send would leave out all that a stalled broker kept from being sent
+(coordinated omission).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import Final
+
+NEVER_NS: Final = (1 << 62) - 1
+NOT_DUE: Final = -1
+# A driver that wakes up this much later than it should have is behind.
+LATE_NS: Final = 1_000_000
+_SECOND_NS: Final = 1e9
+_MAIN_OPERATION: Final = "round trip"
+
+
+@dataclass(frozen=True)
+class Pacing:
+    """What a driver is to keep to: which operation is the main one, and how often each requester is due."""
+
+    main_operation: str = _MAIN_OPERATION
+    rate_per_second: float = 0.0
+    """Of each requester; 0: the next as soon as the one before is done."""
+    offset: float = 0.0
+    """Of drivers that share a load: which part of the distance between two of its requesters this one is behind."""
+    is_shared: bool = False
+    """Messages that this driver's producers put are got by another one's consumers, too."""
+
+
+class Schedule:
+    """Who is due when, and who waits for that. Requesters have the numbers from 0 on."""
+
+    def __init__(
+        self, begin_ns: int, end_ns: int, rate_per_second: float, requesters: int, offset: float = 0.0
+    ) -> None:
+        """Nobody is due at `end_ns` or later. Everybody waits for the first time."""
+        assert rate_per_second > 0
+        self._begin_ns = begin_ns
+        self._end_ns = end_ns
+        self._interval_ns = _SECOND_NS / rate_per_second
+        self._phases = [(number + offset) / requesters for number in range(requesters)]
+        self._turns = [0] * requesters
+        self._due_ns = [0] * requesters
+        self._waiting: list[tuple[int, int]] = []
+        for number in range(requesters):
+            self._due_ns[number] = self.due_ns(number, 0)
+            self._wait(number)
+
+    def due_ns(self, requester: int, turn: int) -> int:
+        """When a requester is due for the nth time, counted from 0. Not by adding, so that no error adds up."""
+        return self._begin_ns + round((self._phases[requester] + turn) * self._interval_ns)
+
+    def next_ns(self) -> int:
+        """When the next of those who wait is due; `NEVER_NS` when nobody waits."""
+        return self._waiting[0][0] if self._waiting else NEVER_NS
+
+    def take_due(self, now_ns: int) -> int:
+        """Somebody who waits and is due by now, the longest first; `NOT_DUE` when nobody is. It waits no more."""
+        waiting = self._waiting
+        if not waiting or waiting[0][0] > now_ns:
+            return NOT_DUE
+        return heappop(waiting)[1]
+
+    def was_due_ns(self, requester: int) -> int:
+        """When the operation was due that a requester has begun, or is to begin next."""
+        return self._due_ns[requester]
+
+    def finished(self, requester: int, now_ns: int) -> int:
+        """A requester is free again: when its next operation was due, if that has passed; else it waits for it."""
+        turn = self._turns[requester] = self._turns[requester] + 1
+        due_ns = self._due_ns[requester] = self.due_ns(requester, turn)
+        if due_ns <= now_ns and due_ns < self._end_ns:
+            return due_ns
+        self._wait(requester)
+        return NOT_DUE
+
+    def _wait(self, requester: int) -> None:
+        due_ns = self._due_ns[requester]
+        if due_ns < self._end_ns:
+            heappush(self._waiting, (due_ns, requester))
