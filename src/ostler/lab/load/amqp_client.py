@@ -10,9 +10,20 @@ from __future__ import annotations
 from ostler.lab.load import amqp_frames as amqp
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
 
-_CHANNEL = 1
+CHANNEL = 1
 _CHANNELS_MAX = 16
-_FRAME_BYTES_MAX = 131_072
+
+Step = tuple[tuple[int, int], bytes]
+"""The method that is waited for, and what is sent then."""
+
+
+def connecting() -> list[Step]:
+    """The steps to an open channel: what follows begins with `CHANNEL_OPEN_OK`."""
+    return [
+        (amqp.CONNECTION_START, amqp.start_ok(b"guest", b"guest")),
+        (amqp.CONNECTION_TUNE, amqp.tune_ok(_CHANNELS_MAX, amqp.FRAME_BYTES_MAX) + amqp.open_connection(b"/")),
+        (amqp.CONNECTION_OPEN_OK, amqp.open_channel(CHANNEL)),
+    ]
 
 
 class AmqpClient(LoadClient):
@@ -26,7 +37,7 @@ class AmqpClient(LoadClient):
         self._body_bytes = body_bytes
         kind = b"durable" if durable else b"transient"
         self._request_queues = [b"%b.request.%d" % (kind, pair) for pair in range(pairs)]
-        self._requests = [amqp.publish_method(_CHANNEL, queue) for queue in self._request_queues]
+        self._requests = [amqp.publish_method(CHANNEL, queue) for queue in self._request_queues]
         self._reply_queue = b"%b.reply.%d" % (kind, number)
         self._replies: dict[bytes, bytes] = {}
         self._steps = self._setup()
@@ -37,27 +48,24 @@ class AmqpClient(LoadClient):
         # Of the message that is being received.
         self._delivery_tag = 0
         self._body_left = 0
+        self._body_parts: list[bytes] = []
         self._received_id = self._received_reply_to = b""
         # Of a responder's publications that are not confirmed: the request to acknowledge then.
         self._published = 0
         self._confirmed = 0
         self._unconfirmed: dict[int, int] = {}
 
-    def _setup(self) -> list[tuple[tuple[int, int], bytes]]:
+    def _setup(self) -> list[Step]:
         """What is waited for, and what is sent then."""
-        steps = [
-            (amqp.CONNECTION_START, amqp.start_ok(b"guest", b"guest")),
-            (amqp.CONNECTION_TUNE, amqp.tune_ok(_CHANNELS_MAX, _FRAME_BYTES_MAX) + amqp.open_connection(b"/")),
-            (amqp.CONNECTION_OPEN_OK, amqp.open_channel(_CHANNEL)),
-        ]
+        steps = connecting()
         own = self._reply_queue if self.is_requester else self._request_queues[self._pair]
-        steps.append((amqp.CHANNEL_OPEN_OK, amqp.declare_queue(_CHANNEL, own, self._durable)))
-        steps.append((amqp.QUEUE_DECLARE_OK, amqp.purge_queue(_CHANNEL, own)))
+        steps.append((amqp.CHANNEL_OPEN_OK, amqp.declare_queue(CHANNEL, own, self._durable)))
+        steps.append((amqp.QUEUE_DECLARE_OK, amqp.purge_queue(CHANNEL, own)))
         last = amqp.QUEUE_PURGE_OK
         if self._durable:
-            steps.append((last, amqp.select_confirms(_CHANNEL)))
+            steps.append((last, amqp.select_confirms(CHANNEL)))
             last = amqp.CONFIRM_SELECT_OK
-        steps.append((last, amqp.consume(_CHANNEL, own, self._durable)))
+        steps.append((last, amqp.consume(CHANNEL, own, self._durable)))
         steps.append((amqp.BASIC_CONSUME_OK, b""))
         return steps
 
@@ -72,7 +80,7 @@ class AmqpClient(LoadClient):
         self._waits_for_reply = True
         self._correlation_id = b"%d" % self._sequence
         body = reply_for(self._sequence, self._body_bytes)
-        message = amqp.content(_CHANNEL, self._durable, self._correlation_id, self._reply_queue, body)
+        message = amqp.content(CHANNEL, self._durable, self._correlation_id, self._reply_queue, body)
         return self._requests[self._pair] + message
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
@@ -84,8 +92,14 @@ class AmqpClient(LoadClient):
             kind, payload, after = amqp.read_frame(data, at)
             if kind == amqp.BODY:
                 self._body_left -= after - payload - 1
+                body = data[payload : after - 1]
+                if self._body_left or self._body_parts:
+                    self._body_parts.append(body)
                 if self._body_left == 0:
-                    answers.append(self._message(data[payload : after - 1], now_ns))
+                    if self._body_parts:
+                        body = b"".join(self._body_parts)
+                        self._body_parts = []
+                    answers.append(self._message(body, now_ns))
             elif kind == amqp.METHOD:
                 answers.append(self._method(data, payload, now_ns))
             elif kind == amqp.HEADER:
@@ -115,16 +129,16 @@ class AmqpClient(LoadClient):
             if self._received_id != self._correlation_id or not self._waits_for_reply:
                 raise LoadFailed(f"RabbitMQ delivered {self._received_id!r}, and {self._correlation_id!r} was due")
             self._waits_for_reply = False
-            done = amqp.acknowledge(_CHANNEL, self._delivery_tag) if self._durable else b""
+            done = amqp.acknowledge(CHANNEL, self._delivery_tag) if self._durable else b""
             return done if self._waits_for_confirm else done + self.replied(now_ns)
         first = self._replies.get(self._received_reply_to, b"")
         if not first:
-            first = amqp.publish_method(_CHANNEL, self._received_reply_to)
+            first = amqp.publish_method(CHANNEL, self._received_reply_to)
             self._replies[self._received_reply_to] = first
         if self._durable:
             self._published += 1
             self._unconfirmed[self._published] = self._delivery_tag
-        return first + amqp.content(_CHANNEL, self._durable, self._received_id, b"", body)
+        return first + amqp.content(CHANNEL, self._durable, self._received_id, b"", body)
 
     def _confirm(self, tag: int, with_all_before: bool, now_ns: int) -> bytes:
         if self.is_requester:
@@ -134,4 +148,4 @@ class AmqpClient(LoadClient):
         if with_all_before:
             self._confirmed = tag
         found = [self._unconfirmed.pop(each) for each in tags if each in self._unconfirmed]
-        return b"".join([amqp.acknowledge(_CHANNEL, each) for each in found])
+        return b"".join([amqp.acknowledge(CHANNEL, each) for each in found])

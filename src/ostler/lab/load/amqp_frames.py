@@ -6,6 +6,8 @@ import struct
 
 METHOD, HEADER, BODY, HEARTBEAT = 1, 2, 3, 8
 FRAME_END = 0xCE
+FRAME_BYTES_MAX = 131_072
+_BODY_BYTES_MAX = FRAME_BYTES_MAX - 8
 PROTOCOL_HEADER = b"AMQP\x00\x00\x09\x01"
 
 # Class and method numbers, as they stand in the first four bytes of a method frame.
@@ -98,22 +100,21 @@ def publish_method(channel: int, queue: bytes) -> bytes:
 
 
 def content(channel: int, durable: bool, correlation_id: bytes, reply_to: bytes, body: bytes) -> bytes:
-    """Header and body of a publication; the body must fit one frame."""
+    """Header and body of a publication; a large body goes in several frames."""
     flags = _HAS_DELIVERY_MODE | _HAS_CORRELATION_ID | (_HAS_REPLY_TO if reply_to else 0)
     properties = bytes((_DURABLE if durable else _TRANSIENT, len(correlation_id))) + correlation_id
     if reply_to:
         properties += bytes((len(reply_to),)) + reply_to
-    return b"".join(
-        (
-            _FRAME.pack(HEADER, channel, _CONTENT.size + len(properties)),
-            _CONTENT.pack(60, 0, len(body), flags),
-            properties,
-            b"\xce",
-            _FRAME.pack(BODY, channel, len(body)),
-            body,
-            b"\xce",
-        )
-    )
+    parts = [
+        _FRAME.pack(HEADER, channel, _CONTENT.size + len(properties)),
+        _CONTENT.pack(60, 0, len(body), flags),
+        properties,
+        b"\xce",
+    ]
+    for at in range(0, len(body), _BODY_BYTES_MAX):
+        part = body if len(body) <= _BODY_BYTES_MAX else body[at : at + _BODY_BYTES_MAX]
+        parts += (_FRAME.pack(BODY, channel, len(part)), part, b"\xce")
+    return b"".join(parts)
 
 
 def acknowledge(channel: int, delivery_tag: int) -> bytes:

@@ -38,6 +38,8 @@ class _Link:
         self.received = 0
         self.to: _Link | None = None
         self.backlog: list[bytes] = []
+        self.to_tell: list[_Link] = []
+        """Producers whose blocks this consumer has not been sent in full."""
 
 
 class BareServer:
@@ -117,8 +119,13 @@ class BareServer:
             return
         turn = self._turns.get(link.number, 0)
         self._turns[link.number] = turn + 1
-        self._send(consumers[turn % len(consumers)], block)
-        self._send(link, TAKEN)
+        consumer = consumers[turn % len(consumers)]
+        self._send(consumer, block)
+        # Otherwise producers would go on however slow a consumer is.
+        if consumer.backlog:
+            consumer.to_tell.append(link)
+        else:
+            self._send(link, TAKEN)
 
     def _send(self, link: _Link, data: bytes) -> None:
         if link.backlog:
@@ -140,6 +147,11 @@ class BareServer:
         self._epoll.modify(link.descriptor, select.EPOLLIN)
         for data in waiting:
             self._send(link, data)
+        if link.to_tell and not link.backlog:
+            told, link.to_tell = link.to_tell, []
+            for each in told:
+                if each.descriptor in self._links:
+                    self._send(each, TAKEN)
 
     def _greet(self, link: _Link, data: bytes) -> None:
         link.role, link.number = HELLO.unpack(data[: HELLO.size])

@@ -14,7 +14,10 @@ from ostler.lab.load.client import LoadFailed, Pace
 from ostler.lab.load.nats_client import CONNECT, END, NatsClient
 
 REQUESTS, REPLIES = "LABREQ", "LABREP"
-_API, _STORED, _DELIVERED = b"1", b"2", b"3"
+# Numbers of subscriptions.
+API, STORED, DELIVERED = b"1", b"2", b"3"
+KEPT = {"retention": "workqueue", "storage": "file"}
+ACKNOWLEDGE = b"PUB %b 4\r\n+ACK\r\n"
 _NUMBER_BYTES = 8
 
 
@@ -36,23 +39,25 @@ class JetStreamClient(NatsClient):
 
     def _setup(self) -> list[bytes]:
         """Requests that make streams and consumers; those that are there already are left as they are."""
-        kept = {"retention": "workqueue", "storage": "file"}
         steps = [
-            self._ask(f"$JS.API.STREAM.CREATE.{name}", {"name": name, "subjects": [f"{name}.>"], **kept})
+            self._ask(f"$JS.API.STREAM.CREATE.{name}", {"name": name, "subjects": [f"{name}.>"], **KEPT})
             for name in (REQUESTS, REPLIES)
         ]
         if self.is_requester:
             stream, name, subject = REPLIES, f"q{self._number}", f"{REPLIES}.{self._number:08d}.*"
-            group: dict[str, str] = {}
-            deliver = f"{self._own_inbox.decode()}.d"
+            group, deliver = "", f"{self._own_inbox.decode()}.d"
         else:
             stream, name, subject = REQUESTS, f"w{self._pair}", f"{REQUESTS}.{self._pair}"
-            group = {"deliver_group": "W"}
-            deliver = f"LABDELIVER.{self._pair}"
-        consumer = {"durable_name": name, "deliver_subject": deliver, "filter_subject": subject, **group}
+            group, deliver = "W", f"LABDELIVER.{self._pair}"
+        return [*steps, self._ask_for_consumer(stream, name, deliver, subject, group)]
+
+    def _ask_for_consumer(self, stream: str, name: str, deliver: str, subject: str, group: str) -> bytes:
+        """A consumer that the server pushes messages to; the members of a group, if it has a name, share them."""
+        consumer = {"durable_name": name, "deliver_subject": deliver, "filter_subject": subject}
         settings = {"ack_policy": "explicit", "deliver_policy": "all", "replay_policy": "instant"}
-        asked = {"stream_name": stream, "config": {**consumer, **settings}}
-        return [*steps, self._ask(f"$JS.API.CONSUMER.DURABLE.CREATE.{stream}.{name}", asked)]
+        shared = {"deliver_group": group} if group else {}
+        asked = {"stream_name": stream, "config": {**consumer, **settings, **shared}}
+        return self._ask(f"$JS.API.CONSUMER.DURABLE.CREATE.{stream}.{name}", asked)
 
     def _ask(self, subject: str, asked: Mapping[str, object]) -> bytes:
         body = json.dumps(asked).encode()
@@ -75,13 +80,13 @@ class JetStreamClient(NatsClient):
 
     def _message(self, words: list[bytes], body: bytes, now_ns: int) -> bytes:
         which = words[2]
-        if which == _API:
+        if which == API:
             return self._answered(body)
-        if which == _STORED:
+        if which == STORED:
             if b'"error"' in body:
                 raise LoadFailed(f"JetStream did not store a message: {body.decode(errors='replace')}")
             return self._stored(words[1], now_ns)
-        acknowledge = b"PUB %b 4\r\n+ACK\r\n" % words[3]
+        acknowledge = ACKNOWLEDGE % words[3]
         if self.is_requester:
             if words[1] != self._subject or not self._waits_for_reply:
                 raise LoadFailed(f"JetStream delivered {words[1]!r}, and {self._subject!r} was due")

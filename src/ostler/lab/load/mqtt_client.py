@@ -10,9 +10,9 @@ from __future__ import annotations
 from ostler.lab.load import mqtt_packets as mqtt
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
 
-_SESSION_SECONDS = 3600
+SESSION_SECONDS = 3600
 _PACKET_IDS = 65_535
-_SUBSCRIBED = 1
+SUBSCRIBED = 1
 
 
 class MqttClient(LoadClient):
@@ -38,8 +38,8 @@ class MqttClient(LoadClient):
 
     def opening(self) -> bytes:
         topic = self._own if self.is_requester else b"$share/W/" + self._requests[self._pair]
-        seconds = _SESSION_SECONDS if self._qos else 0
-        return mqtt.connect(self._client_id, seconds) + mqtt.subscribe(_SUBSCRIBED, topic, self._qos)
+        seconds = SESSION_SECONDS if self._qos else 0
+        return mqtt.connect(self._client_id, seconds) + mqtt.subscribe(SUBSCRIBED, topic, self._qos)
 
     def closing(self) -> bytes:
         # A session that stays would be given a share of the next load's requests.
@@ -78,11 +78,11 @@ class MqttClient(LoadClient):
             elif kind == mqtt.PUBACK:
                 answers.append(self._acknowledged(mqtt.read_acknowledged(data, begin, end), now_ns))
             else:
-                self._control(kind, data, begin, end)
+                answers.append(self._control(kind, data, begin, end, now_ns))
         self.pending = data[at:] if at < length else b""
         return answers[0] if len(answers) == 1 else b"".join(answers)
 
-    def _control(self, kind: int, data: bytes, begin: int, end: int) -> None:
+    def _control(self, kind: int, data: bytes, begin: int, end: int, now_ns: int) -> bytes:
         if kind == mqtt.CONNACK:
             mqtt.check_connected(data, begin)
         elif kind == mqtt.SUBACK:
@@ -92,6 +92,7 @@ class MqttClient(LoadClient):
             raise LoadFailed(f"the MQTT broker disconnected a client with reason {data[begin] if end > begin else 0}")
         elif kind != mqtt.PINGRESP:
             raise LoadFailed(f"the MQTT broker sent a packet of kind {kind >> 4}")
+        return b""
 
     def _message(self, found: mqtt.Published, now_ns: int) -> bytes:
         if self.is_requester:

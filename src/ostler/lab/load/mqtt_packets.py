@@ -87,6 +87,17 @@ def publish(topic: bytes, packet_id: int, properties: bytes, correlation: bytes,
     return _packet(first, text(topic), number, variable_length(len(every)), every, body)
 
 
+def message(topic: bytes, packet_id: int, body: bytes) -> bytes:
+    """A message without properties, with QoS 1, or with QoS 0 when its packet has no id."""
+    if packet_id:
+        return _packet(PUBLISH | 0x02, text(topic), packet_id.to_bytes(2, "big"), b"\0", body)
+    return _packet(PUBLISH, text(topic), b"\0", body)
+
+
+def ping() -> bytes:
+    return b"\xc0\0"
+
+
 def acknowledge(packet_id: int) -> bytes:
     return b"\x40\x02" + packet_id.to_bytes(2, "big")
 

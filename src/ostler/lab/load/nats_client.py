@@ -63,7 +63,7 @@ class NatsClient(LoadClient):
                 answers.append(self._message(words, data[body : after - 2], now_ns))
                 at = after
             else:
-                answers.append(self._control(data[at:line_end]))
+                answers.append(self._control(data[at:line_end], now_ns))
                 at = line_end + 2
         self.pending = data[at:] if at < length else b""
         return answers[0] if len(answers) == 1 else b"".join(answers)
@@ -75,7 +75,7 @@ class NatsClient(LoadClient):
             raise LoadFailed(f"NATS delivered {words[1]!r}, and {self._subject!r} was due")
         return self.replied(now_ns)
 
-    def _control(self, line: bytes) -> bytes:
+    def _control(self, line: bytes, now_ns: int) -> bytes:
         if line == b"PONG":
             self.is_ready = True
         elif line == b"PING":

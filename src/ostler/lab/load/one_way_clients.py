@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from ostler.lab.load import plan as plans
+from ostler.lab.load.amqp_one_way import AmqpOneWayClient
 from ostler.lab.load.bare_one_way import BareOneWayClient
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
-from ostler.lab.load.plan import BARE, Plan
+from ostler.lab.load.mqtt_one_way import MqttOneWayClient
+from ostler.lab.load.nats_one_way import JetStreamOneWayClient, NatsOneWayClient
+from ostler.lab.load.plan import Plan
+from ostler.lab.load.redis_one_way import RedisOneWayClient
+from ostler.lab.load.stomp_one_way import StompOneWayClient
 
 
 def one_way_client(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
@@ -22,7 +28,37 @@ def _bare(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
     return BareOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes)
 
 
+def _amqp(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+    return AmqpOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes, plan.persistent)
+
+
+def _nats(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+    return NatsOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes)
+
+
+def _jetstream(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+    return JetStreamOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes)
+
+
+def _mqtt(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+    return MqttOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes, 1 if plan.persistent else 0)
+
+
+def _redis(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+    return RedisOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes, plan.persistent)
+
+
+def _stomp(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+    return StompOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes, plan.persistent)
+
+
 _Make = Callable[[Plan, Pace, bool, int], LoadClient]
 _MAKE: Final[dict[str, _Make]] = {
-    BARE: _bare,
+    plans.BARE: _bare,
+    plans.AMQP: _amqp,
+    plans.NATS: _nats,
+    plans.JETSTREAM: _jetstream,
+    plans.MQTT: _mqtt,
+    plans.REDIS: _redis,
+    plans.STOMP: _stomp,
 }

@@ -12,7 +12,7 @@ from __future__ import annotations
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
 
 _END = b"\r\n"
-_GROUP = b"W"
+GROUP = b"W"
 # Answers between a durable reply and the next delivery: to MULTI, to the three commands in it, and to EXEC.
 _ANSWERS_TO_TRANSACTION = 5
 
@@ -77,7 +77,7 @@ class RedisClient(LoadClient):
         own = self._requests[self._pair]
         consumer = b"%d" % number
         self._wait_for_request = (
-            command(b"XREADGROUP", b"GROUP", _GROUP, consumer, b"COUNT", b"1", b"BLOCK", b"0", b"STREAMS", own, b">")
+            command(b"XREADGROUP", b"GROUP", GROUP, consumer, b"COUNT", b"1", b"BLOCK", b"0", b"STREAMS", own, b">")
             if durable
             else command(b"BRPOP", own, b"0")
         )
@@ -90,7 +90,7 @@ class RedisClient(LoadClient):
             return command(b"DEL", self._own_reply)
         if self._durable:
             own = self._requests[self._pair]
-            return command(b"XGROUP", b"CREATE", own, _GROUP, b"$", b"MKSTREAM") + self._wait_for_request
+            return command(b"XGROUP", b"CREATE", own, GROUP, b"$", b"MKSTREAM") + self._wait_for_request
         return command(b"PING") + self._wait_for_request
 
     def begin(self, now_ns: int) -> bytes:
@@ -119,7 +119,7 @@ class RedisClient(LoadClient):
             elif self.is_requester:
                 answers.append(self._reply(value, now_ns))
             else:
-                answers.append(self._request(value))
+                answers.append(self._request(value, now_ns))
         self.pending = data[at:] if at < length else b""
         return answers[0] if len(answers) == 1 else b"".join(answers)
 
@@ -134,20 +134,20 @@ class RedisClient(LoadClient):
             self.is_ready = True
 
     def _reply(self, value: object, now_ns: int) -> bytes:
-        message = _popped(value)
+        message = popped(value)
         head, _, body = message.partition(b"\n")
         if head != b"%d" % self._sequence or len(body) != self._body_bytes:
             raise LoadFailed(f"Redis delivered a reply to {head!r}, and to {self._sequence} was due")
         return self.replied(now_ns)
 
-    def _request(self, value: object) -> bytes:
+    def _request(self, value: object, now_ns: int) -> bytes:
         if not self._durable:
             self._answers_before = 1
-            return b"".join((_pushed_reply(_popped(value)), self._wait_for_request))
+            return b"".join((_pushed_reply(popped(value)), self._wait_for_request))
         self._answers_before = _ANSWERS_TO_TRANSACTION
-        entry_id, message = _entry(value)
+        entry_id, message = entry_of(value)
         own = self._requests[self._pair]
-        done = (command(b"XACK", own, _GROUP, entry_id), command(b"XDEL", own, entry_id), command(b"EXEC"))
+        done = (command(b"XACK", own, GROUP, entry_id), command(b"XDEL", own, entry_id), command(b"EXEC"))
         return b"".join((command(b"MULTI"), _pushed_reply(message), *done, self._wait_for_request))
 
 
@@ -157,7 +157,7 @@ def _pushed_reply(message: bytes) -> bytes:
     return command(b"LPUSH", reply_list, b"%b\n%b" % (sequence, body))
 
 
-def _popped(value: object) -> bytes:
+def popped(value: object) -> bytes:
     """The message of an answer to BRPOP: list and element."""
     if isinstance(value, list) and len(value) == 2:
         message = value[1]
@@ -166,7 +166,7 @@ def _popped(value: object) -> bytes:
     raise _unexpected(value)
 
 
-def _entry(value: object) -> tuple[bytes, bytes]:
+def entry_of(value: object) -> tuple[bytes, bytes]:
     """Id and message of an answer to XREADGROUP: streams, entries, fields."""
     if isinstance(value, list) and value and isinstance(value[0], list):
         entries = value[0][1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
 
-_READY = b"ready"
+READY = b"ready"
 
 
 def frame(verb: bytes, headers: bytes, body: bytes = b"") -> bytes:
@@ -119,7 +119,7 @@ class StompClient(LoadClient):
             self._session = b"".join([b"%c" % each for each in found.headers[b"session"] if chr(each).isalnum()])
             own = self._own if self.is_requester else self._requests[self._pair]
             mode = b"client-individual" if self._persistent else b"auto"
-            return frame(b"SUBSCRIBE", b"id:1\ndestination:%b\nack:%b\nreceipt:%b\n" % (own, mode, _READY))
+            return frame(b"SUBSCRIBE", b"id:1\ndestination:%b\nack:%b\nreceipt:%b\n" % (own, mode, READY))
         said = found.headers.get(b"message", b"") or found.body[:200]
         raise LoadFailed(f"ActiveMQ sent {found.verb.decode(errors='replace')} {said.decode(errors='replace')}")
 
@@ -142,7 +142,7 @@ class StompClient(LoadClient):
         return reply
 
     def _receipt(self, receipt: bytes, now_ns: int) -> bytes:
-        if receipt == _READY:
+        if receipt == READY:
             self.is_ready = True
             return b""
         if not self.is_requester:
