@@ -35,6 +35,7 @@ class Pace:
         """One-way messages that were put and not yet got here. Negative where others put what is got here."""
         self.latencies_ns: list[int] = []
         self.is_timed = False
+        self.is_armed = False
         self.schedule: Schedule | None = None
         # What is recorded without a timeline is of no interest to anybody.
         self.recorder = PhaseRecorder(_NO_TIMELINE)
@@ -49,19 +50,26 @@ class Pace:
         """What counts an operation in the timeline that runs. Not to be held beyond it."""
         return self.recorder.operation(name)
 
-    def begin_timeline(self, timeline: Timeline, requesters: int) -> PhaseRecorder:
-        """Count by this timeline from now on. The driver begins the requesters."""
-        recorder = self.recorder = PhaseRecorder(timeline)
-        pacing = self.pacing
-        self.main = recorder.operation(pacing.main_operation)
+    def arm(self, timeline: Timeline) -> None:
+        """Count by this timeline from now on."""
+        self.is_armed = True
+        self.recorder = PhaseRecorder(timeline)
+        self.main = self.recorder.operation(self.pacing.main_operation)
         self.is_timed = True
+
+    def begin_timeline(self, timeline: Timeline, requesters: int) -> PhaseRecorder:
+        """Requesters go on from now on, until the driver says otherwise. It also begins them."""
+        if not self.is_armed or self.recorder.timeline != timeline:
+            self.arm(timeline)
+        self.is_armed = False
+        pacing = self.pacing
         self.goes_on = True
         self.active = 0
         self.schedule = None
         if pacing.rate_per_second > 0:
             rate, offset = pacing.rate_per_second, pacing.offset
             self.schedule = Schedule(timeline.begin_ns, timeline.end_ns, rate, requesters, offset)
-        return recorder
+        return self.recorder
 
     def begin_round(self, goes_on: bool, requesters: int) -> None:
         """Keep single latencies from now on, of requesters that are all begun at once."""

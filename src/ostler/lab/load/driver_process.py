@@ -9,29 +9,40 @@ import contextlib
 import gc
 import multiprocessing
 import os
+import signal
 import threading
 import time
 import traceback
+from abc import ABC, abstractmethod
 from array import array
+from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Final
 
 from ostler.lab.load.client import LoadFailed
-from ostler.lab.load.epoll_driver import EpollDriver
-from ostler.lab.load.plan import Driver, Plan, start_driver
+from ostler.lab.load.plan import Driver, Plan, Serving, Sharing, start_driver
 from ostler.lab.load.timeline import PhaseRecorder, Timeline, unpacked_phases
 from ostler.lab.observing.process_sampler import Watched
 from ostler.lab.running.contract import DRIVER, Counted, Moment, Watcher
+from ostler.server.link_status import raise_descriptor_limit
 
 _ANSWER_SECONDS_MAX: Final = 180.0
 # A driver tells how it goes every second, so that this much silence means that it hangs.
 _RUN_SILENT_SECONDS_MAX: Final = 60.0
 _SETTLE_SECONDS: Final = 0.02
 _SETTLE_SILENT_SECONDS_MAX: Final = 30.0
-_OPEN, _ROUND, _RUN, _OUTSTANDING, _COUNTED, _CLOSE, _END = (
-    "open", "round", "run", "outstanding", "counted", "close", "end",
-)  # fmt: skip
+# What drivers are told.
+_OPEN: Final = "open"
+_ROUND: Final = "round"
+_ARM: Final = "arm"
+_RUN: Final = "run"
+_OUTSTANDING: Final = "outstanding"
+_COUNTED: Final = "counted"
+_CLOSE: Final = "close"
+_END: Final = "end"
 
 
 @dataclass(frozen=True)
@@ -61,33 +72,43 @@ class _Answer:
     found: Found
 
 
-class DriverProcess:
-    """One process with one driver at a time."""
+class DriverEnd(ABC):
+    """This end of the pipe to a driver, which has one load at a time."""
 
-    def __init__(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        self._process.start()
-        theirs.close()
+    def __init__(self, pipe: Connection) -> None:
+        self.pipe = pipe
 
     @property
-    def pid(self) -> int:
-        assert self._process.pid is not None
-        return self._process.pid
+    @abstractmethod
+    def pid(self) -> int: ...
+
+    @abstractmethod
+    def end(self) -> None: ...
+
+    @abstractmethod
+    def kill(self) -> None:
+        """As `end`, without waiting for what it does."""
+
+    @abstractmethod
+    def again(self) -> DriverEnd:
+        """Another one in the place of this, which was killed."""
+
+    @abstractmethod
+    def last_words(self) -> str:
+        """How it ended."""
 
     def tell(self, what: str, argument: object = None) -> None:
         try:
             self.pipe.send((what, argument))
         except OSError:
-            raise self._ended() from None
+            raise LoadFailed(self.last_words()) from None
 
     def heard(self) -> Moment | Found:
         """What it says next: how its load goes, or the answer. Raises LoadFailed with the driver's words."""
         try:
             said = self.pipe.recv()
         except (EOFError, OSError):
-            raise self._ended() from None
+            raise LoadFailed(self.last_words()) from None
         if isinstance(said, Moment):
             return said
         assert isinstance(said, _Answer)
@@ -103,6 +124,23 @@ class DriverProcess:
         assert not isinstance(found, Moment)
         return found
 
+
+class DriverProcess(DriverEnd):
+    """A driver with a process of its own."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        pipe, theirs = context.Pipe()
+        super().__init__(pipe)
+        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
     def end(self) -> None:
         with contextlib.suppress(LoadFailed):
             self.tell(_END)
@@ -116,44 +154,67 @@ class DriverProcess:
         self._process.join()
         self.pipe.close()
 
-    def _ended(self) -> LoadFailed:
+    def again(self) -> DriverEnd:
+        return DriverProcess()
+
+    def last_words(self) -> str:
         self._process.join(1)
-        return LoadFailed(f"a driver ended with status {self._process.exitcode}")
+        return f"a driver ended with status {self._process.exitcode}"
 
 
 class Load:
     """The clients of one contestant, shared out among driver processes.
 
-    When a run fails, all drivers are ended, with all their connections. The load may be opened again, with others.
+    When something fails, all drivers are ended, with all their connections. The load may be opened again, with others.
     """
 
-    def __init__(self, processes: list[DriverProcess]) -> None:
+    def __init__(self, processes: Sequence[DriverEnd]) -> None:
+        self._parts = len(processes)
         self._processes = processes
         self._is_open = False
 
     def processes(self) -> list[Watched]:
-        """Whom to observe. They stay the same until a run fails."""
+        """Whom to observe. They stay the same until something fails."""
         return [Watched(DRIVER, each.pid) for each in self._processes]
 
     def open(self, plan: Plan) -> None:
-        parts = len(self._processes)
-        for number, process in enumerate(self._processes):
-            process.tell(_OPEN, plan.part(number, parts))
-            # One after the other, so that all responders of the first are there before the others' requesters.
-            process.answer()
+        if not self._processes:
+            self._processes = [DriverProcess() for _ in range(self._parts)]
+        with self._ended_if_it_fails():
+            for number, process in enumerate(self._processes):
+                process.tell(_OPEN, plan.part(number, self._parts))
+                # One after the other, so that all responders of the first are there before the others' requesters.
+                process.answer()
         self._is_open = True
 
     def run(self, timeline: Timeline, watcher: Watcher) -> list[Counted]:
         """Put the load on for a timeline. Returns when all that was under way has ended, and nothing is on its way."""
-        try:
+        with self._ended_if_it_fails():
+            if self._parts > 1:
+                # Nobody begins before everybody would count what it gets.
+                self._all(_ARM, timeline)
             for process in self._processes:
                 process.tell(_RUN, timeline)
             self._listen(timeline, watcher)
-            if len(self._processes) > 1:
+            if self._parts > 1:
                 self._wait_until_settled()
-            return [self._counted(number, process) for number, process in enumerate(self._processes)]
-        except LoadFailed:
-            self._start_again()
+            return [_counted(number, lines) for number, lines in enumerate(self._all(_COUNTED))]
+
+    def _all(self, what: str, argument: object = None) -> list[Found]:
+        """What all answer who are told something at the same time."""
+        for process in self._processes:
+            process.tell(what, argument)
+        return [process.answer() for process in self._processes]
+
+    @contextlib.contextmanager
+    def _ended_if_it_fails(self) -> Iterator[None]:
+        """Otherwise drivers would still be busy with what nobody waits for."""
+        try:
+            yield
+        except BaseException:
+            processes, self._processes, self._is_open = self._processes, [], False
+            for process in processes:
+                process.kill()
             raise
 
     def _listen(self, timeline: Timeline, watcher: Watcher) -> None:
@@ -184,10 +245,7 @@ class Load:
         """
         before, since = -1, time.monotonic()
         while True:
-            for process in self._processes:
-                process.tell(_OUTSTANDING)
-            answers = [process.answer() for process in self._processes]
-            left = sum(each for each in answers if isinstance(each, int))
+            left = sum(each for each in self._all(_OUTSTANDING) if isinstance(each, int))
             if left <= 0:
                 return
             if left != before:
@@ -196,23 +254,9 @@ class Load:
                 raise LoadFailed(f"{left} messages were not there within {_SETTLE_SILENT_SECONDS_MAX:.0f} s")
             time.sleep(_SETTLE_SECONDS)
 
-    def _counted(self, number: int, process: DriverProcess) -> Counted:
-        process.tell(_COUNTED)
-        lines = process.answer()
-        assert isinstance(lines, list)
-        return Counted(number, unpacked_phases(lines))
-
-    def _start_again(self) -> None:
-        for process in self._processes:
-            process.kill()
-        self._processes = [DriverProcess() for _ in self._processes]
-        self._is_open = False
-
     def round(self, seconds: float) -> LoadRound:
-        for process in self._processes:
-            process.tell(_ROUND, seconds)
-        answers = [process.answer() for process in self._processes]
-        rounds = [found for found in answers if isinstance(found, LoadRound)]
+        with self._ended_if_it_fails():
+            rounds = [found for found in self._all(_ROUND, seconds) if isinstance(found, LoadRound)]
         latencies = array("q")
         for each in rounds:
             latencies.extend(each.latencies_ns)
@@ -228,21 +272,25 @@ class Load:
         if not self._is_open:
             return
         self._is_open = False
-        for process in self._processes:
-            process.tell(_CLOSE)
-            process.answer()
+        with self._ended_if_it_fails():
+            self._all(_CLOSE)
 
     def end(self) -> None:
         for process in self._processes:
             process.end()
 
 
+def _counted(number: int, lines: Found) -> Counted:
+    assert isinstance(lines, list)
+    return Counted(number, unpacked_phases(lines))
+
+
 def new_load(processes: int = 1) -> Load:
     return Load([DriverProcess() for _ in range(processes)])
 
 
-class _Host:
-    """What a driver process does with what it is told."""
+class DriverHost:
+    """What a driver does with what it is told."""
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
@@ -251,23 +299,28 @@ class _Host:
 
     def serve(self) -> None:
         while True:
-            broken = ""
+            broken = self._wait()
             try:
-                if isinstance(self._driver, EpollDriver):
-                    try:
-                        self._driver.serve_until_readable(self._pipe.fileno())
-                    except LoadFailed as told:
-                        broken = f"between rounds: {told}"
                 what, argument = self._pipe.recv()
-            except (EOFError, KeyboardInterrupt):
+            except EOFError:
                 return
             if what == _END:
                 return
-            self._pipe.send(self._broken(broken) if broken else self._answer(what, argument))
+            if broken:
+                self._driver = None
+                self._pipe.send(_Answer(f"between rounds: {broken}", None))
+            else:
+                self._pipe.send(self._answer(what, argument))
 
-    def _broken(self, words: str) -> _Answer:
-        self._driver = None
-        return _Answer(words, None)
+    def _wait(self) -> str:
+        """Until something is told, serving the clients meanwhile; why that failed."""
+        driver: object = self._driver
+        if isinstance(driver, Serving):
+            try:
+                driver.serve_until_readable(self._pipe.fileno())
+            except LoadFailed as told:
+                return str(told)
+        return ""
 
     def _answer(self, what: str, argument: object) -> _Answer:
         try:
@@ -293,8 +346,12 @@ class _Host:
         if what == _RUN:
             assert isinstance(argument, Timeline)
             self._recorder = driver.run(argument, self._pipe.send)
+        elif what == _ARM:
+            assert isinstance(argument, Timeline)
+            if isinstance(driver, Sharing):
+                driver.arm(argument)
         elif what == _OUTSTANDING:
-            return driver.outstanding
+            return driver.outstanding if isinstance(driver, Sharing) else 0
         elif what == _COUNTED:
             assert self._recorder is not None
             return self._recorder.packed()
@@ -305,9 +362,19 @@ class _Host:
 
 
 def _serve(pipe: Connection) -> None:
+    # Control-C reaches the whole group of processes; ours is ended by who started it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise_descriptor_limit()
+    _wake_up_in_time()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with contextlib.suppress(BrokenPipeError):
-        _Host(pipe).serve()
+        DriverHost(pipe).serve()
+
+
+def _wake_up_in_time() -> None:
+    """Timers of this thread, and of those that it starts, would otherwise go off up to 50 microseconds late."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/timerslack_ns").write_text("1")
 
 
 def _end_with_parent() -> None:

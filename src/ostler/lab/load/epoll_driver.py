@@ -13,7 +13,7 @@ from ostler.client.tls_client import ClientTls
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
 from ostler.lab.load.link import CLOSED, READ_BYTES, READ_BYTES_MAX, Address, Link, begin_connecting, check_connected
 from ostler.lab.load.moments import Moments, Tell, unheard
-from ostler.lab.load.pacing import LATE_NS, NEVER_NS, Schedule
+from ostler.lab.load.pacing import LATE_NS, Schedule
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 from ostler.model.errors import MQError
 from ostler.wire.tls_stream import TlsFailed, TlsStream
@@ -123,6 +123,10 @@ class EpollDriver:
         took = (time.perf_counter_ns() - began) / 1e9
         return Round(len(pace.latencies_ns), took, pace.latencies_ns)
 
+    def arm(self, timeline: Timeline) -> None:
+        """Count by a timeline that will be run."""
+        self._pace.arm(timeline)
+
     def run(self, timeline: Timeline, tell: Tell = unheard) -> PhaseRecorder:
         """Keep the load on from the beginning to the end of a timeline, and return when nothing is under way.
 
@@ -145,11 +149,12 @@ class EpollDriver:
                 pace.goes_on = False
                 if pace.active == 0 and (pace.outstanding <= 0 or pace.pacing.is_shared):
                     return recorder
-            wake_ns = min(timeline.end_ns if pace.goes_on else NEVER_NS, moments.next_ns)
+            wake_ns = timeline.end_ns if pace.goes_on and timeline.end_ns < moments.next_ns else moments.next_ns
             if schedule is not None and pace.goes_on:
                 self._begin_due(schedule, now)
-                wake_ns = min(wake_ns, schedule.next_ns())
-            self._turn_until(wake_ns)
+                self._turn_until(min(wake_ns, schedule.next_ns()))
+            else:
+                self._turn(min((wake_ns - now) / 1e9, _POLL_SECONDS))
             if pace.completed != completed or pace.outstanding != outstanding or (pace.goes_on and pace.active == 0):
                 silent_since, completed, outstanding = now, pace.completed, pace.outstanding
             elif now - silent_since > _SILENT_SECONDS_MAX * 1e9:

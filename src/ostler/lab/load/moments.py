@@ -39,18 +39,16 @@ class Moments:
         self._tell(Moment(0, now_ns, completed - self._began_with, rate, p50_ns, p99_ns))
 
     def _percentiles(self, now_ns: int) -> tuple[int, int]:
-        """Of the last whole second of this phase; in its first second, of that."""
+        """Of the last whole second; where a phase has just begun, of what there is of it, or of the one before."""
         timeline = self._recorder.timeline
-        phase, began_ns = WARMING_UP, timeline.begin_ns
-        if now_ns >= timeline.cool_ns:
-            phase, began_ns = COOLING_DOWN, timeline.cool_ns
-        elif now_ns >= timeline.measured_ns:
-            phase, began_ns = MEASURED, timeline.measured_ns
-        seconds = self._recorder.phases[phase].operation(self._main_operation).seconds
-        number = (now_ns - began_ns) // _SECOND_NS
-        found = seconds.get(number - 1) or seconds.get(number)
-        if found is None:
-            return 0, 0
-        # Other threads may be counting.
-        counts = dict(found.counts)
-        return percentile_ns(counts, 50, found.highest_ns), percentile_ns(counts, 99, found.highest_ns)
+        for phase, began_ns in ((COOLING_DOWN, timeline.cool_ns), (MEASURED, timeline.measured_ns), (WARMING_UP, 0)):
+            seconds = self._recorder.phases[phase].operation(self._main_operation).seconds
+            if now_ns < began_ns or not seconds:
+                continue
+            number = max(seconds)
+            found = seconds.get(number - 1) or seconds[number]
+            if found.count:
+                # Other threads may be counting.
+                counts = dict(found.counts)
+                return percentile_ns(counts, 50, found.highest_ns), percentile_ns(counts, 99, found.highest_ns)
+        return 0, 0

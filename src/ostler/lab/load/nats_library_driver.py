@@ -80,6 +80,16 @@ class NatsLibraryDriver:
         latencies = [each for taken in found for each in taken]
         return Round(len(latencies), time.perf_counter() - began, latencies)
 
+    def arm(self, timeline: Timeline) -> None:
+        """Count by a timeline that will be run."""
+        self._pace.arm(timeline)
+
+    def serve_until_readable(self, descriptor: int) -> None:
+        """Answer other drivers' requests until there is something to read from a descriptor."""
+        self._loop.add_reader(descriptor, self._loop.stop)
+        self._loop.run_forever()
+        self._loop.remove_reader(descriptor)
+
     def run(self, timeline: Timeline, tell: Tell = unheard) -> PhaseRecorder:
         """As the epoll driver's, with a task for each requester."""
         recorder = self._pace.begin_timeline(timeline, len(self._requesters))

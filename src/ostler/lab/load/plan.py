@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ostler.client.connect_parameters import TlsSettings
 from ostler.client.tls_client import ClientTls
@@ -39,6 +39,7 @@ PAHO = "paho-mqtt"
 REDIS_PY = "redis-py"
 STOMP_PY = "stomp.py"
 OSTLER_API = "ostler.connect"
+TRUSTED = "MQI inside the queue manager"
 # Limits that need no broker.
 GROUP_COMMIT = "group commit"
 MEMORY_COPY = "memory copy"
@@ -153,11 +154,26 @@ class Driver(Protocol):
 
     def run(self, timeline: Timeline, tell: Tell) -> PhaseRecorder: ...
 
+    def close(self) -> None: ...
+
+
+@runtime_checkable
+class Sharing(Protocol):
+    """A driver whose producers and consumers may belong to those of others."""
+
+    def arm(self, timeline: Timeline) -> None:
+        """Count by a timeline already before `run` is called with it: others may begin to put before that."""
+
     @property
     def outstanding(self) -> int:
         """One-way messages that were put here and not yet got here."""
 
-    def close(self) -> None: ...
+
+@runtime_checkable
+class Serving(Protocol):
+    """A driver whose clients only work while it is called, and who must be served when it has nothing else to do."""
+
+    def serve_until_readable(self, descriptor: int) -> None: ...
 
 
 def start_driver(plan: Plan) -> Driver:
@@ -241,6 +257,10 @@ def _library_driver(plan: Plan) -> ThreadedDriver | NatsLibraryDriver:
         from ostler.lab.load.ostler_workers import ostler_driver
 
         return ostler_driver(plan)
+    if plan.protocol == TRUSTED:
+        from ostler.lab.load.trusted_workers import trusted_driver
+
+        return trusted_driver(plan)
     raise ValueError(f"there is no protocol {plan.protocol}")
 
 

@@ -27,12 +27,21 @@ class Tally:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._recorder = PhaseRecorder(Timeline(0, 0, 0, 0))
+        self._is_armed = False
         self.completed = 0
         self.outstanding = 0
 
-    def begin(self, recorder: PhaseRecorder) -> None:
+    def arm(self, timeline: Timeline) -> None:
+        """Count by this timeline from now on."""
         with self._lock:
-            self._recorder = recorder
+            self._recorder = PhaseRecorder(timeline)
+            self._is_armed = True
+
+    def begin(self, timeline: Timeline) -> PhaseRecorder:
+        if not self._is_armed or self._recorder.timeline != timeline:
+            self.arm(timeline)
+        self._is_armed = False
+        return self._recorder
 
     def count(self, operation: str, due_ns: int, ended_ns: int, late: bool = False) -> None:
         with self._lock:
@@ -118,11 +127,14 @@ class ThreadedDriver:
         latencies = [each for taken in self._latencies for each in taken]
         return Round(len(latencies), took, latencies)
 
+    def arm(self, timeline: Timeline) -> None:
+        """Count by a timeline that will be run."""
+        self._tally.arm(timeline)
+
     def run(self, timeline: Timeline, tell: Tell = unheard) -> PhaseRecorder:
         """As the epoll driver's. Its threads wait for the beginning by themselves."""
-        recorder = PhaseRecorder(timeline)
         pacing, tally = self.pacing, self._tally
-        tally.begin(recorder)
+        recorder = tally.begin(timeline)
         self._timeline, self._schedule = timeline, None
         if pacing.rate_per_second > 0:
             begin_ns, end_ns, rate = timeline.begin_ns, timeline.end_ns, pacing.rate_per_second
