@@ -1,0 +1,265 @@
+"""Requesters and responders of Ostler, as the reports' applications work.
+
+A requester puts a request on the request queues in turn, keeps its message id, and gets the reply with that correlation
+id from the matching reply queue; or the next message from a reply queue of its own. A responder gets the next request,
+puts the reply, and commits both where it works in units of work. A requester in units of work commits its put, which
+nobody would see otherwise, and then its get.
+
+Pipelined, a requester chooses the message id itself and sends the put together with the get.
+"""
+
+from __future__ import annotations
+
+from ostler.lab.load.client import LoadFailed, Pace, reply_for
+from ostler.lab.load.mq_client import (
+    INPUT,
+    OUTPUT,
+    MqClient,
+    MqTerms,
+    descriptor,
+    own_reply_queue,
+    reply_queue,
+    request_queue,
+)
+from ostler.lab.load.mq_frames import (
+    COMMIT_REQUEST,
+    ID_BYTES,
+    MD_CORRELATION_ID,
+    MD_MESSAGE_ID,
+    MD_REPLY_TO,
+    NO_ID,
+    NO_IDS,
+    PUT_REQUEST,
+    GetFrames,
+    Put1Frames,
+    PutFrames,
+    failure,
+    get_options,
+)
+from ostler.lab.load.mq_jms import HEADER_BYTES_MAX, JmsHeader, data_at
+from ostler.model.constants import (
+    MQPMO_ASYNC_RESPONSE,
+    MQPMO_NEW_MSG_ID,
+    MQPMO_NO_SYNCPOINT,
+    MQPMO_SYNCPOINT,
+)
+from ostler.wire import calls, exchanges, frames
+
+PUT_REPLY = frames.PUT | frames.REPLY
+PUT1_REPLY = frames.PUT1 | frames.REPLY
+GET_REPLY = frames.GET | frames.REPLY
+COMMIT_REPLY = frames.COMMIT | frames.REPLY
+
+
+class MqRequester(MqClient):
+    """Puts requests and gets replies."""
+
+    def __init__(self, pace: Pace, number: int, terms: MqTerms, conversation: int = 1) -> None:
+        super().__init__(pace, True, number, terms, conversation)
+        own = terms.pair(number)
+        self._pairs = list(range(terms.pairs)) if terms.goes_round else [own]
+        self._turn = own if terms.goes_round else 0
+        self._body_bytes = terms.body_bytes
+        self._pipelined = terms.pipelined
+        self._in_units = terms.requester_units
+        self._own_id = b"LOAD" + number.to_bytes(8, "big")
+        self._sequence = 0
+        self._expected = b""
+        self._reply_bytes = 0
+        self._waits_for_put = False
+        self._waits_for_reply = False
+        self._puts: list[PutFrames] = []
+        self._gets: list[GetFrames] = []
+        self._headers: list[bytes] = []
+        self._commit = frames.frame(frames.COMMIT, conversation, COMMIT_REQUEST)
+
+    def reply_to(self, pair: int) -> str:
+        return own_reply_queue(self.number) if self.terms.own_replies else reply_queue(pair)
+
+    def opens(self) -> list[tuple[str, int]]:
+        found = [(request_queue(pair), OUTPUT) for pair in self._pairs]
+        if self.terms.own_replies:
+            return [*found, (self.reply_to(0), INPUT)]
+        return found + [(self.reply_to(pair), INPUT) for pair in self._pairs]
+
+    def prepare(self) -> None:
+        terms, handles = self.terms, self.handles
+        self._puts, self._gets, self._headers = [], [], []
+        options = put_options(self._in_units, self._sends_without_answer())
+        if not self._pipelined:
+            options |= MQPMO_NEW_MSG_ID
+        request = 0 if self._sends_without_answer() else PUT_REQUEST
+        for at, pair in enumerate(self._pairs):
+            header = b""
+            if terms.is_jms:
+                header = JmsHeader(request_queue(pair), self.reply_to(pair), terms.persistent, False).whole
+            self._headers.append(header)
+            md = descriptor(terms, self.reply_to(pair))
+            length = len(header) + self._body_bytes
+            self._puts.append(PutFrames(self.conversation, request, handles[at], options, md, length))
+            intake = handles[len(self._pairs)] if terms.own_replies else handles[len(self._pairs) + at]
+            self._gets.append(self._get_frames(intake))
+
+    def _get_frames(self, hobj: int) -> GetFrames:
+        terms = self.terms
+        length = self._body_bytes + (HEADER_BYTES_MAX if terms.is_jms else 0)
+        options = get_options(self._in_units, terms.is_jms)
+        return GetFrames(self.conversation, hobj, options, not terms.own_replies, length)
+
+    def _sends_without_answer(self) -> bool:
+        """Whether puts are not answered: a commit is, or nothing would be promised."""
+        return self._pipelined and (self._in_units or not self.terms.persistent)
+
+    def begin(self, now_ns: int) -> bytes:
+        self.began_ns = now_ns
+        return self.request()
+
+    def request(self) -> bytes:
+        """The next request; pipelined with all that needs no answer in between."""
+        self._sequence += 1
+        turn = self._turn = self._turn + 1 if self._turn + 1 < len(self._pairs) else 0
+        data = reply_for(self._sequence, self._body_bytes)
+        header = self._headers[turn]
+        if header:
+            data = header + data
+        self._waits_for_reply = True
+        if not self._pipelined:
+            self._waits_for_put = True
+            return self._puts[turn].filled(NO_IDS, data)
+        self._waits_for_put = self._in_units or self.terms.persistent
+        own = self._expected = self._own_id + self._sequence.to_bytes(12, "big")
+        put, get = self._puts[turn].filled(own + NO_ID, data), self._gets[turn].of(own)
+        return b"".join((put, self._commit, get)) if self._in_units else put + get
+
+    def completed(self, now_ns: int) -> bytes:
+        """A round trip is done."""
+        return self.replied(now_ns)
+
+    def work(self, kind: int, buffer: bytes, start: int, end: int, now_ns: int) -> bytes:
+        if kind == GET_REPLY:
+            self._check(buffer, start, end)
+            self._waits_for_reply = False
+            if self._waits_for_put:
+                return b""
+            return self._commit if self._in_units else self.completed(now_ns)
+        if kind == PUT_REPLY:
+            if self._pipelined:
+                self._waits_for_put = False
+                return b"" if self._waits_for_reply else self.completed(now_ns)
+            at = start + calls.REPLY_FIXED_BYTES + MD_MESSAGE_ID
+            self._expected = buffer[at : at + ID_BYTES]
+            if self._in_units:
+                return self._commit
+            self._waits_for_put = False
+            return self._gets[self._turn].of(self._expected)
+        if kind == COMMIT_REPLY:
+            return self._committed(now_ns)
+        raise failure(kind, buffer, start, end)
+
+    def _committed(self, now_ns: int) -> bytes:
+        """The put is committed, or the get."""
+        if not self._waits_for_put:
+            return self.completed(now_ns)
+        self._waits_for_put = False
+        if not self._pipelined:
+            return self._gets[self._turn].of(self._expected)
+        return b"" if self._waits_for_reply else self._commit
+
+    def _check(self, buffer: bytes, start: int, end: int) -> None:
+        at = start + calls.GOT_MD + MD_CORRELATION_ID
+        data = start + calls.GOT_FIXED_BYTES
+        if self.terms.is_jms:
+            data = data_at(buffer, data, end)
+        if buffer[at : at + ID_BYTES] != self._expected or end - data != self._body_bytes:
+            raise LoadFailed("a reply has another correlation id or length than was asked for")
+
+
+class MqResponder(MqClient):
+    """Gets requests of one queue and answers them: on the reply queue of its pair, or where each asks for it."""
+
+    def __init__(self, pace: Pace, number: int, terms: MqTerms, conversation: int = 1) -> None:
+        super().__init__(pace, False, number, terms, conversation)
+        self._pair = terms.pair(number)
+        self._body_bytes = terms.body_bytes
+        self._pipelined = terms.pipelined
+        self._in_units = terms.responder_units
+        self._is_jms = terms.is_jms
+        self._put: PutFrames | None = None
+        self._put1: Put1Frames | None = None
+        self._header: JmsHeader | None = None
+        self._headers: dict[bytes, JmsHeader] = {}
+        self._get = b""
+        self._commit = frames.frame(frames.COMMIT, conversation, COMMIT_REQUEST)
+
+    def opens(self) -> list[tuple[str, int]]:
+        intake = (request_queue(self._pair), INPUT)
+        return [intake] if self.terms.own_replies else [intake, (reply_queue(self._pair), OUTPUT)]
+
+    def prepare(self) -> None:
+        terms = self.terms
+        is_unanswered = self._pipelined and (self._in_units or not terms.persistent)
+        options = put_options(self._in_units, is_unanswered) | MQPMO_NEW_MSG_ID
+        request = 0 if is_unanswered else PUT_REQUEST
+        md = descriptor(terms, "")
+        if terms.own_replies:
+            self._put1 = Put1Frames(self.conversation, request, options, md)
+        else:
+            if self._is_jms:
+                self._header = JmsHeader(reply_queue(self._pair), "", terms.persistent, True)
+            length = self._body_bytes + (self._header.size if self._header is not None else 0)
+            self._put = PutFrames(self.conversation, request, self.handles[1], options, md, length)
+        length = self._body_bytes + (HEADER_BYTES_MAX if self._is_jms else 0)
+        options = get_options(self._in_units, self._is_jms)
+        self._get = GetFrames(self.conversation, self.handles[0], options, False, length).any
+
+    def first(self, now_ns: int) -> bytes:
+        return self._get
+
+    def work(self, kind: int, buffer: bytes, start: int, end: int, now_ns: int) -> bytes:
+        if kind == GET_REPLY:
+            put = self._reply(buffer, start, end)
+            if not self._pipelined:
+                return put
+            return b"".join((put, self._commit, self._get)) if self._in_units else put + self._get
+        if self._pipelined and kind in (PUT_REPLY, PUT1_REPLY, COMMIT_REPLY):
+            return b""
+        if kind == COMMIT_REPLY:
+            return self._get
+        if kind in (PUT_REPLY, PUT1_REPLY):
+            return self._commit if self._in_units else self._get
+        raise failure(kind, buffer, start, end)
+
+    def _reply(self, buffer: bytes, start: int, end: int) -> bytes:
+        at = start + calls.GOT_MD + MD_MESSAGE_ID
+        correlation_id = buffer[at : at + ID_BYTES]
+        data_start = start + calls.GOT_FIXED_BYTES
+        if self._is_jms:
+            data_start = data_at(buffer, data_start, end)
+        data = buffer[data_start:end]
+        if len(data) != self._body_bytes:
+            raise LoadFailed(f"a request has {len(data)} bytes of data, and not {self._body_bytes}")
+        header = self._header
+        if header is not None:
+            data = header.before(data, correlation_id)
+        put = self._put
+        if put is not None:
+            return put.filled(NO_ID + correlation_id, data)
+        at = start + calls.GOT_MD + MD_REPLY_TO
+        queue = buffer[at : at + exchanges.NAME_BYTES]
+        if self._is_jms:
+            data = self._header_to(queue).before(data, correlation_id)
+        put1 = self._put1
+        assert put1 is not None
+        return put1.filled(queue, NO_ID + correlation_id, data)
+
+    def _header_to(self, queue: bytes) -> JmsHeader:
+        found = self._headers.get(queue)
+        if found is None:
+            name = queue.decode().rstrip(" \0")
+            found = self._headers[queue] = JmsHeader(name, "", self.terms.persistent, True)
+        return found
+
+
+def put_options(in_unit: bool, is_unanswered: bool) -> int:
+    options = MQPMO_SYNCPOINT if in_unit else MQPMO_NO_SYNCPOINT
+    return options | MQPMO_ASYNC_RESPONSE if is_unanswered else options
