@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Final
 
 from ostler.cli import commands
@@ -12,11 +11,17 @@ from ostler.cli import commands
 USAGE: Final = 2
 
 # In the order in which help shows them. Each adds its own parsers, and loads what it needs only when it is run.
-_MODULES: Final = ("ostler.cli.lab_catalogue", "ostler.cli.lab_peers", "ostler.cli.lab_doctor")
+_MODULES: Final = (
+    "ostler.cli.lab_catalogue",
+    "ostler.cli.lab_run",
+    "ostler.cli.lab_compare",
+    "ostler.cli.lab_peers",
+    "ostler.cli.lab_doctor",
+)
 
 _DESCRIPTION = """\
 The scenarios of the published performance reports: which there are, what each of them does, and what of it can run on
-this machine today."""
+this machine today; running them beside other brokers and the limits of the machine; and comparing what came out."""
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -25,5 +30,4 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     )
     tasks = parser.add_subparsers(dest="task", metavar="TASK", title="tasks", required=True)
     for name in _MODULES:
-        if find_spec(name) is not None:
-            import_module(name).add_command(tasks)
+        import_module(name).add_command(tasks)

@@ -1,0 +1,187 @@
+"""What a run came to, at its end: a row for each step and contestant, what is doubtful, and where the data is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from ostler.lab.running import figure_text
+from ostler.lab.running.contract import EntrantKind
+from ostler.lab.running.step_results import StepResult, noise_percent, step_results
+from ostler.lab.running.text_table import Column, TextTable, show
+from ostler.lab.store.run_reader import StoredRun
+
+_NUMBER_COLUMNS = (
+    Column("rate/s"),
+    Column("asked/s", keep=6),
+    Column("±", keep=5),
+    Column("mean", keep=1),
+    Column("p50", keep=3),
+    Column("p99", keep=8),
+    Column("broker us", keep=7),
+    Column("driver us", keep=2),
+    Column("of limit", keep=9),
+    Column("failed", keep=4),
+)
+
+
+def show_run(run: StoredRun, console: Console) -> None:
+    """The whole account of a run that has ended."""
+    results = step_results(run)
+    if results:
+        show(run_table(run.manifest.scenario, results), console)
+        fixed = constants(results)
+        if fixed:
+            _say(console, f"Everywhere: {figure_text.points(fixed)}.")
+        _say(console, _legend(results), "dim")
+    for text in account(run):
+        _say(console, text)
+    for text in doubts(run):
+        _say(console, text, "yellow")
+    for text in where(run):
+        _say(console, text)
+
+
+def run_table(scenario: str, results: Sequence[StepResult]) -> TextTable:
+    """A row for each operation of each contestant at each step, figures as texts."""
+    fixed = constants(results)
+    sweeps = [name for name in sweep_names(results) if name not in fixed]
+    has_operations = len({each.operation for each in results}) > 1
+    columns = (
+        *(Column(name, group=True) for name in sweeps),
+        Column("contestant", right=False, least=16),
+        *((Column("operation", right=False),) if has_operations else ()),
+        *_NUMBER_COLUMNS,
+        Column("doubts", right=False, least=16, style="yellow"),
+    )
+    rows = tuple(
+        (
+            *(each.points.get(name, "") for name in sweeps),
+            each.contestant,
+            *((each.operation,) if has_operations else ()),
+            *_figures(each),
+            flags_text(each.flags, each.repetitions),
+        )
+        for each in results
+    )
+    return TextTable(scenario, columns, rows)
+
+
+def _figures(each: StepResult) -> tuple[str, ...]:
+    return (
+        figure_text.rate(each.rate_per_second),
+        "" if each.asked_rate is None else figure_text.rate(each.asked_rate),
+        figure_text.percent(each.rate.spread_percent),
+        figure_text.response_time(each.mean_ns.median),
+        figure_text.response_time(each.p50_ns.median),
+        figure_text.response_time(each.p99_ns.median),
+        figure_text.cost(each.broker_us.median),
+        figure_text.cost(each.driver_us.median),
+        "" if each.of_limit is None else figure_text.percent(100 * each.of_limit),
+        f"{each.failed:,}" if each.failed else "",
+    )
+
+
+def flags_text(flags: Mapping[str, int], repetitions: int) -> str:
+    """Each flag, and of how many repetitions it was said where it was not all."""
+    return ", ".join(name if count >= repetitions else f"{name} {count}/{repetitions}" for name, count in flags.items())
+
+
+def sweep_names(results: Iterable[StepResult]) -> list[str]:
+    return list(dict.fromkeys(name for each in results for name in each.points))
+
+
+def constants(results: Sequence[StepResult]) -> dict[str, str]:
+    """Sweeps with the same value everywhere: said once instead of in a column. The first sweep always has one."""
+    found: dict[str, str] = {}
+    for name in sweep_names(results)[1:]:
+        values = {each.points.get(name, "") for each in results}
+        if len(values) == 1:
+            found[name] = values.pop()
+    return found
+
+
+def _legend(results: Sequence[StepResult]) -> str:
+    repetitions = max(each.repetitions for each in results)
+    told = [f"Medians of {repetitions} repetitions, ± half the distance between the lowest and the highest rate"]
+    if repetitions == 1:
+        told = ["Measured once each, so there is no spread"]
+    if any(each.broker_us.values for each in results):
+        told.append("broker us and driver us: processor time for each operation")
+    limits = dict.fromkeys(each.limit for each in results if each.limit)
+    if limits:
+        told.append(f"of limit: the rate as a share of {' or '.join(limits)}, the slowest probe of the step")
+    return "; ".join(told) + "."
+
+
+def account(run: StoredRun) -> list[str]:
+    """What was measured, what not, and why not."""
+    planned, remaining = len(run.manifest.points), len(run.remaining())
+    skipped: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for each in run.manifest.skipped:
+        skipped[each.contestant, each.reason].add(each.step)
+    measured = planned - remaining - len(run.manifest.skipped)
+    told = [f"{measured} of {planned} points were measured{'' if remaining else '; the others were not needed'}."]
+    if measured == planned:
+        told = [f"All {planned} points were measured."]
+    for (contestant, reason), steps in skipped.items():
+        told.append(f"{contestant} skipped {len(steps)} step{'' if len(steps) == 1 else 's'}: {reason}.")
+    noise = noise_percent(run)
+    if noise is not None:
+        told.append(f"Noise of the machine: {figure_text.percent(noise)}; smaller differences mean nothing.")
+    return told
+
+
+def doubts(run: StoredRun) -> list[str]:
+    """What the run says against itself."""
+    damaged = [f"Segment {each.directory.name}: {each.damage}." for each in run.segments if each.damage]
+    return [f"{each.name}: {each.text}" for each in run.manifest.flags] + damaged
+
+
+def where(run: StoredRun) -> list[str]:
+    """Where the data is, and what can be done with it."""
+    directory = shown_path(run.directory)
+    told = [f"Data: {directory}, as manifest.json and segments/*/*.parquet."]
+    if run.is_partial:
+        told.append(f"Go on with the rest: ostler lab resume {directory}")
+    kinds = {each.kind for each in step_results(run)}
+    if len(kinds & {EntrantKind.OSTLER, EntrantKind.PEER}) > 1:
+        told.append(f"Contestants against Ostler: ostler lab compare {directory}")
+    told.append(f"Against another run: ostler lab compare OTHER {directory}")
+    return told
+
+
+def shown_path(directory: Path) -> str:
+    """As short as it can be said from here."""
+    try:
+        return str(directory.resolve().relative_to(Path.cwd().resolve()))
+    except ValueError:
+        return str(directory)
+
+
+def as_json(run: StoredRun) -> dict[str, object]:
+    """The summary of a run for programs."""
+    manifest = run.manifest
+    return {
+        "run": manifest.run,
+        "scenario": manifest.scenario,
+        "directory": str(run.directory),
+        "condition": run.condition.value,
+        "reason": manifest.reason,
+        "began": manifest.began,
+        "ended": manifest.ended,
+        "points": len(manifest.points),
+        "remaining": len(run.remaining()),
+        "skipped": len(manifest.skipped),
+        "noise_percent": noise_percent(run),
+        "flags": [{"name": each.name, "text": each.text} for each in manifest.flags],
+        "results": [each.as_json() for each in step_results(run)],
+    }
+
+
+def _say(console: Console, text: str, style: str = "") -> None:
+    console.print(Text(text, style=style), soft_wrap=True)

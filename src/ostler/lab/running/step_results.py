@@ -1,0 +1,263 @@
+"""What each step of a run came to for each contestant: its repetitions put together.
+
+Medians over repetitions, with the spread beside; for the table at the end of a run and for comparing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ostler.lab.running.contract import (
+    CONNECT,
+    DRIVER,
+    GET,
+    PEER,
+    PROBE,
+    PUT,
+    QUEUE_MANAGER,
+    ROUND_TRIP,
+    SESSION,
+    EntrantKind,
+)
+from ostler.lab.samples import median
+from ostler.lab.store.points import MeasuredPoint, Timed, measured_points
+from ostler.lab.store.run_reader import StoredRun
+
+BROKER_ROLES: Final = (QUEUE_MANAGER, PEER, PROBE)
+_OPERATION_PARAMETER: Final = "operation"
+# Which operation a point is about when it does not say so.
+_USUAL_OPERATIONS: Final = (ROUND_TRIP, SESSION, GET, PUT, CONNECT)
+
+
+@dataclass(frozen=True)
+class Series:
+    """One figure, by repetition; empty where it is not known."""
+
+    values: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, values: Iterable[float | None]) -> Series:
+        return cls(tuple(each for each in values if each is not None))
+
+    @property
+    def median(self) -> float | None:
+        return median(self.values) if self.values else None
+
+    @property
+    def spread_percent(self) -> float | None:
+        """Half the distance of the lowest and the highest, of the median; unknown of a single one."""
+        middle = self.median
+        if len(self.values) < 2 or not middle:
+            return None
+        return 100 * (max(self.values) - min(self.values)) / 2 / middle
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """One operation of a contestant at one step, by repetition.
+
+    `points` are the values of the sweeps, as texts. `asked_rate` is that of all clients where it was fixed. `flags`
+    tells of how many repetitions each was said. `of_limit` is the rate as a fraction of that of `limit`, the slowest
+    of the limit probes at the same step.
+    """
+
+    contestant: str
+    kind: EntrantKind
+    step: int
+    points: Mapping[str, str]
+    operation: str
+    is_main: bool
+    rate: Series
+    mean_ns: Series
+    p50_ns: Series
+    p99_ns: Series
+    broker_us: Series
+    driver_us: Series
+    steal_percent: float | None
+    failed: int
+    late: int
+    flags: Mapping[str, int]
+    asked_rate: float | None = None
+    limit: str = ""
+    of_limit: float | None = None
+
+    @property
+    def rate_per_second(self) -> float:
+        """The median."""
+        return self.rate.median or 0.0
+
+    @property
+    def repetitions(self) -> int:
+        return len(self.rate.values)
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "contestant": self.contestant,
+            "kind": self.kind.value,
+            "step": self.step,
+            "points": dict(self.points),
+            "operation": self.operation,
+            "is_main": self.is_main,
+            "rates_per_second": [round(each, 3) for each in self.rate.values],
+            "rate_per_second": round(self.rate_per_second, 3),
+            "asked_rate_per_second": _rounded(self.asked_rate),
+            "spread_percent": _rounded(self.rate.spread_percent),
+            "mean_us": _microseconds(self.mean_ns.median),
+            "p50_us": _microseconds(self.p50_ns.median),
+            "p99_us": _microseconds(self.p99_ns.median),
+            "broker_us_per_operation": _rounded(self.broker_us.median),
+            "driver_us_per_operation": _rounded(self.driver_us.median),
+            "steal_percent": _rounded(self.steal_percent),
+            "failed": self.failed,
+            "late": self.late,
+            "limit": self.limit,
+            "of_limit": _rounded(self.of_limit, 4),
+            "flags": dict(self.flags),
+        }
+
+
+def step_results(run: StoredRun) -> list[StepResult]:
+    """All steps that were measured, in the order of the sweep, contestants in the order of the plan."""
+    sweeps, kinds = _sweeps(run), _kinds(run)
+    grouped: dict[tuple[int, str], list[MeasuredPoint]] = defaultdict(list)
+    for point in measured_points(run):
+        grouped[point.step, point.contestant].append(point)
+    order = {name: number for number, name in enumerate(_contestants(run, grouped))}
+    found: list[StepResult] = []
+    for step, contestant in sorted(grouped, key=lambda each: (each[0], order[each[1]])):
+        points = grouped[step, contestant]
+        told = points[0].parameters
+        swept = sweeps.get(step) or {name: text for name, text in told.items() if name != _OPERATION_PARAMETER}
+        kind = kinds.get(contestant) or _kind_seen(points)
+        found += _of_contestant(points, kind, swept, told.get(_OPERATION_PARAMETER, ""))
+    return _with_limits(found)
+
+
+def noise_percent(run: StoredRun) -> float | None:
+    """The noise that a run measured of its machine; None when it did not."""
+    noise = run.manifest.environment.get("noise")
+    percent = noise.get("percent") if isinstance(noise, dict) else None
+    return float(percent) if isinstance(percent, int | float) else None
+
+
+def _of_contestant(
+    points: Sequence[MeasuredPoint], kind: EntrantKind, swept: Mapping[str, str], main: str
+) -> list[StepResult]:
+    names = dict.fromkeys(name for point in points for name in point.operations)
+    main = main if main in names else _main_operation(points, names)
+    return [_together(points, kind, name, name == main, swept) for name in sorted(names, key=lambda each: each != main)]
+
+
+def _together(
+    points: Sequence[MeasuredPoint], kind: EntrantKind, operation: str, is_main: bool, swept: Mapping[str, str]
+) -> StepResult:
+    timed = [point.operations[operation] for point in points if operation in point.operations]
+    steals = [point.steal_percent for point in points if point.steal_percent is not None]
+    return StepResult(
+        points[0].contestant,
+        kind,
+        points[0].step,
+        swept,
+        operation,
+        is_main,
+        Series.of(each.rate_per_second for each in timed),
+        Series.of(each.mean_ns for each in timed),
+        Series.of(each.percentiles_ns.get(50.0) for each in timed),
+        Series.of(each.percentiles_ns.get(99.0) for each in timed),
+        # Processor time cannot be told apart by operation: it is told once.
+        Series.of(_cost(point, operation, BROKER_ROLES) for point in points) if is_main else Series(),
+        Series.of(_cost(point, operation, (DRIVER,)) for point in points) if is_main else Series(),
+        max(steals, default=None),
+        _sum(timed, lambda each: each.failed),
+        _sum(timed, lambda each: each.late),
+        _flags(points) if is_main else {},
+        points[0].rate_per_second if is_main else None,
+    )
+
+
+def _flags(points: Iterable[MeasuredPoint]) -> Counter[str]:
+    """Each once for a repetition, and without what it is about, which the run's events tell: counts-differ: puts."""
+    return Counter(name for point in points for name in dict.fromkeys(flag.partition(":")[0] for flag in point.flags))
+
+
+def _cost(point: MeasuredPoint, operation: str, roles: Iterable[str]) -> float | None:
+    """Processor time of some roles together for each operation; None when none of them was seen."""
+    costs = [point.cpu_us_per_operation(role, operation) for role in roles]
+    known = [each for each in costs if each is not None]
+    return sum(known) if known else None
+
+
+def _kinds(run: StoredRun) -> dict[str, EntrantKind]:
+    """Who the contestants are, as far as the run says it."""
+    entrants = run.manifest.environment.get("entrants")
+    told = [each for each in entrants if isinstance(each, dict)] if isinstance(entrants, list) else []
+    known = {each.value: each for each in EntrantKind}
+    return {str(each["name"]): known[str(each["kind"])] for each in told if each.get("kind") in known}
+
+
+def _kind_seen(points: Sequence[MeasuredPoint]) -> EntrantKind:
+    """Who a contestant is, seen from the processes that did its work; without any, from its name."""
+    roles = {role for point in points for role in point.cpu_us}
+    if QUEUE_MANAGER in roles:
+        return EntrantKind.OSTLER
+    if PEER in roles:
+        return EntrantKind.PEER
+    if PROBE in roles:
+        return EntrantKind.LIMIT
+    return EntrantKind.OSTLER if points[0].contestant.lower().startswith("ostler") else EntrantKind.LIMIT
+
+
+def _main_operation(points: Sequence[MeasuredPoint], names: Iterable[str]) -> str:
+    for usual in _USUAL_OPERATIONS:
+        if usual in names:
+            return usual
+    counts: Counter[str] = Counter()
+    for point in points:
+        for name, timed in point.operations.items():
+            counts[name] += timed.count
+    return max(counts, key=lambda name: counts[name], default="")
+
+
+def _with_limits(found: list[StepResult]) -> list[StepResult]:
+    """The slowest probe is the limit: nobody can do more than all of them."""
+    limits: dict[int, StepResult] = {}
+    for each in found:
+        if each.kind is EntrantKind.LIMIT and each.is_main and each.rate_per_second:
+            before = limits.get(each.step)
+            if before is None or each.rate_per_second < before.rate_per_second:
+                limits[each.step] = each
+    return [
+        replace(each, limit=limit.contestant, of_limit=each.rate_per_second / limit.rate_per_second)
+        if each.is_main and each.kind is not EntrantKind.LIMIT and (limit := limits.get(each.step)) is not None
+        else each
+        for each in found
+    ]
+
+
+def _sweeps(run: StoredRun) -> dict[int, dict[str, str]]:
+    """The values of the sweeps at each step, as they were planned."""
+    return {
+        point.step: {name: str(value) for name, value in point.parameters.items()}
+        for point in run.manifest.points
+        if point.parameters
+    }
+
+
+def _contestants(run: StoredRun, grouped: Iterable[tuple[int, str]]) -> list[str]:
+    planned = dict.fromkeys(point.contestant for point in run.manifest.points)
+    return list(planned | dict.fromkeys(contestant for _, contestant in grouped))
+
+
+def _sum(timed: Iterable[Timed], of: Callable[[Timed], int]) -> int:
+    return sum(of(each) for each in timed)
+
+
+def _rounded(value: float | None, digits: int = 2) -> float | None:
+    return None if value is None else round(value, digits)
+
+
+def _microseconds(nanoseconds: float | None) -> float | None:
+    return None if nanoseconds is None else round(nanoseconds / 1000, 3)
