@@ -41,7 +41,7 @@ from ostler.testing.unguarded import unguarded
 
 FieldValue = int | str | bytes
 
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 HERE = "here"
 LOCAL = "local"
 TCP = "tcp"

@@ -260,7 +260,7 @@ def test_who_waits_gets_what_is_unlocked(site: Any, program: Any) -> None:
     waiting = site.start(other.get, theirs, mq.MQGMO_WAIT, wait=mq.MQWI_UNLIMITED)
     site.until_waiting(name)
     program.get(queue, UNLOCK)
-    assert waiting.result(20).body == b"1"
+    assert waiting.result(60).body == b"1"
 
 
 def test_waiting_for_the_next_message_gives_the_lock_up_first(site: Any, program: Any) -> None:
@@ -272,7 +272,7 @@ def test_waiting_for_the_next_message_gives_the_lock_up_first(site: Any, program
     site.until_waiting(name)
     assert other.get(theirs).body == b"1"
     other.put(theirs, b"2")
-    assert waiting.result(20).body == b"2"
+    assert waiting.result(60).body == b"2"
     assert other.get(theirs).reason == NONE_LEFT
 
 

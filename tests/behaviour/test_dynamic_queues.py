@@ -200,7 +200,7 @@ def test_others_who_have_a_deleted_queue_open_are_told(site: Any, program: Any, 
     waiting = site.start(other.get, theirs, mq.MQGMO_WAIT, wait=mq.MQWI_UNLIMITED)
     site.until_waiting(name)
     assert program.close(queue, options) == 0
-    assert waiting.result(20).reason == mq.MQRC_Q_DELETED
+    assert waiting.result(60).reason == mq.MQRC_Q_DELETED
     assert other.put(theirs).reason == mq.MQRC_Q_DELETED
     assert other.close(theirs) == 0
 

@@ -153,7 +153,7 @@ def test_who_waits_gets_converted_text_too(site: Any, program: Any) -> None:
     site.until_waiting(name)
     other = site.program()
     put_text(other, other.open(name, mq.MQOO_OUTPUT), "Grüße", 500, "cp500")
-    assert waiting.result(20).body == "Grüße".encode()
+    assert waiting.result(60).body == "Grüße".encode()
 
 
 @pytest.mark.parametrize("size", [5, 4])
@@ -165,7 +165,7 @@ def test_who_waits_with_a_small_buffer_loses_nothing_by_conversion(site: Any, pr
     site.until_waiting(name)
     other = site.program()
     put_text(other, other.open(name, mq.MQOO_OUTPUT), "ööööö", 819, "latin-1")
-    got = waiting.result(20).reason != mq.MQRC_TRUNCATED_MSG_FAILED
+    got = waiting.result(60).reason != mq.MQRC_TRUNCATED_MSG_FAILED
     assert got == (size == 5)
     assert site.depth(name) == (0 if got else 1) == len(other.browse(name))
 

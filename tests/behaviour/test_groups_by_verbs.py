@@ -84,7 +84,7 @@ def test_who_waits_for_a_whole_group_gets_it_when_it_is_complete(site: Any, prog
     other.put(theirs, b"1", ORDER, MsgFlags=MEMBER)
     assert not waiting.done()
     other.put(theirs, b"2", ORDER, MsgFlags=LAST)
-    assert waiting.result(20).body == b"1"
+    assert waiting.result(60).body == b"1"
     assert program.get(queue, LOGICAL).body == b"2"
 
 

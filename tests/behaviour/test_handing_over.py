@@ -29,7 +29,7 @@ def test_a_message_handed_over_never_takes_a_place_on_the_queue(site: Any, progr
     for number in range(1, 6):
         waiting = waiting_get(site, program, name)
         assert other.put1(name, b"%d" % number).reason == 0
-        assert waiting.result(20).body == b"%d" % number
+        assert waiting.result(60).body == b"%d" % number
         assert site.queue(name).counters.handed_over == number
     assert site.queue(name).slots.count == 0
     assert (site.depth(name), site.queue(name).counters.puts, site.queue(name).counters.gets) == (0, 5, 5)
@@ -40,7 +40,7 @@ def test_who_wants_a_token_gets_one(site: Any, program: Any) -> None:
     waiting = site.start(program.get, program.open(name, INPUT), mq.MQGMO_WAIT, version=3, **FOREVER)
     site.until_waiting(name)
     site.program().put1(name, b"x")
-    answer = waiting.result(20)
+    answer = waiting.result(60)
     assert (answer.body, answer.options.id("MsgToken") != bytes(16)) == (b"x", True)
 
 
@@ -59,7 +59,7 @@ def test_a_message_handed_over_under_syncpoint_returns_when_backed_out(
     name = site.local()
     waiting = waiting_get(site, program, name, mq.MQGMO_SYNCPOINT)
     site.program().put1(name, b"back", Persistence=persistence)
-    assert waiting.result(20).body == b"back"
+    assert waiting.result(60).body == b"back"
     assert site.depth(name) == 0
     program.back_out()
     assert site.depth(name) == 1
@@ -75,7 +75,7 @@ def test_a_persistent_message_handed_over_survives_only_until_it_is_committed(ow
     putter = own_site.program()
     putter.put1(name, b"kept", Persistence=1)
     putter.put1(name, b"gone", Persistence=1)
-    assert (first.result(20).body, second.result(20).body) == (b"kept", b"gone")
+    assert (first.result(60).body, second.result(20).body) == (b"kept", b"gone")
     gone.commit()
     own_site.crash()
     assert [each.body for each in own_site.program().browse(name)] == [b"kept"]
@@ -85,7 +85,7 @@ def test_a_persistent_message_handed_over_outside_syncpoint_is_gone_after_a_cras
     name = own_site.local()
     waiting = waiting_get(own_site, own_site.program(), name)
     own_site.program().put1(name, b"once", Persistence=1)
-    assert waiting.result(20).body == b"once"
+    assert waiting.result(60).body == b"once"
     own_site.crash()
     assert own_site.depth(name) == 0
 
@@ -95,7 +95,7 @@ def test_a_message_too_long_for_who_waits_stays(site: Any, program: Any) -> None
     waiting = waiting_get(site, program, name, size=3)
     other = site.program()
     other.put1(name, b"longer")
-    answer = waiting.result(20)
+    answer = waiting.result(60)
     assert (answer.reason, answer.body, answer.length) == (mq.MQRC_TRUNCATED_MSG_FAILED, b"lon", 6)
     assert [each.body for each in other.browse(name)] == [b"longer"]
 
@@ -110,7 +110,7 @@ def test_a_message_that_its_properties_make_too_long_stays(site: Any, program: A
     pmo = bytearray(b"PMO " + struct.pack("<ii", 3, mq.MQPMO_NO_SYNCPOINT) + bytes(172))
     struct.pack_into("<q", pmo, 160, hmsg)
     assert mqi.MQPUT1(other.hconn, od, MQMD.default(), pmo, b"short") == (0, 0)
-    answer = waiting.result(20)
+    answer = waiting.result(60)
     assert answer.reason == mq.MQRC_TRUNCATED_MSG_FAILED
     assert answer.length > 20
     messages = other.browse(name)
@@ -125,7 +125,7 @@ def test_older_messages_come_first(site: Any, program: Any) -> None:
     site.alter(name, GET="ENABLED")
     waiting = waiting_get(site, program, name, CorrelId=b"k" * 24)
     other.put1(name, b"new", CorrelId=b"k" * 24)
-    assert waiting.result(20).body == b"new"
+    assert waiting.result(60).body == b"new"
     assert program.get(program.open(name, INPUT)).body == b"old"
 
 
@@ -135,7 +135,7 @@ def test_a_handed_over_message_leaves_context_to_pass_on(site: Any, program: Any
     waiting = site.start(program.get, queue, mq.MQGMO_WAIT, version=2, **FOREVER)
     site.until_waiting(name)
     site.program("carol").put1(name)
-    assert waiting.result(20).reason == 0
+    assert waiting.result(60).reason == 0
     target = program.open(site.local(), mq.MQOO_OUTPUT | mq.MQOO_PASS_ALL_CONTEXT)
     answer = program.put(target, b"", mq.MQPMO_PASS_ALL_CONTEXT, queue)
     assert (answer.reason, answer.md["UserIdentifier"]) == (0, b"carol")
@@ -145,6 +145,6 @@ def test_a_handed_over_group_message_fills_in_its_status(site: Any, program: Any
     name = site.local()
     waiting = waiting_get(site, program, name)
     site.program().put1(name, b"x", GroupId=b"g" * 24, MsgFlags=mq.MQMF_LAST_MSG_IN_GROUP)
-    answer = waiting.result(20)
+    answer = waiting.result(60)
     assert answer.options["GroupStatus"] == ord("L")
     assert answer.md.id("GroupId") == b"g" * 24

@@ -87,7 +87,7 @@ def test_who_waits_through_an_inhibited_alias_is_told(site: Any, program: Any) -
     waiting = site.start(program.get, program.open(alias, INPUT), mq.MQGMO_WAIT, wait=mq.MQWI_UNLIMITED)
     site.until_waiting(base)
     site.alter(alias, GET="DISABLED")
-    assert waiting.result(20).reason == mq.MQRC_GET_INHIBITED
+    assert waiting.result(60).reason == mq.MQRC_GET_INHIBITED
 
 
 def test_an_alias_that_leads_elsewhere_now_has_to_be_opened_again(site: Any, program: Any) -> None:
@@ -98,7 +98,7 @@ def test_an_alias_that_leads_elsewhere_now_has_to_be_opened_again(site: Any, pro
     waiting = site.start(other.get, other.open(alias, INPUT), mq.MQGMO_WAIT, wait=mq.MQWI_UNLIMITED)
     site.until_waiting(first)
     site.alter(alias, TARGET=second)
-    assert waiting.result(20).reason == mq.MQRC_OBJECT_CHANGED
+    assert waiting.result(60).reason == mq.MQRC_OBJECT_CHANGED
     assert program.put(queue).reason == mq.MQRC_OBJECT_CHANGED
     assert program.get(queue).reason == mq.MQRC_OBJECT_CHANGED
     assert program.close(queue) == 0

@@ -127,7 +127,7 @@ def test_those_who_wait_are_told_when_gets_are_inhibited(site: Any, program: Any
     waiting = site.start(program.get, queue, mq.MQGMO_WAIT, wait=mq.MQWI_UNLIMITED)
     site.until_waiting(name)
     site.alter(name, GET="DISABLED")
-    assert waiting.result(20).reason == mq.MQRC_GET_INHIBITED
+    assert waiting.result(60).reason == mq.MQRC_GET_INHIBITED
     assert site.queue(name).waiting.count == 0
 
 

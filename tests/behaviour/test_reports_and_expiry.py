@@ -100,7 +100,7 @@ def test_who_waits_and_is_handed_the_message_causes_both_reports(site: Any, prog
     waiting = site.start(program.get, program.open(name, BOTH), mq.MQGMO_WAIT, wait=mq.MQWI_UNLIMITED)
     site.until_waiting(name)
     site.program().put1(name, b"x", Report=mq.MQRO_COA | mq.MQRO_COD, ReplyToQ=replies)
-    assert waiting.result(20).body == b"x"
+    assert waiting.result(60).body == b"x"
     feedbacks = [each.md["Feedback"] for each in program.browse(replies)]
     assert sorted(feedbacks) == [mq.MQFB_COA, mq.MQFB_COD]
 

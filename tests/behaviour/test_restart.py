@@ -194,7 +194,7 @@ def test_those_who_asked_for_it_fail_while_quiescing(own_site: Any) -> None:
     assert refused.value.reason == mq.MQRC_CONNECTION_QUIESCING
     assert program.commit() == 0
     assert program.disconnect() == 0
-    ending.result(20)
+    ending.result(60)
     own_site.crash()
     assert [each.body for each in own_site.program().browse(name)] == [b"2", b"3"]
 
@@ -207,12 +207,12 @@ def test_waits_end_when_quiescing_begins_for_those_who_asked(own_site: Any) -> N
     served = own_site.start(patient.get, patient.open(name, BOTH), mq.MQGMO_WAIT, wait=mq.MQWI_UNLIMITED)
     own_site.until_waiting(name, 2)
     ending = quiescing(own_site)
-    assert told.result(20).reason == mq.MQRC_Q_MGR_QUIESCING
+    assert told.result(60).reason == mq.MQRC_Q_MGR_QUIESCING
     assert asked.put1(name, b"last").reason == 0
-    assert served.result(20).body == b"last"
+    assert served.result(60).body == b"last"
     asked.disconnect()
     patient.disconnect()
-    ending.result(20)
+    ending.result(60)
 
 
 def test_an_immediate_end_breaks_connections_and_backs_out(own_site: Any) -> None:
@@ -224,7 +224,7 @@ def test_an_immediate_end_breaks_connections_and_backs_out(own_site: Any) -> Non
     waiting = own_site.start(other.get, other.open(name, BOTH), mq.MQGMO_WAIT, wait=mq.MQWI_UNLIMITED)
     own_site.until_waiting(name)
     own_site.manager.end("immediate")
-    assert waiting.result(20).reason in (mq.MQRC_Q_MGR_STOPPING, mq.MQRC_CONNECTION_BROKEN)
+    assert waiting.result(60).reason in (mq.MQRC_Q_MGR_STOPPING, mq.MQRC_CONNECTION_BROKEN)
     assert program.put(queue).reason == mq.MQRC_CONNECTION_BROKEN
     assert program.commit() == mq.MQRC_CONNECTION_BROKEN
     own_site.crash()

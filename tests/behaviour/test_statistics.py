@@ -179,7 +179,7 @@ def test_a_message_handed_to_a_waiting_getter_is_not_queued(statistics: Any) -> 
     name = statistics.local()
     getter = statistics.program()
     queue = getter.open(name, BOTH)
-    waiting = statistics.start(getter.get, queue, mq.MQGMO_WAIT, 100, version=2, wait=20_000)
+    waiting = statistics.start(getter.get, queue, mq.MQGMO_WAIT, 100, version=2, wait=60_000)
     statistics.until_waiting(name)
     statistics.program().put1(name, b"hello")
     assert waiting.result().body == b"hello"

@@ -30,12 +30,13 @@ def get_until(program: Any, name: str, over: threading.Event, options: int) -> l
     queue = program.open(name, INPUT)
     bodies = []
     while True:
+        is_last = over.is_set()  # what comes after a wait that was in vain is the next one's
         answer = program.get(queue, mq.MQGMO_WAIT | options, wait=20)
         if answer.reason == 0:
             bodies.append(answer.body)
             if len(bodies) % 10 == 0:
                 program.commit()
-        elif over.is_set():
+        elif is_last:
             program.commit()
             return bodies
 
@@ -57,9 +58,9 @@ def test_every_message_arrives_once(site: Any, persistence: int, put: int, get: 
     getting = [site.start(get_until, each, name, over, get) for each in getters]
     putting = [site.start(put_some, each, name, who, put, Persistence=persistence) for who, each in enumerate(putters)]
     for each in putting:
-        each.result(30)
+        each.result(60)
     over.set()
-    received = [each.result(30) for each in getting]
+    received = [each.result(60) for each in getting]
     everything = Counter(body for bodies in received for body in bodies)
     assert everything == Counter(b"%d:%d" % (who, number) for who in range(THREADS) for number in range(EACH))
     # Each getter has the messages of each putter in their order.
@@ -102,7 +103,7 @@ def test_requests_and_replies(site: Any) -> None:
         for number in range(100):
             question = b"question %d of %d" % (number, who)
             put = program.put(target, question, MsgType=mq.MQMT_REQUEST, ReplyToQ=replies)
-            answer = program.get(source, mq.MQGMO_WAIT, wait=20000, CorrelId=put.message_id)
+            answer = program.get(source, mq.MQGMO_WAIT, wait=60000, CorrelId=put.message_id)
             assert (answer.reason, answer.body) == (0, question.upper())
         return 100
 
@@ -110,7 +111,7 @@ def test_requests_and_replies(site: Any) -> None:
     clients = [site.start(ask, site.program(), who) for who in range(4)]
     assert [each.result(60) for each in clients] == [100] * 4
     over.set()
-    assert sum(each.result(30) for each in servers) == 400
+    assert sum(each.result(60) for each in servers) == 400
     assert (site.depth(requests), site.depth(replies)) == (0, 0)
 
 

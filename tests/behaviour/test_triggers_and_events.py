@@ -118,7 +118,7 @@ def test_a_waiting_monitor_is_woken(site: Any, program: Any, monitor: Monitor) -
     waiting = site.start(monitor.program.get, monitor.queue, mq.MQGMO_WAIT, wait=mq.MQWI_UNLIMITED)
     site.until_waiting(monitor.name)
     program.put1(name)
-    assert waiting.result(20).md["Format"] == mq.MQFMT_TRIGGER.rstrip()
+    assert waiting.result(60).md["Format"] == mq.MQFMT_TRIGGER.rstrip()
 
 
 def test_the_trigger_message(site: Any, program: Any, monitor: Monitor) -> None:

@@ -49,7 +49,7 @@ def test_a_message_ends_the_wait(site: Any, program: Any, wait: int) -> None:
     queue = program.open(name, INPUT)
     putter = site.start(put_soon, site, name, b"here")
     answer = program.get(queue, WAIT, wait=wait)
-    putter.result(20)
+    putter.result(60)
     assert (answer.reason, answer.body) == (0, b"here")
     assert site.depth(name) == 0
 
@@ -61,7 +61,7 @@ def test_a_wait_ends_with_whatever_kind_of_message(site: Any, program: Any, pers
     queue = program.open(name, INPUT)
     putter = site.start(put_soon, site, name, b"here", Persistence=persistence)
     answer = program.get(queue, WAIT | syncpoint, wait=FOREVER)
-    putter.result(20)
+    putter.result(60)
     assert (answer.body, answer.md["Persistence"]) == (b"here", persistence)
     program.back_out()
     assert site.depth(name) == (1 if syncpoint == mq.MQGMO_SYNCPOINT else 0)
@@ -76,7 +76,7 @@ def test_a_commit_ends_the_wait(site: Any, program: Any) -> None:
     other.put(queue, b"later", mq.MQPMO_SYNCPOINT)
     assert not waiting.done()
     other.commit()
-    assert waiting.result(20).body == b"later"
+    assert waiting.result(60).body == b"later"
 
 
 def test_a_back_out_ends_the_wait(site: Any, program: Any) -> None:
@@ -88,7 +88,7 @@ def test_a_back_out_ends_the_wait(site: Any, program: Any) -> None:
     waiting = site.start(program.get, program.open(name, INPUT), WAIT, wait=FOREVER)
     site.until_waiting(name)
     other.back_out()
-    answer = waiting.result(20)
+    answer = waiting.result(60)
     assert (answer.body, answer.md["BackoutCount"]) == (b"returned", 1)
 
 
@@ -101,7 +101,7 @@ def test_a_dropped_connection_ends_the_wait_of_others(site: Any, program: Any) -
     waiting = site.start(program.get, program.open(name, INPUT), WAIT, wait=FOREVER)
     site.until_waiting(name)
     other.vanish()
-    assert waiting.result(20).body == b"returned"
+    assert waiting.result(60).body == b"returned"
 
 
 def test_browsers_wait_too_and_leave_the_message(site: Any, program: Any) -> None:
@@ -109,7 +109,7 @@ def test_browsers_wait_too_and_leave_the_message(site: Any, program: Any) -> Non
     queue = program.open(name, mq.MQOO_BROWSE)
     waiting = site.start(program.get, queue, WAIT | mq.MQGMO_BROWSE_NEXT, wait=FOREVER)
     put_soon(site, name, b"look")
-    assert waiting.result(20).body == b"look"
+    assert waiting.result(60).body == b"look"
     assert site.depth(name) == 1
 
 
@@ -124,8 +124,8 @@ def test_one_message_serves_all_waiting_browsers_and_one_getter(site: Any) -> No
     getter = site.program()
     got = site.start(getter.get, getter.open(name, INPUT), WAIT, wait=FOREVER)
     put_soon(site, name, b"one", waiters=4)
-    assert [each.result(20).body for each in waits] == [b"one"] * 3
-    assert got.result(20).body == b"one"
+    assert [each.result(60).body for each in waits] == [b"one"] * 3
+    assert got.result(60).body == b"one"
     assert site.depth(name) == 0
 
 
@@ -137,7 +137,7 @@ def test_getters_are_served_in_the_order_they_came(site: Any) -> None:
         waits.append(site.start(each.get, each.open(name, INPUT), WAIT, wait=FOREVER))
         site.until_waiting(name, number + 1)
     put_soon(site, name, b"0", b"1", b"2", b"3", waiters=4)
-    assert [each.result(20).body for each in waits] == [b"0", b"1", b"2", b"3"]
+    assert [each.result(60).body for each in waits] == [b"0", b"1", b"2", b"3"]
 
 
 @pytest.mark.parametrize("version", [2, 4])
@@ -157,7 +157,7 @@ def test_waiting_getters_by_identifier_get_exactly_theirs(site: Any, field: str,
     for key in reversed(keys):
         putter.put(queue, key, **{field: key})
     for key in keys:
-        answer = waits[key].result(20)
+        answer = waits[key].result(60)
         assert (answer.body, answer.md.id(field)) == (key, key)
     assert [each.body for each in putter.browse(name)] == [b"for nobody"]
 
@@ -173,7 +173,7 @@ def test_a_getter_of_both_identifiers_waits_for_both(site: Any, program: Any, ve
     other.put1(name, b"other half", MsgId=b"x" * 24, CorrelId=b"c" * 24)
     assert not waiting.done()
     other.put1(name, b"both", MsgId=b"m" * 24, CorrelId=b"c" * 24)
-    assert waiting.result(20).body == b"both"
+    assert waiting.result(60).body == b"both"
     assert site.depth(name) == 2
 
 
@@ -184,9 +184,9 @@ def test_who_waits_for_a_certain_message_comes_before_who_takes_any(site: Any) -
     site.until_waiting(name, 1)
     certain = site.start(specific.get, specific.open(name, INPUT), WAIT, wait=FOREVER, CorrelId=b"k" * 24)
     put_soon(site, name, b"keyed", waiters=2, CorrelId=b"k" * 24)
-    assert certain.result(20).body == b"keyed"
+    assert certain.result(60).body == b"keyed"
     put_soon(site, name, b"plain")
-    assert anything.result(20).body == b"plain"
+    assert anything.result(60).body == b"plain"
 
 
 def test_a_getter_with_too_small_a_buffer_leaves_the_message_to_the_next(site: Any) -> None:
@@ -196,9 +196,9 @@ def test_a_getter_with_too_small_a_buffer_leaves_the_message_to_the_next(site: A
     site.until_waiting(name, 1)
     served = site.start(large.get, large.open(name, INPUT), WAIT, 100, wait=FOREVER)
     put_soon(site, name, b"long enough", waiters=2)
-    assert refused.result(20).reason == mq.MQRC_TRUNCATED_MSG_FAILED
+    assert refused.result(60).reason == mq.MQRC_TRUNCATED_MSG_FAILED
     assert refused.result().length == len(b"long enough")
-    assert served.result(20).body == b"long enough"
+    assert served.result(60).body == b"long enough"
     assert site.depth(name) == 0
 
 
@@ -209,7 +209,7 @@ def test_waiting_for_a_selection(site: Any, program: Any) -> None:
     put_soon(site, name, b"low", Priority=4)
     assert not waiting.done()
     put_soon(site, name, b"high", Priority=5)
-    assert waiting.result(20).body == b"high"
+    assert waiting.result(60).body == b"high"
 
 
 def test_those_who_wait_on_a_deleted_queue_are_told(site: Any, program: Any) -> None:
@@ -219,4 +219,4 @@ def test_those_who_wait_on_a_deleted_queue_are_told(site: Any, program: Any) -> 
     waiting = site.start(other.get, other.open(name, mq.MQOO_BROWSE), WAIT | mq.MQGMO_BROWSE_FIRST, wait=FOREVER)
     site.until_waiting(name)
     assert program.close(queue) == 0
-    assert waiting.result(20).reason == mq.MQRC_Q_DELETED
+    assert waiting.result(60).reason == mq.MQRC_Q_DELETED

@@ -262,7 +262,7 @@ def test_in_the_foreground(developer: Developer, ostler: Command, port: int) -> 
         assert developer("--foreground").status == 5
         assert ostler("endmqm", "-i", "QM1").status == 0
         process.stdout.read()
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
 
 
 def test_what_is_shown_tells_who_can_reach_it() -> None:

@@ -44,7 +44,7 @@ def process_of(directory: QueueManagerDirectory) -> int:
 
 def wait_until_ended(directory: QueueManagerDirectory) -> None:
     """Bounded; a queue manager that does not end fails the test."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while running_process(directory)[0]:
         assert time.monotonic() < deadline, error_log(directory)
         os.sched_yield()
@@ -317,7 +317,7 @@ def foreground(created: QueueManagerDirectory) -> Iterator[subprocess.Popen[str]
     yield process
     if process.poll() is None:
         process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
 
 
 def read_until(process: subprocess.Popen[str], words: str) -> list[str]:
@@ -339,7 +339,7 @@ def test_the_foreground_shows_the_error_log_and_ends_with_a_signal(
     assert all(line[2] == ":" and " AMQ" in line for line in lines)
     assert "\x1b" not in "".join(lines)
     foreground.send_signal(number)
-    out, err = foreground.communicate(timeout=30)
+    out, err = foreground.communicate(timeout=60)
     assert foreground.returncode == 0, err
     assert "AMQ8004I: Queue manager QM1 ended" in out
 
@@ -349,7 +349,7 @@ def test_endmqm_ends_the_foreground_too(
 ) -> None:
     read_until(foreground, "AMQ8003I")
     assert program("endmqm", "-i", "QM1").status == 0
-    foreground.communicate(timeout=30)
+    foreground.communicate(timeout=60)
     assert foreground.returncode == 0
 
 

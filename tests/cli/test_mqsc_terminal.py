@@ -24,7 +24,7 @@ CONTROL_C = "\x03"
 CONTROL_D = "\x04"
 UP = "\x1b[A"
 PROMPT = "TYPED> "
-_WAIT_SECONDS = 30
+_WAIT_SECONDS = 60
 
 
 class Terminal:

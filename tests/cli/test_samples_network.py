@@ -92,7 +92,7 @@ def test_request_and_respond(isolated: RunningQueueManager) -> None:
         [sys.executable, "-m", "ostler.cli.main", "respond", "A", "--upper", "--count", "3", "--wait", "30"], env=clean
     ) as responder:
         assert program("request", "A", given=b"a\nb\nc\n", environment=environment).stdout == b"A\nB\nC\n"
-        assert responder.wait(30) == 0
+        assert responder.wait(60) == 0
 
 
 def test_tls_and_a_password(

@@ -23,7 +23,7 @@ from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.server import Server
 from ostler.testing.unguarded import unguarded
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 OK = (mqc.MQCC_OK, mqc.MQRC_NONE)
 FAILED = mqc.MQCC_FAILED
 BOTH = mqc.MQOO_INPUT_SHARED | mqc.MQOO_OUTPUT

@@ -217,7 +217,7 @@ def test_under_tls_both_flavours_work_and_passwords_travel(site: Any, secured: T
     async def main() -> None:
         connection = await ostler.aio.connect(site.name, site.address, channel="TLS.SVRCONN", tls=secured)
         async with connection as qm, await qm.open("TLS.Q") as queue:
-            got = await queue.get(wait=10)
+            got = await queue.get(wait=60)
             assert got is not None
             assert got.body == body
             await queue.put(body)

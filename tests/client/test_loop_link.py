@@ -32,7 +32,7 @@ from ostler.wire.frames import (
     frames_of,
 )
 
-SECONDS_MAX = 30.0
+SECONDS_MAX = 60.0
 SEGMENT_BYTES = 8192
 
 

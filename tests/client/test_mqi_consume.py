@@ -17,7 +17,7 @@ from ostler.server.queue_manager import QueueManager
 OK = (mqc.MQCC_OK, mqc.MQRC_NONE)
 FAILED = mqc.MQCC_FAILED
 WARNING = mqc.MQCC_WARNING
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 
 
 class Call:

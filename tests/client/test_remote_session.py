@@ -30,7 +30,7 @@ from ostler.wire.frames import (
     frame,
 )
 
-SECONDS_MAX = 30.0
+SECONDS_MAX = 60.0
 GOOD = bytes(8)
 
 

@@ -169,7 +169,7 @@ def test_verbs_of_several_threads_take_turns() -> None:
     def first() -> None:
         with sharing.turn_of(-7), sharing.turn_of(-7):
             entered.set()
-            leave.wait(30)
+            leave.wait(60)
             order.append("first")
 
     def second() -> None:
@@ -178,12 +178,12 @@ def test_verbs_of_several_threads_take_turns() -> None:
 
     threads = [threading.Thread(target=first), threading.Thread(target=second)]
     threads[0].start()
-    assert entered.wait(30)
+    assert entered.wait(60)
     threads[1].start()
     leave.set()
     sharing.forget_shared(-7)
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert order == ["first", "second"]
     with sharing.turn_of(-7):
         order.append("nobody shares it now")

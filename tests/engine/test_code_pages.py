@@ -61,7 +61,7 @@ def test_a_single_byte_page_has_each_byte_once(ccsid: int) -> None:
 
 
 def reference_text(command: list[str], defined: bytes) -> str:
-    done = subprocess.run(command, input=defined, capture_output=True, check=True, timeout=20)
+    done = subprocess.run(command, input=defined, capture_output=True, check=True, timeout=60)
     return done.stdout.decode("utf_16_be")
 
 

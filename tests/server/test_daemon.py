@@ -68,7 +68,7 @@ class Life:
         self.daemon = Daemon(directory, self.reporter, make_server, "1.2", "test", 5.0, self.echo.append, False)
         self.thread = threading.Thread(target=self._run)
         self.thread.start()
-        assert self.reporter.done.wait(30)
+        assert self.reporter.done.wait(60)
 
     def _run(self) -> None:
         self.status = self.daemon.run()
@@ -82,7 +82,7 @@ class Life:
         self.daemon.ask_end(EndRequest(mode, wait_seconds, "a test"))
 
     def join(self) -> None:
-        self.thread.join(30)
+        self.thread.join(60)
         assert not self.thread.is_alive()
 
 
@@ -209,7 +209,7 @@ def test_what_is_to_happen_when_it_is_ready_happens(directory: QueueManagerDirec
     daemon.when_ready.append(called.set)
     thread = threading.Thread(target=daemon.run)
     thread.start()
-    assert called.wait(30)
+    assert called.wait(60)
     daemon.ask_end(EndRequest(QUIESCE, 0.0, "a test"))
-    thread.join(30)
+    thread.join(60)
     assert not thread.is_alive()

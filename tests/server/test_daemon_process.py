@@ -63,7 +63,7 @@ def program(directory: QueueManagerDirectory) -> Iterator[Program]:
     for process in made:
         if process.poll() is None:
             process.kill()
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
 
 
 def read_until(process: subprocess.Popen[str], words: str) -> None:
@@ -90,7 +90,7 @@ def test_a_second_signal_hurries_on_what_the_first_one_began(
     read_until(process, "AMQ5049I: Queue manager QM1 is ending (quiesce), asked by SIGTERM")
     assert state_of(directory) is ManagerState.QUIESCING, "an application stays"
     process.send_signal(second)
-    assert process.wait(30) == 0
+    assert process.wait(60) == 0
     assert state_of(directory) is state
 
 
@@ -99,6 +99,6 @@ def test_a_disk_that_failed_ends_the_process_and_the_reason_is_told(
 ) -> None:
     process = program("fail")
     read_until(process, "AMQ7017S: Queue manager QM1 ends at once: the disk broke.")
-    assert process.wait(30) == 71
+    assert process.wait(60) == 71
     assert state_of(directory) is ManagerState.ENDED_UNEXPECTEDLY
     assert "the disk broke" in (directory.errors / "AMQERR01.LOG").read_text()

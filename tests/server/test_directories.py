@@ -220,7 +220,7 @@ def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
             InstanceLock(made)
         assert running_process(made) == (True, holder.pid)
         holder.kill()
-        holder.wait(30)
+        holder.wait(60)
     assert running_process(made) == (False, 0)
     InstanceLock(made).release()
 

@@ -21,7 +21,7 @@ from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.server import Server
 from ostler.server.services import Services, read_variables, replaced
 
-WAIT_SECONDS = 20
+WAIT_SECONDS = 60
 SLEEPING = "import sys,time; sys.stdout.write('up '+' '.join(sys.argv[1:])); sys.stdout.flush(); time.sleep(600)"
 
 

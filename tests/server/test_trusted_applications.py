@@ -63,7 +63,7 @@ def test_in_a_thread_it_tells_how_it_ended(place: str) -> None:
     ended: list[bool] = []
     application = Application("trusted_one:seven", [place])
     application.start(heard.append, lambda: ended.append(True))
-    assert application.wait(10)
+    assert application.wait(60)
     assert not application.is_alive
     assert application.status == 7
     assert heard == ["AMQ8026I: Application trusted_one:seven ended with status 7."]
@@ -73,7 +73,7 @@ def test_a_failure_is_told(place: str) -> None:
     heard: list[str] = []
     application = Application("trusted_one:fail", [place])
     application.start(heard.append)
-    assert application.wait(10)
+    assert application.wait(60)
     assert heard[0].startswith("AMQ8026E: Application trusted_one:fail failed: ")
 
 

@@ -104,7 +104,7 @@ def give_command(site: RunningQueueManager, peer: Peer, text: str, options: int 
     assert site.server.commands.status == "RUNNING"
     done = threading.Event()
     site.server.reactor.post(done.set)
-    assert done.wait(10)
+    assert done.wait(60)
     while site.depth(COMMANDS):
         peer.answers(1)
     with site.connect() as connection:
@@ -215,7 +215,7 @@ def settle(site: RunningQueueManager) -> None:
     for _ in range(3):
         heard = threading.Event()
         site.server.reactor.post(heard.set)
-        assert heard.wait(10)
+        assert heard.wait(60)
 
 
 def users(site: RunningQueueManager) -> list[str]:
@@ -224,7 +224,7 @@ def users(site: RunningQueueManager) -> list[str]:
 
 
 def closed(peer: Peer) -> bool:
-    for _ in range(500):
+    for _ in range(6_000):
         if peer.closed:
             return True
         peer.answers(1)

@@ -120,7 +120,7 @@ def test_waits_of_the_test_end(manager: QueueManager, before: Connection) -> Non
     thread.start()
     began.wait()
     baseline.restore()
-    thread.join(20)
+    thread.join(60)
     assert reasons == [mq.MQRC_CONNECTION_BROKEN]
 
 

@@ -113,7 +113,7 @@ def test_clients_that_a_block_left_are_broken() -> None:
             thread.start()
             while not waits_on(qm, "Q"):
                 thread.join(0.01)
-        thread.join(20)
+        thread.join(60)
         assert reasons == [mq.MQRC_CONNECTION_BROKEN]
         with pytest.raises(ostler.MQError) as broken:
             own.get()

@@ -49,7 +49,7 @@ except ibmmq.MQMIError as error:
 sender.put1("CALLBACK.ONE", b"fail")
 for number, name in enumerate(["ONE", "TWO", "ONE", "TWO"]):
     sender.put1(f"CALLBACK.{name}", f"{name} {number}".encode(), ibmmq.MD(Priority=number))
-print("all came", enough.wait(30))
+print("all came", enough.wait(60))
 qmgr.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
 one.cb(operation=CMQC.MQOP_DEREGISTER, cbd=ibmmq.CBD(CallbackFunction=consume))
 sender.put1("CALLBACK.ONE", b"nobody's")

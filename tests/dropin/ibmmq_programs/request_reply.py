@@ -10,7 +10,7 @@ from ibmmq import CMQC
 def respond() -> None:
     qmgr = ibmmq.connect(*sys.argv[1:])
     requests = ibmmq.Queue(qmgr, "REQUEST", CMQC.MQOO_INPUT_EXCLUSIVE)
-    gmo = ibmmq.GMO(Options=CMQC.MQGMO_WAIT | CMQC.MQGMO_SYNCPOINT, WaitInterval=20000)
+    gmo = ibmmq.GMO(Options=CMQC.MQGMO_WAIT | CMQC.MQGMO_SYNCPOINT, WaitInterval=60000)
     for _ in range(3):
         md = ibmmq.MD()
         question = requests.get(None, md, gmo)
@@ -33,7 +33,7 @@ for question in (b"one", b"two", b"three"):
     md = ibmmq.MD(MsgType=CMQC.MQMT_REQUEST, ReplyToQ=replies.get_name())
     requests.put(question, md)
     reply_md = ibmmq.MD(CorrelId=md.MsgId)
-    gmo = ibmmq.GMO(Options=CMQC.MQGMO_WAIT, WaitInterval=20000, MatchOptions=CMQC.MQMO_MATCH_CORREL_ID)
+    gmo = ibmmq.GMO(Options=CMQC.MQGMO_WAIT, WaitInterval=60000, MatchOptions=CMQC.MQMO_MATCH_CORREL_ID)
     print("reply", replies.get(None, reply_md, gmo).decode(), reply_md.MsgType == CMQC.MQMT_REPLY)
 responder.join()
 replies.close(CMQC.MQCO_DELETE)

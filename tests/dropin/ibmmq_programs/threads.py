@@ -14,7 +14,7 @@ lines: list[str] = []
 
 
 def wait() -> None:
-    gmo = ibmmq.GMO(Options=CMQC.MQGMO_WAIT, WaitInterval=30000)
+    gmo = ibmmq.GMO(Options=CMQC.MQGMO_WAIT, WaitInterval=60000)
     lines.append(f"got {queue.get(None, ibmmq.MD(), gmo).decode()}")
 
 
