@@ -15,6 +15,13 @@ def rate(per_second: float) -> str:
     return f"{per_second:.1f}" if per_second >= 9.995 else f"{per_second:.2f}"
 
 
+def figure(value: float | None) -> str:
+    """Any other figure: whole, or with the digits that a small one needs."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.3g}"
+
+
 def response_time(nanoseconds: float | None) -> str:
     """850 ns, 12.3 us, 4.56 ms, 1.20 s; nothing when it is unknown."""
     if nanoseconds is None:

@@ -45,7 +45,6 @@ class Progress:
 
     def __init__(self, repetitions: int) -> None:
         self._repetitions = max(repetitions, 1)
-        self._begun: tuple[str, int, int] | None = None
         self.points = 0
         self.behind = 0
 
@@ -61,18 +60,9 @@ class Progress:
     def planned(self, points: int, settled: int) -> None:
         self.points, self.behind = points, settled
 
-    def begun(self, entrant: Entrant, step: Step, repetition: int) -> None:
-        self._begun = (entrant.name, step.number, repetition)
-
-    def done(self) -> None:
+    def settled(self) -> None:
+        """One was measured, or failed."""
         self._add(1)
-
-    def failed(self, entrant: Entrant, step: Step) -> None:
-        """An entrant that fails at a step is not asked again there: what is left of its repetitions is behind us."""
-        first = 0
-        if self._begun is not None and self._begun[:2] == (entrant.name, step.number):
-            first = self._begun[2]
-        self._add(self._repetitions - first)
 
     def skipped(self, steps: int) -> None:
         self._add(steps * self._repetitions)
@@ -123,13 +113,13 @@ class PlainView:
         self._say(planned_text(points, settled, seconds))
 
     def begun(self, entrant: Entrant, step: Step, repetition: int) -> None:
-        self._progress.begun(entrant, step, repetition)
+        return None
 
     def now(self, now: Now) -> None:
         return None
 
     def done(self, done: Done) -> None:
-        self._progress.done()
+        self._progress.settled()
         times = ((name, figure_text.response_time(value)) for name, value in _times(done))
         self._say(
             "  ".join(
@@ -144,7 +134,7 @@ class PlainView:
         )
 
     def failed(self, entrant: Entrant, step: Step, why: str) -> None:
-        self._progress.failed(entrant, step)
+        self._progress.settled()
         self._say("  ".join([*self._head(entrant.name, step), f"failed: {why}"]))
 
     def skipped(self, entrant: Entrant, steps: int, why: str) -> None:
@@ -227,7 +217,6 @@ class LiveView:
         self._keep(planned_text(points, settled, seconds))
 
     def begun(self, entrant: Entrant, step: Step, repetition: int) -> None:
-        self._progress.begun(entrant, step, repetition)
         self._current = (entrant, step, repetition)
         self._now = None
         self._rates.clear()
@@ -240,12 +229,12 @@ class LiveView:
         self._draw()
 
     def done(self, done: Done) -> None:
-        self._progress.done()
+        self._progress.settled()
         self._recent.append(done)
         self._rest()
 
     def failed(self, entrant: Entrant, step: Step, why: str) -> None:
-        self._progress.failed(entrant, step)
+        self._progress.settled()
         self._keep(f"{entrant.name}, {figure_text.points(step.points)}: not measured: {why}", "red")
         self._rest()
 

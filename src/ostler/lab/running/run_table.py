@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ostler.lab.running import figure_text
 from ostler.lab.running.contract import EntrantKind
-from ostler.lab.running.step_results import StepResult, noise_percent, step_results
+from ostler.lab.running.step_results import StepFigure, StepResult, noise_percent, step_figures, step_results
 from ostler.lab.running.text_table import Column, TextTable, show
 from ostler.lab.store.run_reader import StoredRun
 
@@ -21,10 +21,10 @@ _NUMBER_COLUMNS = (
     Column("±", keep=5),
     Column("mean", keep=1),
     Column("p50", keep=3),
-    Column("p99", keep=8),
+    Column("p99", keep=9),
     Column("broker us", keep=7),
     Column("driver us", keep=2),
-    Column("of limit", keep=9),
+    Column("of limit", keep=8),
     Column("failed", keep=4),
 )
 
@@ -38,6 +38,9 @@ def show_run(run: StoredRun, console: Console) -> None:
         if fixed:
             _say(console, f"Everywhere: {figure_text.points(fixed)}.")
         _say(console, _legend(results), "dim")
+    figures = step_figures(run)
+    if figures:
+        show(figure_table(run.manifest.scenario, figures), console)
     for text in account(run):
         _say(console, text)
     for text in doubts(run):
@@ -71,6 +74,29 @@ def run_table(scenario: str, results: Sequence[StepResult]) -> TextTable:
     return TextTable(scenario, columns, rows)
 
 
+def figure_table(scenario: str, figures: Sequence[StepFigure]) -> TextTable:
+    """A row for each figure that is no rate."""
+    sweeps = sweep_names(figures)
+    columns = (
+        *(Column(name, group=True) for name in sweeps),
+        Column("contestant", right=False, group=True),
+        Column("figure", right=False),
+        Column("median"),
+        Column("±", keep=1),
+    )
+    rows = tuple(
+        (
+            *(each.points.get(name, "") for name in sweeps),
+            each.contestant,
+            each.name,
+            figure_text.figure(each.values.median),
+            figure_text.percent(each.values.spread_percent),
+        )
+        for each in figures
+    )
+    return TextTable(f"{scenario}: what was found beside", columns, rows)
+
+
 def _figures(each: StepResult) -> tuple[str, ...]:
     return (
         figure_text.rate(each.rate_per_second),
@@ -91,7 +117,7 @@ def flags_text(flags: Mapping[str, int], repetitions: int) -> str:
     return ", ".join(name if count >= repetitions else f"{name} {count}/{repetitions}" for name, count in flags.items())
 
 
-def sweep_names(results: Iterable[StepResult]) -> list[str]:
+def sweep_names(results: Iterable[StepResult | StepFigure]) -> list[str]:
     return list(dict.fromkeys(name for each in results for name in each.points))
 
 
@@ -180,6 +206,7 @@ def as_json(run: StoredRun) -> dict[str, object]:
         "noise_percent": noise_percent(run),
         "flags": [{"name": each.name, "text": each.text} for each in manifest.flags],
         "results": [each.as_json() for each in step_results(run)],
+        "figures": [each.as_json() for each in step_figures(run)],
     }
 
 

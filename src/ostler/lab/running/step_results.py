@@ -22,12 +22,15 @@ from ostler.lab.running.contract import (
     SESSION,
     EntrantKind,
 )
+from ostler.lab.running.measuring import OPERATION_PARAMETER
 from ostler.lab.samples import median
 from ostler.lab.store.points import MeasuredPoint, Timed, measured_points
 from ostler.lab.store.run_reader import StoredRun
+from ostler.lab.store.segments import MEASURED
 
 BROKER_ROLES: Final = (QUEUE_MANAGER, PEER, PROBE)
-_OPERATION_PARAMETER: Final = "operation"
+# Where figures that an experiment itself has come to are from.
+_EXPERIMENT_SOURCE: Final = "experiment"
 # Which operation a point is about when it does not say so.
 _USUAL_OPERATIONS: Final = (ROUND_TRIP, SESSION, GET, PUT, CONNECT)
 
@@ -130,10 +133,47 @@ def step_results(run: StoredRun) -> list[StepResult]:
     for step, contestant in sorted(grouped, key=lambda each: (each[0], order[each[1]])):
         points = grouped[step, contestant]
         told = points[0].parameters
-        swept = sweeps.get(step) or {name: text for name, text in told.items() if name != _OPERATION_PARAMETER}
+        swept = sweeps.get(step) or {name: text for name, text in told.items() if name != OPERATION_PARAMETER}
         kind = kinds.get(contestant) or _kind_seen(points)
-        found += _of_contestant(points, kind, swept, told.get(_OPERATION_PARAMETER, ""))
+        found += _of_contestant(points, kind, swept, told.get(OPERATION_PARAMETER, ""))
     return _with_limits(found)
+
+
+@dataclass(frozen=True)
+class StepFigure:
+    """A figure that a contestant came to at one step and that is no rate: memory of a connection, bytes of a header."""
+
+    contestant: str
+    step: int
+    points: Mapping[str, str]
+    name: str
+    values: Series
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "contestant": self.contestant,
+            "step": self.step,
+            "points": dict(self.points),
+            "figure": self.name,
+            "values": list(self.values.values),
+            "median": self.values.median,
+            "spread_percent": _rounded(self.values.spread_percent),
+        }
+
+
+def step_figures(run: StoredRun) -> list[StepFigure]:
+    """What experiments themselves came to, in the order of the sweep."""
+    sweeps = _sweeps(run)
+    found: dict[tuple[int, str, str], list[float]] = defaultdict(list)
+    for row in run.table("statistic").to_pylist():
+        if row["phase"] == MEASURED and row["source"] == _EXPERIMENT_SOURCE:
+            name = f"{row['object']} {row['name']}".strip()
+            found[row["step"], row["contestant"], name].append(row["value"])
+    order = {name: number for number, name in enumerate(_contestants(run, [each[:2] for each in found]))}
+    return [
+        StepFigure(contestant, step, sweeps.get(step, {}), name, Series(tuple(values)))
+        for (step, contestant, name), values in sorted(found.items(), key=lambda each: (each[0][0], order[each[0][1]]))
+    ]
 
 
 def noise_percent(run: StoredRun) -> float | None:
