@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ostler.model import constants as mq
@@ -162,6 +162,10 @@ def test_average_time_on_a_queue_by_persistence_in_microseconds() -> None:
     assert record["QStatisticsData"][0]["AvgTimeOnQ"] == [25_000, 12_500]
 
 
+@settings(max_examples=20)
+@example(100, AMPLE)
+@example(101, AMPLE)
+@example(200, AMPLE)
 @given(st.integers(1, 250), st.sampled_from([900, 5_000, 20_000, AMPLE]))
 def test_messages_are_cut_and_numbered(count: int, bytes_max: int) -> None:
     messages = queue_statistics(ABOUT, [queue(f"Q{number}") for number in range(count)], bytes_max)
