@@ -12,8 +12,10 @@ import pytest
 
 pytest.importorskip("psutil", reason="the laboratory's packages are not installed")
 
+from ostler.lab.experiments.properties import GET_TIME, HEADER_BYTES, PUT_TIME
 from ostler.lab.experiments.response_time import GET, PAIR, PUT, SAMPLES, SAMPLES_MISSING
-from ostler.lab.load.timeline import MEASURED, Timeline
+from ostler.lab.experiments.verb_timing import MAIN
+from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, WARMING_UP, Timeline
 from ostler.lab.running.contract import (
     QUICK,
     Counted,
@@ -51,11 +53,11 @@ class Point:
     settled: Sequence[Expected]
     figures: Sequence[Figure]
 
-    def operations(self) -> dict[str, int]:
-        """How often each was done in the window."""
+    def operations(self, phases: Sequence[int] = (WARMING_UP, MEASURED, COOLING_DOWN)) -> dict[str, int]:
+        """How often each was done. On a busy machine a single turn may outlast a window as short as these."""
         found: dict[str, int] = {}
         for each in self.counted:
-            for row in each.phases[MEASURED].rows(each.worker):
+            for row in (row for phase in phases for row in each.phases[phase].rows(each.worker)):
                 if isinstance(row, OperationRow):
                     assert not row.failed
                     found[row.operation] = found.get(row.operation, 0) + row.count
@@ -104,13 +106,14 @@ def test_response_time_in_one_process_and_bound_locally(tmp_path: Path) -> None:
                 assert point.roles == roles
                 assert point.shape == Shape(1, 100, True, main_operation=PAIR)
                 assert set(point.operations()) == {PUT, GET, PAIR}
-                assert point.results[SAMPLES] == point.operations()[PAIR] > 0
+                assert point.results[SAMPLES] == point.operations([MEASURED]).get(PAIR, 0)
                 assert point.results[SAMPLES] + point.results[SAMPLES_MISSING] == 5000, "the window was too short"
                 assert [each.what for each in point.settled] == ["puts", "gets"]
                 assert all(each.agrees and each.drivers for each in point.settled)
                 assert {each.source for each in point.figures} >= {"queue-manager", "log"}
 
 
+@pytest.mark.slow
 def test_response_time_has_limits_of_its_own_for_each_persistence(tmp_path: Path) -> None:
     with sat("mqi-response-time", tmp_path, {"message_bytes": ["300000"]}) as (experiment, planned):
         limits = by_kind(experiment, EntrantKind.LIMIT)
@@ -121,3 +124,46 @@ def test_response_time_has_limits_of_its_own_for_each_persistence(tmp_path: Path
             assert point.operations()[PAIR] > 0
             assert point.roles == ["probe"]
             assert point.shape.persistent == (step.points["persistence"] == "persistent")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("verb", "others", "counters"),
+    [
+        ("MQCONN", {"MQDISC"}, ["connections"]),
+        ("MQCLOSE", {"MQOPEN"}, ["opens", "closes"]),
+        ("MQGET", {"MQPUT, non-persistent"}, ["puts"]),
+        ("MQCMIT", {"MQBACK of a get", "MQCMIT of nothing"}, ["backouts"]),
+    ],
+)
+def test_each_verb_is_timed_with_what_belongs_to_it(
+    verb: str, others: set[str], counters: list[str], tmp_path: Path
+) -> None:
+    with sat("mqi-verb-timing", tmp_path, {"verb": [verb]}, Settings()) as (experiment, planned):
+        _, embedded = by_kind(experiment, EntrantKind.OSTLER)
+        (point,) = measured(experiment, embedded, planned[0])
+        assert point.shape.main_operation == MAIN[verb]
+        assert set(point.operations()) >= others | {MAIN[verb]}
+        assert [each.what for each in point.settled] == counters
+        assert all(each.agrees and each.drivers for each in point.settled)
+
+
+def test_a_commit_has_the_force_of_a_page_beside_it(tmp_path: Path) -> None:
+    chosen = {"verb": ["MQPUT", "MQCMIT"]}
+    with sat("mqi-verb-timing", tmp_path, chosen, Settings()) as (experiment, planned):
+        limits = by_kind(experiment, EntrantKind.LIMIT)
+        assert [each.does(0) for each in limits] == [True, True, False]
+        (point,) = measured(experiment, limits[-1], planned[1])
+        assert set(point.operations()) == {MAIN["MQCMIT"]}
+
+
+@pytest.mark.slow
+def test_properties_are_put_and_got_by_property_control(tmp_path: Path) -> None:
+    with sat("v6compat-properties", tmp_path, {"property_control": ["V6COMPAT"]}) as (experiment, planned):
+        local, _, without = experiment.entrants()
+        for entrant in (local, without):
+            (point,) = measured(experiment, entrant, planned[0])
+            assert set(point.operations()) == {PUT, GET}
+            assert all(each.agrees and each.drivers for each in point.settled)
+            assert point.results[HEADER_BYTES] > 36, "an MQRFH2 has at least its fixed part"
+            assert {PUT_TIME, GET_TIME} <= set(point.results)

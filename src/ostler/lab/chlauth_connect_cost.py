@@ -19,6 +19,7 @@ from ostler.lab.load.connection_flood import ConnectingClient, ConnectionFlood
 from ostler.lab.load.ostler_server import CHANNEL, NAME, OstlerServer
 from ostler.lab.own_process import MeasurementFailed, Report
 from ostler.lab.peers.running import LOOPBACK
+from ostler.lab.processor_time import used_ns
 from ostler.lab.result import Aim, Result
 from ostler.lab.samples import Label, Measurement, ratio
 from ostler.model.constants import MQUSRC_CHANNEL
@@ -127,34 +128,26 @@ def _flood(address: tuple[str, int], pid: int, clients: list[LoadClient]) -> Sam
     few = min(_WARMING, len(clients) // 2)
     try:
         flood.open(clients[:few])
-        before, own = _seconds(pid), time.process_time()
+        before, own = used_ns(pid), time.process_time()
         flood.open(clients[few:])
-        after, own_after = _seconds(pid), time.process_time()
+        after, own_after = used_ns(pid), time.process_time()
     finally:
         flood.close()
     _wait_until_quiet(pid)
     counted = len(clients) - few
-    return Sample(1e6 * (after - before) / counted, 1e6 * (own_after - own) / counted)
+    return Sample((after - before) / 1e3 / counted, 1e6 * (own_after - own) / counted)
 
 
 def _wait_until_quiet(pid: int) -> None:
     """Until the server is done with the closed connections: the next one is not to pay for them."""
     deadline = time.monotonic() + _QUIET_SECONDS_MAX
-    used = _seconds(pid)
+    used = used_ns(pid)
     while time.monotonic() < deadline:
         time.sleep(_QUIET_POLL_SECONDS)
-        now = _seconds(pid)
-        if now - used < _QUIET_SHARE * _QUIET_POLL_SECONDS:
+        now = used_ns(pid)
+        if now - used < 1e9 * _QUIET_SHARE * _QUIET_POLL_SECONDS:
             return
         used = now
-
-
-def _seconds(pid: int) -> float:
-    """Processor time of all threads of a process. Clock ticks would be too coarse for a flood of a quarter second."""
-    used_ns = 0
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        used_ns += int((task / "schedstat").read_text(encoding="ascii").split()[0])
-    return used_ns / 1e9
 
 
 def _note(

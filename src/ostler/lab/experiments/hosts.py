@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from ostler import __version__
 from ostler.client.embedded import start
 from ostler.lab.embedded import NAME
-from ostler.lab.running.contract import Entrant, EntrantKind, Figure
+from ostler.lab.experiments.task import Task
+from ostler.lab.experiments.task_process import Agreement, TaskPrepared, TaskProcess
+from ostler.lab.running.contract import DRIVER, QUEUE_MANAGER, Entrant, EntrantKind, Figure, Shape
 from ostler.lab.running.queue_manager_inside import figures, run_commands
 from ostler.lab.running.queue_manager_plan import QueueManagerPlan
 from ostler.lab.running.queue_manager_process import LabQueueManager
@@ -120,6 +124,16 @@ class Hosts:
             return OtherProcess(self.manager().root)
         self._made += 1
         return OwnProcess(self._scratch / f"embedded-{self._made}", self._plan)
+
+    def prepared(
+        self, entrant: Entrant, make: Callable[[Host], Task], shape: Shape, agreements: Sequence[Agreement] = ()
+    ) -> TaskPrepared:
+        """A task with its queue manager: `make` is called with the host, in the process of the application."""
+        hosted = partial(make, self.host(entrant))
+        if entrant.name == EMBEDDED.name:
+            return TaskPrepared(shape, TaskProcess(hosted, QUEUE_MANAGER), agreements=agreements)
+        manager = self.manager()
+        return TaskPrepared(shape, TaskProcess(hosted, DRIVER), manager.watched(), manager.figures, agreements)
 
     def close(self) -> None:
         if self._manager is not None:

@@ -23,9 +23,7 @@ from ostler.lab.load.timeline import PhaseRecorder
 from ostler.lab.probes import BarePair, ForcedFile
 from ostler.lab.put_and_get import PutAndGet, connected
 from ostler.lab.running.contract import (
-    DRIVER,
     PROBE,
-    QUEUE_MANAGER,
     Entrant,
     EntrantKind,
     Experiment,
@@ -88,11 +86,8 @@ class ResponseTime(Experiment):
         if entrant.kind is EntrantKind.LIMIT:
             return TaskPrepared(shape, TaskProcess(self._limit(entrant, step, size), PROBE))
         wanted = wanted_samples(self._sitting.scenario, self._sitting.settings.is_quick)
-        make = partial(PutAndGetLoop, self._hosts.host(entrant), size, persistent, wanted)
-        if entrant.name == EMBEDDED.name:
-            return TaskPrepared(shape, TaskProcess(make, QUEUE_MANAGER), agreements=AGREEMENTS)
-        manager = self._hosts.manager()
-        return TaskPrepared(shape, TaskProcess(make, DRIVER), manager.watched(), manager.figures, AGREEMENTS)
+        make = partial(PutAndGetLoop, size=size, persistent=persistent, samples_wanted=wanted)
+        return self._hosts.prepared(entrant, make, shape, AGREEMENTS)
 
     def _limit(self, entrant: Entrant, step: Step, size: int) -> Callable[[], Task]:
         if entrant.name == _BARE:

@@ -1,0 +1,15 @@
+"""Processor time of a process in nanoseconds: ticks of the kernel are too coarse for fractions of a second."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+
+def used_ns(pid: int) -> int:
+    """What all threads of a process that run now have used. A thread that has ended is not counted any more."""
+    total = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(OSError):
+            total += int((task / "schedstat").read_text(encoding="ascii").split()[0])
+    return total
