@@ -15,8 +15,7 @@ import time
 import traceback
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Sequence
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -90,10 +89,6 @@ class DriverEnd(ABC):
         """As `end`, without waiting for what it does."""
 
     @abstractmethod
-    def again(self) -> DriverEnd:
-        """Another one in the place of this, which was killed."""
-
-    @abstractmethod
     def last_words(self) -> str:
         """How it ended."""
 
@@ -154,9 +149,6 @@ class DriverProcess(DriverEnd):
         self._process.join()
         self.pipe.close()
 
-    def again(self) -> DriverEnd:
-        return DriverProcess()
-
     def last_words(self) -> str:
         self._process.join(1)
         return f"a driver ended with status {self._process.exitcode}"
@@ -179,13 +171,17 @@ class Load:
 
     def open(self, plan: Plan) -> None:
         if not self._processes:
-            self._processes = [DriverProcess() for _ in range(self._parts)]
+            self._processes = [self._new_driver() for _ in range(self._parts)]
         with self._ended_if_it_fails():
             for number, process in enumerate(self._processes):
                 process.tell(_OPEN, plan.part(number, self._parts))
                 # One after the other, so that all responders of the first are there before the others' requesters.
                 process.answer()
         self._is_open = True
+
+    def _new_driver(self) -> DriverEnd:
+        """In the place of one that was ended."""
+        return DriverProcess()
 
     def run(self, timeline: Timeline, watcher: Watcher) -> list[Counted]:
         """Put the load on for a timeline. Returns when all that was under way has ended, and nothing is on its way."""
@@ -311,6 +307,11 @@ class DriverHost:
                 self._pipe.send(_Answer(f"between rounds: {broken}", None))
             else:
                 self._pipe.send(self._answer(what, argument))
+
+    def close(self) -> None:
+        """Whoever told it is gone."""
+        if self._driver is not None:
+            self._driver.close()
 
     def _wait(self) -> str:
         """Until something is told, serving the clients meanwhile; why that failed."""

@@ -104,6 +104,7 @@ class ThreadedDriver:
                 self._threads.append(threading.Thread(target=self._guarded, args=(run, make, place), daemon=True))
                 self._threads[-1].start()
                 if not self._ready.acquire(timeout=_OPEN_SECONDS_MAX) or self._failure:
+                    self.close()
                     raise LoadFailed(self._failure or "a client of a library did not connect in time")
         self._requesters = len(requesters)
 
