@@ -129,15 +129,13 @@ def _chosen(contestants: Field, persistent: bool, count: int, parameters: Parame
 def _measure(
     case: Case, chosen: list[Contestant], contestants: Field, probe: GroupCommitProbe, parameters: Parameters
 ) -> None:
-    """Open everybody's connections, then take turns."""
+    """Take turns. Only who is measured is connected: responders of others would take requests from the same queues."""
     responders = max(parameters.pairs, case.requesters)
     loads = [contestants.load(each, parameters.driver_processes) for each in chosen]
-    for each, load in zip(chosen, loads, strict=True):
-        made = each.plan(case.requesters, responders, parameters.pairs, parameters.body_bytes, case.persistent)
-        load.open(made)
-        load.round(parameters.warm_up_seconds)
     for _ in range(parameters.rounds):
         for each, load in zip(chosen, loads, strict=True):
+            load.open(each.plan(case.requesters, responders, parameters.pairs, parameters.body_bytes, case.persistent))
+            load.round(parameters.warm_up_seconds)
             log_before = each.server.log_moment() if each.server else None
             before, moment = each.usage(), cpu_moment()
             done = load.round(parameters.seconds_per_round)
@@ -152,11 +150,10 @@ def _measure(
                 log_after.forces - log_before.forces if log_after and log_before else 0,
                 log_after.written_bytes - log_before.written_bytes if log_after and log_before else 0,
             )
+            load.close()
             case.samples.setdefault(each.name, []).append(sample)
             if case.persistent and each.broker == OSTLER and each.client == LEAN and each.transport == TCP:
                 case.log_rates.append(_log_limit(probe, case.requesters, sample, parameters.seconds_per_round))
-    for load in loads:
-        load.close()
 
 
 def _log_limit(probe: GroupCommitProbe, in_flight: int, sample: Sample, seconds: float) -> float:

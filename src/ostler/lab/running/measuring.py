@@ -126,12 +126,11 @@ class PointMeasurement:
         segments = [self._run.begin(point, phase) for phase in _PHASES]
         try:
             return self._measure(prepared, entrant, step, point, segments)
-        except BaseException:
+        finally:
+            # What the observer sees from now on belongs to no phase; those that were not committed are forgotten.
+            self._observer.enter("between", Window())
             for segment in segments:
                 segment.abandon()
-            raise
-        finally:
-            self._observer.enter("between", Window())
             for each in watched:
                 self._observer.forget(each.pid)
 
@@ -243,7 +242,7 @@ class PointMeasurement:
 def _figures(prepared: Prepared) -> Sequence[Figure]:
     try:
         return prepared.figures()
-    except (OSError, ValueError):
+    except (OSError, ValueError, PointFailed):
         # Whoever is asked has ended: the load hears of that too, and says it better.
         return ()
 

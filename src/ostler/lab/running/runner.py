@@ -57,6 +57,7 @@ _FAILURES_MAX: Final = 3
 NOISE_PERCENT_MAX: Final = 15.0
 
 Key = tuple[str, int, int]
+MakeExperiment = Callable[[Sitting], Experiment]
 
 
 def run_scenario(
@@ -66,8 +67,9 @@ def run_scenario(
     output: Path,
     view: View,
     command: tuple[str, ...] = (),
+    make: MakeExperiment | None = None,
 ) -> Path:
-    """Measure a scenario; the directory of the run.
+    """Measure a scenario; the directory of the run. `make` makes another experiment than its family would.
 
     ParametersError when it cannot run like this, SittingOver when nothing more could be measured, RunNotWritten when
     the samples could not be kept. Whatever ends it, what was measured until then is kept and can be resumed.
@@ -84,11 +86,11 @@ def run_scenario(
         parameters=as_parameters(settings, chosen),
     )
     with RunWriter.create(output, manifest) as run:
-        _run(run, scenario, settings, planned, view)
+        _run(run, scenario, settings, planned, view, make or make_experiment)
     return run.directory
 
 
-def resume_run(directory: Path, view: View) -> Path:
+def resume_run(directory: Path, view: View, make: MakeExperiment | None = None) -> Path:
     """Go on with a run that ended early. RunUnreadable when it is none, or complete; else as `run_scenario`."""
     stored = read_run(directory)
     try:
@@ -99,7 +101,7 @@ def resume_run(directory: Path, view: View) -> Path:
     settings = settings_from(stored.manifest.parameters)
     planned = steps(scenario, readiness, settings.is_quick, chosen_from(stored.manifest.parameters))
     with RunWriter.resume(directory) as run:
-        _run(run, scenario, settings, planned, view)
+        _run(run, scenario, settings, planned, view, make or make_experiment)
     return directory
 
 
@@ -136,18 +138,25 @@ def _scratch(run: RunWriter) -> Iterator[Path]:
 def make_experiment(sitting: Sitting) -> Experiment:
     """What the family of a scenario makes of it."""
     module, _, function = FAMILIES[sitting.scenario.family].runner.partition(":")
-    make: Callable[[Sitting], Experiment] = getattr(import_module(module), function)
+    make: MakeExperiment = getattr(import_module(module), function)
     return make(sitting)
 
 
-def _run(run: RunWriter, scenario: Scenario, settings: Settings, planned: tuple[Step, ...], view: View) -> None:
+def _run(
+    run: RunWriter,
+    scenario: Scenario,
+    settings: Settings,
+    planned: tuple[Step, ...],
+    view: View,
+    make: MakeExperiment,
+) -> None:
     clock = SystemClock()
     with ExitStack() as stack:
         scratch = stack.enter_context(_scratch(run))
         view.note("Measuring the noise of this machine.")
         meter = NoiseMeter.calibrated(clock)
         meter.measure("before")
-        experiment = make_experiment(Sitting(scenario, settings, planned, scratch))
+        experiment = make(Sitting(scenario, settings, planned, scratch))
         stack.callback(experiment.close)
         entrants = list(experiment.entrants())
         for name, why in experiment.absent.items():
@@ -267,57 +276,44 @@ class _Sweep:
     # -- one step ------------------------------------------------------------------------------------------------------
 
     def _step(self, step: Step, behind: Sequence[Step]) -> None:
-        wanted = [each for each in self._entrants if self._is_wanted(each, step)]
-        with ExitStack() as open_points:
-            prepared: dict[str, Prepared] = {}
-            for entrant in wanted:
-                found = self._prepared(entrant, step)
-                if found is not None:
-                    prepared[entrant.name] = found
-                    open_points.callback(self._closed, entrant, found)
-            for repetition in range(self._settings.repetitions):
-                for entrant in wanted:
-                    point = self._remaining.get((entrant.name, step.number, repetition))
-                    if point is not None and entrant.name in prepared:
-                        self._point(prepared, entrant, step, point)
+        # One at a time is connected: applications of two contestants on the same queues would serve each other.
+        for repetition in range(self._settings.repetitions):
+            for entrant in self._entrants:
+                point = self._remaining.get((entrant.name, step.number, repetition))
+                if point is not None and not self._standing[entrant.name].given_up:
+                    self._turn(entrant, step, point)
         for entrant in self._entrants:
             if entrant.does(step.number) and not self._standing[entrant.name].given_up:
                 self._judge(entrant, step, behind)
 
-    def _is_wanted(self, entrant: Entrant, step: Step) -> bool:
-        if self._standing[entrant.name].given_up:
-            return False
-        return any((entrant.name, step.number, each) in self._remaining for each in range(self._settings.repetitions))
-
-    def _prepared(self, entrant: Entrant, step: Step) -> Prepared | None:
+    def _turn(self, entrant: Entrant, step: Step, point: Point) -> None:
+        self._view.begun(entrant, step, point.repetition)
         try:
-            return self._experiment.prepare(entrant, step)
+            prepared = self._experiment.prepare(entrant, step)
         except PointFailed as failure:
             self._failed(entrant, step, str(failure))
-            return None
-
-    def _closed(self, entrant: Entrant, prepared: Prepared) -> None:
+            return
         try:
-            prepared.close()
+            self._point(prepared, entrant, step, point)
         except PointFailed as failure:
-            self._view.note(f"{entrant.name} did not end well: {failure}")
+            self._failed(entrant, step, str(failure))
+        finally:
+            try:
+                prepared.close()
+            except PointFailed as failure:
+                self._view.note(f"{entrant.name} did not end well: {failure}")
 
-    def _point(self, prepared: dict[str, Prepared], entrant: Entrant, step: Step, point: Point) -> None:
-        self._view.begun(entrant, step, point.repetition)
+    def _point(self, prepared: Prepared, entrant: Entrant, step: Step, point: Point) -> None:
         measurement = PointMeasurement(
             self._run, self._observer, self._settings, self._view, self._meter.measured, self._seconds_left
         )
-        try:
-            outcome = measurement.measure(prepared[entrant.name], entrant, step, point)
-        except PointFailed as failure:
-            self._failed(entrant, step, str(failure))
-            self._closed(entrant, prepared.pop(entrant.name))
-            return
+        outcome = measurement.measure(prepared, entrant, step, point)
         del self._remaining[point.key]
         self._standing[entrant.name].failures = 0
-        done, shape = outcome.done, prepared[entrant.name].shape
+        done = outcome.done
         mean = None if done.mean_ns is None else done.mean_ns / 1e9
-        self._found[entrant.name, step.number].append((done.rate_per_second, mean, shape.rate_per_second or 0.0))
+        asked = prepared.shape.rate_per_second or 0.0
+        self._found[entrant.name, step.number].append((done.rate_per_second, mean, asked))
         self._view.done(done)
 
     def _failed(self, entrant: Entrant, step: Step, why: str) -> None:

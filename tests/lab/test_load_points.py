@@ -1,0 +1,141 @@
+"""What the load families read from their scenarios: every scenario, every step, full and quick."""
+
+from __future__ import annotations
+
+import pytest
+
+from ostler.lab.experiments.load_points import LoadPoint, load_point, one_way_point, session_point
+from ostler.lab.load import plan
+from ostler.lab.running.contract import GET
+from ostler.lab.scenarios.loader import catalogue
+from ostler.lab.scenarios.model import Binding, Scenario
+from ostler.lab.scenarios.steps import steps
+from ostler.server.qm_ini import LogManagement, LogType
+
+ONE_WAY = ("point-to-point", "pass-through")
+LOADS = [
+    "request-reply",
+    "large",
+    "rated",
+    "trusted",
+    "capacity",
+    "queue-sets",
+    "tls",
+    "jms-messages",
+    "logging",
+    "implicit-syncpoint",
+    "file-systems",
+    "private-queues",
+    "appliance",
+    "short-session",
+    "point-to-point",
+    "pass-through",
+]
+SCENARIOS = [each for each in catalogue().scenarios.values() if each.family in LOADS]
+
+
+def points(scenario: Scenario, is_quick: bool = False) -> list[LoadPoint]:
+    read = one_way_point if scenario.family in ONE_WAY else load_point
+    if scenario.family == "short-session":
+        read = session_point
+    readiness = catalogue().readiness(scenario)
+    return [read(scenario, step) for step in steps(scenario, readiness, is_quick)]
+
+
+def of(name: str, is_quick: bool = False) -> list[LoadPoint]:
+    return points(catalogue().find(name), is_quick)
+
+
+def test_there_are_scenarios_of_every_load_family() -> None:
+    assert {each.family for each in SCENARIOS} == set(LOADS)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.id)
+@pytest.mark.parametrize("is_quick", [False, True], ids=["full", "quick"])
+def test_every_step_is_a_load_that_can_be(scenario: Scenario, is_quick: bool) -> None:
+    for point in points(scenario, is_quick):
+        assert point.requesters >= 1
+        assert point.responders >= point.pairs * point.managers
+        assert point.body_bytes >= 1
+        assert point.managers in (1, 10)
+        assert point.manager.log.primary_files >= 2
+        assert point.manager.log.primary_files * point.manager.log.file_bytes() * point.managers <= 3 << 30
+
+
+def test_request_reply_as_the_report_has_it() -> None:
+    found = of("client-rr-pm")
+    assert [each.requesters for each in found][-1] == 120
+    assert {(each.pairs, each.body_bytes, each.persistent, each.units) for each in found} == {
+        (1, 2048, True, plan.EVERYBODY)
+    }
+    assert found[0].requester_binding is Binding.CLIENT
+    assert found[0].responder_binding is Binding.LOCAL
+    assert found[0].manager.log.buffer_pages == 512
+
+
+def test_sizes_are_swept_and_large_messages_have_a_large_log() -> None:
+    small, large = (
+        next(each for each in of("local-large-pm") if each.body_bytes == size) for size in (20_480, 204_800)
+    )
+    assert (small.manager.log.primary_files, large.manager.log.primary_files) == (4, 12)
+
+
+def test_rated_load() -> None:
+    assert {each.rate_per_second for each in of("client-rated-np")} == {1.0}
+    assert [round(each.rate_per_second * 3600) for each in of("client-capacity-c6000")] == [60, 100, 150, 200, 300]
+    assert {each.requesters for each in of("client-capacity-c6000")} == {6000}
+
+
+def test_private_queues_have_one_application_for_each_pair() -> None:
+    found = of("zos-pq-np-out-scal")
+    assert [(each.requesters, each.responders) for each in found] == [(each.pairs, each.pairs) for each in found]
+    assert not found[0].goes_round
+    single = of("zos-pq-np-in-single")[0]
+    assert (single.requesters, single.responders, single.pairs, single.units) == (5, 4, 1, plan.RESPONDERS)
+
+
+def test_queue_managers_of_the_appliance() -> None:
+    found = of("appl-c4")[0]
+    assert (found.managers, found.pairs, found.responders) == (10, 10, 300)
+
+
+def test_options_that_are_compared() -> None:
+    assert [each.responder_binding for each in of("local-trusted-np", True)] == [
+        Binding.LOCAL,
+        Binding.LOCAL,
+        Binding.TRUSTED,
+        Binding.TRUSTED,
+    ]
+    assert {each.manager.cipher_spec for each in of("rr-cc-tls-np", True)} == {"", "ECDHE_RSA_AES_256_GCM_SHA384"}
+    systems = {(each.persistent, each.on_tmpfs) for each in of("rr-bb-filesystem")}
+    assert systems == {(False, False), (True, False), (True, True)}
+    units = [(each.units, each.manager.stanzas["TuningParameters"]) for each in of("implicit-syncpoint-by-apps")]
+    assert (plan.NOBODY, {"ImplSyncOpenOutput": "2"}) in units
+    assert (plan.NOBODY, {"ImplSyncOpenOutput": "OFF"}) in units
+    assert (plan.EVERYBODY, {"ImplSyncOpenOutput": "OFF"}) in units
+    workloads = [(each.persistent, each.body_bytes) for each in of("appl-generation-comparison")]
+    assert workloads == [(False, 2048), (True, 20_480)]
+
+
+def test_logs_that_are_compared() -> None:
+    logs = {(each.manager.log.type, each.manager.log.management) for each in of("linear-vs-circular-logging")}
+    assert logs == {
+        (LogType.CIRCULAR, LogManagement.MANUAL),
+        (LogType.LINEAR, LogManagement.AUTOMATIC),
+        (LogType.LINEAR, LogManagement.MANUAL),
+    }
+
+
+def test_producers_and_consumers() -> None:
+    found = of("p2p-multi-np")
+    assert [(each.requesters, each.responders, each.pairs) for each in found][:3] == [(1, 1, 1), (2, 2, 2), (4, 4, 4)]
+    assert (found[0].kind, found[0].rate_per_second, found[0].main_operation) == (plan.ONE_WAY, 1600.0, GET)
+    plain, asynchronous = of("zos-svrconn-sharecnv0")[0], of("zos-svrconn-sharecnv1")[0]
+    assert (plain.conversations, plain.async_put, plain.read_ahead) == (0, False, False)
+    assert (asynchronous.conversations, asynchronous.async_put, asynchronous.read_ahead) == (1, True, True)
+    assert "DEFPRESP(ASYNC) DEFREADA(YES)" in asynchronous.manager.commands[0]
+
+
+def test_sessions_keep_the_rate_of_their_round_trips() -> None:
+    found = of("client-short-session")[0]
+    assert (found.session_round_trips, found.rate_per_second) == (5, 0.2)
