@@ -46,9 +46,9 @@ class Moments:
             if now_ns < began_ns or not seconds:
                 continue
             number = max(seconds)
-            found = seconds.get(number - 1) or seconds[number]
-            if found.count:
-                # Other threads may be counting.
-                counts = dict(found.counts)
-                return percentile_ns(counts, 50, found.highest_ns), percentile_ns(counts, 99, found.highest_ns)
+            for found in (seconds.get(number - 1), seconds[number]):
+                if found is not None and found.count:
+                    # Other threads may be counting.
+                    counts = dict(found.counts)
+                    return percentile_ns(counts, 50, found.highest_ns), percentile_ns(counts, 99, found.highest_ns)
         return 0, 0
