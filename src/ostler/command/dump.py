@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import Final
 
 from ostler.command.administration import matches
@@ -263,8 +264,13 @@ def _is_told(kind: ObjectType, definition: Definition, attribute: Attribute, val
     # A subscription that does not say whose it is becomes that of whoever runs the script.
     if attribute.name == _SUBTYPE.get(kind) or (kind, attribute.name) == (ObjectType.SUB, "SUBUSER"):
         return True
-    usual = defaults(kind, subtype_of(kind, definition.attributes)).get(attribute.name)
-    return value != usual
+    return value != _usual(kind, subtype_of(kind, definition.attributes)).get(attribute.name)
+
+
+@cache
+def _usual(kind: ObjectType, subtype: str) -> dict[str, Value]:
+    """The defaults, which are asked for with each attribute of each object."""
+    return defaults(kind, subtype)
 
 
 def _changed_defaults(definitions: Iterable[Definition]) -> dict[tuple[ObjectType, str], set[str]]:
