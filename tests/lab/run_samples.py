@@ -91,9 +91,9 @@ def _measure(run: RunWriter, made: Made, requesters: int, number: int) -> None:
         segment.commit(PhaseRow(run.manifest.scenario, BEGAN, 1.0, requesters, 2048, False, None, parameters))
 
 
-OSTLER = Made("Ostler, TCP", "ostler", (2000, 2100), 480, flags=("steal",))
-RABBITMQ = Made("RabbitMQ, lean", "peer", (900, 1000), 1100, 55)
-PING_PONG = Made("bare ping-pong", "limit", (4000, 4200), 240, 4)
+OSTLER = Made("Ostler, TCP", "ostler", (200, 210), 480, flags=("steal",))
+RABBITMQ = Made("RabbitMQ, lean", "peer", (90, 100), 1100, 55)
+PING_PONG = Made("bare ping-pong", "limit", (400, 420), 240, 4)
 
 
 def usual_steps(factor: float = 1.0) -> dict[int, list[Made]]:

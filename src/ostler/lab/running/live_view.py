@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import TracebackType
 from typing import Final, Protocol
 
@@ -346,7 +346,7 @@ def _core_line(now: Now) -> Text:
     return line
 
 
-def curve(values: deque[float]) -> str:
+def curve(values: Collection[float]) -> str:
     """A small picture of the last values, from 0 to the highest of them."""
     highest = max(values, default=0.0)
     if highest <= 0:
