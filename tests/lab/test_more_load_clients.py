@@ -37,7 +37,7 @@ def test_redis_values_of_all_kinds() -> None:
     data = b"*5\r\n$3\r\na\r\n\r\n:-7\r\n+OK\r\n$-1\r\n*1\r\n$0\r\n\r\nrest"
     assert read_value(data, 0) == ([b"a\r\n", -7, b"OK", None, [b""]], len(data) - 4)
     for end in range(len(data) - 4):
-        assert read_value(data[:end], 0)[1] == -1, "not all of it is there"
+        assert read_value(data[:end], 0)[1] < -end, "not all of it is there"
     refusal, _ = read_value(b"-ERR no such thing\r\n", 0)
     assert isinstance(refusal, Refusal)
     assert refusal.words == "ERR no such thing"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ostler.lab.load import mqtt_packets as mqtt
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
+from ostler.lab.load.gathering import Gathering
 
 SESSION_SECONDS = 3600
 _PACKET_IDS = 65_535
@@ -28,6 +29,7 @@ class MqttClient(LoadClient):
         self._own = b"lab/%d/reply/%d" % (qos, number)
         self._properties = mqtt.request_properties(self._own)
         self._client_id = b"lab-%d-%b-%d" % (qos, b"requester" if is_requester else b"responder", number)
+        self._gathering = Gathering()
         self._sequence = 0
         self._correlation = b""
         self._packet_id = 0
@@ -63,8 +65,9 @@ class MqttClient(LoadClient):
         return mqtt.publish(topic, self._next_packet_id(), self._properties, self._correlation, body)
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
-        if self.pending:
-            data = self.pending + data
+        data = self._gathering.add(data)
+        if not data:
+            return b""
         answers: list[bytes] = []
         at, length = 0, len(data)
         while True:
@@ -79,7 +82,8 @@ class MqttClient(LoadClient):
                 answers.append(self._acknowledged(mqtt.read_acknowledged(data, begin, end), now_ns))
             else:
                 answers.append(self._control(kind, data, begin, end, now_ns))
-        self.pending = data[at:] if at < length else b""
+        if at < length:
+            self._gathering.keep(data[at:], -end)
         return answers[0] if len(answers) == 1 else b"".join(answers)
 
     def _control(self, kind: int, data: bytes, begin: int, end: int, now_ns: int) -> bytes:

@@ -103,12 +103,17 @@ def acknowledge(packet_id: int) -> bytes:
 
 
 def read_packet(data: bytes, at: int) -> tuple[int, int, int]:
-    """First byte, where the content begins and where it ends; the end is -1 when not all of it is there."""
+    """First byte, where the content begins and where it ends.
+
+    When not all of it is there, the end is negative: minus the number of bytes that the packet has at least.
+    """
     if at >= len(data):
         return 0, 0, -1
     length, begin = read_variable_length(data, at + 1)
-    if begin < 0 or begin + length > len(data):
+    if begin < 0:
         return 0, 0, -1
+    if begin + length > len(data):
+        return 0, 0, at - begin - length
     return data[at], begin, begin + length
 
 

@@ -7,6 +7,7 @@ matched. Responders of one subject share its requests as a queue group.
 from __future__ import annotations
 
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
+from ostler.lab.load.gathering import Gathering
 
 CONNECT = b'CONNECT {"verbose":false,"pedantic":false,"tls_required":false,"headers":false}\r\n'
 END = b"\r\n"
@@ -28,6 +29,7 @@ class NatsClient(LoadClient):
         self._sequence = 0
         self._subject = b""
         self._requests = [b"PUB %b " % request_subject(pair) for pair in range(pairs)]
+        self._gathering = Gathering()
         self._size = b" %d\r\n" % body_bytes
 
     def opening(self) -> bytes:
@@ -46,10 +48,11 @@ class NatsClient(LoadClient):
         return b"".join((self._requests[self._pair], self._subject, self._size, body, END))
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
-        if self.pending:
-            data = self.pending + data
+        data = self._gathering.add(data)
+        if not data:
+            return b""
         answers: list[bytes] = []
-        at, length = 0, len(data)
+        at, length, wanted = 0, len(data), 0
         while at < length:
             line_end = data.find(END, at)
             if line_end < 0:
@@ -59,13 +62,15 @@ class NatsClient(LoadClient):
                 body = line_end + 2
                 after = body + int(words[-1]) + 2
                 if after > length:
+                    wanted = after - at
                     break
                 answers.append(self._message(words, data[body : after - 2], now_ns))
                 at = after
             else:
                 answers.append(self._control(data[at:line_end], now_ns))
                 at = line_end + 2
-        self.pending = data[at:] if at < length else b""
+        if at < length:
+            self._gathering.keep(data[at:], wanted)
         return answers[0] if len(answers) == 1 else b"".join(answers)
 
     def _message(self, words: list[bytes], body: bytes, now_ns: int) -> bytes:

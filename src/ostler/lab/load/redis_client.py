@@ -10,6 +10,7 @@ body, where to reply and to what, is a line before the body.
 from __future__ import annotations
 
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
+from ostler.lab.load.gathering import Gathering
 
 _END = b"\r\n"
 GROUP = b"W"
@@ -30,20 +31,21 @@ def command(*words: bytes) -> bytes:
 
 
 def read_value(data: bytes, at: int) -> tuple[object, int]:
-    """The answer that begins at an offset, and where it ends; the end is -1 when not all of it is there.
+    """The answer that begins at an offset, and where it ends.
 
+    When not all of it is there, the end is negative: minus where it ends at least.
     Strings are bytes, numbers are integers, arrays are lists, nothing is None, and errors are `Refusal`.
     """
     line_end = data.find(_END, at)
     if line_end < 0:
-        return None, -1
+        return None, -len(data) - 1
     kind, line, after = data[at : at + 1], data[at + 1 : line_end], line_end + 2
     if kind == b"$":
         length = int(line)
         if length < 0:
             return None, after
         end = after + length
-        return (data[after:end], end + 2) if end + 2 <= len(data) else (None, -1)
+        return (data[after:end], end + 2) if end + 2 <= len(data) else (None, -end - 2)
     if kind == b":":
         return int(line), after
     if kind == b"+":
@@ -56,7 +58,7 @@ def read_value(data: bytes, at: int) -> tuple[object, int]:
     for _ in range(int(line)):
         value, after = read_value(data, after)
         if after < 0:
-            return None, -1
+            return None, after
         found.append(value)
     return found, after
 
@@ -81,6 +83,7 @@ class RedisClient(LoadClient):
             if durable
             else command(b"BRPOP", own, b"0")
         )
+        self._gathering = Gathering()
         self._sequence = 0
         # Answers that come before the one that brings a message.
         self._answers_before = 1
@@ -105,13 +108,15 @@ class RedisClient(LoadClient):
         return push + self._wait_for_reply
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
-        if self.pending:
-            data = self.pending + data
+        data = self._gathering.add(data)
+        if not data:
+            return b""
         answers: list[bytes] = []
-        at, length = 0, len(data)
+        at, length, wanted = 0, len(data), 0
         while at < length:
             value, after = read_value(data, at)
             if after < 0:
+                wanted = -after - at
                 break
             at = after
             if self._answers_before:
@@ -120,7 +125,8 @@ class RedisClient(LoadClient):
                 answers.append(self._reply(value, now_ns))
             else:
                 answers.append(self._request(value, now_ns))
-        self.pending = data[at:] if at < length else b""
+        if at < length:
+            self._gathering.keep(data[at:], wanted)
         return answers[0] if len(answers) == 1 else b"".join(answers)
 
     def _answered(self, value: object) -> None:

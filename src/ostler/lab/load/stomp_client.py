@@ -8,8 +8,10 @@ nothing is confirmed, and messages count as acknowledged when they are delivered
 from __future__ import annotations
 
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
+from ostler.lab.load.gathering import Gathering
 
 READY = b"ready"
+_LENGTH = b"\ncontent-length:"
 
 
 def frame(verb: bytes, headers: bytes, body: bytes = b"") -> bytes:
@@ -49,6 +51,16 @@ def read_frame(data: bytes, at: int) -> tuple[Received | None, int]:
     return Received(lines[0], headers, data[body:end]), end + 1
 
 
+def frame_bytes(data: bytes, at: int) -> int:
+    """How long the frame is that begins at an offset; 0 while it does not tell."""
+    head_end = data.find(b"\n\n", at)
+    told = data.find(_LENGTH, at, head_end) if head_end >= 0 else -1
+    if told < 0:
+        return 0
+    line_end = data.find(b"\n", told + 1)
+    return head_end + 2 + int(data[told + len(_LENGTH) : line_end]) + 1 - at
+
+
 class StompClient(LoadClient):
     """A requester that goes through the request queues in turn, or a responder of one of them."""
 
@@ -65,6 +77,7 @@ class StompClient(LoadClient):
         self._own = b"/queue/%b.reply.%d" % (kind, number)
         self._keeps = b"persistent:true\n" if persistent else b"persistent:false\n"
         self._session = b""
+        self._gathering = Gathering()
         self._sequence = 0
         self._correlation = b""
         self._waits_for_receipt = False
@@ -97,8 +110,9 @@ class StompClient(LoadClient):
         return frame(b"SEND", b"destination:%b\n%b%bcorrelation-id:%b\ncontent-length:%d\n" % told, body)
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
-        if self.pending:
-            data = self.pending + data
+        data = self._gathering.add(data)
+        if not data:
+            return b""
         answers: list[bytes] = []
         at = 0
         while True:
@@ -106,7 +120,8 @@ class StompClient(LoadClient):
             if found is None:
                 break
             answers.append(self._received(found, now_ns))
-        self.pending = data[at:] if at < len(data) else b""
+        if at < len(data):
+            self._gathering.keep(data[at:], frame_bytes(data, at))
         return answers[0] if len(answers) == 1 else b"".join(answers)
 
     def _received(self, found: Received, now_ns: int) -> bytes:

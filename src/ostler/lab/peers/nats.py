@@ -14,6 +14,9 @@ PROOF = "usr/sbin/nats-server"
 IN_MEMORY = "nothing is kept, at most once"
 IN_FILES = "JetStream: streams in files, written before acknowledgements, forced later"
 _START_SECONDS_MAX = 20.0
+# Without a word it takes messages of a megabyte, and closes the connection of who has 64 of them to read.
+_MESSAGE_BYTES_MAX = 8 << 20
+_PENDING_BYTES_MAX = 512 << 20
 
 
 def start(scratch: Path, jetstream: bool = False) -> Peer:
@@ -23,7 +26,9 @@ def start(scratch: Path, jetstream: bool = False) -> Peer:
     scratch.mkdir(parents=True, exist_ok=True)
     port = free_port()
     peer = Peer(NAME, version(root), port, scratch / "nats.log", durability=IN_FILES if jetstream else IN_MEMORY)
-    command = [program, "--addr", LOOPBACK, "--port", str(port)]
+    settings = scratch / "nats.conf"
+    settings.write_text(f"max_payload: {_MESSAGE_BYTES_MAX}\nmax_pending: {_PENDING_BYTES_MAX}\n")
+    command = [program, "--config", str(settings), "--addr", LOOPBACK, "--port", str(port)]
     if jetstream:
         command += ["--jetstream", "--store_dir", str(scratch / "store")]
     peer.add(command, os.environ, scratch)

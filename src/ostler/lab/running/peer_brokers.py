@@ -33,7 +33,7 @@ _PROMISES: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ),
     (rabbitmq.NAME, ONE_WAY): (
         "confirmed when queued, nothing forced; not acknowledged by consumers",
-        "durable queues and messages, forced before confirms; acknowledged by consumers",
+        "durable queues and messages, forced or got before confirms; acknowledged by consumers",
     ),
     (nats.NAME, REQUEST_REPLY): (
         "core NATS: nothing kept, at most once",
