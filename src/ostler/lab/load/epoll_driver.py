@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import select
-import socket
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Final
 
 from ostler.client.tls_client import ClientTls
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
-from ostler.lab.load.link import CLOSED, READ_BYTES, READ_BYTES_MAX, Address, Link, begin_connecting, check_connected
+from ostler.lab.load.link import CLOSED, READ_BYTES, Address, Link, begin_connecting, check_connected
 from ostler.lab.load.moments import Moments, Tell, unheard
 from ostler.lab.load.pacing import LATE_NS, Schedule
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
@@ -264,7 +263,7 @@ class EpollDriver:
                 self._connected(link)
                 continue
             if events & _WRITE:
-                self._send(link, b"")
+                self._send_backlog(link)
             if events & ~_WRITE:
                 self._receive(link)
         if self._refused:
@@ -283,7 +282,8 @@ class EpollDriver:
             data = b""
         if not data:
             raise LoadFailed(CLOSED)
-        link.read_bytes = READ_BYTES if len(data) < READ_BYTES else READ_BYTES_MAX
+        if len(data) >= READ_BYTES or link.read_bytes > READ_BYTES:
+            link.read_more_or_less(len(data))
         tls = link.tls
         if tls is not None:
             data = self._deciphered(link, tls, data)
@@ -330,7 +330,9 @@ class EpollDriver:
                 tls.encrypt(data)
             data = tls.take_output()
         if link.backlog:
-            data = link.backlog + data
+            if data:
+                self._send_later(link, data)
+            return
         try:
             sent = sock.send(data) if data else 0
         except BlockingIOError:
@@ -338,20 +340,25 @@ class EpollDriver:
         except (BrokenPipeError, ConnectionResetError):
             raise LoadFailed(CLOSED) from None
         if sent != len(data):
-            link.backlog = data[sent:]
+            link.backlog = data
+            link.backlog_sent = sent
             self._epoll.modify(link.descriptor, _READ | _WRITE)
-        elif link.backlog:
+
+    def _send_later(self, link: Link, data: bytes) -> None:
+        """Behind what is not sent yet."""
+        link.backlog = link.backlog[link.backlog_sent :] + data
+        link.backlog_sent = 0
+
+    def _send_backlog(self, link: Link) -> None:
+        sock = link.sock
+        assert sock is not None
+        try:
+            sent = link.backlog_sent + sock.send(memoryview(link.backlog)[link.backlog_sent :])
+        except BlockingIOError:
+            return
+        except (BrokenPipeError, ConnectionResetError):
+            raise LoadFailed(CLOSED) from None
+        link.backlog_sent = sent
+        if sent == len(link.backlog):
             link.backlog = b""
             self._epoll.modify(link.descriptor, _READ)
-
-
-def connected(address: Address) -> socket.socket:
-    """A connected socket that does not block."""
-    link = Link(LoadClient(Pace(), False), address)
-    if not begin_connecting(link, 0):
-        raise LoadFailed("nobody accepts a connection")
-    assert link.sock is not None
-    if link.is_connecting:
-        select.select((), (link.sock,), (), _OPEN_SECONDS_MAX)
-        check_connected(link)
-    return link.sock

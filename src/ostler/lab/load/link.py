@@ -15,7 +15,7 @@ Address = tuple[str, int] | str
 
 # A buffer is allocated for each read: small ones for those who are sent little.
 READ_BYTES: Final = 8192
-READ_BYTES_MAX: Final = 65536
+READ_BYTES_MAX: Final = 262_144
 CLOSED: Final = "the broker closed a connection"
 # Each address has some 28,000 ports to connect from; fewer are used, as closed ones stay taken for a minute.
 _CONNECTIONS_PER_ADDRESS: Final = 5000
@@ -32,7 +32,9 @@ class Link:
         self.sock: socket.socket | None = None
         self.descriptor = -1
         self.is_connecting = False
+        # What of it is sent already is counted: cutting it off would copy the rest of a long message many times.
         self.backlog = b""
+        self.backlog_sent = 0
         self.read_bytes = READ_BYTES
         self.tls: TlsStream | None = None
         self.is_opened = False
@@ -47,8 +49,16 @@ class Link:
         self.is_connecting = False
         self.is_opened = False
         self.backlog = b""
+        self.backlog_sent = 0
         self.read_bytes = READ_BYTES
         self.tls = None
+
+    def read_more_or_less(self, received: int) -> None:
+        """Adapt the buffer to what was received into it."""
+        if received < READ_BYTES:
+            self.read_bytes = READ_BYTES
+        elif received == self.read_bytes and received < READ_BYTES_MAX:
+            self.read_bytes = min(4 * received, READ_BYTES_MAX)
 
 
 def begin_connecting(link: Link, number: int) -> bool:
