@@ -29,7 +29,7 @@ _WIDTH_WITHOUT_TERMINAL: Final = 200
 _DESCRIPTION: Final = """\
 Compare what was measured. With one run, its contestants against Ostler; with several runs of one scenario, all against
 the first, each contestant with itself. Differences that the machine could have made by itself are called the same:
-below 15 %, below the noise, below the spread of the repetitions, or below what the limits of the machine moved."""
+below 15 %, below the noise, below what the limits of the machine moved, or smaller than those of the repetitions."""
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -206,10 +206,10 @@ def _foot(changes: Sequence[Compared], loaded: Sequence[_Loaded], console: Conso
     rates = ", ".join(f"{counts[each]} {each.value}" for each in (Verdict.BETTER, Verdict.WORSE, Verdict.SAME))
     _say(console, f"By {RATE}: {rates}.")
     thresholds = [change.threshold_percent for each in changes for change in each.changes]
-    text = f"Differences below {percent(LEAST_PERCENT)} are called the same"
+    text = f"Called the same: differences below {percent(LEAST_PERCENT)}"
     if max(thresholds, default=0.0) > LEAST_PERCENT:
-        text += f"; where repetitions or the machine differed more, those below up to {percent(max(thresholds))}"
-    _say(console, text + ".", "dim")
+        text += f", or below {percent(max(thresholds))} where the machine differed that much"
+    _say(console, text + ", and all where repetitions of both overlap.", "dim")
     for each in loaded:
         name = each.run.manifest.run
         if each.noise_percent is not None:

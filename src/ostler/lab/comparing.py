@@ -1,8 +1,8 @@
 """Comparing what was measured: contestants of one run, or the same contestants in several runs.
 
 A difference is spoken of only when it is above all that could explain it: 15 %, which is what a shared machine does by
-itself, the noise that was measured, the spread of the repetitions, and, between runs, how much the limits of the
-machine moved. Everything else is the same.
+itself, the noise that was measured, and, between runs, how much the limits of the machine moved; and when what the
+repetitions of one came to does not overlap with that of the other. Everything else is the same.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 from typing import Final
 
 from ostler.lab.running.contract import EntrantKind
 from ostler.lab.running.step_results import Series, StepResult
-from ostler.lab.samples import NOISE_FRACTION, median
+from ostler.lab.samples import NOISE_FRACTION, median, quartiles
 
 LEAST_PERCENT: Final = 100 * NOISE_FRACTION
+_MANY: Final = 5
 
 Place = tuple[tuple[str, str], ...]
 """The values of all sweeps: what makes two steps the same, whatever their numbers are."""
@@ -41,6 +43,8 @@ class Change:
     other: float
     percent: float
     threshold_percent: float
+    overlaps: bool
+    """Whether repetitions of both lie in the same range."""
     verdict: Verdict
 
     def as_json(self) -> dict[str, object]:
@@ -50,6 +54,7 @@ class Change:
             "other": round(self.other, 3),
             "percent": round(self.percent, 2),
             "threshold_percent": round(self.threshold_percent, 2),
+            "overlaps": self.overlaps,
             "verdict": self.verdict.value,
         }
 
@@ -106,29 +111,46 @@ def place(result: StepResult) -> Place:
     return tuple(sorted(result.points.items()))
 
 
-def change_of(figure: str, base: float, other: float, threshold_percent: float, more_is_better: bool) -> Change:
-    """`base` is not 0. A fall to a third and a rise to three times are as far from the same: both are judged by how
-    much the larger is above the smaller."""
-    assert base > 0
-    percent = 100 * (other - base) / base
-    smaller, larger = sorted((base, other))
-    apart = 100 * (larger - smaller) / smaller if smaller > 0 else float("inf")
+def change_of(figure: str, base: Series, other: Series, threshold_percent: float, more_is_better: bool) -> Change:
+    """Both have values, and the median of `base` is not 0. A fall to a third and a rise to three times are as far from
+    the same: both are judged by how much the larger is above the smaller."""
+    before, after = base.median, other.median
+    assert before is not None
+    assert before > 0
+    assert after is not None
+    smaller, larger = sorted((before, after))
+    apart = 100 * (larger - smaller) / smaller if smaller > 0 else inf
+    overlaps = _overlap(base, other)
     verdict = Verdict.SAME
-    if apart > threshold_percent:
-        verdict = Verdict.BETTER if (other > base) == more_is_better else Verdict.WORSE
-    return Change(figure, base, other, percent, threshold_percent, verdict)
+    if apart > threshold_percent and not overlaps:
+        verdict = Verdict.BETTER if (after > before) == more_is_better else Verdict.WORSE
+    percent = 100 * (after - before) / before
+    return Change(figure, before, after, percent, threshold_percent, overlaps, verdict)
+
+
+def _overlap(one: Series, other: Series) -> bool:
+    """Whether ranges have something in common; of single values nothing is known."""
+    if len(one.values) < 2 and len(other.values) < 2:
+        return False
+    (one_low, one_high), (other_low, other_high) = _range(one), _range(other)
+    return one_low <= other_high and other_low <= one_high
+
+
+def _range(series: Series) -> tuple[float, float]:
+    """From the lowest to the highest; of many the middle half, or a single bad one would hide everything."""
+    if len(series.values) >= _MANY:
+        return quartiles(series.values)
+    return min(series.values), max(series.values)
 
 
 def compared(base: StepResult, other: StepResult, noise_percent: float) -> Compared:
     """All figures that both have."""
+    threshold = max(LEAST_PERCENT, noise_percent)
     changes = []
     for figure in _FIGURES:
         before, after = figure.of(base), figure.of(other)
-        if before.median and after.median is not None:
-            # Two spreads are what lies between the worst of one and the best of the other.
-            spread = (before.spread_percent or 0.0) + (after.spread_percent or 0.0)
-            threshold = max(LEAST_PERCENT, noise_percent, spread)
-            changes.append(change_of(figure.name, before.median, after.median, threshold, figure.more_is_better))
+        if before.median and after.values:
+            changes.append(change_of(figure.name, before, after, threshold, figure.more_is_better))
     return Compared(base, other, tuple(changes))
 
 
