@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -115,6 +116,14 @@ def test_killed_it_comes_back_with_what_was_promised(tmp_path: Path) -> None:
             message = queue.get()
             assert message is not None
             assert message.body == b"kept"
+
+
+def test_a_port_that_is_taken_is_not_used(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with LabQueueManager(tmp_path, PLAN, port) as running:
+            assert running.address[1] != port
+            put_and_get(running, 1)
 
 
 def test_only_what_has_ended_starts_again(manager: LabQueueManager) -> None:

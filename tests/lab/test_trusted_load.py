@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from ostler.lab.load.client import LoadFailed
-from ostler.lab.load.plan import EVERYBODY, ONE_WAY, SESSIONS, TRUSTED, Plan
+from ostler.lab.load.driver_process import new_load
+from ostler.lab.load.plan import EVERYBODY, MQ_VERBS, ONE_WAY, SESSIONS, TRUSTED, Plan
 from ostler.lab.load.timeline import Timeline
 from ostler.lab.load.trusted_load import TrustedLoad
 from ostler.lab.running.contract import CONNECT, ROUND_TRIP, SESSION, Counted, Moment
@@ -86,6 +87,18 @@ def test_persistent_messages_are_answered_in_units_of_work(manager: LabQueueMana
     before = now(manager)
     trips = total(run(load, replace(PLAN, persistent=True)))
     assert grown(manager, before)["commits"] == trips > 0
+
+
+def test_only_the_responders_may_be_inside(manager: LabQueueManager, load: TrustedLoad) -> None:
+    before = now(manager)
+    clients = new_load()
+    try:
+        load.open(replace(PLAN, requesters=range(0)))
+        clients.open(replace(PLAN, protocol=MQ_VERBS, address=manager.local_path, responders=range(0)))
+        counted = clients.run(Timeline.starting(time.perf_counter_ns(), 0.05, 0.2, 0.05), Unheard())
+    finally:
+        clients.end()
+    assert grown(manager, before)["puts"] == 2 * total(counted) > 0
 
 
 def test_a_rate_is_kept(load: TrustedLoad) -> None:

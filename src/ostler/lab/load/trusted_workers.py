@@ -59,7 +59,7 @@ from ostler.model.structures.pmo import MQPMO
 SERVE: Final = f"{__name__}:serve"
 """What the queue manager is to call."""
 _APPLICATION: Final = "ostler-lab"
-_SERVE_MILLISECONDS: Final = 1_000
+_SERVE_MILLISECONDS: Final = 500
 _REPLY_MILLISECONDS_MAX: Final = 30_000
 _MESSAGE_ID: Final = MQMD.offset("MsgId")
 _CORRELATION_ID: Final = MQMD.offset("CorrelId")

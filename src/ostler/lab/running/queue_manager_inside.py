@@ -21,6 +21,7 @@ from typing import Final
 from ostler import __version__
 from ostler.client.running import announce
 from ostler.command.script import Counts, run_script
+from ostler.lab.peers.running import free_port
 from ostler.lab.running.queue_manager_plan import CHANNEL, LISTENER, USER, QueueManagerPlan
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import MQOT_Q, MQOT_Q_MGR, MQRCCF_COMMAND_FAILED
@@ -34,6 +35,7 @@ from ostler.server.control_actions import control_actions
 from ostler.server.daemon import IMMEDIATE, Daemon, EndRequest, ServerPart, StartFailure, start_failure
 from ostler.server.directories import QueueManagerDirectory
 from ostler.server.key_repository import default_labels
+from ostler.server.listeners import ListenerRefused
 from ostler.server.log_statistics import log_counts
 from ostler.server.qm_ini import QueueManagerIni
 from ostler.server.queue_manager import QueueManager, create_queue_manager
@@ -48,6 +50,7 @@ KEY_DIRECTORY: Final = "ssl/key"
 SECONDS_TO_END_MAX: Final = 20.0
 # A certificate of the laboratory need not outlive it by much.
 _CERTIFICATE_DAYS: Final = 30
+_PORTS_TRIED: Final = 10
 _MANY: Final = 999_999_999
 # Of the log's counts, those that only grow.
 _LOG_COUNTERS: Final = {
@@ -74,6 +77,7 @@ class _Life:
         self._pipe = pipe
         self._plan = plan
         self._host, self._port = address
+        self._server: Server | None = None
         self._directory = QueueManagerDirectory(root, plan.name)
         self._manager: QueueManager | None = None
 
@@ -97,7 +101,7 @@ class _Life:
         run_commands(manager, commands)
         self._manager = manager
         announce(manager)
-        server = Server(manager)
+        server = self._server = Server(manager)
         server.actions.update(control_actions(manager, daemon))
         return server
 
@@ -107,7 +111,13 @@ class _Life:
         return
 
     def ready(self, manager: QueueManager) -> None:
-        self._say(READY, manager.restart)
+        assert self._server is not None
+        try:
+            port = _listening_port(self._server, self._host)
+        except MQError as error:
+            self._say(FAILED, str(error))
+        else:
+            self._say(READY, (manager.restart, port))
 
     def failed(self, failure: StartFailure) -> None:
         self._say(FAILED, failure.text)
@@ -172,6 +182,17 @@ def _channel(plan: QueueManagerPlan) -> Iterator[str]:
 
 def _listener(host: str, port: int) -> str:
     return f"DEFINE LISTENER({LISTENER}) TRPTYPE(TCP) PORT({port}) IPADDR({host}) CONTROL(QMGR) REPLACE"
+
+
+def _listening_port(server: Server, host: str) -> int:
+    """The port of the listener. Somebody else may have taken the one that was free a moment ago: then another."""
+    for _ in range(_PORTS_TRIED):
+        if any(each.name == LISTENER for each in server.listener_status()):
+            return server.port_of(LISTENER)
+        run_commands(server.manager, [_listener(host, free_port())])
+        with contextlib.suppress(ListenerRefused):
+            server.start_listener(LISTENER)
+    raise MQError(MQRCCF_COMMAND_FAILED, "Its listener finds no free port.")
 
 
 def _let_in(manager: QueueManager) -> None:

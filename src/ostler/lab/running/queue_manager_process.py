@@ -50,7 +50,8 @@ class LabQueueManager:
         self._records: dict[str, int] = {}
         began = time.perf_counter()
         self._process, self._pipe = self._spawn()
-        self.restart: RestartSummary = self._wait_until_ready()
+        self.restart, port = self._wait_until_ready()
+        self.address = (LOOPBACK, port)
         self.start_seconds = time.perf_counter() - began
         """From nothing to ready, with the start of the interpreter."""
 
@@ -73,7 +74,8 @@ class LabQueueManager:
             pipe.send((self.root, self.plan, self.address))
         return process, pipe
 
-    def _wait_until_ready(self) -> RestartSummary:
+    def _wait_until_ready(self) -> tuple[RestartSummary, int]:
+        """What the start came to, and the port of the listener."""
         try:
             what, value = self._received(_START_SECONDS_MAX)
         except PointFailed as failed:
@@ -83,8 +85,10 @@ class LabQueueManager:
             self.kill()
             raise
         if what == inside.READY:
-            assert isinstance(value, RestartSummary)
-            return value
+            assert isinstance(value, tuple)
+            restart, found = value
+            assert isinstance(restart, RestartSummary)
+            return restart, int(found)
         self.end()
         raise SittingOver(f"Queue manager {self.name} does not start: {value}{self._last_lines()}")
 
@@ -216,7 +220,7 @@ class LabQueueManager:
         self._pipe.close()
 
     def again(self) -> LabQueueManager:
-        """Start the same queue manager, which has ended, again: on the same port, from what is on disk."""
+        """Start it again after its end: from what is on disk, and on the same port if nobody else has that now."""
         if self.is_alive:
             raise ValueError(f"queue manager {self.name} still runs")
         return LabQueueManager(self.root, self.plan, self.address[1])
