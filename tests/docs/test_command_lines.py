@@ -92,12 +92,14 @@ def test_the_readme(reader: Reader) -> None:
             reader.follow(language, text)
 
 
+@pytest.mark.slow
 def test_a_service_by_hand(reader: Reader) -> None:
     (by_hand, *_), text = reader.blocks("docs/how-to/run-as-a-service.md"), "endmqm -w QM1"
     assert text in by_hand[1]
     reader.follow(*by_hand)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
 def test_tls_in_five_minutes(reader: Reader) -> None:
     reader.shell("ostler crtmqm QM1; ostler strmqm QM1")
@@ -107,6 +109,7 @@ def test_tls_in_five_minutes(reader: Reader) -> None:
         reader.follow(language, text)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
 def test_a_queue_manager_is_secured(reader: Reader) -> None:
     blocks = reader.blocks("docs/how-to/secure-a-queue-manager.md")
@@ -114,6 +117,7 @@ def test_a_queue_manager_is_secured(reader: Reader) -> None:
     reader.follow_all(blocks)
 
 
+@pytest.mark.slow
 def test_a_developers_queue_manager(reader: Reader) -> None:
     blocks = reader.blocks("docs/how-to/developer-queue-manager.md")
     assert [language for language, _ in blocks] == ["console", "python", "text", "console", "sh", "console"]
@@ -127,6 +131,7 @@ def test_events_are_read(reader: Reader) -> None:
     reader.follow_all(blocks)
 
 
+@pytest.mark.slow
 def test_authorities_are_given(reader: Reader) -> None:
     reader.shell("ostler crtmqm QM1; ostler strmqm QM1")
     reader.shell("printf 'DEFINE QLOCAL(ORDERS.%s)\\n' IN AUDIT | ostler runmqsc QM1")
@@ -137,6 +142,7 @@ def test_authorities_are_given(reader: Reader) -> None:
     assert shown[-2:] == ["get", "browse"]
 
 
+@pytest.mark.slow
 def test_definitions_are_backed_up(reader: Reader) -> None:
     reader.shell("ostler crtmqm QM1; ostler strmqm QM1; echo 'DEFINE QLOCAL(ORDERS.IN)' | ostler runmqsc QM1")
     blocks = [each for each in reader.blocks("docs/how-to/back-up-definitions.md") if "MQSERVER" not in each[1]]
