@@ -167,6 +167,7 @@ def test_accounts_are_rows(tmp_path: Path) -> None:
     assert found["statistics", "MQIStatistics.PutCount", ""].value == 5
     assert found["statistics", "MQIStatistics.PutCount", ""].position == 1
     assert found["accounting", "QueueAccounting.PutCount", "LAB.REQUEST.0"].value == 5
+    assert len({(each.source, each.record, each.name, each.position) for each in first}) == len(first)
     later = {(each.source, each.name, each.object): each for each in second}
     assert later["accounting", "QueueAccounting.GetCount", "LAB.REQUEST.0"].value == 2
     assert max(each.record for each in first) < min(each.record for each in second if each.source == "accounting")
