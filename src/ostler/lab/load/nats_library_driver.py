@@ -20,6 +20,7 @@ from ostler.lab.load.plan import Plan, host_and_port
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 
 _REPLY_SECONDS_MAX: Final = 30.0
+_LOOK_SECONDS: Final = 0.01
 # `select` knows no descriptors beyond 1,024.
 _SELECT_CLIENTS_MAX: Final = 400
 
@@ -27,6 +28,8 @@ T = TypeVar("T")
 
 
 class NatsLibraryDriver:
+    """Requests and replies through core NATS. Others say in what they override how they use the library."""
+
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self.pacing: Pacing = plan.pacing()
@@ -48,18 +51,28 @@ class NatsLibraryDriver:
     async def _open(self) -> None:
         for number in self._plan.responders:
             client = await self._connect()
-            await client.subscribe(f"LIB.REQ.{number % self._plan.pairs}", "W", cb=self._respond)
+            await self._open_responder(client, number)
             self._responders.append(client)
-        for _ in self._plan.requesters:
-            self._requesters.append(await self._connect())
+        for place, number in enumerate(self._plan.requesters):
+            client = await self._connect()
+            await self._open_requester(client, place, number)
+            self._requesters.append(client)
         for client in self._responders:
             await client.flush()
+
+    async def _open_responder(self, client: Client, number: int) -> None:
+        await client.subscribe(f"LIB.REQ.{number % self._plan.pairs}", "W", cb=self._respond)
+
+    async def _open_requester(self, client: Client, place: int, number: int) -> None:
+        """Nothing to do: nats-py has an inbox for all requests of a connection. `place` counts from 0."""
 
     async def _respond(self, message: Msg) -> None:
         await message.respond(message.data)
 
-    async def _request(self, client: Client, pair: int) -> None:
+    async def _operate(self, client: Client, place: int, turn: int, due_ns: int) -> None:
+        """One operation of a requester, for the nth time."""
         self._sequence += 1
+        pair = place + turn
         body = reply_for(self._sequence, self._plan.body_bytes)
         reply = await client.request(f"LIB.REQ.{pair % self._plan.pairs}", body, timeout=_REPLY_SECONDS_MAX)
         if reply.data != body:
@@ -69,7 +82,7 @@ class NatsLibraryDriver:
         taken: list[int] = []
         while time.perf_counter() < end:
             began = time.perf_counter_ns()
-            await self._request(client, first + len(taken))
+            await self._operate(client, first, len(taken), began)
             taken.append(time.perf_counter_ns() - began)
         return taken
 
@@ -108,8 +121,20 @@ class NatsLibraryDriver:
                     for number, client in enumerate(self._requesters)
                 ]
             )
+            await self._all_got()
         finally:
             telling.cancel()
+
+    async def _all_got(self) -> None:
+        """Wait for what is under way one way."""
+        pace = self._pace
+        silent_since, seen = time.perf_counter(), pace.outstanding
+        while pace.outstanding > 0 and not self.pacing.is_shared:
+            await asyncio.sleep(_LOOK_SECONDS)
+            if pace.outstanding != seen:
+                silent_since, seen = time.perf_counter(), pace.outstanding
+            elif time.perf_counter() - silent_since > _REPLY_SECONDS_MAX:
+                raise LoadFailed(f"{seen} messages did not arrive within {_REPLY_SECONDS_MAX:.0f} s")
 
     async def _tell(self, moments: Moments, before: int) -> None:
         while True:
@@ -119,11 +144,11 @@ class NatsLibraryDriver:
     async def _keep_busy(self, client: Client, number: int, timeline: Timeline) -> None:
         pace = self._pace
         await _sleep_until(timeline.begin_ns)
-        now, turn = time.perf_counter_ns(), number
+        now, turn = time.perf_counter_ns(), 0
         while now < timeline.end_ns:
             began = now
             turn += 1
-            await self._request(client, turn)
+            await self._operate(client, number, turn, began)
             now = time.perf_counter_ns()
             pace.completed += 1
             pace.main.record(began, now)
@@ -140,7 +165,7 @@ class NatsLibraryDriver:
             began = time.perf_counter_ns()
             if began >= timeline.end_ns:
                 return
-            await self._request(client, number + turn)
+            await self._operate(client, number, turn, due_ns)
             pace.completed += 1
             pace.main.record(due_ns, time.perf_counter_ns(), began - due_ns > LATE_NS)
 

@@ -13,12 +13,16 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from ostler.lab.load.client import LoadFailed, reply_for
-from ostler.lab.load.plan import Plan, host_and_port
+from ostler.lab.load.library_one_way import LibraryOneWay
+from ostler.lab.load.plan import ONE_WAY, Plan, host_and_port
 from ostler.lab.load.threaded_driver import ThreadedDriver, Worker
 
 _SERVE_SECONDS = 1.0
 _REPLY_SECONDS_MAX = 30.0
 _SESSION_SECONDS = 3600
+# With QoS 0 a put is a write to a socket: who is that far ahead of consumers waits, or the broker would drop messages.
+_AHEAD_MAX = 1000
+_NAP_SECONDS = 0.0005
 
 
 def _topic(plan: Plan, what: str, number: int) -> str:
@@ -58,7 +62,8 @@ class _PahoWorker(Worker):
         self._client.on_message = self._received
         self._client.on_publish = self._published
         kept = _session(_SESSION_SECONDS if self._plan.persistent else 0, PacketTypes.CONNECT)
-        self._client.connect(host, port, clean_start=True, properties=kept)
+        # Without keep-alive: nobody looks after it while others are measured.
+        self._client.connect(host, port, keepalive=0, clean_start=True, properties=kept)
         sock = self._client.socket()
         assert isinstance(sock, socket.socket)
         # As all other clients have it; otherwise acknowledgements hold back the sends that follow them.
@@ -80,7 +85,10 @@ class _PahoWorker(Worker):
     def _connected(self, client: Client, data: object, flags: object, reason: Any, more: object) -> None:
         if reason.is_failure:
             raise LoadFailed(f"the MQTT broker refused a connection: {reason}")
-        client.subscribe(self._topic, self._qos)
+        if self._topic:
+            client.subscribe(self._topic, self._qos)
+        else:
+            self._is_ready = True
 
     def _subscribed(self, client: Client, data: object, packet_id: int, reasons: list[Any], more: object) -> None:
         if any(reason.is_failure for reason in reasons):
@@ -158,7 +166,47 @@ class PahoResponder(_PahoWorker):
             client.ack(*self._unacknowledged.pop(packet_id))
 
 
+class PahoProducer(_PahoWorker):
+    """Publishes to one topic, and waits until it is acknowledged; with QoS 0 until it is sent."""
+
+    def open(self) -> None:
+        self._way = LibraryOneWay(self, self._plan, self._number)
+        self._connect("producer", "")
+        self._to = _topic(self._plan, "one-way", self._way.pair)
+
+    def step(self) -> None:
+        while not self._qos and self.tally.outstanding >= _AHEAD_MAX:
+            time.sleep(_NAP_SECONDS)
+        self._is_ready = False
+        self._client.publish(self._to, self._way.body(), self._qos)
+        self._loop_until_ready()
+
+    def _published(self, client: Client, data: object, packet_id: int, reason: Any, more: object) -> None:
+        self._is_ready = True
+
+
+class PahoConsumer(_PahoWorker):
+    """Shares the messages of one topic, and acknowledges each with QoS 1."""
+
+    def open(self) -> None:
+        self._way = LibraryOneWay(self, self._plan, self._number)
+        self._connect("consumer", f"$share/W/{_topic(self._plan, 'one-way', self._way.pair)}")
+
+    def step(self) -> None:
+        self._turn()
+
+    def _received(self, client: Client, data: object, message: MQTTMessage) -> None:
+        self._way.got(bytes(message.payload))
+        if self._plan.persistent:
+            client.ack(message.mid, message.qos)
+
+
 def paho_driver(plan: Plan) -> ThreadedDriver:
+    if plan.kind == ONE_WAY:
+        return ThreadedDriver(
+            [partial(PahoProducer, plan, number) for number in plan.requesters],
+            [partial(PahoConsumer, plan, number) for number in plan.responders],
+        )
     return ThreadedDriver(
         [partial(PahoRequester, plan, number) for number in plan.requesters],
         [partial(PahoResponder, plan, number) for number in plan.responders],

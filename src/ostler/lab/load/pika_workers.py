@@ -7,7 +7,8 @@ from functools import partial
 import pika
 
 from ostler.lab.load.client import LoadFailed, reply_for
-from ostler.lab.load.plan import Plan, host_and_port
+from ostler.lab.load.library_one_way import LibraryOneWay
+from ostler.lab.load.plan import ONE_WAY, Plan, host_and_port
 from ostler.lab.load.threaded_driver import ThreadedDriver, Worker
 
 _SERVE_SECONDS = 1
@@ -25,13 +26,18 @@ class _PikaWorker(Worker):
 
     def open(self) -> None:
         host, port = host_and_port(self._plan)
-        self._connection = pika.BlockingConnection(pika.ConnectionParameters(host, port))
+        # Without heartbeats: nobody answers them while others are measured.
+        self._connection = pika.BlockingConnection(pika.ConnectionParameters(host, port, heartbeat=0))
         self._channel = self._connection.channel()
-        if self._plan.persistent:
+        # Messages one way are confirmed in any case, or a put would only be a write to a socket.
+        if self._plan.persistent or self._plan.kind == ONE_WAY:
             self._channel.confirm_delivery()
 
-    def _consume(self, queue: str) -> None:
+    def _declare(self, queue: str) -> None:
         self._channel.queue_declare(queue, durable=self._plan.persistent)
+
+    def _consume(self, queue: str) -> None:
+        self._declare(queue)
         self._channel.queue_purge(queue)
         self._channel.basic_consume(queue, self._received, auto_ack=not self._plan.persistent)
 
@@ -91,7 +97,43 @@ class PikaResponder(_PikaWorker):
             self._channel.basic_ack(getattr(method, "delivery_tag", 0))
 
 
+class PikaProducer(_PikaWorker):
+    """Publishes to one queue, and waits for the confirm."""
+
+    def open(self) -> None:
+        super().open()
+        self._way = LibraryOneWay(self, self._plan, self._number)
+        self._queue = _queue(self._plan, "one-way", self._way.pair)
+        self._declare(self._queue)
+        self._properties = pika.BasicProperties(delivery_mode=2 if self._plan.persistent else 1)
+
+    def step(self) -> None:
+        self._channel.basic_publish("", self._queue, self._way.body(), self._properties)
+
+
+class PikaConsumer(_PikaWorker):
+    """Consumes from one queue, and acknowledges each durable message."""
+
+    def open(self) -> None:
+        super().open()
+        self._way = LibraryOneWay(self, self._plan, self._number)
+        self._consume(_queue(self._plan, "one-way", self._way.pair))
+
+    def step(self) -> None:
+        self._connection.process_data_events(_SERVE_SECONDS)
+
+    def _received(self, channel: object, method: object, properties: object, body: bytes) -> None:
+        self._way.got(body)
+        if self._plan.persistent:
+            self._channel.basic_ack(getattr(method, "delivery_tag", 0))
+
+
 def pika_driver(plan: Plan) -> ThreadedDriver:
+    if plan.kind == ONE_WAY:
+        return ThreadedDriver(
+            [partial(PikaProducer, plan, number) for number in plan.requesters],
+            [partial(PikaConsumer, plan, number) for number in plan.responders],
+        )
     return ThreadedDriver(
         [partial(PikaRequester, plan, number) for number in plan.requesters],
         [partial(PikaResponder, plan, number) for number in plan.responders],

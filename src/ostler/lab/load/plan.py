@@ -238,9 +238,9 @@ def _library_driver(plan: Plan) -> ThreadedDriver | NatsLibraryDriver:
 
         return pika_driver(plan)
     if plan.protocol == NATS_PY:
-        from ostler.lab.load.nats_library_driver import NatsLibraryDriver
+        from ostler.lab.load.nats_library_ways import nats_driver
 
-        return NatsLibraryDriver(plan)
+        return nats_driver(plan)
     if plan.protocol == PAHO:
         from ostler.lab.load.paho_workers import paho_driver
 

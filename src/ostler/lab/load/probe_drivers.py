@@ -118,11 +118,6 @@ class GroupCommitDriver:
         except OSError as failure:
             raise LoadFailed(f"the file of the probe cannot be written: {failure}") from None
 
-    @property
-    def outstanding(self) -> int:
-        """Nothing is put that could be got."""
-        return 0
-
     def close(self) -> None:
         self._file.close()
 
@@ -164,11 +159,6 @@ class MemoryCopyDriver:
             if now_ns >= moments.next_ns:
                 moments.at(now_ns, self._completed)
         return recorder
-
-    @property
-    def outstanding(self) -> int:
-        """Nothing is put that could be got."""
-        return 0
 
     def close(self) -> None:
         self._probe.ring.release()

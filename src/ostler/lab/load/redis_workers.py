@@ -8,7 +8,8 @@ from typing import Any
 import redis
 
 from ostler.lab.load.client import LoadFailed, reply_for
-from ostler.lab.load.plan import Plan, host_and_port
+from ostler.lab.load.library_one_way import LibraryOneWay
+from ostler.lab.load.plan import ONE_WAY, Plan, host_and_port
 from ostler.lab.load.threaded_driver import ThreadedDriver, Worker
 
 _GROUP = "W"
@@ -31,6 +32,24 @@ class _RedisWorker(Worker):
         # Of any kind: what redis-py says its commands return includes what only its asynchronous client returns.
         self._redis: Any = redis.Redis(host=host, port=port, socket_connect_timeout=_CONNECT_SECONDS_MAX)
         self._redis.ping()
+
+    def _share(self, stream: str) -> None:
+        """Have a group of consumers for a stream; it is there already, except for who opens first."""
+        try:
+            self._redis.xgroup_create(stream, _GROUP, id="$", mkstream=True)
+        except redis.ResponseError as refusal:
+            if not str(refusal).startswith("BUSYGROUP"):
+                raise
+
+    def _read(self, stream: str) -> tuple[Any, bytes] | None:
+        """Id and message of the next entry for this consumer; none when there is none within a moment."""
+        found = self._redis.xreadgroup(_GROUP, str(self._number), {stream: ">"}, count=1, block=_SERVE_SECONDS * 1000)
+        if not found:
+            return None
+        # A list of pairs, or a dictionary with the third version of the protocol.
+        entries = found[stream.encode()][0] if isinstance(found, dict) else found[0][1]
+        entry_id, fields = entries[0]
+        return entry_id, fields[b"m"]
 
     def close(self) -> None:
         self._redis.close()
@@ -66,11 +85,7 @@ class RedisResponder(_RedisWorker):
         super().open()
         self._request = _key(self._plan, "request", self._number % self._plan.pairs)
         if self._plan.persistent:
-            try:
-                self._redis.xgroup_create(self._request, _GROUP, id="$", mkstream=True)
-            except redis.ResponseError as refusal:
-                if not str(refusal).startswith("BUSYGROUP"):
-                    raise
+            self._share(self._request)
 
     def step(self) -> None:
         if self._plan.persistent:
@@ -81,15 +96,12 @@ class RedisResponder(_RedisWorker):
             self._redis.lpush(*_reply(found[1]))
 
     def _serve_stream(self) -> None:
-        streams = {self._request: ">"}
-        found = self._redis.xreadgroup(_GROUP, str(self._number), streams, count=1, block=_SERVE_SECONDS * 1000)
-        if not found:
+        found = self._read(self._request)
+        if found is None:
             return
-        # A list of pairs, or a dictionary with the third version of the protocol.
-        entries = found[self._request.encode()][0] if isinstance(found, dict) else found[0][1]
-        entry_id, fields = entries[0]
+        entry_id, message = found
         transaction = self._redis.pipeline(transaction=True)
-        transaction.lpush(*_reply(fields[b"m"]))
+        transaction.lpush(*_reply(message))
         transaction.xack(self._request, _GROUP, entry_id)
         transaction.xdel(self._request, entry_id)
         transaction.execute()
@@ -102,7 +114,52 @@ def _reply(message: bytes) -> tuple[bytes, bytes]:
     return reply_list, b"%b\n%b" % (sequence, body)
 
 
+class RedisProducer(_RedisWorker):
+    """Pushes to one list, or adds to one stream."""
+
+    def open(self) -> None:
+        super().open()
+        self._way = LibraryOneWay(self, self._plan, self._number)
+        self._key = _key(self._plan, "one-way", self._way.pair)
+
+    def step(self) -> None:
+        if self._plan.persistent:
+            self._redis.xadd(self._key, {"m": self._way.body()})
+        else:
+            self._redis.lpush(self._key, self._way.body())
+
+
+class RedisConsumer(_RedisWorker):
+    """Pops from one list; or reads from one stream, and acknowledges and deletes in one transaction."""
+
+    def open(self) -> None:
+        super().open()
+        self._way = LibraryOneWay(self, self._plan, self._number)
+        self._key = _key(self._plan, "one-way", self._way.pair)
+        if self._plan.persistent:
+            self._share(self._key)
+
+    def step(self) -> None:
+        if not self._plan.persistent:
+            popped = self._redis.brpop([self._key], timeout=_SERVE_SECONDS)
+            if popped is not None:
+                self._way.got(popped[1])
+            return
+        found = self._read(self._key)
+        if found is not None:
+            self._way.got(found[1])
+            transaction = self._redis.pipeline(transaction=True)
+            transaction.xack(self._key, _GROUP, found[0])
+            transaction.xdel(self._key, found[0])
+            transaction.execute()
+
+
 def redis_driver(plan: Plan) -> ThreadedDriver:
+    if plan.kind == ONE_WAY:
+        return ThreadedDriver(
+            [partial(RedisProducer, plan, number) for number in plan.requesters],
+            [partial(RedisConsumer, plan, number) for number in plan.responders],
+        )
     return ThreadedDriver(
         [partial(RedisRequester, plan, number) for number in plan.requesters],
         [partial(RedisResponder, plan, number) for number in plan.responders],

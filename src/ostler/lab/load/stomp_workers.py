@@ -10,7 +10,8 @@ from typing import Any
 import stomp  # type: ignore[import-untyped]
 
 from ostler.lab.load.client import LoadFailed, reply_for
-from ostler.lab.load.plan import Plan, host_and_port
+from ostler.lab.load.library_one_way import LibraryOneWay
+from ostler.lab.load.plan import ONE_WAY, Plan, host_and_port
 from ostler.lab.load.threaded_driver import ThreadedDriver, Worker
 
 _SERVE_SECONDS = 1.0
@@ -38,6 +39,8 @@ class _StompWorker(Worker):
         self._connection.connect(wait=True)
         # As all other clients have it; otherwise acknowledgements hold back the sends that follow them.
         self._connection.transport.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if not destination:
+            return
         mode = "client-individual" if self._plan.persistent else "auto"
         self._connection.subscribe(destination, id=1, ack=mode, headers={"receipt": _READY})
         self._wait()
@@ -54,7 +57,7 @@ class _StompWorker(Worker):
 
     def _send(self, destination: str, body: bytes, headers: dict[str, str]) -> None:
         headers["persistent"] = "true" if self._plan.persistent else "false"
-        if self._plan.persistent:
+        if self._plan.persistent or self._plan.kind == ONE_WAY:
             self._sent += 1
             headers["receipt"] = str(self._sent)
         self._connection.send(destination, body, headers=headers)
@@ -155,7 +158,48 @@ class StompResponder(_StompWorker):
             self._connection.ack(self._unconfirmed.pop(receipt))
 
 
+class StompProducer(_StompWorker):
+    """Sends to one queue, and waits for the receipt."""
+
+    def open(self) -> None:
+        self._way = LibraryOneWay(self, self._plan, self._number)
+        self._queue = _queue(self._plan, "one-way", self._way.pair)
+        self._connect("")
+
+    def step(self) -> None:
+        self._send(self._queue, self._way.body(), {})
+        self._wait()
+
+    def receipt(self, receipt: str) -> None:
+        self._came.set()
+
+
+class StompConsumer(_StompWorker):
+    """Takes messages in the thread that receives, and acknowledges persistent ones."""
+
+    def open(self) -> None:
+        self._way = LibraryOneWay(self, self._plan, self._number)
+        self._connect(_queue(self._plan, "one-way", self._way.pair))
+
+    def step(self) -> None:
+        if self._came.wait(_SERVE_SECONDS) and self._failure:
+            raise LoadFailed(self._failure)
+
+    def message(self, headers: dict[str, str], body: bytes) -> None:
+        try:
+            self._way.got(body)
+        except LoadFailed as failure:
+            self.fail(str(failure))
+        if self._plan.persistent:
+            self._connection.ack(headers["ack"])
+
+
 def stomp_driver(plan: Plan) -> ThreadedDriver:
+    if plan.kind == ONE_WAY:
+        return ThreadedDriver(
+            [partial(StompProducer, plan, number) for number in plan.requesters],
+            [partial(StompConsumer, plan, number) for number in plan.responders],
+        )
     return ThreadedDriver(
         [partial(StompRequester, plan, number) for number in plan.requesters],
         [partial(StompResponder, plan, number) for number in plan.responders],

@@ -86,7 +86,7 @@ KNOWN: tuple[KnownPeer, ...] = (
         nats.PROOF,
         nats.version,
         nats.start,
-        Clients((plan.NATS, plan.JETSTREAM), (plan.NATS_PY, "")),
+        Clients((plan.NATS, plan.JETSTREAM), (plan.NATS_PY, plan.NATS_PY)),
         (nats.IN_MEMORY, nats.IN_FILES),
     ),
     KnownPeer(

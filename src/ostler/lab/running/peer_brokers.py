@@ -167,8 +167,9 @@ class PeerBrokers:
         self, peer: KnownPeer, through_library: bool, persistence: Mapping[int, bool], kind: str
     ) -> list[PeerEntrant]:
         found = self._found[peer.name]
+        library = peer.client(False, through_library)
         if through_library and not found.library_version:
-            self.absent[f"{peer.title}, {peer.library}"] = f"pip install {peer.library}"
+            self.absent[f"{peer.title}, {library}"] = f"pip install {peer.library}"
             return []
         # Two contestants where messages that are kept are another thing altogether, as a plan's protocol tells.
         is_split = peer.name == nats.NAME
@@ -179,8 +180,8 @@ class PeerBrokers:
             if not ways:
                 continue
             title = _JETSTREAM_TITLE if is_split and group == (True,) else peer.title
-            name = f"{title}, {peer.library}" if through_library else title
-            version = f"{found.version}, {peer.library} {found.library_version}" if through_library else found.version
+            name = f"{title}, {library}" if through_library else title
+            version = f"{found.version}, {library} {found.library_version}" if through_library else found.version
             steps = frozenset(number for number, persistent in persistence.items() if persistent in ways)
             entrant = Entrant(name, EntrantKind.PEER, _promise(ways), steps, version)
             entrants.append(PeerEntrant(entrant, through_library, ways))
