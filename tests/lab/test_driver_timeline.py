@@ -15,7 +15,7 @@ import pytest
 from tests.lab.answering_server import AnsweringServer
 
 from ostler.lab.load import bare_server, plan
-from ostler.lab.load.bare_client import HELLO, REQUESTER, BareClient
+from ostler.lab.load.bare_client import HELLO, REQUESTER
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
 from ostler.lab.load.driver_process import new_load
 from ostler.lab.load.epoll_driver import EpollDriver
@@ -109,13 +109,16 @@ def test_a_stall_of_a_server_shows_in_rated_load_and_not_in_a_closed_loop(server
     assert p95_ns[0.0] < 99 * MILLISECOND_NS, "but lets it vanish among the rest"
 
 
-class Sessions(BareClient):
+class Sessions(LoadClient):
     """Connects, makes two round trips and is over, again and again."""
 
-    def __init__(self, pace: Pace, number: int) -> None:
-        super().__init__(pace, True, number, BLOCK_BYTES)
+    def __init__(self, pace: Pace) -> None:
+        super().__init__(pace, True)
         self.is_session = True
         self._left = 0
+
+    def opening(self) -> bytes:
+        return HELLO.pack(REQUESTER, 0)
 
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns
@@ -135,7 +138,7 @@ class Sessions(BareClient):
 def test_every_session_has_a_connection_of_its_own(server: AnsweringServer, rate: float) -> None:
     pace = Pace(Pacing(SESSION, rate))
     driver = EpollDriver(server.address, pace)
-    driver.open([Sessions(pace, number) for number in range(3)])
+    driver.open([Sessions(pace) for _ in range(3)])
     assert server.accepted == 0
     recorder = driver.run(soon(0.1))
     sessions = sum(counted(recorder.phases, SESSION))

@@ -38,6 +38,10 @@ class Timeline:
     def measured_seconds(self) -> float:
         return (self.cool_ns - self.measured_ns) / _SECOND_NS
 
+    def __reduce__(self) -> tuple[type[Timeline], tuple[int, int, int, int]]:
+        # Compiled, a frozen class cannot be filled in attribute by attribute, which is what a pipe would do.
+        return Timeline, (self.begin_ns, self.measured_ns, self.cool_ns, self.end_ns)
+
 
 class PhaseOperation:
     """Counts one operation in all phases. An operation belongs to the phase in which it ends."""
