@@ -205,8 +205,8 @@ def test_times_in_three_digits(nanoseconds: float | None, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(-1, "0 s"), (45.4, "45 s"), (119.4, "119 s"), (120, "2 min"), (3569, "59 min"), (3580, "1 h 00 min"),
-     (7500, "2 h 05 min")],
+    [(-1, "0 s"), (0.2, "1 s"), (45.4, "45 s"), (119.4, "119 s"), (120, "2 min"), (3569, "59 min"),
+     (3580, "1 h 00 min"), (7500, "2 h 05 min")],
 )  # fmt: skip
 def test_time_that_is_left(seconds: float, text: str) -> None:
     assert figure_text.duration(seconds) == text

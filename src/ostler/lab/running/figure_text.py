@@ -54,7 +54,7 @@ def percent(value: float | None, signed: bool = False) -> str:
 
 def duration(seconds: float) -> str:
     """45 s, 12 min, 2 h 05 min: as exact as somebody who waits wants it."""
-    whole = max(round(seconds), 0)
+    whole = max(round(seconds), 1 if seconds > 0 else 0)
     if whole < 2 * _MINUTE_SECONDS:
         return f"{whole} s"
     minutes = round(whole / _MINUTE_SECONDS)

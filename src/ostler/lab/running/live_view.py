@@ -288,7 +288,9 @@ class LiveView:
             return [Text(), _line((self._doing, "dim")), Text(), Text(), Text()]
         entrant, step, repetition = self._current
         now = self._now
-        times = f"{figure_text.ordinal(repetition + 1)} of {self._repetitions} times"
+        times = (
+            f"{figure_text.ordinal(repetition + 1)} of {self._repetitions} times" if self._repetitions > 1 else "once"
+        )
         who = _line((entrant.name, "bold cyan"), "  ", (entrant.promise, "dim"))
         what = _line(f"{figure_text.points(step.points)}; {times}: ", (now.phase if now else "starting", "bold"))
         if now is None:
