@@ -306,10 +306,15 @@ def test_a_queue_that_is_full_is_told_by_verb_and_reason(manager: LabQueueManage
     manager.mqsc("ALTER QLOCAL(LAB.REQUEST.0) MAXDEPTH(0)")
     try:
         load = replace(base, pairs=1)
-        with pytest.raises(LoadFailed, match=r"MQPUT with MQRC_Q_FULL \(2053\)"):
-            run(manager, replace(load, kind=plan.ONE_WAY, responders=range(0)))
-        with pytest.raises(LoadFailed, match=r"MQPUT with MQRC_Q_FULL \(2053\)"):
-            run(manager, replace(load, kind=plan.ONE_WAY, responders=range(0), async_put=True))
+        one_way = replace(load, kind=plan.ONE_WAY, responders=range(0))
+        in_units = replace(one_way, units=plan.EVERYBODY)
+        pipelined = replace(in_units, protocol=plan.MQ_PIPELINED)
+        unanswered = [replace(each, async_put=True) for each in (one_way, in_units)]
+        for each in (load, one_way, in_units, pipelined, *unanswered):
+            with pytest.raises(LoadFailed, match=r"MQPUT with MQRC_Q_FULL \(2053\)"):
+                run(manager, each)
+        with pytest.raises(LoadFailed, match=r"MQRC_Q_FULL"):
+            run(manager, replace(one_way, protocol=plan.OSTLER_API))
     finally:
         manager.mqsc("ALTER QLOCAL(LAB.REQUEST.0) MAXDEPTH(999999999)")
 
@@ -332,4 +337,4 @@ def test_exchanges_of_an_operation(base: Plan) -> None:
     one_way = replace(base, kind=plan.ONE_WAY)
     assert [exchanges_per_operation(each) for each in (one_way, replace(one_way, units=plan.EVERYBODY))] == [1, 2]
     session = replace(base, kind=plan.SESSIONS, session_round_trips=5, goes_round=False)
-    assert exchanges_per_operation(session) == 3 + 4 + 5 * 4
+    assert exchanges_per_operation(session) == 4 + 4 + 5 * 4

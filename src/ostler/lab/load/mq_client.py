@@ -1,12 +1,14 @@
 """A lean client of Ostler: what requesters, responders, producers and consumers have in common.
 
 Verb by verb, each call waits for its answer, as MQI programs do. Pipelined, a client sends calls together where an
-answer tells it nothing it needs for the next one; puts of which nobody would be told anything are not answered.
+answer tells it nothing it needs for the next one. Its puts are not answered where a commit is, or where nothing is
+promised: one that fails shows as a reply that does not come.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
 from ostler.lab.load.mq_frames import CONNECT_REQUEST, MqReader, failure
@@ -24,12 +26,12 @@ from ostler.model.constants import (
 from ostler.model.structures.md import MQMD
 from ostler.wire import calls, exchanges, frames
 
-OUTPUT = MQOO_FAIL_IF_QUIESCING | MQOO_OUTPUT
-INPUT = MQOO_FAIL_IF_QUIESCING | MQOO_INPUT_SHARED
-_APPLICATION = "ostler-lab"
-_HELLO_REPLY = frames.HELLO | frames.REPLY
-_CONNECT_REPLY = frames.CONNECT | frames.REPLY
-_OPEN_REPLY = frames.OPEN | frames.REPLY
+OUTPUT: Final = MQOO_FAIL_IF_QUIESCING | MQOO_OUTPUT
+INPUT: Final = MQOO_FAIL_IF_QUIESCING | MQOO_INPUT_SHARED
+_APPLICATION: Final = "ostler-lab"
+_HELLO_REPLY: Final = frames.HELLO | frames.REPLY
+_CONNECT_REPLY: Final = frames.CONNECT | frames.REPLY
+_OPEN_REPLY: Final = frames.OPEN | frames.REPLY
 
 
 def request_queue(pair: int) -> str:

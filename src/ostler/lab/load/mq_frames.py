@@ -56,7 +56,8 @@ def failure(kind: int, buffer: bytes, start: int, end: int) -> LoadFailed:
     """A frame that says no, in words: the verb, the reason by name and number, and what the queue manager adds."""
     if kind in (frames.NOTICE, frames.FAREWELL):
         reason, text = exchanges.decode_reason(PayloadReader(buffer, start, end))
-        return LoadFailed(f"Ostler took leave with {described(reason)}: {text}")
+        what = "took leave" if kind == frames.FAREWELL else "gave notice"
+        return LoadFailed(f"Ostler {what} with {described(reason)}: {text}")
     verb = _VERBS.get(kind & ~frames.REPLY)
     if verb is None or end - start < calls.REPLY_FIXED_BYTES:
         return LoadFailed(f"Ostler sent a frame of type {kind}, which nobody asked for")

@@ -15,7 +15,6 @@ from ostler.lab.load.plan import (
     JMS,
     MQ_PIPELINED,
     ONE_WAY,
-    OSTLER_API,
     RESPONDERS,
     SESSIONS,
     Plan,
@@ -114,6 +113,6 @@ def exchanges_per_operation(plan: Plan) -> int:
     if plan.kind != SESSIONS:
         return requester + responder
     queues = (plan.pairs if plan.goes_round else 1) * (1 if plan.own_replies else 2) + (1 if plan.own_replies else 0)
-    # First frame, connect, open and close each queue, disconnect.
-    around = 5 if is_pipelined and plan.protocol != OSTLER_API else 3 + 2 * queues
+    # TCP's own, first frame, connect, open and close each queue, disconnect.
+    around = 5 if is_pipelined else 4 + 2 * queues
     return around + plan.session_round_trips * (requester + responder)

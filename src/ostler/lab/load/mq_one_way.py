@@ -1,7 +1,8 @@
 """Producers and consumers of Ostler: messages that nobody answers.
 
-With asynchronous put a producer sends a batch of messages and then asks (MQSTAT) whether all of them were put. With
-read-ahead a consumer gives credit for a window of messages, which are sent as they come.
+With asynchronous put a producer sends a batch of messages, or one and its commit, and asks (MQSTAT) whether all of them
+were put: a commit does not tell. With read-ahead a consumer gives credit for a window of messages, which are sent as
+they come. Pipelined, a producer sends a put and its commit together.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from ostler.wire import calls, exchanges, frames
 BATCH: Final = 32
 WINDOW: Final = 32
 WINDOW_BYTES: Final = 4 * 1024 * 1024
-_STATUS_REPLY = frames.STATUS | frames.REPLY
+_STATUS_REPLY: Final = frames.STATUS | frames.REPLY
 
 
 class MqProducer(MqClient):
@@ -43,8 +44,10 @@ class MqProducer(MqClient):
         super().__init__(pace, True, number, terms, conversation)
         self._queue = request_queue(terms.pair(number))
         self._in_units = terms.requester_units
-        self._is_unanswered = (terms.async_put or terms.pipelined) and (self._in_units or not terms.persistent)
+        self._is_unanswered = terms.async_put and (self._in_units or not terms.persistent)
+        self._pipelined = terms.pipelined
         self._batch = 0
+        self._waits_for_commit = False
         self._header = b""
         self._one_way = OneWay(pace, terms.body_bytes)
         self._put: PutFrames | None = None
@@ -70,12 +73,16 @@ class MqProducer(MqClient):
         put = self._put
         assert put is not None
         made = put.filled(NO_IDS, self._header + self._one_way.body(now_ns))
+        if self._in_units:
+            self._batch = 1
+            self._waits_for_commit = True
+            if self._is_unanswered:
+                return b"".join((made, self._commit, self._status))
+            return made + self._commit if self._pipelined else made
         if not self._is_unanswered:
             return made
-        if self._in_units:
-            return made + self._commit
-        # Of messages that are due one by one none may wait for others.
         pace = self.pace
+        # Of messages that are due one by one none may wait for others.
         count = 1 if pace.is_rated or not pace.goes_on else BATCH
         self._batch = count
         pace.outstanding += count - 1
@@ -83,9 +90,13 @@ class MqProducer(MqClient):
 
     def work(self, kind: int, buffer: bytes, start: int, end: int, now_ns: int) -> bytes:
         if kind == PUT_REPLY:
-            return self._commit if self._in_units else self.replied(now_ns)
+            if not self._in_units:
+                return self.replied(now_ns)
+            return b"" if self._pipelined else self._commit
         if kind == COMMIT_REPLY:
-            return self.replied(now_ns)
+            self._waits_for_commit = False
+            # The answer to MQSTAT is still to come.
+            return b"" if self._is_unanswered and self._batch else self.replied(now_ns)
         if kind == _STATUS_REPLY:
             return self._looked(buffer, start, end, now_ns)
         raise failure(kind, buffer, start, end)
@@ -98,6 +109,9 @@ class MqProducer(MqClient):
             raise LoadFailed(f"Ostler put {put} messages and answered MQPUT with {described(status.reason)}")
         pace = self.pace
         others = self._batch - 1
+        self._batch = 0
+        if self._waits_for_commit:
+            return b""
         pace.completed += others
         for _ in range(others):
             if pace.is_timed:
@@ -116,7 +130,6 @@ class MqConsumer(MqClient):
         self._in_units = terms.responder_units
         self._body_bytes = terms.body_bytes
         self._is_jms = terms.is_jms
-        self._pipelined = terms.pipelined
         # What was sent ahead can be lost, so that neither persistent messages nor those of units of work are.
         self._reads_ahead = terms.read_ahead and not terms.persistent and not self._in_units
         self._window = max(1, min(WINDOW, WINDOW_BYTES // max(1, terms.body_bytes)))

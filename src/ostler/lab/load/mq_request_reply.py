@@ -10,6 +10,8 @@ Pipelined, a requester chooses the message id itself and sends the put together 
 
 from __future__ import annotations
 
+from typing import Final
+
 from ostler.lab.load.client import LoadFailed, Pace, reply_for
 from ostler.lab.load.mq_client import (
     INPUT,
@@ -45,10 +47,10 @@ from ostler.model.constants import (
 )
 from ostler.wire import calls, exchanges, frames
 
-PUT_REPLY = frames.PUT | frames.REPLY
+PUT_REPLY: Final = frames.PUT | frames.REPLY
 PUT1_REPLY = frames.PUT1 | frames.REPLY
-GET_REPLY = frames.GET | frames.REPLY
-COMMIT_REPLY = frames.COMMIT | frames.REPLY
+GET_REPLY: Final = frames.GET | frames.REPLY
+COMMIT_REPLY: Final = frames.COMMIT | frames.REPLY
 
 
 class MqRequester(MqClient):

@@ -5,6 +5,8 @@ The main operation is the whole session, from the moment it was due. Connecting 
 
 from __future__ import annotations
 
+from typing import Final
+
 from ostler.lab.load.client import Pace
 from ostler.lab.load.mq_client import MqTerms
 from ostler.lab.load.mq_frames import LEAVE_REQUEST
@@ -12,8 +14,8 @@ from ostler.lab.load.mq_request_reply import MqRequester
 from ostler.lab.running.contract import CONNECT, ROUND_TRIP
 from ostler.wire import exchanges, frames
 
-_CLOSE_REPLY = frames.CLOSE | frames.REPLY
-_DISCONNECT_REPLY = frames.DISCONNECT | frames.REPLY
+_CLOSE_REPLY: Final = frames.CLOSE | frames.REPLY
+_DISCONNECT_REPLY: Final = frames.DISCONNECT | frames.REPLY
 
 
 class MqSession(MqRequester):
