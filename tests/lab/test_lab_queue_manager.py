@@ -39,11 +39,11 @@ def counted(manager: LabQueueManager) -> dict[str, float]:
     return {f"{each.source} {each.name}": each.value for each in manager.figures()}
 
 
-def put_and_get(manager: LabQueueManager, count: int, persistent: bool = False) -> None:
-    with client(manager) as connection, connection.open("LAB.REQUEST.0", "rw") as queue:
+def put_and_get(manager: LabQueueManager, count: int, persistent: bool = False, queue: str = "LAB.REQUEST.0") -> None:
+    with client(manager) as connection, connection.open(queue, "rw") as opened:
         for _ in range(count):
-            queue.put(b"x" * 100, persistent=persistent)
-            assert queue.get() is not None
+            opened.put(b"x" * 100, persistent=persistent)
+            assert opened.get() is not None
 
 
 def test_it_counts_what_clients_do(manager: LabQueueManager) -> None:
@@ -160,17 +160,21 @@ def test_accounts_are_rows(tmp_path: Path) -> None:
     plan = QueueManagerPlan(log=SMALL, commands=pair_commands(1), is_accounting=True)
     with LabQueueManager(tmp_path, plan) as running:
         put_and_get(running, 5, persistent=True)
+        put_and_get(running, 1, queue="LAB.REPLY.0")
         first = running.accounting()
         put_and_get(running, 2)
         second = running.accounting()
-    found = {(each.source, each.name, each.object): each for each in first}
-    assert found["statistics", "MQIStatistics.PutCount", ""].value == 5
-    assert found["statistics", "MQIStatistics.PutCount", ""].position == 1
-    assert found["accounting", "QueueAccounting.PutCount", "LAB.REQUEST.0"].value == 5
+    found = {(each.source, each.name, each.object, each.position): each.value for each in first}
+    assert found["statistics", "MQIStatistics.PutCount", "", 0] == 1
+    assert found["statistics", "MQIStatistics.PutCount", "", 1] == 5
+    assert found["accounting", "QueueAccounting.PutCount", "LAB.REQUEST.0", 1] == 5
+    assert found["accounting", "QueueAccounting.PutCount", "LAB.REPLY.0", 0] == 1
     assert len({(each.source, each.record, each.name, each.position) for each in first}) == len(first)
-    later = {(each.source, each.name, each.object): each for each in second}
-    assert later["accounting", "QueueAccounting.GetCount", "LAB.REQUEST.0"].value == 2
-    assert max(each.record for each in first) < min(each.record for each in second if each.source == "accounting")
+    later = {(each.source, each.name, each.object, each.position): each.value for each in second}
+    assert later["accounting", "QueueAccounting.GetCount", "LAB.REQUEST.0", 0] == 2
+    for source in ("statistics", "accounting"):
+        before = max(each.record for each in first if each.source == source)
+        assert before < min(each.record for each in second if each.source == source)
 
 
 def test_without_accounting_there_are_no_accounts(manager: LabQueueManager) -> None:
