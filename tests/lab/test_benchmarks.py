@@ -13,6 +13,7 @@ pytest.importorskip("hdrh", reason="the laboratory's packages are not installed"
 
 from ostler.lab import (
     depth,
+    driver_overhead,
     group_commit,
     memory,
     mqi_response_time,
@@ -127,6 +128,17 @@ def test_restart(tmp_path: Path) -> None:
     assert read["aims"][0]["measured"] == rates[restart.FROM_LOG]["median"]
 
 
+def test_driver_overhead(tmp_path: Path) -> None:
+    result = driver_overhead.run(driver_overhead.Parameters((1, 3), 2048, 2, 0.02), tmp_path, silent)
+    read = written(result, tmp_path)
+    who = [(each["labels"]["who"], each["labels"]["connections"]) for each in read["measurements"]]
+    assert set(who) == {(name, count) for name in (driver_overhead.DRIVER, driver_overhead.RATED) for count in (1, 3)}
+    for count in (1, 3):
+        driver = result.find(driver_overhead.TIME, who=driver_overhead.DRIVER, connections=count).median
+        bare = result.find(driver_overhead.TIME, who=driver_overhead.BARE, connections=count).median
+        assert read["ratios"][f"driver / bare socket loop, {count} connections"] == pytest.approx(driver / bare)
+
+
 def test_a_log_for_a_million_messages_holds_them_without_a_checkpoint() -> None:
     log = restart.log_for(restart.FULL)
     assert log.primary_files * log.file_bytes() // 4 > 1_000_000 * 1500
@@ -138,5 +150,6 @@ def test_every_benchmark_has_a_name_and_an_end() -> None:
     assert set(known) == {
         "put-get-cost", "mqi-verb-timing", "mqi-response-time", "mqsc-define", "mqsc-display", "depth",
         "group-commit", "memory", "chlauth-restart", "chlauth-connect-cost", "connections", "request-reply", "restart",
+        "driver-overhead",
     }  # fmt: skip
     assert all(each.seconds_max > 0 and each.title for each in known.values())

@@ -14,6 +14,7 @@ from ostler.lab import (
     chlauth_restart,
     connections,
     depth,
+    driver_overhead,
     group_commit,
     memory,
     mqi_response_time,
@@ -60,6 +61,13 @@ def all_benchmarks() -> dict[str, Benchmark]:
                 mqi_verb_timing.TITLE,
                 partial(mqi_verb_timing.run, mqi_verb_timing.FULL),
                 partial(mqi_verb_timing.run, mqi_verb_timing.QUICK),
+                180,
+            ),
+            Benchmark(
+                "driver-overhead",
+                driver_overhead.TITLE,
+                partial(driver_overhead.run, driver_overhead.FULL),
+                partial(driver_overhead.run, driver_overhead.QUICK),
                 180,
             ),
             Benchmark(
