@@ -12,11 +12,14 @@ import pytest
 
 pytest.importorskip("psutil", reason="the laboratory's packages are not installed")
 
+from ostler.lab.experiments.connecting import DECISION_TIME, DISCONNECT
 from ostler.lab.experiments.properties import GET_TIME, HEADER_BYTES, PUT_TIME
 from ostler.lab.experiments.response_time import GET, PAIR, PUT, SAMPLES, SAMPLES_MISSING
+from ostler.lab.experiments.restarting import PROCESS, RECORDS, RESTART, Restarts, Taken
 from ostler.lab.experiments.verb_timing import MAIN
 from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, WARMING_UP, Timeline
 from ostler.lab.running.contract import (
+    CONNECT,
     QUICK,
     Counted,
     Entrant,
@@ -167,3 +170,51 @@ def test_properties_are_put_and_got_by_property_control(tmp_path: Path) -> None:
             assert all(each.agrees and each.drivers for each in point.settled)
             assert point.results[HEADER_BYTES] > 36, "an MQRFH2 has at least its fixed part"
             assert {PUT_TIME, GET_TIME} <= set(point.results)
+
+
+@pytest.mark.slow
+def test_connecting_costs_what_the_rules_cost(tmp_path: Path) -> None:
+    with sat("chlauth-connect-cost", tmp_path, {"rules": ["30"]}) as (experiment, planned):
+        ours, bare = experiment.entrants()
+        (point,) = measured(experiment, ours, planned[0])
+        assert point.roles == ["driver", "queue-manager"]
+        assert set(point.operations()) == {CONNECT, DISCONNECT}
+        assert point.results[DECISION_TIME] > 0
+        assert [(each.what, each.agrees) for each in point.settled] == [("connections", True)]
+        (limit,) = measured(experiment, bare, planned[0])
+        assert limit.operations()[CONNECT] > 0
+        assert DECISION_TIME not in limit.results
+
+
+@pytest.mark.slow
+def test_restarts_find_all_rules_in_the_log_and_in_files(tmp_path: Path) -> None:
+    with sat("chlauth-restart", tmp_path, {"rules": ["300"]}) as (experiment, planned):
+        from_log, from_files, reading = experiment.entrants()
+        (logged,) = measured(experiment, from_log, planned[0])
+        (filed,) = measured(experiment, from_files, planned[0])
+        assert logged.results[RECORDS] - filed.results[RECORDS] >= 300
+        for point in (logged, filed):
+            assert set(point.operations([MEASURED])) == {RESTART, PROCESS}
+            assert [(each.what, each.drivers, each.queue_manager) for each in point.settled] == [("rules", 303, 303)]
+        (limit,) = measured(experiment, reading, planned[0])
+        assert limit.operations([MEASURED])[RESTART] > 0
+
+
+class Simulated(Restarts):
+    """Restarts that take as long as they are told to, on a clock of their own."""
+
+    def restart(self) -> Taken:
+        return Taken(0.5, 2.0)
+
+    def close(self) -> None:
+        return
+
+
+def test_a_restart_that_outlasts_its_window_counts_in_it() -> None:
+    # The window is over when it begins, and yet something has to be measured.
+    timeline = Timeline.starting(time.perf_counter_ns() - 1_000_000_000, 0.1, 0.2, 0.1)
+    (counted,) = Simulated(Shape(1, 0, False, main_operation=RESTART)).run(timeline, Silent())
+    (found,) = counted.phases[MEASURED].operation(RESTART).seconds.values()
+    assert (found.count, found.total_ns) == (1, 500_000_000)
+    (whole,) = counted.phases[MEASURED].operation(PROCESS).seconds.values()
+    assert whole.total_ns == 2_000_000_000

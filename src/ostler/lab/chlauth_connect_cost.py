@@ -22,7 +22,6 @@ from ostler.lab.peers.running import LOOPBACK
 from ostler.lab.processor_time import used_ns
 from ostler.lab.result import Aim, Result
 from ostler.lab.samples import Label, Measurement, ratio
-from ostler.model.constants import MQUSRC_CHANNEL
 from ostler.security.channel_authentication import ChannelRules, default_rules
 from ostler.server.qm_ini import LogSection
 
@@ -71,7 +70,7 @@ def run(parameters: Parameters, scratch: Path, report: Report) -> Result:
             report(0.3 * number / len(parameters.rules), f"defining {count:,} rules")
             servers[count] = _server(scratch / str(count), count)
             stack.callback(servers[count].end)
-        tables = {count: _table(count) for count in parameters.rules}
+        tables = {count: table_of(count) for count in parameters.rules}
         for turn in range(parameters.rounds):
             # Forth and back, so that nobody is always the first.
             for number, count in enumerate(parameters.rules[:: -1 if turn % 2 else 1]):
@@ -79,7 +78,7 @@ def run(parameters: Parameters, scratch: Path, report: Report) -> Result:
                 report(0.3 + 0.7 * done, f"{parameters.connections:,} connections, {count:,} rules")
                 clients: list[LoadClient] = [ConnectingClient(CHANNEL, 1) for _ in range(parameters.connections)]
                 samples[count].append(_flood(servers[count].address, servers[count].pids[0], clients))
-                decisions[count].append(_decision_ns(tables[count]))
+                decisions[count].append(decision_ns(tables[count]))
             bare.append(_bare(parameters.connections))
     _note(result, parameters, samples, decisions, bare)
     return result
@@ -93,16 +92,17 @@ def _server(root: Path, count: int) -> OstlerServer:
     return OstlerServer(root, 1, _LOG_PAGES)
 
 
-def _table(count: int) -> ChannelRules:
+def table_of(count: int) -> ChannelRules:
+    """The rules that a queue manager has from the beginning, and so many more."""
     table = ChannelRules()
-    for definition in (*default_rules(), *channel_rules(CHANNEL, count)):
+    for definition in (*default_rules(), *(channel_rules(CHANNEL, count) if count else ())):
         table.put(definition)
     return table
 
 
-def _decision_ns(table: ChannelRules) -> float:
+def decision_ns(table: ChannelRules) -> float:
     """What one decision costs, in nanoseconds; all connections of the flood get the same one."""
-    if table.decide(CHANNEL, LOOPBACK, "", "somebody", None, None).source != MQUSRC_CHANNEL:
+    if table.decide(CHANNEL, LOOPBACK, "", "somebody", None, None).refused:
         raise MeasurementFailed("the rules do not let the laboratory in")
     began = time.process_time_ns()
     for _ in range(_DECISIONS):

@@ -65,9 +65,9 @@ def run(parameters: Parameters, scratch: Path, report: Report) -> Result:
     return result
 
 
-def make(root: Path, count: int, end: str, report: Report) -> None:
+def make(root: Path, count: int, end: str, report: Report, log: LogSection = _LOG) -> None:
     """A queue manager with so many rules besides its own, ended in the given way."""
-    create(root, NAME, _LOG, iter(list(channel_rules(CHANNEL, count)) if count else [])).end(end)
+    create(root, NAME, log, iter(list(channel_rules(CHANNEL, count)) if count else [])).end(end)
 
 
 def start_again(root: Path, count: int, report: Report) -> float:

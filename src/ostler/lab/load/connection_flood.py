@@ -29,6 +29,8 @@ class ConnectingClient(LoadClient):
         self._channel = channel
         self._conversations = conversations
         self._connected = 0
+        self._is_leaving = False
+        self.has_left = False
         self._reader = frames.FrameReader(frames.SEGMENT_BYTES)
 
     def opening(self) -> bytes:
@@ -52,8 +54,17 @@ class ConnectingClient(LoadClient):
                 answers += [frames.frame(frames.CONNECT, 1 + each, 1, payload) for each in range(self._conversations)]
             elif reader.type == frames.CONNECT | frames.REPLY:
                 self._connected += 1
+            elif reader.type == frames.DISCONNECT | frames.REPLY:
+                self._connected -= 1
         self.is_ready = self._connected == self._conversations
+        self.has_left = self._is_leaving and self._connected == 0
         return b"".join(answers)
+
+    def closing(self) -> bytes:
+        """Disconnect all conversations; `has_left` when all of that is answered."""
+        self._is_leaving = True
+        payload = exchanges.numbers_payload([1])
+        return b"".join(frames.frame(frames.DISCONNECT, 1 + each, 2, payload) for each in range(self._conversations))
 
 
 def sockets_max() -> int:
@@ -62,6 +73,21 @@ def sockets_max() -> int:
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return max(hard - _DESCRIPTORS_KEPT, 1)
+
+
+def connected_from(number: int, address: tuple[str, int]) -> socket.socket:
+    """A socket for the connection with this number: after some thousands from another loopback address."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # Without this the port would be chosen before it is known to whom it leads, from fewer ones.
+        sock.setsockopt(socket.IPPROTO_IP, 24, 1)  # IP_BIND_ADDRESS_NO_PORT
+        sock.bind((f"127.0.0.{1 + number // _CONNECTIONS_PER_ADDRESS % _ADDRESSES_MAX}", 0))
+        sock.connect(address)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
 
 
 class ConnectionFlood:
@@ -96,14 +122,8 @@ class ConnectionFlood:
         self._epoll.close()
 
     def _connect(self, client: LoadClient) -> None:
-        sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        number = self._opened // _CONNECTIONS_PER_ADDRESS % _ADDRESSES_MAX
-        # Without this the port would be chosen before it is known to whom it leads, from fewer ones.
-        sock.setsockopt(socket.IPPROTO_IP, 24, 1)  # IP_BIND_ADDRESS_NO_PORT
-        sock.bind((f"127.0.0.{1 + number}", 0))
+        sock = connected_from(self._opened, self._address)
         self._opened += 1
-        sock.connect(self._address)
         sock.setblocking(False)
         self._links[sock.fileno()] = (sock, client)
         self._epoll.register(sock.fileno(), select.EPOLLIN)
