@@ -168,6 +168,17 @@ def test_a_report_that_is_to_be_discarded_is_no_dead_letter(own_site: Any) -> No
 # -- expiry
 
 
+def get_in_time(site: Any, program: Any, queue: int, options: int) -> None:
+    """Get a message while it lives, and go on when its time is over. A machine that is busy gets more time."""
+    for tenths in (1, 5, 25, 125):
+        program.put(queue, b"short", Expiry=tenths)
+        answer = program.get(queue, options)
+        site.outlive(tenths)
+        if answer.reason == 0:
+            return
+    raise AssertionError("no message lives long enough")
+
+
 def test_an_expired_message_is_not_got_and_is_counted(site: Any, program: Any) -> None:
     name = site.local()
     queue = program.open(name, BOTH | mq.MQOO_BROWSE)
@@ -195,9 +206,7 @@ def test_the_rest_of_its_life_is_told(site: Any, program: Any) -> None:
 def test_a_message_under_the_cursor_that_has_expired_cannot_be_had(site: Any, program: Any) -> None:
     name = site.local()
     queue = program.open(name, BOTH | mq.MQOO_BROWSE)
-    program.put(queue, b"short", Expiry=1)
-    assert program.get(queue, mq.MQGMO_BROWSE_FIRST).body == b"short"
-    site.outlive()
+    get_in_time(site, program, queue, mq.MQGMO_BROWSE_FIRST)
     for options in (mq.MQGMO_BROWSE_MSG_UNDER_CURSOR, mq.MQGMO_MSG_UNDER_CURSOR):
         assert program.get(queue, options).reason == mq.MQRC_NO_MSG_UNDER_CURSOR
     assert site.depth(name) == 0
@@ -217,8 +226,7 @@ def test_expired_messages_go_though_nobody_asks_and_stay_gone(own_site: Any) -> 
     fields: dict[str, Any] = {"Report": mq.MQRO_EXPIRATION, "ReplyToQ": replies}
     for persistence in (0, 1):
         program.put1(name, b"", Expiry=1, Persistence=persistence, **fields)
-    own_site.eventually(lambda: own_site.depth(name) == 0)
-    assert own_site.depth(replies) == 2
+    own_site.eventually(lambda: own_site.depth(name) == 0 and own_site.depth(replies) == 2)
     own_site.restart()
     assert own_site.depth(name) == 0
     assert own_site.depth(replies) == 1
@@ -240,9 +248,7 @@ def test_time_goes_on_over_a_restart(own_site: Any) -> None:
 def test_an_expired_message_is_not_backed_out_onto_the_queue_for_long(site: Any, program: Any) -> None:
     name = site.local()
     queue = program.open(name, BOTH)
-    program.put(queue, b"short", Expiry=1)
-    assert program.get(queue, mq.MQGMO_SYNCPOINT).body == b"short"
-    site.outlive()
+    get_in_time(site, program, queue, mq.MQGMO_SYNCPOINT)
     program.back_out()
     assert program.get(queue).reason == mq.MQRC_NO_MSG_AVAILABLE
     assert site.depth(name) == 0

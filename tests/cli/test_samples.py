@@ -207,7 +207,7 @@ def test_forms(run: Run, qm: Connection, queue: str, name: str) -> None:
 
 
 def test_details(run: Run, qm: Connection, queue: str, name: str) -> None:
-    qm.put(queue, "text", properties={"price": 3, "word": "12"}, correlation_id=b"me", expiry=9.0, reply_to="R")
+    qm.put(queue, "text", properties={"price": 3, "word": "12"}, correlation_id=b"me", expiry=900.0, reply_to="R")
     remark, *lines = run("browse", queue, name, "--details").decode().splitlines()
     assert lines == ["   price=3", '   word="12"', "text"]
     assert "-- message 1: id " in remark
