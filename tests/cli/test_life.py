@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 
@@ -47,7 +48,7 @@ def wait_until_ended(directory: QueueManagerDirectory) -> None:
     deadline = time.monotonic() + 60
     while running_process(directory)[0]:
         assert time.monotonic() < deadline, error_log(directory)
-        os.sched_yield()
+        threading.Event().wait(0.005)
 
 
 # -- start -------------------------------------------------------------------------------------------------------------

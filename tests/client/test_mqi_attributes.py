@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.client.remote_site import eventually
 
 from ostler import mqi
 from ostler.client import running
@@ -370,8 +371,7 @@ def test_inhibiting_an_alias_fails_those_who_wait_through_it(app: Any) -> None:
     thread = threading.Thread(target=wait)
     thread.start()
     waiting.acquire()
-    while not app.manager.engine.queues[base].waiting.count:
-        pass
+    eventually(lambda: app.manager.engine.queues[base].waiting.count > 0)
     hobj = app.open(alias, SETTABLE)
     assert mqi.MQSET(app.hconn, hobj, [mqc.MQIA_INHIBIT_GET], [1], b"") == OK
     thread.join()
