@@ -10,7 +10,9 @@ from typing import Final
 
 from ostler.client.tls_client import ClientTls
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
-from ostler.lab.load.link import CLOSED, READ_BYTES, Address, Link, begin_connecting, check_connected
+from ostler.lab.load.link import CLOSED, READ_BYTES, Link, begin_connecting, check_connected
+from ostler.lab.load.link import Address as Address
+from ostler.lab.load.link import connected as connected
 from ostler.lab.load.moments import Moments, Tell, unheard
 from ostler.lab.load.pacing import LATE_NS, Schedule
 from ostler.lab.load.timeline import PhaseRecorder, Timeline

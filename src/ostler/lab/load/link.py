@@ -16,6 +16,7 @@ Address = tuple[str, int] | str
 # A buffer is allocated for each read: small ones for those who are sent little.
 READ_BYTES: Final = 8192
 READ_BYTES_MAX: Final = 262_144
+_CONNECT_SECONDS_MAX: Final = 60.0
 CLOSED: Final = "the broker closed a connection"
 # Each address has some 28,000 ports to connect from; fewer are used, as closed ones stay taken for a minute.
 _CONNECTIONS_PER_ADDRESS: Final = 5000
@@ -64,14 +65,9 @@ class Link:
 def begin_connecting(link: Link, number: int) -> bool:
     """Give a link a socket that connects, the nth of a driver. False: the listener's queue is full, try later."""
     address = link.address
-    if isinstance(address, str):
-        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    else:
-        sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        _bind(sock, address[0], number)
+    sock = _new_socket(address, number)
     sock.setblocking(False)
-    told = _connect_unix(sock, address) if isinstance(address, str) else sock.connect_ex(address)
+    told = _connect(sock, address)
     if told == errno.EAGAIN:
         sock.close()
         return False
@@ -91,6 +87,31 @@ def check_connected(link: Link) -> None:
     if told:
         raise LoadFailed(_cannot(link.address, told))
     link.is_connecting = False
+
+
+def connected(address: Address, number: int = 0) -> socket.socket:
+    """A connected socket that does not block; this waits until it is connected."""
+    sock = _new_socket(address, number)
+    sock.settimeout(_CONNECT_SECONDS_MAX)
+    told = _connect(sock, address)
+    if told:
+        sock.close()
+        raise LoadFailed(_cannot(address, told))
+    sock.setblocking(False)
+    return sock
+
+
+def _new_socket(address: Address, number: int) -> socket.socket:
+    if isinstance(address, str):
+        return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    _bind(sock, address[0], number)
+    return sock
+
+
+def _connect(sock: socket.socket, address: Address) -> int:
+    return _connect_unix(sock, address) if isinstance(address, str) else sock.connect_ex(address)
 
 
 def _bind(sock: socket.socket, host: str, number: int) -> None:
