@@ -58,7 +58,9 @@ def grown(manager: LabQueueManager, before: dict[str, float]) -> dict[str, float
 
 
 def now(manager: LabQueueManager) -> dict[str, float]:
-    return {each.name: each.value for each in manager.figures() if each.source == "queue-manager"}
+    figures = manager.figures()
+    found = {each.name: each.value for each in figures if each.source == "queue-manager"}
+    return {**found, **{f"queue {each.name}": each.value for each in figures if each.source == "queues"}}
 
 
 def test_the_queue_manager_counts_what_its_applications_do(manager: LabQueueManager, load: TrustedLoad) -> None:
@@ -67,6 +69,7 @@ def test_the_queue_manager_counts_what_its_applications_do(manager: LabQueueMana
     found = grown(manager, before)
     assert trips > 0
     assert found["puts"] == found["gets"] == 2 * trips
+    assert found["queue puts"] == found["queue gets"] == 2 * trips
     assert found["commits"] == 0
     assert found["connections"] == 5
     assert load.processes() == []
@@ -79,6 +82,7 @@ def test_persistent_messages_in_units_of_work(manager: LabQueueManager, load: Tr
     found = grown(manager, before)
     assert trips > 0
     assert found["puts_persistent"] == 2 * trips
+    assert found["queue puts"] == found["queue gets"] == 2 * trips
     # A requester commits its put and its get, and a responder both of its verbs together.
     assert found["commits"] == 3 * trips
 
