@@ -23,7 +23,7 @@ from ostler.lab.load.moments import Moments
 from ostler.lab.load.pacing import Pacing
 from ostler.lab.load.plan import Plan, start_driver
 from ostler.lab.load.threaded_driver import ThreadedDriver, Worker
-from ostler.lab.load.timeline import MEASURED, WARMING_UP, PhaseRecorder, Timeline
+from ostler.lab.load.timeline import WARMING_UP, PhaseRecorder, Timeline
 from ostler.lab.running.contract import DRIVER, GET, PUT, ROUND_TRIP, SESSION, Moment
 from ostler.lab.store.histogram import lowest_of, percentile_ns
 from ostler.lab.store.recorder import LatencyRecorder
@@ -349,9 +349,11 @@ def test_moments_tell_of_the_last_whole_second() -> None:
     operation.record(0, timeline.measured_ns + 7)
     operation.record(3 * SECOND_NS, 3 * SECOND_NS + 5)
     moments.at(3 * SECOND_NS + SECOND_NS // 2, 112)
+    operation.record(0, timeline.cool_ns)
+    moments.at(timeline.cool_ns + SECOND_NS // 2, 113)
     assert told == [
         Moment(0, SECOND_NS, 0, 0.0, 0, 0),
         Moment(0, 2 * SECOND_NS, 100, 100.0, 149, 198),
         Moment(0, 3 * SECOND_NS + SECOND_NS // 2, 102, 2 / 1.5, 2 * SECOND_NS + 7, 2 * SECOND_NS + 7),
+        Moment(0, 4 * SECOND_NS + SECOND_NS // 2, 103, 1.0, 5, 5),
     ]
-    assert MEASURED == 1

@@ -33,22 +33,24 @@ class Moments:
         """Tell how it goes now, with so many main operations completed since the driver began."""
         seconds = max(now_ns - self._at_ns, 1) / _SECOND_NS
         rate = (completed - self._completed) / seconds
-        p50_ns, p99_ns = self._percentiles(now_ns)
+        p50_ns, p99_ns = self._percentiles()
         self._at_ns, self._completed = now_ns, completed
         self.next_ns = now_ns + _SECOND_NS
         self._tell(Moment(0, now_ns, completed - self._began_with, rate, p50_ns, p99_ns))
 
-    def _percentiles(self, now_ns: int) -> tuple[int, int]:
-        """Of the last whole second; where a phase has just begun, of what there is of it, or of the one before."""
-        timeline = self._recorder.timeline
-        for phase, began_ns in ((COOLING_DOWN, timeline.cool_ns), (MEASURED, timeline.measured_ns), (WARMING_UP, 0)):
+    def _percentiles(self) -> tuple[int, int]:
+        """Of the last second before the one that goes on, which may have hardly begun; in the first second, of that."""
+        newest: tuple[int, int] | None = None
+        for phase in (COOLING_DOWN, MEASURED, WARMING_UP):
             seconds = self._recorder.phases[phase].operation(self._main_operation).seconds
-            if now_ns < began_ns or not seconds:
-                continue
-            number = max(seconds)
-            for found in (seconds.get(number - 1), seconds[number]):
-                if found is not None and found.count:
-                    # Other threads may be counting.
-                    counts = dict(found.counts)
-                    return percentile_ns(counts, 50, found.highest_ns), percentile_ns(counts, 99, found.highest_ns)
-        return 0, 0
+            for number in sorted(seconds, reverse=True):
+                found = seconds[number]
+                if not found.count:
+                    continue
+                # Other threads may be counting.
+                counts = dict(found.counts)
+                told = percentile_ns(counts, 50, found.highest_ns), percentile_ns(counts, 99, found.highest_ns)
+                if newest is not None:
+                    return told
+                newest = told
+        return newest or (0, 0)
