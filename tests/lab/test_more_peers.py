@@ -205,14 +205,13 @@ def test_all_are_started_and_driven_alike(name: str, persistent: bool, tmp_path:
         peer.end()
 
 
-def test_only_the_kept_messages_of_nats_have_no_library() -> None:
-    without = {
-        (each.name, persistent)
-        for each in known.KNOWN
-        for persistent in (False, True)
-        if not each.client(persistent, through_library=True)
-    }
-    assert without == {("nats", True)}
+def test_every_peer_has_a_lean_client_and_one_of_a_library() -> None:
+    for each in known.KNOWN:
+        for persistent in (False, True):
+            lean, library = each.client(persistent), each.client(persistent, through_library=True)
+            assert lean
+            assert library
+            assert lean != library
 
 
 # -- what is told --------------------------------------------------------------------------------------------------

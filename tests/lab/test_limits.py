@@ -1,0 +1,192 @@
+"""Limit probes in processes of their own: what they count, and how they end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ostler.lab.load import plan
+from ostler.lab.load.plan import ONE_WAY, REQUEST_REPLY, SESSIONS, Plan
+from ostler.lab.load.probe_drivers import COMMIT, COPY, GroupCommitDriver
+from ostler.lab.load.timeline import Timeline
+from ostler.lab.running import limits
+from ostler.lab.running.contract import (
+    DRIVER,
+    GET,
+    PROBE,
+    PUT,
+    ROUND_TRIP,
+    Counted,
+    Entrant,
+    EntrantKind,
+    Moment,
+    PointFailed,
+    Prepared,
+    Shape,
+)
+from ostler.lab.running.limits import LimitProbes
+from ostler.lab.store.recorder import LatencyRecorder
+from ostler.lab.store.rows import OperationRow
+
+TWO_MEGABYTES = 2 << 20
+SECONDS_MAX = 20
+
+
+class Quiet:
+    def moment(self, moment: Moment) -> None: ...
+
+
+@pytest.fixture(scope="module")
+def probes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LimitProbes]:
+    """Of all tests: drivers stay from one to the next, as they do in a sitting."""
+    made = LimitProbes(tmp_path_factory.mktemp("probes"))
+    yield made
+    made.close()
+
+
+def like(clients: int, body_bytes: int = 2048, kind: str = REQUEST_REPLY, persistent: bool = False) -> Plan:
+    """A load of a queue manager, which is not there."""
+    return Plan(plan.MQ_VERBS, ("", 0), range(clients), range(clients), 2, body_bytes, persistent, kind=kind)
+
+
+def prepared(probes: LimitProbes, limit: Entrant, of: Plan) -> Prepared:
+    return probes.prepare(limit, of, Shape(len(of.requesters), of.body_bytes, of.persistent))
+
+
+def totals(phases: Sequence[LatencyRecorder]) -> dict[str, int]:
+    """How many of each operation, in all phases together."""
+    found: dict[str, int] = {}
+    for row in (row for phase in phases for row in phase.rows(0)):
+        if isinstance(row, OperationRow):
+            found[row.operation] = found.get(row.operation, 0) + row.count
+    return found
+
+
+def run(of: Prepared, seconds: float = 0.05) -> Sequence[Counted]:
+    return of.run(Timeline.starting(time.perf_counter_ns() + 20_000_000, 0.02, seconds, 0.0), Quiet())
+
+
+PING_PONG = limits.entrant_of(limits.PING_PONG)
+RELAY = limits.entrant_of(limits.RELAY)
+BLOCKS = limits.entrant_of(limits.ONE_WAY_BLOCKS)
+FORCES = limits.entrant_of(limits.FORCES)
+COPIES = limits.entrant_of(limits.COPIES)
+
+
+def test_limits_are_of_the_steps_that_have_them(probes: LimitProbes) -> None:
+    plans = {
+        0: like(1),
+        1: like(1, persistent=True),
+        2: like(1, kind=ONE_WAY, persistent=True),
+        3: like(1, kind=SESSIONS, persistent=True),
+    }
+    found = {each.name: each.steps for each in probes.entrants(plans)}
+    assert found == {
+        PING_PONG.name: frozenset({0, 1}),
+        BLOCKS.name: frozenset({2}),
+        FORCES.name: frozenset({1, 2}),
+    }
+    assert all(each.kind is EntrantKind.LIMIT and each.promise for each in probes.entrants(plans))
+    assert [each.name for each in probes.entrants({0: like(1)})] == [PING_PONG.name]
+
+
+@pytest.mark.parametrize("body_bytes", [64, TWO_MEGABYTES])
+def test_blocks_of_all_sizes_go_there_and_back(probes: LimitProbes, body_bytes: int) -> None:
+    for limit in (PING_PONG, RELAY):
+        point = prepared(probes, limit, like(3, body_bytes))
+        for _ in range(2):
+            counted = run(point)
+            assert totals(counted[0].phases)[ROUND_TRIP] >= 3
+        assert [each.role for each in point.processes()] == [PROBE, DRIVER]
+        server = psutil.Process(point.processes()[0].pid)
+        point.close()
+        assert not server.is_running(), "its server ends with it, the driver stays for the next"
+        assert point.shape.main_operation == ROUND_TRIP
+
+
+@pytest.mark.parametrize("body_bytes", [64, TWO_MEGABYTES])
+def test_blocks_that_go_one_way_all_arrive(probes: LimitProbes, body_bytes: int) -> None:
+    point = prepared(probes, BLOCKS, like(4, body_bytes, ONE_WAY))
+    found = totals(run(point)[0].phases)
+    point.close()
+    assert found[PUT] == found[GET] >= 4
+
+
+def test_commits_are_counted_for_each_who_waits(probes: LimitProbes, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    of = like(5, persistent=True)
+    point = probes.prepare(FORCES, of, Shape(5, 2048, True), log_directory=elsewhere)
+    found = totals(run(point)[0].phases)
+    assert found[COMMIT] >= 5
+    assert found[COMMIT] % 5 == 0, "all who wait share each force"
+    assert [each.role for each in point.processes()] == [PROBE]
+    assert point.shape.main_operation == COMMIT
+    assert [each.name for each in elsewhere.iterdir()] == ["group-commit-probe"]
+    point.close()
+
+
+def test_commits_at_a_rate_are_as_many_as_are_due(tmp_path: Path) -> None:
+    driver = GroupCommitDriver(tmp_path, 4, 2048, rate_per_second=100)
+    told: list[Moment] = []
+    recorder = driver.run(Timeline.starting(time.perf_counter_ns(), 0.0, 0.1, 0.0), told.append)
+    driver.close()
+    assert totals(recorder.phases) == {COMMIT: 40}
+
+
+def test_more_than_one_force_takes_is_forced_by_several(tmp_path: Path) -> None:
+    driver = GroupCommitDriver(tmp_path, 4, TWO_MEGABYTES)
+    assert driver.round(0.0).done == 4
+    driver.close()
+
+
+def test_copies_come_to_messages_a_second(probes: LimitProbes) -> None:
+    point = prepared(probes, COPIES, like(1, 20_480))
+    assert totals(run(point)[0].phases)[COPY] > 0
+    messages, copied = point.results()
+    assert (messages.name, copied.name) == ("messages per second", "bytes per second")
+    assert copied.value == pytest.approx(20_480 * messages.value)
+    assert messages.value > 0
+    point.close()
+
+
+def test_a_probe_that_cannot_be_is_told(probes: LimitProbes, tmp_path: Path) -> None:
+    nowhere = tmp_path / "nowhere"
+    with pytest.raises(PointFailed, match=r"group commit: the file of the probe cannot be made: .*nowhere"):
+        probes.prepare(FORCES, like(1), Shape(1, 2048, True), log_directory=nowhere)
+    with pytest.raises(PointFailed, match="memory copy: blocks of 67108864 bytes"):
+        prepared(probes, COPIES, like(1, 64 << 20))
+    with pytest.raises(PointFailed, match=r"bare one-way: .* no room for the time"):
+        prepared(probes, BLOCKS, like(1, 7, ONE_WAY))
+    point = prepared(probes, BLOCKS, replace(like(1, 64, ONE_WAY), responders=range(0)))
+    with pytest.raises(PointFailed, match="bare one-way: the broker closed a connection"):
+        run(point)
+    point.close()
+    point = prepared(probes, PING_PONG, like(1))
+    assert totals(run(point)[0].phases)[ROUND_TRIP] > 0, "a failure is no hindrance for the next"
+    point.close()
+
+
+def test_a_probes_server_ends_with_who_started_it() -> None:
+    program = (
+        "import sys, time\n"
+        "from ostler.lab.load import bare_server\n"
+        "process = bare_server.start('echo', bare_server.listening(('127.0.0.1', 0)), 64)\n"
+        "print(process.pid, flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert parent.stdin is not None
+    assert parent.stdout is not None
+    server = psutil.Process(int(parent.stdout.readline()))
+    parent.kill()
+    parent.communicate()
+    _, alive = psutil.wait_procs([server], timeout=SECONDS_MAX)
+    assert not alive
