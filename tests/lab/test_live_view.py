@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from ostler.lab.running.contract import Done, Entrant, EntrantKind, Now
-from ostler.lab.running.live_view import LiveView, PlainView, curve, view_for
+from ostler.lab.running.live_view import LiveView, Pace, PlainView, curve, view_for
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.steps import Step
 
@@ -69,6 +69,16 @@ class TestTerminal:
         assert "1st of 2 times: starting" in picture
         assert "/s" not in picture
 
+    def test_nothing_is_shown_of_a_load_that_has_not_told_anything(self) -> None:
+        view, console = on_terminal()
+        with view:
+            view.begun(OSTLER, FIRST, 0)
+            view.now(Now("warm-up", 0.0, 0, 0, {}, 0.0, 10.0))
+            picture = last_picture(console)
+        assert "1st of 2 times: warm-up" in picture
+        assert "p50" not in picture
+        assert "steal" not in picture
+
     def test_points_that_were_finished_stay_as_a_table(self) -> None:
         view, console = on_terminal()
         with view:
@@ -127,6 +137,28 @@ class TestTerminal:
             view.note("[bold]")
             view.done(done(odd, FIRST, 0))
         assert "[red]odd[/red]" in text_of(console)
+
+
+class TestPace:
+    def test_as_planned_until_something_is_known(self) -> None:
+        pace = Pace(0.0)
+        pace.planned(10, 100.0, 5.0)
+        assert pace.left(50.0) == 100.0
+
+    def test_longer_when_points_took_longer(self) -> None:
+        pace = Pace(0.0)
+        pace.planned(10, 100.0, 5.0)
+        pace.settled()
+        pace.settled()
+        pace.seconds_left = 80.0
+        assert pace.left(65.0) == 240.0
+        assert pace.left(10.0) == 80.0
+
+    def test_nothing_was_left(self) -> None:
+        pace = Pace(0.0)
+        pace.planned(0, 0.0, 5.0)
+        pace.settled()
+        assert pace.left(50.0) == 0.0
 
 
 class TestPlain:

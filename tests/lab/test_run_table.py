@@ -124,6 +124,14 @@ class TestTable:
         assert first == "requesters"
         assert rows == ["1", "RabbitMQ,", "bare", "20", "RabbitMQ,", "bare"]
 
+    def test_doubts_of_all_points_are_said_once(self, tmp_path: Path) -> None:
+        always = [replace(each, rates=(10,), flags=("noise", *each.flags)) for each in (OSTLER, PING_PONG)]
+        directory = write_run(tmp_path, {1: always}, repetitions=1)
+        lines = shown(directory).splitlines()
+        assert lines[1].endswith("  steal")
+        assert "noise" not in lines[2]
+        assert "Doubts of all points: noise." in lines
+
     @pytest.mark.parametrize("width", [70, 80, 100])
     def test_where_there_is_no_room_columns_are_left_out_and_named(self, usual: Path, width: int) -> None:
         text = shown(usual, width)

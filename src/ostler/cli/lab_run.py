@@ -138,7 +138,7 @@ def _run(arguments: argparse.Namespace) -> int:
     for number, scenario in enumerate(scenarios):
         console.print(plans[number], soft_wrap=True, markup=False)
         try:
-            account = sit(scenario, settings, chosen, arguments.output, console, command)
+            account = sit(scenario, settings, chosen, arguments.output.absolute(), console, command)
         except (ParametersError, RunUnreadable) as refused:
             print(f"ostler lab run: {refused}", file=sys.stderr)
             return USAGE
@@ -278,7 +278,7 @@ def _resume(arguments: argparse.Namespace) -> int:
 
     console, out = consoles(arguments.is_json)
     try:
-        account = sit_again(find_run(arguments.directory, arguments.runs), console)
+        account = sit_again(find_run(arguments.directory, arguments.runs).absolute(), console)
     except (ParametersError, RunUnreadable) as refused:
         print(f"ostler lab resume: {refused}", file=sys.stderr)
         return USAGE

@@ -71,6 +71,28 @@ class Progress:
         self.behind = min(self.behind + points, self.points)
 
 
+class Pace:
+    """How long it will take: as planned, or as much longer as it has taken so far, for starting and connecting."""
+
+    def __init__(self, began: float) -> None:
+        self._began = began
+        self._seconds_each = 0.0
+        self._settled = 0
+        self.seconds_left = 0.0
+
+    def planned(self, points: int, seconds: float, now: float) -> None:
+        self._began = now
+        self._seconds_each = seconds / points if points else 0.0
+        self.seconds_left = seconds
+
+    def settled(self) -> None:
+        self._settled += 1
+
+    def left(self, now: float) -> float:
+        planned = self._settled * self._seconds_each
+        return self.seconds_left * max((now - self._began) / planned, 1.0) if planned else self.seconds_left
+
+
 class RunView(View, Protocol):
     """A view that is opened for a run and closed after it."""
 
@@ -192,7 +214,7 @@ class LiveView:
         self._clock = clock
         self._began = clock()
         self._progress = Progress(repetitions)
-        self._seconds_left = 0.0
+        self._pace = Pace(self._began)
         self._current: tuple[Entrant, Step, int] | None = None
         self._now: Now | None = None
         self._doing = "Starting."
@@ -213,7 +235,7 @@ class LiveView:
 
     def planned(self, points: int, settled: int, seconds: float) -> None:
         self._progress.planned(points, settled)
-        self._seconds_left = seconds
+        self._pace.planned(points - settled, seconds, self._clock())
         self._keep(planned_text(points, settled, seconds))
 
     def begun(self, entrant: Entrant, step: Step, repetition: int) -> None:
@@ -224,17 +246,19 @@ class LiveView:
 
     def now(self, now: Now) -> None:
         self._now = now
-        self._seconds_left = now.seconds_left
+        self._pace.seconds_left = now.seconds_left
         self._rates.append(now.rate_per_second)
         self._draw()
 
     def done(self, done: Done) -> None:
         self._progress.settled()
+        self._pace.settled()
         self._recent.append(done)
         self._rest()
 
     def failed(self, entrant: Entrant, step: Step, why: str) -> None:
         self._progress.settled()
+        self._pace.settled()
         self._keep(f"{entrant.name}, {figure_text.points(step.points)}: not measured: {why}", "red")
         self._rest()
 
@@ -272,8 +296,8 @@ class LiveView:
     def _bar(self) -> RenderableType:
         if not self._progress.points:
             return Text()
-        passed = figure_text.duration(self._clock() - self._began)
-        left = figure_text.duration(self._seconds_left)
+        now = self._clock()
+        passed, left = figure_text.duration(now - self._began), figure_text.duration(self._pace.left(now))
         told = f"{self._progress.label} points, {passed} passed, about {left} left"
         bar = ProgressBar(total=1.0, completed=self._progress.fraction, width=_BAR_WIDTH)
         grid = Table.grid(padding=(0, 2))
@@ -293,7 +317,7 @@ class LiveView:
         )
         who = _line((entrant.name, "bold cyan"), "  ", (entrant.promise, "dim"))
         what = _line(f"{figure_text.points(step.points)}; {times}: ", (now.phase if now else "starting", "bold"))
-        if now is None:
+        if now is None or not now.rate_per_second:
             return [Text(), who, what, Text(), Text()]
         return [Text(), who, what, self._rate_line(now), _core_line(now)]
 
@@ -315,7 +339,7 @@ class LiveView:
         )
         table.add_column("finished", no_wrap=True, overflow="ellipsis", ratio=3)
         table.add_column("at", no_wrap=True, overflow="ellipsis", ratio=2)
-        for heading in ("time", "rate/s", "p50", "p99"):
+        for heading in ("rep.", "rate/s", "p50", "p99"):
             table.add_column(heading, no_wrap=True, justify="right")
         table.add_column("doubts", style="yellow", overflow="ellipsis", no_wrap=True, ratio=2)
         for done in shown:

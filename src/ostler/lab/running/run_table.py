@@ -37,6 +37,9 @@ def show_run(run: StoredRun, console: Console) -> None:
         fixed = constants(results)
         if fixed:
             _say(console, f"Everywhere: {figure_text.points(fixed)}.")
+        everywhere = common_flags(results)
+        if everywhere:
+            _say(console, f"Doubts of all points: {', '.join(everywhere)}.", "yellow")
         _say(console, _legend(results), "dim")
     figures = step_figures(run)
     if figures:
@@ -54,9 +57,10 @@ def run_table(scenario: str, results: Sequence[StepResult]) -> TextTable:
     fixed = constants(results)
     sweeps = [name for name in sweep_names(results) if name not in fixed]
     has_operations = len({each.operation for each in results}) > 1
+    everywhere = common_flags(results)
     columns = (
         *(Column(name, group=True) for name in sweeps),
-        Column("contestant", right=False, least=16),
+        Column("contestant", right=False, group=True, least=16),
         *((Column("operation", right=False),) if has_operations else ()),
         *_NUMBER_COLUMNS,
         Column("doubts", right=False, least=16, style="yellow"),
@@ -67,7 +71,7 @@ def run_table(scenario: str, results: Sequence[StepResult]) -> TextTable:
             each.contestant,
             *((each.operation,) if has_operations else ()),
             *_figures(each),
-            flags_text(each.flags, each.repetitions),
+            flags_text({name: count for name, count in each.flags.items() if name not in everywhere}, each.repetitions),
         )
         for each in results
     )
@@ -115,6 +119,14 @@ def _figures(each: StepResult) -> tuple[str, ...]:
 def flags_text(flags: Mapping[str, int], repetitions: int) -> str:
     """Each flag, and of how many repetitions it was said where it was not all."""
     return ", ".join(name if count >= repetitions else f"{name} {count}/{repetitions}" for name, count in flags.items())
+
+
+def common_flags(results: Sequence[StepResult]) -> list[str]:
+    """Flags that were raised at every repetition of every point: said once instead of in every row."""
+    mains = [each for each in results if each.is_main]
+    if len(mains) < 2:
+        return []
+    return [name for name in mains[0].flags if all(each.flags.get(name, 0) >= each.repetitions for each in mains)]
 
 
 def sweep_names(results: Iterable[StepResult | StepFigure]) -> list[str]:
@@ -174,8 +186,8 @@ def where(run: StoredRun) -> list[str]:
     told = [f"Data: {directory}, as manifest.json and segments/*/*.parquet."]
     if run.is_partial:
         told.append(f"Go on with the rest: ostler lab resume {directory}")
-    kinds = {each.kind for each in step_results(run)}
-    if len(kinds & {EntrantKind.OSTLER, EntrantKind.PEER}) > 1:
+    others = {each.contestant for each in step_results(run) if each.kind is not EntrantKind.LIMIT}
+    if len(others) > 1:
         told.append(f"Contestants against Ostler: ostler lab compare {directory}")
     told.append(f"Against another run: ostler lab compare OTHER {directory}")
     return told
