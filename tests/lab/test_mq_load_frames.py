@@ -5,10 +5,12 @@ from __future__ import annotations
 import struct
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ostler.lab.load.client import LoadFailed, Pace, reply_for
 from ostler.lab.load.mq_client import MqCarrier, MqClient, MqTerms
-from ostler.lab.load.mq_frames import MqReader
+from ostler.lab.load.mq_frames import MqReader, PutFrames
 from ostler.lab.load.mq_one_way import MqConsumer, MqProducer
 from ostler.lab.load.mq_request_reply import MqRequester, MqResponder
 from ostler.lab.load.mq_session import MqSession
@@ -240,7 +242,7 @@ def test_a_long_message_is_sent_and_read_in_segments() -> None:
         if reader.next():
             break
     assert reader.type == frames.PUT
-    assert reader.buffer[reader.start + calls.PUT_FIXED_BYTES : reader.end] == reply_for(1, size)
+    assert reader.data(reader.start + calls.PUT_FIXED_BYTES) == reply_for(1, size)
     client.receive(put_reply(MESSAGE_ID), 0)
     whole = got(bytes(24), MESSAGE_ID, reply_for(1, size))[frames.HEADER_BYTES :]
     pieces = frames.frames_of(frames.GET | frames.REPLY, 1, 2, whole, frames.SEGMENT_BYTES)
@@ -251,6 +253,38 @@ def test_a_long_message_is_sent_and_read_in_segments() -> None:
     assert (kind, request) == (frames.HEARTBEAT | frames.REPLY, 7), "between segments"
     assert client.receive(pieces[2], 9)
     assert client.pace.latencies_ns == [9]
+
+
+ROOM = frames.SEGMENT_BYTES - frames.HEADER_BYTES
+FIRST = ROOM - calls.PUT_FIXED_BYTES
+sizes = st.one_of(st.integers(0, 64), *[st.integers(at - 2, at + 2) for at in (FIRST, FIRST + ROOM, FIRST + 2 * ROOM)])
+
+
+@given(size=sizes, front=st.integers(0, 40), steps=st.lists(st.integers(1, 200_000), min_size=1))
+def test_messages_of_any_length_come_out_as_they_went_in(size: int, front: int, steps: list[int]) -> None:
+    md = bytes(MQMD.default(2))
+    ids = bytes(range(100, 148))
+    data = bytes(at % 251 for at in range(min(size, 500))) + bytes(max(0, size - 500))
+    put = PutFrames(7, 3, 10, MQPMO_SYNCPOINT, md, size)
+    behind = frames.frame(frames.COMMIT, 7, 3)
+    front = min(front, size)
+    made = put.filled(ids, data, behind)
+    if put.is_long:
+        assert put.filled_long(ids, data[:front], data[front:], behind) == made
+    stored = md[:48] + ids + md[96:]
+    payload = calls.put_payload(10, MQPMO_SYNCPOINT, 0, stored, b"", data)
+    assert made == b"".join([*frames.frames_of(frames.PUT, 7, 3, payload, frames.SEGMENT_BYTES), behind])
+    reader = MqReader()
+    at = turn = 0
+    found = []
+    while at < len(made):
+        step = steps[turn % len(steps)] + 1000
+        reader.feed(made[at : at + step])
+        at, turn = at + step, turn + 1
+        while reader.next():
+            found.append((reader.type, reader.conversation, reader.request, reader.data(reader.start)))
+            assert reader.size == len(found[-1][3])
+    assert found == [(frames.PUT, 7, 3, payload), (frames.COMMIT, 7, 3, b"")]
 
 
 # -- shared connections, one way, sessions -----------------------------------------------------------------------------

@@ -97,7 +97,7 @@ class MqClient(LoadClient):
         """What is sent as soon as the queues are open."""
         return b""
 
-    def work(self, kind: int, buffer: bytes, start: int, end: int, now_ns: int) -> bytes:
+    def work(self, reader: MqReader, now_ns: int) -> bytes:
         """What is sent because of an answer, which is a good one."""
         raise NotImplementedError
 
@@ -125,12 +125,9 @@ class MqClient(LoadClient):
 
     def handle(self, reader: MqReader, now_ns: int) -> bytes:
         """A frame of this conversation."""
-        buffer, start = reader.buffer, reader.start
-        if start >= reader.end or buffer[start] != MQCC_OK:
-            raise failure(reader.type, buffer, start, reader.end)
-        if self.is_ready:
-            return self.work(reader.type, buffer, start, reader.end, now_ns)
-        return self._set_up(reader, now_ns)
+        if reader.size == 0 or reader.buffer[reader.start] != MQCC_OK:
+            raise failure(reader.type, reader.buffer, reader.start, reader.end)
+        return self.work(reader, now_ns) if self.is_ready else self._set_up(reader, now_ns)
 
     def closing(self) -> bytes:
         """MQDISC without an answer: the queue manager is told that this is no accident."""

@@ -71,20 +71,23 @@ def described(reason: int) -> str:
 
 
 class MqReader:
-    """Frames as they come; payloads in segments are put together first.
+    """Frames as they come; payloads in segments are told of when they are whole.
 
-    After `next` the parts of the frame are in the attributes, and its payload is `buffer[start:end]`.
+    After `next` the parts of the frame are in the attributes. Its payload has `size` bytes; `buffer` has them from
+    `start` to `end`, or the first of them when they came in segments. A client that needs all asks for `data`.
     """
 
     def __init__(self) -> None:
         self._frames = frames.FrameReader(frames.SEGMENT_BYTES)
-        self._assemblies: dict[tuple[int, int], frames.Assembly] = {}
+        self._incomplete: dict[tuple[int, int], list[bytes]] = {}
+        self._segments: list[bytes] = []
         self.type = 0
         self.conversation = 0
         self.request = 0
         self.buffer = b""
         self.start = 0
         self.end = 0
+        self.size = 0
 
     def feed(self, data: bytes) -> None:
         self._frames.feed(data)
@@ -96,31 +99,38 @@ class MqReader:
             self.type = reader.type
             self.conversation = reader.conversation
             self.request = reader.request
-            if not reader.flags & frames.MORE and not self._assemblies:
+            if not reader.flags & frames.MORE and not self._incomplete:
+                self._segments = []
                 self.buffer = reader.buffer
                 self.start = reader.start
                 self.end = reader.end
+                self.size = self.end - self.start
                 return True
             if self._is_whole(reader.flags & frames.MORE != 0):
                 return True
         return False
 
+    def data(self, start: int) -> bytes:
+        """The payload from a place in `buffer` on."""
+        if not self._segments:
+            return self.buffer[start : self.end]
+        # What is copied first is small, so that only the whole is.
+        return b"".join([self.buffer[start:], *self._segments[1:]])
+
     def _is_whole(self, more: bool) -> bool:
         """Take a frame while payloads are incomplete; True when it is whole, or the last segment of a payload."""
         reader = self._frames
-        part = reader.buffer[reader.start : reader.end]
         key = (self.conversation, self.request)
-        assembly = self._assemblies.get(key)
-        if assembly is None:
-            assembly = frames.Assembly(reader.type, frames.MESSAGE_BYTES_MAX + frames.PAYLOAD_OVERHEAD_BYTES)
-            self._assemblies[key] = assembly
-        assembly.add(part)
+        segments = self._incomplete.setdefault(key, [])
+        segments.append(reader.buffer[reader.start : reader.end])
         if more:
             return False
-        del self._assemblies[key]
-        self.buffer = assembly.whole()
+        del self._incomplete[key]
+        self._segments = segments
+        self.buffer = segments[0]
         self.start = 0
         self.end = len(self.buffer)
+        self.size = sum([len(each) for each in segments])
         return True
 
 
@@ -128,26 +138,46 @@ class PutFrames:
     """MQPUT of messages that all have the same length: identifiers and data are filled in."""
 
     def __init__(self, conversation: int, request: int, hobj: int, options: int, md: bytes, data_bytes: int) -> None:
-        self._conversation = conversation
-        self._request = request
-        self._is_long = frames.HEADER_BYTES + calls.PUT_FIXED_BYTES + data_bytes > frames.SEGMENT_BYTES
-        self._data_bytes = data_bytes
-        if self._is_long:
-            whole = calls.put_payload(hobj, options, 0, md, b"", b"")
-            cut = calls.PUT_MD + MD_MESSAGE_ID
-        else:
-            data = bytes(data_bytes)
-            whole = calls.put_frame(conversation, request, hobj, options, 0, md, b"", data)[: -data_bytes or None]
-            cut = frames.HEADER_BYTES + calls.PUT_MD + MD_MESSAGE_ID
-        self._head = whole[:cut]
-        self._tail = whole[cut + 2 * ID_BYTES :]
+        payload = calls.put_payload(hobj, options, 0, md, b"", b"")
+        cut = calls.PUT_MD + MD_MESSAGE_ID
+        self._head = payload[:cut]
+        self._tail = payload[cut + 2 * ID_BYTES :]
+        # Headers of segments, with the part of the data that each has.
+        self._segments: list[tuple[bytes, int, int]] = []
+        room = frames.SEGMENT_BYTES - frames.HEADER_BYTES
+        start, end = 0, min(data_bytes, room - len(payload))
+        while True:
+            length = end - start + (len(payload) if start == 0 else 0)
+            more = end < data_bytes
+            header = frames.segment(frames.PUT, conversation, request, more, bytes(length))[: frames.HEADER_BYTES]
+            self._segments.append((header, start, end))
+            if not more:
+                break
+            start, end = end, min(data_bytes, end + room)
+        self.is_long = len(self._segments) > 1
+        self._head_in_frame = self._segments[0][0] + self._head
 
-    def filled(self, ids: bytes, data: bytes) -> bytes:
-        """With message and correlation id, 24 bytes each. The data has the length that was said."""
-        made = b"".join((self._head, ids, self._tail, data))
-        if not self._is_long:
-            return made
-        return b"".join(frames.frames_of(frames.PUT, self._conversation, self._request, made, frames.SEGMENT_BYTES))
+    def filled(self, ids: bytes, data: bytes, behind: bytes = b"") -> bytes:
+        """With message and correlation id, 24 bytes each, and what is sent behind it. The data has the length that was
+        said."""
+        if self.is_long:
+            return self.filled_long(ids, b"", data, behind)
+        return b"".join((self._head_in_frame, ids, self._tail, data, behind))
+
+    def filled_long(self, ids: bytes, front: bytes, rest: bytes, behind: bytes) -> bytes:
+        """In segments; the data in two parts, of which the first is short.
+
+        Long messages are copied no more than once: that would take longer than all else.
+        """
+        view = memoryview(rest)
+        parts: list[bytes | memoryview] = []
+        for header, start, end in self._segments:
+            if start == 0:
+                parts += [header, self._head, ids, self._tail, front, view[: end - len(front)]]
+            else:
+                parts += [header, view[start - len(front) : end - len(front)]]
+        parts.append(behind)
+        return b"".join(parts)
 
 
 class Put1Frames:
@@ -163,10 +193,11 @@ class Put1Frames:
         self._middle = whole[_PUT1_NAME + exchanges.NAME_BYTES : ids]
         self._tail = whole[ids + 2 * ID_BYTES :]
 
-    def filled(self, queue: bytes, ids: bytes, data: bytes) -> bytes:
+    def filled(self, queue: bytes, ids: bytes, data: bytes, behind: bytes) -> bytes:
         """To a queue, by its name as a descriptor has it: 48 bytes."""
         payload = b"".join((self._head, queue, self._middle, ids, self._tail, data))
-        return b"".join(frames.frames_of(frames.PUT1, self._conversation, self._request, payload, frames.SEGMENT_BYTES))
+        made = frames.frames_of(frames.PUT1, self._conversation, self._request, payload, frames.SEGMENT_BYTES)
+        return b"".join((*made, behind))
 
 
 class GetFrames:

@@ -18,6 +18,7 @@ from ostler.lab.load.mq_frames import (
     PUT_REQUEST,
     STATUS_REQUEST,
     GetFrames,
+    MqReader,
     PutFrames,
     described,
     failure,
@@ -88,7 +89,8 @@ class MqProducer(MqClient):
         pace.outstanding += count - 1
         return b"".join([made] * count + [self._status])
 
-    def work(self, kind: int, buffer: bytes, start: int, end: int, now_ns: int) -> bytes:
+    def work(self, reader: MqReader, now_ns: int) -> bytes:
+        kind = reader.type
         if kind == PUT_REPLY:
             if not self._in_units:
                 return self.replied(now_ns)
@@ -98,12 +100,12 @@ class MqProducer(MqClient):
             # The answer to MQSTAT is still to come.
             return b"" if self._is_unanswered and self._batch else self.replied(now_ns)
         if kind == _STATUS_REPLY:
-            return self._looked(buffer, start, end, now_ns)
-        raise failure(kind, buffer, start, end)
+            return self._looked(reader, now_ns)
+        raise failure(kind, reader.buffer, reader.start, reader.end)
 
-    def _looked(self, buffer: bytes, start: int, end: int, now_ns: int) -> bytes:
+    def _looked(self, reader: MqReader, now_ns: int) -> bytes:
         """All of a batch were put, or it is told why not."""
-        status = exchanges.decode_put_status(exchanges.decode_reply(buffer, start, end).reader)
+        status = exchanges.decode_put_status(exchanges.decode_reply(reader.buffer, reader.start, reader.end).reader)
         if status.failed or status.warned or status.succeeded != self._batch:
             put = f"{status.succeeded} of {self._batch}"
             raise LoadFailed(f"Ostler put {put} messages and answered MQPUT with {described(status.reason)}")
@@ -156,12 +158,13 @@ class MqConsumer(MqClient):
         self._one_way.opened(now_ns)
         return self._get
 
-    def work(self, kind: int, buffer: bytes, start: int, end: int, now_ns: int) -> bytes:
+    def work(self, reader: MqReader, now_ns: int) -> bytes:
+        kind = reader.type
         if kind == frames.MESSAGE:
-            self._one_way.got(self._body(buffer, start, end), now_ns)
+            self._one_way.got(self._body(reader), now_ns)
             return self._credit()
         if kind == GET_REPLY:
-            body = self._body(buffer, start, end)
+            body = self._body(reader)
             if self._in_units:
                 self._uncommitted = body
                 return self._commit
@@ -170,13 +173,11 @@ class MqConsumer(MqClient):
         if kind == COMMIT_REPLY:
             self._one_way.got(self._uncommitted, now_ns)
             return self._get
-        raise failure(kind, buffer, start, end)
+        raise failure(kind, reader.buffer, reader.start, reader.end)
 
-    def _body(self, buffer: bytes, start: int, end: int) -> bytes:
-        at = start + calls.GOT_FIXED_BYTES
-        if self._is_jms:
-            at = data_at(buffer, at, end)
-        return buffer[at:end]
+    def _body(self, reader: MqReader) -> bytes:
+        at = reader.start + calls.GOT_FIXED_BYTES
+        return reader.data(data_at(reader.buffer, at, reader.end) if self._is_jms else at)
 
     def _credit(self) -> bytes:
         """Credit for as many as were taken, when that is half of the window."""

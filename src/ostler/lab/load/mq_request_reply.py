@@ -33,6 +33,7 @@ from ostler.lab.load.mq_frames import (
     NO_IDS,
     PUT_REQUEST,
     GetFrames,
+    MqReader,
     Put1Frames,
     PutFrames,
     failure,
@@ -51,6 +52,7 @@ PUT_REPLY: Final = frames.PUT | frames.REPLY
 PUT1_REPLY = frames.PUT1 | frames.REPLY
 GET_REPLY: Final = frames.GET | frames.REPLY
 COMMIT_REPLY: Final = frames.COMMIT | frames.REPLY
+SHOWN_BYTES: Final = 16
 
 
 class MqRequester(MqClient):
@@ -67,7 +69,6 @@ class MqRequester(MqClient):
         self._own_id = b"LOAD" + number.to_bytes(8, "big")
         self._sequence = 0
         self._expected = b""
-        self._reply_bytes = 0
         self._waits_for_put = False
         self._waits_for_reply = False
         self._puts: list[PutFrames] = []
@@ -120,26 +121,33 @@ class MqRequester(MqClient):
         """The next request; pipelined with all that needs no answer in between."""
         self._sequence += 1
         turn = self._turn = self._turn + 1 if self._turn + 1 < len(self._pairs) else 0
-        data = reply_for(self._sequence, self._body_bytes)
-        header = self._headers[turn]
-        if header:
-            data = header + data
         self._waits_for_reply = True
         if not self._pipelined:
             self._waits_for_put = True
-            return self._puts[turn].filled(NO_IDS, data)
+            return self._put(turn, NO_IDS, b"")
         self._waits_for_put = self._in_units or self.terms.persistent
         own = self._expected = self._own_id + self._sequence.to_bytes(12, "big")
-        put, get = self._puts[turn].filled(own + NO_ID, data), self._gets[turn].of(own)
-        return b"".join((put, self._commit, get)) if self._in_units else put + get
+        get = self._gets[turn].of(own)
+        return self._put(turn, own + NO_ID, self._commit + get if self._in_units else get)
+
+    def _put(self, turn: int, ids: bytes, behind: bytes) -> bytes:
+        """A put whose data shows which request it belongs to, and what is sent with it."""
+        put, header = self._puts[turn], self._headers[turn]
+        if put.is_long:
+            # What differs from one long message to the next is its beginning.
+            front = header + reply_for(self._sequence, SHOWN_BYTES)
+            return put.filled_long(ids, front, _zeros(self._body_bytes - SHOWN_BYTES), behind)
+        body = reply_for(self._sequence, self._body_bytes)
+        return put.filled(ids, header + body if header else body, behind)
 
     def completed(self, now_ns: int) -> bytes:
         """A round trip is done."""
         return self.replied(now_ns)
 
-    def work(self, kind: int, buffer: bytes, start: int, end: int, now_ns: int) -> bytes:
+    def work(self, reader: MqReader, now_ns: int) -> bytes:
+        kind = reader.type
         if kind == GET_REPLY:
-            self._check(buffer, start, end)
+            self._check(reader)
             self._waits_for_reply = False
             if self._waits_for_put:
                 return b""
@@ -148,15 +156,15 @@ class MqRequester(MqClient):
             if self._pipelined:
                 self._waits_for_put = False
                 return b"" if self._waits_for_reply else self.completed(now_ns)
-            at = start + calls.REPLY_FIXED_BYTES + MD_MESSAGE_ID
-            self._expected = buffer[at : at + ID_BYTES]
+            at = reader.start + calls.REPLY_FIXED_BYTES + MD_MESSAGE_ID
+            self._expected = reader.buffer[at : at + ID_BYTES]
             if self._in_units:
                 return self._commit
             self._waits_for_put = False
             return self._gets[self._turn].of(self._expected)
         if kind == COMMIT_REPLY:
             return self._committed(now_ns)
-        raise failure(kind, buffer, start, end)
+        raise failure(kind, reader.buffer, reader.start, reader.end)
 
     def _committed(self, now_ns: int) -> bytes:
         """The put is committed, or the get."""
@@ -167,12 +175,13 @@ class MqRequester(MqClient):
             return self._gets[self._turn].of(self._expected)
         return b"" if self._waits_for_reply else self._commit
 
-    def _check(self, buffer: bytes, start: int, end: int) -> None:
-        at = start + calls.GOT_MD + MD_CORRELATION_ID
-        data = start + calls.GOT_FIXED_BYTES
+    def _check(self, reader: MqReader) -> None:
+        at = reader.start + calls.GOT_MD + MD_CORRELATION_ID
+        data = reader.start + calls.GOT_FIXED_BYTES
         if self.terms.is_jms:
-            data = data_at(buffer, data, end)
-        if buffer[at : at + ID_BYTES] != self._expected or end - data != self._body_bytes:
+            data = data_at(reader.buffer, data, reader.end)
+        length = reader.start + reader.size - data
+        if reader.buffer[at : at + ID_BYTES] != self._expected or length != self._body_bytes:
             raise LoadFailed("a reply has another correlation id or length than was asked for")
 
 
@@ -191,6 +200,7 @@ class MqResponder(MqClient):
         self._header: JmsHeader | None = None
         self._headers: dict[bytes, JmsHeader] = {}
         self._get = b""
+        self._behind = b""
         self._commit = frames.frame(frames.COMMIT, conversation, COMMIT_REQUEST)
 
     def opens(self) -> list[tuple[str, int]]:
@@ -213,31 +223,32 @@ class MqResponder(MqClient):
         length = self._body_bytes + (HEADER_BYTES_MAX if self._is_jms else 0)
         options = get_options(self._in_units, self._is_jms)
         self._get = GetFrames(self.conversation, self.handles[0], options, False, length).any
+        if self._pipelined:
+            self._behind = self._commit + self._get if self._in_units else self._get
 
     def first(self, now_ns: int) -> bytes:
         return self._get
 
-    def work(self, kind: int, buffer: bytes, start: int, end: int, now_ns: int) -> bytes:
+    def work(self, reader: MqReader, now_ns: int) -> bytes:
+        kind = reader.type
         if kind == GET_REPLY:
-            put = self._reply(buffer, start, end)
-            if not self._pipelined:
-                return put
-            return b"".join((put, self._commit, self._get)) if self._in_units else put + self._get
+            return self._reply(reader)
         if self._pipelined and kind in (PUT_REPLY, PUT1_REPLY, COMMIT_REPLY):
             return b""
         if kind == COMMIT_REPLY:
             return self._get
         if kind in (PUT_REPLY, PUT1_REPLY):
             return self._commit if self._in_units else self._get
-        raise failure(kind, buffer, start, end)
+        raise failure(kind, reader.buffer, reader.start, reader.end)
 
-    def _reply(self, buffer: bytes, start: int, end: int) -> bytes:
+    def _reply(self, reader: MqReader) -> bytes:
+        buffer, start = reader.buffer, reader.start
         at = start + calls.GOT_MD + MD_MESSAGE_ID
         correlation_id = buffer[at : at + ID_BYTES]
         data_start = start + calls.GOT_FIXED_BYTES
         if self._is_jms:
-            data_start = data_at(buffer, data_start, end)
-        data = buffer[data_start:end]
+            data_start = data_at(buffer, data_start, reader.end)
+        data = reader.data(data_start)
         if len(data) != self._body_bytes:
             raise LoadFailed(f"a request has {len(data)} bytes of data, and not {self._body_bytes}")
         header = self._header
@@ -245,14 +256,14 @@ class MqResponder(MqClient):
             data = header.before(data, correlation_id)
         put = self._put
         if put is not None:
-            return put.filled(NO_ID + correlation_id, data)
+            return put.filled(NO_ID + correlation_id, data, self._behind)
         at = start + calls.GOT_MD + MD_REPLY_TO
         queue = buffer[at : at + exchanges.NAME_BYTES]
         if self._is_jms:
             data = self._header_to(queue).before(data, correlation_id)
         put1 = self._put1
         assert put1 is not None
-        return put1.filled(queue, NO_ID + correlation_id, data)
+        return put1.filled(queue, NO_ID + correlation_id, data, self._behind)
 
     def _header_to(self, queue: bytes) -> JmsHeader:
         found = self._headers.get(queue)
@@ -260,6 +271,17 @@ class MqResponder(MqClient):
             name = queue.decode().rstrip(" \0")
             found = self._headers[queue] = JmsHeader(name, "", self.terms.persistent, True)
         return found
+
+
+_long_zeros: dict[int, bytes] = {}
+
+
+def _zeros(size: int) -> bytes:
+    """The end of long messages: one for all clients of a driver."""
+    found = _long_zeros.get(size)
+    if found is None:
+        found = _long_zeros[size] = bytes(size)
+    return found
 
 
 def put_options(in_unit: bool, is_unanswered: bool) -> int:

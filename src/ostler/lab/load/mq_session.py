@@ -9,7 +9,7 @@ from typing import Final
 
 from ostler.lab.load.client import Pace
 from ostler.lab.load.mq_client import MqTerms
-from ostler.lab.load.mq_frames import LEAVE_REQUEST
+from ostler.lab.load.mq_frames import LEAVE_REQUEST, MqReader
 from ostler.lab.load.mq_request_reply import MqRequester
 from ostler.lab.running.contract import CONNECT, ROUND_TRIP
 from ostler.wire import exchanges, frames
@@ -47,14 +47,15 @@ class MqSession(MqRequester):
         self._trips_left -= 1
         return self._next_trip(now_ns)
 
-    def work(self, kind: int, buffer: bytes, start: int, end: int, now_ns: int) -> bytes:
+    def work(self, reader: MqReader, now_ns: int) -> bytes:
+        kind = reader.type
         if kind == _CLOSE_REPLY:
             return b"" if self.terms.pipelined else self._leave()
         if kind == _DISCONNECT_REPLY:
             self.is_over = True
             self.is_ready = False
             return self.replied(now_ns)
-        return super().work(kind, buffer, start, end, now_ns)
+        return super().work(reader, now_ns)
 
     def _next_trip(self, now_ns: int) -> bytes:
         if self._trips_left > 0:
