@@ -124,6 +124,7 @@ class OstlerPrepared(LoadPrepared):
         self._managers = managers
         self._kind = kind
         self._before: dict[str, int] = {}
+        self._is_open = True
         self.images: MediaImages | None = None
 
     def processes(self) -> Sequence[Watched]:
@@ -148,11 +149,15 @@ class OstlerPrepared(LoadPrepared):
         found: dict[str, int] = {}
         for manager in self._managers:
             for each in manager.figures():
-                if each.source == "queue-manager":
+                if each.source == "queues":
                     found[each.name] = found.get(each.name, 0) + int(each.value)
         return found
 
     def results(self) -> Sequence[Figure]:
+        """Accounts, where they are kept. They are written when applications disconnect."""
+        if not any(manager.plan.is_accounting for manager in self._managers):
+            return ()
+        self._leave()
         return [each for manager in self._managers for each in manager.accounting()]
 
     def settled(self, counted: Sequence[Counted]) -> Sequence[Expected]:
@@ -177,12 +182,17 @@ class OstlerPrepared(LoadPrepared):
         return {"puts": 2 * trips, "gets": 2 * trips}
 
     def close(self) -> None:
-        super().close()
-        for other in self._others:
-            with suppress(LoadFailed):
-                other.close()
+        self._leave()
         if self.images is not None:
             self.images.end()
+
+    def _leave(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            super().close()
+            for other in self._others:
+                with suppress(LoadFailed):
+                    other.close()
 
 
 class MediaImages:
