@@ -176,9 +176,14 @@ def test_a_probe_that_cannot_be_is_told(probes: LimitProbes, tmp_path: Path) -> 
 
 def test_a_probes_server_ends_with_who_started_it() -> None:
     program = (
-        "import sys, time\n"
+        "import socket, sys\n"
         "from ostler.lab.load import bare_server\n"
-        "process = bare_server.start('echo', bare_server.listening(('127.0.0.1', 0)), 64)\n"
+        "from ostler.lab.load.bare_client import HELLO, REQUESTER\n"
+        "listener = bare_server.listening(('127.0.0.1', 0))\n"
+        "process = bare_server.start('echo', listener, 64)\n"
+        "client = socket.create_connection(listener.getsockname())\n"
+        "client.sendall(HELLO.pack(REQUESTER, 0))\n"
+        "client.recv(1)\n"
         "print(process.pid, flush=True)\n"
         "sys.stdin.read()\n"
     )

@@ -13,7 +13,7 @@ import pytest
 
 from ostler.lab.load import plan
 from ostler.lab.load.moments import unheard
-from ostler.lab.load.plan import ONE_WAY, REQUEST_REPLY, Plan, start_driver
+from ostler.lab.load.plan import ONE_WAY, REQUEST_REPLY, Plan, Sharing, start_driver
 from ostler.lab.load.redis_client import command
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 from ostler.lab.peers import activemq, known, mosquitto, nats, packages, rabbitmq, redis
@@ -51,7 +51,10 @@ def counted(wanted: Plan) -> dict[str, int]:
     """How many operations there were, in a moment."""
     driver = start_driver(wanted)
     try:
-        return totals(driver.run(Timeline.starting(time.perf_counter_ns(), 0.0, 0.03, 0.0), unheard))
+        found = totals(driver.run(Timeline.starting(time.perf_counter_ns(), 0.0, 0.03, 0.0), unheard))
+        assert isinstance(driver, Sharing)
+        assert driver.outstanding == 0, "nothing is missing, and nothing is there that nobody put"
+        return found
     finally:
         driver.close()
 

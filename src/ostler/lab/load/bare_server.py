@@ -200,8 +200,11 @@ def main(arguments: list[str]) -> int:
     kind, descriptor, block_bytes, parent = arguments
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Readable when the process ends, whichever of its threads has started this one.
-    ends = os.pidfd_open(int(parent))
+    try:
+        # Readable when the process ends, whichever of its threads has started this one.
+        ends = os.pidfd_open(int(parent))
+    except ProcessLookupError:
+        return 0
     if os.getppid() != int(parent):
         return 0
     BareServer(socket.socket(fileno=int(descriptor)), kind, int(block_bytes)).run(ends)
