@@ -17,6 +17,7 @@ from ostler.cli.main import main
 from ostler.lab.running.contract import Sitting, SittingOver
 from ostler.lab.scenarios.families import FAMILIES
 from ostler.lab.store.run_reader import Condition, StoredRun, read_run, stored_runs
+from ostler.lab.store.segments import RunNotWritten
 
 ONCE = ("--quick", "--seconds", "0.1", "--warm-up", "0", "--cool-down", "0", "--repetitions", "1", "--no-limits")
 SHORT = (*ONCE, "--peers", "none")
@@ -124,8 +125,7 @@ class TestEndingEarly:
         out, err = capsys.readouterr()
         assert "Peer    requesters 1  failed: it broke" in out
         assert "point-failed: Peer at requesters 1: it broke\n" in out
-        assert f"Go on with the rest: ostler lab resume lab-runs/{only_run().manifest.run}\n" in out
-        assert err == ""
+        assert err == f"resume with: ostler lab resume lab-runs/{only_run().manifest.run}\n"
 
     def test_who_is_absent_is_no_failure(self, capsys: pytest.CaptureFixture[str]) -> None:
         STAGE.script.absent = {"NATS": "it is not installed"}
@@ -139,15 +139,26 @@ class TestEndingEarly:
         assert "ostler lab run: Ended early: Ostler failed 3 times in a row: it broke" in err
         assert f"resume with: ostler lab resume lab-runs/{only_run().manifest.run}\n" in err
 
-    def test_nothing_measured(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize(
+        ("failure", "rest"),
+        [
+            (SittingOver("no queue manager starts"), ""),
+            (RunNotWritten("the disk is full"), "Not begun: client-rr-pm.\n"),
+        ],
+    )
+    def test_nothing_measured(
+        self, failure: Exception, rest: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def over(_sitting: Sitting) -> None:
-            raise SittingOver("the queue manager does not start: no room")
+            raise failure
 
         monkeypatch.setattr(STAGE.script, "experiment", over)
-        assert run() == 1
+        assert lab("run", "client-rr-np", "client-rr-pm", *SHORT) == 1
         out, err = capsys.readouterr()
-        assert "ostler lab run: Nothing measured: the queue manager does not start: no room\n" in err
-        assert "requesters" not in out.splitlines()[-1]
+        assert f"ostler lab run: Nothing measured: {failure}\nresume with: ostler lab resume lab-runs/client-" in err
+        assert err.endswith(rest)
+        assert ("client-rr-pm: " in out) == (not rest)
+        assert "contestant " not in out.replace("each contestant", "")
 
     def test_a_place_that_cannot_be_written(self, capsys: pytest.CaptureFixture[str]) -> None:
         Path("taken").write_text("no directory")
@@ -179,6 +190,14 @@ class TestEndingEarly:
         err = capsys.readouterr().err
         assert "ostler lab run: Nothing measured: interrupted.\n" in err
         assert "resume with: ostler lab resume lab-runs/client-rr-np-" in err
+
+    def test_who_ignores_hanging_up_goes_on_ignoring_it(self) -> None:
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        STAGE.script.before_run = lambda name, step: os.kill(os.getpid(), signal.SIGHUP)
+        try:
+            assert run() == 0
+        finally:
+            signal.signal(signal.SIGHUP, before)
 
     def test_being_told_to_end_is_the_same(self, capsys: pytest.CaptureFixture[str]) -> None:
         before = signal.getsignal(signal.SIGTERM)

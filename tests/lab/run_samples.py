@@ -64,7 +64,10 @@ def write_run(
     if noise is not None:
         found["noise"] = {"percent": noise}
     everybody = {made.contestant: made.kind for step in steps.values() for made in step}
-    found["entrants"] = [{"name": each, "kind": kind} for each, kind in everybody.items()]
+    found["entrants"] = [
+        {"name": each, "kind": kind, "version": "1.2", "promise": f"kept by the {kind}"}
+        for each, kind in everybody.items()
+    ]
     points = [
         Point(made.contestant, numbers[requesters], repetition, {"requesters": requesters, "cipher_spec": "none"})
         for requesters, step in steps.items()

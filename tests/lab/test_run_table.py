@@ -158,7 +158,13 @@ class TestAccount:
         assert "Noise of the machine: 4.0 %; smaller differences mean nothing.\n" in text
         assert f"Data: {usual}, as manifest.json and segments/*/*.parquet.\n" in text
         assert f"ostler lab compare {usual}\n" in text
-        assert "resume" not in text
+
+    def test_what_acknowledgements_mean_and_what_stands_in(self, tmp_path: Path) -> None:
+        facts = {"stand_ins": {"fastpath": "It changes nothing."}, "left_out": {"shared": ["shared-queues", "more"]}}
+        text = shown(write_run(tmp_path, {1: [replace(OSTLER, rates=(5, 5))]}, environment=facts))
+        assert "Ostler, TCP 1.2: kept by the ostler.\n" in text
+        assert "Stands in for fastpath: It changes nothing.\n" in text
+        assert "Left out: shared, which needs shared-queues, more.\n" in text
 
     def test_a_run_that_was_cut(self, tmp_path: Path) -> None:
         steps = {1: [OSTLER], 20: [replace(OSTLER, rates=(100,))]}
@@ -166,7 +172,6 @@ class TestAccount:
         text = shown(directory)
         assert "3 of 4 points were measured.\n" in text
         assert "partial: The run ended early: it was left before it was finished.\n" in text
-        assert f"Go on with the rest: ostler lab resume {directory}\n" in text
         assert "Contestants against Ostler" not in text
 
     def test_steps_that_were_not_needed(self, tmp_path: Path) -> None:
@@ -176,6 +181,7 @@ class TestAccount:
                 run.skip(point, "the rate no longer rises")
             run.finish()
         text = shown(directory)
+        assert re.search(r"^Resumed: 20.*; figures are from several sittings.$", text, re.MULTILINE)
         assert "2 of 4 points were measured; the others were not needed.\n" in text
         assert "Ostler, TCP skipped 1 step: the rate no longer rises.\n" in text
 

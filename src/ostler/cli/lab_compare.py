@@ -221,4 +221,4 @@ def _foot(changes: Sequence[Compared], loaded: Sequence[_Loaded], console: Conso
 def _say(console: Console, text: str, style: str = "") -> None:
     from rich.text import Text
 
-    console.print(Text(text, style=style), soft_wrap=True)
+    console.print(Text(text, style=style), soft_wrap=not console.is_terminal)

@@ -298,6 +298,6 @@ def _tell(task: str, account: Account, console: Console, out: Console | None) ->
     if account.why:
         began = "Ended early" if run is not None and run.keys else "Nothing measured"
         print(f"ostler lab {task}: {began}: {account.why}", file=sys.stderr)
-    if account.status and run is not None and run.is_partial:
+    if run is not None and run.is_partial:
         print(f"resume with: ostler lab resume {shown_path(run.directory)}", file=sys.stderr)
     return account.status or (1 if run is None or run.is_partial else 0)

@@ -127,7 +127,9 @@ def _ended_in_order() -> Iterator[None]:
     def end(_number: int, _frame: object) -> None:
         raise Terminated
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    # Who has it ignored, as nohup has, goes on ignoring it.
+    heard = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, end) for number in heard}
     try:
         yield
     finally:

@@ -271,7 +271,7 @@ class LiveView:
         self._keep(text, "dim")
 
     def _keep(self, text: str, style: str = "") -> None:
-        self._live.console.print(Text(text, style=style), soft_wrap=True)
+        self._live.console.print(Text(text, style=style))
         self._draw()
 
     def _rest(self) -> None:

@@ -44,12 +44,15 @@ def show_run(run: StoredRun, console: Console) -> None:
     figures = step_figures(run)
     if figures:
         show(figure_table(run.manifest.scenario, figures), console)
+    for text in promises(run):
+        _say(console, text, "dim")
     for text in account(run):
         _say(console, text)
     for text in doubts(run):
         _say(console, text, "yellow")
     for text in where(run):
-        _say(console, text)
+        # To be copied: a terminal may break it where it likes, but nobody else.
+        console.print(Text(text), soft_wrap=True)
 
 
 def run_table(scenario: str, results: Sequence[StepResult]) -> TextTable:
@@ -156,6 +159,24 @@ def _legend(results: Sequence[StepResult]) -> str:
     return "; ".join(told) + "."
 
 
+def promises(run: StoredRun) -> list[str]:
+    """What it means that a contestant has a message, and what takes the place of something that is not here."""
+    environment = run.manifest.environment
+    entrants = environment.get("entrants")
+    told = [each for each in entrants if isinstance(each, dict)] if isinstance(entrants, list) else []
+    found = [
+        f"{' '.join(filter(None, (str(each.get('name')), str(each.get('version', '')))))}: {each['promise']}."
+        for each in told
+        if each.get("promise")
+    ]
+    stand_ins, left_out = environment.get("stand_ins"), environment.get("left_out")
+    if isinstance(stand_ins, dict):
+        found += [f"Stands in for {name}: {note}" for name, note in stand_ins.items()]
+    if isinstance(left_out, dict):
+        found += [f"Left out: {name}, which needs {', '.join(needs)}." for name, needs in left_out.items()]
+    return found
+
+
 def account(run: StoredRun) -> list[str]:
     """What was measured, what not, and why not."""
     planned, remaining = len(run.manifest.points), len(run.remaining())
@@ -177,15 +198,15 @@ def account(run: StoredRun) -> list[str]:
 def doubts(run: StoredRun) -> list[str]:
     """What the run says against itself."""
     damaged = [f"Segment {each.directory.name}: {each.damage}." for each in run.segments if each.damage]
-    return [f"{each.name}: {each.text}" for each in run.manifest.flags] + damaged
+    flags = [f"{each.name}: {each.text}" for each in run.manifest.flags]
+    resumed = [f"Resumed: {moment}; figures are from several sittings." for moment in run.manifest.resumed[-1:]]
+    return flags + resumed + damaged
 
 
 def where(run: StoredRun) -> list[str]:
     """Where the data is, and what can be done with it."""
     directory = shown_path(run.directory)
     told = [f"Data: {directory}, as manifest.json and segments/*/*.parquet."]
-    if run.is_partial:
-        told.append(f"Go on with the rest: ostler lab resume {directory}")
     others = {each.contestant for each in step_results(run) if each.kind is not EntrantKind.LIMIT}
     if len(others) > 1:
         told.append(f"Contestants against Ostler: ostler lab compare {directory}")
@@ -216,6 +237,7 @@ def as_json(run: StoredRun) -> dict[str, object]:
         "remaining": len(run.remaining()),
         "skipped": len(manifest.skipped),
         "noise_percent": noise_percent(run),
+        "entrants": manifest.environment.get("entrants", []),
         "flags": [{"name": each.name, "text": each.text} for each in manifest.flags],
         "results": [each.as_json() for each in step_results(run)],
         "figures": [each.as_json() for each in step_figures(run)],
@@ -223,4 +245,5 @@ def as_json(run: StoredRun) -> dict[str, object]:
 
 
 def _say(console: Console, text: str, style: str = "") -> None:
-    console.print(Text(text, style=style), soft_wrap=True)
+    """A sentence, broken between words on a terminal and nowhere else."""
+    console.print(Text(text, style=style), soft_wrap=not console.is_terminal)
