@@ -89,7 +89,8 @@ class LoadClient:
     then is sent, and the connection is closed.
 
     A client whose connection is shared has `members`, and hands them what it receives: the driver begins them in its
-    place, and sends what they return on its connection. It is ready when all of them are.
+    place, and sends what they return on its connection. It is ready when all of them are. Members say their `number`,
+    by which it is known which of several queue managers they are for.
     """
 
     def __init__(self, pace: Pace, is_requester: bool) -> None:
@@ -101,6 +102,7 @@ class LoadClient:
         self.is_session = False
         self.is_over = False
         self.members: list[LoadClient] = []
+        self.number = 0
         # For the driver: its number in the schedule, whether an operation is under way, and was begun after it was due.
         self.place = 0
         self.is_begun = False

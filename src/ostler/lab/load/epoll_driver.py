@@ -227,7 +227,8 @@ class EpollDriver:
 
     def _connected(self, link: Link) -> None:
         tls = self._tls
-        if tls is None:
+        # A queue manager's own socket has no channel, and so no CipherSpec.
+        if tls is None or isinstance(link.address, str):
             link.is_opened = True
             self._send(link, link.client.opening())
             return

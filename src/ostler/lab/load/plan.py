@@ -140,6 +140,11 @@ class Plan:
         return (self.address, *self.other_addresses)[number % (1 + len(self.other_addresses))]
 
 
+def pair_of(plan: Plan, number: int, turn: int) -> int:
+    """Which pair of queues a requester uses for the nth time."""
+    return (number + turn if plan.goes_round else number) % plan.pairs
+
+
 def host_and_port(plan: Plan) -> tuple[str, int]:
     """The address of a load that must go over TCP."""
     if isinstance(plan.address, str):
@@ -200,9 +205,8 @@ def _lean_driver(plan: Plan) -> Driver:
         theirs = replace(theirs, address=plan.responder_address, other_addresses=())
     for part, is_requester, numbers in ((theirs, False, plan.responders), (plan, True, plan.requesters)):
         clients = lean_clients(part, pace, is_requester, numbers)
-        # Where clients share connections, these are spread over the addresses.
-        spread = numbers if len(clients) == len(numbers) else range(len(clients))
-        driver.open(clients, [part.address_of(number) for number in spread])
+        shown = [each.members[0].number if each.members else numbers[at] for at, each in enumerate(clients)]
+        driver.open(clients, [part.address_of(number) for number in shown])
     return driver
 
 
@@ -269,27 +273,28 @@ def _bare(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient
 
 
 def _nats(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
-    return NatsClient(pace, is_requester, number, plan.pairs, plan.body_bytes)
+    return NatsClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.goes_round)
 
 
 def _jetstream(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
-    return JetStreamClient(pace, is_requester, number, plan.pairs, plan.body_bytes)
+    return JetStreamClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.goes_round)
 
 
 def _amqp(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
-    return AmqpClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent)
+    return AmqpClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent, plan.goes_round)
 
 
 def _mqtt(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
-    return MqttClient(pace, is_requester, number, plan.pairs, plan.body_bytes, 1 if plan.persistent else 0)
+    qos = 1 if plan.persistent else 0
+    return MqttClient(pace, is_requester, number, plan.pairs, plan.body_bytes, qos, plan.goes_round)
 
 
 def _redis(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
-    return RedisClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent)
+    return RedisClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent, plan.goes_round)
 
 
 def _stomp(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
-    return StompClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent)
+    return StompClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent, plan.goes_round)
 
 
 _Make = Callable[[Plan, Pace, bool, int], LoadClient]
