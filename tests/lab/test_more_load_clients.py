@@ -7,8 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostler.lab.load import mqtt_packets as mqtt
+from ostler.lab.load.amqp_client import AmqpClient
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
+from ostler.lab.load.jetstream_client import JetStreamClient
 from ostler.lab.load.mqtt_client import MqttClient
+from ostler.lab.load.nats_client import NatsClient
+from ostler.lab.load.plan import Plan, pair_of
 from ostler.lab.load.redis_client import RedisClient, Refusal, command, read_value
 from ostler.lab.load.stomp_client import StompClient, frame, read_frame
 
@@ -319,3 +323,21 @@ def test_stomp_errors_and_wrong_replies_are_told() -> None:
         client.receive(frame(b"ERROR", b"message:not allowed\n", b"more"), 0)
     with pytest.raises(LoadFailed, match="was due"):
         client.receive(frame(b"MESSAGE", b"ack:1\ncorrelation-id:IDx1-7\ncontent-length:16\n", bytes(16)), 0)
+
+
+@pytest.mark.parametrize("goes_round", [True, False])
+def test_a_requester_goes_round_or_stays_with_its_own(goes_round: bool) -> None:
+    """Number 4 of three pairs has the second, and the next after it is the third."""
+    pair = b"2" if goes_round else b"1"
+    clients: list[tuple[LoadClient, bytes]] = [
+        (RedisClient(running(), True, 4, 3, 16, False, goes_round), b"transient:request:"),
+        (MqttClient(running(), True, 4, 3, 16, 0, goes_round), b"lab/0/request/"),
+        (StompClient(running(), True, 4, 3, 16, False, goes_round), b"/queue/transient.request."),
+        (AmqpClient(running(), True, 4, 3, 16, False, goes_round), b"transient.request."),
+        (NatsClient(running(), True, 4, 3, 16, goes_round), b"PUB REQ."),
+        (JetStreamClient(running(), True, 4, 3, 16, goes_round), b"PUB LABREQ."),
+    ]
+    for client, before in clients:
+        assert before + pair in client.begin(0)
+    wanted = Plan("", ("", 0), range(1), range(1), 3, 16, False, goes_round=goes_round)
+    assert b"%d" % pair_of(wanted, 4, 1) == pair

@@ -29,10 +29,20 @@ def connecting() -> list[Step]:
 class AmqpClient(LoadClient):
     """A requester that goes through the request queues in turn, or a responder of one of them."""
 
-    def __init__(self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int, durable: bool) -> None:
+    def __init__(
+        self,
+        pace: Pace,
+        is_requester: bool,
+        number: int,
+        pairs: int,
+        body_bytes: int,
+        durable: bool,
+        goes_round: bool = True,
+    ) -> None:
         super().__init__(pace, is_requester)
         self._pairs = pairs
         self._pair = number % pairs
+        self._goes_round = goes_round
         self._durable = durable
         self._body_bytes = body_bytes
         kind = b"durable" if durable else b"transient"
@@ -75,7 +85,8 @@ class AmqpClient(LoadClient):
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns
         self._sequence += 1
-        self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
+        if self._goes_round:
+            self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
         self._waits_for_confirm = self._durable
         self._waits_for_reply = True
         self._correlation_id = b"%d" % self._sequence

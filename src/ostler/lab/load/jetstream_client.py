@@ -24,8 +24,10 @@ _NUMBER_BYTES = 8
 class JetStreamClient(NatsClient):
     """A requester that goes through the subjects in turn, or a responder of one of them."""
 
-    def __init__(self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int) -> None:
-        super().__init__(pace, is_requester, number, pairs, body_bytes)
+    def __init__(
+        self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int, goes_round: bool = True
+    ) -> None:
+        super().__init__(pace, is_requester, number, pairs, body_bytes, goes_round)
         if body_bytes < 2 * _NUMBER_BYTES:
             raise LoadFailed(f"a body of {body_bytes} bytes has no room for the numbers that lead a reply back")
         self._number = number
@@ -71,7 +73,8 @@ class JetStreamClient(NatsClient):
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns
         self._sequence += 1
-        self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
+        if self._goes_round:
+            self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
         self._waits_for_ack = self._waits_for_reply = True
         head = b"%08d%08d" % (self._number, self._sequence)
         self._subject = b"%s.%b.%b" % (REPLIES.encode(), head[:_NUMBER_BYTES], head[_NUMBER_BYTES:])

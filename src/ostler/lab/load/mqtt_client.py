@@ -19,11 +19,21 @@ SUBSCRIBED = 1
 class MqttClient(LoadClient):
     """A requester that goes through the topics in turn, or a responder of one of them."""
 
-    def __init__(self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int, qos: int) -> None:
+    def __init__(
+        self,
+        pace: Pace,
+        is_requester: bool,
+        number: int,
+        pairs: int,
+        body_bytes: int,
+        qos: int,
+        goes_round: bool = True,
+    ) -> None:
         super().__init__(pace, is_requester)
         self._qos = qos
         self._pairs = pairs
         self._pair = number % pairs
+        self._goes_round = goes_round
         self._body_bytes = body_bytes
         self._requests = [b"lab/%d/request/%d" % (qos, pair) for pair in range(pairs)]
         self._own = b"lab/%d/reply/%d" % (qos, number)
@@ -56,7 +66,8 @@ class MqttClient(LoadClient):
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns
         self._sequence += 1
-        self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
+        if self._goes_round:
+            self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
         self._correlation = b"%d" % self._sequence
         self._waits_for_ack = self._qos > 0
         self._waits_for_reply = True

@@ -20,10 +20,13 @@ def request_subject(pair: int) -> bytes:
 class NatsClient(LoadClient):
     """A requester that goes through the subjects in turn, or a responder of one of them."""
 
-    def __init__(self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int) -> None:
+    def __init__(
+        self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int, goes_round: bool = True
+    ) -> None:
         super().__init__(pace, is_requester)
         self._pairs = pairs
         self._pair = number % pairs
+        self._goes_round = goes_round
         self._body_bytes = body_bytes
         self._inbox = b"_INBOX.%d" % number
         self._sequence = 0
@@ -42,7 +45,8 @@ class NatsClient(LoadClient):
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns
         self._sequence += 1
-        self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
+        if self._goes_round:
+            self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
         self._subject = b"%b.%d" % (self._inbox, self._sequence)
         body = reply_for(self._sequence, self._body_bytes)
         return b"".join((self._requests[self._pair], self._subject, self._size, body, END))

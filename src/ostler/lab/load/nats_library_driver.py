@@ -16,7 +16,7 @@ from ostler.lab.load.client import LoadFailed, Pace, reply_for
 from ostler.lab.load.epoll_driver import Round
 from ostler.lab.load.moments import Moments, Tell, unheard
 from ostler.lab.load.pacing import LATE_NS, Pacing, Schedule
-from ostler.lab.load.plan import Plan, host_and_port
+from ostler.lab.load.plan import Plan, host_and_port, pair_of
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 
 _REPLY_SECONDS_MAX: Final = 30.0
@@ -53,9 +53,9 @@ class NatsLibraryDriver:
             client = await self._connect()
             await self._open_responder(client, number)
             self._responders.append(client)
-        for place, number in enumerate(self._plan.requesters):
+        for number in self._plan.requesters:
             client = await self._connect()
-            await self._open_requester(client, place, number)
+            await self._open_requester(client, number)
             self._requesters.append(client)
         for client in self._responders:
             await client.flush()
@@ -63,18 +63,18 @@ class NatsLibraryDriver:
     async def _open_responder(self, client: Client, number: int) -> None:
         await client.subscribe(f"LIB.REQ.{number % self._plan.pairs}", "W", cb=self._respond)
 
-    async def _open_requester(self, client: Client, place: int, number: int) -> None:
-        """Nothing to do: nats-py has an inbox for all requests of a connection. `place` counts from 0."""
+    async def _open_requester(self, client: Client, number: int) -> None:
+        """Nothing to do: nats-py has an inbox for all requests of a connection."""
 
     async def _respond(self, message: Msg) -> None:
         await message.respond(message.data)
 
     async def _operate(self, client: Client, place: int, turn: int, due_ns: int) -> None:
-        """One operation of a requester, for the nth time."""
+        """One operation of the requester at this place of the plan, for the nth time."""
         self._sequence += 1
-        pair = place + turn
+        pair = pair_of(self._plan, self._plan.requesters[place], turn)
         body = reply_for(self._sequence, self._plan.body_bytes)
-        reply = await client.request(f"LIB.REQ.{pair % self._plan.pairs}", body, timeout=_REPLY_SECONDS_MAX)
+        reply = await client.request(f"LIB.REQ.{pair}", body, timeout=_REPLY_SECONDS_MAX)
         if reply.data != body:
             raise LoadFailed("nats-py returned a reply to another request")
 

@@ -18,7 +18,7 @@ from nats.js.client import JetStreamContext
 from ostler.lab.load.client import LoadFailed, reply_for
 from ostler.lab.load.nats_library_driver import NatsLibraryDriver
 from ostler.lab.load.one_way import OneWay
-from ostler.lab.load.plan import ONE_WAY, Plan
+from ostler.lab.load.plan import ONE_WAY, Plan, pair_of
 
 _REQUESTS: Final = "LIBREQ"
 _REPLIES: Final = "LIBREP"
@@ -51,7 +51,6 @@ class StreamDriver(NatsLibraryDriver):
     def __init__(self, plan: Plan) -> None:
         self._contexts: list[JetStreamContext] = []
         self._waiting: dict[str, asyncio.Future[bytes]] = {}
-        self._numbers: list[int] = []
         # Replies to requests of an earlier load have another mark.
         self._mark = f"{time.perf_counter_ns():x}"
         super().__init__(plan)
@@ -69,10 +68,9 @@ class StreamDriver(NatsLibraryDriver):
         pair = number % self._plan.pairs
         await context.subscribe(f"{_REQUESTS}.{pair}", queue=f"w{pair}", stream=_REQUESTS, cb=respond, manual_ack=True)
 
-    async def _open_requester(self, client: Client, place: int, number: int) -> None:
+    async def _open_requester(self, client: Client, number: int) -> None:
         context = await _stream(client, _REPLIES)
         self._contexts.append(context)
-        self._numbers.append(number)
         subject = f"{_REPLIES}.{number}"
         await context.subscribe(subject, queue=f"q{number}", stream=_REPLIES, cb=self._replied, manual_ack=True)
 
@@ -86,9 +84,9 @@ class StreamDriver(NatsLibraryDriver):
         self._sequence += 1
         body = reply_for(self._sequence, self._plan.body_bytes)
         correlation = f"{self._mark}-{self._sequence}"
-        told = {_REPLY_TO: f"{_REPLIES}.{self._numbers[place]}", _CORRELATION: correlation}
+        told = {_REPLY_TO: f"{_REPLIES}.{self._plan.requesters[place]}", _CORRELATION: correlation}
         reply = self._waiting[correlation] = self._loop.create_future()
-        subject = f"{_REQUESTS}.{(place + turn) % self._plan.pairs}"
+        subject = f"{_REQUESTS}.{pair_of(self._plan, self._plan.requesters[place], turn)}"
         await self._contexts[place].publish(subject, body, stream=_REQUESTS, headers=told)
         if await asyncio.wait_for(reply, _SECONDS_MAX) != body:
             raise LoadFailed("nats-py returned a reply to another request")
@@ -99,7 +97,6 @@ class OneWayDriver(NatsLibraryDriver):
 
     def __init__(self, plan: Plan) -> None:
         self._contexts: list[JetStreamContext] = []
-        self._pairs: list[int] = []
         self._failure = ""
         super().__init__(plan)
 
@@ -123,8 +120,7 @@ class OneWayDriver(NatsLibraryDriver):
             # Called by the library, which would only write it down.
             self._failure = str(failure)
 
-    async def _open_requester(self, client: Client, place: int, number: int) -> None:
-        self._pairs.append(number % self._plan.pairs)
+    async def _open_requester(self, client: Client, number: int) -> None:
         self._way = self._made()
 
     async def _operate(self, client: Client, place: int, turn: int, due_ns: int) -> None:
@@ -132,8 +128,11 @@ class OneWayDriver(NatsLibraryDriver):
             raise LoadFailed(self._failure)
         await self._put(client, place, self._way.body(due_ns))
 
+    def _pair(self, place: int) -> int:
+        return self._plan.requesters[place] % self._plan.pairs
+
     async def _put(self, client: Client, place: int, body: bytes) -> None:
-        await client.publish(f"LIB.ONE.{self._pairs[place]}", body)
+        await client.publish(f"LIB.ONE.{self._pair(place)}", body)
         await client.flush(int(_SECONDS_MAX))
 
 
@@ -151,9 +150,9 @@ class StreamOneWayDriver(OneWayDriver):
         pair = number % self._plan.pairs
         await context.subscribe(f"{_ONE_WAY}.{pair}", queue=f"o{pair}", stream=_ONE_WAY, cb=take, manual_ack=True)
 
-    async def _open_requester(self, client: Client, place: int, number: int) -> None:
-        await super()._open_requester(client, place, number)
+    async def _open_requester(self, client: Client, number: int) -> None:
+        await super()._open_requester(client, number)
         self._contexts.append(await _stream(client, _ONE_WAY))
 
     async def _put(self, client: Client, place: int, body: bytes) -> None:
-        await self._contexts[place].publish(f"{_ONE_WAY}.{self._pairs[place]}", body, stream=_ONE_WAY)
+        await self._contexts[place].publish(f"{_ONE_WAY}.{self._pair(place)}", body, stream=_ONE_WAY)

@@ -14,7 +14,7 @@ from paho.mqtt.properties import Properties
 
 from ostler.lab.load.client import LoadFailed, reply_for
 from ostler.lab.load.library_one_way import LibraryOneWay
-from ostler.lab.load.plan import ONE_WAY, Plan, host_and_port
+from ostler.lab.load.plan import ONE_WAY, Plan, host_and_port, pair_of
 from ostler.lab.load.threaded_driver import ThreadedDriver, Worker
 
 _SERVE_SECONDS = 1.0
@@ -120,7 +120,7 @@ class PahoRequester(_PahoWorker):
         properties = _properties(PacketTypes.PUBLISH)
         properties.ResponseTopic = self._own
         properties.CorrelationData = b"%d" % self._sequence
-        topic = _topic(self._plan, "request", (self._number + self._sequence) % self._plan.pairs)
+        topic = _topic(self._plan, "request", pair_of(self._plan, self._number, self._sequence))
         self._waits_for = {"reply", "acknowledgement"} if self._plan.persistent else {"reply"}
         self._is_ready = False
         body = reply_for(self._sequence, self._plan.body_bytes)

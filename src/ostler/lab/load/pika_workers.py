@@ -8,7 +8,7 @@ import pika
 
 from ostler.lab.load.client import LoadFailed, reply_for
 from ostler.lab.load.library_one_way import LibraryOneWay
-from ostler.lab.load.plan import ONE_WAY, Plan, host_and_port
+from ostler.lab.load.plan import ONE_WAY, Plan, host_and_port, pair_of
 from ostler.lab.load.threaded_driver import ThreadedDriver, Worker
 
 _SERVE_SECONDS = 1
@@ -64,7 +64,7 @@ class PikaRequester(_PikaWorker):
         properties = pika.BasicProperties(
             reply_to=self._own, correlation_id=str(self._sequence), delivery_mode=2 if self._plan.persistent else 1
         )
-        pair = (self._number + self._sequence) % self._plan.pairs
+        pair = pair_of(self._plan, self._number, self._sequence)
         body = reply_for(self._sequence, self._plan.body_bytes)
         self._channel.basic_publish("", _queue(self._plan, "request", pair), body, properties)
         while not self._has_reply:

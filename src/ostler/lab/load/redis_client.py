@@ -66,12 +66,22 @@ def read_value(data: bytes, at: int) -> tuple[object, int]:
 class RedisClient(LoadClient):
     """A requester that goes through the request lists or streams in turn, or a responder of one of them."""
 
-    def __init__(self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int, durable: bool) -> None:
+    def __init__(
+        self,
+        pace: Pace,
+        is_requester: bool,
+        number: int,
+        pairs: int,
+        body_bytes: int,
+        durable: bool,
+        goes_round: bool = True,
+    ) -> None:
         super().__init__(pace, is_requester)
         kind = b"durable" if durable else b"transient"
         self._durable = durable
         self._pairs = pairs
         self._pair = number % pairs
+        self._goes_round = goes_round
         self._body_bytes = body_bytes
         self._requests = [b"%b:request:%d" % (kind, pair) for pair in range(pairs)]
         self._own_reply = b"%b:reply:%d" % (kind, number)
@@ -99,7 +109,8 @@ class RedisClient(LoadClient):
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns
         self._sequence += 1
-        self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
+        if self._goes_round:
+            self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
         self._answers_before = 1
         queue = self._requests[self._pair]
         head = b"%b %d\n" % (self._own_reply, self._sequence)

@@ -9,7 +9,7 @@ import redis
 
 from ostler.lab.load.client import LoadFailed, reply_for
 from ostler.lab.load.library_one_way import LibraryOneWay
-from ostler.lab.load.plan import ONE_WAY, Plan, host_and_port
+from ostler.lab.load.plan import ONE_WAY, Plan, host_and_port, pair_of
 from ostler.lab.load.threaded_driver import ThreadedDriver, Worker
 
 _GROUP = "W"
@@ -66,7 +66,7 @@ class RedisRequester(_RedisWorker):
 
     def step(self) -> None:
         self._sequence += 1
-        request = _key(self._plan, "request", (self._number + self._sequence) % self._plan.pairs)
+        request = _key(self._plan, "request", pair_of(self._plan, self._number, self._sequence))
         body = reply_for(self._sequence, self._plan.body_bytes)
         message = f"{self._own} {self._sequence}\n".encode() + body
         if self._plan.persistent:

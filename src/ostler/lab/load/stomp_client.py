@@ -65,13 +65,21 @@ class StompClient(LoadClient):
     """A requester that goes through the request queues in turn, or a responder of one of them."""
 
     def __init__(
-        self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int, persistent: bool
+        self,
+        pace: Pace,
+        is_requester: bool,
+        number: int,
+        pairs: int,
+        body_bytes: int,
+        persistent: bool,
+        goes_round: bool = True,
     ) -> None:
         super().__init__(pace, is_requester)
         kind = b"durable" if persistent else b"transient"
         self._persistent = persistent
         self._pairs = pairs
         self._pair = number % pairs
+        self._goes_round = goes_round
         self._body_bytes = body_bytes
         self._requests = [b"/queue/%b.request.%d" % (kind, pair) for pair in range(pairs)]
         self._own = b"/queue/%b.reply.%d" % (kind, number)
@@ -95,7 +103,8 @@ class StompClient(LoadClient):
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns
         self._sequence += 1
-        self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
+        if self._goes_round:
+            self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
         self._correlation = b"%b-%d" % (self._session, self._sequence)
         self._waits_for_receipt = self._persistent
         self._waits_for_reply = True

@@ -11,7 +11,7 @@ import stomp  # type: ignore[import-untyped]
 
 from ostler.lab.load.client import LoadFailed, reply_for
 from ostler.lab.load.library_one_way import LibraryOneWay
-from ostler.lab.load.plan import ONE_WAY, Plan, host_and_port
+from ostler.lab.load.plan import ONE_WAY, Plan, host_and_port, pair_of
 from ostler.lab.load.threaded_driver import ThreadedDriver, Worker
 
 _SERVE_SECONDS = 1.0
@@ -110,7 +110,7 @@ class StompRequester(_StompWorker):
         self._correlation = f"{self._session}-{self._sequence}"
         self._body = reply_for(self._sequence, self._plan.body_bytes)
         self._waits_for = {"reply", "receipt"} if self._plan.persistent else {"reply"}
-        queue = _queue(self._plan, "request", (self._number + self._sequence) % self._plan.pairs)
+        queue = _queue(self._plan, "request", pair_of(self._plan, self._number, self._sequence))
         self._send(queue, self._body, {"reply-to": self._own, "correlation-id": self._correlation})
         self._wait()
 
