@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Final
 
 from ostler.lab.load.client import LoadFailed
+from ostler.lab.load.connection_flood import sockets_max
 from ostler.lab.load.plan import Driver, Plan, Serving, Sharing, start_driver
 from ostler.lab.load.timeline import PhaseRecorder, Timeline, unpacked_phases
 from ostler.lab.observing.process_sampler import Watched
 from ostler.lab.running.contract import DRIVER, Counted, Moment, Watcher
-from ostler.server.link_status import raise_descriptor_limit
 
 _ANSWER_SECONDS_MAX: Final = 180.0
 # A driver tells how it goes every second, so that this much silence means that it hangs.
@@ -365,7 +365,7 @@ class DriverHost:
 def _serve(pipe: Connection) -> None:
     # Control-C reaches the whole group of processes; ours is ended by who started it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    raise_descriptor_limit()
+    sockets_max()
     _wake_up_in_time()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with contextlib.suppress(BrokenPipeError):

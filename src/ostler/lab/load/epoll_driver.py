@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from ostler.client.tls_client import ClientTls
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
 from ostler.lab.load.link import CLOSED, READ_BYTES, Link, begin_connecting, check_connected
 from ostler.lab.load.link import Address as Address
@@ -16,8 +15,7 @@ from ostler.lab.load.link import connected as connected
 from ostler.lab.load.moments import Moments, Tell, unheard
 from ostler.lab.load.pacing import LATE_NS, Schedule
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
-from ostler.model.errors import MQError
-from ostler.wire.tls_stream import TlsFailed, TlsStream
+from ostler.wire.tls_stream import TlsFailed, TlsRules, TlsStream
 
 _EVENTS_MAX: Final = 256
 _POLL_SECONDS: Final = 0.2
@@ -43,9 +41,9 @@ class Round:
 
 @dataclass(frozen=True)
 class TlsUse:
-    """TLS for all links of a driver: who makes a stream, and for which channel."""
+    """TLS for all links of a driver: what is asked of it, and for which channel."""
 
-    rules: ClientTls
+    rules: TlsRules
     channel: str
 
 
@@ -233,9 +231,9 @@ class EpollDriver:
             self._send(link, link.client.opening())
             return
         try:
-            link.tls = tls.rules.stream(tls.channel)
-        except MQError as told:
-            raise LoadFailed(str(told)) from None
+            link.tls = TlsStream(tls.rules, is_server=False, channel=tls.channel)
+        except TlsFailed as told:
+            raise LoadFailed(told.text) from None
         self._send(link, b"")
 
     def _turn_until(self, when_ns: int) -> None:

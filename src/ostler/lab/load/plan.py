@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from ostler.client.connect_parameters import TlsSettings
-from ostler.client.tls_client import ClientTls
 from ostler.lab.load.amqp_client import AmqpClient
 from ostler.lab.load.bare_client import BareClient
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
@@ -213,6 +211,10 @@ def _lean_driver(plan: Plan) -> Driver:
 def _tls_use(plan: Plan) -> TlsUse | None:
     if plan.tls is None:
         return None
+    # Long to import, and seldom needed.
+    from ostler.client.connect_parameters import TlsSettings
+    from ostler.client.tls_client import ClientTls
+
     settings = TlsSettings(plan.tls.cipher_spec, ca_file=plan.tls.authority_file)
     try:
         return TlsUse(ClientTls(settings), plan.channel)
