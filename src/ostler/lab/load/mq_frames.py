@@ -100,7 +100,8 @@ class MqReader:
             self.conversation = reader.conversation
             self.request = reader.request
             if not reader.flags & frames.MORE and not self._incomplete:
-                self._segments = []
+                if self._segments:
+                    self._segments = []
                 self.buffer = reader.buffer
                 self.start = reader.start
                 self.end = reader.end
@@ -114,7 +115,7 @@ class MqReader:
         """The payload from a place in `buffer` on."""
         if not self._segments:
             return self.buffer[start : self.end]
-        # What is copied first is small, so that only the whole is.
+        # Only the first is copied twice.
         return b"".join([self.buffer[start:], *self._segments[1:]])
 
     def _is_whole(self, more: bool) -> bool:

@@ -113,7 +113,8 @@ class Plan:
     read_ahead: bool = False
     """Consumers have messages sent before they ask for them, as read-ahead does; never in units of work."""
     other_addresses: tuple[Address, ...] = ()
-    """More queue managers: client n uses address n modulo their number, `address` being the first."""
+    """More queue managers: client n of m of them uses address n modulo m, `address` being the first, and there the pair
+    n / m modulo `pairs`."""
 
     drivers: int = 1
     """How many share the load of which this is a part."""
