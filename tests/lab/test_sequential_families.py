@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,22 @@ import pytest
 pytest.importorskip("psutil", reason="the laboratory's packages are not installed")
 
 from ostler.lab.experiments.connecting import DECISION_TIME, DISCONNECT
+from ostler.lab.experiments.connection_scaling import shared_by
+from ostler.lab.experiments.footprint import CHANNELS
+from ostler.lab.experiments.held_connections import (
+    ALL_CONNECTED,
+    MEMORY_AT_START,
+    MEMORY_PER_CHANNEL,
+    MEMORY_PER_CONNECTION,
+    RATE,
+)
+from ostler.lab.experiments.object_storage import (
+    DEFINE,
+    FILES_PER_OBJECT,
+    LOG_PER_OBJECT,
+    MEMORY_PER_OBJECT,
+    definitions,
+)
 from ostler.lab.experiments.properties import GET_TIME, HEADER_BYTES, PUT_TIME
 from ostler.lab.experiments.response_time import GET, PAIR, PUT, SAMPLES, SAMPLES_MISSING
 from ostler.lab.experiments.restarting import PROCESS, RECORDS, RESTART, Restarts, Taken
@@ -218,3 +235,71 @@ def test_a_restart_that_outlasts_its_window_counts_in_it() -> None:
     assert (found.count, found.total_ns) == (1, 500_000_000)
     (whole,) = counted.phases[MEASURED].operation(PROCESS).seconds.values()
     assert whole.total_ns == 2_000_000_000
+
+
+@pytest.mark.slow
+def test_connections_are_kept_and_their_memory_told(tmp_path: Path) -> None:
+    with sat("zos-csa-usage", tmp_path, {"connection": ["client, SHARECNV(10)", "local"]}) as (experiment, planned):
+        ours, bare = experiment.entrants()
+        assert [bare.does(step.number) for step in planned] == [True, False]
+        shared, alone = (measured(experiment, ours, step)[0] for step in planned)
+        for point in (shared, alone):
+            assert point.shape.clients == 500
+            assert point.results[MEMORY_AT_START] > 1_000_000
+            assert [(each.what, each.agrees) for each in point.settled] == [("connections", True)]
+        assert shared.results[MEMORY_PER_CHANNEL] == pytest.approx(10 * shared.results[MEMORY_PER_CONNECTION])
+        assert alone.results[MEMORY_PER_CHANNEL] == alone.results[MEMORY_PER_CONNECTION] > 0
+        (limit,) = measured(experiment, bare, planned[0])
+        assert limit.operations() == {CONNECT: 510}
+
+
+@pytest.mark.slow
+def test_channels_that_carried_a_message_share_as_they_may(tmp_path: Path) -> None:
+    with sat("zos-svrconn-footprint", tmp_path, {"shared_conversations": ["10"]}) as (experiment, planned):
+        ours, _ = experiment.entrants()
+        (point,) = measured(experiment, ours, planned[0])
+        assert point.results[CHANNELS] == 50
+        assert point.operations() == {CONNECT: 510, "put": 510, "get": 510}
+        assert all(each.agrees for each in point.settled)
+        assert len(point.settled) == 3
+
+
+@pytest.mark.slow
+def test_objects_are_defined_and_their_storage_told(tmp_path: Path) -> None:
+    with sat("zos-object-sizes", tmp_path, {"object_type": ["QALIAS"]}) as (experiment, planned):
+        ours, kept = experiment.entrants()
+        for point in measured(experiment, ours, planned[0], runs=2):
+            assert point.roles == ["queue-manager"]
+            assert point.operations() == {DEFINE: 1000}
+            assert point.results[LOG_PER_OBJECT] > 100
+            assert point.results[FILES_PER_OBJECT] > 0
+            assert MEMORY_PER_OBJECT in point.results
+        (limit,) = measured(experiment, kept, planned[0])
+        assert limit.operations() == {DEFINE: 1000}
+
+
+def test_there_are_objects_of_every_type_that_is_swept() -> None:
+    for object_type in catalogue().find("zos-object-sizes").sweep("object_type").values:
+        made = list(islice(definitions(str(object_type)), 200))
+        assert len({each.name for each in made}) == 200, object_type
+        assert {each.object_type.value for each in made} == {object_type}
+
+
+@pytest.mark.slow
+def test_clients_connect_again_and_again_until_the_window_is_over(tmp_path: Path) -> None:
+    with sat("appl-connection-scaling", tmp_path, {"requesters": ["40"]}) as (experiment, planned):
+        ours, bare = experiment.entrants()
+        for entrant in (ours, bare):
+            first, second = measured(experiment, entrant, planned[0], runs=2)
+            for point in (first, second):
+                assert point.shape.clients == 40
+                assert (point.operations()[CONNECT] - 10) % 40 == 0, "all of them, each time, after the first few"
+                assert point.results[RATE] == pytest.approx(40 / point.results[ALL_CONNECTED])
+                assert all(each.agrees for each in point.settled)
+
+
+def test_as_many_share_a_connection_as_must() -> None:
+    assert shared_by(1) == 1
+    most = max(count for count in range(1000, 1_000_000, 1000) if shared_by(count) == 1)
+    assert shared_by(most + 1000) == 2
+    assert shared_by(10 * most) in (10, 11)

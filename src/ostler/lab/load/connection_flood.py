@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import select
 import socket
 import time
+from collections.abc import Callable
 
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
+from ostler.lab.load.link import Address
 from ostler.model.constants import MQCC_OK
 from ostler.wire import exchanges, frames
 
@@ -19,6 +22,9 @@ _DESCRIPTORS_KEPT = 200
 # Each address has some 28,000 ports to connect from; fewer are used, as closed ones stay taken for a minute.
 _CONNECTIONS_PER_ADDRESS = 5000
 _ADDRESSES_MAX = 200
+
+Note = Callable[[int, int], None]
+"""Told of a connection: when it was begun and when it was ready, in nanoseconds."""
 
 
 class ConnectingClient(LoadClient):
@@ -75,61 +81,83 @@ def sockets_max() -> int:
     return max(hard - _DESCRIPTORS_KEPT, 1)
 
 
-def connected_from(number: int, address: tuple[str, int]) -> socket.socket:
+def connected_from(number: int, address: Address) -> socket.socket:
     """A socket for the connection with this number: after some thousands from another loopback address."""
-    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    sock = socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET, socket.SOCK_STREAM)
     try:
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # Without this the port would be chosen before it is known to whom it leads, from fewer ones.
-        sock.setsockopt(socket.IPPROTO_IP, 24, 1)  # IP_BIND_ADDRESS_NO_PORT
-        sock.bind((f"127.0.0.{1 + number // _CONNECTIONS_PER_ADDRESS % _ADDRESSES_MAX}", 0))
-        sock.connect(address)
+        if isinstance(address, str):
+            _connect_unix(sock, address)
+        else:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            # Without this the port would be chosen before it is known to whom it leads, from fewer ones.
+            sock.setsockopt(socket.IPPROTO_IP, 24, 1)  # IP_BIND_ADDRESS_NO_PORT
+            sock.bind((f"127.0.0.{1 + number // _CONNECTIONS_PER_ADDRESS % _ADDRESSES_MAX}", 0))
+            sock.connect(address)
     except BaseException:
         sock.close()
         raise
     return sock
 
 
+def _connect_unix(sock: socket.socket, path: str) -> None:
+    # An address holds 107 bytes; through its directory's descriptor a path is always short.
+    directory = os.open(os.path.dirname(path), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        sock.connect(f"/proc/self/fd/{directory}/{os.path.basename(path)}")
+    finally:
+        os.close(directory)
+
+
 class ConnectionFlood:
     """Sockets to one address, each with a client. `window` of them are being connected at any time."""
 
-    def __init__(self, address: tuple[str, int], window: int = 64) -> None:
+    def __init__(self, address: Address, window: int = 64) -> None:
         self._address = address
         self._window = window
         self._epoll = select.epoll()
         self._links: dict[int, tuple[socket.socket, LoadClient]] = {}
+        self._began_ns: dict[int, int] = {}
         self._opened = 0
 
-    def open(self, clients: list[LoadClient]) -> float:
+    def open(
+        self, clients: list[LoadClient], note: Note | None = None, seconds_max: float = _OPEN_SECONDS_MAX
+    ) -> float:
         """Connect them all; the seconds it took until the last one was ready."""
         began = time.perf_counter()
         waiting = list(reversed(clients))
         under_way = 0
-        deadline = time.monotonic() + _OPEN_SECONDS_MAX
+        deadline = time.monotonic() + seconds_max
         while waiting or under_way:
             while waiting and under_way < self._window:
                 self._connect(waiting.pop())
                 under_way += 1
-            under_way -= self._turn()
+            under_way -= self._turn(note)
             if time.monotonic() > deadline:
                 raise LoadFailed(f"{under_way} connections were not made in time, {len(waiting)} not begun")
         return time.perf_counter() - began
 
-    def close(self) -> None:
+    def drop(self) -> None:
+        """Close all connections; more can be opened after that."""
         for sock, _ in self._links.values():
             sock.close()
         self._links.clear()
+        self._began_ns.clear()
+
+    def close(self) -> None:
+        self.drop()
         self._epoll.close()
 
     def _connect(self, client: LoadClient) -> None:
+        began_ns = time.perf_counter_ns()
         sock = connected_from(self._opened, self._address)
+        self._began_ns[sock.fileno()] = began_ns
         self._opened += 1
         sock.setblocking(False)
         self._links[sock.fileno()] = (sock, client)
         self._epoll.register(sock.fileno(), select.EPOLLIN)
         sock.send(client.opening())
 
-    def _turn(self) -> int:
+    def _turn(self, note: Note | None) -> int:
         """How many became ready."""
         ready = 0
         for descriptor, _ in self._epoll.poll(0.2, _EVENTS_MAX):
@@ -146,4 +174,6 @@ class ConnectionFlood:
                 sock.send(answer)
             if client.is_ready and not was_ready:
                 ready += 1
+                if note is not None:
+                    note(self._began_ns[descriptor], time.perf_counter_ns())
         return ready
