@@ -7,6 +7,7 @@ import socket
 import ssl
 import threading
 import time
+from contextlib import suppress
 
 from ostler.lab.load.bare_client import HELLO, WELCOME
 from ostler.lab.peers.running import LOOPBACK
@@ -69,9 +70,7 @@ class AnsweringServer:
         selector.register(sock, selectors.EVENT_READ)
 
     def _answer(self, selector: selectors.BaseSelector, sock: socket.socket) -> None:
-        data = sock.recv(65536)
-        while isinstance(sock, ssl.SSLSocket) and sock.pending():
-            data += sock.recv(65536)
+        data = _received(sock)
         if not data:
             self.open -= 1
             self._greeted.discard(sock.fileno())
@@ -85,4 +84,17 @@ class AnsweringServer:
         if self.stall_from_ns and time.perf_counter_ns() >= self.stall_from_ns:
             self.stall_from_ns = 0
             self._is_ending.wait(self._stall_seconds)
-        sock.sendall(data)
+        # Who has gone meanwhile is noticed with the next read.
+        with suppress(ConnectionError):
+            sock.sendall(data)
+
+
+def _received(sock: socket.socket) -> bytes:
+    try:
+        data = sock.recv(65536)
+        while isinstance(sock, ssl.SSLSocket) and sock.pending():
+            data += sock.recv(65536)
+    except ConnectionError:
+        # The client was killed.
+        return b""
+    return data

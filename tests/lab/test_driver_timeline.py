@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import socket
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import psutil
 import pytest
@@ -17,10 +19,10 @@ from tests.lab.answering_server import AnsweringServer
 from ostler.lab.load import bare_server, plan
 from ostler.lab.load.bare_client import HELLO, REQUESTER
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
-from ostler.lab.load.driver_process import new_load
+from ostler.lab.load.driver_process import Answer, DriverEnd, Load, new_load
 from ostler.lab.load.epoll_driver import EpollDriver
 from ostler.lab.load.moments import Moments
-from ostler.lab.load.pacing import Pacing
+from ostler.lab.load.pacing import Pacing, Schedule
 from ostler.lab.load.plan import Plan, start_driver
 from ostler.lab.load.threaded_driver import ThreadedDriver, Worker
 from ostler.lab.load.timeline import WARMING_UP, PhaseRecorder, Timeline
@@ -89,6 +91,42 @@ def test_rated_load_begins_what_is_due_and_no_more(server: AnsweringServer) -> N
     done = sum(counted(driver.run(soon(0.1, 0.2), lambda moment: None).phases))
     assert 40 <= done <= 60, "all that are due, but for what a busy machine kept from being begun before the end"
     driver.close()
+
+
+class Noting(LoadClient):
+    """Keeps the times for which it was begun."""
+
+    def __init__(self, pace: Pace) -> None:
+        super().__init__(pace, True)
+        self.due_ns: list[int] = []
+
+    def opening(self) -> bytes:
+        return HELLO.pack(REQUESTER, 0)
+
+    def begin(self, now_ns: int) -> bytes:
+        self.began_ns = now_ns
+        self.due_ns.append(now_ns)
+        return reply_for(len(self.due_ns), BLOCK_BYTES)
+
+    def receive(self, data: bytes, now_ns: int) -> bytes:
+        if not self.is_ready:
+            self.is_ready = True
+            return b""
+        return self.replied(now_ns)
+
+
+def test_rated_clients_are_begun_with_the_time_they_were_due(server: AnsweringServer) -> None:
+    pace = Pace(Pacing(rate_per_second=200.0))
+    driver = EpollDriver(server.address, pace)
+    clients = [Noting(pace), Noting(pace)]
+    driver.open(list(clients))
+    timeline = soon(0.1)
+    driver.run(timeline)
+    driver.close()
+    schedule = Schedule(timeline.begin_ns, timeline.end_ns, 200.0, 2)
+    for number, client in enumerate(clients):
+        assert client.due_ns == [schedule.due_ns(number, turn) for turn in range(len(client.due_ns))]
+        assert len(client.due_ns) >= 1
 
 
 def test_a_stall_of_a_server_shows_in_rated_load_and_not_in_a_closed_loop(server: AnsweringServer) -> None:
@@ -267,20 +305,62 @@ def test_messages_between_drivers_are_waited_for() -> None:
     process.wait()
 
 
+class Scripted(DriverEnd):
+    """A driver that has outstanding messages as it is told to say, one number after the other."""
+
+    def __init__(self, outstanding: list[int]) -> None:
+        ours, self._theirs = multiprocessing.Pipe()
+        super().__init__(ours)
+        self.outstanding = outstanding
+
+    pid = 0
+
+    def end(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+    def last_words(self) -> str:
+        return ""
+
+    def tell(self, what: str, argument: object = None) -> None:
+        found: int | list[str] | None = None
+        if what == "outstanding":
+            found = self.outstanding.pop(0)
+        elif what == "counted":
+            found = PhaseRecorder(soon(0.0)).packed()
+        self._theirs.send(Answer("", found))
+
+
+def test_a_load_is_over_when_what_all_drivers_have_outstanding_adds_up_to_nothing() -> None:
+    producer, consumer = Scripted([3, 3, 3]), Scripted([0, -2, -3])
+    load = Load([producer, consumer])
+    assert len(load.run(soon(0.0), Quiet())) == 2
+    assert producer.outstanding == consumer.outstanding == []
+
+
 PROGRAM = """
-from ostler.lab.load.driver_process import new_load
+import sys, time
+from ostler.lab.load import plan
+from ostler.lab.load.driver_process import Answer, DriverEnd, Load, new_load
+from ostler.lab.load.timeline import Timeline
+
+class Watching:
+    def moment(self, moment):
+        print(load.processes()[0].pid, flush=True)
+
 if __name__ == "__main__":
     load = new_load()
-    print(load.processes()[0].pid, flush=True)
-    input()
+    load.open(plan.Plan(plan.BARE, ("127.0.0.1", int(sys.argv[1])), range(1), range(0), 1, 64, False))
+    load.run(Timeline.starting(time.perf_counter_ns(), 0, 60, 0), Watching())
 """
 
 
-def test_drivers_end_with_who_started_them(tmp_path: os.PathLike[str]) -> None:
-    program = os.path.join(tmp_path, "program.py")
-    with open(program, "w") as file:
-        file.write(PROGRAM)
-    with subprocess.Popen([sys.executable, program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+def test_drivers_end_with_who_started_them(server: AnsweringServer, tmp_path: Path) -> None:
+    """In the middle of a load."""
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    command = [sys.executable, str(program), str(server.address[1])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         driver = psutil.Process(int(process.stdout.readline()))
         assert driver.is_running()

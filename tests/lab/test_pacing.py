@@ -53,6 +53,7 @@ def test_every_turn_comes_once_and_in_order(rate: float, count: int, seconds: in
             while (again_ns := schedule.finished(who, now_ns)) != NOT_DUE:
                 assert again_ns == schedule.due_ns(who, turns[who]) == schedule.was_due_ns(who)
                 assert again_ns <= now_ns
+                assert again_ns < end_ns
                 turns[who] += 1
         assert schedule.next_ns() > min(now_ns, end_ns - 1)
     for who, turn in enumerate(turns):

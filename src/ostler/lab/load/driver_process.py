@@ -64,7 +64,7 @@ Found = LoadRound | int | list[str] | None
 
 
 @dataclass(frozen=True)
-class _Answer:
+class Answer:
     """Failure in words, or what was found."""
 
     failure: str
@@ -106,7 +106,7 @@ class DriverEnd(ABC):
             raise LoadFailed(self.last_words()) from None
         if isinstance(said, Moment):
             return said
-        assert isinstance(said, _Answer)
+        assert isinstance(said, Answer)
         if said.failure:
             raise LoadFailed(said.failure)
         return said.found
@@ -304,7 +304,7 @@ class DriverHost:
                 return
             if broken:
                 self._driver = None
-                self._pipe.send(_Answer(f"between rounds: {broken}", None))
+                self._pipe.send(Answer(f"between rounds: {broken}", None))
             else:
                 self._pipe.send(self._answer(what, argument))
 
@@ -323,13 +323,13 @@ class DriverHost:
                 return str(told)
         return ""
 
-    def _answer(self, what: str, argument: object) -> _Answer:
+    def _answer(self, what: str, argument: object) -> Answer:
         try:
-            return _Answer("", self._do(what, argument))
+            return Answer("", self._do(what, argument))
         except LoadFailed as told:
-            return _Answer(str(told), None)
+            return Answer(str(told), None)
         except Exception:
-            return _Answer(traceback.format_exc(), None)
+            return Answer(traceback.format_exc(), None)
 
     def _do(self, what: str, argument: object) -> Found:
         if what == _OPEN:
