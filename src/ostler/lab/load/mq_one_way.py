@@ -31,7 +31,7 @@ from ostler.lab.load.one_way import OneWay
 from ostler.model.constants import MQOO_READ_AHEAD, MQPMO_NEW_MSG_ID, MQSTAT_TYPE_ASYNC_ERROR
 from ostler.wire import calls, exchanges, frames
 
-# As many as a client of MQ sends before it looks what became of them, and as many as it has sent ahead at most.
+# Our own choice: long enough that asking costs little beside putting. The window is that of Ostler's own client.
 BATCH: Final = 32
 WINDOW: Final = 32
 WINDOW_BYTES: Final = 4 * 1024 * 1024
