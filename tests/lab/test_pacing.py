@@ -33,7 +33,9 @@ def test_requesters_are_due_evenly(begin_ns: int, rate: float, count: int, offse
     assert abs(due[0] - exact) <= 1 + exact / 2**51, "errors do not add up"
 
 
-@given(st.floats(0.1, 500), st.integers(1, 10), st.integers(1, 400), st.lists(st.integers(0, 50), max_size=50))
+@given(
+    st.floats(0.1, 500), st.integers(1, 10), st.integers(1, 400), st.lists(st.integers(0, 50), min_size=1, max_size=50)
+)
 def test_every_turn_comes_once_and_in_order(rate: float, count: int, milliseconds: int, steps: list[int]) -> None:
     """Whatever the driver does meanwhile: who is begun was due, in the order of the times."""
     end_ns = milliseconds * MILLISECOND_NS
