@@ -32,6 +32,7 @@ from ostler.lab.running.contract import (
     Watcher,
 )
 from ostler.lab.store.rows import OperationRow
+from ostler.server.link_status import raise_descriptor_limit
 
 _END_SECONDS_MAX: Final = 5.0
 
@@ -76,6 +77,8 @@ class LimitProbes:
         self._scratch = scratch
         self._drivers = drivers
         self._loads: dict[str, Load] = {}
+        # Servers and drivers inherit it, and have a connection for each client.
+        raise_descriptor_limit()
 
     def entrants(self, plans: Mapping[int, Plan]) -> list[Entrant]:
         """Limits of loads, given by step: those of the network, and those of a log where messages are persistent.

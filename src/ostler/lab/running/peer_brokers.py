@@ -21,6 +21,7 @@ from ostler.lab.peers.known import Found, KnownPeer
 from ostler.lab.peers.packages import PeerUnavailable
 from ostler.lab.peers.running import LOOPBACK, Peer
 from ostler.lab.running.contract import PEER, Entrant, EntrantKind
+from ostler.server.link_status import raise_descriptor_limit
 
 KINDS: Final = (REQUEST_REPLY, ONE_WAY)
 _JETSTREAM_TITLE: Final = "NATS JetStream"
@@ -123,6 +124,8 @@ class PeerBrokers:
         self._found: dict[str, Found] = {}
         self._brokers: dict[tuple[str, bool], Peer] = {}
         self.absent: dict[str, str] = {}
+        # Brokers inherit it, and some take it for the number of connections they may have.
+        raise_descriptor_limit()
 
     def __enter__(self) -> PeerBrokers:
         return self
