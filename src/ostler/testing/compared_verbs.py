@@ -286,7 +286,9 @@ class ComparedVerbs:
         )
         self._take_in_backed_out()
         if answer.reason != MQRC_NONE:
-            self._check_refused(application, answer.reason, was_full, message.is_persistent, syncpoint)
+            # Units that were backed out for the sake of the log have given their messages back.
+            is_full = queue.depth >= queue.depth_max
+            self._check_refused(application, answer.reason, is_full, message.is_persistent, syncpoint)
             self._settle(0, False)
             return False
         assert not was_full
@@ -306,10 +308,10 @@ class ComparedVerbs:
         return True
 
     def _check_refused(
-        self, application: Application, reason: int, was_full: bool, is_persistent: bool, syncpoint: bool
+        self, application: Application, reason: int, is_full: bool, is_persistent: bool, syncpoint: bool
     ) -> None:
         if reason == MQRC_Q_FULL:
-            assert was_full
+            assert is_full
         elif reason == MQRC_BACKED_OUT:
             assert syncpoint
             assert application.is_backed_out

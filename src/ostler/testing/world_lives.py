@@ -12,7 +12,7 @@ from ostler.engine.replay import Replay
 from ostler.engine.snapshot import Snapshot, replace_file
 from ostler.engine.syncpoint import back_out_oldest
 from ostler.engine.unit_of_work import UnitOfWork
-from ostler.log import Batch, LogSettings, LogVisitor, RecoveryLog, open_log
+from ostler.log import Batch, LogSettings, LogSpace, LogVisitor, RecoveryLog, open_log
 from ostler.log.restart import create_log_of_any_size
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import new_definition
@@ -105,6 +105,8 @@ class WorldLives:
         self.backed_out: list[BackedOut] = []
         self.records: list[Record] = []
         """What this life has appended to the log."""
+        self.space_comes: Callable[[], None] | None = None
+        """Makes space for the log on a full disk; the log waits for that. Without it there is a LogSpace."""
         self._batch: Batch | None = None
         self._batch_is_written = False
         self._checkpoint: Generator[str, None, None] | None = None
@@ -181,8 +183,17 @@ class WorldLives:
             self._batch = self.log.take_batch()
             self._batch_is_written = False
         if self._batch is not None and not self._batch_is_written:
-            self.log.writer.write_batch(self._batch)
+            self._write_batch(self._batch)
             self._batch_is_written = True
+
+    def _write_batch(self, batch: Batch) -> None:
+        try:
+            self.log.writer.write_batch(batch)
+        except LogSpace:
+            if self.space_comes is None:
+                raise
+            self.space_comes()
+            self.log.writer.write_batch(batch)
 
     def acknowledge(self, lsn: int) -> None:
         """Return when a verb's answer may be given."""
