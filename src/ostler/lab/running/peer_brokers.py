@@ -57,7 +57,7 @@ _PROMISES: Final[dict[tuple[str, str], tuple[str, str]]] = {
         "QoS 1: acknowledged when in memory, never forced; acknowledged by responders when replied",
     ),
     (mosquitto.NAME, ONE_WAY): (
-        "QoS 0: nothing kept, at most once; a put counts when a ping behind it is answered, with paho-mqtt when sent",
+        "QoS 0: nothing kept, at most once; a put counts when a ping behind it is answered",
         "QoS 1: acknowledged when in memory, never forced; acknowledged by consumers",
     ),
     (redis.NAME, REQUEST_REPLY): (
@@ -68,6 +68,14 @@ _PROMISES: Final[dict[tuple[str, str], tuple[str, str]]] = {
         "lists in memory, popped at most once, nothing forced",
         "streams, forced before each answer; acknowledged and deleted by consumers in one transaction",
     ),
+}
+# Where a library can do less than the protocol.
+_PROMISES_OF_LIBRARIES: Final[dict[tuple[str, str, bool], str]] = {
+    (
+        mosquitto.NAME,
+        ONE_WAY,
+        False,
+    ): "QoS 0: nothing kept, at most once; a put counts when it is written to its socket",
 }
 
 
@@ -184,7 +192,7 @@ class PeerBrokers:
                 continue
             title = _JETSTREAM_TITLE if is_split and group == (True,) else peer.title
             name = f"{title}, {library}" if through_library else title
-            version = f"{found.version}, {library} {found.library_version}" if through_library else found.version
+            version = f"{found.library_version}, broker {found.version}" if through_library else found.version
             steps = frozenset(number for number, persistent in persistence.items() if persistent in ways)
             entrant = Entrant(name, EntrantKind.PEER, _promise(ways), steps, version)
             entrants.append(PeerEntrant(entrant, through_library, ways))
@@ -196,7 +204,10 @@ class PeerBrokers:
             protocol = peer.client(persistent, through_library)
             broker = self._broker(peer, persistent) if protocol else None
             if broker is not None:
-                ways[persistent] = Way(protocol, broker, _PROMISES[peer.name, kind][persistent])
+                promise = _PROMISES[peer.name, kind][persistent]
+                if through_library:
+                    promise = _PROMISES_OF_LIBRARIES.get((peer.name, kind, persistent), promise)
+                ways[persistent] = Way(protocol, broker, promise)
         return ways
 
     def _broker(self, peer: KnownPeer, persistent: bool) -> Peer | None:
