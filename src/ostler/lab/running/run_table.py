@@ -50,7 +50,7 @@ def show_run(run: StoredRun, console: Console) -> None:
         _say(console, text)
     for text in doubts(run):
         _say(console, text, "yellow")
-    for text in where(run):
+    for text in where(run, results):
         # To be copied: a terminal may break it where it likes, but nobody else.
         console.print(Text(text), soft_wrap=True)
 
@@ -203,11 +203,11 @@ def doubts(run: StoredRun) -> list[str]:
     return flags + resumed + damaged
 
 
-def where(run: StoredRun) -> list[str]:
+def where(run: StoredRun, results: Sequence[StepResult]) -> list[str]:
     """Where the data is, and what can be done with it."""
     directory = shown_path(run.directory)
     told = [f"Data: {directory}, as manifest.json and segments/*/*.parquet."]
-    others = {each.contestant for each in step_results(run) if each.kind is not EntrantKind.LIMIT}
+    others = {each.contestant for each in results if each.kind is not EntrantKind.LIMIT}
     if len(others) > 1:
         told.append(f"Contestants against Ostler: ostler lab compare {directory}")
     told.append(f"Against another run: ostler lab compare OTHER {directory}")
