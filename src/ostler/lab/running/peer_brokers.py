@@ -75,7 +75,7 @@ _PROMISES_OF_LIBRARIES: Final[dict[tuple[str, str, bool], str]] = {
         mosquitto.NAME,
         ONE_WAY,
         False,
-    ): "QoS 0: nothing kept, at most once; a put counts when it is written to its socket",
+    ): "QoS 0: nothing kept, at most once; a put counts when its socket has it",
 }
 
 
