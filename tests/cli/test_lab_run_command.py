@@ -265,6 +265,20 @@ class TestRefused:
         err = capsys.readouterr().err
         assert "redis cannot take part: not here. Do this first: ostler lab peers --fetch redis" in err
 
+    def test_a_peer_that_cannot_be_fetched(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        Path("taken").write_text("no directory")
+        monkeypatch.setenv("OSTLER_PEERS_CACHE", str(tmp_path / "taken" / "cache"))
+        if lab("peers", "redis") == 0:
+            pytest.skip("redis is installed on this machine")
+        capsys.readouterr()
+        assert lab("run", "client-rr-np", "--peers", "redis", "--fetch") == 2
+        assert "ostler lab run: redis " in capsys.readouterr().err
+        assert lab("run", "client-rr-np", *ONCE, "--set", "requesters=1", "--fetch") == 0
+        assert "Without redis: redis " in capsys.readouterr().out
+        assert "redis" not in STAGE.sittings[0].settings.peers
+
     def test_only_peers_that_are_here_take_part(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
