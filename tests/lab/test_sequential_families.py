@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,8 +34,11 @@ from ostler.lab.experiments.object_storage import (
 from ostler.lab.experiments.properties import GET_TIME, HEADER_BYTES, PUT_TIME
 from ostler.lab.experiments.response_time import GET, PAIR, PUT, SAMPLES, SAMPLES_MISSING
 from ostler.lab.experiments.restarting import PROCESS, RECORDS, RESTART, Restarts, Taken
+from ostler.lab.experiments.task import Task
+from ostler.lab.experiments.task_process import TaskProcess
 from ostler.lab.experiments.verb_timing import MAIN
-from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, WARMING_UP, Timeline
+from ostler.lab.load.moments import Tell
+from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, WARMING_UP, PhaseRecorder, Timeline
 from ostler.lab.running.contract import (
     CONNECT,
     QUICK,
@@ -45,6 +49,7 @@ from ostler.lab.running.contract import (
     Experiment,
     Figure,
     Moment,
+    PointFailed,
     Settings,
     Shape,
     Sitting,
@@ -53,6 +58,7 @@ from ostler.lab.running.runner import make_experiment
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.steps import Step, steps
 from ostler.lab.store.rows import OperationRow
+from ostler.model.errors import MQError
 
 
 class Silent:
@@ -168,6 +174,7 @@ def test_each_verb_is_timed_with_what_belongs_to_it(
         assert all(each.agrees and each.drivers for each in point.settled)
 
 
+@pytest.mark.slow
 def test_a_commit_has_the_force_of_a_page_beside_it(tmp_path: Path) -> None:
     chosen = {"verb": ["MQPUT", "MQCMIT"]}
     with sat("mqi-verb-timing", tmp_path, chosen, Settings()) as (experiment, planned):
@@ -296,6 +303,51 @@ def test_clients_connect_again_and_again_until_the_window_is_over(tmp_path: Path
                 assert (point.operations()[CONNECT] - 10) % 40 == 0, "all of them, each time, after the first few"
                 assert point.results[RATE] == pytest.approx(40 / point.results[ALL_CONNECTED])
                 assert all(each.agrees for each in point.settled)
+
+
+class Endless(Task):
+    """Does not look at the time."""
+
+    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Figure]:
+        threading.Event().wait()
+        return []
+
+    def close(self) -> None:
+        return
+
+
+class Failing(Endless):
+    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Figure]:
+        raise MQError(2053, "The queue is full.")
+
+
+@pytest.mark.slow
+def test_a_task_that_does_not_end_is_ended_with_its_process() -> None:
+    process = TaskProcess(Endless)
+    failures: list[str] = []
+
+    def run() -> None:
+        try:
+            process.run(Timeline.starting(time.perf_counter_ns(), 0.0, 0.1, 0.0), Silent())
+        except PointFailed as failure:
+            failures.append(str(failure))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    process.end()
+    thread.join()
+    assert len(failures) == 1, "whoever waits for it hears of it"
+    assert not Path(f"/proc/{process.pid}").exists()
+
+
+def test_a_task_that_fails_says_why() -> None:
+    process = TaskProcess(Failing)
+    with pytest.raises(PointFailed, match=r"MQRC_Q_FULL \(2053\): The queue is full\."):
+        process.run(Timeline.starting(time.perf_counter_ns(), 0.0, 0.1, 0.0), Silent())
+    with pytest.raises(PointFailed, match="ended with status 0"):
+        process.run(Timeline.starting(time.perf_counter_ns(), 0.0, 0.1, 0.0), Silent())
+    assert process.figures() == []
+    process.end()
 
 
 def test_as_many_share_a_connection_as_must() -> None:

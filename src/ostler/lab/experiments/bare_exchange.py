@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -74,7 +75,8 @@ def receive(sock: socket.socket, buffer: bytearray, size: int) -> bool:
 
 
 def serve(descriptor: int, size: int) -> None:
-    """The other process: it keeps the data of one message. It ends with the socket."""
+    """The other process: it keeps the data of one message. It ends with the socket, and not before."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     body = bytearray(max(size, len(_NOTICE)))
     notice = bytearray(len(_NOTICE))
     with socket.socket(fileno=descriptor) as sock:

@@ -39,16 +39,16 @@ _DEFINE_SECONDS_MAX: Final = 300.0
 _RESTART_FAMILY: Final = "chlauth-restart"
 _CRASHED, _ENDED = "preemptive", "immediate"
 OSTLER: Final = Entrant(
-    "Ostler", EntrantKind.OSTLER, "Rules are looked at before the application is taken in.", version=__version__
+    "Ostler", EntrantKind.OSTLER, "rules are looked at before the application is taken in", version=__version__
 )
 FROM_LOG: Final = Entrant(
-    "Ostler, from the log", EntrantKind.OSTLER, "It was killed: all rules are read from the log.", version=__version__
+    "Ostler, from the log", EntrantKind.OSTLER, "it was killed: all rules are read from the log", version=__version__
 )
 FROM_FILES: Final = Entrant(
-    "Ostler, from its files", EntrantKind.OSTLER, "It had ended: rules are in its last checkpoint.", version=__version__
+    "Ostler, from its files", EntrantKind.OSTLER, "it had ended: rules are in its last checkpoint", version=__version__
 )
-BARE: Final = Entrant("bare server", EntrantKind.LIMIT, "Accepts, answers once and closes.")
-READING: Final = Entrant("reading the rules", EntrantKind.LIMIT, "One file of definitions, read and kept as bytes.")
+BARE: Final = Entrant("bare server", EntrantKind.LIMIT, "accepts, answers once and closes")
+READING: Final = Entrant("reading the rules", EntrantKind.LIMIT, "one file of definitions, read and kept as bytes")
 
 
 def experiment(sitting: Sitting) -> Experiment:

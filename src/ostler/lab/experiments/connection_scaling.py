@@ -30,9 +30,9 @@ from ostler.lab.scenarios.steps import Step
 from ostler.server.qm_ini import LogSection
 
 OSTLER: Final = Entrant(
-    "Ostler", EntrantKind.OSTLER, "A client is connected when its MQCONN would return.", version=__version__
+    "Ostler", EntrantKind.OSTLER, "a client is connected when its MQCONN would return", version=__version__
 )
-BARE: Final = Entrant("bare server", EntrantKind.LIMIT, "Accepts, answers once and keeps the connection.")
+BARE: Final = Entrant("bare server", EntrantKind.LIMIT, "accepts, answers once and keeps the connection")
 _LOG: Final = LogSection(primary_files=3, file_pages=1024)
 # What the server needs besides, and what connections leave open for a moment.
 _DESCRIPTORS_KEPT: Final = 300

@@ -99,6 +99,8 @@ class HoldTask(Task):
         # The first few make the server import and allocate what it needs only once.
         few = min(_WARMING_SOCKETS, plan.sockets)
         self._flood.open(self._clients(few), note, seconds_max)
+        if not plan.goes_on:
+            wait_until(timeline.measured_ns)
         before = resident_bytes(plan.server_pid)
         taken = [self._flood.open(self._clients(plan.sockets), note, seconds_max)]
         grown = resident_bytes(plan.server_pid) - before

@@ -24,13 +24,13 @@ from ostler.server.queue_manager import QueueManager
 LOCAL: Final = Entrant(
     "Ostler, bound locally",
     EntrantKind.OSTLER,
-    "The application has a process of its own; what is persistent is forced before a verb returns.",
+    "the application has a process of its own; what is persistent is forced before a verb returns",
     version=__version__,
 )
 EMBEDDED: Final = Entrant(
     "Ostler, in one process",
     EntrantKind.OSTLER,
-    "The application is in the queue manager's process; what is persistent is forced before a verb returns.",
+    "the application is in the queue manager's process; what is persistent is forced before a verb returns",
     version=__version__,
 )
 _DATA_VARIABLE: Final = "OSTLER_DATA"

@@ -42,11 +42,9 @@ from ostler.lab.running.queue_manager_process import LabQueueManager
 from ostler.lab.scenarios.steps import Step
 from ostler.server.qm_ini import LogSection
 
-OSTLER: Final = Entrant(
-    "Ostler", EntrantKind.OSTLER, "A queue manager that nobody has used before.", version=__version__
-)
+OSTLER: Final = Entrant("Ostler", EntrantKind.OSTLER, "a queue manager that is new", version=__version__)
 BARE: Final = "bare server"
-KEPT: Final = Entrant("definitions as bytes", EntrantKind.LIMIT, "A dictionary of them, and nothing made of them.")
+KEPT: Final = Entrant("definitions as bytes", EntrantKind.LIMIT, "a dictionary of them, and nothing made of them")
 _LOG: Final = LogSection(primary_files=3, file_pages=1024)
 _SHARED: Final = re.compile(r"client, SHARECNV\(([0-9]+)\)")
 _LOCAL: Final = "local"
@@ -98,7 +96,7 @@ class ConnectionStorage(_OnQueueManagers):
         clients = frozenset(step.number for step in self._sitting.steps if step.points["connection"] != _LOCAL)
         if not self._sitting.settings.limits or not clients:
             return [OSTLER]
-        return [OSTLER, Entrant(BARE, EntrantKind.LIMIT, "Accepts, answers once and keeps the connection.", clients)]
+        return [OSTLER, Entrant(BARE, EntrantKind.LIMIT, "accepts, answers once and keeps the connection", clients)]
 
     def prepare(self, entrant: Entrant, step: Step) -> Prepared:
         sharing = _sharing(step)
@@ -137,7 +135,7 @@ class ChannelStorage(_OnQueueManagers):
     """Client channels that have carried a message, through the client library."""
 
     def entrants(self) -> Sequence[Entrant]:
-        limit = Entrant(BARE, EntrantKind.LIMIT, "Accepts, answers once and keeps the connection.")
+        limit = Entrant(BARE, EntrantKind.LIMIT, "accepts, answers once and keeps the connection")
         return [OSTLER, limit] if self._sitting.settings.limits else [OSTLER]
 
     def prepare(self, entrant: Entrant, step: Step) -> Prepared:

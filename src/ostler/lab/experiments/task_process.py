@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import signal
 import threading
 import time
 import traceback
@@ -38,7 +39,8 @@ _MADE, _MOMENT, _DONE, _FAILED = "made", "moment", "done", "failed"
 _MAKE_SECONDS_MAX: Final = 120.0
 _DRAIN_SECONDS_MAX: Final = 90.0
 _ANSWER_SECONDS_MAX: Final = 5.0
-_END_SECONDS_MAX: Final = 10.0
+_ORDERLY_SECONDS_MAX: Final = 3.0
+_END_SECONDS_MAX: Final = 5.0
 _SECOND_NS: Final = 1_000_000_000
 
 Counters = Callable[[], Sequence[Figure]]
@@ -73,7 +75,8 @@ class TaskProcess:
 
     def run(self, timeline: Timeline, watcher: Watcher, worker: int = 0) -> tuple[Counted, list[Figure]]:
         """What it counted, and what it came to. Raises PointFailed with its words."""
-        self._orders.send(timeline)
+        with contextlib.suppress(OSError):
+            self._orders.send(timeline)
         seconds = (timeline.end_ns - time.perf_counter_ns()) / _SECOND_NS + _DRAIN_SECONDS_MAX
         lines, results = self._answer(seconds, watcher)
         return Counted(worker, unpacked_phases(lines)), results
@@ -88,12 +91,15 @@ class TaskProcess:
         return []
 
     def end(self) -> None:
+        """In good order when it does nothing; at once, after a moment, when it is under way."""
         self._orders.close()
+        self._process.join(_ORDERLY_SECONDS_MAX)
+        # Without anybody to ask it, it is gone.
+        self._questions.close()
         self._process.join(_END_SECONDS_MAX)
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
-        self._questions.close()
 
     def _answer(self, seconds_max: float, watcher: Watcher | None) -> tuple[list[str], list[Figure]]:
         deadline = time.monotonic() + seconds_max
@@ -102,7 +108,7 @@ class TaskProcess:
                 if not self._orders.poll(max(deadline - time.monotonic(), 0.0)):
                     raise PointFailed(f"a {self.role}'s process did not answer within {seconds_max:.0f} s")
                 what, value = self._orders.recv()
-            except (EOFError, ConnectionResetError):
+            except (EOFError, OSError):
                 self._process.join(1)
                 raise PointFailed(f"a {self.role}'s process ended with status {self._process.exitcode}") from None
             if what == _FAILED:
@@ -117,6 +123,8 @@ class TaskProcess:
 
 def _serve(orders: Connection, questions: Connection, make: Callable[[], Task]) -> None:
     """The process, from inside."""
+    # Control-C at the terminal is for whoever started this: he ends it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     task: Task | None = None
     try:
         try:
@@ -128,7 +136,7 @@ def _serve(orders: Connection, questions: Connection, make: Callable[[], Task]) 
                 recorder = PhaseRecorder(timeline)
                 results = task.run(recorder, _teller(orders))
                 orders.send((_DONE, (recorder.packed(), results)))
-        except (EOFError, KeyboardInterrupt, BrokenPipeError):
+        except (EOFError, BrokenPipeError):
             return
         except (MQError, LoadFailed, PointFailed) as failure:
             orders.send((_FAILED, str(failure)))
