@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 from tests.lab.run_samples import OSTLER, PING_PONG, RABBITMQ, usual_steps, write_run
 
+from ostler.cli.lab_compare_text import show_figures
 from ostler.cli.main import main
 from ostler.lab.comparing import (
     LEAST_PERCENT,
@@ -19,13 +21,14 @@ from ostler.lab.comparing import (
     Verdict,
     change_of,
     compare_contestants,
+    compare_figures,
     compare_runs,
     compared,
     reference,
     summary,
 )
 from ostler.lab.running.contract import EntrantKind
-from ostler.lab.running.step_results import Series, StepResult
+from ostler.lab.running.step_results import Series, StepFigure, StepResult
 
 FIGURES = st.floats(min_value=1e-3, max_value=1e9)
 
@@ -157,6 +160,36 @@ class TestRuns:
     def test_nothing_in_common(self, ours: list[StepResult], theirs: list[StepResult], said: str) -> None:
         with pytest.raises(NothingInCommon, match=said):
             compare_runs(ours, theirs, 0.0)
+
+
+def figure(value: float, name: str = "bytes", requesters: int = 1) -> StepFigure:
+    return StepFigure("Ostler", requesters, {"requesters": str(requesters)}, name, Series((value,)))
+
+
+class TestFigures:
+    def test_those_that_both_have(self) -> None:
+        before = [figure(100.0), figure(100.0, "files"), figure(0.0, "late"), figure(0.0, "lost"), figure(1.0, "gone")]
+        after = [
+            figure(150.0),
+            figure(105.0, "files"),
+            figure(0.0, "late"),
+            figure(2.0, "lost"),
+            figure(5.0, "bytes", 2),
+        ]
+        found = compare_figures(before, after)
+        assert [(each.base.name, each.percent, each.is_same) for each in found] == [
+            ("bytes", 50.0, False),
+            ("files", 5.0, True),
+            ("late", None, True),
+            ("lost", None, False),
+        ]
+
+    def test_as_a_table(self, capsys: pytest.CaptureFixture[str]) -> None:
+        show_figures(
+            compare_figures([figure(100.0), figure(0.0, "lost")], [figure(150.0), figure(2.0, "lost")]), Console()
+        )
+        lines = [line.split() for line in capsys.readouterr().out.splitlines() if "Ostler" in line]
+        assert lines == [["1", "Ostler", "bytes", "100", "150", "+50", "%"], ["1", "Ostler", "lost", "0", "2", "new"]]
 
 
 # -- the command -------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from ostler.cli.lab_runs import add_runs_option, find_run
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ostler.lab.comparing import Compared, RunsCompared
+    from ostler.lab.comparing import Compared, FigureChange, RunsCompared
     from ostler.lab.running.step_results import StepResult
     from ostler.lab.store.run_reader import StoredRun
 
@@ -131,7 +131,8 @@ def _one_run(loaded: _Loaded, against: str, console: Console | None) -> dict[str
 
 
 def _several_runs(loaded: Sequence[_Loaded], console: Console | None) -> dict[str, object]:
-    from ostler.lab.comparing import compare_runs
+    from ostler.lab.comparing import compare_figures, compare_runs
+    from ostler.lab.running.step_results import step_figures
 
     first, *others = loaded
     told: list[dict[str, object]] = []
@@ -139,9 +140,11 @@ def _several_runs(loaded: Sequence[_Loaded], console: Console | None) -> dict[st
         noise = max(first.noise_percent or 0.0, other.noise_percent or 0.0)
         found = compare_runs(first.results, other.results, noise)
         differences = environment_differences(first.run, other.run)
-        told.append(_as_json(other, noise, found, differences))
+        figures = compare_figures(step_figures(first.run), step_figures(other.run))
+        told.append({**_as_json(other, noise, found, differences), "figures": [each.as_json() for each in figures]})
         if console is not None:
             _show_runs(first, other, found, differences, console)
+            _show_figures(figures, console)
     manifest = first.run.manifest
     return {"scenario": manifest.scenario, "base": manifest.run, "runs": told}
 
@@ -171,6 +174,13 @@ def _show_runs(first: _Loaded, other: _Loaded, found: RunsCompared, differences:
         _say(console, text)
     for text in differences:
         _say(console, f"Not alike: {text}.", "yellow")
+
+
+def _show_figures(figures: Sequence[FigureChange], console: Console) -> None:
+    from ostler.cli.lab_compare_text import show_figures
+
+    if figures:
+        show_figures(figures, console)
 
 
 _COMPARED_FACTS: Final = ("machine", "kernel", "versions", "compiled", "revision")

@@ -7,7 +7,7 @@ from typing import Final
 
 from rich.console import Console
 
-from ostler.lab.comparing import BROKER_COST, MEAN, P99, RATE, Compared, RunsCompared, Verdict, place
+from ostler.lab.comparing import BROKER_COST, MEAN, P99, RATE, Compared, FigureChange, RunsCompared, Verdict, place
 from ostler.lab.running import figure_text
 from ostler.lab.running.contract import EntrantKind
 from ostler.lab.running.run_table import constants, sweep_names
@@ -102,3 +102,30 @@ def show_runs(first: StoredRun, other: StoredRun, found: RunsCompared, console: 
     show(TextTable(f"{first.manifest.run}, then {other.manifest.run}", columns, rows), console)
     if fixed:
         console.print(f"Everywhere: {figure_text.points(fixed)}.", soft_wrap=True, markup=False)
+
+
+def show_figures(changes: Sequence[FigureChange], console: Console) -> None:
+    """Figures that are no rates, before and after."""
+    sweeps = sweep_names(each.base for each in changes)
+    columns = (
+        *(Column(name, group=True) for name in sweeps),
+        Column("contestant", right=False, group=True, least=16),
+        Column("figure", right=False),
+        Column("before", keep=1),
+        Column("after", keep=2),
+        Column("change"),
+    )
+    rows = tuple(
+        (
+            *(each.base.points.get(name, "") for name in sweeps),
+            each.base.contestant,
+            each.base.name,
+            figure_text.figure(each.base.values.median),
+            figure_text.figure(each.other.values.median),
+            "same" if each.is_same else figure_text.percent(each.percent, signed=True) or "new",
+        )
+        for each in changes
+    )
+    if not console.is_terminal:
+        console.print()
+    show(TextTable("Figures that are no rates", columns, rows), console)

@@ -14,7 +14,7 @@ from math import inf
 from typing import Final
 
 from ostler.lab.running.contract import EntrantKind
-from ostler.lab.running.step_results import Series, StepResult
+from ostler.lab.running.step_results import Series, StepFigure, StepResult
 from ostler.lab.samples import NOISE_FRACTION, median, quartiles
 
 LEAST_PERCENT: Final = 100 * NOISE_FRACTION
@@ -107,7 +107,7 @@ _FIGURES: Final = (
 )
 
 
-def place(result: StepResult) -> Place:
+def place(result: StepResult | StepFigure) -> Place:
     return tuple(sorted(result.points.items()))
 
 
@@ -232,6 +232,45 @@ def _nothing_in_common(base: Sequence[StepResult], other: Sequence[StepResult]) 
     if not ours & theirs:
         return f"The runs have no contestant in common: {'; '.join(sorted(ours))} against {'; '.join(sorted(theirs))}."
     return "The runs have contestants in common, but no step: their sweeps have other points."
+
+
+@dataclass(frozen=True)
+class FigureChange:
+    """A figure that is no rate, in two runs. Nobody knows here whether more of it is better."""
+
+    base: StepFigure
+    other: StepFigure
+    percent: float | None
+    """Unknown when it was 0."""
+    is_same: bool
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "contestant": self.base.contestant,
+            "points": dict(self.base.points),
+            "figure": self.base.name,
+            "base": self.base.values.median,
+            "other": self.other.values.median,
+            "percent": None if self.percent is None else round(self.percent, 2),
+            "is_same": self.is_same,
+        }
+
+
+def compare_figures(base: Sequence[StepFigure], other: Sequence[StepFigure]) -> list[FigureChange]:
+    """Figures that both runs have. They are no times, so the noise of the machine does not bear on them."""
+    others = {(each.contestant, each.name, place(each)): each for each in other}
+    found = []
+    for each in base:
+        match = others.get((each.contestant, each.name, place(each)))
+        before, after = each.values.median, match.values.median if match is not None else None
+        if match is None or before is None or after is None:
+            continue
+        if before > 0:
+            change = change_of(each.name, each.values, match.values, LEAST_PERCENT, True)
+            found.append(FigureChange(each, match, change.percent, change.verdict is Verdict.SAME))
+        else:
+            found.append(FigureChange(each, match, None, before == after))
+    return found
 
 
 def summary(changes: Iterable[Compared], figure: str = RATE) -> dict[Verdict, int]:

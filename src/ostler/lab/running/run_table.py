@@ -43,6 +43,8 @@ def show_run(run: StoredRun, console: Console) -> None:
         _say(console, _legend(results), "dim")
     figures = step_figures(run)
     if figures:
+        if results and not console.is_terminal:
+            console.print()
         show(figure_table(run.manifest.scenario, figures), console)
     for text in promises(run):
         _say(console, text, "dim")
@@ -107,7 +109,8 @@ def figure_table(scenario: str, figures: Sequence[StepFigure]) -> TextTable:
 def _figures(each: StepResult) -> tuple[str, ...]:
     return (
         figure_text.rate(each.rate_per_second),
-        "" if each.asked_rate is None else figure_text.rate(each.asked_rate),
+        # Limits are probed as fast as they go, whatever the others are asked for.
+        "" if each.asked_rate is None or each.kind is EntrantKind.LIMIT else figure_text.rate(each.asked_rate),
         figure_text.percent(each.rate.spread_percent),
         figure_text.response_time(each.mean_ns.median),
         figure_text.response_time(each.p50_ns.median),
