@@ -272,7 +272,7 @@ def test_a_message_that_cannot_be_written_stays(
 
 
 def respond(*arguments: str) -> threading.Thread:
-    thread = threading.Thread(target=main, args=(["respond", *arguments, "--wait", "30"],))
+    thread = threading.Thread(target=main, args=(["respond", *arguments, "--wait", "60"],))
     thread.start()
     return thread
 
@@ -291,7 +291,7 @@ def test_requests_are_answered(
     run: Run, queue: str, name: str, how: list[str], reply: bytes, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     answering = respond(queue, name, "--count", "2", *how)
-    assert run("request", queue, name, given=b"hello\nworld\n") == reply
+    assert run("request", queue, name, "--wait", "60", given=b"hello\nworld\n") == reply
     answering.join()
     assert "2 requests, 2 replies" in said(capsysbinary)
 

@@ -89,9 +89,9 @@ def test_request_and_respond(isolated: RunningQueueManager) -> None:
     environment = {"MQSERVER": isolated.mqserver}
     clean = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), **environment}
     with subprocess.Popen(
-        [sys.executable, "-m", "ostler.cli.main", "respond", "A", "--upper", "--count", "3", "--wait", "30"], env=clean
+        [sys.executable, "-m", "ostler.cli.main", "respond", "A", "--upper", "--count", "3", "--wait", "60"], env=clean
     ) as responder:
-        assert program("request", "A", given=b"a\nb\nc\n", environment=environment).stdout == b"A\nB\nC\n"
+        assert program("request", "A", "--wait", "60", given=b"a\nb\nc\n", environment=environment).stdout == b"A\nB\nC\n"
         assert responder.wait(60) == 0
 
 
