@@ -91,7 +91,8 @@ def test_request_and_respond(isolated: RunningQueueManager) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "ostler.cli.main", "respond", "A", "--upper", "--count", "3", "--wait", "60"], env=clean
     ) as responder:
-        assert program("request", "A", "--wait", "60", given=b"a\nb\nc\n", environment=environment).stdout == b"A\nB\nC\n"
+        done = program("request", "A", "--wait", "60", given=b"a\nb\nc\n", environment=environment)
+        assert done.stdout == b"A\nB\nC\n"
         assert responder.wait(60) == 0
 
 
