@@ -91,8 +91,8 @@ class AmqpClient(LoadClient):
         self._waits_for_reply = True
         self._correlation_id = b"%d" % self._sequence
         body = reply_for(self._sequence, self._body_bytes)
-        message = amqp.content(CHANNEL, self._durable, self._correlation_id, self._reply_queue, body)
-        return self._requests[self._pair] + message
+        first = self._requests[self._pair]
+        return amqp.content(CHANNEL, self._durable, self._correlation_id, self._reply_queue, body, first)
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
         if self.pending:
@@ -149,7 +149,7 @@ class AmqpClient(LoadClient):
         if self._durable:
             self._published += 1
             self._unconfirmed[self._published] = self._delivery_tag
-        return first + amqp.content(CHANNEL, self._durable, self._received_id, b"", body)
+        return amqp.content(CHANNEL, self._durable, self._received_id, b"", body, first)
 
     def _confirm(self, tag: int, with_all_before: bool, now_ns: int) -> bytes:
         if self.is_requester:

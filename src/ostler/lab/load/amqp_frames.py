@@ -99,20 +99,27 @@ def publish_method(channel: int, queue: bytes) -> bytes:
     return method(channel, BASIC_PUBLISH, b"\x00\x00" + short_string(b"") + short_string(queue) + b"\x00")
 
 
-def content(channel: int, durable: bool, correlation_id: bytes, reply_to: bytes, body: bytes) -> bytes:
-    """Header and body of a publication; a large body goes in several frames."""
+def content(
+    channel: int, durable: bool, correlation_id: bytes, reply_to: bytes, body: bytes, before: bytes = b""
+) -> bytes:
+    """Header and body of a publication, and what comes before. A large body goes in several frames, copied once."""
     flags = _HAS_DELIVERY_MODE | _HAS_CORRELATION_ID | (_HAS_REPLY_TO if reply_to else 0)
     properties = bytes((_DURABLE if durable else _TRANSIENT, len(correlation_id))) + correlation_id
     if reply_to:
         properties += bytes((len(reply_to),)) + reply_to
-    parts = [
+    parts: list[bytes | memoryview] = [
+        before,
         _FRAME.pack(HEADER, channel, _CONTENT.size + len(properties)),
         _CONTENT.pack(60, 0, len(body), flags),
         properties,
         b"\xce",
     ]
+    if len(body) <= _BODY_BYTES_MAX:
+        parts += (_FRAME.pack(BODY, channel, len(body)), body, b"\xce")
+        return b"".join(parts)
+    view = memoryview(body)
     for at in range(0, len(body), _BODY_BYTES_MAX):
-        part = body if len(body) <= _BODY_BYTES_MAX else body[at : at + _BODY_BYTES_MAX]
+        part = view[at : at + _BODY_BYTES_MAX]
         parts += (_FRAME.pack(BODY, channel, len(part)), part, b"\xce")
     return b"".join(parts)
 

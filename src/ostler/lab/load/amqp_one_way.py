@@ -39,7 +39,7 @@ class AmqpOneWayClient(AmqpClient):
 
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns
-        return self._publish + amqp.content(CHANNEL, self._durable, b"", b"", self._way.body(now_ns))
+        return amqp.content(CHANNEL, self._durable, b"", b"", self._way.body(now_ns), self._publish)
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
         if not self.is_ready:

@@ -53,8 +53,11 @@ def text(value: bytes) -> bytes:
 
 
 def _packet(first: int, *parts: bytes) -> bytes:
-    content = b"".join(parts)
-    return b"%c%b%b" % (first, variable_length(len(content)), content)
+    length = 0
+    for part in parts:
+        length += len(part)
+    # Put together once: the last part may be large.
+    return b"".join((b"%c" % first, variable_length(length), *parts))
 
 
 def connect(client_id: bytes, session_seconds: int) -> bytes:

@@ -27,7 +27,19 @@ class Refusal:
 
 def command(*words: bytes) -> bytes:
     """A command as Redis wants it: an array of strings."""
-    return b"*%d\r\n" % len(words) + b"".join([b"$%d\r\n%b\r\n" % (len(word), word) for word in words])
+    parts = [b"*%d\r\n" % len(words)]
+    for word in words:
+        parts += (b"$%d\r\n" % len(word), word, _END)
+    return b"".join(parts)
+
+
+def message_command(words: list[bytes], head: bytes, body: bytes | memoryview, behind: bytes = b"") -> bytes:
+    """A command whose last string is a line and a body, and what is sent behind it. A large body is copied once."""
+    parts: list[bytes | memoryview] = [b"*%d\r\n" % (len(words) + 1)]
+    for word in words:
+        parts += (b"$%d\r\n" % len(word), word, _END)
+    parts += (b"$%d\r\n" % (len(head) + 1 + len(body)), head, b"\n", body, _END, behind)
+    return b"".join(parts)
 
 
 def read_value(data: bytes, at: int) -> tuple[object, int]:
@@ -113,10 +125,9 @@ class RedisClient(LoadClient):
             self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
         self._answers_before = 1
         queue = self._requests[self._pair]
-        head = b"%b %d\n" % (self._own_reply, self._sequence)
-        message = head + reply_for(self._sequence, self._body_bytes)
-        push = command(b"XADD", queue, b"*", b"m", message) if self._durable else command(b"LPUSH", queue, message)
-        return push + self._wait_for_reply
+        words = [b"XADD", queue, b"*", b"m"] if self._durable else [b"LPUSH", queue]
+        head = b"%b %d" % (self._own_reply, self._sequence)
+        return message_command(words, head, reply_for(self._sequence, self._body_bytes), self._wait_for_reply)
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
         data = self._gathering.add(data)
@@ -152,26 +163,27 @@ class RedisClient(LoadClient):
 
     def _reply(self, value: object, now_ns: int) -> bytes:
         message = popped(value)
-        head, _, body = message.partition(b"\n")
-        if head != b"%d" % self._sequence or len(body) != self._body_bytes:
+        line_end = message.find(b"\n")
+        head = message[: max(line_end, 0)]
+        if head != b"%d" % self._sequence or len(message) - line_end - 1 != self._body_bytes:
             raise LoadFailed(f"Redis delivered a reply to {head!r}, and to {self._sequence} was due")
         return self.replied(now_ns)
 
     def _request(self, value: object, now_ns: int) -> bytes:
         if not self._durable:
             self._answers_before = 1
-            return b"".join((_pushed_reply(popped(value)), self._wait_for_request))
+            return _pushed_reply(popped(value), self._wait_for_request)
         self._answers_before = _ANSWERS_TO_TRANSACTION
         entry_id, message = entry_of(value)
         own = self._requests[self._pair]
         done = (command(b"XACK", own, GROUP, entry_id), command(b"XDEL", own, entry_id), command(b"EXEC"))
-        return b"".join((command(b"MULTI"), _pushed_reply(message), *done, self._wait_for_request))
+        return command(b"MULTI") + _pushed_reply(message, b"".join((*done, self._wait_for_request)))
 
 
-def _pushed_reply(message: bytes) -> bytes:
-    head, _, body = message.partition(b"\n")
-    reply_list, _, sequence = head.rpartition(b" ")
-    return command(b"LPUSH", reply_list, b"%b\n%b" % (sequence, body))
+def _pushed_reply(message: bytes, behind: bytes) -> bytes:
+    line_end = message.find(b"\n")
+    reply_list, _, sequence = message[:line_end].rpartition(b" ")
+    return message_command([b"LPUSH", reply_list], sequence, memoryview(message)[line_end + 1 :], behind)
 
 
 def popped(value: object) -> bytes:
