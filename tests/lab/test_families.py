@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,12 +60,20 @@ def test_quick_form(scenario: Scenario, tmp_path: Path) -> None:
     assert run.manifest.state is State.COMPLETE, run.manifest.reason
     assert validate(run) == []
     points = measured_points(run)
+    counts: Counter[tuple[object, ...]] = Counter()
+    failures: Counter[tuple[object, ...]] = Counter()
+    for row in run.table("operation").to_pylist():
+        key = (row["contestant"], row["step"], row["repetition"], row["operation"])
+        counts[key] += row["count"]
+        failures[key] += row["failed"]
     measured = {(point.contestant, point.step, point.repetition) for point in points}
     skipped = {each.key for each in run.manifest.skipped}
     assert {point.key for point in run.manifest.points} == measured | skipped
     for point in points:
         assert "counts-differ" not in " ".join(point.flags), point
-        main = point.operations[point.parameters[OPERATION_PARAMETER]]
-        assert main.count > 0, point
-        assert main.failed == 0, point
+        # On a machine that stalls nothing may have ended within the window, but something did before or behind it.
+        main = point.parameters[OPERATION_PARAMETER]
+        key = (point.contestant, point.step, point.repetition, main)
+        assert counts[key] > 0, key
+        assert failures[key] == 0, key
     assert [path.name for path in tmp_path.iterdir()] == [directory.name]

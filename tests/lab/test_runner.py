@@ -78,6 +78,12 @@ class TestWhole:
         assert {row["kind"] for row in bad if row["name"].startswith("counts")} == {"flag"}
         assert all("counts-differ" in done.flags for done in view.dones)
 
+    def test_a_window_in_which_nothing_ended_is_flagged(self, tmp_path: Path) -> None:
+        view = HeardView()
+        script = Script(count=lambda name, step: 0 if name == "Peer" else 1)
+        run(script, tmp_path, "1", view=view)
+        assert {done.entrant for done in view.dones if "nothing-ended" in done.flags} == {"Peer"}
+
     def test_the_manifest_says_who_took_part_and_how_noisy_it_was(self, tmp_path: Path) -> None:
         environment = run(Script(absent={"NATS": "it is not installed"}), tmp_path, "1").manifest.environment
         assert [each["name"] for each in environment["entrants"]] == ["Ostler", "Peer", "limit"]  # type: ignore[attr-defined]

@@ -160,25 +160,20 @@ class PointMeasurement:
         for number, segment in enumerate(segments):
             for each in counted:
                 segment.add(each.phases[number].rows(each.worker))
-        last_second = max(int(timeline.measured_seconds - 1e-9), 0)
         segments[IN_WINDOW].add(_statistics(prepared.results(), 0))
-        flags = window.flags(self._noises)
-        segments[IN_WINDOW].add(flag_rows(flags, last_second))
-        expected = list(prepared.settled(counted))
-        segments[IN_WINDOW].add(_agreement(expected, last_second))
-        lengths = (
-            (timeline.begin_ns, timeline.measured_ns),
-            (timeline.measured_ns, timeline.cool_ns),
-            (timeline.cool_ns, ended_ns),
-        )
+        last_second = max(int(timeline.measured_seconds - 1e-9), 0)
+        doubts = flag_rows(window.flags(self._noises), last_second)
+        doubts += _agreement(prepared.settled(counted), last_second)
+        doubts += _emptiness(prepared.shape, counted, last_second)
+        segments[IN_WINDOW].add(doubts)
+        moments = (timeline.begin_ns, timeline.measured_ns, timeline.cool_ns, ended_ns)
         # The measured phase goes last: a point is finished when its measured phase is there.
         for number in (WARMING_UP, COOLING_DOWN, IN_WINDOW):
-            from_ns, to_ns = lengths[number]
-            at = began + timedelta(microseconds=(from_ns - timeline.begin_ns) / 1000)
-            segments[number].commit(self._row(prepared.shape, step, at, (to_ns - from_ns) / _SECOND_NS))
-        names = [each.name for each in flags if each.severity == "doubt"]
-        names += ["counts-differ"] if any(not each.agrees for each in expected) else []
-        return _outcome(prepared.shape, entrant, step, point, counted, timeline.measured_seconds, tuple(names))
+            at = began + timedelta(microseconds=(moments[number] - timeline.begin_ns) / 1000)
+            seconds = (moments[number + 1] - moments[number]) / _SECOND_NS
+            segments[number].commit(self._row(prepared.shape, step, at, seconds))
+        names = tuple(dict.fromkeys(each.name.partition(":")[0] for each in doubts if each.kind == "flag"))
+        return _outcome(prepared.shape, entrant, step, point, counted, timeline.measured_seconds, names)
 
     def _row(self, shape: Shape, step: Step, began: datetime, seconds: float) -> PhaseRow:
         parameters = {name: str(value) for name, value in step.points.items()}
@@ -262,6 +257,15 @@ def _agreement(expected: Sequence[Expected], second: int) -> list[EventRow]:
         kind, name = ("note", "counts-agree") if each.agrees else ("flag", "counts-differ")
         rows.append(EventRow(second, kind, f"{name}: {each.what}", text, float(each.queue_manager - each.drivers)))
     return rows
+
+
+def _emptiness(shape: Shape, counted: Sequence[Counted], second: int) -> list[EventRow]:
+    """A window in which nothing ended says nothing of a rate."""
+    seconds = [each.phases[IN_WINDOW].operation(shape.main_operation).seconds.values() for each in counted]
+    if any(found.count for each in seconds for found in each):
+        return []
+    text = f"no {shape.main_operation} ended within the window: it was too short, or everything stood still"
+    return [EventRow(second, "flag", "nothing-ended", text, 0.0)]
 
 
 def _outcome(
