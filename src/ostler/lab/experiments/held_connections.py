@@ -6,6 +6,7 @@ Memory that a server has once used it keeps for what comes next, so every run ha
 from __future__ import annotations
 
 import os
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -94,21 +95,19 @@ class HoldTask(Task):
                 moments.at(ready_ns, done)
 
         seconds_max = _SECONDS_MAX + plan.sockets * plan.conversations / _PER_SECOND_LEAST
+        # The first few make the server import and allocate what it needs only once.
+        few, many = self._clients(min(_WARMING_SOCKETS, plan.sockets)), self._clients(plan.sockets)
         wait_until(timeline.begin_ns)
         at_start = resident_bytes(plan.server_pid)
-        # The first few make the server import and allocate what it needs only once.
-        few = min(_WARMING_SOCKETS, plan.sockets)
-        self._flood.open(self._clients(few), note, seconds_max)
+        self._flood.open(few, note, seconds_max)
         if not plan.goes_on:
             wait_until(timeline.measured_ns)
         before = resident_bytes(plan.server_pid)
-        taken = [self._flood.open(self._clients(plan.sockets), note, seconds_max)]
+        taken = [self._flood.open(many, note, seconds_max)]
         grown = resident_bytes(plan.server_pid) - before
-        now = wait_until(timeline.begin_ns)
-        while plan.goes_on and now < timeline.cool_ns:
+        while plan.goes_on and time.perf_counter_ns() < timeline.cool_ns:
             self._flood.drop()
             taken.append(self._flood.open(self._clients(plan.sockets), note, seconds_max))
-            now = wait_until(timeline.begin_ns)
         wait_until(timeline.cool_ns)
         self._flood.drop()
         return self._figures(at_start, grown, taken)
