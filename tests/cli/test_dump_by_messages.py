@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hypothesis import HealthCheck, given, settings
+from tests.searching import examples
 
 from ostler.cli.command_queue import CommandQueue
 from ostler.cli.configuration_sources import queued_definitions
@@ -39,7 +40,7 @@ def without_zos(definition: Definition) -> Definition:
     return Definition(kind, definition.name, values)
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=list(HealthCheck))
 @given(world=worlds())
 def test_messages_tell_all_there_is(world: World) -> None:
     here = [without_zos(each) for each in world.definitions()]

@@ -9,6 +9,7 @@ from typing import TypeVar
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mypy_extensions import i64
+from tests.searching import examples
 
 from ostler.command.dump import Dump, Layout, dump
 from ostler.command.script import Counts, run_script
@@ -274,7 +275,7 @@ def _commands(script: list[str]) -> list[str]:
     return [line for line in script if not line.startswith("*")]
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
 @given(before=worlds(), shows_all=st.booleans(), layout=st.sampled_from(SCRIPTS))
 def test_whatever_was_defined_comes_back_exactly(before: World, shows_all: bool, layout: Layout) -> None:
     after = World()
@@ -285,7 +286,7 @@ def test_whatever_was_defined_comes_back_exactly(before: World, shows_all: bool,
     assert _commands(after.script(asked)) == _commands(script)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
 @given(world=worlds(), shows_all=st.booleans())
 def test_a_script_run_where_it_comes_from_changes_nothing(world: World, shows_all: bool) -> None:
     kept = world.contents()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.searching import examples
 
 from ostler.command.interpreter import Outcome, understand
 from ostler.command.statements import StatementReader, parse
@@ -157,7 +158,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operator]:
 
 
 @given(command=COMMANDS)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_right_commands_are_done_or_refused_with_a_number(shared: Operator, command: Command) -> None:
     lines, outcome = shared.run(command.text())
     assert outcome in (Outcome.DONE, Outcome.FAILED), lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.searching import SLOW_MACHINES, examples
 
 from ostler.command.pcf_answers import COMMANDS, answer
 from ostler.command.pcf_table import Kind
@@ -304,7 +305,9 @@ _parameters = st.one_of(
     st.builds(StringFilter, _numbers, st.integers(0, 30), _texts),
     st.builds(ByteStringFilter, _numbers, st.integers(0, 30), st.binary(max_size=8)),
 )
-_fuzzing = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+_fuzzing = settings(
+    max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture, *SLOW_MACHINES]
+)
 
 
 @_fuzzing

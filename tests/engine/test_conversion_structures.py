@@ -7,6 +7,7 @@ import struct
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.searching import examples
 
 from ostler.engine.code_pages import encode
 from ostler.engine.conversion import NO_LIMIT, Converted, convert_message
@@ -475,7 +476,7 @@ def damaged(draw: st.DrawFn) -> tuple[bytes, bytes]:
     return format, bytes(body[: draw(st.integers(0, len(body)))])
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(damaged(), st.sampled_from([LINUX, (REVERSED, UTF_8), (0, ASCII), (NORMAL, 1200), (NORMAL, 7)]), st.data())
 def test_a_damaged_message_is_answered_and_never_grows_beyond_the_buffer(
     case: tuple[bytes, bytes], target: Side, data: st.DataObject

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.searching import examples
 
 from ostler.engine import groups
 from ostler.engine.connection import Connection
@@ -182,7 +183,7 @@ def in_logical_order(arrived: list[Piece], made: list[Whole], joined: bool) -> l
 
 
 @given(wholes(), st.data(), st.sampled_from([64, 1 << 20]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_logical_order_after_any_arrival(made: list[Whole], data: st.DataObject, buffer_bytes: int) -> None:
     # With small buffers all but the first messages are in the queue's file.
     manager = Manager(buffer_bytes=buffer_bytes)
@@ -204,7 +205,7 @@ def test_logical_order_after_any_arrival(made: list[Whole], data: st.DataObject,
 
 
 @given(wholes(), st.data(), st.sampled_from([0, COMPLETE, ALL_MESSAGES, COMPLETE | ALL_MESSAGES]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_gets_between_arrivals_never_mix_groups(made: list[Whole], data: st.DataObject, options: int) -> None:
     manager = Manager()
     got: list[bytes] = []
@@ -241,7 +242,7 @@ def test_gets_between_arrivals_never_mix_groups(made: list[Whole], data: st.Data
 
 
 @given(st.binary(max_size=3000), st.integers(16, 700), st.sampled_from([0, MQPMO_SYNCPOINT]), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_message_too_big_for_the_queue(body: bytes, limit: int, options: int, persistent: bool) -> None:
     manager = Manager(message_bytes_max=limit)
     piece = Piece(0, 1, 0, MQMF_SEGMENTATION_ALLOWED, body, persistent)

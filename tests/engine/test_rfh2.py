@@ -7,6 +7,7 @@ import struct
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.searching import examples
 
 from ostler.engine.descriptor_fields import DEFAULT_DESCRIPTOR, with_content
 from ostler.engine.message_properties import MessageProperties
@@ -365,7 +366,7 @@ MESSAGE = (
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.data())
 def test_mutated_messages_never_crash(data: st.DataObject) -> None:
     body = bytearray(MESSAGE)
@@ -382,7 +383,7 @@ def test_mutated_messages_never_crash(data: st.DataObject) -> None:
     assert MessageProperties(md, mutated).value("a") in (None, *[e.value for e in view.property_set.properties])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.text("<>/='\"& ;#xausr\0dti4é", max_size=40))
 def test_any_text_is_a_folder_or_a_format_error(text: str) -> None:
     for candidate in (text, "<usr>" + text + "</usr>", "<usr><a>" + text + "</a></usr>"):

@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.searching import examples
 
 from ostler.engine.selector import PropertySource, Selector, Value, compile_selector
 from ostler.model import constants as mq
@@ -217,7 +218,7 @@ def ends_in_escape(tree: Any) -> bool:
     return isinstance(tree, tuple) and any(ends_in_escape(part) for part in tree)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(conditions, st.fixed_dictionaries({name: st.sampled_from(VALUES) for name in NAMES}))
 def test_random_conditions_agree_with_the_naive_evaluator(tree: Tree, values: dict[str, Value]) -> None:
     text = render(tree, 1)
@@ -231,7 +232,7 @@ def test_random_conditions_agree_with_the_naive_evaluator(tree: Tree, values: di
     assert opposite is (expected is False), text
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.text("ab%_", max_size=10), st.text("ab", max_size=12))
 def test_like_agrees_with_a_regular_expression(pattern: str, text: str) -> None:
     assert compile_selector(f"a LIKE '{pattern}'").matches(Given({"a": text})) is like(pattern, "", text)
@@ -240,7 +241,7 @@ def test_like_agrees_with_a_regular_expression(pattern: str, text: str) -> None:
 WORDS = ["a", "NOT", "AND", "OR", "IN", "LIKE", "ESCAPE", "BETWEEN", "IS", "NULL", "(", ")", ",", "'x'", "1", "=", "<"]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.lists(st.sampled_from([*WORDS, "+", "-", "*", "/", "TRUE", '"0x00"', "b.c"]), max_size=14).map(" ".join))
 def test_any_words_compile_or_are_a_syntax_error(text: str) -> None:
     selector = compiled(text)
@@ -251,7 +252,7 @@ def test_any_words_compile_or_are_a_syntax_error(text: str) -> None:
         assert selector.matches(Given({})) in (True, False)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.text(max_size=40))
 def test_any_text_compiles_or_is_a_syntax_error(text: str) -> None:
     selector = compiled(text)

@@ -9,6 +9,7 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.searching import examples
 
 from ostler.log import LogManagement, LogSettings, LogSpace, LogType, WriteIntegrity
 from ostler.testing.simulated_disk import PowerLost, SimulatedDisk
@@ -80,7 +81,7 @@ STEPS = st.lists(st.one_of(APPEND, OTHER), max_size=25)
 LIFE = st.tuples(STEPS, st.integers(0, 60), st.integers(0, 2**32), st.sampled_from(["power", "kill", "stop"]))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     lives=st.lists(LIFE, min_size=2, max_size=5),
     settings_=st.sampled_from([CIRCULAR, PACKED, LINEAR, ARCHIVE]),

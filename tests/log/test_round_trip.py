@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.searching import examples
 
 from ostler.log import LogDamaged, LogSettings, WriteIntegrity
 from ostler.testing.simulated_disk import SimulatedDisk
@@ -20,7 +21,7 @@ def payload_of(number: int, size: int) -> bytes:
     return (number.to_bytes(4, "little") * (size // 4 + 1))[:size]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(batches=st.lists(st.lists(SIZES, min_size=1, max_size=5), max_size=6), integrity=INTEGRITIES)
 def test_records_of_any_size_come_back_in_order_with_their_lsns(log_life, batches, integrity):
     many = LogSettings(primary_files=3, secondary_files=200, file_pages=4, write_integrity=integrity)
@@ -42,7 +43,7 @@ def test_records_of_any_size_come_back_in_order_with_their_lsns(log_life, batche
     assert second.log.restart_report.dropped_bytes == 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(lives=st.lists(st.lists(SIZES, max_size=4), min_size=2, max_size=5), integrity=INTEGRITIES)
 def test_each_life_goes_on_behind_the_one_before(log_life, lives, integrity):
     many = LogSettings(primary_files=3, secondary_files=200, file_pages=4, write_integrity=integrity)
@@ -142,7 +143,7 @@ def test_records_appended_while_a_batch_is_written_go_with_the_next(log_life):
     assert log_life(life.disk.crash_losing_all()).payloads == [b"first", b"second"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(sizes=st.lists(SIZES, min_size=3, max_size=12), data=st.data())
 def test_restart_begins_behind_any_record_and_media_recovery_reads_any_range(log_life, sizes, data):
     many = LogSettings(primary_files=3, secondary_files=200, file_pages=4)

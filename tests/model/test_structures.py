@@ -7,6 +7,7 @@ import struct
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.searching import examples
 
 from ostler.model import constants
 from ostler.model.errors import MQError
@@ -148,7 +149,7 @@ def test_the_machines_own_packing_gives_the_same_size(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(data=st.data())
 def test_patching_every_field_is_packing_them_all(name: str, data: st.DataObject) -> None:
     layout = LAYOUTS[name]
@@ -162,7 +163,7 @@ def test_patching_every_field_is_packing_them_all(name: str, data: st.DataObject
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("little", [True, False])
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @given(data=st.data())
 def test_a_patch_changes_its_field_alone(name: str, little: bool, data: st.DataObject) -> None:
     layout = LAYOUTS[name]

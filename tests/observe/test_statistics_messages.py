@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.searching import examples
 
 from ostler.model import constants as mq
 from ostler.model.accounts import MovingAverage, QueueAccount, Spread
@@ -162,7 +163,7 @@ def test_average_time_on_a_queue_by_persistence_in_microseconds() -> None:
     assert record["QStatisticsData"][0]["AvgTimeOnQ"] == [25_000, 12_500]
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @example(100, AMPLE)
 @example(101, AMPLE)
 @example(200, AMPLE)

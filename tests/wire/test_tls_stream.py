@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.searching import SLOW_MACHINES, examples
 
 from ostler.client.connect_parameters import TlsSettings
 from ostler.client.tls_client import ClientTls
@@ -149,7 +150,7 @@ def test_a_handshake_broken_off_at_any_byte_makes_nobody_ready(certificates: Tes
 
 
 @pytest.mark.parametrize("spec", SPECS)
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture, *SLOW_MACHINES])
 @given(
     where=st.sampled_from(["hello", "answer", "finish"]),
     at=st.floats(0, 1, exclude_max=True),
@@ -189,7 +190,7 @@ def test_words_changed_on_the_way_are_never_given(certificates: TestCertificates
 
 
 @given(data=st.binary(min_size=1, max_size=300))
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture, *SLOW_MACHINES])
 def test_random_bytes_instead_of_tls_fail(certificates: TestCertificates, data: bytes) -> None:
     _, server = ready_pair(certificates, SPECS[0])
     with contextlib.suppress(TlsFailed):
