@@ -288,7 +288,8 @@ class LoadExperiment(Experiment):
         point = self._points[step.number]
         if entrant.kind is EntrantKind.LIMIT:
             log_directory = self._memory() if point.on_tmpfs else None
-            return self._limits.prepare(entrant, self._bare_plan(point), self._shape(point), log_directory)
+            shape = replace(self._shape(point), rate_per_second=None)
+            return self._limits.prepare(entrant, self._bare_plan(point), shape, log_directory)
         if entrant.kind is EntrantKind.PEER:
             peer = self._peers[entrant.name]
             load = self._load(entrant.name, 1 if peer.is_library else self._sitting.settings.drivers)

@@ -76,6 +76,7 @@ def run_scenario(
     """
     readiness = _ready(scenario)
     planned = steps(scenario, readiness, settings.is_quick, chosen)
+    output = output.resolve()
     output.mkdir(parents=True, exist_ok=True)
     manifest = Manifest(
         run=new_run_name(scenario.id),
@@ -339,6 +340,7 @@ class _Sweep:
             self._skip(entrant, behind, why)
         elif self._standing[entrant.name].failures >= _FAILURES_MAX:
             self._standing[entrant.name].given_up = "it failed too often"
+            self._view.note(f"{entrant.name} is given up: it failed {_FAILURES_MAX} times in a row.")
             if entrant.kind is EntrantKind.OSTLER and all(
                 self._standing[each.name].given_up for each in self._entrants if each.kind is EntrantKind.OSTLER
             ):
