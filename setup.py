@@ -43,6 +43,7 @@ HOT_MODULES: tuple[str, ...] = (
     "lab/load/client.py",
     "lab/load/connection_flood.py",
     "lab/load/epoll_driver.py",
+    "lab/load/gathering.py",
     "lab/load/jetstream_client.py",
     "lab/load/link.py",
     "lab/load/moments.py",
