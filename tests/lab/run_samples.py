@@ -31,6 +31,7 @@ class Made:
     operation: str = "round trip"
     others: Mapping[str, int] = field(default_factory=dict)
     """Further operations, with their rates."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 def rows(made: Made, rate: int, first: bool) -> Iterable[LatencyRecorder | ProcessRow | EventRow]:
@@ -86,7 +87,7 @@ def write_run(
 
 
 def _measure(run: RunWriter, made: Made, requesters: int, number: int) -> None:
-    parameters = {"requesters": str(requesters), "cipher_spec": "none", "operation": made.operation}
+    parameters = {"requesters": str(requesters), "cipher_spec": "none", "operation": made.operation, **made.parameters}
     for repetition, rate in enumerate(made.rates):
         segment = run.begin(Point(made.contestant, number, repetition), MEASURED)
         for row in rows(made, rate, repetition == 0):

@@ -13,7 +13,7 @@ from rich.console import Console
 from tests.lab.run_samples import BEGAN, OSTLER, PING_PONG, Made, usual_steps, write_run
 
 from ostler.lab.running import figure_text
-from ostler.lab.running.contract import EntrantKind
+from ostler.lab.running.contract import NEEDED_PARAMETER, EntrantKind
 from ostler.lab.running.run_table import as_json, constants, run_table, show_run
 from ostler.lab.running.step_results import Series, StepResult, step_figures, step_results
 from ostler.lab.running.text_table import Column, TextTable
@@ -61,6 +61,20 @@ class TestStepResults:
         ostler, *limits = results_of(tmp_path, replace(OSTLER, rates=(25, 25)), PING_PONG, slow)
         assert (ostler.limit, ostler.of_limit) == ("forcing", 0.5)
         assert [each.of_limit for each in limits] == [None, None]
+
+    def test_an_operation_may_need_several_of_a_limit(self, tmp_path: Path) -> None:
+        forcing = Made("forcing", "limit", (100, 100), parameters={NEEDED_PARAMETER: "4"})
+        slower = Made("ping-pong", "limit", (50, 50))
+        ostler, *_ = results_of(tmp_path, replace(OSTLER, rates=(10, 10)), slower, forcing)
+        assert (ostler.limit, ostler.of_limit) == ("forcing", 0.4)
+
+    def test_times_are_compared_where_rates_say_nothing(self, tmp_path: Path) -> None:
+        limit = Made("reading", "limit", (1, 1), latency_us=120)
+        directory = write_run(
+            tmp_path, {1: [replace(OSTLER, rates=(1, 1))], 2: [OSTLER, limit]}, scenario="chlauth-restart"
+        )
+        found = [each for each in step_results(read_run(directory)) if each.contestant == OSTLER.contestant]
+        assert [each.of_limit for each in found] == [None, 0.25]
 
     def test_each_operation_has_its_own_and_the_main_one_is_first(self, tmp_path: Path) -> None:
         made = replace(OSTLER, operation="get", rates=(50, 50), others={"put": 60, "browse": 70})

@@ -28,6 +28,7 @@ from ostler.lab.load.trusted_load import TrustedLoad
 from ostler.lab.observing.process_sampler import Watched
 from ostler.lab.running.contract import (
     GET,
+    NEEDED_PARAMETER,
     PUT,
     ROUND_TRIP,
     Counted,
@@ -42,7 +43,7 @@ from ostler.lab.running.contract import (
     Sitting,
     Watcher,
 )
-from ostler.lab.running.limits import LimitProbes
+from ostler.lab.running.limits import FORCES, LimitProbes
 from ostler.lab.running.peer_brokers import PeerBrokers, PeerEntrant
 from ostler.lab.running.queue_manager_plan import CHANNEL
 from ostler.lab.running.queue_manager_process import LabQueueManager
@@ -288,7 +289,10 @@ class LoadExperiment(Experiment):
         point = self._points[step.number]
         if entrant.kind is EntrantKind.LIMIT:
             log_directory = self._memory() if point.on_tmpfs else None
-            shape = replace(self._shape(point), rate_per_second=None)
+            shape = self._shape(point)
+            needed = str(_forces(point) if entrant.name == FORCES.name else 1)
+            parameters = {**shape.parameters, NEEDED_PARAMETER: needed}
+            shape = replace(shape, rate_per_second=None, parameters=parameters)
             return self._limits.prepare(entrant, self._bare_plan(point), shape, log_directory)
         if entrant.kind is EntrantKind.PEER:
             peer = self._peers[entrant.name]
@@ -443,6 +447,13 @@ def _can(variant: Variant, point: LoadPoint) -> bool:
 def _is_plain(point: LoadPoint) -> bool:
     """Whether others can do the same: nothing encrypted, no option of a log."""
     return not point.manager.cipher_spec and not point.media_image_seconds
+
+
+def _forces(point: LoadPoint) -> int:
+    """How often an operation waits for the log: a request, a reply, and the requester's get in a unit of work."""
+    if point.kind == plan.ONE_WAY:
+        return 1
+    return 3 if point.units == plan.EVERYBODY else 2
 
 
 def _same_managers(running: LoadPoint, wanted: LoadPoint) -> bool:

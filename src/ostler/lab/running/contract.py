@@ -27,6 +27,9 @@ PEER = "peer"
 PROBE = "probe"
 LABORATORY = "laboratory"
 
+# A parameter of limits: how many of their operations one of the contestants' needs, one after the other.
+NEEDED_PARAMETER = "needed for an operation"
+
 # Names of operations that several families have.
 ROUND_TRIP = "round trip"
 PUT = "put"

@@ -158,7 +158,7 @@ def _legend(results: Sequence[StepResult]) -> str:
         told.append("broker us and driver us: processor time for each operation")
     limits = dict.fromkeys(each.limit for each in results if each.limit)
     if limits:
-        told.append(f"of limit: the rate as a share of {' or '.join(limits)}, the slowest probe of the step")
+        told.append(f"of limit: speed as a share of {' or '.join(limits)}, the slowest probe of the step")
     return "; ".join(told) + "."
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Final
 
 from ostler.lab.running.contract import (
     CONNECT,
     DRIVER,
     GET,
+    NEEDED_PARAMETER,
     PEER,
     PROBE,
     PUT,
@@ -24,6 +26,8 @@ from ostler.lab.running.contract import (
 )
 from ostler.lab.running.measuring import OPERATION_PARAMETER
 from ostler.lab.samples import median
+from ostler.lab.scenarios.loader import UnknownScenario, catalogue
+from ostler.lab.scenarios.model import LoadKind
 from ostler.lab.store.points import MeasuredPoint, Timed, measured_points
 from ostler.lab.store.run_reader import StoredRun
 from ostler.lab.store.segments import MEASURED
@@ -64,7 +68,7 @@ class StepResult:
 
     `points` are the values of the sweeps, as texts. `asked_rate` is that of all clients where it was fixed. `flags`
     tells of how many repetitions each was said. `of_limit` is the rate as a fraction of that of `limit`, the slowest
-    of the limit probes at the same step.
+    of the limit probes at the same step; `needed` says how many operations of a limit one of the contestants' takes.
     """
 
     contestant: str
@@ -86,6 +90,7 @@ class StepResult:
     asked_rate: float | None = None
     limit: str = ""
     of_limit: float | None = None
+    needed: float = 1.0
 
     @property
     def rate_per_second(self) -> float:
@@ -136,7 +141,7 @@ def step_results(run: StoredRun) -> list[StepResult]:
         swept = sweeps.get(step) or {name: text for name, text in told.items() if name != OPERATION_PARAMETER}
         kind = kinds.get(contestant) or _kind_seen(points)
         found += _of_contestant(points, kind, swept, told.get(OPERATION_PARAMETER, ""))
-    return _with_limits(found)
+    return _with_limits(found, _is_counted(run))
 
 
 @dataclass(frozen=True)
@@ -215,6 +220,7 @@ def _together(
         _sum(timed, lambda each: each.late),
         _flags(points) if is_main else {},
         points[0].rate_per_second if is_main else None,
+        needed=float(points[0].parameters.get(NEEDED_PARAMETER, 1.0)),
     )
 
 
@@ -261,20 +267,35 @@ def _main_operation(points: Sequence[MeasuredPoint], names: Iterable[str]) -> st
     return max(counts, key=lambda name: counts[name], default="")
 
 
-def _with_limits(found: list[StepResult]) -> list[StepResult]:
-    """The slowest probe is the limit: nobody can do more than all of them."""
-    limits: dict[int, StepResult] = {}
+def _is_counted(run: StoredRun) -> bool:
+    """Whether rates mean something: not where a single application does one thing after the other, or all are idle."""
+    try:
+        load = catalogue().find(run.manifest.scenario).load
+    except UnknownScenario:
+        return True
+    return load is None or load.kind not in (LoadKind.SEQUENTIAL, LoadKind.IDLE)
+
+
+def _with_limits(found: list[StepResult], is_counted: bool) -> list[StepResult]:
+    """The slowest probe is the limit: nobody can do more than all of them. Where rates say nothing, times do."""
+    limits: dict[int, tuple[float, str]] = {}
     for each in found:
-        if each.kind is EntrantKind.LIMIT and each.is_main and each.rate_per_second:
-            before = limits.get(each.step)
-            if before is None or each.rate_per_second < before.rate_per_second:
-                limits[each.step] = each
-    return [
-        replace(each, limit=limit.contestant, of_limit=each.rate_per_second / limit.rate_per_second)
-        if each.is_main and each.kind is not EntrantKind.LIMIT and (limit := limits.get(each.step)) is not None
-        else each
-        for each in found
-    ]
+        speed = _speed(each, is_counted)
+        if each.kind is EntrantKind.LIMIT and each.is_main and speed:
+            limits[each.step] = min(limits.get(each.step, (inf, "")), (speed / each.needed, each.contestant))
+    told: list[StepResult] = []
+    for each in found:
+        limit = limits.get(each.step)
+        if each.is_main and each.kind is not EntrantKind.LIMIT and limit is not None:
+            each = replace(each, limit=limit[1], of_limit=_speed(each, is_counted) / limit[0])
+        told.append(each)
+    return told
+
+
+def _speed(each: StepResult, is_counted: bool) -> float:
+    if is_counted:
+        return each.rate_per_second
+    return 1 / each.mean_ns.median if each.mean_ns.median else 0.0
 
 
 def _sweeps(run: StoredRun) -> dict[int, dict[str, str]]:
