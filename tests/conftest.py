@@ -9,9 +9,17 @@ from __future__ import annotations
 import os
 
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 _SLOW_MACHINES = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 settings.register_profile("default", derandomize=True, deadline=None, suppress_health_check=_SLOW_MACHINES)
 settings.register_profile("search", max_examples=1000, deadline=None, suppress_health_check=_SLOW_MACHINES)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+_profile = os.environ.get("HYPOTHESIS_PROFILE", "default")
+settings.load_profile(_profile)
+
+# Hypothesis tries the constants that it finds in the modules loaded so far. With that, the examples of a test depend on
+# every other test, on which of them run, and on whether the package is installed. There is no setting for it.
+if _profile == "default" and hasattr(providers, "_get_local_constants"):
+    _none = providers._local_constants
+    providers._get_local_constants = lambda: _none
