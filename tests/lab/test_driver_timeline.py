@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -319,6 +320,8 @@ class Scripted(DriverEnd):
 
     def kill(self) -> None: ...
 
+    def break_off(self) -> None: ...
+
     def last_words(self) -> str:
         return ""
 
@@ -367,6 +370,43 @@ def test_drivers_end_with_who_started_them(server: AnsweringServer, tmp_path: Pa
         process.kill()
         assert driver.wait(30) is None
     assert not driver.is_running()
+
+
+class Telling(Quiet):
+    """Who lets another thread know that a load is under way."""
+
+    def __init__(self) -> None:
+        self.is_under_way = threading.Event()
+
+    def moment(self, moment: Moment) -> None:
+        self.is_under_way.set()
+
+
+@pytest.mark.parametrize("how", ["close", "end"])
+def test_a_load_that_is_closed_while_it_runs_is_broken_off(server: AnsweringServer, how: str) -> None:
+    """As by control-C, which reaches the thread that waits and not the one that listens to the drivers."""
+    load, telling, told = new_load(), Telling(), []
+    load.open(requests(server.address, 1))
+    driver = psutil.Process(load.processes()[0].pid)
+
+    def run() -> None:
+        try:
+            load.run(soon(600.0), telling)
+        except LoadFailed as failure:
+            told.append(str(failure))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert telling.is_under_way.wait(30)
+    getattr(load, how)()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert told == ["a driver ended with status -9"]
+    assert not driver.is_running()
+    if how == "close":
+        load.open(requests(server.address, 1))
+        assert len(load.run(soon(0.0), Quiet())) == 1
+        load.end()
 
 
 class Counting(Worker):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -173,3 +174,30 @@ def test_a_queue_manager_that_dies_is_told(tmp_path_factory: pytest.TempPathFact
     load.end()
     with pytest.raises(LoadFailed, match="did not load the applications"):
         TrustedLoad(running)
+
+
+def test_applications_that_are_closed_while_they_run_are_broken_off(
+    manager: LabQueueManager, load: TrustedLoad
+) -> None:
+    under_way, told = threading.Event(), []
+
+    class Telling:
+        def moment(self, moment: Moment) -> None:
+            under_way.set()
+
+    def run_long() -> None:
+        try:
+            load.run(Timeline.starting(time.perf_counter_ns(), 0, 600, 0), Telling())
+        except LoadFailed as failure:
+            told.append(str(failure))
+
+    load.open(PLAN)
+    thread = threading.Thread(target=run_long)
+    thread.start()
+    assert under_way.wait(30)
+    load.close()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert len(told) == 1
+    assert "The applications inside it are gone." in told[0]
+    assert manager.is_alive

@@ -33,6 +33,7 @@ _ANSWER_SECONDS_MAX: Final = 180.0
 _RUN_SILENT_SECONDS_MAX: Final = 60.0
 _SETTLE_SECONDS: Final = 0.02
 _SETTLE_SILENT_SECONDS_MAX: Final = 30.0
+_BROKEN_SECONDS_MAX: Final = 10.0
 # What drivers are told.
 _OPEN: Final = "open"
 _ROUND: Final = "round"
@@ -87,6 +88,10 @@ class DriverEnd(ABC):
     @abstractmethod
     def kill(self) -> None:
         """As `end`, without waiting for what it does."""
+
+    @abstractmethod
+    def break_off(self) -> None:
+        """Have it end, so that whoever waits for it in another thread hears of that."""
 
     @abstractmethod
     def last_words(self) -> str:
@@ -149,6 +154,9 @@ class DriverProcess(DriverEnd):
         self._process.join()
         self.pipe.close()
 
+    def break_off(self) -> None:
+        self._process.kill()
+
     def last_words(self) -> str:
         self._process.join(1)
         return f"a driver ended with status {self._process.exitcode}"
@@ -158,12 +166,14 @@ class Load:
     """The clients of one contestant, shared out among driver processes.
 
     When something fails, all drivers are ended, with all their connections. The load may be opened again, with others.
+    One that is closed or ended while it runs in another thread is broken off: that thread hears that it failed.
     """
 
     def __init__(self, processes: Sequence[DriverEnd]) -> None:
         self._parts = len(processes)
         self._processes = processes
         self._is_open = False
+        self._under_way = threading.Lock()
 
     def processes(self) -> list[Watched]:
         """Whom to observe. They stay the same until something fails."""
@@ -185,7 +195,7 @@ class Load:
 
     def run(self, timeline: Timeline, watcher: Watcher) -> list[Counted]:
         """Put the load on for a timeline. Returns when all that was under way has ended, and nothing is on its way."""
-        with self._ended_if_it_fails():
+        with self._under_way, self._ended_if_it_fails():
             if self._parts > 1:
                 # Nobody begins before everybody would count what it gets.
                 self._all(_ARM, timeline)
@@ -265,6 +275,7 @@ class Load:
         )
 
     def close(self) -> None:
+        self._break_off()
         if not self._is_open:
             return
         self._is_open = False
@@ -272,8 +283,17 @@ class Load:
             self._all(_CLOSE)
 
     def end(self) -> None:
+        self._break_off()
         for process in self._processes:
             process.end()
+
+    def _break_off(self) -> None:
+        """A driver hears nothing before its timeline has ended, and only one thread may read what it says."""
+        if self._under_way.locked():
+            for process in self._processes:
+                process.break_off()
+            if self._under_way.acquire(timeout=_BROKEN_SECONDS_MAX):
+                self._under_way.release()
 
 
 def _counted(number: int, lines: Found) -> Counted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import socket
 import struct
@@ -60,6 +61,10 @@ class _TrustedEnd(DriverEnd):
 
     def kill(self) -> None:
         self.pipe.close()
+
+    def break_off(self) -> None:
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(self.pipe.fileno())) as link:
+            link.shutdown(socket.SHUT_RDWR)
 
     def last_words(self) -> str:
         return f"The applications inside it are gone. {self._manager.last_words()}"
