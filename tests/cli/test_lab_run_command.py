@@ -230,7 +230,7 @@ class TestRefused:
             (("zos-ims-bridge-cm0",), "zos-ims-bridge-cm0 belongs to another platform: it needs "),
             (("tuning-guidance-v53",), "tuning-guidance-v53 is not measured: it is kept as guidance"),
             (("client-rr-np", "--set", "riders=1"), "client-rr-np does not sweep 'riders'; it sweeps requesters"),
-            (("client-rr-np", "--set", "requesters=many"), "'many' is not a whole number from 1 on"),
+            (("client-rr-np", "--set", "requesters=many"), "'many' is not a whole number from 1 to 1,000,000"),
             (("client-rr-np", "--set", "requesters"), "NAME=V,V... is wanted"),
             (("client-rr-np", "--set", "requesters=1,,2"), "NAME=V,V... is wanted"),
             (("client-rr-np", "--set", "requesters=1", "--set", "requesters=2"), "--set requesters is there twice"),

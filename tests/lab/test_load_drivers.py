@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,6 +68,25 @@ def test_a_failed_load_is_told(tmp_path: Path) -> None:
     with pytest.raises(LoadFailed, match="No such file"):
         load.open(bare_plan(str(tmp_path / "nobody"), 1))
     load.end()
+
+
+FEW_DESCRIPTORS = """
+import resource
+from ostler.lab.load import plan
+from ostler.lab.load.client import LoadFailed
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
+made = plan.Plan(plan.BARE, ("127.0.0.1", 1), range(10**9), range(5), 1, 64, False, conversations=0)
+try:
+    plan.start_driver(made)
+except LoadFailed as told:
+    print(told)
+"""
+
+
+def test_more_clients_than_descriptors_are_refused_before_they_are_made() -> None:
+    done = subprocess.run([sys.executable, "-c", FEW_DESCRIPTORS], capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("a process may have 268 connections here, not 1,000,000,005: use more --drivers")
 
 
 def test_parts_of_a_plan_are_the_whole() -> None:

@@ -64,10 +64,11 @@ def test_chosen_points_take_the_place_of_the_sweep() -> None:
     ("chosen", "said"),
     [
         ({"colour": ["7"]}, "does not sweep 'colour'; it sweeps requesters, cipher_spec"),
-        ({"requesters": ["0"]}, "requesters: '0' is not a whole number from 1 on"),
+        ({"requesters": ["0"]}, "requesters: '0' is not a whole number from 1 to 1,000,000"),
         ({"requesters": ["-1"]}, "requesters: '-1' is not a whole number"),
         ({"requesters": ["1e3"]}, "requesters: '1e3' is not a whole number"),
         ({"requesters": ["9999999999"]}, "is not a whole number"),
+        ({"requesters": ["1000001"]}, "is not a whole number from 1 to 1,000,000"),
         ({"requesters": ["٣"]}, "is not a whole number"),
         ({"requesters": []}, "requesters: at least one point"),
         ({"cipher_spec": ["ROT13"]}, "cipher_spec: 'ROT13' is none of none | TLS_RSA"),
@@ -77,6 +78,13 @@ def test_points_that_make_no_sense_are_refused(chosen: dict[str, list[str]], sai
     with pytest.raises(ParametersError) as refused:
         steps(ALL.find("rr-cc-tls-np"), FREE, chosen=chosen)
     assert said in str(refused.value)
+
+
+def test_bodies_are_no_longer_than_messages_may_be() -> None:
+    scenario = ALL.find("rr-bb-np")
+    assert steps(scenario, FREE, chosen={"message_bytes": ["104857600"]})[0].points["message_bytes"] == 104_857_600
+    with pytest.raises(ParametersError, match="message_bytes: '104857601' is not a whole number from 1 to 104,857,600"):
+        steps(scenario, FREE, chosen={"message_bytes": ["104857601"]})
 
 
 def test_a_run_has_a_limit() -> None:

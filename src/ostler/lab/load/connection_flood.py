@@ -73,12 +73,15 @@ class ConnectingClient(LoadClient):
         return b"".join(frames.frame(frames.DISCONNECT, 1 + each, 2, payload) for each in range(self._conversations))
 
 
-def sockets_max() -> int:
-    """How many sockets this process may have open, after raising its limit as far as it may."""
+def sockets_max(kept: int = _DESCRIPTORS_KEPT) -> int:
+    """How many sockets this process may have open, after raising its limit as far as it may.
+
+    So many descriptors are `kept` for other things.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return max(hard - _DESCRIPTORS_KEPT, 1)
+    return max(hard - kept, 1)
 
 
 def connected_from(number: int, address: Address) -> socket.socket:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from ostler.lab.load.amqp_client import AmqpClient
 from ostler.lab.load.bare_client import BareClient
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
+from ostler.lab.load.connection_flood import sockets_max
 from ostler.lab.load.epoll_driver import EpollDriver, Round, TlsUse
 from ostler.lab.load.jetstream_client import JetStreamClient
 from ostler.lab.load.link import Address
@@ -47,6 +48,9 @@ MEMORY_COPY = "memory copy"
 REQUEST_REPLY = "request-reply"
 ONE_WAY = "one-way"
 SESSIONS = "sessions"
+
+# A driver has a few descriptors besides its sockets.
+_DESCRIPTORS_KEPT = 32
 
 _MAIN_OPERATIONS = {REQUEST_REPLY: ROUND_TRIP, ONE_WAY: PUT, SESSIONS: SESSION}
 
@@ -195,6 +199,7 @@ def start_driver(plan: Plan) -> Driver:
 
 def _lean_driver(plan: Plan) -> Driver:
     """Responders are all there before the first requester. They may have a protocol and an address of their own."""
+    _check_descriptors(plan)
     pace = Pace(plan.pacing())
     driver = EpollDriver(plan.address, pace, _tls_use(plan))
     theirs = plan
@@ -207,6 +212,17 @@ def _lean_driver(plan: Plan) -> Driver:
         shown = [each.members[0].number if each.members else numbers[at] for at, each in enumerate(clients)]
         driver.open(clients, [part.address_of(number) for number in shown])
     return driver
+
+
+def _check_descriptors(plan: Plan) -> None:
+    """Before clients by the thousand are made that cannot be connected."""
+    sockets = -(-(len(plan.requesters) + len(plan.responders)) // max(plan.conversations, 1))
+    most = sockets_max(_DESCRIPTORS_KEPT)
+    if sockets > most:
+        raise LoadFailed(
+            f"a process may have {most:,} connections here, not {sockets:,}: use more --drivers, or let it have more "
+            "descriptors (ulimit -n)"
+        )
 
 
 def _tls_use(plan: Plan) -> TlsUse | None:

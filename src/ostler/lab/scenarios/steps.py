@@ -15,6 +15,9 @@ from ostler.lab.scenarios.model import Point, Scenario, Sweep
 
 STEPS_MAX: Final = 10_000
 _DIGITS_MAX: Final = 9
+_MOST: Final = 1_000_000
+_MOST_OF: Final = {"message_bytes": 104_857_600}
+"""What no run here comes near to. Clients, queues and bodies are all made before anything is measured."""
 
 
 class ParametersError(Exception):
@@ -91,6 +94,7 @@ def _typed(sweep: Sweep, texts: Sequence[str]) -> list[Point]:
 
 
 def _number(sweep: Sweep, text: str, least: int) -> int:
-    if not re.fullmatch(rf"[0-9]{{1,{_DIGITS_MAX}}}", text) or int(text) < least:
-        raise ParametersError(f"{sweep.name}: {text!r} is not a whole number from {least} on.")
+    most = _MOST_OF.get(sweep.name, _MOST)
+    if not re.fullmatch(rf"[0-9]{{1,{_DIGITS_MAX}}}", text) or not least <= int(text) <= most:
+        raise ParametersError(f"{sweep.name}: {text!r} is not a whole number from {least} to {most:,}.")
     return int(text)
