@@ -103,3 +103,21 @@ def test_every_combination_is_there_once(axes: list[list[int]]) -> None:
     assert [step.number for step in found] == list(range(len(found)))
     for before, after in pairwise(found):
         assert after.group - before.group == (after.points["s0"] == axes[0][0])
+
+
+def test_points_may_have_commas_of_their_own() -> None:
+    scenario = catalogue().find("linear-vs-circular-logging")
+    typed = {"requesters": ["1"], "log": ["circular", " oversized", "circular", "linear", " extents new"]}
+    found = steps(scenario, catalogue().readiness(scenario), chosen=typed)
+    assert [step.points["log"] for step in found] == ["circular, oversized", "circular", "linear, extents new"]
+    with pytest.raises(ParametersError, match="'square' is none of"):
+        steps(scenario, catalogue().readiness(scenario), chosen={"log": ["circular", "square"]})
+
+
+def test_sizes_may_be_given_as_they_are_shown() -> None:
+    scenario = catalogue().find("rr-cb-np")
+    typed = {"requesters": ["1"], "message_bytes": ["2 KB", "20k", "2MB", "100"]}
+    found = steps(scenario, catalogue().readiness(scenario), chosen=typed)
+    assert [step.points["message_bytes"] for step in found] == [2048, 20_480, 2_097_152, 100]
+    with pytest.raises(ParametersError):
+        steps(scenario, catalogue().readiness(scenario), chosen={"requesters": ["2K"]})

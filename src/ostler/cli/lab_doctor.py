@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -55,7 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
     from ostler.lab.observing.doctor import Verdict, examine, worst
     from ostler.lab.observing.facts import gather
 
-    scratch = arguments.scratch or Path(tempfile.gettempdir())
+    # Runs go below the directory one is in, unless told otherwise; one that is yet to be made is on its parent's disk.
+    wanted = (arguments.scratch or Path.cwd()).absolute()
+    scratch = next(each for each in (wanted, *wanted.parents) if each.is_dir())
     console = Console(highlight=False)
     if console.is_terminal and not arguments.is_json:
         with console.status(f"Watching for {arguments.seconds:g} s, then writing to {scratch}"):

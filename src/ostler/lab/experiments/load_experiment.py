@@ -75,6 +75,7 @@ VERB_BY_VERB: Final = Variant("Ostler")
 PIPELINED: Final = Variant("Ostler, pipelined", plan.MQ_PIPELINED)
 LIBRARY: Final = Variant("Ostler, ostler.connect", plan.OSTLER_API, is_library=True)
 _PROMISE: Final = "persistent messages and units of work are forced to disk before they are answered"
+_NO_PROMISE: Final = "answered when the message is queued in memory, nothing forced"
 
 
 class AnyLoad(Protocol):
@@ -248,7 +249,8 @@ class LoadExperiment(Experiment):
 
     def _ostler(self, variant: Variant) -> Entrant | None:
         steps = frozenset(number for number, point in self._points.items() if _can(variant, point))
-        return Entrant(variant.name, EntrantKind.OSTLER, _PROMISE, steps) if steps else None
+        promise = _PROMISE if any(self._points[number].persistent for number in steps) else _NO_PROMISE
+        return Entrant(variant.name, EntrantKind.OSTLER, promise, steps) if steps else None
 
     def _peer_entrants(self) -> list[Entrant]:
         """Peers do what is not peculiar to queue managers: neither trusted applications, nor cost of their options."""

@@ -298,7 +298,9 @@ class LiveView:
             return Text()
         now = self._clock()
         passed, left = figure_text.duration(now - self._began), figure_text.duration(self._pace.left(now))
-        told = f"{self._progress.label} points, {passed} passed, about {left} left"
+        told = f"{self._progress.label} points, {passed} passed"
+        if self._progress.fraction < 1.0:
+            told += f", about {left} left"
         bar = ProgressBar(total=1.0, completed=self._progress.fraction, width=_BAR_WIDTH)
         grid = Table.grid(padding=(0, 2))
         grid.add_column()

@@ -59,14 +59,15 @@ class LabQueueManager:
         self.root.mkdir(parents=True, exist_ok=True)
         ours, theirs = socket.socketpair()
         with theirs, self.log_file.open("ab") as log:
-            # Control-C at the terminal is for us: we end it in good order.
+            # Control-C at the terminal is for us: we end it in good order. A group is enough for that; in a session
+            # of its own the kernel would share out the cores otherwise than among drivers and peers (autogroups).
             process = subprocess.Popen(
                 [sys.executable, "-m", inside.__name__, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 pass_fds=(theirs.fileno(),),
-                start_new_session=True,
+                process_group=0,
             )
         pipe = Connection(ours.detach())
         # A process that ended at once is told of by who waits for it.

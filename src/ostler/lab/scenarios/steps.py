@@ -15,6 +15,7 @@ from ostler.lab.scenarios.model import Point, Scenario, Sweep
 
 STEPS_MAX: Final = 10_000
 _DIGITS_MAX: Final = 9
+_UNITS: Final = {"K": 1 << 10, "M": 1 << 20}
 _MOST: Final = 1_000_000
 _MOST_OF: Final = {"message_bytes": 104_857_600}
 """What no run here comes near to. Clients, queues and bodies are all made before anything is measured."""
@@ -78,10 +79,23 @@ def _combined(names: list[str], axes: list[list[Point]]) -> tuple[Step, ...]:
     return tuple(found)
 
 
+def _put_together(sweep: Sweep, pieces: Sequence[str]) -> list[str]:
+    """Points as they were typed with commas in between: some points that are words have commas of their own."""
+    known = {str(point) for point in sweep.values}
+    rest, found = list(pieces), list[str]()
+    while rest:
+        # The longest that is a point; a piece that is none is told of later.
+        length = next((count for count in range(len(rest), 1, -1) if ",".join(rest[:count]).strip() in known), 1)
+        found.append(",".join(rest[:length]).strip())
+        del rest[:length]
+    return found
+
+
 def _typed(sweep: Sweep, texts: Sequence[str]) -> list[Point]:
     """Numbers for a sweep of numbers; for the others, words that it knows."""
     if not texts:
         raise ParametersError(f"{sweep.name}: at least one point is wanted.")
+    texts = _put_together(sweep, texts)
     if all(isinstance(point, int) for point in sweep.values):
         lowest = min(point for point in sweep.values if isinstance(point, int))
         numbers = [_number(sweep, text, min(lowest, 1)) for text in texts]
@@ -95,6 +109,9 @@ def _typed(sweep: Sweep, texts: Sequence[str]) -> list[Point]:
 
 def _number(sweep: Sweep, text: str, least: int) -> int:
     most = _MOST_OF.get(sweep.name, _MOST)
+    size = re.fullmatch(r"([0-9]{1,6}) ?([KM])B?", text.upper()) if sweep.unit == "bytes" else None
+    if size is not None:
+        text = str(int(size[1]) * _UNITS[size[2]])
     if not re.fullmatch(rf"[0-9]{{1,{_DIGITS_MAX}}}", text) or not least <= int(text) <= most:
         raise ParametersError(f"{sweep.name}: {text!r} is not a whole number from {least} to {most:,}.")
     return int(text)
