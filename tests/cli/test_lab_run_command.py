@@ -184,6 +184,21 @@ class TestEndingEarly:
         assert "All 4 points were measured.\n" in out
         assert only_run().condition is Condition.COMPLETE
 
+    def test_it_tells_of_its_own_run_when_another_was_begun_meanwhile(self, capsys: pytest.CaptureFixture[str]) -> None:
+        def another(name: str, step: int) -> str:
+            STAGE.script = script()
+            assert run() == 0
+            raise KeyboardInterrupt
+
+        STAGE.script.fails_to_prepare = another
+        assert run() == 130
+        (interrupted,) = (
+            path for path in stored_runs(Path("lab-runs")) if read_run(path).condition is Condition.PARTIAL
+        )
+        err = capsys.readouterr().err
+        assert err.endswith(f"resume with: ostler lab resume lab-runs/{interrupted.name}\n")
+        assert "Nothing measured: interrupted." in err
+
     def test_control_c_before_anything_was_measured(self, capsys: pytest.CaptureFixture[str]) -> None:
         STAGE.script.fails_to_prepare = lambda name, step: self.interrupted(name, 1)
         assert run() == 130

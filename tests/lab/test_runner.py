@@ -220,7 +220,18 @@ class TestRefusing:
         assert settings_from(kept) == settings
         assert chosen_from(kept) == chosen
 
-    @pytest.mark.parametrize("damage", [{"colour": 1}, {"drivers": "many"}, {"is_quick": 1}])
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            {"colour": 1},
+            {"drivers": "many"},
+            {"is_quick": 1},
+            {"drivers": 0},
+            {"repetitions": -1},
+            {"measured_seconds": float("nan")},
+            {"warm_up_seconds": float("inf")},
+        ],
+    )
     def test_parameters_of_another_version_are_refused(self, damage: dict[str, object]) -> None:
         with pytest.raises(RunUnreadable):
             settings_from({**as_parameters(SETTINGS, {}), **damage})  # type: ignore[dict-item]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import gc
+import io
 import json
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -158,6 +161,64 @@ def test_a_row_that_does_not_fit_its_table_leaves_no_trace(tmp_path: Path) -> No
             segment.commit(PHASE._replace(clients=None))  # type: ignore[arg-type]
         assert read_run(run.directory).keys == []
         assert list((run.directory / UNFINISHED).iterdir()) == []
+
+
+class NoRoom(io.FileIO):
+    def write(self, data: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_says_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A writer that is given up must not complete its file when it is forgotten."""
+    said: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+
+    def full(path: Path, mode: str, **options: object) -> object:
+        return io.BufferedWriter(NoRoom(path, "wb"), 1 << 20)
+
+    with RunWriter.create(tmp_path, manifest()) as run:
+        segment = run.begin(FIRST, MEASURED)
+        segment.add(samples())
+        with monkeypatch.context() as patch:
+            patch.setattr("ostler.lab.store.segments.open", full, raising=False)
+            with pytest.raises(RunNotWritten, match="the disk is full"):
+                segment.commit(PHASE)
+        del segment
+    del run
+    gc.collect()
+    assert said == []
+
+
+@pytest.mark.parametrize("damage", ["cut", "lost", "another run's"])
+def test_damaged_phases_are_set_aside_and_measured_again(tmp_path: Path, damage: str) -> None:
+    with RunWriter.create(tmp_path, manifest(points=1)) as run:
+        for point in run.remaining():
+            measure(run, point)
+    file = run.directory / "segments" / "000001" / "operation.parquet"
+    if damage == "cut":
+        file.write_bytes(file.read_bytes()[:50])
+    elif damage == "lost":
+        file.unlink()
+    else:
+        note = file.with_name("segment.json")
+        note.write_text(note.read_text().replace(run.manifest.run, "stranger"))
+    with RunWriter.resume(run.directory) as again:
+        assert again.remaining() == [FIRST]
+        measure(again, FIRST)
+        again.finish()
+    found = read_run(run.directory)
+    assert found.condition is Condition.COMPLETE
+    assert validate(found) == []
+    assert "repeated" in [flag.name for flag in found.manifest.flags]
+
+
+@pytest.mark.parametrize("name", ["environment", "parameters"])
+def test_a_manifest_whose_parts_have_no_names_is_damaged(tmp_path: Path, name: str) -> None:
+    write_manifest(tmp_path, manifest())
+    content = json.loads((tmp_path / MANIFEST).read_text())
+    (tmp_path / MANIFEST).write_text(json.dumps({**content, name: [1]}))
+    with pytest.raises(RunUnreadable, match=f"is damaged.*{name} has no names"):
+        read_manifest(tmp_path)
 
 
 def test_a_run_has_one_owner(tmp_path: Path) -> None:

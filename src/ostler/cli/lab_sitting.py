@@ -12,13 +12,13 @@ from typing import Final
 
 from rich.console import Console
 
+from ostler.lab.observing.observer import ObservingFailed
 from ostler.lab.running.contract import Settings, SittingOver, View
 from ostler.lab.running.live_view import view_for
 from ostler.lab.running.run_parameters import settings_from
 from ostler.lab.scenarios.loader import UnknownScenario, catalogue
 from ostler.lab.scenarios.model import Scenario
 from ostler.lab.store.manifest import RunUnreadable, read_manifest
-from ostler.lab.store.run_reader import stored_runs
 from ostler.lab.store.segments import RunNotWritten
 
 FAILED: Final = 1
@@ -61,17 +61,13 @@ def sit(
     """Run a scenario."""
     from ostler.lab.running.runner import run_scenario
 
-    before = set(stored_runs(output))
+    # Others may run in the same place, so what is new there need not be ours.
+    found: list[Path] = []
 
     def run(view: View) -> Path:
-        return run_scenario(scenario, settings, chosen, output, view, command)
+        return run_scenario(scenario, settings, chosen, output, view, command, made=found.append)
 
-    def made() -> Path | None:
-        fresh = [path for path in stored_runs(output) if path not in before]
-        mine = [path for path in fresh if _scenario_of(path) == scenario.id]
-        return mine[-1] if mine else None
-
-    return _account(run, made, scenario, settings.repetitions, console)
+    return _account(run, lambda: found[-1] if found else None, scenario, settings.repetitions, console)
 
 
 def sit_again(directory: Path, console: Console) -> Account:
@@ -108,16 +104,11 @@ def _account(
         return Account(made(), FAILED, str(over))
     except RunNotWritten as failure:
         return Account(made(), FAILED, str(failure), is_over_for_all=True)
+    except ObservingFailed as failure:
+        return Account(made(), FAILED, f"{failure}.")
     except OSError as failure:
         # The directory of the runs cannot be made or written.
         return Account(made(), FAILED, f"{failure}.", is_over_for_all=True)
-
-
-def _scenario_of(directory: Path) -> str:
-    try:
-        return read_manifest(directory).scenario
-    except RunUnreadable:
-        return ""
 
 
 @contextmanager

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
+from typing import Final
 
 from ostler.lab.running.contract import Settings
 from ostler.lab.store.manifest import RunUnreadable, Value
 
 _CHOSEN = "set "
+# From where to where numbers make sense.
+_RANGES: Final = {
+    "warm_up_seconds": (0.0, 3600.0),
+    "measured_seconds": (0.001, 3600.0),
+    "cool_down_seconds": (0.0, 3600.0),
+    "repetitions": (1, 100),
+    "drivers": (1, 64),
+}
 
 
 def as_parameters(settings: Settings, chosen: Mapping[str, Sequence[str]]) -> dict[str, Value]:
@@ -40,6 +49,10 @@ def settings_from(parameters: Mapping[str, Value]) -> Settings:
             given[name] = value
         else:
             raise RunUnreadable(f"The run's parameter {name!r} is {value!r}, which makes no sense.")
+        least, most = _RANGES.get(name, (0, 0))
+        # Whatever is no number is not between two numbers either.
+        if name in _RANGES and not (isinstance(value, int | float) and least <= value <= most):
+            raise RunUnreadable(f"The run's parameter {name!r} is {value!r}, and not from {least:g} to {most:g}.")
     return Settings(**given)  # type: ignore[arg-type]
 
 

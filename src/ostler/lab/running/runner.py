@@ -68,8 +68,10 @@ def run_scenario(
     view: View,
     command: tuple[str, ...] = (),
     make: MakeExperiment | None = None,
+    made: Callable[[Path], object] | None = None,
 ) -> Path:
-    """Measure a scenario; the directory of the run. `make` makes another experiment than its family would.
+    """Measure a scenario; the directory of the run. `make` makes another experiment than its family would, and `made`
+    is told of the directory as soon as it is there.
 
     ParametersError when it cannot run like this, SittingOver when nothing more could be measured, RunNotWritten when
     the samples could not be kept. Whatever ends it, what was measured until then is kept and can be resumed.
@@ -87,6 +89,8 @@ def run_scenario(
         parameters=as_parameters(settings, chosen),
     )
     with RunWriter.create(output, manifest) as run:
+        if made is not None:
+            made(run.directory)
         _run(run, scenario, settings, planned, view, make or make_experiment)
     return run.directory
 

@@ -53,3 +53,7 @@ class TableFile:
 
     def close(self) -> None:
         self._writer.close()
+
+    def abandon(self) -> None:
+        """Leave the file as it is: the writer would otherwise complete it when it goes, whatever became of the file."""
+        self._writer.is_open = False

@@ -105,6 +105,9 @@ def _from_json(content: dict[str, object]) -> Manifest:
     found["state"] = State(str(found.get("state")))
     for name in ("run", "scenario", "began"):
         assert isinstance(found[name], str)
+    for name in ("environment", "parameters"):
+        if not isinstance(found.get(name, {}), dict):
+            raise ValueError(f"{name} has no names")
     return Manifest(**found)  # type: ignore[arg-type]
 
 

@@ -43,6 +43,7 @@ from ostler.lab.store.segments import (
     RunNotWritten,
     SegmentKey,
     SegmentWriter,
+    damage_of,
     explained,
     read_note,
 )
@@ -166,10 +167,13 @@ class RunWriter:
         self._write(manifest)
 
     def _key_of(self, segment: Path) -> SegmentKey | None:
+        """None for a segment that is damaged, or of another run: nobody could read it."""
         try:
-            return read_note(segment).key
+            note = read_note(segment)
+            is_whole = note.run == self.manifest.run and not any(damage_of(segment, each) for each in note.files)
         except _DAMAGED:
             return None
+        return note.key if is_whole else None
 
     def _numbered(self) -> list[Path]:
         places = [self.directory / name for name in (SEGMENTS, UNFINISHED, ABANDONED)]

@@ -100,6 +100,16 @@ def crc32_of(path: Path) -> int:
     return found
 
 
+def damage_of(directory: Path, stored: StoredFile) -> str:
+    """Why the file of a table is not the one that was written; empty when it is."""
+    path = directory / f"{stored.table}.parquet"
+    if not path.is_file():
+        return f"{path.name} is missing"
+    if path.stat().st_size != stored.bytes or crc32_of(path) != stored.crc32:
+        return f"{path.name} is not the file that was written: its length or checksum differs"
+    return ""
+
+
 class SegmentWriter:
     """Takes the samples of one phase. Ends with `commit` or `abandon`; nothing is seen of it before.
 
@@ -196,7 +206,8 @@ class SegmentWriter:
         if self._ended:
             return
         self._ended = self.is_abandoned = True
-        for _, file in self._files.values():
+        for parquet, file in self._files.values():
+            parquet.abandon()
             try:
                 file.close()
             except OSError:

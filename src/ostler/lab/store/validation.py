@@ -14,7 +14,7 @@ from ostler.lab.store.arrow_tables import arrow_schema
 from ostler.lab.store.histogram import BUCKETS, bucket_of
 from ostler.lab.store.run_reader import Condition, StoredRun
 from ostler.lab.store.schema import KEY, LATENCY, OPERATION, PHASE, TABLES, Adding, Kind
-from ostler.lab.store.segments import SegmentKey, SegmentNote, StoredFile, crc32_of
+from ostler.lab.store.segments import SegmentKey, SegmentNote, damage_of
 
 _KEY_NAMES = [column.name for column in KEY]
 _TIMED = ["worker", "second", "operation"]
@@ -54,7 +54,7 @@ def validate(run: StoredRun) -> list[Problem]:
 def _segment_problems(directory: Path, note: SegmentNote) -> Iterator[tuple[str, str]]:
     tables: dict[str, pa.Table] = {}
     for stored in note.files:
-        damage = _damage(directory, stored)
+        damage = damage_of(directory, stored)
         if damage:
             yield "file", damage
             continue
@@ -71,15 +71,6 @@ def _segment_problems(directory: Path, note: SegmentNote) -> Iterator[tuple[str,
         yield "phase", "it needs exactly one row in the table of phases"
     if {OPERATION.name, LATENCY.name} & set(tables):
         yield from _histogram_problems(tables)
-
-
-def _damage(directory: Path, stored: StoredFile) -> str:
-    path = directory / f"{stored.table}.parquet"
-    if not path.is_file():
-        return f"{path.name} is missing"
-    if path.stat().st_size != stored.bytes or crc32_of(path) != stored.crc32:
-        return f"{path.name} is not the file that was written: its length or checksum differs"
-    return ""
 
 
 def _row_problems(name: str, table: pa.Table, note: SegmentNote) -> Iterator[tuple[str, str]]:
