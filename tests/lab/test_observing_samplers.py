@@ -287,6 +287,24 @@ def test_looks_come_every_second_and_late_ones_are_told_as_they_were(kernel: Ker
     assert begins == [0.0, *ends[:-1]], "no time is left out and none counted twice"
 
 
+def test_every_second_of_a_phase_has_one_row_however_the_phase_before_it_was_waited_for(kernel: Kernel) -> None:
+    class Turning(Stopping):
+        def wait(self, stop: threading.Event, seconds: float) -> bool:
+            if self.left == 2:
+                self.advance(SECOND_NS // 4)
+                observer.enter("measured")
+                seconds -= 0.25
+            return super().wait(stop, seconds)
+
+    sink = Collected()
+    observer = observer_of(kernel, Turning(4, {}), sink)
+    observer.run(threading.Event())
+    rows = [(each.interval.phase, each.interval.second) for each in sink.machines]
+    assert len(rows) == len(set(rows))
+    ends = [each.interval.ended_ns / SECOND_NS for each in sink.machines]
+    assert ends == [1.0, 2.0, 2.25, 3.25, 4.25]
+
+
 def test_no_interval_lies_in_two_phases(kernel: Kernel) -> None:
     clock, sink, later = ManualClock(), Collected(), Collected()
     observer = observer_of(kernel, clock, sink)

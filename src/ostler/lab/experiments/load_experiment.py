@@ -160,7 +160,14 @@ class OstlerPrepared(LoadPrepared):
         if not any(manager.plan.is_accounting for manager in self._managers):
             return ()
         self._leave()
-        return [each for manager in self._managers for each in manager.accounting()]
+        if len(self._managers) == 1:
+            return self._managers[0].accounting()
+        # Each counts its records by itself: without its name, those of one would be taken for another's.
+        return [
+            replace(each, object=f"{manager.name}/{each.object}" if each.object else manager.name)
+            for manager in self._managers
+            for each in manager.accounting()
+        ]
 
     def settled(self, counted: Sequence[Counted]) -> Sequence[Expected]:
         """Puts and gets as they follow from what the drivers counted. What was answered may still be on its way to

@@ -82,12 +82,19 @@ class Observer:
     def run(self, stop: threading.Event) -> None:
         """Look whenever it is due, until told to stop, and a last time then."""
         while not self._clock.wait(stop, self._seconds_until_due()):
-            self.step()
+            with self._lock:
+                # Another phase may have begun meanwhile: its first look is due later, and each second has one.
+                if self._is_due():
+                    self._look()
         self.step()
 
     def _seconds_until_due(self) -> float:
         passed_ns = self._clock.now_ns() - self._phase_ns
         return (self._interval_ns - passed_ns % self._interval_ns) / 1e9
+
+    def _is_due(self) -> bool:
+        looked_ns, now_ns = self._last_ns - self._phase_ns, self._clock.now_ns() - self._phase_ns
+        return now_ns // self._interval_ns > looked_ns // self._interval_ns
 
     def _look(self) -> None:
         now_ns = self._clock.now_ns()
