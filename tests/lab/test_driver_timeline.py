@@ -372,6 +372,27 @@ def test_drivers_end_with_who_started_them(server: AnsweringServer, tmp_path: Pa
     assert not driver.is_running()
 
 
+INTERRUPTED = """
+import os, signal
+from ostler.lab.load.driver_process import new_load
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, lambda number, frame: None)
+    load = new_load()
+    os.killpg(0, signal.SIGINT)
+    load._all("counted")
+    load.end()
+"""
+
+
+def test_control_c_does_not_reach_a_driver_that_is_still_starting(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(INTERRUPTED)
+    command = [sys.executable, str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, start_new_session=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 class Telling(Quiet):
     """Who lets another thread know that a load is under way."""
 

@@ -11,7 +11,7 @@ import pytest
 
 from ostler.lab.load import plan
 from ostler.lab.load.plan import Plan, start_driver
-from ostler.lab.peers import nats, packages, rabbitmq
+from ostler.lab.peers import nats, packages, rabbitmq, running
 from ostler.lab.peers.packages import PeerUnavailable, cache_directory, unpacked
 from ostler.lab.peers.running import LOOPBACK, Peer, free_port, usage
 
@@ -61,6 +61,40 @@ def test_a_peer_that_ends_at_once_is_told_with_its_last_words(tmp_path: Path) ->
     with pytest.raises(PeerUnavailable, match="status 3: no such option"):
         peer.wait_until_listening(20)
     assert peer.processes == []
+
+
+def test_a_peer_whose_start_is_interrupted_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    peer = Peer("sleeper", "1", free_port(), tmp_path / "log")
+    peer.add(["sleep", "600"], dict(os.environ), tmp_path)
+    (pid,) = peer.pids
+
+    def interrupted(_port: int) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "_listens", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        peer.wait_until_listening(20)
+    assert not psutil.pid_exists(pid)
+
+
+def test_a_peer_that_has_ended_says_so(tmp_path: Path) -> None:
+    peer = Peer("sleeper", "1", free_port(), tmp_path / "log")
+    peer.add(["sleep", "600"], dict(os.environ), tmp_path)
+    assert peer.last_words() == ""
+    peer.processes[0].kill()
+    peer.processes[0].wait()
+    assert peer.last_words() == "sleeper ended with status -9: it said nothing"
+
+
+def test_who_has_no_home_has_the_cache_where_he_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv(packages.CACHE_VARIABLE, raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    monkeypatch.chdir(tmp_path)
+    assert cache_directory() == tmp_path / ".cache" / "ostler" / "peers"
 
 
 def test_nats(tmp_path: Path) -> None:

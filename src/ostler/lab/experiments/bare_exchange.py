@@ -30,7 +30,10 @@ class BareExchange(Loop):
         self._socket.settimeout(_SECONDS_MAX)
         program = f"from {__name__} import serve; serve({theirs.fileno()}, {size})"
         command = [sys.executable, "-c", program]
-        self._other = subprocess.Popen(command, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL)
+        # Control-C at the terminal is for whoever starts us, also while the other still imports.
+        self._other = subprocess.Popen(
+            command, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL, start_new_session=True
+        )
         theirs.close()
         self._buffer = bytearray(max(size, len(_NOTICE)))
         self._exchange()

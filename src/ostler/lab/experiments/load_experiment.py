@@ -305,6 +305,9 @@ class LoadExperiment(Experiment):
             return self._limits.prepare(entrant, self._bare_plan(point), shape, log_directory)
         if entrant.kind is EntrantKind.PEER:
             peer = self._peers[entrant.name]
+            ended = peer.last_words(point.persistent)
+            if ended:
+                raise PointFailed(ended)
             load = self._load(entrant.name, 1 if peer.is_library else self._sitting.settings.drivers)
             _opened(load, peer.plan(self._plan(point, VERB_BY_VERB, ())))
             return LoadPrepared(load, self._shape(point), peer.watched(point.persistent))

@@ -20,6 +20,7 @@ from typing import Final
 from ostler.lab.experiments.task import Task
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.timeline import PhaseRecorder, Timeline, unpacked_phases
+from ostler.lab.load.unheard_process import start_unheard
 from ostler.lab.observing.process_sampler import Watched
 from ostler.lab.running.contract import (
     DRIVER,
@@ -56,7 +57,7 @@ class TaskProcess:
         self._asking = threading.Lock()
         self.role = role
         self._process = context.Process(target=_serve, args=(theirs, asked, make), daemon=True)
-        self._process.start()
+        start_unheard(self._process)
         theirs.close()
         asked.close()
         try:

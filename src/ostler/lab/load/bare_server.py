@@ -180,7 +180,8 @@ def start(kind: str, listener: socket.socket, block_bytes: int) -> subprocess.Po
     # Not with -m: where this module is compiled, that cannot run it.
     program = f"import sys; from {__name__} import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", program, kind, str(descriptor), str(block_bytes), str(os.getpid())]
-    return subprocess.Popen(command, pass_fds=(descriptor,), stdin=subprocess.DEVNULL)
+    # Control-C at the terminal is for whoever starts it, also while it still imports.
+    return subprocess.Popen(command, pass_fds=(descriptor,), stdin=subprocess.DEVNULL, start_new_session=True)
 
 
 def listening(address: tuple[str, int] | Path) -> socket.socket:

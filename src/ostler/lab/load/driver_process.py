@@ -25,6 +25,7 @@ from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.connection_flood import sockets_max
 from ostler.lab.load.plan import Driver, Plan, Serving, Sharing, start_driver
 from ostler.lab.load.timeline import PhaseRecorder, Timeline, unpacked_phases
+from ostler.lab.load.unheard_process import start_unheard
 from ostler.lab.observing.process_sampler import Watched
 from ostler.lab.running.contract import DRIVER, Counted, Moment, Watcher
 
@@ -133,7 +134,7 @@ class DriverProcess(DriverEnd):
         pipe, theirs = context.Pipe()
         super().__init__(pipe)
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        self._process.start()
+        start_unheard(self._process)
         theirs.close()
 
     @property
@@ -348,6 +349,8 @@ class DriverHost:
             return Answer("", self._do(what, argument))
         except LoadFailed as told:
             return Answer(str(told), None)
+        except ImportError as missing:
+            return Answer(f"a client library cannot be loaded: {missing}", None)
         except Exception:
             return Answer(traceback.format_exc(), None)
 

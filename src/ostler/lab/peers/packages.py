@@ -28,7 +28,15 @@ def cache_directory() -> Path:
     if given:
         return Path(given)
     base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if base else Path.home() / ".cache") / "ostler" / "peers"
+    return (Path(base) if base else _home() / ".cache") / "ostler" / "peers"
+
+
+def _home() -> Path:
+    """The user's directory; for one who has none, where he is."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path.cwd()
 
 
 def already_there(name: str, proof: str) -> Path | None:

@@ -91,18 +91,33 @@ class Peer:
         self.processes.append(started)
 
     def wait_until_listening(self, seconds_max: float) -> None:
-        """Returns when the port answers. Raises PeerUnavailable when a process ends before, or it takes too long."""
+        """Returns when the port answers. Raises PeerUnavailable when a process ends before, or it takes too long.
+
+        Whatever else ends the wait, control-C for one, ends the broker: nobody else knows of it yet.
+        """
+        try:
+            self._wait_until_listening(seconds_max)
+        except BaseException:
+            self.end()
+            raise
+
+    def _wait_until_listening(self, seconds_max: float) -> None:
         deadline = time.monotonic() + seconds_max
         while time.monotonic() < deadline:
             for each in self.processes:
                 if each.poll() is not None:
-                    self.end()
                     raise PeerUnavailable(f"{self.name} ended with status {each.returncode}: {self._last_lines()}")
             if _listens(self.port):
                 return
             time.sleep(_POLL_SECONDS)
-        self.end()
         raise PeerUnavailable(f"{self.name} did not listen within {seconds_max:.0f} s: {self._last_lines()}")
+
+    def last_words(self) -> str:
+        """How it ended, if it did; empty while all its processes run."""
+        for each in self.processes:
+            if each.poll() is not None:
+                return f"{self.name} ended with status {each.returncode}: {self._last_lines()}"
+        return ""
 
     def end(self) -> None:
         for each in reversed(self.processes):

@@ -113,6 +113,10 @@ class PeerEntrant:
             other_addresses=(),
         )
 
+    def last_words(self, persistent: bool) -> str:
+        """How its broker ended, if it did."""
+        return self.ways[persistent].broker.last_words()
+
     def watched(self, persistent: bool) -> list[Watched]:
         """The processes of its broker."""
         return [Watched(PEER, pid) for pid in self.ways[persistent].broker.pids]
