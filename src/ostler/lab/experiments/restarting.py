@@ -43,6 +43,8 @@ class Restarts(Prepared):
     def __init__(self, shape: Shape) -> None:
         self.shape = shape
         self._results: list[Figure] = []
+        self.is_closed = False
+        """Set by another thread when it is closed while it runs, as by control-C: nothing is started any more."""
 
     def restart(self) -> Taken:
         """Do it once."""
@@ -63,6 +65,8 @@ class Restarts(Prepared):
         is_measured = False
         while now < timeline.cool_ns or not is_measured:
             taken = self.restart()
+            if self.is_closed:
+                raise PointFailed("it was closed while it ran")
             phase = MEASURED if now >= timeline.measured_ns else WARMING_UP
             is_measured = is_measured or phase == MEASURED
             now = time.perf_counter_ns()
@@ -73,6 +77,9 @@ class Restarts(Prepared):
 
     def results(self) -> Sequence[Figure]:
         return self._results
+
+    def close(self) -> None:
+        self.is_closed = True
 
 
 def _count(recorder: PhaseRecorder, phase: int, taken: Taken, ended_ns: int) -> None:
@@ -106,6 +113,8 @@ class QueueManagerRestarts(Restarts):
     def restart(self) -> Taken:
         self._manager.kill()
         self._manager = self._manager.again()
+        if self.is_closed:
+            self._manager.kill()
         return Taken(self._manager.restart.seconds, self._manager.start_seconds)
 
     def found(self) -> list[Figure]:
@@ -115,6 +124,7 @@ class QueueManagerRestarts(Restarts):
         return [Expected(self._what, self._expected, self._count_objects(self._manager))]
 
     def close(self) -> None:
+        super().close()
         self._manager.kill()
 
 
@@ -140,9 +150,6 @@ class BareReading(Restarts):
         if done.returncode:
             raise PointFailed(f"reading definitions ended with status {done.returncode}")
         return Taken(float(done.stdout), time.perf_counter() - began)
-
-    def close(self) -> None:
-        return
 
 
 def read_definitions(path: str) -> float:

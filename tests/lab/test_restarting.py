@@ -1,0 +1,38 @@
+"""Restarts that are closed while they run: nothing is started any more."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ostler.lab.experiments.restarting import Restarts, Taken
+from ostler.lab.load.timeline import Timeline
+from ostler.lab.running.contract import Moment, PointFailed, Shape
+
+
+class Unheard:
+    def moment(self, moment: Moment) -> None:
+        return
+
+
+class Closed(Restarts):
+    """Somebody closes it in the middle of a restart."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(Shape(1, 0, True))
+        self.done = 0
+        self._at = at
+
+    def restart(self) -> Taken:
+        self.done += 1
+        if self.done == self._at:
+            self.close()
+        return Taken(0.001, 0.001)
+
+
+def test_no_restart_follows_the_one_in_which_it_was_closed() -> None:
+    restarts = Closed(3)
+    with pytest.raises(PointFailed, match="closed while it ran"):
+        restarts.run(Timeline.starting(time.perf_counter_ns(), 0, 0.2, 0), Unheard())
+    assert restarts.done == 3
