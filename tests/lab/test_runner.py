@@ -13,7 +13,7 @@ from ostler.lab.running.runner import resume_run, run_scenario
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Scenario, StopKind, StopRule
 from ostler.lab.scenarios.steps import ParametersError
-from ostler.lab.store.manifest import RunUnreadable, State
+from ostler.lab.store.manifest import RunUnreadable, State, write_manifest
 from ostler.lab.store.points import measured_points
 from ostler.lab.store.run_reader import StoredRun, read_run
 from ostler.lab.store.validation import validate
@@ -182,6 +182,18 @@ class TestResuming:
         assert len(script.turns) == len(before)
         assert view.plans[0][0] - view.plans[0][1] == len(before)
         assert len(measured_points(found)) == 18
+
+    def test_noise_is_kept_from_the_first_moment_on_and_over_all_sittings(self, tmp_path: Path) -> None:
+        directory = self.broken(tmp_path)
+        manifest = read_run(directory).manifest
+        noise = manifest.environment["noise"]
+        assert isinstance(noise, dict)
+        assert noise["percent"] >= 0
+        write_manifest(directory, replace(manifest, environment={**manifest.environment, "noise": {"percent": 1e6}}))
+        resume_run(directory, HeardView(), Script().experiment)
+        kept = read_run(directory).manifest.environment["noise"]
+        assert isinstance(kept, dict)
+        assert kept["percent"] == 1e6
 
     def test_stop_rules_see_what_was_measured_before(self, tmp_path: Path) -> None:
         only = Script().entrants[:1]

@@ -8,7 +8,6 @@ keeping (`store`). This puts them in order, and leaves a valid run behind howeve
 from __future__ import annotations
 
 import shutil
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,7 +19,7 @@ from typing import Final
 from ostler.lab.memory_copy_probe import memory_limit
 from ostler.lab.observing.clock import SystemClock
 from ostler.lab.observing.machine_sampler import MachineSampler
-from ostler.lab.observing.noise import NoiseMeter
+from ostler.lab.observing.noise import PIECES, NoiseMeter
 from ostler.lab.observing.observer import Observer, observing
 from ostler.lab.observing.process_sampler import ProcessSampler
 from ostler.lab.observing.window import Window
@@ -55,6 +54,7 @@ _OVERHEAD_SECONDS: Final = 0.6
 _FAILURES_MAX: Final = 3
 """An entrant that fails so often in a row is given up for this run."""
 NOISE_PERCENT_MAX: Final = 15.0
+_PIECES_BETWEEN: Final = 20
 
 Key = tuple[str, int, int]
 MakeExperiment = Callable[[Sitting], Experiment]
@@ -159,8 +159,8 @@ def _run(
     with ExitStack() as stack:
         scratch = stack.enter_context(_scratch(run))
         view.note("Measuring the noise of this machine.")
-        meter = NoiseMeter.calibrated(clock)
-        meter.measure("before")
+        noise = _Noise(run, NoiseMeter.calibrated(clock))
+        noise.measure("before")
         experiment = make(Sitting(scenario, settings, planned, scratch))
         stack.callback(experiment.close)
         entrants = list(experiment.entrants())
@@ -171,11 +171,10 @@ def _run(
         run.plan(_points(entrants, planned, settings))
         observer = Observer(clock, ProcessSampler(), MachineSampler(scratch), Window(), "between")
         stack.enter_context(observing(observer))
-        sweep = _Sweep(run, scenario, settings, experiment, entrants, observer, meter, view)
-        try:
-            sweep.go(planned)
-        finally:
-            _tell_noise(run, meter, view)
+        sweep = _Sweep(run, scenario, settings, experiment, entrants, observer, noise, view)
+        sweep.go(planned)
+        noise.measure("after")
+        noise.tell(view)
         run.finish()
 
 
@@ -197,16 +196,30 @@ def _points(entrants: Sequence[Entrant], planned: Sequence[Step], settings: Sett
                     yield Point(entrant.name, step.number, repetition, dict(step.points))
 
 
-def _tell_noise(run: RunWriter, meter: NoiseMeter, view: View) -> None:
-    """Beside all figures, and flagged when it is more than differences worth telling."""
-    # While an exception is on its way, the disk may be what failed: the run must not be left for that.
-    if sys.exc_info()[0] is None:
-        meter.measure("after")
-        run.amend_environment({"noise": meter.as_json()})
-        if meter.percent > NOISE_PERCENT_MAX:
-            text = f"The same work took up to {meter.percent:.0f}% longer at some times of this run than at others."
-            run.flag("noise", text)
-        view.note(f"Noise: {meter.percent:.0f}%. Smaller differences mean nothing.")
+class _Noise:
+    """How much the same work differs within a run, all its sittings together; kept with the run as it becomes known."""
+
+    def __init__(self, run: RunWriter, meter: NoiseMeter) -> None:
+        self._run = run
+        self.meter = meter
+        before = run.manifest.environment.get("noise")
+        percent = before.get("percent") if isinstance(before, dict) else None
+        self._before = float(percent) if isinstance(percent, int | float) else 0.0
+
+    @property
+    def percent(self) -> float:
+        return max(self.meter.percent, self._before)
+
+    def measure(self, moment: str, pieces: int = PIECES) -> None:
+        self.meter.measure(moment, pieces)
+        self._run.amend_environment({"noise": {**self.meter.as_json(), "percent": round(self.percent, 2)}})
+
+    def tell(self, view: View) -> None:
+        """Flagged when it is more than differences worth telling."""
+        if self.percent > NOISE_PERCENT_MAX:
+            text = f"The same work took up to {self.percent:.0f}% longer at some times of this run than at others."
+            self._run.flag("noise", text)
+        view.note(f"Noise: {self.percent:.0f}%. Smaller differences mean nothing.")
 
 
 @dataclass
@@ -228,7 +241,7 @@ class _Sweep:
         experiment: Experiment,
         entrants: list[Entrant],
         observer: Observer,
-        meter: NoiseMeter,
+        noise: _Noise,
         view: View,
     ) -> None:
         self._run = run
@@ -237,7 +250,7 @@ class _Sweep:
         self._experiment = experiment
         self._entrants = entrants
         self._observer = observer
-        self._meter = meter
+        self._noise = noise
         self._view = view
         self._remaining: dict[Key, Point] = {point.key: point for point in run.remaining()}
         self._standing = {each.name: _Standing() for each in entrants}
@@ -251,7 +264,7 @@ class _Sweep:
         self._calibrate()
         for at, step in enumerate(planned):
             if at:
-                self._meter.measure(f"before step {step.number}", pieces=20)
+                self._noise.measure(f"before step {step.number}", _PIECES_BETWEEN)
             self._step(step, [each for each in planned[at + 1 :] if each.group == step.group])
 
     def _recall(self) -> None:
@@ -310,7 +323,7 @@ class _Sweep:
 
     def _point(self, prepared: Prepared, entrant: Entrant, step: Step, point: Point) -> None:
         measurement = PointMeasurement(
-            self._run, self._observer, self._settings, self._view, self._meter.measured, self._seconds_left
+            self._run, self._observer, self._settings, self._view, self._noise.meter.measured, self._seconds_left
         )
         outcome = measurement.measure(prepared, entrant, step, point)
         del self._remaining[point.key]
