@@ -66,8 +66,8 @@ def test_processes_that_end_are_errors_and_phases_make_no_rows() -> None:
     sink.event(Event(9, "measured", 4, BEGAN, "broker", 20, "ostler"))
     sink.event(Event(9, "measured", 5, ENDED, "broker", 20, "ostler"))
     assert rows == [
-        EventRow(4, "note", "process-began", "broker process 20 (ostler)"),
-        EventRow(5, "error", "process-ended", "broker process 20 (ostler)"),
+        EventRow(4, "note", "process-began: 20", "broker process 20 (ostler)"),
+        EventRow(5, "error", "process-ended: 20", "broker process 20 (ostler)"),
     ]
 
 
@@ -77,6 +77,11 @@ def test_flags_become_events_of_the_last_second() -> None:
         EventRow(59, "flag", "steal", "much", 9.0),
         EventRow(59, "note", "machine-full", "full", 99.0),
     ]
+
+
+def test_what_is_said_of_several_processes_alike_is_one_row() -> None:
+    flags = [Flag("driver-waited", DOUBT, f"driver {pid}", 10.0 + pid, 2.0, "driver", pid) for pid in (1, 2)]
+    assert flag_rows(flags, 3) == [EventRow(3, "flag", "driver-waited", "driver 1; driver 2", 12.0)]
 
 
 def test_a_run_keeps_what_the_observer_saw_phase_by_phase(tmp_path: Path) -> None:

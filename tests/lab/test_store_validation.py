@@ -14,7 +14,7 @@ from tests.lab.store_samples import PHASE, manifest, measure, samples
 
 from ostler.lab.store.histogram import BUCKETS
 from ostler.lab.store.manifest import Point, RunUnreadable, State, read_manifest, write_manifest
-from ostler.lab.store.rows import EventRow, LatencyRow, OperationRow, ProcessRow, Row
+from ostler.lab.store.rows import EventRow, LatencyRow, OperationRow, ProcessRow, Row, StatisticRow
 from ostler.lab.store.run_reader import Condition, read_run
 from ostler.lab.store.run_writer import RunWriter
 from ostler.lab.store.segments import MEASURED, SEGMENT, crc32_of
@@ -45,6 +45,7 @@ def told(directory: Path) -> list[tuple[str, str]]:
 
 ONE = OperationRow(0, 0, "MQPUT", 1, 0, 0, 50, 50, 50)
 HIT = LatencyRow(0, 0, "MQPUT", 50, 1)
+STATISTIC = StatisticRow(0, "statistics", 0, "", "MQIStatistics.ConnCount", 0, 1.0)
 PROCESS = next(row for row in samples() if isinstance(row, ProcessRow))
 
 
@@ -60,6 +61,7 @@ PROCESS = next(row for row in samples() if isinstance(row, ProcessRow))
         ([ONE._replace(count=0), HIT._replace(count=0)], "sparse", "latency.count is below 1"),
         ([ONE, HIT._replace(bucket=BUCKETS)], "bucket", f"not within 0 to {BUCKETS - 1} in row 0"),
         ([PROCESS, PROCESS._replace(user_us=-1)], "negative", "process.user_us is below 0 in row 1"),
+        ([STATISTIC, STATISTIC._replace(value=2.0)], "unique", "record, object, name, position: 1 too many"),
         ([EventRow(-1, "note", "x", "x")], "negative", "event.second is below 0 in row 0"),
     ],
 )

@@ -47,17 +47,26 @@ def machine_row(sample: MachineSample) -> MachineRow:
 
 
 def event_row(event: Event) -> EventRow:
-    """A process that ended unasked is an error; the runner forgets a process before it ends it."""
+    """A process that ended unasked is an error; the runner forgets a process before it ends it.
+
+    Names have the process, as several may come and go in one second.
+    """
     kind = "error" if event.name == ENDED else "note"
     text = f"{event.role} process {event.pid} ({event.text})"
-    return EventRow(event.second, kind, event.name.replace(" ", "-"), text, None)
+    return EventRow(event.second, kind, f"{event.name.replace(' ', '-')}: {event.pid}", text, None)
 
 
 def flag_rows(flags: Iterable[Flag], second: int) -> list[EventRow]:
-    """Flags are found when a phase is over: `second` is its last one."""
+    """Flags are found when a phase is over: `second` is its last one.
+
+    What is said of several processes alike becomes one row, with the highest figure.
+    """
+    alike: dict[tuple[str, str], list[Flag]] = {}
+    for each in flags:
+        alike.setdefault(("flag" if each.severity == DOUBT else "note", each.name), []).append(each)
     return [
-        EventRow(second, "flag" if each.severity == DOUBT else "note", each.name, each.text, each.value)
-        for each in flags
+        EventRow(second, kind, name, "; ".join(each.text for each in found), max(each.value for each in found))
+        for (kind, name), found in alike.items()
     ]
 
 

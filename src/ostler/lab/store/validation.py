@@ -74,6 +74,13 @@ def _segment_problems(directory: Path, note: SegmentNote) -> Iterator[tuple[str,
 
 
 def _row_problems(name: str, table: pa.Table, note: SegmentNote) -> Iterator[tuple[str, str]]:
+    keys = [column.name for column in TABLES[name].own_columns if column.adding is Adding.KEY]
+    distinct = table.group_by(keys).aggregate([]).num_rows if keys else min(table.num_rows, 1)
+    if distinct != table.num_rows:
+        yield (
+            "unique",
+            f"{name} has rows with the same {', '.join(keys) or 'key'}: {table.num_rows - distinct} too many",
+        )
     expected = (note.run, note.contestant, note.step, note.repetition, note.phase)
     for column, value in zip(_KEY_NAMES, expected, strict=True):
         if pc.any(pc.not_equal(table[column], value)).as_py():
