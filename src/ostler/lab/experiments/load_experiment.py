@@ -41,6 +41,7 @@ from ostler.lab.running.contract import (
     Prepared,
     Shape,
     Sitting,
+    SittingOver,
     Watcher,
 )
 from ostler.lab.running.limits import FORCES, LimitProbes
@@ -398,7 +399,13 @@ class LoadExperiment(Experiment):
             name = point.manager.name if point.managers == 1 else f"{point.manager.name}{number}"
             log_directory = str(self._memory() / f"{self._made}-{name}") if point.on_tmpfs else ""
             made = replace(point.manager, name=name, log_directory=log_directory, is_accounting=is_accounting)
-            self._managers.append(LabQueueManager(place, made))
+            try:
+                self._managers.append(LabQueueManager(place, made))
+            except SittingOver as over:
+                if not log_directory:
+                    raise
+                # Memory may be too small for a log, and a disk not.
+                raise PointFailed(str(over)) from over
         self._running = point
         return self._managers
 
