@@ -302,8 +302,9 @@ class LoadExperiment(Experiment):
             shape = self._shape(point)
             needed = str(_forces(point) if entrant.name == FORCES.name else 1)
             parameters = {**shape.parameters, NEEDED_PARAMETER: needed}
-            shape = replace(shape, rate_per_second=None, parameters=parameters)
-            return self._limits.prepare(entrant, self._bare_plan(point), shape, log_directory)
+            made = self._bare_plan(point)
+            shape = replace(shape, clients=len(made.requesters), rate_per_second=None, parameters=parameters)
+            return self._limits.prepare(entrant, made, shape, log_directory)
         if entrant.kind is EntrantKind.PEER:
             peer = self._peers[entrant.name]
             ended = peer.last_words(point.persistent)

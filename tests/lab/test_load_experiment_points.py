@@ -1,4 +1,4 @@
-"""Logs in a file system in memory: one that is too small is no reason to measure nothing else."""
+"""What is told of points that are not as they were asked for: logs without room, limits with fewer clients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from ostler.lab.experiments import load_experiment
-from ostler.lab.running.contract import PointFailed, Settings, Sitting, SittingOver
+from ostler.lab.load.plan import Plan
+from ostler.lab.running.contract import Entrant, EntrantKind, PointFailed, Settings, Shape, Sitting, SittingOver
+from ostler.lab.running.limits import LimitProbes
 from ostler.lab.running.runner import make_experiment
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.steps import steps
@@ -33,3 +35,22 @@ def test_a_log_that_finds_no_room(
     finally:
         experiment.close()
     assert list(tmp_path.glob("ostler-lab-*")) == []
+
+
+def test_a_limit_tells_how_many_clients_it_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[int, int]] = []
+
+    def prepare(_limits: LimitProbes, _entrant: Entrant, like: Plan, shape: Shape, _place: Path | None) -> None:
+        told.append((len(like.requesters), shape.clients))
+
+    monkeypatch.setattr(LimitProbes, "prepare", prepare)
+    scenario = catalogue().find("client-capacity-cmax")
+    planned = steps(scenario, catalogue().readiness(scenario), chosen={"requesters": ["500", "2000"]})
+    experiment = make_experiment(Sitting(scenario, Settings(libraries=False), planned, tmp_path))
+    try:
+        limit = next(each for each in experiment.entrants() if each.kind is EntrantKind.LIMIT)
+        for step in planned:
+            experiment.prepare(limit, step)
+    finally:
+        experiment.close()
+    assert told == [(500, 500), (1000, 1000)]
