@@ -11,6 +11,7 @@ from ostler.log.settings import LogManagement, LogType
 from ostler.model.disk import DiskFailed, DiskFull
 from ostler.model.errors import MQError
 from ostler.server.media_recovery import record_all_images
+from ostler.server.thread_names import show_thread_name
 
 if TYPE_CHECKING:
     from ostler.server.queue_manager import QueueManager
@@ -42,6 +43,7 @@ class Housekeeping:
         self._thread.join()
 
     def _run(self) -> None:
+        show_thread_name()
         while not self._stop.is_set():
             self._asked.wait(_PERIOD_SECONDS)
             self._asked.clear()

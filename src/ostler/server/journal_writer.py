@@ -20,6 +20,7 @@ from ostler.log.log_writer import Batch
 from ostler.log.recovery_log import RecoveryLog
 from ostler.model.counters import ForceCounters
 from ostler.model.errors import MQError
+from ostler.server.thread_names import show_thread_name
 
 _MQRC_Q_MGR_NOT_AVAILABLE = 2059
 # Bounded, so that one force never waits behind many steps of extent keeping.
@@ -167,6 +168,7 @@ class JournalWriter:
                     return
 
     def _run(self) -> None:
+        show_thread_name()
         while not self._stopping:
             self._kick.wait(0.5)
             self._kick.clear()

@@ -53,6 +53,7 @@ from ostler.server.reactor import Reactor
 from ostler.server.seldom_notes import SeldomNotes
 from ostler.server.server_link import CLOSING, ServerLink
 from ostler.server.services import Services
+from ostler.server.thread_names import show_thread_name
 from ostler.server.tls_contexts import ChannelTls, RepositorySettings, TlsContexts
 from ostler.wire.calls import reply_frame
 from ostler.wire.exchanges import Connect, Connected, Hello, reason_payload
@@ -200,6 +201,7 @@ class Server(Policy):
             self._reserve = -1
 
     def _run(self) -> None:
+        show_thread_name()
         try:
             self.reactor.run()
         except Exception as error:
