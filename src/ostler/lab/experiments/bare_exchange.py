@@ -32,7 +32,7 @@ class BareExchange(Loop):
         command = [sys.executable, "-c", program]
         # Control-C at the terminal is for whoever starts us, also while the other still imports.
         self._other = subprocess.Popen(
-            command, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL, start_new_session=True
+            command, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL, process_group=0
         )
         theirs.close()
         self._buffer = bytearray(max(size, len(_NOTICE)))

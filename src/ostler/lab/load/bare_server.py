@@ -181,7 +181,7 @@ def start(kind: str, listener: socket.socket, block_bytes: int) -> subprocess.Po
     program = f"import sys; from {__name__} import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", program, kind, str(descriptor), str(block_bytes), str(os.getpid())]
     # Control-C at the terminal is for whoever starts it, also while it still imports.
-    return subprocess.Popen(command, pass_fds=(descriptor,), stdin=subprocess.DEVNULL, start_new_session=True)
+    return subprocess.Popen(command, pass_fds=(descriptor,), stdin=subprocess.DEVNULL, process_group=0)
 
 
 def listening(address: tuple[str, int] | Path) -> socket.socket:

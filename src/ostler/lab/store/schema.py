@@ -210,7 +210,10 @@ STATISTIC = Table(
         _SECOND,
         _key("source", "queue-manager, log, statistics, accounting, peer, probe, ..."),
         _key("record", "which message or record of this source, from 0", Kind.INTEGER),
-        _key("object", "queue, channel or connection it is about, or empty"),
+        _key(
+            "object",
+            "queue, channel or connection it is about, or empty; of several queue managers with its name and / before it",
+        ),
         _key("name", "name of the figure"),
         _key("position", "place in an array, from 0; 0 for a single figure", Kind.INTEGER),
         _last("value", "the figure", Kind.REAL),
@@ -223,7 +226,10 @@ EVENT = Table(
         *KEY,
         _SECOND,
         _key("kind", "flag: figures are doubtful; error: something failed; note: anything else"),
-        _key("name", "short name: driver-saturated, steal, noise, ..."),
+        _key(
+            "name",
+            "short name: driver-saturated, steal, noise, ...; behind a colon, what it is about: a process, a count",
+        ),
         _last("text", "a sentence for people", Kind.TEXT),
         _last("value", "the figure behind it", Kind.REAL, optional=True),
     ),
