@@ -212,7 +212,7 @@ STATISTIC = Table(
         _key("record", "which message or record of this source, from 0", Kind.INTEGER),
         _key(
             "object",
-            "queue, channel or connection it is about, or empty; of several queue managers with its name and / before it",
+            "queue, channel or connection it is about, or empty; of several queue managers as NAME/object",
         ),
         _key("name", "name of the figure"),
         _key("position", "place in an array, from 0; 0 for a single figure", Kind.INTEGER),
@@ -228,7 +228,7 @@ EVENT = Table(
         _key("kind", "flag: figures are doubtful; error: something failed; note: anything else"),
         _key(
             "name",
-            "short name: driver-saturated, steal, noise, ...; behind a colon, what it is about: a process, a count",
+            "short name: driver-saturated, steal, noise, ...; what it is about may follow a colon",
         ),
         _last("text", "a sentence for people", Kind.TEXT),
         _last("value", "the figure behind it", Kind.REAL, optional=True),
