@@ -31,9 +31,7 @@ class BareExchange(Loop):
         program = f"from {__name__} import serve; serve({theirs.fileno()}, {size})"
         command = [sys.executable, "-c", program]
         # Control-C at the terminal is for whoever starts us, also while the other still imports.
-        self._other = subprocess.Popen(
-            command, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL, process_group=0
-        )
+        self._other = subprocess.Popen(command, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL, process_group=0)
         theirs.close()
         self._buffer = bytearray(max(size, len(_NOTICE)))
         self._exchange()
