@@ -65,10 +65,8 @@ class Snapshot:
     def read(self, table: LakeTable, columns: Sequence[str] | None = None, **values: Sequence[str]) -> pa.Table:
         """Rows of a table, without rows when there are none. PipelineRefused when files are damaged or lost."""
         wanted = arrow_schema(table)
-        found = [wanted.empty_table()]
-        for part in self.parts_of(table, **values):
-            found.append(_read(self.root / part.path, part, table, wanted))
-        whole = pa.concat_tables(found)
+        found = [_read(self.root / part.path, part, table, wanted) for part in self.parts_of(table, **values)]
+        whole = pa.concat_tables([wanted.empty_table(), *found])
         return whole if columns is None else whole.select(list(columns))
 
 
@@ -162,5 +160,3 @@ def partition_values(names: Sequence[str]) -> dict[str, str]:
         column, _, value = name.partition("=")
         found[column] = "" if value == _NO_VALUE else unquote(value)
     return found
-
-

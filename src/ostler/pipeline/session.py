@@ -39,6 +39,8 @@ _RUNTIME_SETTINGS: Final = {
     "spark.sql.parquet.compression.codec": "zstd",
     # Partitions are written as their rows come, without sorting all rows first.
     "spark.sql.maxConcurrentOutputFileWriters": "64",
+    # Runs have a small file for each phase and table; opening one costs little on the disks they are kept on.
+    "spark.sql.files.openCostInBytes": "262144",
 }
 
 
@@ -128,7 +130,7 @@ def check_java(environment: Mapping[str, str]) -> int:
             [command, "-version"], capture_output=True, text=True, timeout=_JAVA_SECONDS_MAX, check=True
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise PipelineRefused(f"{wanted}, and {command} does not run: {_first_line(error)}. Mend or replace it.") from error
+        raise PipelineRefused(f"{wanted}, and {command} does not run: {_first_line(error)}. Replace it.") from error
     release = java_release(told.stderr + told.stdout)
     if release is None:
         raise PipelineRefused(f"{wanted}, and {command} does not say which release it is. Set JAVA_HOME to another.")

@@ -72,4 +72,5 @@ def as_table(frame: DataFrame, table: LakeTable) -> DataFrame:
     ]
     if wrong:
         raise SchemaBroken(f"Table {table.name}: {'; '.join(wrong)}")
-    return frame.select([F.col(f"`{each.name}`").cast(spark_type(each.type)).alias(each.name) for each in table.columns])
+    columns = [F.col(f"`{each.name}`").cast(spark_type(each.type)).alias(each.name) for each in table.columns]
+    return frame.select(columns)
