@@ -1,0 +1,184 @@
+"""Figures of published reports beside ours: ratios, which travel between machines, and rates, which do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ostler.pipeline.report import numbers
+from ostler.pipeline.report.charts import Axis, Dot, DotChart, Look, Strip, spans_decades
+from ostler.pipeline.report.context import Context, number_cell, size_cell, text_cell, whole_cell
+from ostler.pipeline.report.document import (
+    Block,
+    Bullets,
+    Cell,
+    Figure,
+    Heading,
+    Paragraph,
+    Section,
+    Strong,
+    Table,
+    Text,
+)
+from ostler.pipeline.report.rows import OSTLER, ComparisonRow, PublishedRow
+from ostler.pipeline.report.section_comparisons import RATIO
+
+_RATES: Final = frozenset(
+    {"round_trips_per_s", "messages_per_s", "publications_per_s", "transactions_per_s", "sessions_per_s"}
+)
+_MEASURED: Final = "measured"
+_STRIPS_MAX: Final = 20
+_PUBLISHED_LOOK: Final = Look(1, 1)
+_OUR_LOOK: Final = Look(0, 0)
+
+
+def published_section(context: Context) -> Section | None:
+    """None when the lake has no published figures."""
+    ratios = [row for row in context.tables.comparisons if row.kind == RATIO and row.published_ratio is not None]
+    beside = [
+        row
+        for row in context.tables.published
+        if row.scenario in context.speaking and row.metric in _RATES and row.basis == _MEASURED
+    ]
+    if not ratios and not beside:
+        return None
+    inner = []
+    if ratios:
+        inner.append(_ratios(context, ratios))
+    if beside:
+        inner.append(Section("published-rates", "Rates", (*_hardware(context, beside), _rates(context, beside))))
+    text = (
+        "Absolute figures of other machines say little about this one. What travels is the ratio of two figures of the same report, such as "
+        "persistent to nonpersistent: it stands beside the same ratio of ours."
+    )
+    return Section("published", "Published figures beside ours", (Paragraph(text),), tuple(inner))
+
+
+def _ratios(context: Context, ratios: Sequence[ComparisonRow]) -> Section:
+    headings = (
+        Heading("Ratio"),
+        Heading("Scenario"),
+        Heading("Series"),
+        Heading("Figure"),
+        Heading("Published", True),
+        Heading("Ours", True),
+        Heading("Ours to published", True),
+        Heading("Source"),
+        Heading("Runs"),
+    )
+    rows = []
+    for row in ratios:
+        relative = row.our_ratio / row.published_ratio if row.our_ratio is not None and row.published_ratio else None
+        rows.append(
+            (
+                Cell(row.subject, row.subject.lower(), f"{row.left_name} → {row.right_name}"),
+                text_cell(context.title(row.scenario)),
+                text_cell(row.series),
+                text_cell(row.metric),
+                Cell(numbers.ratio(row.published_ratio), row.published_ratio, numbers.exact(row.published_ratio)),
+                Cell(numbers.ratio(row.our_ratio), row.our_ratio, numbers.exact(row.our_ratio)),
+                Cell(numbers.ratio(relative), relative),
+                text_cell(row.published_source or ""),
+                Cell(context.book.runs(dict.fromkeys((row.left_run, row.right_run)))),
+            )
+        )
+    runs = [run for row in ratios for run in (row.left_run, row.right_run)]
+    blocks: list[Block] = [table for table in [_ratio_figure(context, ratios, runs)] if table is not None]
+    blocks.append(context.book.table("Ratios inside published reports, and ours", headings, rows, runs))
+    return Section("published-ratios", "Ratios", tuple(blocks))
+
+
+def _ratio_figure(context: Context, ratios: Sequence[ComparisonRow], runs: Sequence[str]) -> Figure | None:
+    drawn = [row for row in ratios if row.our_ratio][:_STRIPS_MAX]
+    if not drawn:
+        return None
+    strips = []
+    for row in drawn:
+        assert row.our_ratio is not None and row.published_ratio is not None
+        dots = (
+            ("published", _PUBLISHED_LOOK, _ratio_dot(row.published_ratio, row, row.published_source or "")),
+            ("Ostler", _OUR_LOOK, _ratio_dot(row.our_ratio, row, "")),
+        )
+        strips.append(Strip(f"{row.subject}: {context.title(row.scenario)}, {row.series}".rstrip(", "), dots))
+    values = [dot.x for strip in strips for _, _, dot in strip.dots]
+    axis = Axis("ratio of the second to the first", spans_decades(values))
+    chart = DotChart("Published ratios and ours", axis, tuple(strips), 1.0, True)
+    return context.book.figure("Ratios inside published reports, and ours", [chart], runs)
+
+
+def _ratio_dot(value: float, row: ComparisonRow, source: str) -> Dot:
+    return Dot(value, 0.0, None, None, f"{row.left_name} → {row.right_name}", numbers.ratio(value), source)
+
+
+def _hardware(context: Context, beside: Sequence[PublishedRow]) -> list[Block]:
+    ours = sorted({context.runs[run].machine for run in context.speaking.values()})
+    items: list[Text] = [((Strong("Ours: "), f"{each}; broker, drivers and peers share it.")) for each in ours]
+    platforms: dict[str, set[str]] = {}
+    for row in beside:
+        platforms.setdefault(row.report_title, set()).add(row.platform)
+    items += [(Strong(f"{title}: "), f"{'; '.join(sorted(found))}.") for title, found in platforms.items()]
+    return [
+        Paragraph("These rates come from other hardware, most of it larger and some of it older, and from separate machines for load and queue managers. "
+                  "They are for orientation; the quotient is no comparison of products.", "doubt"),
+        Bullets(tuple(items)),
+    ]  # fmt: skip
+
+
+def _rates(context: Context, beside: Sequence[PublishedRow]) -> Table:
+    headings = (
+        Heading("Scenario"),
+        Heading("Product"),
+        Heading("Variant"),
+        Heading("Size", True),
+        Heading("Persistence"),
+        Heading("Published clients", True),
+        Heading("Published, a second", True),
+        Heading("Ours, a second", True, "Ostler's peak with messages of the same size and persistence"),
+        Heading("Our clients", True),
+        Heading("Source"),
+        Heading("Run"),
+    )
+    rows = []
+    for row in sorted(beside, key=lambda each: (list(context.speaking).index(each.scenario), each.message_bytes or 0)):
+        rate, clients, run = _ours(context, row)
+        variant = ", ".join(f"{name} {value}" for name, value in sorted(row.variants.items()))
+        rows.append(
+            (
+                text_cell(context.title(row.scenario)),
+                text_cell(f"{row.product} {row.product_version}"),
+                text_cell(variant),
+                size_cell(row.message_bytes),
+                text_cell(row.persistence or numbers.NOTHING),
+                whole_cell(row.clients),
+                Cell(f"{row.value:,.10g}", row.value, row.unit),
+                number_cell(rate),
+                whole_cell(clients),
+                Cell(
+                    f"{row.section}, {row.table_or_figure}",
+                    row.figure,
+                    f"{row.report_title}; figure {row.figure} of the published figures",
+                ),
+                context.book.run_cell(run),
+            )
+        )
+    return context.book.table(
+        "Published rates, and ours for orientation",
+        headings,
+        rows,
+        context.speaking.values(),
+        "Other hardware: see above.",
+    )
+
+
+def _ours(context: Context, row: PublishedRow) -> tuple[float | None, int | None, str]:
+    """Our peak with messages of the same size and persistence."""
+    run = context.speaking[row.scenario]
+    own = [
+        peak
+        for peak in context.peaks_of.get(run, [])
+        if peak.kind == OSTLER
+        and (row.message_bytes is None or peak.message_bytes == row.message_bytes)
+        and (not row.persistence or peak.persistent == (row.persistence == "persistent"))
+    ]
+    best = max(own, key=lambda each: each.peak_rate, default=None)
+    return (best.peak_rate, best.peak_clients, run) if best else (None, None, run)
