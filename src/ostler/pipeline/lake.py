@@ -45,11 +45,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The lake as of one version. `steps` is the version of the steps that made its tables."""
+    """The lake as of one version. `made_from` tells inputs that are no tables, by name: a checksum, a version."""
 
     root: Path
     version: int = 0
-    steps: int = 0
+    made_from: Mapping[str, str] = field(default_factory=dict)
     parts: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
 
@@ -119,18 +119,18 @@ def open_lake(root: Path) -> Snapshot:
 
 
 def _from_json(root: Path, content: Mapping[str, object]) -> Snapshot:
-    tables, unused = content["tables"], content["unused"]
-    if not isinstance(tables, dict) or not isinstance(unused, list):
+    tables, unused, made_from = content["tables"], content["unused"], content["made_from"]
+    if not isinstance(tables, dict) or not isinstance(unused, list) or not isinstance(made_from, dict):
         raise ValueError("it does not list its tables")
     # Tables that this version does not know are left alone.
     parts = {
         name: tuple(Part(str(each["path"]), dict(each["values"]), int(each["rows"])) for each in listed)
         for name, listed in tables.items()
     }
-    version, steps = content["version"], content["steps"]
-    if not isinstance(version, int) or not isinstance(steps, int):
+    version = content["version"]
+    if not isinstance(version, int):
         raise ValueError("it does not say which version it is")
-    return Snapshot(root, version, steps, parts, tuple(str(each) for each in unused))
+    return Snapshot(root, version, made_from, parts, tuple(str(each) for each in unused))
 
 
 def as_json(snapshot: Snapshot) -> str:
@@ -142,7 +142,7 @@ def as_json(snapshot: Snapshot) -> str:
     content = {
         "format": FORMAT,
         "version": snapshot.version,
-        "steps": snapshot.steps,
+        "made_from": dict(snapshot.made_from),
         "tables": tables,
         "unused": list(snapshot.unused),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -95,11 +95,11 @@ class LakeChange:
         self._parts[table.name] = tuple(sorted([*kept, *found], key=lambda part: part.path))
         return sum(part.rows for part in found)
 
-    def commit(self, steps: int) -> Snapshot:
+    def commit(self, made_from: Mapping[str, str]) -> Snapshot:
         """Put everything in force."""
         for path in self._written:
             _sync_tree(path)
-        after = replace(self.now, steps=steps)
+        after = replace(self.now, made_from=dict(made_from))
         write_whole(self._root / CURRENT, as_json(after))
         self._is_committed = True
         # What the version before this one still needed, nobody needs any more.

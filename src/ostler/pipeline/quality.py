@@ -105,7 +105,7 @@ POINT_RULES: Final = (
     Rule(
         "histogram-extremes",
         "point",
-        f"count = 0 OR max_ns > {VALUE_NS_MAX} OR max_ns BETWEEN highest_bucket_low_ns AND highest_bucket_high_ns",
+        f"count = 0 OR max_ns > {VALUE_NS_MAX} OR max_ns BETWEEN last_bucket_low_ns AND last_bucket_high_ns",
         "the highest latency is not in the last bucket of the histogram",
     ),
 )

@@ -34,15 +34,16 @@ def kept_rows(frame: DataFrame, rules: Sequence[Rule]) -> DataFrame:
     return frame.filter(keeps_all(rules))
 
 
-def broken_rows(frame: DataFrame, rules: Sequence[Rule], table: LakeTable) -> DataFrame:
-    """Rows that break a rule, as rows of the table of rejected ones."""
+def broken_rows(frame: DataFrame, rules: Sequence[Rule], table: LakeTable, row: Column | None = None) -> DataFrame:
+    """Rows that break a rule, as rows of the table of rejected ones; `row` shows them, else all columns do."""
+    shown = F.to_json(F.struct(*(F.col(f"`{name}`") for name in frame.columns))) if row is None else row
     return as_table(
         frame.filter(~keeps_all(rules)).select(
             F.lit(table.name).alias("table"),
             (F.coalesce(F.col("run"), F.lit("")) if "run" in table.names else F.lit("")).alias("run"),
             first_broken(rules, True).alias("rule"),
             first_broken(rules, False).alias("reason"),
-            F.to_json(F.struct(*(F.col(f"`{name}`") for name in frame.columns))).alias("row"),
+            shown.alias("row"),
             F.lit(1).cast("bigint").alias("rows"),
         ),
         REJECTED,

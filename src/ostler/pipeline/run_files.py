@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,9 +61,10 @@ class FileProblem:
 
 @dataclass(frozen=True)
 class CheckedFiles:
-    """The files of some runs: those to be read, by table, and those that are not."""
+    """The files of some runs: those to be read, by table, with all their rows; and those that are not."""
 
     sound: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
+    rows: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[FileProblem, ...] = ()
 
 
@@ -118,14 +119,13 @@ def _content(run: StoredRun) -> str:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def check_files(runs: Iterable[FoundRun], told: Callable[[str], None] | None = None) -> CheckedFiles:
+def check_files(runs: Iterable[FoundRun]) -> CheckedFiles:
     """Look at every file of some runs. A segment with anything damaged is set aside whole."""
     sound: dict[str, list[Path]] = {name: [] for name in TABLES}
+    rows = dict.fromkeys(TABLES, 0)
     problems: list[FileProblem] = []
     with ThreadPoolExecutor(_CHECKS_AT_ONCE) as pool:
         for run in runs:
-            if told is not None:
-                told(run.name)
             seen: set[SegmentKey] = set()
             # Checksums need no interpreter lock, so threads help.
             for segment, found in zip(run.stored.segments, pool.map(_problems, run.stored.segments), strict=True):
@@ -139,7 +139,8 @@ def check_files(runs: Iterable[FoundRun], told: Callable[[str], None] | None = N
                 seen.add(note.key)
                 for stored in note.files:
                     sound[stored.table].append(segment.directory / f"{stored.table}.parquet")
-    return CheckedFiles({name: tuple(paths) for name, paths in sound.items()}, tuple(problems))
+                    rows[stored.table] += stored.rows
+    return CheckedFiles({name: tuple(paths) for name, paths in sound.items()}, rows, tuple(problems))
 
 
 Broken = tuple[str, str, str]
