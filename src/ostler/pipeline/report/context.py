@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from typing import Final
 
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Scenario
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts import Look
-from ostler.pipeline.report.document import Book, Cell
+from ostler.pipeline.report.document import Book, Cell, Link
 from ostler.pipeline.report.looks import contestant_looks, contestant_order
 from ostler.pipeline.report.rows import OSTLER, PeakRow, PointRow, RunRow, Tables
+
+_SIZE: Final = re.compile(r"\d+ (?:bytes|KB|MB)")
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,11 @@ class Context:
         found = self.scenario(scenario)
         return found.title if found else scenario
 
+    def scenario_cell(self, name: str) -> Cell:
+        """The short name, which commands know, as a link; the title for those who point at it."""
+        where = f"scenario-{name}" if name in self.speaking else "scenarios"
+        return Cell((Link(name, where, self.title(name)),), name)
+
     def main_contestant(self, run: str) -> str:
         """Ostler itself, as it is called in a run: the shortest name of its kind; empty when it did not take part."""
         names = {point.contestant for point in self.points_of.get(run, []) if point.kind == OSTLER}
@@ -76,6 +85,21 @@ def make_context(tables: Tables) -> Context:
     titles = {each.run: f"{each.run}: {each.command}" for each in ordered}
     looks = contestant_looks((point.contestant, point.kind) for point in tables.points)
     return Context(tables, Book(names, titles), looks)
+
+
+def described(title: str, group: str) -> str:
+    """A title with what it does not say itself of size and persistence."""
+    sizes = _SIZE.findall(title)
+    left = [
+        part
+        for part in group.split(", ")
+        if not (sizes == [part] or (part in ("persistent", "nonpersistent") and part in title.replace(",", "").split()))
+    ]
+    return ", ".join([title, *left])
+
+
+def messages(message_bytes: int, persistent: bool) -> str:
+    return f"{numbers.size(message_bytes)}, {'persistent' if persistent else 'nonpersistent'}"
 
 
 # -- cells -------------------------------------------------------------------------------------------------------------

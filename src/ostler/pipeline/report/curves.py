@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,8 +13,9 @@ from ostler.pipeline.report.spreads import Spread, spread
 
 CLIENTS: Final = "clients"
 MESSAGE_BYTES: Final = "message_bytes"
+PERSISTENCE: Final = "persistence"
 # Parameters that say again what a column of its own says.
-_SAID_ELSEWHERE: Final = frozenset({"requesters", "clients", "message_bytes", "persistence", "operation", "persistent"})
+_SAID_ELSEWHERE: Final = frozenset({MESSAGE_BYTES, PERSISTENCE, "persistent"})
 
 Value = Callable[[PointRow], float | None]
 
@@ -32,7 +33,7 @@ class Sweep:
             return point.clients
         if self.name == MESSAGE_BYTES:
             return point.message_bytes
-        return _number(point.parameters.get(self.name))
+        return _number(series_parts(point.series).get(self.name))
 
     def words(self, value: float) -> str:
         if self.is_size:
@@ -77,41 +78,49 @@ def choose_sweep(points: Sequence[PointRow]) -> Sweep | None:
         return Sweep(CLIENTS, "clients")
     if len({point.message_bytes for point in points}) > 1:
         return Sweep(MESSAGE_BYTES, "message size", True)
-    names = sorted({name for point in points for name in point.parameters} - _SAID_ELSEWHERE)
-    for name in names:
-        values = [_number(point.parameters.get(name)) for point in points]
+    parts = [series_parts(point.series) for point in points]
+    for name in sorted({name for each in parts for name in each} - _SAID_ELSEWHERE):
+        values = [_number(each.get(name)) for each in parts]
         if None not in values and len(set(values)) > 1:
             return Sweep(name, name.replace("_", " "))
     return None
 
 
-def varying(points: Sequence[PointRow]) -> frozenset[str]:
-    """Parameters that are not the same for all points: only these tell curves apart."""
-    seen: dict[str, set[str]] = defaultdict(set)
-    for point in points:
-        for name in {*seen, *point.parameters}:
-            seen[name].add(point.parameters.get(name, ""))
-    return frozenset(name for name, values in seen.items() if len(values) > 1) - _SAID_ELSEWHERE
+def series_parts(series: str) -> dict[str, str]:
+    """The parameters that a series is made of: `message_bytes=2048, cipher_spec=none`."""
+    pairs = (part.partition("=") for part in series.split(", ") if part)
+    return {name: value for name, _, value in pairs}
 
 
-def group_name(point: PointRow, sweep: Sweep | None, names: Iterable[str] = ()) -> str:
-    """What stays the same along a curve, in words: size, persistence, and the parameters of those names."""
+def series_words(series: str) -> str:
+    """A series as words: sizes and persistence as everywhere else, other parameters as they are called."""
+    parts = []
+    for name, value in series_parts(series).items():
+        if name == MESSAGE_BYTES and value.isdigit():
+            parts.append(numbers.size(int(value)))
+        elif name in _SAID_ELSEWHERE:
+            parts.append({"true": "persistent", "false": "nonpersistent"}.get(value.lower(), value))
+        else:
+            parts.append(f"{name.replace('_', ' ')} {value}".strip())
+    return ", ".join(parts)
+
+
+def group_name(point: PointRow, sweep: Sweep | None) -> str:
+    """What stays the same along a curve, in words: size, persistence, and the other parameters of the series."""
     parts = [] if sweep and sweep.name == MESSAGE_BYTES else [numbers.size(point.message_bytes)]
     parts.append("persistent" if point.persistent else "nonpersistent")
-    for name in sorted(names):
-        if name in point.parameters and not (sweep and sweep.name == name):
-            parts.append(f"{name.replace('_', ' ')} {point.parameters[name]}")
+    left = _SAID_ELSEWHERE | ({sweep.name} if sweep else set())
+    parts += [f"{name.replace('_', ' ')} {text}" for name, text in series_parts(point.series).items() if name not in left]
     return ", ".join(parts)
 
 
 def curves(points: Sequence[PointRow], sweep: Sweep | None) -> list[Curve]:
     """All curves of a run, in the order in which they were measured."""
-    names = varying(points)
     found: dict[tuple[str, str, str, str, str], dict[float, list[PointRow]]] = defaultdict(lambda: defaultdict(list))
     for point in points:
         at = 0.0 if sweep is None else sweep.value(point)
         if at is not None:
-            key = (point.run, point.contestant, point.kind, group_name(point, sweep, names), point.operation)
+            key = (point.run, point.contestant, point.kind, group_name(point, sweep), point.operation)
             found[key][at].append(point)
     return [Curve(*key, tuple((at, tuple(steps[at])) for at in sorted(steps))) for key, steps in found.items()]
 

@@ -57,6 +57,7 @@ class Heading:
     text: str
     is_number: bool = False
     title: str = ""
+    is_wide: bool = False
 
 
 @dataclass(frozen=True)
@@ -165,9 +166,12 @@ class Book:
 
     def runs(self, runs: Iterable[str]) -> tuple[Inline, ...]:
         found: list[Inline] = []
-        for each in dict.fromkeys(runs):
+        for each in sorted(set(runs), key=self._order):
             found += [", ", self.run(each)] if found else [self.run(each)]
         return tuple(found)
+
+    def _order(self, run: str) -> tuple[int, str]:
+        return (int(self.run_names.get(run, "R0")[1:]), run)
 
     def run_cell(self, run: str) -> Cell:
         name = self.run_names.get(run, run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
@@ -18,15 +19,23 @@ def contestant_order(name: str, kind: str) -> tuple[int, int, str]:
 
 
 def contestant_looks(contestants: Iterable[tuple[str, str]]) -> dict[str, Look]:
-    """By name, from names and kinds. The seventh contestant has the first colour again, with another mark and dashes."""
+    """By name, from names and kinds. What is written before a comma is the product: its other ways have its colour, with
+    other marks and dashes. The seventh product has the first colour again, dashed."""
     ordered = sorted(set(contestants), key=lambda each: contestant_order(*each))
     found: dict[str, Look] = {}
-    drawn = limits = 0
+    products: dict[str, int] = {}
+    ways: Counter[str] = Counter()
+    limits = 0
     for name, kind in ordered:
+        if name in found:
+            continue
         if kind == LIMIT:
-            found.setdefault(name, Look(0, limits + 3, True, 1 + limits))
+            found[name] = Look(0, limits + 3, True, 1 + limits)
             limits += 1
-        elif name not in found:
-            found[name] = Look(drawn % COLOURS, drawn % COLOURS + drawn // COLOURS, False, drawn // COLOURS)
-            drawn += 1
+            continue
+        product = name.partition(",")[0]
+        number = products.setdefault(product, len(products))
+        way = ways[product]
+        ways[product] += 1
+        found[name] = Look(number % COLOURS, number + way, False, number // COLOURS + way)
     return found

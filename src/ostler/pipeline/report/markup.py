@@ -28,6 +28,8 @@ from ostler.pipeline.report.document import (
 )
 from ostler.pipeline.report.svg import chart_svg
 
+# Texts that stay on one line.
+_SHORT: Final = 24
 # Shown as words and signs, not by colour alone.
 _SIGNS: Final = {"better": "▲ ", "worse": "▼ ", "same": "= ", "doubtful": "? "}
 
@@ -115,7 +117,7 @@ def _table(table: Table) -> str:
 
 
 def _heading(heading: Heading) -> str:
-    kind = ' class="number"' if heading.is_number else ""
+    kind = ' class="number"' if heading.is_number else ' class="wide"' if heading.is_wide else ""
     title = f' title="{escape(heading.title)}"' if heading.title else ""
     return f'<th scope="col"{kind}{title}>{escape(heading.text)}</th>'
 
@@ -123,7 +125,8 @@ def _heading(heading: Heading) -> str:
 def _row(row: tuple[Cell, ...], headings: tuple[Heading, ...]) -> str:
     cells = []
     for cell, heading in zip(row, headings, strict=True):
-        kind = ' class="number"' if heading.is_number else ""
+        is_short = isinstance(cell.text, str) and len(cell.text) <= _SHORT and not heading.is_wide
+        kind = ' class="number"' if heading.is_number else ' class="short"' if is_short else ""
         sort = "" if cell.sort is None else f' data-sort="{escape(str(cell.sort))}"'
         title = f' title="{escape(cell.title)}"' if cell.title else ""
         cells.append(f"<td{kind}{sort}{title}>{inline(cell.text)}</td>")

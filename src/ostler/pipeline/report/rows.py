@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
-    import pyarrow
+    import pyarrow  # type: ignore[import-untyped]
 
 TableReader = Callable[[str], "pyarrow.Table | None"]
 """Gives a table by its name; None where the lake has none of it yet."""

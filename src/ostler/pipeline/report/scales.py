@@ -52,7 +52,7 @@ def logarithmic(values: Iterable[float], begin: float, end: float, pad: float = 
 
 def _step(span: float) -> float:
     rough = span / _TICKS_WANTED
-    power = 10 ** math.floor(math.log10(rough))
+    power: float = 10.0 ** math.floor(math.log10(rough))
     return next(factor * power for factor in _TICK_FACTORS if factor * power >= rough * 0.999)
 
 

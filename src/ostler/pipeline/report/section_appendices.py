@@ -29,10 +29,10 @@ _SHOWN_PARAMETERS: Final = 24
 
 
 def environment_section(context: Context) -> Section:
-    contestants = Section("contestants", "Contestants", _contestants(context))
     runs = Section("runs", "Runs", tuple(_run(context, run) for run in _ordered(context)))
     text = "Where the figures come from. Broker, load drivers and peers ran on the same machine, over loopback."
     machines = Section("machine", "Machine and versions", (Paragraph(text), _machine_table(context)))
+    contestants = Section("contestants", "Contestants", _contestants(context))
     return Section("environment", "Configuration and environment", (), (machines, contestants, runs))
 
 
@@ -65,7 +65,7 @@ def _machine_table(context: Context) -> Table:
         for name, value in _facts(run).items():
             values[name][value].append(run.run)
     rows = [
-        (text_cell(name), text_cell(value), Cell("all" if len(by_value) == 1 else context.book.runs(runs)))
+        (text_cell(name), text_cell(value), Cell("all" if len(runs) == len(context.runs) else context.book.runs(runs)))
         for name, by_value in values.items()
         for value, runs in by_value.items()
     ]
@@ -92,7 +92,7 @@ def _contestants(context: Context) -> tuple[Block, ...]:
     headings = (
         Heading("Contestant"),
         Heading("Kind"),
-        Heading("What an acknowledgement promises"),
+        Heading("What an acknowledgement promises", is_wide=True),
         Heading("Version"),
         Heading("Runs"),
     )
@@ -150,7 +150,7 @@ def _noise_table(context: Context) -> Table:
         rows.append(
             (
                 context.book.run_cell(run.run),
-                text_cell(run.scenario),
+                context.scenario_cell(run.scenario),
                 text_cell(run.condition),
                 percent_cell(run.noise_percent),
                 percent_cell(middle(points, lambda point: point.steal_percent)),
@@ -188,7 +188,7 @@ def _rejected(context: Context) -> Section:
     counts: dict[tuple[str, str, str, str], int] = Counter()
     for row in context.tables.rejected:
         counts[row.table, row.rule, row.reason, row.run] += row.rows
-    headings = (Heading("Table"), Heading("Rule"), Heading("Reason"), Heading("Rows", True), Heading("Run"))
+    headings = (Heading("Table"), Heading("Rule"), Heading("Reason", is_wide=True), Heading("Rows", True), Heading("Run"))
     rows = [
         (text_cell(table), text_cell(rule), text_cell(reason), whole_cell(number), context.book.run_cell(run))
         for (table, rule, reason, run), number in sorted(counts.items(), key=lambda each: -each[1])
@@ -215,13 +215,13 @@ def reproduce_section(context: Context) -> Section:
     commands = [
         (
             context.book.run_cell(run.run),
-            text_cell(run.scenario),
+            context.scenario_cell(run.scenario),
             Cell((Code(run.command),)),
             number_cell(_minutes(run)),
         )
         for run in _ordered(context)
     ]
-    command_headings = (Heading("Run"), Heading("Scenario"), Heading("Command"), Heading("Minutes", True))
+    command_headings = (Heading("Run"), Heading("Scenario"), Heading("Command", is_wide=True), Heading("Minutes", True))
     table = context.book.table("Commands", command_headings, commands, context.runs)
     traces = [
         (Cell((Link(trace.name, trace.anchor),)), text_cell(trace.caption), Cell(_traced(context, trace.runs)))

@@ -8,7 +8,8 @@ from typing import Final
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts import Axis, Dot, DotChart, Look, Strip
 from ostler.pipeline.report.context import Context, number_cell, percent_cell, text_cell
-from ostler.pipeline.report.document import Block, Cell, Figure, Heading, Mark, Paragraph, Section, Table
+from ostler.pipeline.report.curves import series_words
+from ostler.pipeline.report.document import Block, Cell, Figure, Heading, Inline, Link, Mark, Paragraph, Section, Table
 from ostler.pipeline.report.rows import ComparisonRow
 
 RATIO: Final = "ratio"
@@ -51,11 +52,13 @@ def _kind(context: Context, kind: str, rows: Sequence[ComparisonRow]) -> Section
     return Section(f"comparisons-{kind}", title, tuple(blocks))
 
 
-def _where(context: Context, row: ComparisonRow) -> str:
+def _at(row: ComparisonRow) -> str:
     at = "at the peak" if row.clients is None else f"{row.clients:,} client{'' if row.clients == 1 else 's'}"
-    return (
-        f"{context.title(row.scenario)}, {row.series}, {at}" if row.series else f"{context.title(row.scenario)}, {at}"
-    )
+    return f"{series_words(row.series)}, {at}" if row.series else at
+
+
+def _place(context: Context, row: ComparisonRow) -> tuple[Inline, ...]:
+    return (Link(row.scenario, f"scenario-{row.scenario}", context.title(row.scenario)), f": {_at(row)}")
 
 
 def verdict_cell(verdict: str) -> Cell:
@@ -73,8 +76,8 @@ def _interval_cell(row: ComparisonRow) -> Cell:
 def _table(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Table:
     headings = (
         Heading("What"),
-        Heading("Where"),
-        Heading("Figure"),
+        Heading("Where", is_wide=True),
+        Heading("Metric"),
         Heading("First", True, "median of the baseline"),
         Heading("Second", True, "median of what is held against it"),
         Heading("Change", True),
@@ -86,7 +89,7 @@ def _table(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Table
     body = [
         (
             Cell(row.subject or f"{row.right_name} to {row.left_name}", row.subject.lower(), f"{row.left_name} → {row.right_name}"),
-            text_cell(_where(context, row)),
+            Cell(_place(context, row), row.scenario),
             text_cell(row.metric),
             number_cell(row.left_value),
             number_cell(row.right_value),
@@ -110,7 +113,7 @@ def _figure(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Figu
         return None
     kept = [row for row in rates if row in drawn]
     strips = tuple(
-        Strip(f"{row.subject}: {_where(context, row)}", ((row.verdict, _LOOKS.get(row.verdict, Look(0, 3, True)), _change_dot(row)),))
+        Strip(f"{row.subject} · {row.scenario}, {_at(row)}", ((row.verdict, _LOOKS.get(row.verdict, Look(0, 3, True)), _change_dot(row)),))
         for row in kept
     )  # fmt: skip
     chart = DotChart("Change of the rate", Axis("change, %"), strips, reference=0.0)

@@ -20,6 +20,7 @@ def costs_section(context: Context) -> Section:
         "Processor time of a role divided by the operations that completed, at the peak of each curve. The driver is what makes the "
         "load: where it costs more than the broker, it may be what was measured."
     )
+    table = _processor_table(context)
     inner = []
     accounted = _accounted(context)
     if accounted:
@@ -28,7 +29,6 @@ def costs_section(context: Context) -> Section:
             "is that of the whole queue manager, shared out by count."
         )
         inner.append(Section("costs-verbs", "Verbs and transactions", (Paragraph(told), *accounted)))
-    table = _processor_table(context)
     return Section("costs", "Costs", (Paragraph(text), table), tuple(inner))
 
 
@@ -73,7 +73,7 @@ def _each(point: PointRow, value: float | None) -> float | None:
 def _processor_row(context: Context, name: str, points: Sequence[PointRow]) -> tuple[Cell, ...]:
     first = points[0]
     return (
-        text_cell(context.title(name)),
+        context.scenario_cell(name),
         text_cell(first.contestant),
         size_cell(first.message_bytes),
         whole_cell(first.clients),

@@ -7,7 +7,7 @@ from typing import Final
 
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts import Axis, Dot, DotChart, Strip, spans_decades
-from ostler.pipeline.report.context import Context
+from ostler.pipeline.report.context import Context, described, messages
 from ostler.pipeline.report.document import Block, Bullets, Card, Cards, Figure, Link, Paragraph, Section, Text
 from ostler.pipeline.report.looks import contestant_order
 from ostler.pipeline.report.rows import OSTLER, PeakRow
@@ -50,12 +50,11 @@ def _best_peaks(context: Context) -> list[PeakRow]:
 
 
 def _card(context: Context, peak: PeakRow) -> Card:
-    kind = "persistent" if peak.persistent else "nonpersistent"
     operation = next((point.operation for point in context.points_of[peak.run]), "")
     there = f"{operations_word(operation)}/s with {numbers.whole(peak.peak_clients)} clients"
     busy = "" if peak.peak_busy_percent is None else f", processors {numbers.percent(peak.peak_busy_percent)} busy"
     text: Text = (f"{there}{busy}. ", context.book.run(peak.run))
-    label = f"{context.title(peak.scenario)} · {numbers.size(peak.message_bytes)}, {kind}"
+    label = described(context.title(peak.scenario), messages(peak.message_bytes, peak.persistent))
     return Card(label, numbers.figure(peak.peak_rate), text)
 
 
@@ -90,7 +89,7 @@ def _statements(context: Context) -> list[Text]:
     )
     partial = sum(1 for run in tables.runs if not run.is_complete)
     if partial:
-        found.append(f"{_count(partial, 'run')} not complete: what was measured of them is told, and marked.")
+        found.append(f"{_count(partial, 'run')} not complete: what was measured is told, and marked.")
     return found
 
 
@@ -134,8 +133,7 @@ def _glance(context: Context) -> Figure | None:
                 break
             runs.append(run)
             ordered = sorted(peaks, key=lambda each: contestant_order(each.contestant, each.kind), reverse=True)
-            kind = "persistent" if peaks[0].persistent else "nonpersistent"
-            label = f"{context.title(name)}, {numbers.size(peaks[0].message_bytes)}, {kind}"
+            label = described(context.title(name), messages(peaks[0].message_bytes, peaks[0].persistent))
             dots = tuple((each.contestant, context.looks[each.contestant], _peak_dot(each)) for each in ordered)
             strips.append(Strip(label, dots))
     if not strips:

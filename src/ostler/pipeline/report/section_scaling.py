@@ -14,8 +14,8 @@ from ostler.pipeline.report.context import (
     text_cell,
     whole_cell,
 )
-from ostler.pipeline.report.curves import curves, middle
 from ostler.pipeline.report.curves import Sweep as SweepOf
+from ostler.pipeline.report.curves import curves, middle
 from ostler.pipeline.report.document import Block, Cell, Heading, Paragraph, Section, Table
 from ostler.pipeline.report.rows import LIMIT, PointRow
 
@@ -53,7 +53,7 @@ def _served(context: Context) -> Section | None:
                 runs.append(run)
                 rows.append(
                     (
-                        text_cell(context.title(name)),
+                        context.scenario_cell(name),
                         text_cell(peak.contestant),
                         size_cell(peak.message_bytes),
                         whole_cell(peak.clients_within_second),
@@ -96,7 +96,7 @@ def _connections(context: Context) -> Section | None:
                 memory = middle(found, _memory)
                 rows.append(
                     (
-                        text_cell(context.title(name)),
+                        context.scenario_cell(name),
                         text_cell(curve.contestant),
                         whole_cell(clients),
                         number_cell(middle(found, lambda point: point.rate)),
@@ -158,7 +158,7 @@ def _fit_table(context: Context) -> Table:
     )
     rows = [
         (
-            text_cell(context.title(row.scenario)),
+            context.scenario_cell(row.scenario),
             text_cell(row.contestant),
             size_cell(row.message_bytes),
             number_cell(row.lambda_),
@@ -183,14 +183,14 @@ def _limit_table(context: Context) -> Table:
         Heading("Contestant"),
         Heading("Size", True),
         Heading("Limited by"),
-        Heading("Why"),
+        Heading("Why", is_wide=True),
         Heading("Full cores at", True, "operations a second at which the broker's cores would be full"),
         Heading("Cost growth", True, "processor time for each operation from the first step to the last"),
         Heading("Run"),
     )
     rows = [
         (
-            text_cell(context.title(row.scenario)),
+            context.scenario_cell(row.scenario),
             text_cell(row.contestant),
             size_cell(row.message_bytes),
             text_cell(row.limited_by),

@@ -10,13 +10,15 @@ from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts import Axis, Curve, Dot, Line, LineChart, spans_decades
 from ostler.pipeline.report.context import (
     Context,
+    described,
+    messages,
     milliseconds_cell,
     number_cell,
     percent_cell,
     text_cell,
     whole_cell,
 )
-from ostler.pipeline.report.curves import CLIENTS, Sweep, choose_sweep, curves, middle
+from ostler.pipeline.report.curves import CLIENTS, Sweep, choose_sweep, curves, middle, series_words
 from ostler.pipeline.report.curves import Curve as Measured
 from ostler.pipeline.report.document import Block, Cell, Code, Figure, Fold, Heading, Inline, Paragraph, Section, Table
 from ostler.pipeline.report.looks import contestant_order
@@ -26,6 +28,7 @@ from ostler.pipeline.report.spreads import Spread
 _GROUPS_DRAWN: Final = 8
 _NANOSECONDS: Final = 1e6
 _FIT_POINTS: Final = 60
+_LOG_ACROSS_FROM: Final = 8
 
 OPERATIONS: Final = {
     "round trip": "round trips",
@@ -118,7 +121,7 @@ def _introduction(context: Context, name: str, run: str) -> list[Block]:
     source += (". Run ", context.book.run(run), ".")
     blocks: list[Block] = [Paragraph(" ".join(scenario.summary.split()))] if scenario else []
     blocks.append(Paragraph(source, "small"))
-    doubts = list(row.flags)
+    doubts = [each.rstrip(".") for each in row.flags]
     if not row.is_complete:
         doubts.insert(0, f"the run is {row.condition}: not all of it was measured")
     flagged = sum(1 for point in context.points_of[run] if point.flags)
@@ -140,7 +143,7 @@ def _figure(context: Context, name: str, members: Sequence[Measured], sweep: Swe
     note: tuple[Inline, ...] = ("Run ", context.book.run(run), ": ", Code(context.runs[run].command))
     if fits:
         note = ("The dotted line is the fit of the Universal Scalability Law. ", *note)
-    caption = f"{context.title(name)}, {members[0].group}, by {sweep.label}"
+    caption = f"{described(context.title(name), members[0].group)}, by {sweep.label}"
     return context.book.figure(caption, [chart for chart in charts if chart is not None], [run], note)
 
 
@@ -154,11 +157,12 @@ def _chart(context: Context, panel: _Panel, members: Sequence[Measured], sweep: 
     if not lines:
         return None
     across = sorted({dot.x for line in lines for dot in line.dots})
+    is_wide = len(across) > 2 and min(across) > 0 and max(across) / min(across) >= _LOG_ACROSS_FROM
     is_rate = panel.unit.endswith("/s")
     fits = _fits(context, members, across) if is_rate and sweep.name == CLIENTS else ()
     return LineChart(
         panel.title,
-        Axis(sweep.label, len(across) > 2 and min(across) > 0 and max(across) / min(across) >= 8, tuple(across), sweep.is_size),
+        Axis(sweep.label, is_wide, tuple(across), sweep.is_size),
         Axis(panel.label, panel.unit != "%" and spans_decades(dot.y for line in lines for dot in line.dots)),
         tuple(lines),
         fits,
@@ -197,6 +201,7 @@ def _fits(context: Context, members: Sequence[Measured], across: Sequence[float]
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 _PEAK_HEADINGS: Final = (
+    Heading("Scenario"),
     Heading("Contestant"),
     Heading("Messages"),
     Heading("Peak, a second", True, "highest median rate of a step"),
@@ -214,10 +219,10 @@ def peak_table(context: Context, caption: str, runs: Sequence[str]) -> Table:
     several = len({peak.series for peak in peaks}) > len({(peak.message_bytes, peak.persistent) for peak in peaks})
     rows = []
     for peak in peaks:
-        kind = "persistent" if peak.persistent else "nonpersistent"
-        words = peak.series if several and peak.series else f"{numbers.size(peak.message_bytes)}, {kind}"
+        words = series_words(peak.series) if several and peak.series else messages(peak.message_bytes, peak.persistent)
         rows.append(
             (
+                *([context.scenario_cell(peak.scenario)] if len(runs) > 1 else []),
                 text_cell(peak.contestant),
                 Cell(words, peak.message_bytes),
                 number_cell(peak.peak_rate),
@@ -229,7 +234,8 @@ def peak_table(context: Context, caption: str, runs: Sequence[str]) -> Table:
                 context.book.run_cell(peak.run),
             )
         )
-    return context.book.table(caption, _PEAK_HEADINGS, rows, [peak.run for peak in peaks])
+    headings = _PEAK_HEADINGS if len(runs) > 1 else _PEAK_HEADINGS[1:]
+    return context.book.table(caption, headings, rows, [peak.run for peak in peaks])
 
 
 def _all_figures(

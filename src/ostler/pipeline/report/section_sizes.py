@@ -57,7 +57,7 @@ def sizes_section(context: Context) -> Section | None:
     )
     rows = [
         (
-            text_cell(context.title(name)),
+            context.scenario_cell(name),
             text_cell(peak.contestant),
             size_cell(peak.message_bytes),
             text_cell("yes" if peak.persistent else "no"),

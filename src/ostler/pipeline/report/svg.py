@@ -13,10 +13,10 @@ from typing import Final
 from ostler.pipeline.report.charts import Axis, Chart, Curve, Dot, DotChart, Line, LineChart, Look, Strip
 from ostler.pipeline.report.scales import Scale, apart, linear, logarithmic, thinned, tick_text, ticks
 
-_WIDTH: Final = 460
-_HEIGHT: Final = 310
-_LEFT: Final = 58
-_RIGHT: Final = 112
+_WIDTH: Final = 410
+_HEIGHT: Final = 290
+_LEFT: Final = 56
+_RIGHT: Final = 108
 _TOP: Final = 34
 _BOTTOM: Final = 46
 _LINE_HEIGHT: Final = 13
@@ -28,7 +28,7 @@ _SIZE_TICK_PIXELS: Final = 52
 _STRIP_LEFT: Final = 18
 _STRIP_RIGHT: Final = 22
 _STRIP_HEIGHT: Final = 36
-_STRIP_CHARACTERS: Final = 66
+_STRIP_CHARACTERS: Final = 62
 _STRIP_TICK_PIXELS: Final = 46
 
 _DASHES: Final = ("", "6 3", "2 3", "8 3 2 3")
@@ -102,8 +102,7 @@ def _line_chart(chart: LineChart, anchor: str) -> str:
         *_up_axis(chart.up, up),
         *_across_axis(chart.across, across, _TOP, _HEIGHT - _BOTTOM),
     ]
-    for line in chart.lines:
-        parts.append(_band(line, across, up))
+    parts += [_band(line, across, up) for line in chart.lines]
     parts += [_curve(curve, across, up) for curve in chart.curves]
     parts += [each for line in chart.lines for each in _line(line, across, up)]
     parts += _labels([line for line in chart.lines if not line.is_secondary], across, up)
@@ -212,7 +211,7 @@ def _dot_chart(chart: DotChart, anchor: str) -> str:
     bottom = top + len(chart.strips) * _STRIP_HEIGHT
     names = ", ".join(strip.label for strip in chart.strips)
     parts = [
-        _opening(_WIDTH, bottom + 48, chart.title, f"{chart.across.label} of {names}.", anchor),
+        _opening(_WIDTH, round(bottom) + 48, chart.title, f"{chart.across.label} of {names}.", anchor),
         _text(8, 16, chart.title, "heading"),
         *keys,
     ]
@@ -236,8 +235,8 @@ def _keys(chart: DotChart) -> tuple[list[str], float]:
     parts: list[str] = []
     x, y = 14.0, 36.0
     for name, look in looks.items():
-        width = 26 + 6.6 * len(name)
-        if x + width > _WIDTH and x > 14:
+        width = 30 + 6.9 * len(name)
+        if x + width > _WIDTH + 12 and x > 14:
             x, y = 14.0, y + 19
         parts += [_marker(x, y, look), _text(x + 9, y + 4, name, f"label {_paint(look)}")]
         x += width
