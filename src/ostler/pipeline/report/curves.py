@@ -110,7 +110,9 @@ def group_name(point: PointRow, sweep: Sweep | None) -> str:
     parts = [] if sweep and sweep.name == MESSAGE_BYTES else [numbers.size(point.message_bytes)]
     parts.append("persistent" if point.persistent else "nonpersistent")
     left = _SAID_ELSEWHERE | ({sweep.name} if sweep else set())
-    parts += [f"{name.replace('_', ' ')} {text}" for name, text in series_parts(point.series).items() if name not in left]
+    parts += [
+        f"{name.replace('_', ' ')} {text}" for name, text in series_parts(point.series).items() if name not in left
+    ]
     return ", ".join(parts)
 
 

@@ -184,13 +184,21 @@ class Book:
         rows: Iterable[Sequence[Cell]],
         runs: Iterable[str] = (),
         note: Text = "",
+        unless_same: Sequence[str] = (),
     ) -> Table:
+        """`unless_same` names columns that are left out when they say the same in all rows."""
         self.tables += 1
-        kept = tuple(tuple(row) for row in rows)
-        assert all(len(row) == len(headings) for row in kept), caption
+        whole = [tuple(row) for row in rows]
+        assert all(len(row) == len(headings) for row in whole), caption
+        shown = [
+            number
+            for number, heading in enumerate(headings)
+            if heading.text not in unless_same or len({row[number].text for row in whole}) > 1
+        ]
+        kept = tuple(tuple(row[number] for number in shown) for row in whole)
         anchor = f"table-{self.tables}"
         self.traces.append(Trace(anchor, f"Table {self.tables}", caption, tuple(dict.fromkeys(runs))))
-        return Table(anchor, self.tables, caption, tuple(headings), kept, note)
+        return Table(anchor, self.tables, caption, tuple(headings[number] for number in shown), kept, note)
 
     def figure(self, caption: str, charts: Sequence[Chart], runs: Iterable[str], note: Text = "") -> Figure:
         self.figures += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -69,13 +69,21 @@ def ticks(scale: Scale) -> list[float]:
     return [each for each in found if scale.low <= each <= scale.high]
 
 
-def thinned(values: Sequence[float], scale: Scale, pixels: float) -> list[float]:
-    """Those of the values that leave enough room for the next; the last one is always kept."""
-    kept: list[float] = []
-    for value in sorted(set(values), reverse=True):
-        if not kept or abs(scale.at(kept[-1]) - scale.at(value)) >= pixels:
+def thinned(values: Sequence[float], scale: Scale, room: Callable[[float], float]) -> list[float]:
+    """Those of the values that leave enough room for the next; the first and the last are always kept. `room` is what a
+    value needs to both sides of its place, in pixels."""
+    ordered = sorted(set(values))
+    if len(ordered) < 2:
+        return ordered
+
+    def fits(left: float, right: float) -> bool:
+        return abs(scale.at(right) - scale.at(left)) >= room(left) + room(right)
+
+    kept, last = [ordered[0]], ordered[-1]
+    for value in ordered[1:-1]:
+        if fits(kept[-1], value) and fits(value, last):
             kept.append(value)
-    return kept[::-1]
+    return [*kept, last]
 
 
 def tick_text(value: float, *, is_size: bool = False) -> str:

@@ -188,7 +188,13 @@ def _rejected(context: Context) -> Section:
     counts: dict[tuple[str, str, str, str], int] = Counter()
     for row in context.tables.rejected:
         counts[row.table, row.rule, row.reason, row.run] += row.rows
-    headings = (Heading("Table"), Heading("Rule"), Heading("Reason", is_wide=True), Heading("Rows", True), Heading("Run"))
+    headings = (
+        Heading("Table"),
+        Heading("Rule"),
+        Heading("Reason", is_wide=True),
+        Heading("Rows", True),
+        Heading("Run"),
+    )
     rows = [
         (text_cell(table), text_cell(rule), text_cell(reason), whole_cell(number), context.book.run_cell(run))
         for (table, rule, reason, run), number in sorted(counts.items(), key=lambda each: -each[1])

@@ -142,10 +142,14 @@ def _rates(context: Context, beside: Sequence[PublishedRow]) -> Table:
         Heading("Run"),
     )
     rows = []
-    for row in sorted(_highest(beside), key=lambda each: (list(context.speaking).index(each.scenario), each.message_bytes or 0)):
+    for row in sorted(
+        _highest(beside), key=lambda each: (list(context.speaking).index(each.scenario), each.message_bytes or 0)
+    ):
         rate, clients, run = _ours(context, row)
         kind = "" if row.message_bytes is not None and _has_one_kind(context, row.scenario) else f", {row.persistence}"
-        variant = "".join(f", {name.replace('_', ' ')} {row.variants[name]}" for name in _TELLING if name in row.variants)
+        variant = "".join(
+            f", {name.replace('_', ' ')} {row.variants[name]}" for name in _TELLING if name in row.variants
+        )
         told = "; ".join([*(f"{name} {value}" for name, value in sorted(row.variants.items())), row.note]).rstrip("; ")
         rows.append(
             (

@@ -107,7 +107,8 @@ def _scenario(context: Context, name: str, run: str) -> Section:
         left = ", ".join(groups[_GROUPS_DRAWN:])
         blocks.append(Paragraph(f"Not drawn, but in the tables: {left}.", "small"))
     if context.peaks_of.get(run):
-        blocks.append(peak_table(context, f"Peaks of {context.title(name)}", [run]))
+        caption = f"Peaks of {described(context.title(name), groups[0]) if len(groups) == 1 else context.title(name)}"
+        blocks.append(peak_table(context, caption, [run]))
     blocks.append(Fold("All figures of this scenario", (_all_figures(context, name, run, found, sweep),)))
     return Section(f"scenario-{name}", context.title(name), tuple(blocks))
 
@@ -222,7 +223,7 @@ def peak_table(context: Context, caption: str, runs: Sequence[str]) -> Table:
         words = series_words(peak.series) if several and peak.series else messages(peak.message_bytes, peak.persistent)
         rows.append(
             (
-                *([context.scenario_cell(peak.scenario)] if len(runs) > 1 else []),
+                context.scenario_cell(peak.scenario),
                 text_cell(peak.contestant),
                 Cell(words, peak.message_bytes),
                 number_cell(peak.peak_rate),
@@ -234,8 +235,9 @@ def peak_table(context: Context, caption: str, runs: Sequence[str]) -> Table:
                 context.book.run_cell(peak.run),
             )
         )
-    headings = _PEAK_HEADINGS if len(runs) > 1 else _PEAK_HEADINGS[1:]
-    return context.book.table(caption, headings, rows, [peak.run for peak in peaks])
+    # What says the same in all rows is said by the caption.
+    same = ("Scenario", "Messages") if len(runs) == 1 else ()
+    return context.book.table(caption, _PEAK_HEADINGS, rows, [peak.run for peak in peaks], unless_same=same)
 
 
 def _all_figures(
@@ -259,9 +261,10 @@ def _all_figures(
         rates = dict(curve.along(lambda point: point.rate))
         for at, points in curve.steps:
             rows.append(_figures_row(curve, at, points, rates.get(at), sweep))
-    caption = f"All figures of {context.title(name)}"
+    groups = {curve.group for curve in found}
+    title = described(context.title(name), found[0].group) if len(groups) == 1 else context.title(name)
     note: tuple[Inline, ...] = ("Run ", context.book.run(run), ".")
-    return context.book.table(caption, headings, rows, [run], note)
+    return context.book.table(f"All figures of {title}", headings, rows, [run], note, ("Messages",))
 
 
 def _figures_row(

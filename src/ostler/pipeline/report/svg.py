@@ -21,15 +21,14 @@ _TOP: Final = 34
 _BOTTOM: Final = 46
 _LINE_HEIGHT: Final = 13
 _LABEL_CHARACTERS: Final = 16
-_TICK_PIXELS: Final = 34
-_SIZE_TICK_PIXELS: Final = 52
+_DIGIT_PIXELS: Final = 7.0
+_TICK_GAP: Final = 8.0
 
 # Names of rows stand above them, not beside: so the chart can be read on a phone.
 _STRIP_LEFT: Final = 18
 _STRIP_RIGHT: Final = 22
 _STRIP_HEIGHT: Final = 36
 _STRIP_CHARACTERS: Final = 62
-_STRIP_TICK_PIXELS: Final = 46
 
 _DASHES: Final = ("", "6 3", "2 3", "8 3 2 3")
 
@@ -82,6 +81,14 @@ def _dot(x: float, y: float, name: str, look: Look, dot: Dot) -> str:
     return _marker(x, y, look, f' data-x="{x:.1f}"{attributes}', title)
 
 
+def _width_room(value: float, *, is_size: bool = False) -> float:
+    return len(tick_text(value, is_size=is_size)) * _DIGIT_PIXELS / 2 + _TICK_GAP / 2
+
+
+def _height_room(value: float) -> float:
+    return _LINE_HEIGHT / 2 + 2
+
+
 def _scale(axis: Axis, values: Sequence[float], begin: float, end: float) -> Scale:
     positive = [each for each in values if each > 0]
     return logarithmic(positive, begin, end) if axis.is_log and positive else linear(values, begin, end)
@@ -112,7 +119,7 @@ def _line_chart(chart: LineChart, anchor: str) -> str:
 
 def _up_axis(axis: Axis, scale: Scale) -> list[str]:
     parts = []
-    for value in thinned(ticks(scale), scale, 18):
+    for value in thinned(ticks(scale), scale, _height_room):
         y = scale.at(value)
         parts.append(_rule(_LEFT, y, _WIDTH - _RIGHT, y, "zero" if value == 0 else "grid"))
         parts.append(_text(_LEFT - 7, y + 4, tick_text(value), "tick", "end"))
@@ -124,9 +131,8 @@ def _up_axis(axis: Axis, scale: Scale) -> list[str]:
 
 def _across_axis(axis: Axis, scale: Scale, top: float, bottom: float) -> list[str]:
     wanted = list(axis.ticks) or ticks(scale)
-    pixels = _SIZE_TICK_PIXELS if axis.is_size else _TICK_PIXELS
     parts = [_rule(_LEFT, bottom, _WIDTH - _RIGHT, bottom, "zero")]
-    for value in thinned(wanted, scale, pixels):
+    for value in thinned(wanted, scale, lambda value: _width_room(value, is_size=axis.is_size)):
         x = scale.at(value)
         parts.append(_rule(x, bottom, x, bottom + 4, "zero"))
         parts.append(_text(x, bottom + 17, tick_text(value, is_size=axis.is_size), "tick", "middle"))
@@ -215,7 +221,7 @@ def _dot_chart(chart: DotChart, anchor: str) -> str:
         _text(8, 16, chart.title, "heading"),
         *keys,
     ]
-    for value in thinned(ticks(scale), scale, _STRIP_TICK_PIXELS):
+    for value in thinned(ticks(scale), scale, _width_room):
         x = scale.at(value)
         parts.append(_rule(x, top + 6, x, bottom, "grid"))
         parts.append(_text(x, bottom + 17, tick_text(value), "tick", "middle"))
