@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from sys import path
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from tests.pipeline.queue_stage import options, put_all, texts
 
 from ostler.client.message import Message
 from ostler.testing import RunningQueueManager, queue_manager
-
-path.insert(0, str(Path(__file__).parent))
-from queue_stage import options, put_all, texts
 
 
 @pytest.fixture(scope="module")

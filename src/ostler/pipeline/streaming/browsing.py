@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from ostler.pipeline.streaming.columns import Read
@@ -52,7 +53,7 @@ def ranges(queue: str, ids: list[bytes], wanted: int) -> list[QueueSlice]:
     ordered = sorted(ids)
     cuts = sorted({ordered[len(ordered) * at // wanted] for at in range(1, wanted)}) if ordered else []
     bounds = [b"", *(cut for cut in cuts if cut), b""]
-    return [QueueSlice(queue, first, after) for first, after in zip(bounds, bounds[1:], strict=False)]
+    return [QueueSlice(queue, first, after) for first, after in pairwise(bounds)]
 
 
 def browse(options: ReadOptions, part: QueueSlice) -> Iterator[Read]:

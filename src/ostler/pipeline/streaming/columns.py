@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from ostler.client.message import Message
 from ostler.client.property_types import PropertyValue

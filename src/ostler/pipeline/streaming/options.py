@@ -221,9 +221,7 @@ def _tls(options: Mapping[str, str]) -> TlsSettings | None:
     if settings == TlsSettings():
         return None
     if not settings.cipher_spec and not options.get("ccdt"):
-        raise PipelineRefused(
-            "Options of TLS need cipherSpec, such as ANY_TLS12_OR_HIGHER, or the connection is plain."
-        )
+        raise PipelineRefused("Options of TLS need cipherSpec, such as ANY_TLS12_OR_HIGHER.")
     return settings
 
 

@@ -12,7 +12,7 @@ from ostler.pipeline.streaming.options import read_options
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-    from ostler.pipeline.streaming.readers import QueueReader
+    from ostler.pipeline.streaming.readers import QueueReader, QueueStreamReader
 
 
 class OstlerSource(DataSource):
@@ -31,3 +31,8 @@ class OstlerSource(DataSource):
         from ostler.pipeline.streaming.readers import QueueReader
 
         return QueueReader(read_options(self.options), schema)
+
+    def streamReader(self, schema: StructType) -> QueueStreamReader:
+        from ostler.pipeline.streaming.readers import QueueStreamReader
+
+        return QueueStreamReader(read_options(self.options), schema)
