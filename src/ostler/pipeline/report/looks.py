@@ -19,8 +19,8 @@ def contestant_order(name: str, kind: str) -> tuple[int, int, str]:
 
 
 def contestant_looks(contestants: Iterable[tuple[str, str]]) -> dict[str, Look]:
-    """By name, from names and kinds. What is written before a comma is the product: its other ways have its colour, with
-    other marks and dashes. The seventh product has the first colour again, dashed."""
+    """By name, from names and kinds. What is written before a comma is the product: its other ways have its colour,
+    with other marks and dashes. The seventh product has the first colour again, dashed."""
     ordered = sorted(set(contestants), key=lambda each: contestant_order(*each))
     found: dict[str, Look] = {}
     products: dict[str, int] = {}

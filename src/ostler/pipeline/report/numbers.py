@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
-NOTHING: Final = "–"
+NOTHING: Final = "\N{EN DASH}"
+MINUS: Final = "\N{MINUS SIGN}"
 _DIGITS: Final = 3
 _KB: Final = 1024
 
@@ -40,7 +41,7 @@ def percent(value: float | None, *, signed: bool = False) -> str:
         return NOTHING
     places = 1 if abs(value) < 9.95 else 0
     text = f"{value:+,.{places}f}" if signed else f"{value:,.{places}f}"
-    return f"{text.replace('-', '−')} %"
+    return f"{text.replace('-', MINUS)} %"
 
 
 def milliseconds(value_ns: float | None) -> str:
@@ -70,7 +71,7 @@ def size(value: float | None) -> str:
 
 def times(value: float | None) -> str:
     """A ratio: 1.28 ×."""
-    return NOTHING if value is None else f"{figure(value)} ×"
+    return NOTHING if value is None else f"{figure(value)} \N{MULTIPLICATION SIGN}"
 
 
 def ratio(value: float | None) -> str:

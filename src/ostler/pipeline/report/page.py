@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
+from typing import Final
 
 from ostler.pipeline.report.document import Section
 from ostler.pipeline.report.markup import contents, section
+
+# The page brings all it needs, and may fetch nothing.
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
 def _asset(name: str) -> str:
@@ -15,23 +19,25 @@ def _asset(name: str) -> str:
 
 
 def page(title: str, lead: str, sections: Sequence[Section]) -> str:
-    """An HTML page. Without scripts it is complete, only still: nothing sorts, and pointing at a dot shows its title."""
+    """An HTML page. Without scripts it is complete, only still: nothing sorts, and a dot shows its title."""
     body = "\n".join(section(each) for each in sections)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
 <title>{escape(title)}</title>
 <style>
 {_asset("report.css")}</style>
 </head>
 <body>
 <div class="page">
-<header class="top"><h1>{escape(title)}</h1><p class="lead">{escape(lead)}</p><button id="theme" type="button" hidden>Dark</button></header>
+<header class="top"><h1>{escape(title)}</h1><p class="lead">{escape(lead)}</p>
+<button id="theme" type="button" hidden>Dark</button></header>
 <div class="columns">
-<nav class="contents" aria-label="Contents"><details open><summary>Contents</summary>{contents(sections)}</details></nav>
+<nav class="contents" aria-label="Contents">
+<details open><summary>Contents</summary>{contents(sections)}</details></nav>
 <main>
 {body}
 </main>

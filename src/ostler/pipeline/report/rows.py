@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from ostler.pipeline.refusals import PipelineRefused
+
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
 
@@ -19,10 +21,6 @@ TableReader = Callable[[str], "pyarrow.Table | None"]
 OSTLER: Final = "ostler"
 PEER: Final = "peer"
 LIMIT: Final = "limit"
-
-
-class ReportImpossible(Exception):
-    """There is nothing to report, or a table is not as it should be. The text says what to do."""
 
 
 @dataclass(frozen=True)
@@ -254,7 +252,7 @@ def _read(read: TableReader, name: str, kind: type[Row]) -> list[Row]:
     wanted = columns(kind)
     missing = [each for each in wanted if each not in table.column_names]
     if missing:
-        raise ReportImpossible(
+        raise PipelineRefused(
             f"The table {name} has no column {', '.join(missing)}: it was made by another version. "
             "Make the tables again with `ostler pipeline run`."
         )
@@ -297,11 +295,11 @@ class Tables:
 
 
 def read_tables(read: TableReader) -> Tables:
-    """All rows of the lake that a report tells of; ReportImpossible when nothing was measured."""
+    """All rows of the lake that a report tells of; PipelineRefused when nothing was measured."""
     found = Tables(*(_read(read, name, kind) for name, kind in ROWS.items()))
     for name, rows in zip(_NEEDED, (found.runs, found.points), strict=True):
         if not rows:
-            raise ReportImpossible(
+            raise PipelineRefused(
                 f"There is nothing to report: the table {name} is empty. Run a scenario with `ostler lab run`, then "
                 "`ostler pipeline run`."
             )

@@ -94,7 +94,7 @@ def tick_text(value: float, *, is_size: bool = False) -> str:
         return f"{value / 1e6:g}M"
     if abs(value) >= 1e4:
         return f"{value / 1e3:g}k"
-    return f"{value:,.10g}".replace("-", "−")
+    return f"{value:,.10g}".replace("-", numbers.MINUS)
 
 
 def apart(wanted: Sequence[float], heights: Sequence[float], low: float, high: float) -> list[float]:

@@ -51,9 +51,8 @@ def _facts(run: RunRow) -> dict[str, str]:
     found |= {f"version of {name}": str(value) for name, value in sorted(versions.items()) if name != "ostler"}
     limits = environment.get("limits", {}) if isinstance(environment, dict) else {}
     found |= {f"limit of {name}": str(value) for name, value in sorted(limits.items())}
-    found["Ostler"] = (
-        f"{run.version}{' (' + run.revision[:12] + ('+' if run.revision.endswith('+') else '') + ')' if run.revision else ''}"
-    )
+    changed = "+" if run.revision.endswith("+") else ""
+    found["Ostler"] = f"{run.version} ({run.revision[:12]}{changed})" if run.revision else run.version
     found["code"] = "compiled" if run.compiled else "interpreted: rates are lower than those of a compiled installation"
     return found
 
@@ -96,7 +95,7 @@ def _contestants(context: Context) -> tuple[Block, ...]:
         Heading("Version"),
         Heading("Runs"),
     )
-    text = "Compare like with like: a broker that answers before anything is on storage does less work than one that waits for it."
+    text = "Compare like with like: a broker that answers before anything is on storage does less work."
     return (Paragraph(text), context.book.table("Contestants", headings, rows, context.runs))
 
 
@@ -118,13 +117,13 @@ def _run(context: Context, run: RunRow) -> Block:
     return Anchor(f"run-{name}", Terms(tuple(items)))
 
 
-# -- data quality and noise ----------------------------------------------------------------------------------------------
+# -- data quality and noise --------------------------------------------------------------------------------------------
 
 
 def quality_section(context: Context) -> Section:
     text = (
-        "Rows that break a rule are set aside with the reason, and counted here; nothing is dropped in silence. Noise is how much the same "
-        "work differed within a run; steal is processor time that the hypervisor gave to others."
+        "Rows that break a rule are set aside with the reason, and counted here; nothing is dropped in silence. Noise "
+        "is how much the same work differed within a run; steal is processor time that the hypervisor gave to others."
     )
     inner = (Section("quality-noise", "Noise", (_noise_table(context), *_flags(context))), _rejected(context))
     return Section("quality", "Data quality and noise", (Paragraph(text),), inner)
@@ -206,7 +205,7 @@ def _rejected(context: Context) -> Section:
     return Section("quality-rejected", "Rows set aside", (Paragraph(text), table))
 
 
-# -- reproducing -----------------------------------------------------------------------------------------------------------
+# -- reproducing -------------------------------------------------------------------------------------------------------
 
 
 def reproduce_section(context: Context) -> Section:

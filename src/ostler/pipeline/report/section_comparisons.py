@@ -19,7 +19,10 @@ _BETTER, _WORSE, _SAME = "better", "worse", "same"
 _KINDS: Final = {
     "release": ("Release to release", "The same scenario on the same machine with another release of Ostler."),
     "option": ("Option to option", "The same scenario with one setting changed: TLS, logging, persistence, distance."),
-    "product": ("Product to product", "Other brokers in the same run. What their acknowledgements promise differs; the table of contestants says how."),
+    "product": (
+        "Product to product",
+        "Other brokers in the same run. What their acknowledgements promise differs: see the table of contestants.",
+    ),
     "repeat": ("The same again", "The same release measured twice: what differs here is the machine, not Ostler."),
 }  # fmt: skip
 
@@ -28,8 +31,8 @@ _LOOKS: Final = {_BETTER: Look(2, 2), _WORSE: Look(1, 4), _SAME: Look(0, 0)}
 
 def comparisons_section(context: Context) -> Section:
     text = (
-        "Change is that of the second against the first, in percent, with the 95 % confidence interval from repeated runs. A change "
-        "within the tolerance is called the same: 6 %, widened by the noise that was measured."
+        "Change is that of the second against the first, in percent, with the 95 % confidence interval from repeated "
+        "runs. A change within the tolerance is called the same: 6 %, widened by the noise that was measured."
     )
     rows = [row for row in context.tables.comparisons if row.kind != RATIO]
     if not rows:
@@ -88,7 +91,7 @@ def _table(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Table
     )
     body = [
         (
-            Cell(row.subject or f"{row.right_name} to {row.left_name}", row.subject.lower(), f"{row.left_name} → {row.right_name}"),
+            Cell(row.subject, row.subject.lower(), f"{row.left_name} → {row.right_name}"),
             Cell(_place(context, row), row.scenario),
             text_cell(row.metric),
             number_cell(row.left_value),
@@ -113,7 +116,7 @@ def _figure(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Figu
         return None
     kept = [row for row in rates if row in drawn]
     strips = tuple(
-        Strip(f"{row.subject} · {row.scenario}, {_at(row)}", ((row.verdict, _LOOKS.get(row.verdict, Look(0, 3, True)), _change_dot(row)),))
+        Strip(f"{row.subject} · {row.scenario}, {_at(row)}", ((row.verdict, _look(row.verdict), _change_dot(row)),))
         for row in kept
     )  # fmt: skip
     chart = DotChart("Change of the rate", Axis("change, %"), strips, reference=0.0)
@@ -124,8 +127,13 @@ def _figure(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Figu
     )
 
 
+def _look(verdict: str) -> Look:
+    return _LOOKS.get(verdict, Look(0, 3, True))
+
+
 def _change_dot(row: ComparisonRow) -> Dot:
-    words = f"{numbers.percent(row.change_percent, signed=True)}: {numbers.figure(row.left_value)} → {numbers.figure(row.right_value)}"
+    values = f"{numbers.figure(row.left_value)} → {numbers.figure(row.right_value)}"
+    words = f"{numbers.percent(row.change_percent, signed=True)}: {values}"
     interval = ""
     if row.low_percent is not None and row.high_percent is not None:
         low, high = numbers.percent(row.low_percent, signed=True), numbers.percent(row.high_percent, signed=True)

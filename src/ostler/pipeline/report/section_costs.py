@@ -17,16 +17,16 @@ _OBJECTS_MAX: Final = 6
 
 def costs_section(context: Context) -> Section:
     text = (
-        "Processor time of a role divided by the operations that completed, at the peak of each curve. The driver is what makes the "
-        "load: where it costs more than the broker, it may be what was measured."
+        "Processor time of a role divided by the operations that completed, at the peak of each curve. The driver is "
+        "what makes the load: where it costs more than the broker, it may be what was measured."
     )
     table = _processor_table(context)
     inner = []
     accounted = _accounted(context)
     if accounted:
         told = (
-            "From the accounting and statistics records of the queue manager, at the step with most work. Processor time "
-            "is that of the whole queue manager, shared out by count."
+            "From the accounting and statistics records of the queue manager, at the step with most work. Processor "
+            "time is that of the whole queue manager, shared out by count."
         )
         inner.append(Section("costs-verbs", "Verbs and transactions", (Paragraph(told), *accounted)))
     return Section("costs", "Costs", (Paragraph(text), table), tuple(inner))
@@ -58,10 +58,11 @@ def _processor_table(context: Context) -> Table:
         Heading("Memory", True, "most resident memory of the broker"),
         Heading("Run"),
     )
-    rows = []
-    for name, run in context.speaking.items():
-        for points in _peak_points([each for each in context.points_of[run] if each.kind != LIMIT]):
-            rows.append(_processor_row(context, name, points))
+    rows = [
+        _processor_row(context, name, points)
+        for name, run in context.speaking.items()
+        for points in _peak_points([each for each in context.points_of[run] if each.kind != LIMIT])
+    ]
     runs = list(context.speaking.values())
     return context.book.table("Costs of an operation at the peak", headings, rows, runs)
 

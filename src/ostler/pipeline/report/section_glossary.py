@@ -11,7 +11,8 @@ _WORDS: Final = (
     ("broker", "the product that is measured: Ostler's queue manager, or a peer"),
     ("clients", "applications that make requests at the same time"),
     ("closed load", "a client sends again as soon as it has its reply, without pause"),
-    ("confidence interval", "where the true value lies with 95 % confidence, from the repetitions, on logarithms by Student's distribution"),
+    ("confidence interval", "where the true value lies with 95 % confidence: by Student's distribution, from the "
+                            "logarithms of the repetitions"),
     ("driver", "the process that makes the load and times it; apart from the broker"),
     ("force", "waiting until what was written to the log is on storage; several operations may share one"),
     ("knee", "the step of a curve after which more clients mean more waiting rather than more work"),
@@ -23,7 +24,8 @@ _WORDS: Final = (
     ("peak", "the highest median rate of the steps of a curve"),
     ("peer", "another broker, run in the same run on the same machine"),
     ("persistent", "a message that survives the end of the queue manager: it is in the log before it is acknowledged"),
-    ("percentile", "the value that so many percent of the response times do not exceed; from merged histograms, at most 0.8 % too high"),
+    ("percentile", "the value that so many percent of the response times do not exceed; from merged histograms, at "
+                   "most 0.8 % too high"),
     ("point", "one contestant at one step, once: a repetition"),
     ("response time", "from the request, or from when it was due, to the reply"),
     ("round trip", "a request put, taken and answered, and its reply got"),

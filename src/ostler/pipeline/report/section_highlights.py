@@ -78,9 +78,10 @@ def _statements(context: Context) -> list[Text]:
     if noises:
         middle = spread(noises)
         assert middle is not None
-        worst = f"Noise of the machine within runs: median {numbers.percent(middle.middle)}, worst {numbers.percent(max(noises))}."
+        median, worst = numbers.percent(middle.middle), numbers.percent(max(noises))
+        noise = f"Noise of the machine within runs: median {median}, worst {worst}."
         silent = f" Differences below {max(SILENT_BELOW_PERCENT, middle.middle):.0f} % mean nothing here."
-        found.append((worst + silent + " See ", Link("data quality and noise", "quality"), "."))
+        found.append((noise + silent + " See ", Link("data quality and noise", "quality"), "."))
     rejected = sum(row.rows for row in tables.rejected)
     found.append(
         f"{_count(rejected, 'row')} set aside for breaking a rule."

@@ -53,8 +53,8 @@ def published_section(context: Context) -> Section | None:
     if beside:
         inner.append(Section("published-rates", "Rates", (*_hardware(context, beside), _rates(context, beside))))
     text = (
-        "Absolute figures of other machines say little about this one. What travels is the ratio of two figures of the same report, such as "
-        "persistent to nonpersistent: it stands beside the same ratio of ours."
+        "Absolute figures of other machines say little about this one. What travels is the ratio of two figures of the "
+        "same report, such as persistent to nonpersistent: it stands beside the same ratio of ours."
     )
     return Section("published", "Published figures beside ours", (Paragraph(text),), tuple(inner))
 
@@ -99,7 +99,8 @@ def _ratio_figure(context: Context, ratios: Sequence[ComparisonRow], runs: Seque
         return None
     strips = []
     for row in drawn:
-        assert row.our_ratio is not None and row.published_ratio is not None
+        assert row.our_ratio is not None
+        assert row.published_ratio is not None
         dots = (
             ("published", _PUBLISHED_LOOK, _ratio_dot(row.published_ratio, row, row.published_source or "")),
             ("Ostler", _OUR_LOOK, _ratio_dot(row.our_ratio, row, "")),
@@ -123,8 +124,11 @@ def _hardware(context: Context, beside: Sequence[PublishedRow]) -> list[Block]:
         platforms.setdefault(row.report_title, set()).add(row.platform)
     items += [(Strong(f"{title}: "), f"{'; '.join(sorted(found))}.") for title, found in platforms.items()]
     return [
-        Paragraph("These rates come from other hardware, most of it larger and some of it older, and from separate machines for load and queue managers. "
-                  "They are for orientation; the quotient is no comparison of products.", "doubt"),
+        Paragraph(
+            "These rates come from other hardware, most of it larger and some of it older, and from separate machines "
+            "for load and queue managers. They are for orientation; the quotient is no comparison of products.",
+            "doubt",
+        ),
         Bullets(tuple(items)),
     ]  # fmt: skip
 

@@ -21,6 +21,7 @@ from ostler.pipeline.report.rows import LIMIT, PointRow
 
 _CONNECT: Final = "connect"
 _THOUSAND: Final = 1000.0
+_SIGMA: Final = "\N{GREEK SMALL LETTER SIGMA}"
 
 
 def scaling_section(context: Context) -> Section:
@@ -125,9 +126,9 @@ def _law(context: Context) -> Section | None:
         return None
     blocks: list[Block] = [
         Paragraph(
-            "The Universal Scalability Law says rate(N) = λN / (1 + σ(N − 1) + κN(N − 1)): λ is the rate of one client, σ how much "
-            "they wait for one another, κ what keeping them in step costs. A prediction beyond the measured clients is a "
-            "calculation, not a measurement."
+            f"The Universal Scalability Law says rate(N) = λN / (1 + {_SIGMA}(N {numbers.MINUS} 1) + "
+            f"κN(N {numbers.MINUS} 1)): λ is the rate of one client, {_SIGMA} how much they wait for one another, κ "
+            "what keeping them in step costs. A prediction beyond the measured clients is calculated, not measured."
         )
     ]
     fitted = [row for row in rows if row.is_fitted]
@@ -148,7 +149,7 @@ def _fit_table(context: Context) -> Table:
         Heading("Contestant"),
         Heading("Size", True),
         Heading("λ, a second", True, "operations a second of one client"),
-        Heading("σ", True, "contention"),
+        Heading(_SIGMA, True, "contention"),
         Heading("κ · 1000", True, "coherence, times a thousand"),
         Heading("r²", True, "how well it fits: 1 is perfect"),
         Heading("Residual", True, "root mean square of the residuals, of the mean rate"),
@@ -202,4 +203,4 @@ def _limit_table(context: Context) -> Table:
         for row in context.tables.scalings
         if row.kind != LIMIT and row.run in set(context.speaking.values())
     ]
-    return context.book.table("Where the limit is", headings, rows, [run for run in context.speaking.values()])
+    return context.book.table("Where the limit is", headings, rows, context.speaking.values())

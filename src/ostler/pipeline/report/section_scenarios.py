@@ -81,9 +81,9 @@ def scenarios_section(context: Context) -> Section:
         "Scenarios",
         (
             Paragraph(
-                "Each scenario is shown by the newest complete run of it. Lines join medians of repetitions; bands are their 95 % "
-                "confidence intervals, or the range where there were two repetitions. Grey dashed lines are limits of the machine, "
-                "measured in the same run with nothing in between."
+                "Each scenario is shown by the newest complete run of it. Lines join medians of repetitions; bands are "
+                "their 95 % confidence intervals, or the range where there were two repetitions. Grey dashed lines are "
+                "limits of the machine, measured in the same run with nothing in between."
             ),
         ),
         tuple(_scenario(context, name, run) for name, run in context.speaking.items()),

@@ -36,7 +36,7 @@ def sizes_section(context: Context) -> Section | None:
     }  # fmt: skip
     if not large:
         return None
-    text = "Megabytes a second count the request once, as the size of messages is that of requests; replies are of the same size."
+    text = "Megabytes a second count requests only: the size of messages is theirs, and replies are as large."
     blocks: list[Block] = [Paragraph(text)]
     for name, peaks in large.items():
         figure = _figure(context, name, peaks)
