@@ -185,10 +185,13 @@ class Book:
         runs: Iterable[str] = (),
         note: Text = "",
         unless_same: Sequence[str] = (),
-    ) -> Table:
-        """`unless_same` names columns that are left out when they say the same in all rows."""
-        self.tables += 1
+    ) -> Table | Paragraph:
+        """A numbered table; words where it would have no rows. `unless_same` names columns that are left out when they
+        say the same in all rows."""
         whole = [tuple(row) for row in rows]
+        if not whole:
+            return Paragraph(f"{caption}: nothing to tell yet.", "small")
+        self.tables += 1
         assert all(len(row) == len(headings) for row in whole), caption
         shown = [
             number

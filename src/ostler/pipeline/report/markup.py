@@ -104,8 +104,6 @@ def _figure(figure: Figure) -> str:
 
 
 def _table(table: Table) -> str:
-    if not table.rows:
-        return ""
     heads = "".join(_heading(heading) for heading in table.headings)
     rows = "".join(_row(row, table.headings) for row in table.rows)
     note = f'<p class="source">{inline(table.note)}</p>' if table.note else ""

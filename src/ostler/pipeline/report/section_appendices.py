@@ -19,13 +19,13 @@ from ostler.pipeline.report.document import (
     Link,
     Paragraph,
     Section,
-    Table,
     Terms,
     Text,
 )
 from ostler.pipeline.report.rows import RunRow
 
 _SHOWN_PARAMETERS: Final = 24
+_COMMANDS: Final = "Commands"
 
 
 def environment_section(context: Context) -> Section:
@@ -57,7 +57,7 @@ def _facts(run: RunRow) -> dict[str, str]:
     return found
 
 
-def _machine_table(context: Context) -> Table:
+def _machine_table(context: Context) -> Block:
     """One row for each fact; where runs differ in it, one for each value with its runs."""
     values: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for run in _ordered(context):
@@ -129,7 +129,7 @@ def quality_section(context: Context) -> Section:
     return Section("quality", "Data quality and noise", (Paragraph(text),), inner)
 
 
-def _noise_table(context: Context) -> Table:
+def _noise_table(context: Context) -> Block:
     headings = (
         Heading("Run"),
         Heading("Scenario"),
@@ -227,11 +227,11 @@ def reproduce_section(context: Context) -> Section:
         for run in _ordered(context)
     ]
     command_headings = (Heading("Run"), Heading("Scenario"), Heading("Command", is_wide=True), Heading("Minutes", True))
-    table = context.book.table("Commands", command_headings, commands, context.runs)
+    table = context.book.table(_COMMANDS, command_headings, commands, context.runs)
     traces = [
         (Cell((Link(trace.name, trace.anchor),)), text_cell(trace.caption), Cell(_traced(context, trace.runs)))
         for trace in context.book.traces
-        if trace.anchor != table.anchor
+        if trace.caption != _COMMANDS
     ]
     headings = (Heading("Figure or table"), Heading("What it shows"), Heading("Runs"))
     return Section(

@@ -9,7 +9,7 @@ from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts import Axis, Dot, DotChart, Look, Strip
 from ostler.pipeline.report.context import Context, number_cell, percent_cell, text_cell
 from ostler.pipeline.report.curves import series_words
-from ostler.pipeline.report.document import Block, Cell, Figure, Heading, Inline, Link, Mark, Paragraph, Section, Table
+from ostler.pipeline.report.document import Block, Cell, Figure, Heading, Inline, Link, Mark, Paragraph, Section
 from ostler.pipeline.report.rows import ComparisonRow
 
 RATIO: Final = "ratio"
@@ -76,7 +76,7 @@ def _interval_cell(row: ComparisonRow) -> Cell:
     return Cell(f"{low.removesuffix(' %')} to {high}", row.low_percent)
 
 
-def _table(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Table:
+def _table(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Block:
     headings = (
         Heading("What"),
         Heading("Where", is_wide=True),

@@ -8,7 +8,7 @@ from typing import Final
 
 from ostler.pipeline.report.context import Context, number_cell, size_cell, text_cell, whole_cell
 from ostler.pipeline.report.curves import middle
-from ostler.pipeline.report.document import Cell, Heading, Paragraph, Section, Table
+from ostler.pipeline.report.document import Block, Cell, Heading, Paragraph, Section
 from ostler.pipeline.report.rows import LIMIT, CostRow, PointRow
 from ostler.pipeline.report.spreads import spread
 
@@ -43,7 +43,7 @@ def _peak_points(points: Sequence[PointRow]) -> list[list[PointRow]]:
     ]
 
 
-def _processor_table(context: Context) -> Table:
+def _processor_table(context: Context) -> Block:
     headings = (
         Heading("Scenario"),
         Heading("Contestant"),
@@ -92,7 +92,7 @@ def _processor_row(context: Context, name: str, points: Sequence[PointRow]) -> t
 # -- accounting --------------------------------------------------------------------------------------------------------
 
 
-def _accounted(context: Context) -> list[Table]:
+def _accounted(context: Context) -> list[Block]:
     by_run: dict[str, list[CostRow]] = defaultdict(list)
     for row in context.tables.costs:
         by_run[row.run].append(row)
@@ -101,7 +101,7 @@ def _accounted(context: Context) -> list[Table]:
     ]  # fmt: skip
 
 
-def _verb_table(context: Context, name: str, rows: Sequence[CostRow]) -> Table:
+def _verb_table(context: Context, name: str, rows: Sequence[CostRow]) -> Block:
     work: dict[int, float] = defaultdict(float)
     for row in rows:
         work[row.step] += row.count

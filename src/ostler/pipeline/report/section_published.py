@@ -18,7 +18,6 @@ from ostler.pipeline.report.document import (
     Paragraph,
     Section,
     Strong,
-    Table,
     Text,
 )
 from ostler.pipeline.report.rows import OSTLER, ComparisonRow, PublishedRow
@@ -133,7 +132,7 @@ def _hardware(context: Context, beside: Sequence[PublishedRow]) -> list[Block]:
     ]  # fmt: skip
 
 
-def _rates(context: Context, beside: Sequence[PublishedRow]) -> Table:
+def _rates(context: Context, beside: Sequence[PublishedRow]) -> Block:
     headings = (
         Heading("Scenario"),
         Heading("Product", is_wide=True),

@@ -16,7 +16,7 @@ from ostler.pipeline.report.context import (
 )
 from ostler.pipeline.report.curves import Sweep as SweepOf
 from ostler.pipeline.report.curves import curves, middle
-from ostler.pipeline.report.document import Block, Cell, Heading, Paragraph, Section, Table
+from ostler.pipeline.report.document import Block, Cell, Heading, Paragraph, Section
 from ostler.pipeline.report.rows import LIMIT, PointRow
 
 _CONNECT: Final = "connect"
@@ -143,7 +143,7 @@ def _law(context: Context) -> Section | None:
     return Section("scaling-law", "Fits and predictions", tuple(blocks))
 
 
-def _fit_table(context: Context) -> Table:
+def _fit_table(context: Context) -> Block:
     headings = (
         Heading("Scenario"),
         Heading("Contestant"),
@@ -178,7 +178,7 @@ def _fit_table(context: Context) -> Table:
     return context.book.table("Fits of the Universal Scalability Law", headings, rows, runs)
 
 
-def _limit_table(context: Context) -> Table:
+def _limit_table(context: Context) -> Block:
     headings = (
         Heading("Scenario"),
         Heading("Contestant"),

@@ -20,7 +20,7 @@ from ostler.pipeline.report.context import (
 )
 from ostler.pipeline.report.curves import CLIENTS, Sweep, choose_sweep, curves, middle, series_words
 from ostler.pipeline.report.curves import Curve as Measured
-from ostler.pipeline.report.document import Block, Cell, Code, Figure, Fold, Heading, Inline, Paragraph, Section, Table
+from ostler.pipeline.report.document import Block, Cell, Code, Figure, Fold, Heading, Inline, Paragraph, Section
 from ostler.pipeline.report.looks import contestant_order
 from ostler.pipeline.report.rows import PointRow, ScalingRow
 from ostler.pipeline.report.spreads import Spread
@@ -215,7 +215,7 @@ _PEAK_HEADINGS: Final = (
 )
 
 
-def peak_table(context: Context, caption: str, runs: Sequence[str]) -> Table:
+def peak_table(context: Context, caption: str, runs: Sequence[str]) -> Block:
     peaks = [peak for run in runs for peak in context.peaks_of.get(run, [])]
     several = len({peak.series for peak in peaks}) > len({(peak.message_bytes, peak.persistent) for peak in peaks})
     rows = []
@@ -242,7 +242,7 @@ def peak_table(context: Context, caption: str, runs: Sequence[str]) -> Table:
 
 def _all_figures(
     context: Context, name: str, run: str, found: Sequence[Measured], sweep: Sweep | None
-) -> Table:  # fmt: skip
+) -> Block:  # fmt: skip
     headings = (
         Heading("Contestant"),
         Heading("Messages"),
