@@ -16,12 +16,15 @@ else:
 
     @pytest.fixture(scope="session")
     def spark() -> Iterator[SparkSession]:
-        """Two cores, little memory, few partitions."""
+        """Two cores, little memory, few partitions; and nothing compiled that runs for a moment only."""
         settings = {
             "spark.driver.memory": "1g",
             "spark.sql.shuffle.partitions": "2",
             "spark.default.parallelism": "2",
             "spark.sql.adaptive.enabled": "false",
+            "spark.sql.codegen.wholeStage": "false",
+            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         }
         session = open_session("local[2]", "ostler tests", settings)
         yield session

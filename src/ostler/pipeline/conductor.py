@@ -104,13 +104,12 @@ def _conducted(spark: SparkSession, change: LakeChange, plan: _Plan, say: Tell) 
     if plan.fresh:
         say(f"Checking the files of {_count(len(plan.fresh), 'run')}.")
         checked = check_files(plan.fresh)
-        rejected += _ingested(spark, change, plan, checked, say)
+        rejected += take_samples(spark, change, plan.fresh, checked, say)
     if plan.published is not None:
         rejected += _printed(spark, change, plan.published, say)
     if plan.pointed:
-        rejected += _pointed(spark, change, plan.pointed, say)
-    replaced = [*plan.pointed, *([_NO_RUN] if plan.published is not None else [])]
-    count = _set_aside(spark, change, rejected, replaced, plan) if rejected or change.before.rows(REJECTED) else 0
+        rejected += make_points(spark, change, plan.pointed, say)
+    count = _set_aside(spark, change, rejected, plan)
     for step in GOLD_STEPS:
         frames = {each.name: read_table(spark, change.now, each) for each in step.reads}
         rows = write_table(change, step.make(frames).coalesce(1), step.table)
@@ -118,11 +117,11 @@ def _conducted(spark: SparkSession, change: LakeChange, plan: _Plan, say: Tell) 
     return count
 
 
-def _ingested(
-    spark: SparkSession, change: LakeChange, plan: _Plan, checked: CheckedFiles, say: Tell
+def take_samples(
+    spark: SparkSession, change: LakeChange, runs: Sequence[FoundRun], checked: CheckedFiles, say: Tell
 ) -> list[DataFrame]:
     """Bronze. What is not as it should be is given back: files at once, rows where fewer came out than went in."""
-    names = plan.fresh_names
+    names = [run.name for run in runs]
     rejected = [ingest.rejected_files(spark, checked.problems)] if checked.problems else []
     for name, table in BRONZE.items():
         samples = ingest.read_samples(spark, table, [str(path) for path in checked.sound[name]])
@@ -135,7 +134,7 @@ def _ingested(
             rejected.append(ingest.rejected_samples(samples, table))
     for table, make in ((RUN, ingest.run_table), (ENTRANT, ingest.entrant_table)):
         before = read_table(spark, change.before, table)
-        write_table(change, ingest.with_runs(before, make(spark, plan.fresh), table, names).coalesce(1), table)
+        write_table(change, ingest.with_runs(before, make(spark, runs), table, names).coalesce(1), table)
     return rejected
 
 
@@ -147,7 +146,7 @@ def _printed(spark: SparkSession, change: LakeChange, text: str, say: Tell) -> l
     return [published.rejected_figures(read)]
 
 
-def _pointed(spark: SparkSession, change: LakeChange, runs: Sequence[str], say: Tell) -> list[DataFrame]:
+def make_points(spark: SparkSession, change: LakeChange, runs: Sequence[str], say: Tell) -> list[DataFrame]:
     """Silver. Scenarios that have new points are written again, with their other points."""
     now = change.now
     tables = {name: read_table(spark, now, table, run=runs) for name, table in BRONZE.items()}
@@ -163,18 +162,15 @@ def _pointed(spark: SparkSession, change: LakeChange, runs: Sequence[str], say: 
     return [broken]
 
 
-def _set_aside(
-    spark: SparkSession, change: LakeChange, rejected: Sequence[DataFrame], replaced: Sequence[str], plan: _Plan
-) -> int:
+def _set_aside(spark: SparkSession, change: LakeChange, rejected: Sequence[DataFrame], plan: _Plan) -> int:
     """Quarantine: of runs that were ingested all is new; of those whose points were made, only what is of points."""
-    fresh = {*plan.fresh_names, *([_NO_RUN] if plan.published is not None else [])}
-    only_pointed = [name for name in replaced if name not in fresh]
-    kept = read_table(spark, change.before, REJECTED, run=only_pointed).filter(F.col("table") != POINT.name)
-    frames = [*rejected, *([kept] if only_pointed else [])]
-    whole = reduce(DataFrame.unionByName, frames) if frames else read_table(spark, change.before, REJECTED, run=[])
-    rows = write_table(change, whole.coalesce(1), REJECTED, replaced)
-    earlier = sum(part.rows for part in change.before.parts_of(REJECTED, run=only_pointed))
-    return max(rows - earlier, 0) if only_pointed else rows
+    fresh = [*plan.fresh_names, *([_NO_RUN] if plan.published is not None else [])]
+    pointed = [name for name in plan.pointed if name not in fresh]
+    kept = read_table(spark, change.before, REJECTED, run=pointed).filter(F.col("table") != POINT.name)
+    whole = reduce(DataFrame.unionByName, rejected, kept)
+    write_table(change, whole.coalesce(1), REJECTED, [*fresh, *pointed])
+    counted = change.now.read(REJECTED, ["rows"], run=fresh)["rows"]
+    return sum(counted.to_pylist())
 
 
 def _count(number: int, what: str) -> str:

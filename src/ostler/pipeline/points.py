@@ -206,7 +206,7 @@ def _figures(joined: DataFrame) -> DataFrame:
     count = F.col("count")
     columns: dict[str, Column] = {
         "kind": F.coalesce(F.when(F.col("kind") != "", F.col("kind")), _kind_seen()),
-        "series": series_text(F.col("scenario"), F.col("parameters"), sweeps_of_scenarios()),
+        "series": series_text(sweeps_of_scenarios()),
         "rate": F.when(F.col("seconds") > 0, count / F.col("seconds")).otherwise(0.0),
         "mean_ns": F.when(count > 0, F.col("total_ns") / count),
         **{name: percentile_ns(F.col(name), F.col("max_ns")) for name in PERCENTILES},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from pyspark.sql import Column
@@ -27,23 +27,26 @@ def sweeps_of_scenarios() -> dict[str, tuple[str, ...]]:
     }
 
 
-def series_text(scenario: Column, parameters: Column, sweeps: Mapping[str, tuple[str, ...]]) -> Column:
-    """The parameters that stay the same along a curve, `message_bytes=2048, cipher_spec=none`, by name.
+def series_text(sweeps: Mapping[str, tuple[str, ...]]) -> Column:
+    """The parameters that stay the same along a curve, by name: `cipher_spec=none, message_bytes=2048`.
 
-    Those that the catalogue sweeps; of a scenario that it does not know, all that do not tell the number of clients.
+    Of the columns `scenario` and `parameters`. Those that the catalogue sweeps; of a scenario that it does not know,
+    all that do not tell the number of clients.
     """
-    known = F.lit(None).cast("array<string>")
-    # The scenarios of a lake are few of many that share their sweeps.
-    by_names: dict[tuple[str, ...], list[str]] = {}
-    for name, names in sweeps.items():
-        by_names.setdefault(names, []).append(name)
-    for names, scenarios in by_names.items():
-        listed = F.array(*(F.lit(each) for each in names)).cast("array<string>")
-        known = F.when(scenario.isin(scenarios), listed).otherwise(known)
-    others = sorted(CLIENT_SWEEPS | _ADDED)
-    kept = F.map_filter(
-        parameters,
-        lambda name, _: F.when(known.isNotNull(), F.array_contains(known, name)).otherwise(~name.isin(others)),
+    # One expression as text: built from columns, it would be thousands of calls to Spark.
+    known = f"map({', '.join(f'{_quoted(name)}, {_array(names)}' for name, names in sweeps.items())})"
+    others = _array(sorted(CLIENT_SWEEPS | _ADDED))
+    kept = (
+        f"map_filter(parameters, (name, value) -> coalesce(array_contains(try_element_at({known}, scenario), name), "
+        f"NOT array_contains({others}, name)))"
     )
-    texts = F.transform(F.map_entries(kept), lambda each: F.concat(each["key"], F.lit("="), each["value"]))
-    return F.array_join(F.array_sort(texts), ", ")
+    texts = f"transform(map_entries({kept}), each -> concat(each.key, '=', each.value))"
+    return F.expr(f"array_join(array_sort({texts}), ', ')")
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _array(names: Iterable[str]) -> str:
+    return f"CAST(array({', '.join(_quoted(each) for each in names)}) AS array<string>)"

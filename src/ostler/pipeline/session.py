@@ -29,6 +29,7 @@ _STANDALONE: Final = "spark://"
 _STANDALONE_PORT: Final = 7077
 _REACH_SECONDS_MAX: Final = 5.0
 _JAVA_SECONDS_MAX: Final = 60.0
+_JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _INSTALL: Final = "on Debian: apt-get install openjdk-17-jre-headless"
 
 # May be set while a session runs, with Spark Connect too.
@@ -90,7 +91,9 @@ def _classic(master: str, application: str, settings: Mapping[str, str]) -> Spar
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(master).appName(application)
-    for name, value in {**_usual(master), **settings}.items():
+    usual = _usual(master)
+    options = f"{usual[_JAVA_OPTIONS]} {settings.get(_JAVA_OPTIONS, '')}".strip()
+    for name, value in {**usual, **settings, _JAVA_OPTIONS: options}.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
 
@@ -101,7 +104,7 @@ def _usual(master: str) -> dict[str, str]:
     usual = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet}",
+        _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={quiet}",
         **_RUNTIME_SETTINGS,
     }
     if master.startswith("local"):
