@@ -18,6 +18,7 @@ from ostler.model.constants import (
     MQRC_OBJECT_ALREADY_EXISTS,
     MQRC_OBJECT_IN_USE,
     MQRC_Q_FULL,
+    MQRC_SYNCPOINT_LIMIT_REACHED,
     MQRC_UNKNOWN_OBJECT_NAME,
 )
 from ostler.model.errors import MQError
@@ -28,6 +29,7 @@ _LOOK_SECONDS: Final = 0.2
 _ADVICE: Final = {
     MQRC_MSG_TOO_BIG_FOR_Q: "Raise MAXMSGL of the queue; a staging queue needs some 400 bytes more than the messages.",
     MQRC_MSG_TOO_BIG_FOR_Q_MGR: "Raise MAXMSGL of the queue manager; staging needs some 400 bytes more than a message.",
+    MQRC_SYNCPOINT_LIMIT_REACHED: "Raise MAXUMSGS of the queue manager, or set option unitMessages to half of it.",
     MQRC_Q_FULL: "Raise MAXDEPTH of the queue, or read smaller batches.",
 }
 

@@ -226,12 +226,14 @@ def _tls(options: Mapping[str, str]) -> TlsSettings | None:
 
 
 def _staging_options(options: Mapping[str, str], usual: str) -> StagingOptions:
+    unit_messages = _number(options, "unitMessages", 5000, 4, 1 << 30)
     return StagingOptions(
         queue=_queue_name(options.get("stagingqueue", usual), "stagingQueue"),
         model=_queue_name(options.get("stagingmodelqueue", MODEL), "stagingModelQueue"),
-        page_messages=_number(options, "pageMessages", 500, 1, 100_000),
+        # A page is moved in one unit of work.
+        page_messages=min(_number(options, "pageMessages", 500, 1, 100_000), unit_messages // 4),
         page_bytes=_number(options, "pageBytes", 1 << 20, 1024, 64 << 20),
-        unit_messages=_number(options, "unitMessages", 5000, 2, 1 << 30),
+        unit_messages=unit_messages,
         unit_bytes=_number(options, "unitBytes", 8 << 20, 1024, 1 << 40),
     )
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource
 
 from ostler.pipeline.streaming.columns import SCHEMA
-from ostler.pipeline.streaming.options import read_options
+from ostler.pipeline.streaming.options import read_options, write_options
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from ostler.pipeline.streaming.readers import QueueReader, QueueStreamReader
+    from ostler.pipeline.streaming.writers import QueueStreamWriter, QueueWriter
 
 
 class OstlerSource(DataSource):
@@ -36,3 +37,13 @@ class OstlerSource(DataSource):
         from ostler.pipeline.streaming.readers import QueueStreamReader
 
         return QueueStreamReader(read_options(self.options), schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> QueueWriter:
+        from ostler.pipeline.streaming.writers import QueueWriter
+
+        return QueueWriter(write_options(self.options), schema, overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> QueueStreamWriter:
+        from ostler.pipeline.streaming.writers import QueueStreamWriter
+
+        return QueueStreamWriter(write_options(self.options), schema)
