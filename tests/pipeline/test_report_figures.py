@@ -182,7 +182,16 @@ def test_ways_of_a_product_share_its_colour_and_limits_are_grey() -> None:
 
 def _line(name: str, *heights: float) -> Line:
     dots = tuple(
-        Dot(2.0**number, height, height * 0.9, height * 1.1, f"{2**number} clients", f"{height}/s", "range of two")
+        Dot(
+            2.0**number,
+            height,
+            height * 0.9,
+            height * 1.1,
+            f"{2**number} clients",
+            f"{height}/s",
+            "9 to 11",
+            "range of two",
+        )
         for number, height in enumerate(heights)
     )
     return Line(name, Look(0, 0), dots)
@@ -197,7 +206,10 @@ def test_line_charts_are_drawings_with_a_value_in_every_dot(heights: tuple[float
     dots = [each for each in drawn.iter("path") if "dot" in each.get("class", "").split()]
     assert len(dots) == 2 * len(heights)
     assert {each.get("data-name") for each in dots} == {'<a "b" & c>', "other"}
-    assert all(each.get("data-value") and each.get("data-across") and each.get("data-spread") for each in dots)
+    assert all(
+        each.get("data-value") and each.get("data-across") and each.get("data-spread") and each.get("data-basis")
+        for each in dots
+    )
     words = [each.text for each in drawn.iter("text")]
     assert "Rate" in words
     assert any(word and word.startswith("clients") for word in words)
@@ -210,3 +222,11 @@ def test_dot_charts_have_a_row_for_each_name_and_a_key() -> None:
     words = [each.text for each in drawn.iter("text")]
     assert words.count("worse") == 1
     assert [each for each in words if each in ("first", "second")] == ["first", "second"]
+
+
+def test_an_axis_of_percents_ends_at_a_hundred() -> None:
+    chart = LineChart("Busy", Axis("clients"), Axis("%", top=100.0), (_line("Ostler", 30.0, 99.0),))
+    drawn = ElementTree.fromstring(chart_svg(chart, "f-3"))
+    words = [each.text for each in drawn.iter("text")]
+    assert "100" in words
+    assert "120" not in words

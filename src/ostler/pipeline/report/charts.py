@@ -12,12 +12,14 @@ _LOGARITHMIC_FROM: Final = 20.0
 
 @dataclass(frozen=True)
 class Axis:
-    """`ticks` are the values to mark where they are known; else they are chosen. A linear axis begins at 0."""
+    """`ticks` are the values to mark where they are known; else they are chosen. A linear axis begins at 0, and ends at
+    `top` where that is known."""
 
     label: str
     is_log: bool = False
     ticks: tuple[float, ...] = ()
     is_size: bool = False
+    top: float | None = None
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Dot:
-    """A measured value. `text` is the value as it is told, `spread` how sure it is."""
+    """A measured value. `text` is the value as it is told, `spread` how sure it is, `basis` by what that is known."""
 
     x: float
     y: float
@@ -41,6 +43,7 @@ class Dot:
     across: str
     text: str
     spread: str = ""
+    basis: str = ""
 
 
 @dataclass(frozen=True)

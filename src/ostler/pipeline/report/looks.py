@@ -10,6 +10,8 @@ from ostler.pipeline.report.charts import Look
 from ostler.pipeline.report.rows import LIMIT, OSTLER
 
 COLOURS: Final = 6
+# Kinds of dashes besides the solid line.
+_DASHED: Final = 3
 _ORDER: Final = {OSTLER: 0, LIMIT: 2}
 
 
@@ -37,5 +39,6 @@ def contestant_looks(contestants: Iterable[tuple[str, str]]) -> dict[str, Look]:
         number = products.setdefault(product, len(products))
         way = ways[product]
         ways[product] += 1
-        found[name] = Look(number % COLOURS, number + way, False, number // COLOURS + way)
+        dash = 1 + (way - 1) % _DASHED if way else number // COLOURS
+        found[name] = Look(number % COLOURS, number + way, False, dash)
     return found

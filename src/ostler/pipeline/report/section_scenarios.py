@@ -29,6 +29,7 @@ _GROUPS_DRAWN: Final = 8
 _NANOSECONDS: Final = 1e6
 _FIT_POINTS: Final = 60
 _LOG_ACROSS_FROM: Final = 8
+_WHOLE_PERCENT: Final = 100.0
 
 OPERATIONS: Final = {
     "round trip": "round trips",
@@ -164,17 +165,24 @@ def _chart(context: Context, panel: _Panel, members: Sequence[Measured], sweep: 
     return LineChart(
         panel.title,
         Axis(sweep.label, is_wide, tuple(across), sweep.is_size),
-        Axis(panel.label, panel.unit != "%" and spans_decades(dot.y for line in lines for dot in line.dots)),
+        _up_axis(panel, [dot.y for line in lines for dot in line.dots]),
         tuple(lines),
         fits,
     )  # fmt: skip
 
 
+def _up_axis(panel: _Panel, values: Sequence[float]) -> Axis:
+    if panel.unit == "%":
+        return Axis(panel.label, top=_WHOLE_PERCENT if max(values) <= _WHOLE_PERCENT else None)
+    return Axis(panel.label, spans_decades(values))
+
+
 def _dot(at: float, each: Spread, panel: _Panel, sweep: Sweep) -> Dot:
-    words = each.words
+    sure = ""
     if each.low is not None and each.high is not None:
-        words = f"{panel.words(each.low)} to {panel.words(each.high)}, {words}"
-    return Dot(at, each.middle, each.low, each.high, sweep.words(at), f"{panel.words(each.middle)} {panel.unit}", words)
+        sure = f"{panel.words(each.low)} to {panel.words(each.high)}"
+    value = f"{panel.words(each.middle)} {panel.unit}"
+    return Dot(at, each.middle, each.low, each.high, sweep.words(at), value, sure, each.words)
 
 
 def usl(row: ScalingRow, clients: float) -> float | None:

@@ -14,10 +14,10 @@ from ostler.pipeline.report.charts import Axis, Chart, Curve, Dot, DotChart, Lin
 from ostler.pipeline.report.scales import Scale, apart, linear, logarithmic, thinned, tick_text, ticks
 
 _WIDTH: Final = 410
-_HEIGHT: Final = 290
-_LEFT: Final = 56
+_HEIGHT: Final = 300
+_LEFT: Final = 44
 _RIGHT: Final = 108
-_TOP: Final = 34
+_TOP: Final = 50
 _BOTTOM: Final = 46
 _LINE_HEIGHT: Final = 13
 _LABEL_CHARACTERS: Final = 16
@@ -46,8 +46,8 @@ def _opening(width: int, height: int, title: str, text: str, anchor: str) -> str
     )
 
 
-def _text(x: float, y: float, words: str, kind: str, anchor: str = "start", more: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}"{more}>{escape(words)}</text>'
+def _text(x: float, y: float, words: str, kind: str, anchor: str = "start") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{escape(words)}</text>'
 
 
 def _rule(x1: float, y1: float, x2: float, y2: float, kind: str = "grid") -> str:
@@ -75,9 +75,10 @@ def _marker(x: float, y: float, look: Look, more: str = "", title: str = "") -> 
 
 
 def _dot(x: float, y: float, name: str, look: Look, dot: Dot) -> str:
-    told = {"name": name, "across": dot.across, "value": dot.text, "spread": dot.spread}
+    told = {"name": name, "across": dot.across, "value": dot.text, "spread": dot.spread, "basis": dot.basis}
     attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in told.items() if value)
-    title = f"{name}, {dot.across}: {dot.text}" + (f" ({dot.spread})" if dot.spread else "")
+    sure = ", ".join(each for each in (dot.spread, dot.basis) if each)
+    title = f"{name}, {dot.across}: {dot.text}" + (f" ({sure})" if sure else "")
     return _marker(x, y, look, f' data-x="{x:.1f}"{attributes}', title)
 
 
@@ -91,7 +92,9 @@ def _height_room(value: float) -> float:
 
 def _scale(axis: Axis, values: Sequence[float], begin: float, end: float) -> Scale:
     positive = [each for each in values if each > 0]
-    return logarithmic(positive, begin, end) if axis.is_log and positive else linear(values, begin, end)
+    if axis.is_log and positive:
+        return logarithmic(positive, begin, end)
+    return Scale(0.0, axis.top, begin, end, False) if axis.top is not None else linear(values, begin, end)
 
 
 # -- lines -------------------------------------------------------------------------------------------------------------
@@ -123,9 +126,8 @@ def _up_axis(axis: Axis, scale: Scale) -> list[str]:
         y = scale.at(value)
         parts.append(_rule(_LEFT, y, _WIDTH - _RIGHT, y, "zero" if value == 0 else "grid"))
         parts.append(_text(_LEFT - 7, y + 4, tick_text(value), "tick", "end"))
-    label = axis.label + (" (log)" if scale.is_log else "")
-    middle = (_TOP + _HEIGHT - _BOTTOM) / 2
-    parts.append(_text(0, 0, label, "axis", "middle", f' transform="translate(13 {middle:.0f}) rotate(-90)"'))
+    # Above the axis, not along it: nobody has to tilt their head.
+    parts.append(_text(8, 33, axis.label + (" (log)" if scale.is_log else ""), "axis"))
     return parts
 
 

@@ -89,8 +89,16 @@
     if (kind) made.className = kind;
     return made;
   };
-  const place = (x, y) => {
+  const place = (x, y, chart) => {
     const box = tip.getBoundingClientRect();
+    if (innerWidth < 700) {
+      // No room beside a finger: below the chart, or above it.
+      const around = chart.getBoundingClientRect();
+      const top = around.bottom + box.height < innerHeight ? around.bottom : around.top - box.height;
+      tip.style.left = "8px";
+      tip.style.top = `${Math.max(4, Math.min(top, innerHeight - box.height - 4))}px`;
+      return;
+    }
     const left = x + 16 + box.width > innerWidth ? x - 16 - box.width : x + 16;
     tip.style.left = `${Math.max(4, Math.min(left, innerWidth - box.width - 4))}px`;
     tip.style.top = `${Math.max(4, Math.min(y - box.height / 2, innerHeight - box.height - 4))}px`;
@@ -102,10 +110,12 @@
       const mark = element("i");
       mark.style.setProperty("--ink", getComputedStyle(dot).fill);
       const words = element("span", `${dot.dataset.name}: ${dot.dataset.value}`);
-      if (dot.dataset.spread) words.append(element("small", dot.dataset.spread));
+      if (dot.dataset.spread) words.append(" ", element("small", `(${dot.dataset.spread})`));
       row.append(mark, words);
       tip.append(row);
     }
+    const bases = new Set(dots.map((dot) => dot.dataset.basis).filter(Boolean));
+    if (bases.size) tip.append(element("small", [...bases].join("; "), "basis"));
     tip.hidden = false;
   };
   for (const chart of document.querySelectorAll("svg.chart")) {
@@ -140,7 +150,7 @@
       const best = nearest(event);
       if (best.distance > 60) { hide(); return; }
       if (cross) show(best.dot.dataset.x); else fill([best.dot]);
-      place(event.clientX, event.clientY);
+      place(event.clientX, event.clientY, chart);
     });
     chart.addEventListener("pointerleave", hide);
     chart.addEventListener("blur", hide);
@@ -154,7 +164,7 @@
       const dot = cross ? show(stops[stop]) : dots[stop];
       if (!cross) fill([dot]);
       const box = dot.getBoundingClientRect();
-      place(box.left, box.top);
+      place(box.left, box.top, chart);
     });
   }
 })();
