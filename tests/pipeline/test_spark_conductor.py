@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,11 @@ from ostler.lab.store.points import measured_points
 from ostler.lab.store.run_reader import read_run
 from ostler.pipeline import points
 from ostler.pipeline.conductor import Outcome, conduct
+from ostler.pipeline.gold import GOLD_STEPS, GoldStep
 from ostler.pipeline.lake import CURRENT, Snapshot, open_lake
 from ostler.pipeline.refusals import PipelineRefused
 from ostler.pipeline.spark_errors import spark_sentence
-from ostler.pipeline.tables import BRONZE, ENTRANT, POINT, PUBLISHED, REJECTED, RUN
+from ostler.pipeline.tables import BRONZE, ENTRANT, PEAK, POINT, PUBLISHED, REJECTED, RUN
 from ostler.pipeline.validating import validate_runs, violations_in
 
 Row = dict[str, object]
@@ -38,8 +40,8 @@ class Sitting:
         self.lake = root / "lake"
         self.spark = spark
 
-    def conduct(self, is_rebuild: bool = False) -> Outcome:
-        return conduct(lambda: self.spark, self.lake, [self.runs], is_rebuild)
+    def conduct(self, gold: Sequence[GoldStep] = ()) -> Outcome:
+        return conduct(lambda: self.spark, self.lake, [self.runs], gold=gold)
 
 
 def no_spark() -> SparkSession:
@@ -53,7 +55,7 @@ def taken(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tupl
     make_run(sitting.runs, "run-1")
     make_part_of_run(sitting.runs, "run-2", points=3)
     change_manifest(make_part_of_run(sitting.runs, "run-3", points=1), schema_version=2)
-    return sitting, sitting.conduct()
+    return sitting, sitting.conduct(GOLD_STEPS)
 
 
 @pytest.fixture
@@ -157,6 +159,15 @@ def test_points_have_what_stands_beside(taken: tuple[Sitting, Outcome]) -> None:
     assert ours["flags"] == ["counts-differ", "steal"]
     limit = rows_by_key(lake, ["run-1"])["run-1", "bare ping-pong", 1, 0, "round trip"]
     assert (limit["kind"], limit["log_forces"], limit["log_cpu_us"]) == ("limit", None, None)
+
+
+def test_gold_is_made_of_points(taken: tuple[Sitting, Outcome]) -> None:
+    lake = taken[1].snapshot
+    for step in GOLD_STEPS:
+        assert lake.rows(step.table) == lake.read(step.table).num_rows
+    peaks = {(row["run"], row["contestant"]): row for row in lake.read(PEAK).to_pylist()}
+    assert {run for run, _ in peaks} == {"run-1", "run-2"}
+    assert peaks["run-1", "Ostler"]["steps"] == 2
 
 
 def test_nothing_new_changes_nothing(taken: tuple[Sitting, Outcome]) -> None:

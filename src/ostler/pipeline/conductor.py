@@ -17,11 +17,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from ostler.pipeline import ingest, published
-from ostler.pipeline.gold import GOLD_STEPS
+from ostler.pipeline.gold import GOLD_STEPS, GoldStep
 from ostler.pipeline.lake import Snapshot
 from ostler.pipeline.lake_change import LakeChange
 from ostler.pipeline.lake_frames import read_table, write_table
-from ostler.pipeline.points import broken_points, measured_points, sound_points
+from ostler.pipeline.points import broken_points, points, timed_operations
 from ostler.pipeline.run_files import CheckedFiles, FoundRun, Refusal, check_files, find_runs
 from ostler.pipeline.spark_errors import spark_errors_told
 from ostler.pipeline.tables import BRONZE, ENTRANT, POINT, PUBLISHED, REJECTED, RUN
@@ -58,7 +58,7 @@ class _Plan:
 
     @property
     def is_empty(self) -> bool:
-        return not self.fresh and not self.pointed and self.published is None
+        return not self.pointed and self.published is None
 
     @property
     def fresh_names(self) -> tuple[str, ...]:
@@ -66,7 +66,12 @@ class _Plan:
 
 
 def conduct(
-    open_spark: OpenSpark, lake: Path, places: Iterable[Path], is_rebuild: bool = False, tell: Tell | None = None
+    open_spark: OpenSpark,
+    lake: Path,
+    places: Iterable[Path],
+    is_rebuild: bool = False,
+    tell: Tell | None = None,
+    gold: Sequence[GoldStep] = GOLD_STEPS,
 ) -> Outcome:
     """Bring the lake up to the runs in some places. `is_rebuild` ingests known runs too.
 
@@ -82,6 +87,7 @@ def conduct(
         with spark_errors_told("The pipeline stopped"):
             spark = open_spark()
             rejected = _conducted(spark, change, plan, say)
+            _make_gold(spark, change, gold, say)
         snapshot = change.commit(plan.made_from)
     return Outcome(snapshot, True, plan.fresh_names, known, tuple(refused), rejected)
 
@@ -99,7 +105,7 @@ def _planned(before: Snapshot, found: Sequence[FoundRun], is_rebuild: bool) -> _
 
 
 def _conducted(spark: SparkSession, change: LakeChange, plan: _Plan, say: Tell) -> int:
-    """All steps; how many rows were set aside."""
+    """Bronze, silver and quarantine; how many rows were set aside."""
     rejected: list[DataFrame] = []
     if plan.fresh:
         say(f"Checking the files of {_count(len(plan.fresh), 'run')}.")
@@ -109,12 +115,14 @@ def _conducted(spark: SparkSession, change: LakeChange, plan: _Plan, say: Tell) 
         rejected += _printed(spark, change, plan.published, say)
     if plan.pointed:
         rejected += make_points(spark, change, plan.pointed, say)
-    count = _set_aside(spark, change, rejected, plan)
-    for step in GOLD_STEPS:
+    return _set_aside(spark, change, rejected, plan)
+
+
+def _make_gold(spark: SparkSession, change: LakeChange, steps: Sequence[GoldStep], say: Tell) -> None:
+    for step in steps:
         frames = {each.name: read_table(spark, change.now, each) for each in step.reads}
         rows = write_table(change, step.make(frames).coalesce(1), step.table)
         say(f"{_count(rows, 'row')} of {step.table.name}.")
-    return count
 
 
 def take_samples(
@@ -154,12 +162,11 @@ def make_points(spark: SparkSession, change: LakeChange, runs: Sequence[str], sa
     listed = now.read(RUN, ["run", "scenario"]).to_pylist() + change.before.read(RUN, ["run", "scenario"]).to_pylist()
     scenarios = sorted({row["scenario"] for row in listed if row["run"] in runs})
     # Few rows, from one pass over all samples, looked at twice: those that keep the rules, and those that do not.
-    made = measured_points(tables).persist()
+    operations = timed_operations(tables).persist()
     others = read_table(spark, change.before, POINT, scenario=scenarios).filter(~F.col("run").isin(list(runs)))
-    write_table(change, sound_points(made).unionByName(others).coalesce(1), POINT, scenarios)
-    broken = broken_points(made)
-    say(f"Points of {_count(len(runs), 'run')}.")
-    return [broken]
+    rows = write_table(change, points(operations, tables).unionByName(others).coalesce(1), POINT, scenarios)
+    say(f"{_count(rows, 'row')} of {POINT.name}.")
+    return [broken_points(operations)]
 
 
 def _set_aside(spark: SparkSession, change: LakeChange, rejected: Sequence[DataFrame], plan: _Plan) -> int:

@@ -8,7 +8,10 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from ostler.pipeline.tables import LakeTable
+from ostler.pipeline.comparisons import comparisons
+from ostler.pipeline.peaks import peaks
+from ostler.pipeline.scaling import scaling
+from ostler.pipeline.tables import COMPARISON, PEAK, POINT, PUBLISHED, RUN, SCALING, LakeTable
 
 Frames = Mapping[str, DataFrame]
 """Tables by name."""
@@ -23,4 +26,12 @@ class GoldStep:
     make: Callable[[Frames], DataFrame]
 
 
-GOLD_STEPS: Final[tuple[GoldStep, ...]] = ()
+GOLD_STEPS: Final[tuple[GoldStep, ...]] = (
+    GoldStep(PEAK, (POINT, RUN), lambda tables: peaks(tables["point"], tables["run"])),
+    GoldStep(
+        COMPARISON,
+        (POINT, RUN, PUBLISHED),
+        lambda tables: comparisons(tables["point"], tables["run"], tables["published"]),
+    ),
+    GoldStep(SCALING, (POINT, RUN), lambda tables: scaling(tables["point"], tables["run"])),
+)

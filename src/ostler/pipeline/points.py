@@ -1,7 +1,7 @@
 """Points: from samples to one row for each operation of each measured point.
 
 A point is one repetition of one contestant at one step. Everything is taken over its measured phase. Each function
-takes tables of bronze and gives what it says; `measured_points` puts them together.
+takes tables of bronze and gives what it says; `points` puts them together.
 """
 
 from __future__ import annotations
@@ -48,24 +48,33 @@ Tables = Mapping[str, DataFrame]
 """Tables of bronze by name: all of the samples, `run` and `entrant`."""
 
 
-def sound_points(measured: DataFrame) -> DataFrame:
-    """The table of points: of what `measured_points` made, those that keep the rules."""
-    return as_table(kept_rows(measured, POINT_RULES), POINT)
+def timed_operations(tables: Tables) -> DataFrame:
+    """Each operation of each point, timed: the one pass over all samples. With what the rules want to know beside."""
+    found = timed(_measured(tables["operation"])).join(
+        percentiles(_measured(tables["latency"])), list(OPERATION_KEY), "left"
+    )
+    return found.select(
+        *OPERATION_KEY,
+        *("count", "failed", "late", "total_ns", "max_ns"),
+        *PERCENTILES,
+        F.coalesce("histogram_count", F.lit(0)).alias("histogram_count"),
+        lowest_of(F.col("last_bucket")).alias("last_bucket_low_ns"),
+        highest_of(F.col("last_bucket")).alias("last_bucket_high_ns"),
+    )
 
 
-def broken_points(measured: DataFrame) -> DataFrame:
-    """The others, with the reason."""
-    return broken_rows(measured, POINT_RULES, POINT)
+def broken_points(operations: DataFrame) -> DataFrame:
+    """Of `timed_operations`, those that break a rule, with the reason."""
+    return broken_rows(operations, POINT_RULES, POINT)
 
 
-def measured_points(tables: Tables) -> DataFrame:
-    """All points, with what the rules want to know of their histograms beside."""
+def points(operations: DataFrame, tables: Tables) -> DataFrame:
+    """The table of points: those of `timed_operations` that keep the rules, with everything that stands beside."""
     measured = {
-        name: frame.filter(F.col("phase") == MEASURED) for name, frame in tables.items() if "phase" in frame.columns
+        name: _measured(tables[name]) for name in ("phase", "process", "thread", "machine", "statistic", "event")
     }
-    return (
-        timed(measured["operation"])
-        .join(percentiles(measured["latency"]), list(OPERATION_KEY), "left")
+    return as_table(
+        kept_rows(operations, POINT_RULES)
         .join(windows(measured["phase"]), list(KEY), "inner")
         .transform(with_main_operation)
         .join(processes(measured["process"]), list(KEY), "left")
@@ -75,8 +84,13 @@ def measured_points(tables: Tables) -> DataFrame:
         .join(flags(measured["event"]), list(KEY), "left")
         .join(tables["run"].select("run", "noise_percent"), "run", "left")
         .join(tables["entrant"].select("run", "contestant", "kind"), ["run", "contestant"], "left")
-        .transform(_figures)
+        .transform(_figures),
+        POINT,
     )
+
+
+def _measured(samples: DataFrame) -> DataFrame:
+    return samples.filter(F.col("phase") == MEASURED)
 
 
 # -- each table by itself ----------------------------------------------------------------------------------------------
@@ -216,9 +230,6 @@ def _figures(joined: DataFrame) -> DataFrame:
         "log_cpu_us": _each(F.col("log_us")),
         "broker_core_percent": _percent(F.col("broker_us"), F.col("seconds") * 1e6),
         "flags": F.coalesce(F.col("flags"), F.array().cast("array<string>")),
-        "histogram_count": F.coalesce(F.col("histogram_count"), F.lit(0)),
-        "last_bucket_low_ns": lowest_of(F.col("last_bucket")),
-        "last_bucket_high_ns": highest_of(F.col("last_bucket")),
     }
     kept = [name for name in POINT.names if name not in columns]
     return joined.select(*kept, *(column.alias(name) for name, column in columns.items()))

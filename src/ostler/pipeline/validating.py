@@ -86,7 +86,7 @@ def _broken(spark: SparkSession, runs: Sequence[FoundRun]) -> DataFrame:
     from pyspark.sql import DataFrame
 
     from ostler.pipeline import ingest
-    from ostler.pipeline.points import broken_points, measured_points
+    from ostler.pipeline.points import broken_points, timed_operations
     from ostler.pipeline.spark_schemas import spark_schema
 
     checked = check_files(runs)
@@ -94,11 +94,10 @@ def _broken(spark: SparkSession, runs: Sequence[FoundRun]) -> DataFrame:
         name: ingest.read_samples(spark, table, [str(path) for path in checked.sound[name]])
         for name, table in BRONZE.items()
     }
-    sound = {name: ingest.sound_samples(frame, BRONZE[name]) for name, frame in samples.items()}
-    sound |= {"run": ingest.run_table(spark, runs), "entrant": ingest.entrant_table(spark, runs)}
+    sound = {name: ingest.sound_samples(samples[name], BRONZE[name]) for name in ("operation", "latency")}
     files = spark.createDataFrame([problem_row(each) for each in checked.problems], spark_schema(REJECTED))
     rows = [ingest.rejected_samples(frame, BRONZE[name]) for name, frame in samples.items() if checked.rows[name]]
-    return reduce(DataFrame.unionByName, [files, *rows, broken_points(measured_points(sound))])
+    return reduce(DataFrame.unionByName, [files, *rows, broken_points(timed_operations(sound))])
 
 
 def _by_rule(broken: DataFrame) -> DataFrame:
