@@ -17,6 +17,7 @@ USAGE: Final = 2
 _MODULES: Final = (
     "ostler.cli.pipeline_run",
     "ostler.cli.pipeline_validate",
+    "ostler.cli.pipeline_bench",
 )
 
 _DESCRIPTION: Final = """\
