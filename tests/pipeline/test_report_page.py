@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from tests.pipeline.report_samples import LARGE, NEW, OLD, arrow_tables, sample_rows, sample_tables, write_lake
+from tests.pipeline.report_samples import LARGE, NEW, OLD, arrow_tables, row, sample_rows, sample_tables, write_lake
 
 from ostler.pipeline.refusals import PipelineRefused
 from ostler.pipeline.report import numbers
@@ -114,6 +114,39 @@ def test_the_newest_complete_run_speaks_and_a_partial_one_is_marked(page: str) -
     assert 'href="#run-R1"' not in local
     assert "the run is partial" in large
     assert "The machine was busy;" in large.replace("busy.", "busy;")
+
+
+def test_a_run_of_full_length_speaks_before_a_quick_one() -> None:
+    rows = sample_rows()
+    rows["run"][1]["parameters"] = [("is_quick", "true")]
+    local = render(sample_tables(rows)).partition('id="scenario-local-rr-np"')[2].partition("<figure")[0]
+    assert 'href="#run-R1"' in local
+    assert 'href="#run-R2"' not in local
+    rows["run"][0]["parameters"] = [("is_quick", "true")]
+    assert "the quick form" in render(sample_tables(rows))
+
+
+def test_comparisons_at_the_peak_come_first_and_those_by_clients_are_folded(page: str) -> None:
+    released = page.partition('id="comparisons-release"')[2].partition("</section>")[0]
+    peak, fold, steps = released.partition("<details")
+    assert fold
+    assert "at the peak" in peak
+    assert "4 clients" not in peak
+    assert "4 clients" in steps
+
+
+def test_published_ratios_without_ours_are_told_apart() -> None:
+    rows = sample_rows()
+    rows["comparison"].append(
+        row("comparison", kind="ratio", subject="HA to none", scenario="appl-ha1", metric="rate", published_ratio=0.82,
+            left_run="figure 7", right_run="figure 9", published_source="Table 8", verdict="not comparable")
+    )  # fmt: skip
+    text = render(sample_tables(rows))
+    found = _Page(text)
+    assert {each for each in found.links if each[1:] not in found.ids} == set()
+    alone = text.partition("<summary>Published ratios without one of ours (1)</summary>")[2].partition("</details>")[0]
+    assert "HA to none" in alone
+    assert "figure 7, figure 9" in alone
 
 
 def test_figures_are_those_of_the_tables(page: str) -> None:

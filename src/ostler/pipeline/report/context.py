@@ -42,9 +42,9 @@ class Context:
 
     @cached_property
     def speaking(self) -> dict[str, str]:
-        """The run that speaks for each scenario: the newest complete one, else the newest. In the catalogue's order."""
+        """The run that speaks for each scenario: complete and of full length before others, then the newest."""
         best: dict[str, RunRow] = {}
-        for run in sorted(self.tables.runs, key=lambda each: (each.is_complete, each.began)):
+        for run in sorted(self.tables.runs, key=lambda each: (each.is_complete, not each.is_quick, each.began)):
             if self.points_of.get(run.run):
                 best[run.scenario] = run
         order = {name: number for number, name in enumerate(catalogue().scenarios)}
@@ -69,9 +69,12 @@ class Context:
         return found.title if found else scenario
 
     def scenario_cell(self, name: str) -> Cell:
+        return Cell((self.scenario_link(name),), name)
+
+    def scenario_link(self, name: str) -> Link:
         """The short name, which commands know, as a link; the title for those who point at it."""
         where = f"scenario-{name}" if name in self.speaking else "scenarios"
-        return Cell((Link(name, where, self.title(name)),), name)
+        return Link(name, where, self.title(name))
 
     def main_contestant(self, run: str) -> str:
         """Ostler itself, as it is called in a run: the shortest name of its kind; empty when it did not take part."""

@@ -46,6 +46,11 @@ class RunRow:
     def is_complete(self) -> bool:
         return self.condition == "complete"
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether it is the short form, for looking only."""
+        return self.parameters.get("is_quick", "").lower() == "true"
+
 
 @dataclass(frozen=True)
 class EntrantRow:

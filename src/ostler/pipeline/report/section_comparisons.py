@@ -9,11 +9,13 @@ from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts import Axis, Dot, DotChart, Look, Strip
 from ostler.pipeline.report.context import Context, number_cell, percent_cell, text_cell
 from ostler.pipeline.report.curves import series_words
-from ostler.pipeline.report.document import Block, Cell, Figure, Heading, Inline, Link, Mark, Paragraph, Section
+from ostler.pipeline.report.document import Block, Cell, Figure, Fold, Heading, Inline, Mark, Paragraph, Section
 from ostler.pipeline.report.rows import ComparisonRow
 
 RATIO: Final = "ratio"
 _STRIPS_MAX: Final = 16
+_ROWS_MAX: Final = 2000
+_RATE: Final = "rate"
 _BETTER, _WORSE, _SAME = "better", "worse", "same"
 
 _KINDS: Final = {
@@ -51,7 +53,16 @@ def _kind(context: Context, kind: str, rows: Sequence[ComparisonRow]) -> Section
     figure = _figure(context, title, rows)
     if figure is not None:
         blocks.append(figure)
-    blocks.append(_table(context, title, rows))
+    peaks = [row for row in rows if row.clients is None]
+    steps = [row for row in rows if row.clients is not None]
+    if peaks:
+        blocks.append(_table(context, f"{title}, at the peak", peaks))
+    if steps:
+        told = steps[:_ROWS_MAX]
+        left = f", {len(told):,} of {len(steps):,}" if len(steps) > len(told) else ""
+        table = _table(context, f"{title}, at the same number of clients{left}", told)
+        # As long as it is, it is for looking things up: paper has it where there is nothing else.
+        blocks.append(Fold(f"At each number of clients ({len(steps):,} rows)", (table,), not peaks))
     return Section(f"comparisons-{kind}", title, tuple(blocks))
 
 
@@ -61,7 +72,7 @@ def _at(row: ComparisonRow) -> str:
 
 
 def _place(context: Context, row: ComparisonRow) -> tuple[Inline, ...]:
-    return (Link(row.scenario, f"scenario-{row.scenario}", context.title(row.scenario)), f": {_at(row)}")
+    return (context.scenario_link(row.scenario), f": {_at(row)}")
 
 
 def verdict_cell(verdict: str) -> Cell:
@@ -93,7 +104,7 @@ def _table(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Block
         (
             Cell(row.subject, row.subject.lower(), f"{row.left_name} → {row.right_name}"),
             Cell(_place(context, row), row.scenario),
-            text_cell(row.metric),
+            text_cell(row.metric.replace(", us", ", µs")),
             number_cell(row.left_value),
             number_cell(row.right_value),
             percent_cell(row.change_percent, signed=True),
@@ -110,7 +121,8 @@ def _table(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Block
 
 def _figure(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Figure | None:
     """Changes of rates with their intervals; the most telling ones when there are too many for a chart."""
-    rates = [row for row in rows if row.metric == "rate"]
+    rates = [row for row in rows if row.metric == _RATE]
+    rates = [row for row in rates if row.clients is None] or rates
     drawn = sorted(rates, key=lambda each: -abs(each.change_percent))[:_STRIPS_MAX]
     if len(drawn) < 2:
         return None

@@ -147,6 +147,5 @@ def _glance(context: Context) -> Figure | None:
 
 def _peak_dot(peak: PeakRow) -> Dot:
     words = f"{numbers.figure(peak.peak_rate)}/s with {numbers.whole(peak.peak_clients)} clients"
-    return Dot(
-        peak.peak_rate, 0.0, None, None, f"{numbers.size(peak.message_bytes)}", words, f"{peak.repetitions} repetitions"
-    )
+    basis = f"{peak.repetitions} repetition{'' if peak.repetitions == 1 else 's'}"
+    return Dot(peak.peak_rate, 0.0, None, None, numbers.size(peak.message_bytes), words, basis=basis)

@@ -14,6 +14,7 @@ from ostler.pipeline.report.document import (
     Bullets,
     Cell,
     Figure,
+    Fold,
     Heading,
     Paragraph,
     Section,
@@ -38,7 +39,7 @@ _OUR_LOOK: Final = Look(0, 0)
 
 def published_section(context: Context) -> Section | None:
     """None when the lake has no published figures."""
-    ratios = [row for row in context.tables.comparisons if row.kind == RATIO and row.published_ratio is not None]
+    ratios = [row for row in context.tables.comparisons if row.kind == RATIO]
     beside = [
         row
         for row in context.tables.published
@@ -59,6 +60,20 @@ def published_section(context: Context) -> Section | None:
 
 
 def _ratios(context: Context, ratios: Sequence[ComparisonRow]) -> Section:
+    ours = [row for row in ratios if row.our_ratio is not None]
+    alone = [row for row in ratios if row.our_ratio is None]
+    blocks: list[Block] = []
+    figure = _ratio_figure(context, ours)
+    if figure is not None:
+        blocks.append(figure)
+    blocks.append(_ratio_table(context, "Ratios inside published reports, and ours", ours))
+    if alone:
+        table = _ratio_table(context, "Published ratios without one of ours", alone)
+        blocks.append(Fold(f"Published ratios without one of ours ({len(alone):,})", (table,), is_printed=False))
+    return Section("published-ratios", "Ratios", tuple(blocks))
+
+
+def _ratio_table(context: Context, caption: str, ratios: Sequence[ComparisonRow]) -> Block:
     headings = (
         Heading("Ratio"),
         Heading("Scenario"),
@@ -67,7 +82,7 @@ def _ratios(context: Context, ratios: Sequence[ComparisonRow]) -> Section:
         Heading("Published", True),
         Heading("Ours", True),
         Heading("Ours to published", True),
-        Heading("Source"),
+        Heading("Source", is_wide=True),
         Heading("Runs"),
     )
     rows = []
@@ -87,13 +102,11 @@ def _ratios(context: Context, ratios: Sequence[ComparisonRow]) -> Section:
             )
         )
     runs = [run for row in ratios for run in (row.left_run, row.right_run)]
-    blocks: list[Block] = [table for table in [_ratio_figure(context, ratios, runs)] if table is not None]
-    blocks.append(context.book.table("Ratios inside published reports, and ours", headings, rows, runs))
-    return Section("published-ratios", "Ratios", tuple(blocks))
+    return context.book.table(caption, headings, rows, [run for run in runs if run in context.runs])
 
 
-def _ratio_figure(context: Context, ratios: Sequence[ComparisonRow], runs: Sequence[str]) -> Figure | None:
-    drawn = [row for row in ratios if row.our_ratio][:_STRIPS_MAX]
+def _ratio_figure(context: Context, ratios: Sequence[ComparisonRow]) -> Figure | None:
+    drawn = [row for row in ratios if row.our_ratio and row.published_ratio][:_STRIPS_MAX]
     if not drawn:
         return None
     strips = []
@@ -108,6 +121,7 @@ def _ratio_figure(context: Context, ratios: Sequence[ComparisonRow], runs: Seque
     values = [dot.x for strip in strips for _, _, dot in strip.dots]
     axis = Axis("ratio of the second to the first", spans_decades(values))
     chart = DotChart("Published ratios and ours", axis, tuple(strips), 1.0, True)
+    runs = [run for row in drawn for run in (row.left_run, row.right_run)]
     return context.book.figure("Ratios inside published reports, and ours", [chart], runs)
 
 

@@ -126,6 +126,8 @@ def _introduction(context: Context, name: str, run: str) -> list[Block]:
     doubts = [each.rstrip(".") for each in row.flags]
     if not row.is_complete:
         doubts.insert(0, f"the run is {row.condition}: not all of it was measured")
+    if row.is_quick:
+        doubts.insert(0, "the run is the quick form, too short for figures to be quoted")
     flagged = sum(1 for point in context.points_of[run] if point.flags)
     if flagged:
         names = sorted({flag for point in context.points_of[run] for flag in point.flags})
