@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pyspark.sql import SparkSession
+from tests.pipeline.analysis_samples import point, points, run, runs
 
 from ostler.pipeline.peaks import peaks
 from ostler.pipeline.tables import PEAK
-from tests.pipeline.analysis_samples import point, points, run, runs
 
 
 def test_peaks_of_curves(spark: SparkSession) -> None:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
+from tests.pipeline.analysis_samples import point, points, run, runs
 
 from ostler.pipeline.curves import curve_steps
 from ostler.pipeline.scaling import scaling
 from ostler.pipeline.tables import SCALING
 from ostler.pipeline.universal_scalability import fits
-from tests.pipeline.analysis_samples import point, points, run, runs
 
 CLIENTS = (1, 2, 3, 5, 8, 12, 20, 40, 100)
 
