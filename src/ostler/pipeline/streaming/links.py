@@ -114,6 +114,6 @@ def _make(connection: Connection, options: StagingOptions, cause: MQError) -> No
         ) from cause
 
 
-def get_stored(queue: Queue, message_id: bytes | None = None, options: int = 0) -> Taken | None:
-    """A message as it is stored, under syncpoint unless `options` say otherwise."""
-    return run(queue.inner.get_stored({"message_id": message_id, "options": options}))
+def get_stored(queue: Queue, message_id: bytes | None = None, wait_seconds: float = 0.0) -> Taken | None:
+    """A message as it is stored; in a transaction block, as part of it."""
+    return run(queue.inner.get_stored({"message_id": message_id, "wait": wait_seconds}))

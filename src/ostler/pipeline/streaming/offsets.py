@@ -98,7 +98,7 @@ class Progress:
         messages = limit.messages - sum(page.messages for page in unread)
         body_bytes = limit.body_bytes - sum(page.body_bytes for page in unread)
         if messages > 0 and body_bytes > 0:
-            self.staging.stage(messages, body_bytes)
+            self.staging.stage(messages, body_bytes, 0.0 if unread else self._options.poll_seconds)
 
 
 def _within(pages: list[PageHead], limit: Limit) -> list[PageHead]:

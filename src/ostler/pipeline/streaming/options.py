@@ -49,6 +49,7 @@ _READ: Final = (
     "numPartitions",
     "maxMessagesPerTrigger",
     "maxBytesPerTrigger",
+    "pollMilliseconds",
     "startingPosition",
     "deleteAt",
     "failOnDataLoss",
@@ -100,6 +101,7 @@ class ReadOptions:
     partitions: int = 0
     messages_per_trigger_max: int = 100_000
     bytes_per_trigger_max: int = 0
+    poll_seconds: float = 0.25
     deletes_at_commit: bool = False
     fails_on_data_loss: bool = True
 
@@ -137,6 +139,7 @@ def read_options(given: Mapping[str, str]) -> ReadOptions:
         partitions=_number(options, "numPartitions", 0, 0, 10_000),
         messages_per_trigger_max=_number(options, "maxMessagesPerTrigger", 100_000, 1, 1 << 40),
         bytes_per_trigger_max=_number(options, "maxBytesPerTrigger", 0, 0, 1 << 50),
+        poll_seconds=_number(options, "pollMilliseconds", 250, 0, 60_000) / 1000,
         deletes_at_commit=deletes == "commit",
         fails_on_data_loss=_flag(options, "failOnDataLoss", True),
     )

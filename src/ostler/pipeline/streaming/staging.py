@@ -92,37 +92,41 @@ class InputStaging:
         for queue, depth in zip(self._sources, depths, strict=True):
             self._stage(queue, depth, _UNBOUNDED)
 
-    def stage(self, messages_max: int, bytes_max: int) -> None:
-        """Stage some messages: of each queue its share, and what others leave over."""
+    def stage(self, messages_max: int, bytes_max: int, wait_seconds: float = 0.0) -> None:
+        """Stage some messages: of each queue its share, and what others leave over.
+
+        A single queue that is empty is waited for a little: Spark asks a hundred times a second.
+        """
+        wait_seconds = wait_seconds if len(self._sources) == 1 else 0.0
         for at, queue in enumerate(self._sources):
             share = -(-messages_max // (len(self._sources) - at))
             share_bytes = -(-bytes_max // (len(self._sources) - at))
-            count, size = self._stage(queue, share, share_bytes)
+            count, size = self._stage(queue, share, share_bytes, wait_seconds)
             messages_max -= count
             bytes_max = max(0, bytes_max - size)
 
-    def _stage(self, queue: Queue, messages_max: int, bytes_max: int) -> tuple[int, int]:
+    def _stage(self, queue: Queue, messages_max: int, bytes_max: int, wait_seconds: float = 0.0) -> tuple[int, int]:
         """Stage messages of one queue in as many units of work as that takes; how many, and their bytes."""
         count = size = 0
         unit = self._options.staging
         while count < messages_max and size < bytes_max:
             most = min(unit.unit_messages // 2, messages_max - count)
             most_bytes = min(unit.unit_bytes, bytes_max - size)
-            moved = self._move(queue, most, most_bytes)
+            moved = self._move(queue, most, most_bytes, wait_seconds if not count else 0.0)
             if not moved:
                 break
             count += sum(page.messages for page in moved)
             size += sum(page.body_bytes for page in moved)
         return count, size
 
-    def _move(self, queue: Queue, messages_max: int, bytes_max: int) -> list[PageHead]:
+    def _move(self, queue: Queue, messages_max: int, bytes_max: int, wait_seconds: float) -> list[PageHead]:
         """One unit of work: messages off the queue, their pages and the new control record on the staging queue."""
         options = self._options
         count_max = min(options.staging.page_messages, options.messages_per_trigger_max, MESSAGES_MAX)
         page_bytes = min(options.staging.page_bytes, options.bytes_per_trigger_max or options.staging.page_bytes)
         made: list[PageHead] = []
         with told(f"Moving messages from {queue.name} to {options.staging.queue}"), self._connection.transaction():
-            for lot in collected(_taken(queue, messages_max, bytes_max), count_max, page_bytes):
+            for lot in collected(_taken(queue, messages_max, bytes_max, wait_seconds), count_max, page_bytes):
                 number = self.last + len(made) + 1
                 page = encode_page(self.epoch, number, queue.name, lot)
                 page_id = read_page_id(self.epoch, number)
@@ -174,10 +178,10 @@ def lost(queue: str, numbers: Sequence[int]) -> PipelineRefused:
     )
 
 
-def _taken(queue: Queue, messages_max: int, bytes_max: int) -> Iterator[Taken]:
+def _taken(queue: Queue, messages_max: int, bytes_max: int, wait_seconds: float) -> Iterator[Taken]:
     count = size = 0
     while count < messages_max and size < bytes_max:
-        taken = get_stored(queue)
+        taken = get_stored(queue, wait_seconds=0.0 if count else wait_seconds)
         if taken is None:
             return
         count += 1
