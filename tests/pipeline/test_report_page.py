@@ -116,14 +116,20 @@ def test_the_newest_complete_run_speaks_and_a_partial_one_is_marked(page: str) -
     assert "The machine was busy;" in large.replace("busy.", "busy;")
 
 
-def test_a_run_of_full_length_speaks_before_a_quick_one() -> None:
+@pytest.mark.parametrize("change", [{"parameters": [("is_quick", "true")]}, {"condition": "interrupted"}])
+def test_a_complete_run_of_full_length_speaks_before_newer_ones(change: dict[str, object]) -> None:
     rows = sample_rows()
-    rows["run"][1]["parameters"] = [("is_quick", "true")]
+    rows["run"][1] |= change
     local = render(sample_tables(rows)).partition('id="scenario-local-rr-np"')[2].partition("<figure")[0]
     assert 'href="#run-R1"' in local
     assert 'href="#run-R2"' not in local
-    rows["run"][0]["parameters"] = [("is_quick", "true")]
+
+
+def test_figures_of_a_quick_run_are_said_to_be_doubtful(page: str) -> None:
+    rows = sample_rows()
+    rows["run"][2]["parameters"] = [("is_quick", "True")]
     assert "the quick form" in render(sample_tables(rows))
+    assert "the quick form" not in page
 
 
 def test_comparisons_at_the_peak_come_first_and_those_by_clients_are_folded(page: str) -> None:

@@ -54,7 +54,8 @@ def published_section(context: Context) -> Section | None:
         inner.append(Section("published-rates", "Rates", (*_hardware(context, beside), _rates(context, beside))))
     text = (
         "Absolute figures of other machines say little about this one. What travels is the ratio of two figures of the "
-        "same report, such as persistent to nonpersistent: it stands beside the same ratio of ours."
+        "same report, such as persistent to nonpersistent: it stands beside the same ratio of ours. IBM, MQ and "
+        "WebSphere are trademarks of International Business Machines Corporation; Ostler is not affiliated with IBM."
     )
     return Section("published", "Published figures beside ours", (Paragraph(text),), tuple(inner))
 

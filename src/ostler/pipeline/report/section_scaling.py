@@ -86,6 +86,7 @@ def _connections(context: Context) -> Section | None:
         Heading("Run"),
     )
     rows: list[tuple[Cell, ...]] = []
+    runs = []
     for name, run in context.speaking.items():
         points = [
             each
@@ -93,6 +94,7 @@ def _connections(context: Context) -> Section | None:
             if each.run == run and each.operation == _CONNECT and each.kind != LIMIT
         ]
         for curve in curves(points, SweepOf("clients", "clients")):
+            runs.append(run)
             for clients, found in curve.steps:
                 memory = middle(found, _memory)
                 rows.append(
@@ -110,9 +112,6 @@ def _connections(context: Context) -> Section | None:
                 )
     if not rows:
         return None
-    runs = [
-        run for run in context.speaking.values() if any(point.operation == _CONNECT for point in context.points_of[run])
-    ]
     return Section("scaling-connections", "Connecting", (context.book.table("Connecting", headings, rows, runs),))
 
 
