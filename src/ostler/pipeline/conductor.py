@@ -88,7 +88,8 @@ def conduct(
             spark = open_spark()
             rejected = _conducted(spark, change, plan, say)
             _make_gold(spark, change, gold, say)
-        snapshot = change.commit(plan.made_from)
+        # What others keep there stays.
+        snapshot = change.commit({**change.before.made_from, **plan.made_from})
     return Outcome(snapshot, True, plan.fresh_names, known, tuple(refused), rejected)
 
 

@@ -9,9 +9,11 @@ from typing import Final
 from pyspark.sql import DataFrame
 
 from ostler.pipeline.comparisons import comparisons
+from ostler.pipeline.costs import costs
 from ostler.pipeline.peaks import peaks
+from ostler.pipeline.predictions import PREDICTION, predictions
 from ostler.pipeline.scaling import scaling
-from ostler.pipeline.tables import COMPARISON, PEAK, POINT, PUBLISHED, RUN, SCALING, LakeTable
+from ostler.pipeline.tables import BRONZE, COMPARISON, COST, PEAK, POINT, PUBLISHED, RUN, SCALING, LakeTable
 
 Frames = Mapping[str, DataFrame]
 """Tables by name."""
@@ -34,4 +36,6 @@ GOLD_STEPS: Final[tuple[GoldStep, ...]] = (
         lambda tables: comparisons(tables["point"], tables["run"], tables["published"]),
     ),
     GoldStep(SCALING, (POINT, RUN), lambda tables: scaling(tables["point"], tables["run"])),
+    GoldStep(PREDICTION, (POINT, RUN), lambda tables: predictions(tables["point"], tables["run"])),
+    GoldStep(COST, (BRONZE["statistic"], POINT), lambda tables: costs(tables["statistic"], tables["point"])),
 )

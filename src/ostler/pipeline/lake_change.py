@@ -24,8 +24,8 @@ from ostler.pipeline.lake import (
     partition_values,
     table_directory,
 )
-from ostler.pipeline.refusals import PipelineRefused
-from ostler.pipeline.tables import TABLES, LakeTable
+from ostler.pipeline.refusals import LakeBusy, PipelineRefused
+from ostler.pipeline.tables import LakeTable, Layer
 
 LOCK: Final = "lock"
 
@@ -118,16 +118,15 @@ def _locked(root: Path) -> IO[bytes]:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         lock.close()
-        raise PipelineRefused(f"Somebody else is changing the lake {root}. Wait until that has ended.") from None
+        raise LakeBusy(f"Somebody else is changing the lake {root}. Wait until that has ended.") from None
     return lock
 
 
 def _clear(snapshot: Snapshot) -> None:
     """Remove what changes that were cut have left: directories of versions that never were."""
     needed = {part.path for parts in snapshot.parts.values() for part in parts} | set(snapshot.unused)
-    for table in TABLES.values():
-        place = snapshot.root / table_directory(table)
-        for version in place.glob(f"{VERSION_PREFIX}*"):
+    for layer in Layer:
+        for version in snapshot.root.glob(f"{layer.value}/*/{VERSION_PREFIX}*"):
             name = str(version.relative_to(snapshot.root))
             if not any(path == name or path.startswith(f"{name}/") for path in needed):
                 shutil.rmtree(version, ignore_errors=True)
