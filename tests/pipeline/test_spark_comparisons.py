@@ -105,6 +105,7 @@ def _products() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     contestants = (
         ("Ostler", "ostler", 1000.0),
         ("Ostler, ostler.connect", "ostler", 500.0),
+        ("Ostler, pipelined", "ostler", 2000.0),
         ("RabbitMQ", "peer", 800.0),
         ("RabbitMQ, pika", "peer", 700.0),
         ("bare ping-pong", "limit", 4000.0),
@@ -217,7 +218,9 @@ def test_products(compared: list[Row]) -> None:
     peaks = {row["subject"]: row for row in found if row["metric"] == "rate" and row["clients"] is None}
     assert {name: row["verdict"] for name, row in peaks.items()} == {
         "Ostler to RabbitMQ": "better",
+        "Ostler, pipelined to RabbitMQ": "better",
         "Ostler, ostler.connect to RabbitMQ, pika": "worse",
+        "Ostler, pipelined to bare ping-pong": "not comparable",
         "Ostler to bare ping-pong": "not comparable",
         "Ostler, ostler.connect to bare ping-pong": "not comparable",
     }

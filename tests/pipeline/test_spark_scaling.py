@@ -91,6 +91,8 @@ def test_what_limits(spark: SparkSession) -> None:
         single("forced", persistent=True, run="run-2"),
         single("network", run="run-2"),
         single("machine", machine_busy_percent=99.0),
+        single("crowded", machine_busy_percent=99.0, flags=["others-busy"]),
+        single("ten", scenario="appl-c3", broker_core_percent=110.0),
         single("unknown"),
         single("group commit", kind="limit", run="run-2", rate=2100.0),
         single("bare ping-pong", kind="limit", run="run-2", rate=1100.0),
@@ -103,5 +105,9 @@ def test_what_limits(spark: SparkSession) -> None:
         assert limits[name] == name
     assert limits["forced"] == "log"
     assert limits["peer"] == "unknown"
+    assert limits["bare ping-pong"] == "unknown"
+    assert "no part of the run" in found["crowded"]["why"]
+    # Ten queue managers fill the four cores of the machine.
+    assert (limits["ten"], found["ten"]["cpu_limit_rate"]) == ("unknown", pytest.approx(4e6 / 50))
     assert "40% of a core" in found["unknown"]["why"]
     assert found["peer"]["cpu_limit_rate"] == pytest.approx(4e6 / 50)

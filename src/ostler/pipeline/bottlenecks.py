@@ -24,6 +24,7 @@ class LimitRule:
 
 
 RULES: Final = (
+    LimitRule(UNKNOWN, "kind = 'limit'", "'it is a limit itself: what the bare machine does'"),
     LimitRule(
         UNKNOWN,
         "asked_rate IS NOT NULL AND rate >= 0.95 * asked_rate",
@@ -57,6 +58,12 @@ RULES: Final = (
     ),
     LimitRule(
         "machine",
+        "machine_busy_percent >= 95 AND exists(flags, each -> each LIKE 'others-busy%')",
+        "format_string('all cores together were %.0f%% busy, much of it by programs that are no part of the run',"
+        " machine_busy_percent)",
+    ),
+    LimitRule(
+        "machine",
         "machine_busy_percent >= 95",
         "format_string('all cores together were %.0f%% busy, by drivers and all', machine_busy_percent)",
     ),
@@ -66,8 +73,8 @@ _OTHERWISE: Final = (
     " format_string('the broker used %.0f%% of a core', broker_core_percent),"
     " format_string('all cores were %.0f%% busy', machine_busy_percent))"
 )
-NETWORK_PROBES: Final = ("bare ping-pong", "bare relay", "bare one-way")
-LOG_PROBES: Final = ("group commit",)
+NETWORK_PROBES: Final = ("bare ping-pong", "bare relay", "bare one-way", "bare exchanges over a Unix socket")
+LOG_PROBES: Final = ("group commit", "writing and forcing")
 
 
 def limited_by() -> Column:

@@ -23,8 +23,9 @@ RELEASE, REPEAT, PRODUCT, OPTION = "release", "repeat", "product", "option"
 _OSTLER: Final = "ostler"
 _PEER: Final = "peer"
 _LIMIT: Final = "limit"
-# What clients that are libraries have in their names: "RabbitMQ, pika".
-_LIBRARY: Final = ", "
+# What clients that are libraries have in their names: "RabbitMQ, pika", and of ours only this one.
+_PEER_LIBRARY: Final = ", "
+_OUR_LIBRARY: Final = "ostler.connect"
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def product_pairs(figures: DataFrame) -> DataFrame:
         right,
         _same("run", "series", "metric")
         & F.col("left.clients").eqNullSafe(F.col("right.clients"))
-        & (is_limit & (F.col("left.metric") == RATE) | ~is_limit & (_is_library("left") == _is_library("right"))),
+        & (is_limit & (F.col("left.metric") == RATE) | ~is_limit & _are_clients_alike()),
     )
     return joined.select(
         *_pair(
@@ -129,12 +130,13 @@ def product_pairs(figures: DataFrame) -> DataFrame:
 
 
 def option_pairs(figures: DataFrame) -> DataFrame:
-    """Each value of an option to the usual one, in the same run and with all other options the same."""
+    """Each value of an option to the usual one, in the same run and with all other options the same; not of limits."""
     rules = F.array(
         *(F.struct(*(F.lit(getattr(rule, name)).alias(name) for name in _RULE_NAMES)) for rule in OPTION_RULES)
     )
     ruled = (
-        figures.withColumn("rule", F.explode(rules))
+        figures.filter(F.col("kind") != _LIMIT)
+        .withColumn("rule", F.explode(rules))
         .withColumn("option", F.col("options")[F.col("rule.parameter")])
         .filter(F.col("option").isNotNull())
         .withColumn("rest", options_text(F.map_filter("options", lambda name, _: name != F.col("rule.parameter"))))
@@ -173,8 +175,11 @@ def _same(*names: str) -> Column:
     return reduce(lambda one, other: one & other, (F.col(f"left.{name}") == F.col(f"right.{name}") for name in names))
 
 
-def _is_library(side: str) -> Column:
-    return F.contains(F.col(f"{side}.contestant"), F.lit(_LIBRARY))
+def _are_clients_alike() -> Column:
+    """Whether a product of others and ours were both driven through a library, or both not."""
+    theirs = F.contains(F.col("left.contestant"), F.lit(_PEER_LIBRARY))
+    ours = F.contains(F.col("right.contestant"), F.lit(_OUR_LIBRARY))
+    return theirs == ours
 
 
 def _pair(**told: Column) -> list[Column]:

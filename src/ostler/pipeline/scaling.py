@@ -7,6 +7,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from ostler.lab.scenarios.loader import catalogue
 from ostler.pipeline.bottlenecks import LOG_PROBES, NETWORK_PROBES, limited_by, why
 from ostler.pipeline.curves import CURVE_KEY, STEP_COLUMNS, cores, curve_steps
 from ostler.pipeline.spark_schemas import as_table
@@ -18,6 +19,7 @@ LIMIT: Final = "limit"
 _SECOND_US: Final = 1_000_000.0
 # A queue manager handles messages in one loop, and its log threads need little beside it. More than this is several.
 _ONE_LOOP_PERCENT: Final = 120.0
+_QUEUE_MANAGERS: Final = "queue_managers"
 
 
 def scaling(points: DataFrame, runs: DataFrame) -> DataFrame:
@@ -49,9 +51,23 @@ def cpu_limit_rate(cpu_us: Column, usable_cores: Column) -> Column:
 
 
 def usable_cores() -> Column:
-    """How many cores the broker of a step can fill: one, where all it does is one loop, or those of the machine."""
-    is_one_loop = (F.col("kind") == OSTLER) & (F.coalesce(F.col("broker_core_percent"), F.lit(0.0)) < _ONE_LOOP_PERCENT)
-    return F.when(is_one_loop, F.lit(1)).otherwise(F.coalesce(F.col("cores"), F.lit(1)))
+    """How many cores the broker of a step can fill: one for the loop of each queue manager; all of the machine, where
+    it is another product or was seen to use more."""
+    every = F.coalesce(F.col("cores"), F.lit(1))
+    used = F.coalesce(F.col("broker_core_percent"), F.lit(0.0))
+    is_loop = (F.col("kind") == OSTLER) & (used < F.lit(_ONE_LOOP_PERCENT) * F.col(_QUEUE_MANAGERS))
+    return F.when(is_loop, F.least(F.col(_QUEUE_MANAGERS), every)).otherwise(every)
+
+
+def queue_managers() -> Column:
+    """How many queue managers the steps of a scenario have, by the catalogue; one where it does not tell."""
+    several = {
+        name: max(scenario.queue_managers)
+        for name, scenario in catalogue().scenarios.items()
+        if max(scenario.queue_managers, default=1) > 1
+    }
+    pairs = [F.lit(each) for pair in sorted(several.items()) for each in pair]
+    return F.coalesce(F.create_map(*pairs)[F.col("scenario")], F.lit(1))
 
 
 def best_steps(steps: DataFrame, runs: DataFrame) -> DataFrame:
@@ -70,6 +86,7 @@ def best_steps(steps: DataFrame, runs: DataFrame) -> DataFrame:
     return (
         best.join(probe_rates(steps), ["run", "step"], "left")
         .join(F.broadcast(machines), "run", "left")
+        .withColumn(_QUEUE_MANAGERS, queue_managers())
         .withColumn("usable_cores", usable_cores())
     )
 
