@@ -224,6 +224,15 @@ def test_dot_charts_have_a_row_for_each_name_and_a_key() -> None:
     assert [each for each in words if each in ("first", "second")] == ["first", "second"]
 
 
+def test_long_names_of_rows_take_two_lines_and_are_not_cut() -> None:
+    name = "Ostler, in one process to bare exchanges over a Unix socket, mqi-response-time, at the peak"
+    strips = (Strip(name, (("same", Look(0, 0), Dot(1.0, 0.0, None, None, "x", "1")),)),)
+    drawn = ElementTree.fromstring(chart_svg(DotChart("Change", Axis("%"), strips), "f-4"))
+    words = [each.text or "" for each in drawn.iter("text") if each.get("class") == "name"]
+    assert len(words) == 2
+    assert " ".join(words) == name
+
+
 def test_an_axis_of_percents_ends_at_a_hundred() -> None:
     chart = LineChart("Busy", Axis("clients"), Axis("%", top=100.0), (_line("Ostler", 30.0, 99.0),))
     drawn = ElementTree.fromstring(chart_svg(chart, "f-3"))

@@ -141,6 +141,17 @@ def test_comparisons_at_the_peak_come_first_and_those_by_clients_are_folded(page
     assert "4 clients" in steps
 
 
+def test_changes_that_are_far_apart_are_drawn_as_ratios() -> None:
+    rows = sample_rows()
+    rows["comparison"][1]["clients"] = None
+    assert "change, %" in render(sample_tables(rows))
+    for each, change in zip(rows["comparison"][:2], (-95.0, 900.0), strict=True):
+        each |= {"change_percent": change, "low_percent": -100.0, "high_percent": 1000.0}
+    text = render(sample_tables(rows))
+    assert "ratio of the second to the first (log)" in text
+    assert "change, %" not in text
+
+
 def test_published_ratios_without_ours_are_told_apart() -> None:
     rows = sample_rows()
     rows["comparison"].append(

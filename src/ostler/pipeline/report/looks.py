@@ -32,7 +32,7 @@ def contestant_looks(contestants: Iterable[tuple[str, str]]) -> dict[str, Look]:
         if name in found:
             continue
         if kind == LIMIT:
-            found[name] = Look(0, limits + 3, True, 1 + limits)
+            found[name] = Look(0, limits + 3, True, 1 + limits % _DASHED)
             limits += 1
             continue
         product = name.partition(",")[0]

@@ -123,12 +123,19 @@ def _heading(heading: Heading) -> str:
 def _row(row: tuple[Cell, ...], headings: tuple[Heading, ...]) -> str:
     cells = []
     for cell, heading in zip(row, headings, strict=True):
-        is_short = isinstance(cell.text, str) and len(cell.text) <= _SHORT and not heading.is_wide
+        is_short = not heading.is_wide and _length(cell.text) <= _SHORT
         kind = ' class="number"' if heading.is_number else ' class="short"' if is_short else ""
         sort = "" if cell.sort is None else f' data-sort="{escape(str(cell.sort))}"'
         title = f' title="{escape(cell.title)}"' if cell.title else ""
         cells.append(f"<td{kind}{sort}{title}>{inline(cell.text)}</td>")
     return f"<tr>{''.join(cells)}</tr>"
+
+
+def _length(text: Text) -> int:
+    """Letters of a text; of several parts only where it is a single link."""
+    if isinstance(text, str):
+        return len(text)
+    return len(text[0].text) if len(text) == 1 and isinstance(text[0], Link) else _SHORT + 1
 
 
 def section(each: Section, level: int = 2) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from ostler.pipeline.report import numbers
@@ -16,6 +17,10 @@ RATIO: Final = "ratio"
 _STRIPS_MAX: Final = 16
 _ROWS_MAX: Final = 2000
 _RATE: Final = "rate"
+# Beyond these, changes in percent crowd on one side of a linear axis.
+_FAR_PERCENT: Final = 200.0
+_NEAR_NOTHING_PERCENT: Final = -75.0
+_LEAST_RATIO: Final = 0.001
 _BETTER, _WORSE, _SAME = "better", "worse", "same"
 
 _KINDS: Final = {
@@ -23,7 +28,7 @@ _KINDS: Final = {
     "option": ("Option to option", "The same scenario with one setting changed: TLS, logging, persistence, distance."),
     "product": (
         "Product to product",
-        "Other brokers in the same run. What their acknowledgements promise differs: see the table of contestants.",
+        "Other brokers and limits of the machine in the same run. What they promise differs: see the contestants.",
     ),
     "repeat": ("The same again", "The same release measured twice: what differs here is the machine, not Ostler."),
 }  # fmt: skip
@@ -36,7 +41,7 @@ def comparisons_section(context: Context) -> Section:
         "Change is that of the second against the first, in percent, with the 95 % confidence interval from repeated "
         "runs. A change within the tolerance is called the same: 6 %, widened by the noise that was measured."
     )
-    rows = [row for row in context.tables.comparisons if row.kind != RATIO]
+    rows = sorted((row for row in context.tables.comparisons if row.kind != RATIO), key=_order)
     if not rows:
         none = "Nothing to compare yet: run a scenario twice, with another option, or beside other brokers."
         return Section("comparisons", "Comparisons", (Paragraph(none),))
@@ -45,6 +50,10 @@ def comparisons_section(context: Context) -> Section:
     )
     inner = tuple(_kind(context, kind, [row for row in rows if row.kind == kind]) for kind in kinds)
     return Section("comparisons", "Comparisons", (Paragraph(text),), inner)
+
+
+def _order(row: ComparisonRow) -> tuple[str, str, str, int, str]:
+    return (row.scenario, row.subject, row.series, row.clients or 0, row.metric)
 
 
 def _kind(context: Context, kind: str, rows: Sequence[ComparisonRow]) -> Section:
@@ -127,16 +136,31 @@ def _figure(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Figu
     if len(drawn) < 2:
         return None
     kept = [row for row in rates if row in drawn]
+    dots = [_change_dot(row) for row in kept]
+    is_far = max(dot.x for dot in dots) > _FAR_PERCENT or min(dot.x for dot in dots) < _NEAR_NOTHING_PERCENT
+    if is_far:
+        dots = [_as_ratio(dot) for dot in dots]
     strips = tuple(
-        Strip(f"{row.subject} · {row.scenario}, {_at(row)}", ((row.verdict, _look(row.verdict), _change_dot(row)),))
-        for row in kept
-    )  # fmt: skip
-    chart = DotChart("Change of the rate", Axis("change, %"), strips, reference=0.0)
+        Strip(f"{row.subject} · {row.scenario}, {_at(row)}", ((row.verdict, _look(row.verdict), dot),))
+        for row, dot in zip(kept, dots, strict=True)
+    )
+    axis = Axis("ratio of the second to the first", True) if is_far else Axis("change, %")
+    chart = DotChart("Change of the rate", axis, strips, reference=1.0 if is_far else 0.0)
     runs = [run for row in kept for run in (row.left_run, row.right_run)]
     left = "" if len(kept) == len(rates) else f" The {len(kept)} greatest of {len(rates)}; the table has all."
     return context.book.figure(
         f"{title}: change of the rate", [chart], runs, f"Bars are 95 % confidence intervals.{left}"
     )
+
+
+def _as_ratio(dot: Dot) -> Dot:
+    """The same change as a ratio, for a logarithmic axis: a tenth and ten times are equally far from the same."""
+    low, high = (None if each is None else _ratio(each) for each in (dot.low, dot.high))
+    return replace(dot, x=_ratio(dot.x), low=low, high=high)
+
+
+def _ratio(percent: float) -> float:
+    return max(1 + percent / 100, _LEAST_RATIO)
 
 
 def _look(verdict: str) -> Look:

@@ -51,7 +51,7 @@ def _best_peaks(context: Context) -> list[PeakRow]:
 
 def _card(context: Context, peak: PeakRow) -> Card:
     operation = next((point.operation for point in context.points_of[peak.run]), "")
-    there = f"{operations_word(operation)}/s with {numbers.whole(peak.peak_clients)} clients"
+    there = f"{operations_word(operation)}/s with {_count(peak.peak_clients, 'client')}"
     busy = "" if peak.peak_busy_percent is None else f", processors {numbers.percent(peak.peak_busy_percent)} busy"
     text: Text = (f"{there}{busy}. ", context.book.run(peak.run))
     label = described(context.title(peak.scenario), messages(peak.message_bytes, peak.persistent))
@@ -146,6 +146,6 @@ def _glance(context: Context) -> Figure | None:
 
 
 def _peak_dot(peak: PeakRow) -> Dot:
-    words = f"{numbers.figure(peak.peak_rate)}/s with {numbers.whole(peak.peak_clients)} clients"
-    basis = f"{peak.repetitions} repetition{'' if peak.repetitions == 1 else 's'}"
+    words = f"{numbers.figure(peak.peak_rate)}/s with {_count(peak.peak_clients, 'client')}"
+    basis = _count(peak.repetitions, "repetition")
     return Dot(peak.peak_rate, 0.0, None, None, numbers.size(peak.message_bytes), words, basis=basis)

@@ -28,7 +28,7 @@ _TICK_GAP: Final = 8.0
 _STRIP_LEFT: Final = 18
 _STRIP_RIGHT: Final = 22
 _STRIP_HEIGHT: Final = 36
-_STRIP_CHARACTERS: Final = 62
+_STRIP_CHARACTERS: Final = 58
 
 _DASHES: Final = ("", "6 3", "2 3", "8 3 2 3")
 
@@ -216,7 +216,9 @@ def _dot_chart(chart: DotChart, anchor: str) -> str:
         values.append(chart.reference)
     scale = _scale(chart.across, values, _STRIP_LEFT, _WIDTH - _STRIP_RIGHT)
     keys, top = _keys(chart)
-    bottom = top + len(chart.strips) * _STRIP_HEIGHT
+    lines = max(len(wrap(strip.label, _STRIP_CHARACTERS)) for strip in chart.strips)
+    height = _STRIP_HEIGHT + (lines - 1) * _LINE_HEIGHT
+    bottom = top + len(chart.strips) * height
     names = ", ".join(strip.label for strip in chart.strips)
     parts = [
         _opening(_WIDTH, round(bottom) + 48, chart.title, f"{chart.across.label} of {names}.", anchor),
@@ -233,7 +235,7 @@ def _dot_chart(chart: DotChart, anchor: str) -> str:
     label = chart.across.label + (" (log)" if scale.is_log else "")
     parts.append(_text((_STRIP_LEFT + _WIDTH - _STRIP_RIGHT) / 2, bottom + 38, label, "axis", "middle"))
     for number, strip in enumerate(chart.strips):
-        parts += _strip(strip, top + number * _STRIP_HEIGHT + 24, scale, chart.is_joined)
+        parts += _strip(strip, top + (number + 1) * height - 12, scale, chart.is_joined)
     return "".join([*parts, "</svg>"])
 
 
@@ -252,10 +254,13 @@ def _keys(chart: DotChart) -> tuple[list[str], float]:
 
 
 def _strip(strip: Strip, y: float, scale: Scale, is_joined: bool) -> list[str]:
-    label = wrap(strip.label, _STRIP_CHARACTERS, 1)[0]
+    words = wrap(strip.label, _STRIP_CHARACTERS)
+    label = "".join(
+        _text(8, y - 10 - (len(words) - 1 - number) * _LINE_HEIGHT, word, "name") for number, word in enumerate(words)
+    )
     parts = [
         _rule(_STRIP_LEFT, y, _WIDTH - _STRIP_RIGHT, y, "row"),
-        f"<g>{_text(8, y - 10, label, 'name')}<title>{escape(strip.label)}</title></g>",
+        f"<g>{label}<title>{escape(strip.label)}</title></g>",
     ]
     if is_joined and len(strip.dots) > 1:
         places = [scale.at(dot.x) for _, _, dot in strip.dots]
