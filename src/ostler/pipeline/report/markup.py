@@ -108,9 +108,11 @@ def _table(table: Table) -> str:
     rows = "".join(_row(row, table.headings) for row in table.rows)
     note = f'<p class="source">{inline(table.note)}</p>' if table.note else ""
     return (
-        f'<div class="table" id="{table.anchor}"><div class="scroll" tabindex="0" role="region" '
-        f'aria-label="Table {table.number}"><table><caption><b>Table {table.number}.</b> {escape(table.caption)}'
-        f"</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>{note}</div>"
+        # Not a caption element: that would be as wide as the table, and be cut where the table is scrolled.
+        f'<div class="table" id="{table.anchor}"><p class="caption" id="{table.anchor}-c"><b>Table {table.number}.</b> '
+        f'{escape(table.caption)}</p><div class="scroll" tabindex="0" role="region" aria-labelledby="{table.anchor}-c">'
+        f'<table aria-labelledby="{table.anchor}-c"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+        f"{note}</div>"
     )
 
 

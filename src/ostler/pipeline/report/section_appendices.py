@@ -198,7 +198,7 @@ def _rejected(context: Context) -> Section:
         (text_cell(table), text_cell(rule), text_cell(reason), whole_cell(number), context.book.run_cell(run))
         for (table, rule, reason, run), number in sorted(counts.items(), key=lambda each: -each[1])
     ]
-    text = "`ostler pipeline validate` explains each of them with its row."
+    text: Text = (Code("ostler pipeline validate"), " explains each of them with its row.")
     table = context.book.table(
         "Rows set aside", headings, rows, [row.run for row in context.tables.rejected if row.run]
     )

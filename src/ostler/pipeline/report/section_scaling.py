@@ -188,6 +188,7 @@ def _limit_table(context: Context) -> Block:
         Heading("Cost growth", True, "processor time for each operation from the first step to the last"),
         Heading("Run"),
     )
+    told = [row for row in context.tables.scalings if row.kind != LIMIT and row.run in context.speaking.values()]
     rows = [
         (
             context.scenario_cell(row.scenario),
@@ -199,7 +200,6 @@ def _limit_table(context: Context) -> Block:
             percent_cell(row.cpu_growth_percent, signed=True),
             context.book.run_cell(row.run),
         )
-        for row in context.tables.scalings
-        if row.kind != LIMIT and row.run in set(context.speaking.values())
+        for row in told
     ]
-    return context.book.table("Where the limit is", headings, rows, context.speaking.values())
+    return context.book.table("Where the limit is", headings, rows, [row.run for row in told])
