@@ -1,6 +1,6 @@
 """A Spark job that moves messages from queue IN to queue OUT, to be killed: its settings are JSON in the argument.
 
-It reads what is available now and ends. Standard output tells when its first batch is about to be written.
+It reads what is available now and ends. Standard output has why it failed, if it did.
 """
 
 from __future__ import annotations
@@ -13,25 +13,41 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark import TaskContext
 from pyspark.errors import StreamingQueryException
+from pyspark.sql.types import StructType
 
 from ostler.pipeline.session import open_session
+from ostler.pipeline.streaming.options import write_options
+from ostler.pipeline.streaming.source import OstlerSource
+from ostler.pipeline.streaming.writers import QueueStreamWriter, Staged
 
 
-def fail_at_first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Hand all rows on, and fail behind them when a task is done for the first time."""
-    yield from batches
-    context = TaskContext.get()
-    if context is not None and context.attemptNumber() == 0:
-        raise RuntimeError("the first attempt fails")
+class FailingWriter(QueueStreamWriter):
+    """Stages everything, and then fails when a task is done for the first time."""
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
+        staged = super().write(iterator)
+        context = TaskContext.get()
+        assert context is not None
+        if context.attemptNumber() == 0:
+            raise RuntimeError("the first attempt fails")
+        return staged
+
+
+class FailingSource(OstlerSource):
+    @classmethod
+    def name(cls) -> str:
+        return "failing"
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> FailingWriter:
+        return FailingWriter(write_options(self.options), schema)
 
 
 def main(settings: dict[str, Any]) -> int:
     session = open_session(settings["master"], "ostler kill test", settings["spark"])
     rows = session.readStream.format("ostler").schema("body binary").options(queue="IN", **settings["options"]).load()
-    if settings["fails_at_first"]:
-        rows = rows.mapInArrow(fail_at_first, "body binary")
+    session.dataSource.register(FailingSource)
     query = (
-        rows.writeStream.format("ostler")
+        rows.writeStream.format("failing" if settings["fails_at_first"] else "ostler")
         .options(queue="OUT", **settings["write"])
         .option("checkpointLocation", settings["checkpoint"])
         .trigger(availableNow=True)

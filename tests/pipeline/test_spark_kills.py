@@ -78,7 +78,7 @@ class Stage:
         job = subprocess.Popen(
             [sys.executable, str(ROOT / "tests" / "pipeline" / "stream_program.py"), json.dumps(settings)],
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=(self.place / "job.err").open("a"),
             text=True,
             env={**os.environ, **PATH},
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
@@ -43,6 +44,18 @@ def _stage(options: WriteOptions, identity: str, batches: Iterator[pa.RecordBatc
     return Staged(stage(options, identity, _messages(batches, options)))
 
 
+def _discard(options: WriteOptions, identity: str) -> None:
+    """Remove what was staged, if that can be done: why the job failed is what has to be told, not that this failed too.
+
+    What stays is removed by the sink's next commit.
+    """
+    with (
+        suppress(PipelineRefused),
+        Releases(replace(options, connect=replace(options.connect, timeout_seconds=0))) as held,
+    ):
+        held.discard(identity)
+
+
 class QueueWriter(DataSourceArrowWriter):
     """`df.write.format("ostler").mode("append")`: all rows of a job appear when the job is done.
 
@@ -68,8 +81,7 @@ class QueueWriter(DataSourceArrowWriter):
             releases.release(self.identity, "", _ONLY, _attempts(messages), self.is_kept)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        with Releases(self.options) as releases:
-            releases.discard(self.identity)
+        _discard(self.options, self.identity)
 
 
 class QueueStreamWriter(DataSourceStreamArrowWriter):
@@ -95,5 +107,4 @@ class QueueStreamWriter(DataSourceStreamArrowWriter):
             releases.release(self.identity, query, batchId, _attempts(messages), True)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        with Releases(self.options) as releases:
-            releases.discard(self.identity)
+        _discard(self.options, self.identity)
