@@ -6,7 +6,7 @@ from math import sqrt
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from tests.pipeline.analysis_samples import point, points, run, runs
@@ -30,7 +30,13 @@ _LAWS = st.tuples(
 )
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+# Each example is many curves and one job of Spark: shrinking a failure would take longer than finding its cause.
+@settings(
+    max_examples=3,
+    deadline=None,
+    phases=(Phase.generate,),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(laws=st.lists(_LAWS, min_size=20, max_size=40))
 def test_known_laws_are_found(spark: SparkSession, laws: list[tuple[float, float, float]]) -> None:
     rows = [point(_law(clients, *law), clients, contestant=str(number))
