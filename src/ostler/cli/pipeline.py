@@ -17,7 +17,10 @@ USAGE: Final = 2
 _MODULES: Final = (
     "ostler.cli.pipeline_run",
     "ostler.cli.pipeline_validate",
+    "ostler.cli.pipeline_compare",
+    "ostler.cli.pipeline_report",
     "ostler.cli.pipeline_bench",
+    "ostler.cli.pipeline_watch",
 )
 
 _DESCRIPTION: Final = """\
