@@ -11,8 +11,8 @@ from ostler.client.message import Message
 from ostler.pipeline.refusals import PipelineRefused
 from ostler.pipeline.streaming.offsets import START, Limit, Offset, Progress, shared_out
 from ostler.pipeline.streaming.options import read_options
-from ostler.pipeline.streaming.pages import PageHead
-from ostler.pipeline.streaming.staging import read_pages
+from ostler.pipeline.streaming.pages import PageHead, read_page_id
+from ostler.pipeline.streaming.staging import CONTROL_ID, read_pages
 from ostler.testing import RunningQueueManager, queue_manager
 
 STAGING = "SPARK.IN.Q1"
@@ -206,11 +206,50 @@ def test_pages_that_somebody_removed_are_missed(qm: RunningQueueManager) -> None
     qm.mqsc(f"CLEAR QLOCAL({STAGING})")
     with Life(qm) as life, pytest.raises(PipelineRefused, match=r"not on staging queue SPARK\.IN\.Q1 any more"):
         life.rows(START, end)
+    put_all(qm, "Q1", ["new"])
+    with Life(qm) as life:
+        fresh = life.latest(START)
+        assert fresh["page"] == end["page"], "a staging queue made anew counts from the beginning"
+        with pytest.raises(PipelineRefused, match="not on staging queue"):
+            life.rows(START, end)
+        life.latest(fresh)
     with Life(qm, failOnDataLoss="false") as life:
         assert life.rows(START, end) == []
         put_all(qm, "Q1", ["b"])
         later = life.latest(end)
         assert life.rows(end, later) == ["b"], "a staging queue made anew is read from its beginning"
+
+
+def test_a_single_page_that_somebody_removed_is_missed(qm: RunningQueueManager) -> None:
+    put_all(qm, "Q1", ["a", "b", "c"])
+    with Life(qm, pageMessages="1") as life:
+        end = life.latest(START)
+    with qm.connect() as connection, connection.open(STAGING, "r") as queue:
+        epoch = bytes.fromhex(end["epoch"])
+        assert queue.get(message_id=read_page_id(epoch, 2)) is not None
+    with Life(qm) as life, pytest.raises(PipelineRefused, match=r"any more: 2\. Somebody"):
+        life.rows(START, end)
+    with Life(qm, failOnDataLoss="false") as life:
+        assert life.rows(START, end) == ["a", "c"]
+
+
+def test_a_queue_manager_restored_from_a_backup_does_not_fall_behind_the_checkpoint(qm: RunningQueueManager) -> None:
+    put_all(qm, "Q1", ["a"])
+    with Life(qm) as life:
+        first = life.latest(START)
+        life.latest(first)
+    (old,) = qm.browse(STAGING)
+    put_all(qm, "Q1", ["b"])
+    with Life(qm) as life:
+        second = life.latest(first)
+        life.latest(second)
+    with qm.connect() as connection, connection.open(STAGING, "rw") as queue:
+        queue.get(message_id=CONTROL_ID)
+        queue.put(old)
+    put_all(qm, "Q1", ["c"])
+    with Life(qm) as life:
+        third = life.latest(second)
+        assert life.rows(second, third) == ["c"]
 
 
 def test_several_queues_share_the_limit_and_stay_apart(qm: RunningQueueManager) -> None:

@@ -37,13 +37,13 @@ class Progress:
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
-        self._target: int | None = None
+        self._is_fixed = False
         self.staging = InputStaging(options)
 
     def fix_target(self) -> None:
         """For `availableNow`: stage all that is visible now, and read nothing that comes later."""
         self.staging.stage_visible()
-        self._target = self.staging.last
+        self._is_fixed = True
 
     def latest(self, start: Offset, limit: Limit) -> Offset:
         """The offset up to which the next batch reads; the start when there is nothing new.
@@ -58,7 +58,7 @@ class Progress:
             staging.skip_to(after)
             if not self._options.deletes_at_commit:
                 staging.delete_through(after)
-        if self._target is None:
+        if not self._is_fixed:
             self._stage_more(after, limit)
         chosen = _within(self._unread(after), limit)
         return {"epoch": staging.epoch.hex(), "page": chosen[-1].number} if chosen else start
@@ -83,11 +83,7 @@ class Progress:
         return start["page"] if start["epoch"] == self.staging.epoch.hex() else None
 
     def _unread(self, after: int | None) -> list[PageHead]:
-        return [
-            page
-            for page in self.staging.pages
-            if (after is None or page.number > after) and (self._target is None or page.number <= self._target)
-        ]
+        return [page for page in self.staging.pages if after is None or page.number > after]
 
     def _stage_more(self, after: int | None, limit: Limit) -> None:
         """Stage what is missing to the limit. What an earlier life staged and never told Spark of comes first."""
