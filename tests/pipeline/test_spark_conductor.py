@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from pyspark.sql import SparkSession
 from tests.pipeline.lab_run_samples import (
@@ -16,6 +18,7 @@ from tests.pipeline.lab_run_samples import (
     make_run,
     resume_run,
 )
+from tests.pipeline.test_run_files import rewrite
 
 from ostler.lab.running import contract, measuring
 from ostler.lab.store.points import measured_points
@@ -63,6 +66,21 @@ def copied(spark: SparkSession, taken: tuple[Sitting, Outcome], tmp_path: Path) 
     """The same, to be changed."""
     shutil.copytree(taken[0].runs.parent, tmp_path / "sitting")
     return Sitting(tmp_path / "sitting", spark)
+
+
+def spoil_rows(segment: Path) -> None:
+    """Files that are what their segment says, with a kind that there is none of, and with one operation too many."""
+
+    def changed(column: str, of: Callable[[Row], object]) -> Callable[[pa.Table], pa.Table]:
+        def change(table: pa.Table) -> pa.Table:
+            rows = [row | {column: of(row)} for row in table.to_pylist()]
+            return pa.Table.from_pylist(rows, table.schema)
+
+        return change
+
+    rewrite(segment / "event.parquet", changed("kind", lambda row: "rumour" if row["kind"] == "note" else row["kind"]))
+    first = pq.read_table(segment / "latency.parquet", partitioning=None).to_pylist()[0]
+    rewrite(segment / "latency.parquet", changed("count", lambda row: int(str(row["count"])) + (row == first)))
 
 
 def rows_by_key(lake: Snapshot, runs: list[str]) -> dict[tuple[object, ...], Row]:
@@ -186,18 +204,24 @@ def test_a_run_that_went_on_is_taken_again_and_damage_is_set_aside(copied: Sitti
     run = make_run(copied.runs, "run-4", seed=4)
     segment = sorted((run / "segments").iterdir())[-1]
     (segment / "latency.parquet").write_bytes(b"nothing that was written")
+    spoil_rows(sorted((run / "segments").iterdir())[1])
     outcome = copied.conduct()
     assert outcome.taken == ("run-2", "run-4")
     assert outcome.known == ("run-1",)
     lake = outcome.snapshot
     assert rows_by_key(lake, ["run-1"]) == rows_by_key(before, ["run-1"])
     assert len(rows_by_key(lake, ["run-2"])) == len(rows_by_key(lake, ["run-1"]))
-    assert len(rows_by_key(lake, ["run-4"])) == len(rows_by_key(lake, ["run-1"])) - 2
+    # Two operations of the point whose file is damaged, and one whose histogram is.
+    assert len(rows_by_key(lake, ["run-4"])) == len(rows_by_key(lake, ["run-1"])) - 3
     assert lake.parts_of(BRONZE["latency"], run=["run-1"]) == before.parts_of(BRONZE["latency"], run=["run-1"])
     rejected = lake.read(REJECTED).to_pylist()
     assert {row["run"] for row in rejected} == {"run-4"}
-    others = set(BRONZE) - {"latency", "statistic"}
-    assert {row["table"]: row["rule"] for row in rejected} == {"latency": "file"} | dict.fromkeys(others, "segment")
+    rules = {(row["table"], row["rule"]) for row in rejected}
+    others = {(name, "segment") for name in set(BRONZE) - {"latency", "statistic"}}
+    assert rules == others | {("latency", "file"), ("event", "kind-unknown"), ("point", "histogram-total")}
+    rumour = next(json.loads(row["row"]) for row in rejected if row["rule"] == "kind-unknown")
+    assert (rumour["kind"], rumour["text"]) == ("rumour", "as it should be")
+    assert lake.read(BRONZE["event"], ["kind"], run=["run-4"])["kind"].to_pylist().count("rumour") == 0
     assert outcome.rejected == sum(row["rows"] for row in rejected)
     told = violations_in(lake)
     assert told.by_rule["latency", "file"] == next(row["rows"] for row in rejected if row["table"] == "latency")
