@@ -69,7 +69,7 @@ $(VENV)/.installed: $(SOURCES)
 	$(call make_venv,$(VENV))
 	@echo "Installing ostler into $(VENV); the hot packages are compiled, which takes a few minutes."
 	@rm -rf build
-	$(VENV)/bin/python -m pip install --quiet ".[dev,lab]"
+	$(VENV)/bin/python -m pip install --quiet ".[dev,lab,pipeline]"
 	$(VENV)/bin/python -m pip install --quiet --no-deps ./dropin
 	@rm -rf build src/*.egg-info
 	@touch $@
