@@ -9,6 +9,7 @@ from tests.pipeline.queue_stage import options, put_all, texts
 
 from ostler.client.message import Message
 from ostler.pipeline.refusals import PipelineRefused
+from ostler.pipeline.streaming.browsing import browse, slices
 from ostler.pipeline.streaming.offsets import START, Limit, Offset, Progress, shared_out
 from ostler.pipeline.streaming.options import read_options
 from ostler.pipeline.streaming.pages import PageHead, read_page_id
@@ -272,6 +273,28 @@ def test_a_message_too_big_to_be_staged_stays_where_it_is(qm: RunningQueueManage
 def test_staging_queue_that_cannot_be_made_is_told_with_its_definition(qm: RunningQueueManager) -> None:
     with pytest.raises(PipelineRefused, match=r"Have it defined: DEFINE QLOCAL\(SPARK.IN.Q1\)"):
         Life(qm, stagingModelQueue="NO.MODEL")
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"queueManager": "OTHER"}, r"Connecting to OTHER at .* failed. MQRC_Q_MGR_NAME_ERROR \(2058\)"),
+        ({"channel": "NO.SUCH"}, r"Connecting to QMTEST at .* failed. MQRC_\w+ \(\d+\).*NO.SUCH"),
+        ({"selector": "colour ="}, r"Opening queue Q1 of QMTEST failed. MQRC_SELECT\w+ \(\d+\)"),
+        ({"queue": "NO.SUCH"}, r"Opening queue NO.SUCH of QMTEST failed. MQRC_UNKNOWN_OBJECT_NAME \(2085\)"),
+    ],
+)
+def test_what_cannot_be_reached_is_told_with_its_reason(
+    qm: RunningQueueManager, changed: dict[str, str], words: str
+) -> None:
+    with pytest.raises(PipelineRefused, match=words):
+        slices(read_options({**options(qm), "queue": "Q1", **changed}))
+
+
+def test_an_empty_queue_has_no_messages_and_one_slice(qm: RunningQueueManager) -> None:
+    wanted = read_options(options(qm, queue="Q1", numPartitions="3"))
+    (part,) = slices(wanted)
+    assert list(browse(wanted, part)) == []
 
 
 def test_pages_are_shared_out_evenly() -> None:

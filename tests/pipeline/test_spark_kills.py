@@ -69,7 +69,11 @@ class Stage:
         where = {"queueManager": NAME, "host": HOST, "port": str(self.port), "channel": CHANNEL}
         settings: dict[str, Any] = {
             "master": master,
-            "spark": {"spark.driver.memory": "1g", "spark.executorEnv.PYTHONPATH": PATH["PYTHONPATH"]},
+            "spark": {
+                "spark.driver.memory": "1g",
+                "spark.executor.memory": "512m",
+                "spark.executorEnv.PYTHONPATH": PATH["PYTHONPATH"],
+            },
             "options": {**where, "maxMessagesPerTrigger": "10", "pageMessages": "3", "numPartitions": "2", **more},
             "write": {**where, "pageMessages": "2", "unitMessages": "8"},
             "checkpoint": str(self.place / "checkpoint"),
