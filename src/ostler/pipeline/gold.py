@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from ostler.pipeline.comparisons import comparisons
 from ostler.pipeline.costs import costs
+from ostler.pipeline.live import live_costs
 from ostler.pipeline.peaks import peaks
 from ostler.pipeline.predictions import PREDICTION, predictions
 from ostler.pipeline.scaling import scaling
@@ -37,5 +38,10 @@ GOLD_STEPS: Final[tuple[GoldStep, ...]] = (
     ),
     GoldStep(SCALING, (POINT, RUN), lambda tables: scaling(tables["point"], tables["run"])),
     GoldStep(PREDICTION, (POINT, RUN), lambda tables: predictions(tables["point"], tables["run"])),
-    GoldStep(COST, (BRONZE["statistic"], POINT), lambda tables: costs(tables["statistic"], tables["point"])),
+    GoldStep(
+        COST,
+        (BRONZE["statistic"], POINT),
+        # What was watched has no points, and would be gone with the table before.
+        lambda tables: costs(tables["statistic"], tables["point"]).unionByName(live_costs(tables["statistic"])),
+    ),
 )
