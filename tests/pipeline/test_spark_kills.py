@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,16 @@ def kill_tree(job: subprocess.Popen[str]) -> None:
     job.communicate()
 
 
+def executors_of(job: subprocess.Popen[str]) -> list[psutil.Process]:
+    found = []
+    for process in psutil.Process(job.pid).children(recursive=True):
+        # Java leaves short-lived helpers as zombies, which have no command line.
+        with suppress(psutil.ZombieProcess, psutil.NoSuchProcess):
+            if any("CoarseGrainedExecutorBackend" in word for word in process.cmdline()):
+                found.append(process)
+    return found
+
+
 def finish(job: subprocess.Popen[str]) -> tuple[int, str]:
     told, _ = job.communicate(timeout=SECONDS_MAX)
     return job.returncode, told
@@ -179,11 +190,7 @@ def test_tasks_that_fail_at_first(stage: Stage) -> None:
 def test_an_executor_killed_in_the_middle(stage: Stage) -> None:
     job = stage.start_job("local-cluster[1,1,512]")
     stage.wait_for_output(5)
-    executors = [
-        process
-        for process in psutil.Process(job.pid).children(recursive=True)
-        if any("CoarseGrainedExecutorBackend" in word for word in process.cmdline())
-    ]
+    executors = executors_of(job)
     assert executors, "there is an executor"
     for process in executors:
         process.kill()
