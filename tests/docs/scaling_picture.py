@@ -18,6 +18,7 @@ FIGURES = (876, 877, 878, 879, 874)
 _WIDTH, _HEIGHT = 720, 380
 _LEFT, _RIGHT, _TOP, _BOTTOM = 80, 40, 60, 60
 _MOST, _MOST_RATE = 60, 40_000
+_NOTHING = Fraction(0)
 _BLUE, _RED, _GREY = "#1f6feb", "#d1242f", "#57606a"
 
 
@@ -55,8 +56,8 @@ def measured() -> list[tuple[int, int]]:
 def fitted(points: list[tuple[int, int]]) -> Law:
     """Least squares of 1 = a X/N + b (N - 1) X/N + c (N - 1) X, as the pipeline has it; in exact numbers."""
     terms = [(Fraction(rate, n), Fraction((n - 1) * rate, n), Fraction((n - 1) * rate)) for n, rate in points]
-    matrix = [[sum(each[row] * each[column] for each in terms) for column in range(3)] for row in range(3)]
-    right = [sum(each[row] for each in terms) for row in range(3)]
+    matrix = [[sum((each[row] * each[column] for each in terms), _NOTHING) for column in range(3)] for row in range(3)]
+    right = [sum((each[row] for each in terms), _NOTHING) for row in range(3)]
     whole = _determinant(matrix)
     a, b, c = (
         _determinant([[*line[:place], right[row], *line[place + 1 :]] for row, line in enumerate(matrix)]) / whole
@@ -65,8 +66,8 @@ def fitted(points: list[tuple[int, int]]) -> Law:
     return Law(float(1 / a), float(b / a), float(c / a))
 
 
-def _determinant(m: list[list[Fraction | int]]) -> Fraction:
-    return Fraction(
+def _determinant(m: list[list[Fraction]]) -> Fraction:
+    return (
         m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1])
         - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
         + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0])
@@ -86,8 +87,10 @@ def picture() -> str:
         _text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 14, "subscribers", 'text-anchor="middle"'),
         _text(0, 0, "messages delivered a second", 'text-anchor="middle" transform="translate(18 190) rotate(-90)"'),
     ]
-    for number in range(0, _MOST + 1, 10):
-        parts.append(_text(_across(number), _HEIGHT - _BOTTOM + 20, f"{number}", 'text-anchor="middle"'))
+    parts += [
+        _text(_across(number), _HEIGHT - _BOTTOM + 20, f"{number}", 'text-anchor="middle"')
+        for number in range(0, _MOST + 1, 10)
+    ]
     for rate in range(0, _MOST_RATE + 1, 10_000):
         y = _up(rate)
         parts.append(f'<line x1="{_LEFT}" y1="{y:.1f}" x2="{_WIDTH - _RIGHT}" y2="{y:.1f}" stroke="#d0d7de"/>')

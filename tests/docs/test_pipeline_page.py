@@ -46,7 +46,9 @@ def test_a_task_has_its_options_and_no_others(task: str) -> None:
 
 @pytest.mark.parametrize("task", tasks())
 def test_what_options_are_unless_given_is_told(task: str) -> None:
-    usual = {action.option_strings[0]: str(action.default) for action in actions(task) if "(%(default)s)" in _help(action)}
+    usual = {
+        action.option_strings[0]: str(action.default) for action in actions(task) if "(%(default)s)" in _help(action)
+    }
     for option, value in usual.items():
         row = next(each for each in rows(task) if f"`{option} " in each)
         assert "as for `run`" in row or f"({value})" in row.replace("`", "")
