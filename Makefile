@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 PURE := .venv-pure
-SOURCES := $(shell find src dropin/src -name '*.py' -o -name '*.toml' -path '*/data/*') pyproject.toml setup.py dropin/pyproject.toml
+SOURCES := $(shell find src dropin/src -name '*.py' -o -path '*/data/*' -type f -o -path '*/assets/*' -type f) pyproject.toml setup.py dropin/pyproject.toml
 PYTEST_ARGS ?=
 FRAMES ?= 2000000
 STEPS ?= 50000
@@ -21,8 +21,11 @@ help: ## Show what can be made
 
 install: $(VENV)/.installed ## Set up .venv with ostler compiled
 
-demo: $(VENV)/.installed ## Create a queue manager, exchange messages, kill and restart it, show what survived
+demo: $(VENV)/.installed ## Kill a queue manager and restart it; measure one, and make a report of it with Spark
 	@$(VENV)/bin/ostler demo
+	@$(VENV)/bin/ostler lab run client-rr-np --quick --output demo-data/runs
+	@$(VENV)/bin/ostler pipeline run demo-data/runs --lake demo-data/lake
+	@$(VENV)/bin/ostler pipeline report --lake demo-data/lake --output demo-data/report
 
 # Both flavours at once: tests wait for disks and clocks more than they compute.
 test: lint $(PURE)/.installed ## Run all checks and tests, compiled and interpreted
@@ -59,6 +62,12 @@ clean: ## Remove what was built
 # Which of two test runs a line is of, when both write at the same time.
 labelled = $(if $(LABELLED),2>&1 | sed -u 's/^/$(1): /')
 
+# Spark runs on Java: of whatever maker, but not of any age.
+define need_java
+	@java -version >/dev/null 2>&1 || { test "$$(id -u)" = 0 && apt-get -qq update && apt-get -qq install -y openjdk-17-jre-headless; } \
+		|| { echo "The pipeline needs Java 17 or newer; on Debian: apt-get install openjdk-17-jre-headless"; exit 1; }
+endef
+
 define make_venv
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Ostler needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
 	@test -x $(1)/bin/python || $(PYTHON) -m venv $(1) || { echo "Python's venv module is missing; on Debian: apt-get install python3-venv"; exit 1; }
@@ -66,10 +75,11 @@ define make_venv
 endef
 
 $(VENV)/.installed: $(SOURCES)
+	$(call need_java)
 	$(call make_venv,$(VENV))
 	@echo "Installing ostler into $(VENV); the hot packages are compiled, which takes a few minutes."
 	@rm -rf build
-	$(VENV)/bin/python -m pip install --quiet ".[dev,lab]"
+	$(VENV)/bin/python -m pip install --quiet ".[dev,lab,pipeline]"
 	$(VENV)/bin/python -m pip install --quiet --no-deps ./dropin
 	@rm -rf build src/*.egg-info
 	@touch $@

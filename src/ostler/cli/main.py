@@ -51,6 +51,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "demo": ("ostler.cli.demo", "see a queue manager survive kill -9"),
     "bench": ("ostler.cli.bench", "measure"),
     "lab": ("ostler.cli.lab", "scenarios of performance reports: list, show, and run them"),
+    "pipeline": ("ostler.cli.pipeline", "tables and reports of many runs, by Spark"),
 }
 
 

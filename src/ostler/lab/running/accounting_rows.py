@@ -33,10 +33,19 @@ def taken_figures(connection: Connection, source: str, first_record: int = 0) ->
     figures: list[Figure] = []
     record = first_record
     for message in _messages(connection, SOURCES[source]):
-        for part, kind, about in _parts(message):
-            figures += _figures(source, record, kind, about, part)
-            record += 1
+        found = message_figures(source, message, record)
+        figures += found
+        record = next_record(found, record)
     return figures
+
+
+def message_figures(source: str, message: Record, first_record: int) -> list[Figure]:
+    """The figures of one message. Its records are counted from `first_record` on."""
+    return [
+        figure
+        for record, (part, kind, about) in enumerate(_parts(message), first_record)
+        for figure in _figures(source, record, kind, about, part)
+    ]
 
 
 def next_record(figures: list[Figure], first_record: int) -> int:

@@ -1,0 +1,37 @@
+"""`ostler pipeline`: from runs of the laboratory to the tables and pages of a report, by Spark.
+
+What it can do is in modules of their own, each with an `add_command`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from typing import Final
+
+from ostler.cli import commands
+
+USAGE: Final = 2
+
+# In the order in which help shows them. Each adds its own parser, and loads what it needs only when it is run.
+_MODULES: Final = (
+    "ostler.cli.pipeline_run",
+    "ostler.cli.pipeline_validate",
+    "ostler.cli.pipeline_compare",
+    "ostler.cli.pipeline_report",
+    "ostler.cli.pipeline_bench",
+    "ostler.cli.pipeline_watch",
+)
+
+_DESCRIPTION: Final = """\
+From samples of many runs to the tables and charts of a performance report. Tables are kept in a lake: a directory of
+Parquet files that Spark and everybody else can read."""
+
+
+def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_command(
+        subparsers, "pipeline", "tables and reports of many runs, by Spark", _DESCRIPTION, USAGE
+    )
+    tasks = parser.add_subparsers(dest="task", metavar="TASK", title="tasks", required=True)
+    for name in _MODULES:
+        import_module(name).add_command(tasks)

@@ -1,0 +1,63 @@
+"""What commands of the pipeline have in common: where the lake is, which Spark, and which packages must be there."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LAKE: Final = Path("lake")
+USAGE: Final = 2
+
+
+def add_lake_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--lake", type=Path, default=LAKE, metavar="DIR", help="where tables are kept (%(default)s)")
+
+
+def add_spark_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--master",
+        default="local[*]",
+        metavar="URL",
+        help="where Spark runs: local[N], spark://HOST:PORT, sc://HOST:PORT for Spark Connect (%(default)s)",
+    )
+    parser.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        type=_setting,
+        metavar="NAME=VALUE",
+        help="a setting of Spark, such as spark.driver.memory=4g",
+    )
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.startswith("spark."):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a setting such as spark.driver.memory=4g")
+    return name, value
+
+
+def spark_opener(arguments: argparse.Namespace) -> Callable[[], SparkSession]:
+    """Opens the session that the options ask for, when it is needed."""
+
+    def opened() -> SparkSession:
+        from ostler.pipeline.session import open_session
+
+        return open_session(arguments.master, settings=dict(arguments.conf))
+
+    return opened
+
+
+def has_packages(names: Sequence[str]) -> bool:
+    """Whether the pipeline's packages are there; says what to do when they are not."""
+    missing = [name for name in names if find_spec(name) is None]
+    if missing:
+        print(f"ostler pipeline needs {' and '.join(missing)}: pip install 'ostler[pipeline]'", file=sys.stderr)
+    return not missing

@@ -1,0 +1,93 @@
+"""What a curve is limited by, told from its best step. The rules are data, the first that holds is the answer.
+
+The driver comes first: when it had no reserve, it is what was measured, whatever else was busy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+UNKNOWN: Final = "unknown"
+
+
+@dataclass(frozen=True)
+class LimitRule:
+    """`holds` and `words` are SQL over the columns of a best step, as `scaling` has them."""
+
+    limited_by: str
+    holds: str
+    words: str
+
+
+RULES: Final = (
+    LimitRule(UNKNOWN, "kind = 'limit'", "'it is a limit itself: what the bare machine does'"),
+    LimitRule(
+        UNKNOWN,
+        "asked_rate IS NOT NULL AND rate >= 0.95 * asked_rate",
+        "format_string('the load asked for %.0f a second and had them: no limit was reached', asked_rate)",
+    ),
+    LimitRule(
+        "driver",
+        "exists(flags, each -> each LIKE 'driver-saturated%')",
+        "'a driver used its whole core: the driver was measured'",
+    ),
+    LimitRule(
+        "broker",
+        "broker_core_percent >= 90 * usable_cores",
+        "format_string('it used %.0f%% of a core, of %d that it can use', broker_core_percent, usable_cores)",
+    ),
+    LimitRule(
+        "log",
+        "persistent AND disk_busy_percent >= 90",
+        "format_string('the disk was busy %.0f%% of the time', disk_busy_percent)",
+    ),
+    # Requester and responder each wait for a force of their own before a round trip is over.
+    LimitRule(
+        "log",
+        "persistent AND 2 * rate >= 0.8 * log_limit_rate",
+        "format_string('two commits each are %.0f a second, and the bare log forces %.0f', 2 * rate, log_limit_rate)",
+    ),
+    LimitRule(
+        "network",
+        "rate >= 0.8 * network_limit_rate",
+        "format_string('%.0f a second are %.0f%% of the bare network', rate, 100 * rate / network_limit_rate)",
+    ),
+    LimitRule(
+        "machine",
+        "machine_busy_percent >= 95 AND exists(flags, each -> each LIKE 'others-busy%')",
+        "format_string('all cores together were %.0f%% busy, much of it by programs that are no part of the run',"
+        " machine_busy_percent)",
+    ),
+    LimitRule(
+        "machine",
+        "machine_busy_percent >= 95",
+        "format_string('all cores together were %.0f%% busy, by drivers and all', machine_busy_percent)",
+    ),
+)
+_OTHERWISE: Final = (
+    "concat_ws(', ', 'nothing was full',"
+    " format_string('the broker used %.0f%% of a core', broker_core_percent),"
+    " format_string('all cores were %.0f%% busy', machine_busy_percent))"
+)
+NETWORK_PROBES: Final = ("bare ping-pong", "bare relay", "bare one-way", "bare exchanges over a Unix socket")
+LOG_PROBES: Final = ("group commit", "writing and forcing")
+
+
+def limited_by() -> Column:
+    return _first(F.lit(UNKNOWN), [F.lit(rule.limited_by) for rule in RULES])
+
+
+def why() -> Column:
+    return _first(F.expr(_OTHERWISE), [F.expr(rule.words) for rule in RULES])
+
+
+def _first(otherwise: Column, answers: list[Column]) -> Column:
+    """The answer of the first rule that is known to hold."""
+    found = otherwise
+    for rule, answer in reversed(list(zip(RULES, answers, strict=True))):
+        found = F.when(F.coalesce(F.expr(rule.holds), F.lit(False)), answer).otherwise(found)
+    return found

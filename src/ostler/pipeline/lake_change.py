@@ -1,0 +1,160 @@
+"""Changing the lake: new directories for some tables, put in force all at once."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final
+
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+from ostler.lab.store.manifest import sync_directory, write_whole
+from ostler.pipeline.lake import (
+    CURRENT,
+    VERSION_PREFIX,
+    Part,
+    Snapshot,
+    as_json,
+    open_lake,
+    partition_values,
+    table_directory,
+)
+from ostler.pipeline.refusals import LakeBusy, PipelineRefused
+from ostler.pipeline.tables import LakeTable, Layer
+
+LOCK: Final = "lock"
+
+
+class LakeChange:
+    """One change, from `with` to `commit`. Only one process at a time has one; nothing is seen of it before `commit`.
+
+    For each table that changes: have files written to `directory(table)`, and say with `put` what they take the place
+    of. Without `commit`, the lake is as it was.
+    """
+
+    def __init__(self, root: Path) -> None:
+        """PipelineRefused when somebody else changes the lake, or it cannot be read or made."""
+        self._lock = _locked(root)
+        try:
+            self.before = open_lake(root)
+            _clear(self.before)
+        except BaseException:
+            self._lock.close()
+            raise
+        self._root = root
+        self._version = self.before.version + 1
+        self._parts = dict(self.before.parts)
+        self._written: list[Path] = []
+        self._is_committed = False
+
+    def __enter__(self) -> LakeChange:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if not self._is_committed:
+                for path in self._written:
+                    shutil.rmtree(path, ignore_errors=True)
+        finally:
+            self._lock.close()
+
+    def directory(self, table: LakeTable) -> Path:
+        """Where files of a table are to be written: a directory that is not there yet, below one that may not be."""
+        path = self._root / table_directory(table) / f"{VERSION_PREFIX}{self._version}"
+        if path not in self._written:
+            self._written.append(path)
+        return path
+
+    @property
+    def now(self) -> Snapshot:
+        """The lake as it would be after `commit`: for steps that read what steps before them have written."""
+        kept = {part.path for parts in self._parts.values() for part in parts}
+        gone = [part.path for parts in self.before.parts.values() for part in parts if part.path not in kept]
+        return replace(self.before, version=self._version, parts=dict(self._parts), unused=tuple(gone))
+
+    def put(self, table: LakeTable, replaced: Iterable[str] = ()) -> int:
+        """Take what was written for a table; how many rows it has.
+
+        It takes the place of the whole table; of a partitioned table, of the partitions that were written and those
+        whose value (of the first partition column) is one of `replaced`.
+        """
+        found = _parts(self._root, self.directory(table), table)
+        gone = set(replaced) | {each.values[table.partitions[0]] for each in found if table.partitions}
+        kept = [
+            part
+            for part in self._parts.get(table.name, ())
+            if table.partitions and part.values[table.partitions[0]] not in gone
+        ]
+        self._parts[table.name] = tuple(sorted([*kept, *found], key=lambda part: part.path))
+        return sum(part.rows for part in found)
+
+    def commit(self, made_from: Mapping[str, str]) -> Snapshot:
+        """Put everything in force."""
+        for path in self._written:
+            _sync_tree(path)
+        after = replace(self.now, made_from=dict(made_from))
+        write_whole(self._root / CURRENT, as_json(after))
+        self._is_committed = True
+        # What the version before this one still needed, nobody needs any more.
+        for unused in self.before.unused:
+            shutil.rmtree(self._root / unused, ignore_errors=True)
+        return after
+
+
+def _locked(root: Path) -> IO[bytes]:
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        lock = open(root / LOCK, "ab")  # noqa: SIM115 - held until the change is over
+    except OSError as error:
+        raise PipelineRefused(f"The lake cannot be written to {root}: {error.strerror}. Name another place.") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise LakeBusy(f"Somebody else is changing the lake {root}. Wait until that has ended.") from None
+    return lock
+
+
+def _clear(snapshot: Snapshot) -> None:
+    """Remove what changes that were cut have left: directories of versions that never were."""
+    needed = {part.path for parts in snapshot.parts.values() for part in parts} | set(snapshot.unused)
+    for layer in Layer:
+        for version in snapshot.root.glob(f"{layer.value}/*/{VERSION_PREFIX}*"):
+            name = str(version.relative_to(snapshot.root))
+            if not any(path == name or path.startswith(f"{name}/") for path in needed):
+                shutil.rmtree(version, ignore_errors=True)
+
+
+def _parts(root: Path, directory: Path, table: LakeTable) -> list[Part]:
+    """The partitions below a directory that was written; the directory itself of a table without partitions."""
+    places = [directory]
+    for column in table.partitions:
+        places = [below for place in places for below in sorted(place.glob(f"{column}=*"))]
+    found = []
+    for place in places:
+        rows = sum(pq.read_metadata(path).num_rows for path in place.glob("*.parquet"))
+        if rows or not table.partitions:
+            values = partition_values(place.relative_to(directory).parts)
+            found.append(Part(str(place.relative_to(root)), values, rows))
+    return found
+
+
+def _sync_tree(directory: Path) -> None:
+    """Have all files below a directory on storage."""
+    for place, _, names in os.walk(directory):
+        for name in names:
+            descriptor = os.open(os.path.join(place, name), os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        sync_directory(Path(place))
+    if directory.exists():
+        sync_directory(directory.parent)

@@ -1,0 +1,11 @@
+"""What the pipeline says when it cannot do something: a sentence that tells what to do."""
+
+from __future__ import annotations
+
+
+class PipelineRefused(Exception):
+    """It cannot be done. Tables are as they were. The text says why, and what to do."""
+
+
+class LakeBusy(PipelineRefused):
+    """Somebody else is changing the lake. Whoever can wait may try again."""

@@ -1,0 +1,102 @@
+"""What a chart shows: axes, lines and dots, with no thought yet of how it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+# Values further apart than this are told apart on a logarithmic axis only.
+_LOGARITHMIC_FROM: Final = 20.0
+
+
+@dataclass(frozen=True)
+class Axis:
+    """`ticks` are the values to mark where they are known; else they are chosen. A linear axis begins at 0, and ends at
+    `top` where that is known."""
+
+    label: str
+    is_log: bool = False
+    ticks: tuple[float, ...] = ()
+    is_size: bool = False
+    top: float | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a contestant looks in all charts. `colour` and `marker` are numbers; a limit is grey and dashed."""
+
+    colour: int
+    marker: int
+    is_limit: bool = False
+    dash: int = 0
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A measured value. `text` is the value as it is told, `spread` how sure it is, `basis` by what that is known."""
+
+    x: float
+    y: float
+    low: float | None
+    high: float | None
+    across: str
+    text: str
+    spread: str = ""
+    basis: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """`is_secondary` lines are thin and without a label: the 99th percentile above a median."""
+
+    name: str
+    look: Look
+    dots: tuple[Dot, ...]
+    is_secondary: bool = False
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A calculated curve: thin, dotted, and nothing on it to point at."""
+
+    name: str
+    look: Look
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class LineChart:
+    title: str
+    across: Axis
+    up: Axis
+    lines: tuple[Line, ...]
+    curves: tuple[Curve, ...] = ()
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A row of a dot chart: what it is about, and the dots on it, each of a look and a name."""
+
+    label: str
+    dots: tuple[tuple[str, Look, Dot], ...]
+
+
+@dataclass(frozen=True)
+class DotChart:
+    """Values by name, one row each. `reference` is marked by a line: no change, or the same ratio."""
+
+    title: str
+    across: Axis
+    strips: tuple[Strip, ...]
+    reference: float | None = None
+    is_joined: bool = False
+
+
+Chart = LineChart | DotChart
+
+
+def spans_decades(values: Iterable[float]) -> bool:
+    """Whether values are so far apart that only a logarithmic axis shows all of them."""
+    known = list(values)
+    return bool(known) and min(known) > 0 and max(known) / min(known) >= _LOGARITHMIC_FROM

@@ -1,0 +1,137 @@
+"""What all sections share: the rows, the looks, the numbering, and which run speaks for a scenario."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Final
+
+from ostler.lab.scenarios.loader import catalogue
+from ostler.lab.scenarios.model import Scenario
+from ostler.pipeline.report import numbers
+from ostler.pipeline.report.charts import Look
+from ostler.pipeline.report.document import Book, Cell, Link
+from ostler.pipeline.report.looks import contestant_looks, contestant_order
+from ostler.pipeline.report.rows import OSTLER, PeakRow, PointRow, RunRow, Tables
+
+_SIZE: Final = re.compile(r"\d+ (?:bytes|KB|MB)")
+
+
+@dataclass(frozen=True)
+class Context:
+    tables: Tables
+    book: Book
+    looks: Mapping[str, Look]
+
+    @cached_property
+    def runs(self) -> dict[str, RunRow]:
+        return {each.run: each for each in self.tables.runs}
+
+    @cached_property
+    def points_of(self) -> dict[str, list[PointRow]]:
+        """Points of the main operation, by run."""
+        found: dict[str, list[PointRow]] = defaultdict(list)
+        for point in self.tables.points:
+            if point.is_main:
+                found[point.run].append(point)
+        return found
+
+    @cached_property
+    def speaking(self) -> dict[str, str]:
+        """The run that speaks for each scenario: complete and of full length before others, then the newest."""
+        best: dict[str, RunRow] = {}
+        for run in sorted(self.tables.runs, key=lambda each: (each.is_complete, not each.is_quick, each.began)):
+            if self.points_of.get(run.run):
+                best[run.scenario] = run
+        order = {name: number for number, name in enumerate(catalogue().scenarios)}
+        return {name: best[name].run for name in sorted(best, key=lambda each: (order.get(each, len(order)), each))}
+
+    @cached_property
+    def peaks_of(self) -> dict[str, list[PeakRow]]:
+        """Peaks by run, Ostler first, then by size."""
+        found: dict[str, list[PeakRow]] = defaultdict(list)
+        for peak in sorted(
+            self.tables.peaks,
+            key=lambda each: (each.message_bytes, each.series, contestant_order(each.contestant, each.kind)),
+        ):
+            found[peak.run].append(peak)
+        return found
+
+    def scenario(self, name: str) -> Scenario | None:
+        return catalogue().scenarios.get(name)
+
+    def title(self, scenario: str) -> str:
+        found = self.scenario(scenario)
+        return found.title if found else scenario
+
+    def scenario_cell(self, name: str) -> Cell:
+        return Cell((self.scenario_link(name),), name)
+
+    def scenario_link(self, name: str) -> Link:
+        """The short name, which commands know, as a link; the title for those who point at it."""
+        where = f"scenario-{name}" if name in self.speaking else "scenarios"
+        return Link(name, where, self.title(name))
+
+    def main_contestant(self, run: str) -> str:
+        """Ostler itself, as it is called in a run: the shortest name of its kind; empty when it did not take part."""
+        names = {point.contestant for point in self.points_of.get(run, []) if point.kind == OSTLER}
+        return min(names, key=lambda each: (len(each), each), default="")
+
+
+def make_context(tables: Tables) -> Context:
+    ordered = sorted(tables.runs, key=lambda each: (each.began, each.run))
+    names = {each.run: f"R{number}" for number, each in enumerate(ordered, 1)}
+    titles = {each.run: f"{each.run}: {each.command}" for each in ordered}
+    looks = contestant_looks((point.contestant, point.kind) for point in tables.points)
+    return Context(tables, Book(names, titles), looks)
+
+
+def described(title: str, group: str) -> str:
+    """A title with what it does not say itself of size and persistence."""
+    sizes = _SIZE.findall(title)
+    left = [
+        part
+        for part in group.split(", ")
+        if not (sizes == [part] or (part in ("persistent", "nonpersistent") and part in title.replace(",", "").split()))
+    ]
+    return ", ".join([title, *left])
+
+
+def messages(message_bytes: int, persistent: bool) -> str:
+    return f"{numbers.size(message_bytes)}, {'persistent' if persistent else 'nonpersistent'}"
+
+
+# -- cells -------------------------------------------------------------------------------------------------------------
+
+
+def number_cell(value: float | None, unit: str = "") -> Cell:
+    return Cell(numbers.figure(value), value, f"{numbers.exact(value)} {unit}".strip() if value is not None else "")
+
+
+def whole_cell(value: float | None) -> Cell:
+    return Cell(numbers.whole(value), value)
+
+
+def percent_cell(value: float | None, *, signed: bool = False) -> Cell:
+    title = "" if value is None else f"{numbers.exact(value)} %"
+    return Cell(numbers.percent(value, signed=signed), value, title)
+
+
+def milliseconds_cell(value_ns: float | None) -> Cell:
+    return Cell(numbers.milliseconds(value_ns), value_ns, f"{numbers.exact(value_ns)} ns" if value_ns else "")
+
+
+def size_cell(value: float | None) -> Cell:
+    return Cell(numbers.size(value), value)
+
+
+def text_cell(text: str) -> Cell:
+    return Cell(text, text.lower())
+
+
+def moment(when: datetime | None) -> str:
+    return numbers.NOTHING if when is None else f"{when:%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,133 @@
+"""From points to curves: what was swept, what stayed the same, and the medians of repetitions along it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ostler.pipeline.report import numbers
+from ostler.pipeline.report.rows import PointRow
+from ostler.pipeline.report.spreads import Spread, spread
+
+CLIENTS: Final = "clients"
+MESSAGE_BYTES: Final = "message_bytes"
+PERSISTENCE: Final = "persistence"
+# Parameters that say again what a column of its own says.
+_SAID_ELSEWHERE: Final = frozenset({MESSAGE_BYTES, PERSISTENCE, "persistent"})
+
+Value = Callable[[PointRow], float | None]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a curve goes along. `label` names the axis with its unit."""
+
+    name: str
+    label: str
+    is_size: bool = False
+
+    def value(self, point: PointRow) -> float | None:
+        if self.name == CLIENTS:
+            return point.clients
+        if self.name == MESSAGE_BYTES:
+            return point.message_bytes
+        return _number(series_parts(point.series).get(self.name))
+
+    def words(self, value: float) -> str:
+        if self.is_size:
+            return numbers.size(value)
+        return f"{value:,.0f} {'client' if value == 1 else 'clients'}" if self.name == CLIENTS else (
+            f"{self.label} {numbers.exact(value)}"
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points of one contestant that differ in the sweep and in the repetition only. `steps` are in order of it."""
+
+    run: str
+    contestant: str
+    kind: str
+    group: str
+    operation: str
+    steps: tuple[tuple[float, tuple[PointRow, ...]], ...]
+
+    @property
+    def series(self) -> str:
+        """The name that peaks and fits have for this curve, where the sweep is that of clients."""
+        return self.steps[0][1][0].series
+
+    def along(self, value: Value) -> list[tuple[float, Spread]]:
+        """A figure by the sweep, where it is known."""
+        found = ((at, spread(value(point) for point in points)) for at, points in self.steps)
+        return [(at, each) for at, each in found if each is not None]
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None
+
+
+def choose_sweep(points: Sequence[PointRow]) -> Sweep | None:
+    """What the points of a run go along: clients where they differ, else sizes, else a parameter that is a number."""
+    if len({point.clients for point in points}) > 1:
+        return Sweep(CLIENTS, "clients")
+    if len({point.message_bytes for point in points}) > 1:
+        return Sweep(MESSAGE_BYTES, "message size", True)
+    parts = [series_parts(point.series) for point in points]
+    for name in sorted({name for each in parts for name in each} - _SAID_ELSEWHERE):
+        values = [_number(each.get(name)) for each in parts]
+        if None not in values and len(set(values)) > 1:
+            return Sweep(name, name.replace("_", " "))
+    return None
+
+
+def series_parts(series: str) -> dict[str, str]:
+    """The parameters that a series is made of: `message_bytes=2048, cipher_spec=none`."""
+    pairs = (part.partition("=") for part in series.split(", ") if part)
+    return {name: value for name, _, value in pairs}
+
+
+def series_words(series: str) -> str:
+    """A series as words: sizes and persistence as everywhere else, other parameters as they are called."""
+    parts = []
+    for name, value in series_parts(series).items():
+        if name == MESSAGE_BYTES and value.isdigit():
+            parts.append(numbers.size(int(value)))
+        elif name in _SAID_ELSEWHERE:
+            parts.append({"true": "persistent", "false": "nonpersistent"}.get(value.lower(), value))
+        else:
+            parts.append(f"{name.replace('_', ' ')} {value}".strip())
+    return ", ".join(parts)
+
+
+def group_name(point: PointRow, sweep: Sweep | None) -> str:
+    """What stays the same along a curve, in words: size, persistence, and the other parameters of the series."""
+    parts = [] if sweep and sweep.name == MESSAGE_BYTES else [numbers.size(point.message_bytes)]
+    parts.append("persistent" if point.persistent else "nonpersistent")
+    left = _SAID_ELSEWHERE | ({sweep.name} if sweep else set())
+    parts += [
+        f"{name.replace('_', ' ')} {text}" for name, text in series_parts(point.series).items() if name not in left
+    ]
+    return ", ".join(parts)
+
+
+def curves(points: Sequence[PointRow], sweep: Sweep | None) -> list[Curve]:
+    """All curves of a run, in the order in which they were measured."""
+    found: dict[tuple[str, str, str, str, str], dict[float, list[PointRow]]] = defaultdict(lambda: defaultdict(list))
+    for point in points:
+        at = 0.0 if sweep is None else sweep.value(point)
+        if at is not None:
+            key = (point.run, point.contestant, point.kind, group_name(point, sweep), point.operation)
+            found[key][at].append(point)
+    return [Curve(*key, tuple((at, tuple(steps[at])) for at in sorted(steps))) for key, steps in found.items()]
+
+
+def middle(points: Sequence[PointRow], value: Value) -> float | None:
+    """The median of a figure over repetitions."""
+    found = spread(value(point) for point in points)
+    return None if found is None else found.middle

@@ -1,0 +1,52 @@
+"""From a lake to the rows of a report, and which of them are told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ostler.lab.scenarios.loader import near_names
+from ostler.pipeline.lake import open_lake
+from ostler.pipeline.refusals import PipelineRefused
+from ostler.pipeline.report.rows import ROWS, Tables, columns, read_tables
+from ostler.pipeline.tables import TABLES
+
+if TYPE_CHECKING:
+    import pyarrow  # type: ignore[import-untyped]
+
+
+def read_lake(lake: Path) -> Tables:
+    """All rows that a report tells of. PipelineRefused when there is no lake, or nothing in it."""
+    snapshot = open_lake(lake)
+    if not snapshot.version:
+        raise PipelineRefused(f"There is no lake in {lake}. Make one with `ostler pipeline run`, or name it: --lake.")
+
+    def read(name: str) -> pyarrow.Table:
+        return snapshot.read(TABLES[name], columns(ROWS[name]))
+
+    return read_tables(read)
+
+
+def picked(tables: Tables, scenarios: Sequence[str], runs: Sequence[str]) -> Tables:
+    """Only some scenarios and runs; all when none is named. PipelineRefused when there is nothing of a name."""
+    if not scenarios and not runs:
+        return tables
+    _check("scenario", scenarios, tuple(each.scenario for each in tables.runs))
+    _check("run", runs, tuple(each.run for each in tables.runs))
+    kept = [
+        each.run
+        for each in tables.runs
+        if (not scenarios or each.scenario in scenarios) and (not runs or each.run in runs)
+    ]
+    if not kept:
+        raise PipelineRefused("None of the runs named is of a scenario named: leave out --run or --scenario.")
+    return tables.only(kept)
+
+
+def _check(kind: str, names: Sequence[str], known: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in known:
+            near = near_names(name, tuple(dict.fromkeys(known)))
+            meant = f" Was {' or '.join(near)} meant?" if near else ""
+            raise PipelineRefused(f"The lake has no {kind} {name!r}.{meant}")

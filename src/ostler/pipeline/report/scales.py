@@ -1,0 +1,112 @@
+"""From values to places on a chart, and which values to mark on an axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ostler.pipeline.report import numbers
+
+_TICKS_WANTED: Final = 5
+_TICK_FACTORS: Final = (1, 2, 2.5, 5, 10)
+_ROOM_ABOVE: Final = 1.06
+_FINE_DECADES: Final = 2.2
+
+
+@dataclass(frozen=True)
+class Scale:
+    """`begin` and `end` are pixels of `low` and `high`."""
+
+    low: float
+    high: float
+    begin: float
+    end: float
+    is_log: bool
+
+    def at(self, value: float) -> float:
+        if self.is_log:
+            share = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return self.begin + min(max(share, 0.0), 1.0) * (self.end - self.begin)
+
+
+def linear(values: Iterable[float], begin: float, end: float) -> Scale:
+    """From 0, or below where values are, to the next mark above the highest."""
+    known = [*values, 0.0]
+    low, high = min(known), max(known)
+    if low == high:
+        high = 1.0
+    step = _step(high - low)
+    top = math.ceil(high * _ROOM_ABOVE / step - 1e-9) * step if high > 0 else 0.0
+    return Scale(math.floor(low / step + 1e-9) * step, top, begin, end, False)
+
+
+def logarithmic(values: Iterable[float], begin: float, end: float, pad: float = 1.25) -> Scale:
+    """A little more than the values span. All values must be above 0."""
+    known = list(values)
+    return Scale(min(known) / pad, max(known) * pad, begin, end, True)
+
+
+def _step(span: float) -> float:
+    rough = span / _TICKS_WANTED
+    power: float = 10.0 ** math.floor(math.log10(rough))
+    return next(factor * power for factor in _TICK_FACTORS if factor * power >= rough * 0.999)
+
+
+def ticks(scale: Scale) -> list[float]:
+    """Round values of a scale."""
+    if not scale.is_log:
+        step = _step(scale.high - scale.low)
+        first = math.ceil(scale.low / step - 1e-9)
+        return [number * step for number in range(first, math.floor(scale.high / step + 1e-9) + 1)]
+    decades = math.log10(scale.high / scale.low)
+    factors = (1,) if decades > 2 * _FINE_DECADES else (1, 3) if decades > _FINE_DECADES else (1, 2, 5)
+    powers = range(math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high)) + 1)
+    found = [factor * 10.0**power for power in powers for factor in factors]
+    return [each for each in found if scale.low <= each <= scale.high]
+
+
+def thinned(values: Sequence[float], scale: Scale, room: Callable[[float], float]) -> list[float]:
+    """Those of the values that leave enough room for the next; the first and the last are always kept. `room` is what a
+    value needs to both sides of its place, in pixels."""
+    ordered = sorted(set(values))
+    if len(ordered) < 2:
+        return ordered
+
+    def fits(left: float, right: float) -> bool:
+        return abs(scale.at(right) - scale.at(left)) >= room(left) + room(right)
+
+    kept, last = [ordered[0]], ordered[-1]
+    for value in ordered[1:-1]:
+        if fits(kept[-1], value) and fits(value, last):
+            kept.append(value)
+    return [*kept, last]
+
+
+def tick_text(value: float, *, is_size: bool = False) -> str:
+    """Short enough for an axis: 20k, 1.5M, 0.05, 2 KB."""
+    if is_size:
+        return numbers.size(value).replace(" bytes", " B")
+    if abs(value) >= 1e6:
+        return f"{value / 1e6:g}M"
+    if abs(value) >= 1e4:
+        return f"{value / 1e3:g}k"
+    return f"{value:,.10g}".replace("-", numbers.MINUS)
+
+
+def apart(wanted: Sequence[float], heights: Sequence[float], low: float, high: float) -> list[float]:
+    """Places for labels in a column, each near where it is wanted and none on another."""
+    order = sorted(range(len(wanted)), key=wanted.__getitem__)
+    places = list(wanted)
+    floor = low
+    for index in order:
+        places[index] = max(places[index], floor + heights[index] / 2)
+        floor = places[index] + heights[index] / 2
+    ceiling = high
+    for index in reversed(order):
+        places[index] = min(places[index], ceiling - heights[index] / 2)
+        ceiling = places[index] - heights[index] / 2
+    return places

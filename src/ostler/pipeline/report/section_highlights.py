@@ -1,0 +1,151 @@
+"""What a reader with one minute should know: the peaks, who came how far, what got worse, and how far to trust it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from ostler.pipeline.report import numbers
+from ostler.pipeline.report.charts import Axis, Dot, DotChart, Strip, spans_decades
+from ostler.pipeline.report.context import Context, described, messages
+from ostler.pipeline.report.document import Block, Bullets, Card, Cards, Figure, Link, Paragraph, Section, Text
+from ostler.pipeline.report.looks import contestant_order
+from ostler.pipeline.report.rows import OSTLER, PeakRow
+from ostler.pipeline.report.section_scenarios import operations_word, peak_table
+from ostler.pipeline.report.spreads import spread
+
+_CARDS_MAX: Final = 8
+_STRIPS_MAX: Final = 24
+# Differences that the same machine shows by itself; below it nothing is said.
+SILENT_BELOW_PERCENT: Final = 15.0
+
+
+def highlights_section(context: Context) -> Section:
+    best = _best_peaks(context)
+    blocks: list[Block] = []
+    if best:
+        blocks.append(Cards(tuple(_card(context, peak) for peak in best[:_CARDS_MAX])))
+    blocks.append(Bullets(tuple(_statements(context))))
+    figure = _glance(context)
+    if figure is not None:
+        blocks.append(figure)
+    return Section("highlights", "Highlights", tuple(blocks))
+
+
+def peaks_section(context: Context) -> Section:
+    runs = list(context.speaking.values())
+    text = "The best step of every curve, by the run that speaks for its scenario."
+    return Section("peaks", "Peak rates", (Paragraph(text), peak_table(context, "Peaks of all scenarios", runs)))
+
+
+def _best_peaks(context: Context) -> list[PeakRow]:
+    """Ostler's peak with the smallest messages of each scenario."""
+    found = []
+    for run in context.speaking.values():
+        own = [peak for peak in context.peaks_of.get(run, []) if peak.kind == OSTLER]
+        if own:
+            smallest = min(peak.message_bytes for peak in own)
+            found.append(max((each for each in own if each.message_bytes == smallest), key=lambda each: each.peak_rate))
+    return found
+
+
+def _card(context: Context, peak: PeakRow) -> Card:
+    operation = next((point.operation for point in context.points_of[peak.run]), "")
+    there = f"{operations_word(operation)}/s with {_count(peak.peak_clients, 'client')}"
+    busy = "" if peak.peak_busy_percent is None else f", processors {numbers.percent(peak.peak_busy_percent)} busy"
+    text: Text = (f"{there}{busy}. ", context.book.run(peak.run))
+    label = described(context.title(peak.scenario), messages(peak.message_bytes, peak.persistent))
+    return Card(label, numbers.figure(peak.peak_rate), text)
+
+
+def _statements(context: Context) -> list[Text]:
+    tables = context.tables
+    found: list[Text] = [
+        (
+            f"{_count(len(context.speaking), 'scenario')} from {_count(len(tables.runs), 'run')}, "
+            f"{_count(len(tables.points), 'measured point')}; every figure links to its run and the ",
+            Link("command that repeats it", "reproduce"),
+            ".",
+        )
+    ]
+    rates = [row for row in tables.comparisons if row.kind in ("release", "repeat") and row.metric == "rate"]
+    if rates:
+        verdicts = Counter(row.verdict for row in rates)
+        told = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common())
+        found.append((f"Rates against earlier runs: {told}. See ", Link("comparisons", "comparisons"), "."))
+    found += _against_peers(context)
+    noises = [run.noise_percent for run in tables.runs if run.noise_percent is not None]
+    if noises:
+        middle = spread(noises)
+        assert middle is not None
+        median, worst = numbers.percent(middle.middle), numbers.percent(max(noises))
+        noise = f"Noise of the machine within runs: median {median}, worst {worst}."
+        silent = f" Differences below {max(SILENT_BELOW_PERCENT, middle.middle):.0f} % mean nothing here."
+        found.append((noise + silent + " See ", Link("data quality and noise", "quality"), "."))
+    rejected = sum(row.rows for row in tables.rejected)
+    found.append(
+        f"{_count(rejected, 'row')} set aside for breaking a rule."
+        if rejected
+        else "No row broke a rule of data quality."
+    )
+    partial = sum(1 for run in tables.runs if not run.is_complete)
+    if partial:
+        found.append(f"{_count(partial, 'run')} not complete: what was measured is told, and marked.")
+    return found
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def _against_peers(context: Context) -> list[Text]:
+    """How Ostler's peak stands to each peer's, over the scenarios that both took part in."""
+    ratios: dict[str, list[float]] = {}
+    runs: dict[str, list[str]] = {}
+    for run in context.speaking.values():
+        main = context.main_contestant(run)
+        own = {(peak.series): peak.peak_rate for peak in context.peaks_of.get(run, []) if peak.contestant == main}
+        for peak in context.peaks_of.get(run, []):
+            if peak.kind == "peer" and peak.series in own and peak.peak_rate:
+                ratios.setdefault(peak.contestant, []).append(own[peak.series] / peak.peak_rate)
+                runs.setdefault(peak.contestant, []).append(run)
+    found: list[Text] = []
+    for name, values in sorted(ratios.items(), key=lambda each: -len(each[1])):
+        middle = spread(values)
+        assert middle is not None
+        over = "" if len(values) == 1 else f", median of {len(values)} curves"
+        text = f"Ostler's peak is {numbers.times(middle.middle)} that of {name}{over} ("
+        found.append(
+            (text, *context.book.runs(runs[name]), "); promises differ, see ", Link("contestants", "contestants"), ".")
+        )
+    return found
+
+
+def _glance(context: Context) -> Figure | None:
+    """Peak rates of everybody, one row for each curve, on one axis."""
+    strips: list[Strip] = []
+    runs: list[str] = []
+    for name, run in context.speaking.items():
+        groups: dict[str, list[PeakRow]] = {}
+        for peak in context.peaks_of.get(run, []):
+            groups.setdefault(peak.series, []).append(peak)
+        for peaks in groups.values():
+            if len(strips) == _STRIPS_MAX:
+                break
+            runs.append(run)
+            ordered = sorted(peaks, key=lambda each: contestant_order(each.contestant, each.kind), reverse=True)
+            label = described(context.title(name), messages(peaks[0].message_bytes, peaks[0].persistent))
+            dots = tuple((each.contestant, context.looks[each.contestant], _peak_dot(each)) for each in ordered)
+            strips.append(Strip(label, dots))
+    if not strips:
+        return None
+    values = [dot.x for strip in strips for _, _, dot in strip.dots]
+    chart = DotChart("Peak rates", Axis("operations a second", spans_decades(values)), tuple(strips))
+    note: Text = ("Runs ", *context.book.runs(runs), ".")
+    return context.book.figure("Peak rates at a glance", [chart], runs, note)
+
+
+def _peak_dot(peak: PeakRow) -> Dot:
+    words = f"{numbers.figure(peak.peak_rate)}/s with {_count(peak.peak_clients, 'client')}"
+    basis = _count(peak.repetitions, "repetition")
+    return Dot(peak.peak_rate, 0.0, None, None, numbers.size(peak.message_bytes), words, basis=basis)

@@ -1,0 +1,299 @@
+"""Each scenario: what it does, its curves of rate, response time and processor time, its peaks, and all its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ostler.pipeline.report import numbers
+from ostler.pipeline.report.charts import Axis, Curve, Dot, Line, LineChart, spans_decades
+from ostler.pipeline.report.context import (
+    Context,
+    described,
+    messages,
+    milliseconds_cell,
+    number_cell,
+    percent_cell,
+    text_cell,
+    whole_cell,
+)
+from ostler.pipeline.report.curves import CLIENTS, Sweep, choose_sweep, curves, middle, series_words
+from ostler.pipeline.report.curves import Curve as Measured
+from ostler.pipeline.report.document import Block, Cell, Code, Figure, Fold, Heading, Inline, Paragraph, Section
+from ostler.pipeline.report.looks import contestant_order
+from ostler.pipeline.report.rows import PointRow, ScalingRow
+from ostler.pipeline.report.spreads import Spread
+
+_GROUPS_DRAWN: Final = 8
+_NANOSECONDS: Final = 1e6
+_FIT_POINTS: Final = 60
+_LOG_ACROSS_FROM: Final = 8
+_WHOLE_PERCENT: Final = 100.0
+
+OPERATIONS: Final = {
+    "round trip": "round trips",
+    "session": "sessions",
+    "connect": "connections",
+    "put": "puts",
+    "get": "gets",
+}
+
+
+def operations_word(operation: str) -> str:
+    """What a rate counts, in the plural."""
+    return OPERATIONS.get(operation, operation)
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """One chart of a figure: a figure of points, and how it is told."""
+
+    title: str
+    label: str
+    value: Callable[[PointRow], float | None]
+    words: Callable[[float], str]
+    unit: str
+
+
+def _milliseconds(name: str) -> Callable[[PointRow], float | None]:
+    def value(point: PointRow) -> float | None:
+        found = getattr(point, name)
+        return None if found is None else found / _NANOSECONDS
+
+    return value
+
+
+def _panels(operation: str) -> tuple[_Panel, ...]:
+    word = operations_word(operation)
+    return (
+        _Panel("Rate", f"{word} a second", lambda point: point.rate, numbers.figure, f"{word}/s"),
+        _Panel("Response time, median", "milliseconds", _milliseconds("p50_ns"), numbers.figure, "ms"),
+        _Panel("Response time, 99th percentile", "milliseconds", _milliseconds("p99_ns"), numbers.figure, "ms"),
+        _Panel("Processor time of the broker", "µs for each operation", lambda point: point.broker_cpu_us,
+               numbers.figure, "µs"),
+        _Panel("Processors busy", "% of all cores", lambda point: point.machine_busy_percent, numbers.figure, "%"),
+    )  # fmt: skip
+
+
+def scenarios_section(context: Context) -> Section:
+    return Section(
+        "scenarios",
+        "Scenarios",
+        (
+            Paragraph(
+                "Each scenario is shown by the newest complete run of it. Lines join medians of repetitions; bands are "
+                "their 95 % confidence intervals, or the range where there were two repetitions. Grey dashed lines are "
+                "limits of the machine, measured in the same run with nothing in between."
+            ),
+        ),
+        tuple(_scenario(context, name, run) for name, run in context.speaking.items()),
+    )
+
+
+def _scenario(context: Context, name: str, run: str) -> Section:
+    points = context.points_of[run]
+    sweep = choose_sweep(points)
+    found = curves(points, sweep)
+    blocks: list[Block] = [*_introduction(context, name, run)]
+    groups = list(dict.fromkeys(curve.group for curve in found))
+    if sweep is not None:
+        for group in groups[:_GROUPS_DRAWN]:
+            members = sorted(
+                (curve for curve in found if curve.group == group),
+                key=lambda each: contestant_order(each.contestant, each.kind),
+            )
+            blocks.append(_figure(context, name, members, sweep))
+    if len(groups) > _GROUPS_DRAWN and sweep is not None:
+        left = ", ".join(groups[_GROUPS_DRAWN:])
+        blocks.append(Paragraph(f"Not drawn, but in the tables: {left}.", "small"))
+    if context.peaks_of.get(run):
+        caption = f"Peaks of {described(context.title(name), groups[0]) if len(groups) == 1 else context.title(name)}"
+        blocks.append(peak_table(context, caption, [run]))
+    blocks.append(Fold("All figures of this scenario", (_all_figures(context, name, run, found, sweep),)))
+    return Section(f"scenario-{name}", context.title(name), tuple(blocks))
+
+
+def _introduction(context: Context, name: str, run: str) -> list[Block]:
+    row, scenario = context.runs[run], context.scenario(name)
+    source: tuple[Inline, ...] = (Code(name),)
+    if scenario is not None:
+        report = scenario.report
+        source += (f", after {report.title} ({report.year}), section {scenario.source.sections}",)
+    source += (". Run ", context.book.run(run), ".")
+    blocks: list[Block] = [Paragraph(" ".join(scenario.summary.split()))] if scenario else []
+    blocks.append(Paragraph(source, "small"))
+    doubts = [each.rstrip(".") for each in row.flags]
+    if not row.is_complete:
+        doubts.insert(0, f"the run is {row.condition}: not all of it was measured")
+    if row.is_quick:
+        doubts.insert(0, "the run is the quick form, too short for figures to be quoted")
+    flagged = sum(1 for point in context.points_of[run] if point.flags)
+    if flagged:
+        names = sorted({flag for point in context.points_of[run] for flag in point.flags})
+        doubts.append(f"{flagged} of {len(context.points_of[run])} points are flagged ({', '.join(names)})")
+    if doubts:
+        blocks.append(Paragraph(f"Read with care: {'; '.join(doubts)}.", "doubt"))
+    return blocks
+
+
+# -- charts ------------------------------------------------------------------------------------------------------------
+
+
+def _figure(context: Context, name: str, members: Sequence[Measured], sweep: Sweep) -> Figure:
+    charts = [_chart(context, panel, members, sweep) for panel in _panels(members[0].operation)]
+    run = members[0].run
+    fits = any(chart is not None and chart.curves for chart in charts)
+    note: tuple[Inline, ...] = ("Run ", context.book.run(run), ": ", Code(context.runs[run].command))
+    if fits:
+        note = ("The dotted line is the fit of the Universal Scalability Law. ", *note)
+    caption = f"{described(context.title(name), members[0].group)}, by {sweep.label}"
+    return context.book.figure(caption, [chart for chart in charts if chart is not None], [run], note)
+
+
+def _chart(context: Context, panel: _Panel, members: Sequence[Measured], sweep: Sweep) -> LineChart | None:
+    lines = []
+    for curve in members:
+        along = curve.along(panel.value)
+        if along:
+            dots = tuple(_dot(at, each, panel, sweep) for at, each in along)
+            lines.append(Line(curve.contestant, context.looks[curve.contestant], dots))
+    if not lines:
+        return None
+    across = sorted({dot.x for line in lines for dot in line.dots})
+    is_wide = len(across) > 2 and min(across) > 0 and max(across) / min(across) >= _LOG_ACROSS_FROM
+    is_rate = panel.unit.endswith("/s")
+    fits = _fits(context, members, across) if is_rate and sweep.name == CLIENTS else ()
+    return LineChart(
+        panel.title,
+        Axis(sweep.label, is_wide, tuple(across), sweep.is_size),
+        _up_axis(panel, [dot.y for line in lines for dot in line.dots]),
+        tuple(lines),
+        fits,
+    )  # fmt: skip
+
+
+def _up_axis(panel: _Panel, values: Sequence[float]) -> Axis:
+    if panel.unit == "%":
+        return Axis(panel.label, top=_WHOLE_PERCENT if max(values) <= _WHOLE_PERCENT else None)
+    return Axis(panel.label, spans_decades(values))
+
+
+def _dot(at: float, each: Spread, panel: _Panel, sweep: Sweep) -> Dot:
+    sure = ""
+    if each.low is not None and each.high is not None:
+        sure = f"{panel.words(each.low)} to {panel.words(each.high)}"
+    value = f"{panel.words(each.middle)} {panel.unit}"
+    return Dot(at, each.middle, each.low, each.high, sweep.words(at), value, sure, each.words)
+
+
+def usl(row: ScalingRow, clients: float) -> float | None:
+    """The rate that the fitted law predicts."""
+    if row.lambda_ is None or row.sigma is None or row.kappa is None:
+        return None
+    return row.lambda_ * clients / (1 + row.sigma * (clients - 1) + row.kappa * clients * (clients - 1))
+
+
+def _fits(context: Context, members: Sequence[Measured], across: Sequence[float]) -> tuple[Curve, ...]:
+    """The fit of Ostler itself: one curve more is what a chart bears."""
+    main = context.main_contestant(members[0].run)
+    curve = next((each for each in members if each.contestant == main), None)
+    if curve is None or min(across) <= 0:
+        return ()
+    for row in context.tables.scalings:
+        if (row.run, row.contestant, row.series) == (curve.run, main, curve.series) and row.is_fitted:
+            factor = (max(across) / min(across)) ** (1 / _FIT_POINTS)
+            places = [min(across) * factor**number for number in range(_FIT_POINTS + 1)]
+            points = tuple((each, rate) for each in places if (rate := usl(row, each)) is not None)
+            return (Curve("Universal Scalability Law", context.looks[main], points),)
+    return ()
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+_PEAK_HEADINGS: Final = (
+    Heading("Scenario"),
+    Heading("Contestant"),
+    Heading("Messages"),
+    Heading("Peak, a second", True, "highest median rate of a step"),
+    Heading("Clients there", True),
+    Heading("Busy, %", True, "of all cores, at the peak"),
+    Heading("Broker, µs", True, "processor time of the broker for each operation, at the peak"),
+    Heading("99 %, ms", True, "99th percentile of the response time at the peak"),
+    Heading("One client, ms", True, "mean response time with the fewest clients"),
+    Heading("Run"),
+)
+
+
+def peak_table(context: Context, caption: str, runs: Sequence[str]) -> Block:
+    peaks = [peak for run in runs for peak in context.peaks_of.get(run, [])]
+    several = len({peak.series for peak in peaks}) > len({(peak.message_bytes, peak.persistent) for peak in peaks})
+    rows = []
+    for peak in peaks:
+        words = series_words(peak.series) if several and peak.series else messages(peak.message_bytes, peak.persistent)
+        rows.append(
+            (
+                context.scenario_cell(peak.scenario),
+                text_cell(peak.contestant),
+                Cell(words, peak.message_bytes),
+                number_cell(peak.peak_rate),
+                whole_cell(peak.peak_clients),
+                percent_cell(peak.peak_busy_percent),
+                number_cell(peak.peak_broker_cpu_us, "µs"),
+                milliseconds_cell(peak.peak_p99_ns),
+                milliseconds_cell(peak.single_mean_ns),
+                context.book.run_cell(peak.run),
+            )
+        )
+    # What says the same in all rows is said by the caption.
+    same = ("Scenario", "Messages") if len(runs) == 1 else ()
+    return context.book.table(caption, _PEAK_HEADINGS, rows, [peak.run for peak in peaks], unless_same=same)
+
+
+def _all_figures(
+    context: Context, name: str, run: str, found: Sequence[Measured], sweep: Sweep | None
+) -> Block:  # fmt: skip
+    headings = (
+        Heading("Contestant"),
+        Heading("Messages"),
+        Heading(sweep.label.capitalize() if sweep else "Clients", True),
+        Heading("Rate, 1/s", True, "completed operations a second, median of repetitions"),
+        Heading("± %", True, "half of the confidence interval, or of the range, of the rate"),
+        Heading("50 %, ms", True, "median response time"),
+        Heading("99 %, ms", True, "99th percentile"),
+        Heading("99.9 %, ms", True, "99.9th percentile"),
+        Heading("Broker, µs", True, "processor time of the broker for each operation"),
+        Heading("Driver, µs", True, "processor time of the load drivers for each operation"),
+        Heading("Steal, %", True, "of all cores, taken by the hypervisor"),
+    )
+    rows = []
+    for curve in found:
+        rates = dict(curve.along(lambda point: point.rate))
+        for at, points in curve.steps:
+            rows.append(_figures_row(curve, at, points, rates.get(at), sweep))
+    groups = {curve.group for curve in found}
+    title = described(context.title(name), found[0].group) if len(groups) == 1 else context.title(name)
+    note: tuple[Inline, ...] = ("Run ", context.book.run(run), ".")
+    return context.book.table(f"All figures of {title}", headings, rows, [run], note, ("Messages",))
+
+
+def _figures_row(
+    curve: Measured, at: float, points: Sequence[PointRow], rate: Spread | None, sweep: Sweep | None
+) -> tuple[Cell, ...]:
+    half = None
+    if rate is not None and rate.low is not None and rate.high is not None and rate.middle:
+        half = 50 * (rate.high - rate.low) / rate.middle
+    across = Cell(numbers.size(at), at) if sweep and sweep.is_size else whole_cell(at if sweep else points[0].clients)
+    return (
+        text_cell(curve.contestant),
+        text_cell(curve.group),
+        across,
+        number_cell(rate.middle if rate else None),
+        percent_cell(half),
+        milliseconds_cell(middle(points, lambda point: point.p50_ns)),
+        milliseconds_cell(middle(points, lambda point: point.p99_ns)),
+        milliseconds_cell(middle(points, lambda point: point.p999_ns)),
+        number_cell(middle(points, lambda point: point.broker_cpu_us), "µs"),
+        number_cell(middle(points, lambda point: point.driver_cpu_us), "µs"),
+        percent_cell(middle(points, lambda point: point.steal_percent)),
+    )

@@ -1,0 +1,50 @@
+"""Rules of data quality as columns: rows that keep all of them, and rows that do not, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from ostler.pipeline.quality import Rule
+from ostler.pipeline.spark_schemas import as_table
+from ostler.pipeline.tables import REJECTED, LakeTable
+
+
+def keeps(rule: Rule) -> Column:
+    """Never empty: what is not known to keep a rule breaks it."""
+    return F.coalesce(F.expr(rule.keeps), F.lit(False))
+
+
+def keeps_all(rules: Sequence[Rule]) -> Column:
+    return reduce(lambda left, right: left & right, (keeps(rule) for rule in rules), F.lit(True))
+
+
+def first_broken(rules: Sequence[Rule], name: bool) -> Column:
+    """The name, or the words, of the first rule that a row breaks: one row has one reason."""
+    found = F.lit(None).cast("string")
+    for rule in reversed(rules):
+        found = F.when(~keeps(rule), F.lit(rule.name if name else rule.text)).otherwise(found)
+    return found
+
+
+def kept_rows(frame: DataFrame, rules: Sequence[Rule]) -> DataFrame:
+    return frame.filter(keeps_all(rules))
+
+
+def broken_rows(frame: DataFrame, rules: Sequence[Rule], table: LakeTable, row: Column | None = None) -> DataFrame:
+    """Rows that break a rule, as rows of the table of rejected ones; `row` shows them, else all columns do."""
+    shown = F.to_json(F.struct(*(F.col(f"`{name}`") for name in frame.columns))) if row is None else row
+    return as_table(
+        frame.filter(~keeps_all(rules)).select(
+            F.lit(table.name).alias("table"),
+            (F.coalesce(F.col("run"), F.lit("")) if "run" in table.names else F.lit("")).alias("run"),
+            first_broken(rules, True).alias("rule"),
+            first_broken(rules, False).alias("reason"),
+            shown.alias("row"),
+            F.lit(1).cast("bigint").alias("rows"),
+        ),
+        REJECTED,
+    )

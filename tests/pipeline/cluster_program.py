@@ -1,0 +1,20 @@
+"""Takes runs into a lake on a master, as a program: a process can have one Spark only, and tests have theirs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from ostler.pipeline.conductor import conduct
+from ostler.pipeline.session import open_session
+
+if __name__ == "__main__":
+    master, runs, lake = sys.argv[1:]
+    settings = {"spark.driver.memory": "1g", "spark.executor.memory": "512m", "spark.sql.shuffle.partitions": "2"}
+    settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    spark = open_session(master, settings=settings)
+    outcome = conduct(lambda: spark, Path(lake), [Path(runs)], gold=())
+    executors = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1  # type: ignore[union-attr]
+    print(json.dumps({"executors": executors, "taken": outcome.taken}))
+    spark.stop()

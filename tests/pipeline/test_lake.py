@@ -1,0 +1,166 @@
+"""The lake changes all at once, or not at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pytest
+
+from ostler.pipeline.arrow_schemas import arrow_schema
+from ostler.pipeline.lake import CURRENT, Snapshot, open_lake, table_directory
+from ostler.pipeline.lake_change import LakeChange
+from ostler.pipeline.refusals import PipelineRefused
+from ostler.pipeline.tables import BRONZE, ENTRANT, TABLES, LakeTable
+
+EVENT = BRONZE["event"]
+
+
+def write(change: LakeChange, table: LakeTable, rows: list[dict[str, object]], replaced: tuple[str, ...] = ()) -> int:
+    """As Spark does: a directory for each value of the partition column, without that column in the files."""
+    place = change.directory(table)
+    schema = arrow_schema(table)
+    stored = [name for name in table.names if name not in table.partitions]
+    values = {str(row[table.partitions[0]]) for row in rows} if table.partitions else {""}
+    for value in values:
+        some = [row for row in rows if not table.partitions or row[table.partitions[0]] == value]
+        directory = place / f"{table.partitions[0]}={value}" if table.partitions else place
+        directory.mkdir(parents=True)
+        pq.write_table(pa.Table.from_pylist(some, schema).select(stored), directory / "part-0.parquet")
+    return change.put(table, replaced)
+
+
+def event(run: str, second: int = 0) -> dict[str, object]:
+    key = {"run": run, "contestant": "ostler", "step": 0, "repetition": 0, "phase": "measured", "second": second}
+    return key | {"kind": "note", "name": "lunch", "text": "was good", "value": None}
+
+
+def entrant(run: str) -> dict[str, object]:
+    return {"run": run, "contestant": "ostler", "kind": "ostler", "promise": "", "version": ""}
+
+
+def change_once(root: Path, *runs: str, replaced: tuple[str, ...] = ()) -> Snapshot:
+    with LakeChange(root) as change:
+        write(change, EVENT, [event(run, second) for run in runs for second in range(2)], replaced)
+        write(change, ENTRANT, [entrant(run) for run in runs])
+        return change.commit({"steps": "1"})
+
+
+def test_a_lake_that_is_not_there_has_no_rows(tmp_path: Path) -> None:
+    lake = open_lake(tmp_path / "none")
+    assert lake.version == 0
+    for table in TABLES.values():
+        assert lake.read(table).schema == arrow_schema(table)
+        assert lake.read(table).num_rows == lake.rows(table) == 0
+
+
+def test_what_was_committed_is_read_back(tmp_path: Path) -> None:
+    change_once(tmp_path, "a", "b")
+    lake = open_lake(tmp_path)
+    assert lake.version == 1
+    assert lake.made_from == {"steps": "1"}
+    assert sorted(lake.read(EVENT)["run"].to_pylist()) == ["a", "a", "b", "b"]
+    assert lake.read(EVENT, run=["b"]).to_pylist() == [event("b", 0), event("b", 1)]
+    assert lake.read(EVENT, ["second"], run=["a"]).to_pylist() == [{"second": 0}, {"second": 1}]
+    assert lake.read(ENTRANT).to_pylist() == [entrant("a"), entrant("b")]
+
+
+def test_partitions_are_replaced_and_others_stay(tmp_path: Path) -> None:
+    change_once(tmp_path, "a", "b", "c")
+    with LakeChange(tmp_path) as change:
+        assert write(change, EVENT, [event("b", 7)], replaced=("b", "c")) == 1
+        change.commit({})
+    lake = open_lake(tmp_path)
+    assert [(row["run"], row["second"]) for row in lake.read(EVENT).to_pylist()] == [("a", 0), ("a", 1), ("b", 7)]
+    assert lake.read(ENTRANT).num_rows == 3
+
+
+def test_without_commit_nothing_has_changed(tmp_path: Path) -> None:
+    before = change_once(tmp_path, "a")
+    with LakeChange(tmp_path) as change:
+        write(change, EVENT, [event("b")])
+        assert change.now.read(EVENT).num_rows == 3
+    assert open_lake(tmp_path) == before
+    assert [path.name for path in (tmp_path / table_directory(EVENT)).iterdir()] == ["version=1"]
+
+
+def test_what_a_cut_change_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    change_once(tmp_path, "a")
+    left = tmp_path / table_directory(EVENT) / "version=2" / "run=x"
+    left.mkdir(parents=True)
+    (left / "part-0.parquet").write_bytes(b"half of a")
+    change_once(tmp_path, "b")
+    assert not left.exists()
+    assert sorted(set(open_lake(tmp_path).read(EVENT)["run"].to_pylist())) == ["a", "b"]
+
+
+def test_who_reads_the_version_before_can_go_on(tmp_path: Path) -> None:
+    first = change_once(tmp_path, "a")
+    change_once(tmp_path, "a")
+    assert first.read(EVENT).num_rows == 2
+    assert first.read(ENTRANT).num_rows == 1
+    change_once(tmp_path, "a")
+    with pytest.raises(PipelineRefused, match="cannot be read"):
+        first.read(ENTRANT)
+    assert open_lake(tmp_path).read(EVENT).num_rows == 2
+
+
+def test_only_one_changes_a_lake(tmp_path: Path) -> None:
+    with LakeChange(tmp_path), pytest.raises(PipelineRefused, match="Somebody else is changing"):
+        LakeChange(tmp_path)
+    change_once(tmp_path, "a")
+
+
+def test_a_file_is_no_lake(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("")
+    with pytest.raises(PipelineRefused, match="is a file"):
+        open_lake(path)
+    with pytest.raises(PipelineRefused, match="cannot be written"):
+        LakeChange(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("{", "Restore the lake"),
+        ("[]", "Restore the lake"),
+        ('{"format": 1}', "Restore the lake"),
+        ('{"format": 1, "version": "7", "tables": {}, "unused": [], "made_from": {}}', "Restore the lake"),
+        ('{"format": 2}', "is a lake of format 2, and this version of ostler knows up to 1"),
+    ],
+)
+def test_what_is_in_force_must_be_readable(tmp_path: Path, content: str, words: str) -> None:
+    (tmp_path / CURRENT).write_text(content)
+    with pytest.raises(PipelineRefused, match=words):
+        open_lake(tmp_path)
+    with pytest.raises(PipelineRefused, match=words):
+        LakeChange(tmp_path)
+
+
+def test_damaged_files_are_told(tmp_path: Path) -> None:
+    lake = change_once(tmp_path, "a")
+    (part,) = lake.parts_of(EVENT)
+    path = tmp_path / part.path / "part-0.parquet"
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(PipelineRefused, match="run the pipeline again"):
+        lake.read(EVENT)
+
+
+def test_a_file_that_was_taken_away_is_told(tmp_path: Path) -> None:
+    lake = change_once(tmp_path, "a")
+    (part,) = lake.parts_of(EVENT)
+    (tmp_path / part.path / "part-0.parquet").unlink()
+    with pytest.raises(PipelineRefused, match="has 0 rows instead of 2"):
+        lake.read(EVENT)
+
+
+def test_tables_of_newer_versions_are_left_alone(tmp_path: Path) -> None:
+    change_once(tmp_path, "a")
+    content = json.loads((tmp_path / CURRENT).read_text())
+    content["tables"]["weather"] = [{"path": "gold/weather/version=1", "values": {}, "rows": 3}]
+    (tmp_path / CURRENT).write_text(json.dumps(content))
+    after = change_once(tmp_path, "b")
+    assert [part.path for part in after.parts["weather"]] == ["gold/weather/version=1"]

@@ -1,0 +1,324 @@
+"""The page as a whole: complete, closed in itself, and every figure traced to its run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from tests.pipeline.report_samples import LARGE, NEW, OLD, arrow_tables, row, sample_rows, sample_tables, write_lake
+
+from ostler.pipeline.refusals import PipelineRefused
+from ostler.pipeline.report import numbers
+from ostler.pipeline.report.pdf import NoPdf, find_browser, print_pdf
+from ostler.pipeline.report.reading import picked, read_lake
+from ostler.pipeline.report.rows import ROWS, Tables, columns, read_tables
+from ostler.pipeline.report.writing import render, write_report
+from ostler.pipeline.tables import TABLES
+
+
+class _Page(HTMLParser):
+    """What a page consists of, as far as these tests ask."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.outside: list[str] = []
+        self.words: list[str] = []
+        self.tags: Counter[str] = Counter()
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        for name, value in attrs:
+            if name == "id" and value:
+                self.ids.append(value)
+            if name == "href" and value:
+                self.links.append(value)
+            if name in ("src", "action", "data", "poster", "xlink:href"):
+                self.outside.append(f"{tag} {name}={value}")
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+@pytest.fixture(scope="module")
+def tables() -> Tables:
+    return sample_tables()
+
+
+@pytest.fixture(scope="module")
+def page(tables: Tables) -> str:
+    return render(tables)
+
+
+def test_rows_ask_for_columns_that_tables_have() -> None:
+    assert {name: set(columns(kind)) - set(TABLES[name].names) for name, kind in ROWS.items()} == {
+        name: set() for name in ROWS
+    }
+
+
+def test_every_link_leads_somewhere_and_no_place_is_there_twice(page: str) -> None:
+    found = _Page(page)
+    assert [each for each, number in Counter(found.ids).items() if number > 1] == []
+    assert {each for each in found.links if each[0] != "#" or each[1:] not in found.ids} == set()
+    assert len(found.links) > 50
+
+
+def test_the_page_needs_nothing_from_elsewhere(page: str) -> None:
+    found = _Page(page)
+    assert found.outside == []
+    assert found.tags["link"] == found.tags["img"] == found.tags["iframe"] == 0
+    assert re.findall(r"url\(|@import|fetch\(|XMLHttpRequest", page) == []
+    assert "default-src 'none'" in page
+
+
+def test_the_sections_of_a_performance_report_are_there_in_their_order(page: str) -> None:
+    wanted = [
+        "highlights", "peaks", "scenarios", "scenario-local-rr-np", "scenario-client-large-np", "comparisons", "costs",
+        "sizes", "scaling", "published", "environment", "quality", "reproduce", "glossary",
+    ]  # fmt: skip
+    assert [each for each in _Page(page).ids if each in wanted] == wanted
+
+
+def test_tables_and_figures_are_numbered_as_they_are_read(page: str) -> None:
+    for word in ("Table", "Figure"):
+        told = [int(each) for each in re.findall(rf"<b>{word} (\d+)\.</b>", page)]
+        assert told == list(range(1, len(told) + 1))
+        assert len(told) > 4
+
+
+def test_every_table_and_figure_is_traced_and_every_run_has_its_command(tables: Tables, page: str) -> None:
+    appendix = page[page.index('<section id="reproduce">') :]
+    anchors = [each for each in _Page(page).ids if re.fullmatch(r"(table|figure)-\d+", each)]
+    commands = anchors[-2:]
+    assert [each for each in anchors if each not in commands and f'href="#{each}"' not in appendix] == []
+    for run in tables.runs:
+        assert f"<code>{run.command}</code>" in appendix
+    assert [f"run-R{number}" in page for number in (1, 2, 3)] == [True] * 3
+
+
+def test_the_newest_complete_run_speaks_and_a_partial_one_is_marked(page: str) -> None:
+    local = page[page.index('id="scenario-local-rr-np"') : page.index('id="scenario-client-large-np"')]
+    large = page[page.index('id="scenario-client-large-np"') : page.index('<section id="comparisons">')]
+    assert 'href="#run-R2"' in local
+    assert 'href="#run-R1"' not in local
+    assert "the run is partial" in large
+    assert "The machine was busy;" in large.replace("busy.", "busy;")
+
+
+@pytest.mark.parametrize("change", [{"parameters": [("is_quick", "true")]}, {"condition": "interrupted"}])
+def test_a_complete_run_of_full_length_speaks_before_newer_ones(change: dict[str, object]) -> None:
+    rows = sample_rows()
+    rows["run"][1] |= change
+    local = render(sample_tables(rows)).partition('id="scenario-local-rr-np"')[2].partition("<figure")[0]
+    assert 'href="#run-R1"' in local
+    assert 'href="#run-R2"' not in local
+
+
+def test_figures_of_a_quick_run_are_said_to_be_doubtful(page: str) -> None:
+    rows = sample_rows()
+    rows["run"][2]["parameters"] = [("is_quick", "True")]
+    assert "the quick form" in render(sample_tables(rows))
+    assert "the quick form" not in page
+
+
+def test_comparisons_at_the_peak_come_first_and_those_by_clients_are_folded(page: str) -> None:
+    released = page.partition('id="comparisons-release"')[2].partition("</section>")[0]
+    peak, fold, steps = released.partition("<details")
+    assert fold
+    assert "at the peak" in peak
+    assert "4 clients" not in peak
+    assert "4 clients" in steps
+
+
+def test_changes_that_are_far_apart_are_drawn_as_ratios() -> None:
+    rows = sample_rows()
+    rows["comparison"][1]["clients"] = None
+    assert "change, %" in render(sample_tables(rows))
+    for each, change in zip(rows["comparison"][:2], (-95.0, 900.0), strict=True):
+        each |= {"change_percent": change, "low_percent": -100.0, "high_percent": 1000.0}
+    text = render(sample_tables(rows))
+    assert "ratio of the second to the first (log)" in text
+    assert "change, %" not in text
+
+
+def test_published_ratios_without_ours_are_told_apart() -> None:
+    rows = sample_rows()
+    rows["comparison"].append(
+        row("comparison", kind="ratio", subject="HA to none", scenario="appl-ha1", metric="rate", published_ratio=0.82,
+            left_run="figure 7", right_run="figure 9", published_source="Table 8", verdict="not comparable")
+    )  # fmt: skip
+    text = render(sample_tables(rows))
+    found = _Page(text)
+    assert {each for each in found.links if each[1:] not in found.ids} == set()
+    alone = text.partition("<summary>Published ratios without one of ours (1)</summary>")[2].partition("</details>")[0]
+    assert "HA to none" in alone
+    assert "figure 7, figure 9" in alone
+
+
+def test_figures_are_those_of_the_tables(page: str) -> None:
+    text = _Page(page).text
+    # Peak of Ostler, the confidence interval of a comparison, a published figure, a ratio, and what was set aside.
+    for told in ("4,000", "+9.0 to +11 %", "6,004", "0.44", "3 rows set aside", "counts do not add up"):
+        assert told in text, told
+    assert "6,003" not in text
+
+
+def test_what_tables_say_is_text_and_never_markup() -> None:
+    rows = sample_rows()
+    evil = '<script>alert("x")</script>'
+    for each in rows["point"] + rows["peak"] + rows["scaling"]:
+        each["contestant"] = f"Ostler {evil}" if each["contestant"] == "Ostler" else each["contestant"]
+    rows["run"][0] |= {"command": evil, "machine": evil, "flags": [evil]}
+    rows["rejected"][0]["reason"] = evil
+    found = _Page(render(sample_tables(rows), evil))
+    assert found.tags["script"] == 1
+
+
+def test_the_same_tables_make_the_same_page(tables: Tables, page: str) -> None:
+    assert render(tables) == page
+
+
+@pytest.mark.parametrize("kept", [("run", "point"), ("run", "point", "peak"), ("run", "point", "scaling", "cost")])
+def test_a_lake_with_few_tables_makes_a_page_all_the_same(kept: tuple[str, ...]) -> None:
+    rows = sample_rows()
+    found = _Page(render(read_tables({name: each for name, each in arrow_tables(rows).items() if name in kept}.get)))
+    assert {each for each in found.links if each[1:] not in found.ids} == set()
+
+
+def test_points_without_latencies_or_processor_time_are_told_as_unknown() -> None:
+    rows = sample_rows()
+    for each in rows["point"]:
+        each |= dict.fromkeys(("mean_ns", "p50_ns", "p99_ns", "p999_ns", "broker_cpu_us", "steal_percent"))
+        each |= {"rate": 0.0, "count": 0}
+    text = _Page(render(sample_tables(rows)).partition("<script>")[0]).text.lower()
+    assert [each for each in ("nan", "none", "inf") if each in text.split()] == []
+    assert numbers.NOTHING in text
+
+
+def test_nothing_measured_is_refused_with_what_to_do() -> None:
+    rows = sample_rows()
+    rows["point"] = []
+    with pytest.raises(PipelineRefused, match="ostler pipeline run"):
+        sample_tables(rows)
+
+
+def test_a_table_of_another_version_is_refused() -> None:
+    tables = arrow_tables(sample_rows())
+    tables["peak"] = tables["peak"].drop_columns(["peak_rate"])
+    with pytest.raises(PipelineRefused, match="peak has no column peak_rate"):
+        read_tables(tables.get)
+
+
+# -- picking -----------------------------------------------------------------------------------------------------------
+
+
+def test_scenarios_and_runs_are_picked(tables: Tables) -> None:
+    assert [each.run for each in picked(tables, ["local-rr-np"], []).runs] == [OLD, NEW]
+    assert {each.run for each in picked(tables, [], [LARGE]).points} == {LARGE}
+    assert picked(tables, [], []) is tables
+    with pytest.raises(PipelineRefused, match="Was local-rr-np meant"):
+        picked(tables, ["local-rr"], [])
+    with pytest.raises(PipelineRefused, match="leave out"):
+        picked(tables, ["local-rr-np"], [LARGE])
+
+
+# -- PDF ---------------------------------------------------------------------------------------------------------------
+
+
+def _browser(directory: Path, script: str) -> str:
+    path = directory / "browser"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+_PRINTS = 'for each in "$@"; do case "$each" in --print-to-pdf=*) echo %PDF-1.4 > "${each#*=}";; esac; done'
+
+
+def test_the_pdf_is_what_the_browser_printed(tables: Tables, tmp_path: Path) -> None:
+    written = write_report(tables, tmp_path / "out", browser=_browser(tmp_path, _PRINTS))
+    assert written.pdf is not None
+    assert written.pdf.read_text() == "%PDF-1.4\n"
+    assert sorted(path.name for path in written.page.parent.iterdir()) == ["report.html", "report.pdf"]
+
+
+@pytest.mark.parametrize("script", ["echo it broke >&2; exit 7", "exit 0"])
+def test_a_pdf_that_cannot_be_printed_is_told_and_an_old_one_goes(tables: Tables, tmp_path: Path, script: str) -> None:
+    (tmp_path / "report.pdf").write_text("of older tables")
+    written = write_report(tables, tmp_path, browser=_browser(tmp_path, script))
+    assert written.pdf is None
+    assert "No PDF was made" in written.why
+    assert written.page.exists()
+    assert not (tmp_path / "report.pdf").exists()
+
+
+def test_a_browser_that_is_not_there_is_told() -> None:
+    with pytest.raises(NoPdf, match="no-such-browser is not there"):
+        find_browser("no-such-browser")
+
+
+@pytest.mark.slow
+def test_a_real_browser_prints_every_section(tables: Tables, tmp_path: Path) -> None:
+    try:
+        browser = find_browser()
+    except NoPdf as problem:
+        pytest.skip(str(problem))
+    written = write_report(tables, tmp_path, pdf=False)
+    print_pdf(written.page, tmp_path / "printed.pdf", browser)
+    content = (tmp_path / "printed.pdf").read_bytes()
+    assert content.startswith(b"%PDF-")
+    assert len(re.findall(rb"/Type */Page\b", content)) > 8
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def _run_command(*arguments: str) -> int:
+    from ostler.cli import pipeline_report
+    from ostler.cli.commands import CommandParser
+
+    parser = CommandParser(prog="ostler")
+    pipeline_report.add_command(parser.add_subparsers(dest="task"))
+    parsed = parser.parse_args(["report", *arguments])
+    return int(parsed.run(parsed))
+
+
+def test_the_command_writes_a_report_of_a_lake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_lake(tmp_path / "lake", sample_rows())
+    out = tmp_path / "out"
+    status = _run_command("--lake", str(tmp_path / "lake"), "--output", str(out), "--no-pdf", "--json", "--run", NEW)
+    told = json.loads(capsys.readouterr().out)
+    assert status == 0
+    assert told == {"page": str(out / "report.html"), "pdf": None, "why": "", "runs": [NEW]}
+    assert "Ostler performance report" in (out / "report.html").read_text()
+
+
+def test_a_lake_is_read_as_it_was_written(tables: Tables, tmp_path: Path) -> None:
+    write_lake(tmp_path, sample_rows())
+    found = read_lake(tmp_path)
+    assert sorted(found.points, key=repr) == sorted(tables.points, key=repr)
+    assert (found.runs, found.peaks, found.published) == (tables.runs, tables.peaks, tables.published)
+
+
+def test_without_a_lake_the_command_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run_command("--lake", str(tmp_path / "none")) == 2
+    assert "ostler pipeline run" in capsys.readouterr().err
+
+
+def test_a_pdf_that_was_asked_for_and_is_not_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_lake(tmp_path / "lake", sample_rows())
+    common = ["--lake", str(tmp_path / "lake"), "--output", str(tmp_path / "out"), "--browser", "no-such-browser"]
+    assert _run_command(*common, "--pdf") == 2
+    assert _run_command(*common) == 0
+    assert "no-such-browser is not there" in capsys.readouterr().err

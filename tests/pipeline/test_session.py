@@ -1,0 +1,75 @@
+"""What must be there before Spark is asked, in words that say what to do."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from ostler.pipeline.refusals import PipelineRefused
+from ostler.pipeline.session import check_java, java_release, open_session
+
+SEVENTEEN = 'openjdk version "17.0.15" 2025-04-15'
+
+
+def java_that(tmp_path: Path, script: str) -> dict[str, str]:
+    """An environment whose JAVA_HOME holds a java that does this."""
+    program = tmp_path / "bin" / "java"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return {"JAVA_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+
+
+@pytest.mark.parametrize(
+    ("text", "release"),
+    [
+        (SEVENTEEN, 17),
+        ('java version "1.8.0_402"', 8),
+        ('openjdk version "21" 2023-09-19', 21),
+        ('openjdk version "25-ea" 2025-09-16', 25),
+        ("Segmentation fault", None),
+    ],
+)
+def test_the_release_of_java_is_read(text: str, release: int | None) -> None:
+    assert java_release(text) == release
+
+
+def test_a_new_enough_java_is_taken(tmp_path: Path) -> None:
+    assert check_java(java_that(tmp_path, f"echo '{SEVENTEEN}' >&2")) == 17
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("echo 'java version \"1.8.0_402\"' >&2", "is Java 8. Install a newer one"),
+        ("exit 3", "does not run"),
+        ("echo hello", "does not say which release it is"),
+    ],
+)
+def test_another_java_is_refused_with_what_to_do(tmp_path: Path, script: str, words: str) -> None:
+    with pytest.raises(PipelineRefused, match="Spark needs Java 17 or newer") as refused:
+        check_java(java_that(tmp_path, script))
+    assert words in str(refused.value)
+
+
+def test_no_java_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(PipelineRefused, match=r"there is none on this machine\. Install one"):
+        check_java({"PATH": str(tmp_path)})
+    with pytest.raises(PipelineRefused, match="there is no java in it"):
+        check_java({"PATH": "/usr/bin", "JAVA_HOME": str(tmp_path)})
+
+
+@pytest.mark.parametrize("scheme", ["spark", "sc"])
+def test_a_master_that_does_not_answer_is_told_at_once(scheme: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    with pytest.raises(PipelineRefused, match=f"Nobody answers at 127.0.0.1:{port}"):
+        open_session(f"{scheme}://127.0.0.1:{port}")
+
+
+@pytest.mark.parametrize("master", ["spark://", "sc://:12", "spark://host:port"])
+def test_what_is_no_address_is_told(master: str) -> None:
+    with pytest.raises(PipelineRefused, match="is not the address of a master"):
+        open_session(master)

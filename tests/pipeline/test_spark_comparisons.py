@@ -1,0 +1,267 @@
+"""Which figures are laid side by side, and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from pyspark.sql import Row, SparkSession
+from tests.pipeline.analysis_samples import figure, figures, point, points, run, runs
+
+from ostler.pipeline.comparisons import comparisons
+from ostler.pipeline.judging import PAIR_COLUMNS, judged
+from ostler.pipeline.tables import COMPARISON
+
+_PAIRS = (
+    "kind string, subject string, scenario string, series string, clients int, metric string, more_is_better boolean, "
+    "is_comparable boolean, left_name string, right_name string, left_run string, right_run string, "
+    "left_values array<double>, right_values array<double>, noise_percent double"
+)
+
+
+def _pair(subject: str, left: Sequence[float], right: Sequence[float], **others: Any) -> tuple[Any, ...]:
+    empty = ("kind", "scenario", "series", "metric", "left_name", "right_name", "left_run", "right_run")
+    row: dict[str, Any] = {
+        **dict.fromkeys(empty, ""),
+        "subject": subject,
+        "clients": None,
+        "more_is_better": True,
+        "is_comparable": True,
+        "left_values": [float(each) for each in left],
+        "right_values": [float(each) for each in right],
+        "noise_percent": 0.0,
+    }
+    return tuple((row | others)[name] for name in PAIR_COLUMNS)
+
+
+def test_verdicts(spark: SparkSession) -> None:
+    steady = (100, 101, 99)
+    pairs = [
+        _pair("same", steady, (105, 104, 106)),
+        _pair("better", steady, (108, 107, 109)),
+        _pair("worse", (108, 107, 109), steady),
+        _pair("slower", steady, (120, 121, 119), more_is_better=False),
+        _pair("noisy machine", steady, (108, 107, 109), noise_percent=5.0),
+        _pair("shaken", (100, 70, 140), (130, 180, 90)),
+        _pair("once", (100,), (150,)),
+        _pair("nothing", (0, 0), (150, 150)),
+        _pair("stopped", steady, (0, 0, 0)),
+        _pair("another thing", steady, (300, 301), is_comparable=False),
+        _pair("exactly", (100, 100), (200, 200)),
+        # By hand: logarithms are 0 and 2 on the right, 0 and 0 on the left. The error is 1, with one degree of freedom.
+        _pair("Welch", (1, 1), (1, 7.38905609893065)),
+    ]
+    found = {row["subject"]: row for row in judged(spark.createDataFrame(pairs, _PAIRS)).collect()}
+    assert {name: row["verdict"] for name, row in found.items()} == {
+        "same": "same",
+        "better": "better",
+        "worse": "worse",
+        "slower": "worse",
+        "noisy machine": "same",
+        "shaken": "same",
+        "once": "better",
+        "nothing": "not comparable",
+        "stopped": "worse",
+        "another thing": "not comparable",
+        "exactly": "better",
+        "Welch": "same",
+    }
+    better = found["better"]
+    assert better["change_percent"] == pytest.approx(8.0)
+    assert better["low_percent"] < 8.0 < better["high_percent"]
+    assert better["tolerance_percent"] == 6.0
+    assert found["noisy machine"]["tolerance_percent"] == 11.0
+    assert (found["once"]["low_percent"], found["once"]["high_percent"]) == (None, None)
+    assert found["exactly"]["low_percent"] == pytest.approx(100.0)
+    assert found["Welch"]["low_percent"] == pytest.approx(100 * (2.718281828 ** (1 - 12.706) - 1))
+    assert found["Welch"]["high_percent"] == pytest.approx(100 * (2.718281828 ** (1 + 12.706) - 1), rel=1e-6)
+
+
+# -- one lake, looked at from all sides: planning takes Spark longer than the work -----------------------------------
+
+_RELEASES, _PRODUCTS, _OPTIONS = "zos-pq-np-in-scal", "p2p-multi-np", "rr-cc-tls-np"
+_LOGGING, _TRUSTED = "linear-vs-circular-logging", "local-trusted-np"
+
+
+def _releases() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    made = [
+        run("first", scenario=_RELEASES),
+        run("second", 1, scenario=_RELEASES),
+        run("third", 2, scenario=_RELEASES, version="1.1"),
+        run("quick", 3, scenario=_RELEASES, parameters={"is_quick": "True"}),
+        run("elsewhere", 4, scenario=_RELEASES, machine="another"),
+    ]
+    rows = [
+        point(rate, clients, run=each["run"], scenario=_RELEASES, contestant=name, kind=kind, noise_percent=None)
+        for each, rate in zip(made, (100, 102, 200, 999, 999), strict=True)
+        for name, kind in (("Ostler", "ostler"), ("bare ping-pong", "limit"))
+        for clients in (1, 2)
+    ]
+    return made, rows
+
+
+def _products() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    contestants = (
+        ("Ostler", "ostler", 1000.0),
+        ("Ostler, ostler.connect", "ostler", 500.0),
+        ("Ostler, pipelined", "ostler", 2000.0),
+        ("RabbitMQ", "peer", 800.0),
+        ("RabbitMQ, pika", "peer", 700.0),
+        ("bare ping-pong", "limit", 4000.0),
+    )
+    rows = [
+        point(rate, 4, run="products", scenario=_PRODUCTS, contestant=name, kind=kind, repetition=repetition)
+        for name, kind, rate in contestants
+        for repetition in (0, 1)
+    ]
+    return [run("products", scenario=_PRODUCTS)], rows
+
+
+def _options() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    sizes = (("none", 2048, 1000), ("A, old", 2048, 400), ("B", 2048, 600), ("none", 20480, 100), ("B", 20480, 90))
+    rows = [
+        point(
+            rate,
+            1,
+            run="options",
+            scenario=_OPTIONS,
+            step=step,
+            series=f"cipher_spec={cipher}, message_bytes={size}",
+            parameters={
+                "requesters": "1",
+                "cipher_spec": cipher,
+                "message_bytes": str(size),
+                "operation": "round trip",
+            },
+            message_bytes=size,
+        )
+        for step, (cipher, size, rate) in enumerate(sizes)
+    ]
+    return [run("options", scenario=_OPTIONS)], rows
+
+
+def _ratios() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    made = [
+        run("np"),
+        run("old", 0, scenario="client-rr-pm", machine="another"),
+        run("pm", 1, scenario="client-rr-pm"),
+        run("logged", scenario=_LOGGING),
+        run("bound", scenario=_TRUSTED),
+    ]
+    kept = {"scenario": "client-rr-pm", "persistent": True}
+    rows = [
+        *(point(400, 1, run="np", repetition=number) for number in (0, 1)),
+        point(399, 1, run="old", **kept),
+        *(point(200, 1, run="pm", repetition=number, **kept) for number in (0, 1)),
+    ]
+    for run_name, scenario, option, values in (
+        ("logged", _LOGGING, "log", {"circular": 100, "linear, extents reused": 90}),
+        ("bound", _TRUSTED, "responder_binding", {"local": 100, "trusted": 147}),
+    ):
+        rows += [
+            point(rate, 1, run=run_name, scenario=scenario, series=f"{option}={value}", parameters={option: value})
+            for value, rate in values.items()
+        ]
+    return made, rows
+
+
+_PRINTED = [
+    figure(1, "client-rr-np", 1000, clients=9),
+    figure(2, "client-rr-np", 900, clients=20),
+    figure(3, "client-rr-pm", 250, section="Another section"),
+    figure(4, "client-rr-np", 800, product_version="V5.2"),
+    figure(5, "client-rr-pm", 100, product_version="V5.2"),
+    figure(6, "client-rr-pm", 999, basis="estimate"),
+    figure(7, "client-rr-pm", 999, platform="another machine"),
+    figure(8, "client-rr-pm", 999, table_or_figure="prose"),
+    figure(9, "client-rr-pm", 99, message_bytes=256),
+    figure(10, "appl-c1", 2000),
+    figure(11, "appl-c1", 500, message_bytes=20480),
+    figure(12, "local-rr-np", 6393, platform="a third machine"),
+    figure(13, "local-trusted-np", 9421, platform="a third machine"),
+]
+
+
+@pytest.fixture(scope="module")
+def compared(spark: SparkSession) -> list[Row]:
+    parts = (_releases(), _products(), _options(), _ratios())
+    made = [each for part, _ in parts for each in part]
+    rows = [each for _, part in parts for each in part]
+    found = comparisons(points(spark, rows), runs(spark, made), figures(spark, _PRINTED))
+    assert tuple(found.columns) == COMPARISON.names
+    return found.collect()
+
+
+def test_keys_tell_rows_apart(compared: list[Row]) -> None:
+    keys = [tuple(row[name] for name in COMPARISON.key) for row in compared]
+    assert len(keys) > 30
+    assert len(set(keys)) == len(keys)
+
+
+def test_releases_and_repeats(compared: list[Row]) -> None:
+    found = [row for row in compared if row["metric"] == "rate" and row["kind"] in ("release", "repeat")]
+    assert {(row["kind"], row["subject"], row["left_run"], row["right_run"]) for row in found} == {
+        ("repeat", "Ostler, the same again", "first", "second"),
+        ("release", "Ostler: 1.1 a to 1.0 a", "second", "third"),
+        ("repeat", "bare ping-pong, the same again", "first", "second"),
+        ("repeat", "bare ping-pong, the same again", "second", "third"),
+    }
+    release = [row for row in found if row["kind"] == "release"]
+    assert {row["clients"] for row in release} == {None, 1, 2}
+    assert {(row["left_value"], row["right_value"], row["verdict"]) for row in release} == {(102.0, 200.0, "better")}
+    assert {row["tolerance_percent"] for row in release} == {21.0}
+
+
+def test_products(compared: list[Row]) -> None:
+    found = [row for row in compared if row["kind"] == "product" and row["scenario"] == _PRODUCTS]
+    peaks = {row["subject"]: row for row in found if row["metric"] == "rate" and row["clients"] is None}
+    assert {name: row["verdict"] for name, row in peaks.items()} == {
+        "Ostler to RabbitMQ": "better",
+        "Ostler, pipelined to RabbitMQ": "better",
+        "Ostler, ostler.connect to RabbitMQ, pika": "worse",
+        "Ostler, pipelined to bare ping-pong": "not comparable",
+        "Ostler to bare ping-pong": "not comparable",
+        "Ostler, ostler.connect to bare ping-pong": "not comparable",
+    }
+    assert peaks["Ostler to RabbitMQ"]["our_ratio"] == 1.25
+    assert peaks["Ostler to bare ping-pong"]["our_ratio"] == 0.25
+    times = [row for row in found if row["metric"].startswith("mean") and row["subject"] == "Ostler to RabbitMQ"]
+    assert [(row["clients"], row["verdict"], row["left_value"]) for row in times] == [(4, "better", 5000.0)]
+
+
+def test_options(compared: list[Row]) -> None:
+    found = [row for row in compared if row["metric"] == "rate" and row["clients"] is None]
+    of_tls = [row for row in found if row["kind"] == "option" and row["scenario"] == _OPTIONS]
+    assert {(row["subject"], row["series"]): round(row["our_ratio"], 3) for row in of_tls} == {
+        ("TLS with A, old to plain", "Ostler, message_bytes=2048"): 0.4,
+        ("TLS with B to plain", "Ostler, message_bytes=2048"): 0.6,
+        ("TLS with B to plain", "Ostler, message_bytes=20480"): 0.9,
+        ("20480 bytes to 2048", "Ostler, cipher_spec=none"): 0.1,
+        ("20480 bytes to 2048", "Ostler, cipher_spec=B"): 0.15,
+    }
+
+
+def test_ratios_of_ours_beside_published_ones(compared: list[Row]) -> None:
+    found = {(row["subject"], row["left_run"], row["right_run"]): row for row in compared if row["kind"] == "ratio"}
+    ours = found["persistent to nonpersistent", "np", "pm"]
+    assert (ours["published_ratio"], ours["our_ratio"], ours["verdict"]) == (0.25, 0.5, "better")
+    assert (ours["left_value"], ours["right_value"], ours["series"]) == (400.0, 200.0, "2048 bytes, Ostler")
+    assert ours["published_source"] == "A report: A section, Table 1; Another section, Table 1 (figures 1 and 3)"
+    older = found["persistent to nonpersistent", "figure 4", "figure 5"]
+    assert (older["published_ratio"], older["our_ratio"], older["verdict"]) == (0.125, None, "not comparable")
+    size = found["size to size", "figure 10", "figure 11"]
+    assert (size["published_ratio"], size["series"]) == (0.25, "2048 to 20480 bytes, a machine")
+    pairs = {pair[1:] for pair in found if pair[0] == "persistent to nonpersistent"}
+    assert pairs == {("np", "pm"), ("figure 4", "figure 5")}
+
+
+def test_ratios_by_options_and_without_printed_figures(compared: list[Row]) -> None:
+    found = {row["subject"]: row for row in compared if row["kind"] == "ratio"}
+    linear, binding = found["linear to circular"], found["trusted to standard"]
+    assert (linear["published_ratio"], linear["our_ratio"], linear["verdict"]) == (None, 0.9, "not comparable")
+    assert "without printed figures" in linear["published_source"]
+    assert binding["published_ratio"] == pytest.approx(9421 / 6393)
+    assert (binding["scenario"], binding["left_run"], binding["verdict"]) == (_TRUSTED, "bound", "same")
+    tls = [row["our_ratio"] for row in compared if row["kind"] == "ratio" and row["subject"] == "TLS to plain"]
+    assert sorted(round(ratio, 3) for ratio in tls) == [0.4, 0.6, 0.9]

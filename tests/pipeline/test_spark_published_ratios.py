@@ -1,0 +1,64 @@
+"""The rules over all published figures: what reports themselves say of their ratios must come out."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from pyspark.sql import Row, SparkSession
+
+from ostler.lab.scenarios.loader import catalogue
+from ostler.pipeline.published import printed_figures, published_figures, published_text, read_figures
+from ostler.pipeline.ratio_rules import RATIO_RULES
+from ostler.pipeline.ratios import published_ratios, rules_table
+
+
+@cache
+def _found(spark: SparkSession) -> list[Row]:
+    published = published_figures(read_figures(printed_figures(spark, published_text())))
+    return published_ratios(published, rules_table(spark)).filter("is_reference").collect()
+
+
+def _ratio(spark: SparkSession, left: str, right: str, left_bytes: int, right_bytes: int, label: str = "") -> float:
+    (row,) = (
+        row
+        for row in _found(spark)
+        if (row["left_told"]["scenario"], row["right_told"]["scenario"]) == (left, right)
+        and (row["left_bytes"], row["right_bytes"], row["label"]) == (left_bytes, right_bytes, label)
+    )
+    return float(row["published_ratio"])
+
+
+def test_every_rule_but_logging_finds_figures(spark: SparkSession) -> None:
+    without = {
+        rule.subject for number, rule in enumerate(RATIO_RULES) if number not in {row["rule"] for row in _found(spark)}
+    }
+    assert without == {"linear to circular"}
+
+
+def test_ratios_are_those_that_reports_tell(spark: SparkSession) -> None:
+    # "About 66 %" with GCM and "41 %" with CBC.
+    gcm = _ratio(spark, "rr-cc-tls-np", "rr-cc-tls-np", 2048, 2048, "ECDHE_RSA_AES_256_GCM_SHA384")
+    cbc = _ratio(spark, "rr-cc-tls-np", "rr-cc-tls-np", 2048, 2048, "ECDHE_RSA_AES_256_CBC_SHA384")
+    assert gcm == pytest.approx(0.66, abs=0.005)
+    assert cbc == pytest.approx(0.41, abs=0.005)
+    # 20.7 % are left with a millisecond between the machines.
+    assert _ratio(spark, "appl-ha2", "appl-ha2-latency", 2048, 2048, "1") == pytest.approx(0.207, abs=0.0005)
+    assert _ratio(spark, "local-rr-np", "local-rr-pm", 2048, 2048) == pytest.approx(1177 / 6393)
+    assert _ratio(spark, "rr-bb-np", "rr-bb-np", 2048, 20480) == pytest.approx(174855 / 217623)
+    assert _ratio(spark, "appl-c2", "appl-c4", 2048, 2048) == pytest.approx(166391 / 132101)
+
+
+def test_sources_are_told(spark: SparkSession) -> None:
+    assert all("(figures " in row["published_source"] and ": " in row["published_source"] for row in _found(spark))
+
+
+def test_scenarios_of_rules_are_known() -> None:
+    known = catalogue().scenarios
+    sides = [side for rule in RATIO_RULES for side in (rule.left, rule.right)]
+    assert {each.scenario for each in sides} | {each.our_scenario or each.scenario for each in sides} <= set(known)
+    for side in sides:
+        sweeps = {sweep.name: sweep.values for sweep in known[side.our_scenario or side.scenario].sweeps}
+        if side.parameter:
+            assert side.parameter in sweeps
+            assert side.our_value in {str(value) for value in sweeps[side.parameter]}
