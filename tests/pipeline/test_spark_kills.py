@@ -28,7 +28,7 @@ MESSAGES = 60
 PATH = {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
 SECONDS_MAX = 500
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.stress, pytest.mark.timeout(900)]
 
 
 class Stage:
