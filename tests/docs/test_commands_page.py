@@ -17,7 +17,8 @@ PAGE = ROOT / "docs" / "reference" / "commands.md"
 OURS = [
     name
     for name in COMMANDS
-    if COMMANDS[name][0] not in ("ostler.cli.samples", "ostler.cli.demo", "ostler.cli.bench", "ostler.cli.lab")
+    if COMMANDS[name][0]
+    not in ("ostler.cli.samples", "ostler.cli.demo", "ostler.cli.bench", "ostler.cli.lab", "ostler.cli.pipeline")
 ]
 
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not beside the tests")
