@@ -37,6 +37,7 @@ def test_lines_for_people_name_every_check(capsys: pytest.CaptureFixture[str], t
 
 
 def test_json_for_programs_and_a_bad_directory(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "nowhere").write_text("a file where a directory is wanted")
     assert doctor("--json", "--seconds", "0.01", "--scratch", str(tmp_path / "nowhere")) == 1
     shown = json.loads(capsys.readouterr().out)
     assert shown["verdict"] == "bad"
@@ -44,6 +45,15 @@ def test_json_for_programs_and_a_bad_directory(capsys: pytest.CaptureFixture[str
     assert by_name["disk space"]["verdict"] == "bad"
     assert "nowhere" in by_name["disk space"]["found"]
     assert set(by_name["cores"]) == {"name", "verdict", "found", "limits", "advice"}
+
+
+def test_a_directory_yet_to_be_made_is_looked_at_where_it_will_be(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    doctor("--json", "--seconds", "0.01", "--scratch", str(tmp_path / "lab-runs" / "today"))
+    by_name = {each["name"]: each for each in json.loads(capsys.readouterr().out)["findings"]}
+    assert str(tmp_path) in by_name["disk space"]["found"]
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "61", "soon", "nan"])

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     # Runs go below the directory one is in, unless told otherwise; one that is yet to be made is on its parent's disk.
     wanted = (arguments.scratch or Path.cwd()).absolute()
-    scratch = next(each for each in (wanted, *wanted.parents) if each.is_dir())
+    scratch = next(each for each in (wanted, *wanted.parents) if each.exists())
     console = Console(highlight=False)
     if console.is_terminal and not arguments.is_json:
         with console.status(f"Watching for {arguments.seconds:g} s, then writing to {scratch}"):
