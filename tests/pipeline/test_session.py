@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import socket
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from ostler.pipeline.refusals import PipelineRefused
 from ostler.pipeline.session import check_java, java_release, open_session
+
+needs_spark = pytest.mark.skipif(find_spec("pyspark") is None, reason="pyspark is not installed")
 
 SEVENTEEN = 'openjdk version "17.0.15" 2025-04-15'
 
@@ -61,6 +64,7 @@ def test_no_java_is_refused_with_what_to_do(tmp_path: Path) -> None:
         check_java({"PATH": "/usr/bin", "JAVA_HOME": str(tmp_path)})
 
 
+@needs_spark
 @pytest.mark.parametrize("scheme", ["spark", "sc"])
 def test_a_master_that_does_not_answer_is_told_at_once(scheme: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -69,6 +73,7 @@ def test_a_master_that_does_not_answer_is_told_at_once(scheme: str) -> None:
         open_session(f"{scheme}://127.0.0.1:{port}")
 
 
+@needs_spark
 @pytest.mark.parametrize("master", ["spark://", "sc://:12", "spark://host:port"])
 def test_what_is_no_address_is_told(master: str) -> None:
     with pytest.raises(PipelineRefused, match="is not the address of a master"):
