@@ -14,7 +14,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint test-compiled test-pure search stress fuzz bench clean install
+.PHONY: help demo test lint test-compiled test-pure test-spark search stress fuzz bench clean install
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -27,9 +27,9 @@ demo: $(VENV)/.installed ## Kill a queue manager and restart it; measure one, an
 	@$(VENV)/bin/ostler pipeline run demo-data/runs --lake demo-data/lake
 	@$(VENV)/bin/ostler pipeline report --lake demo-data/lake --output demo-data/report
 
-# Both flavours at once: tests wait for disks and clocks more than they compute.
+# Two at once: tests wait for disks and clocks more than they compute.
 test: lint $(PURE)/.installed ## Run all checks and tests, compiled and interpreted
-	@$(MAKE) --no-print-directory -j2 LABELLED=1 test-compiled test-pure
+	@$(MAKE) --no-print-directory -j2 LABELLED=1 test-compiled test-pure test-spark
 
 lint: $(VENV)/.installed ## Style, types, import contracts
 	$(VENV)/bin/ruff check src tests dropin setup.py
@@ -37,8 +37,11 @@ lint: $(VENV)/.installed ## Style, types, import contracts
 	$(VENV)/bin/mypy
 	PYTHONPATH=src $(VENV)/bin/lint-imports --no-cache
 
-test-compiled: $(VENV)/.installed ## Tests against the compiled package
-	$(VENV)/bin/python -m pytest -m "not stress" $(PYTEST_ARGS) $(call labelled,compiled)
+test-compiled: $(VENV)/.installed ## Tests against the compiled package, without those of the pipeline
+	$(VENV)/bin/python -m pytest -m "not stress" --ignore=tests/pipeline $(PYTEST_ARGS) $(call labelled,compiled)
+
+test-spark: $(VENV)/.installed ## Tests of the pipeline, with a real Spark
+	$(VENV)/bin/python -m pytest -m "not stress" tests/pipeline $(PYTEST_ARGS) $(call labelled,spark)
 
 test-pure: $(PURE)/.installed ## Tests against the interpreted package (without the slow ones)
 	$(PURE)/bin/python -m pytest -m "not stress and not slow" $(PYTEST_ARGS) $(call labelled,interpreted)
