@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from types import ModuleType
+from typing import Final
 
 from ostler.lab import (
     chlauth_connect_cost,
@@ -44,111 +46,33 @@ class Benchmark:
     seconds_max: float
 
 
+# Modules with TITLE, FULL, QUICK and `run`, and the seconds each may take; from the shortest to the longest.
+_MODULES: Final[tuple[tuple[ModuleType, int], ...]] = (
+    (put_get_cost, 120),
+    (mqi_verb_timing, 180),
+    (driver_overhead, 180),
+    (mqi_response_time, 900),
+    (mqsc_define, 600),
+    (mqsc_display, 900),
+    (depth, 600),
+    (group_commit, 300),
+    (memory, 900),
+    (chlauth_restart, 600),
+    (chlauth_connect_cost, 600),
+    (connections, 600),
+    (request_reply, 1800),
+    (restart, 1200),
+)
+
+
 def all_benchmarks() -> dict[str, Benchmark]:
-    """In the order they are run: from the shortest to the longest."""
-    return {
-        each.name: each
-        for each in (
-            Benchmark(
-                "put-get-cost",
-                put_get_cost.TITLE,
-                partial(put_get_cost.run, put_get_cost.FULL),
-                partial(put_get_cost.run, put_get_cost.QUICK),
-                120,
-            ),
-            Benchmark(
-                "mqi-verb-timing",
-                mqi_verb_timing.TITLE,
-                partial(mqi_verb_timing.run, mqi_verb_timing.FULL),
-                partial(mqi_verb_timing.run, mqi_verb_timing.QUICK),
-                180,
-            ),
-            Benchmark(
-                "driver-overhead",
-                driver_overhead.TITLE,
-                partial(driver_overhead.run, driver_overhead.FULL),
-                partial(driver_overhead.run, driver_overhead.QUICK),
-                180,
-            ),
-            Benchmark(
-                "mqi-response-time",
-                mqi_response_time.TITLE,
-                partial(mqi_response_time.run, mqi_response_time.FULL),
-                partial(mqi_response_time.run, mqi_response_time.QUICK),
-                900,
-            ),
-            Benchmark(
-                "mqsc-define",
-                mqsc_define.TITLE,
-                partial(mqsc_define.run, mqsc_define.FULL),
-                partial(mqsc_define.run, mqsc_define.QUICK),
-                600,
-            ),
-            Benchmark(
-                "mqsc-display",
-                mqsc_display.TITLE,
-                partial(mqsc_display.run, mqsc_display.FULL),
-                partial(mqsc_display.run, mqsc_display.QUICK),
-                900,
-            ),
-            Benchmark(
-                "depth",
-                depth.TITLE,
-                partial(depth.run, depth.FULL),
-                partial(depth.run, depth.QUICK),
-                600,
-            ),
-            Benchmark(
-                "group-commit",
-                group_commit.TITLE,
-                partial(group_commit.run, group_commit.FULL),
-                partial(group_commit.run, group_commit.QUICK),
-                300,
-            ),
-            Benchmark(
-                "memory",
-                memory.TITLE,
-                partial(memory.run, memory.FULL),
-                partial(memory.run, memory.QUICK),
-                900,
-            ),
-            Benchmark(
-                "chlauth-restart",
-                chlauth_restart.TITLE,
-                partial(chlauth_restart.run, chlauth_restart.FULL),
-                partial(chlauth_restart.run, chlauth_restart.QUICK),
-                600,
-            ),
-            Benchmark(
-                "chlauth-connect-cost",
-                chlauth_connect_cost.TITLE,
-                partial(chlauth_connect_cost.run, chlauth_connect_cost.FULL),
-                partial(chlauth_connect_cost.run, chlauth_connect_cost.QUICK),
-                600,
-            ),
-            Benchmark(
-                "connections",
-                connections.TITLE,
-                partial(connections.run, connections.FULL),
-                partial(connections.run, connections.QUICK),
-                600,
-            ),
-            Benchmark(
-                "request-reply",
-                request_reply.TITLE,
-                partial(request_reply.run, request_reply.FULL),
-                partial(request_reply.run, request_reply.QUICK),
-                1800,
-            ),
-            Benchmark(
-                "restart",
-                restart.TITLE,
-                partial(restart.run, restart.FULL),
-                partial(restart.run, restart.QUICK),
-                1200,
-            ),
-        )
-    }
+    """In the order they are run, each by the name of its module."""
+    found: dict[str, Benchmark] = {}
+    for module, seconds_max in _MODULES:
+        name = module.__name__.rpartition(".")[2].replace("_", "-")
+        full, quick = partial(module.run, module.FULL), partial(module.run, module.QUICK)
+        found[name] = Benchmark(name, module.TITLE, full, quick, seconds_max)
+    return found
 
 
 def measure(benchmark: Benchmark, quick: bool, scratch: Path, report: Report) -> tuple[Result, Conditions]:

@@ -7,6 +7,7 @@ those of contestants in the same tables.
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from pathlib import Path
 from typing import Final
@@ -29,7 +30,25 @@ _FORCE_BYTES_MAX: Final = 4 << 20
 _NAP_SECONDS_MAX: Final = 0.2
 
 
-class GroupCommitDriver:
+class _ProbeDriver(ABC):
+    """A driver that does all by itself: a round is a timeline that is measured from its beginning to its end."""
+
+    def __init__(self) -> None:
+        self._completed = 0
+
+    @abstractmethod
+    def run(self, timeline: Timeline, tell: Tell) -> PhaseRecorder: ...
+
+    def round(self, seconds: float) -> Round:
+        began = time.perf_counter()
+        now_ns = time.perf_counter_ns()
+        end_ns = now_ns + int(seconds * 1e9)
+        before = self._completed
+        self.run(Timeline(now_ns, now_ns, end_ns, end_ns), unheard)
+        return Round(self._completed - before, time.perf_counter() - began, [])
+
+
+class GroupCommitDriver(_ProbeDriver):
     """Waiters that each have one record to commit at a time. One force is for all who wait, as far as it can be.
 
     The file is as long as a log's and full of zeros, and each force begins at a page, as a recovery log's does. Without
@@ -48,15 +67,7 @@ class GroupCommitDriver:
         self._rate_per_second = rate_per_second
         self._together_max = max(1, min(waiters, _FORCE_BYTES_MAX // record_bytes))
         self._data = memoryview(bytes(record_bytes * self._together_max))
-        self._completed = 0
-
-    def round(self, seconds: float) -> Round:
-        began = time.perf_counter()
-        now_ns = time.perf_counter_ns()
-        end_ns = now_ns + int(seconds * 1e9)
-        before = self._completed
-        self.run(Timeline(now_ns, now_ns, end_ns, end_ns), unheard)
-        return Round(self._completed - before, time.perf_counter() - began, [])
+        super().__init__()
 
     def run(self, timeline: Timeline, tell: Tell) -> PhaseRecorder:
         recorder = PhaseRecorder(timeline)
@@ -122,7 +133,7 @@ class GroupCommitDriver:
         self._file.close()
 
 
-class MemoryCopyDriver:
+class MemoryCopyDriver(_ProbeDriver):
     """Copies blocks from one place of a ring to another, a megabyte of them for each operation.
 
     The ring is larger than the caches of most processors: a message that waited has left them, too.
@@ -134,15 +145,7 @@ class MemoryCopyDriver:
         except ValueError as refusal:
             raise LoadFailed(str(refusal)) from None
         self._blocks = blocks_of_copy(block_bytes)
-        self._completed = 0
-
-    def round(self, seconds: float) -> Round:
-        began = time.perf_counter()
-        now_ns = time.perf_counter_ns()
-        end_ns = now_ns + int(seconds * 1e9)
-        before = self._completed
-        self.run(Timeline(now_ns, now_ns, end_ns, end_ns), unheard)
-        return Round(self._completed - before, time.perf_counter() - began, [])
+        super().__init__()
 
     def run(self, timeline: Timeline, tell: Tell) -> PhaseRecorder:
         recorder = PhaseRecorder(timeline)
