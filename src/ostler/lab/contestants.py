@@ -18,6 +18,7 @@ from ostler.lab.load.plan import Plan
 from ostler.lab.peers import activemq, mosquitto, nats, rabbitmq, redis
 from ostler.lab.peers.packages import PeerUnavailable
 from ostler.lab.peers.running import LOOPBACK, Peer, Usage, usage
+from ostler.lab.running.peer_brokers import PROMISES
 
 PEERS_VARIABLE = "OSTLER_PEERS"
 USUAL_PEERS = (rabbitmq.NAME, nats.NAME)
@@ -158,49 +159,40 @@ class Field:
 
     def _add_rabbitmq(self) -> None:
         peer = self._started(rabbitmq.start(self._scratch / "rabbitmq"))
-        transient = "no confirms, no acknowledgements, nothing forced"
-        durable = "durable queues and messages, forced before confirms; acknowledged when confirmed"
-        for promise, persistent in ((transient, False), (durable, True)):
-            self._add(self._peer(peer, RABBITMQ, LEAN, plan.AMQP, promise), persistent)
+        for persistent, promise in enumerate(PROMISES[rabbitmq.NAME, plan.REQUEST_REPLY]):
+            self._add(self._peer(peer, RABBITMQ, LEAN, plan.AMQP, promise), bool(persistent))
             if find_spec("pika") is not None:
-                self._add(self._peer(peer, RABBITMQ, "pika", plan.PIKA, promise), persistent)
+                self._add(self._peer(peer, RABBITMQ, "pika", plan.PIKA, promise), bool(persistent))
 
     def _add_nats(self) -> None:
         peer = self._started(nats.start(self._scratch / "nats", jetstream=True))
-        promise = "core NATS: nothing kept, at most once"
+        promise, kept = PROMISES[nats.NAME, plan.REQUEST_REPLY]
         self._add(self._peer(peer, NATS, LEAN, plan.NATS, promise), False)
-        kept = "streams in files, acknowledged when written, not forced; acknowledged by responders when stored"
         self._add(self._peer(peer, JETSTREAM, LEAN, plan.JETSTREAM, kept), True)
         if find_spec("nats") is not None:
             self._add(self._peer(peer, NATS, "nats-py", plan.NATS_PY, promise), False)
 
     def _add_activemq(self) -> None:
         peer = self._started(activemq.start(self._scratch / "activemq"))
-        transient = "no receipts, acknowledged when delivered, nothing forced"
-        durable = "persistent messages, forced before receipts; acknowledged when the reply has its receipt"
-        for promise, persistent in ((transient, False), (durable, True)):
-            self._add(self._peer(peer, ACTIVEMQ, LEAN, plan.STOMP, promise), persistent)
+        for persistent, promise in enumerate(PROMISES[activemq.NAME, plan.REQUEST_REPLY]):
+            self._add(self._peer(peer, ACTIVEMQ, LEAN, plan.STOMP, promise), bool(persistent))
             if find_spec("stomp") is not None:
-                self._add(self._peer(peer, ACTIVEMQ, plan.STOMP_PY, plan.STOMP_PY, promise), persistent)
+                self._add(self._peer(peer, ACTIVEMQ, plan.STOMP_PY, plan.STOMP_PY, promise), bool(persistent))
 
     def _add_mosquitto(self) -> None:
         peer = self._started(mosquitto.start(self._scratch / "mosquitto"))
-        at_most_once = "QoS 0: nothing acknowledged, nothing kept, at most once"
-        at_least_once = "QoS 1: acknowledged when in memory, never forced; acknowledged by responders when replied"
-        for promise, persistent in ((at_most_once, False), (at_least_once, True)):
-            self._add(self._peer(peer, MOSQUITTO, LEAN, plan.MQTT, promise), persistent)
+        for persistent, promise in enumerate(PROMISES[mosquitto.NAME, plan.REQUEST_REPLY]):
+            self._add(self._peer(peer, MOSQUITTO, LEAN, plan.MQTT, promise), bool(persistent))
             if find_spec("paho") is not None:
-                self._add(self._peer(peer, MOSQUITTO, plan.PAHO, plan.PAHO, promise), persistent)
+                self._add(self._peer(peer, MOSQUITTO, plan.PAHO, plan.PAHO, promise), bool(persistent))
 
     def _add_redis(self) -> None:
-        lists = "lists in memory, popped at most once, nothing forced"
-        streams = "streams and lists, forced before each answer; replied and acknowledged in one transaction"
-        for promise, persistent in ((lists, False), (streams, True)):
+        for persistent, promise in enumerate(PROMISES[redis.NAME, plan.REQUEST_REPLY]):
             scratch = self._scratch / f"redis-{'forced' if persistent else 'memory'}"
-            peer = self._started(redis.start(scratch, forced=persistent))
-            self._add(self._peer(peer, REDIS, LEAN, plan.REDIS, promise), persistent)
+            peer = self._started(redis.start(scratch, forced=bool(persistent)))
+            self._add(self._peer(peer, REDIS, LEAN, plan.REDIS, promise), bool(persistent))
             if find_spec("redis") is not None:
-                self._add(self._peer(peer, REDIS, plan.REDIS_PY, plan.REDIS_PY, promise), persistent)
+                self._add(self._peer(peer, REDIS, plan.REDIS_PY, plan.REDIS_PY, promise), bool(persistent))
 
     def _started(self, peer: Peer) -> Peer:
         self._stack.callback(peer.end)

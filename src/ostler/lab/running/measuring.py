@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -45,18 +44,9 @@ from ostler.lab.store.segments import COOL_DOWN, MEASURED, WARM_UP, SegmentWrite
 LEAD_SECONDS: Final = 0.1
 """Between telling the drivers and the first message: time to hear of it."""
 OPERATION_PARAMETER: Final = "operation"
-ASKED_RATE_PARAMETER: Final = "asked rate"
 _DRAIN_SECONDS_MAX: Final = 120.0
 _SECOND_NS: Final = 1_000_000_000
 _PHASES: Final = (WARM_UP, MEASURED, COOL_DOWN)
-
-
-@dataclass(frozen=True)
-class PointOutcome:
-    """What a measured point came to, for the view and the stop rule."""
-
-    done: Done
-    failed_operations: int
 
 
 class _Load:
@@ -118,7 +108,7 @@ class PointMeasurement:
         self._seconds_left = seconds_left
         self._moments: dict[int, Moment] = {}
 
-    def measure(self, prepared: Prepared, entrant: Entrant, step: Step, point: Point) -> PointOutcome:
+    def measure(self, prepared: Prepared, entrant: Entrant, step: Step, point: Point) -> Done:
         """Raises PointFailed; nothing of the point is kept then."""
         watched = list(prepared.processes())
         for each in watched:
@@ -136,7 +126,7 @@ class PointMeasurement:
 
     def _measure(
         self, prepared: Prepared, entrant: Entrant, step: Step, point: Point, segments: list[SegmentWriter]
-    ) -> PointOutcome:
+    ) -> Done:
         settings = self._settings
         timeline = Timeline.starting(
             time.perf_counter_ns() + round(LEAD_SECONDS * _SECOND_NS),
@@ -276,18 +266,16 @@ def _outcome(
     counted: Sequence[Counted],
     seconds: float,
     flags: tuple[str, ...],
-) -> PointOutcome:
-    count = failed = total_ns = highest_ns = 0
+) -> Done:
+    count = total_ns = highest_ns = 0
     buckets: dict[int, int] = {}
     for each in counted:
         for found in each.phases[IN_WINDOW].operation(shape.main_operation).seconds.values():
             count += found.count
-            failed += found.failed
             total_ns += found.total_ns
             highest_ns = max(highest_ns, found.highest_ns)
             merge(buckets, found.counts)
     p50, p99 = (percentile_ns(buckets, percent, highest_ns) if count else None for percent in (50.0, 99.0))
     mean = total_ns / count if count else None
     rate = count / seconds if seconds else 0.0
-    done = Done(entrant.name, step, point.repetition, shape.main_operation, rate, mean, p50, p99, flags)
-    return PointOutcome(done, failed)
+    return Done(entrant.name, step, point.repetition, shape.main_operation, rate, mean, p50, p99, flags)

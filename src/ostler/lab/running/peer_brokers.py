@@ -27,7 +27,7 @@ KINDS: Final = (REQUEST_REPLY, ONE_WAY)
 _JETSTREAM_TITLE: Final = "NATS JetStream"
 
 # What an acknowledgement means, by broker and kind of load: of messages that are not kept, and of those that are.
-_PROMISES: Final[dict[tuple[str, str], tuple[str, str]]] = {
+PROMISES: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (rabbitmq.NAME, REQUEST_REPLY): (
         "no confirms, no acknowledgements, nothing forced",
         "durable queues and messages, forced before confirms; acknowledged when confirmed",
@@ -70,7 +70,7 @@ _PROMISES: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ),
 }
 # Where a library can do less than the protocol.
-_PROMISES_OF_LIBRARIES: Final[dict[tuple[str, str, bool], str]] = {
+PROMISES_OF_LIBRARIES: Final[dict[tuple[str, str, bool], str]] = {
     (
         mosquitto.NAME,
         ONE_WAY,
@@ -208,9 +208,9 @@ class PeerBrokers:
             protocol = peer.client(persistent, through_library)
             broker = self._broker(peer, persistent) if protocol else None
             if broker is not None:
-                promise = _PROMISES[peer.name, kind][persistent]
+                promise = PROMISES[peer.name, kind][persistent]
                 if through_library:
-                    promise = _PROMISES_OF_LIBRARIES.get((peer.name, kind, persistent), promise)
+                    promise = PROMISES_OF_LIBRARIES.get((peer.name, kind, persistent), promise)
                 ways[persistent] = Way(protocol, broker, promise)
         return ways
 

@@ -325,10 +325,9 @@ class _Sweep:
         measurement = PointMeasurement(
             self._run, self._observer, self._settings, self._view, self._noise.meter.measured, self._seconds_left
         )
-        outcome = measurement.measure(prepared, entrant, step, point)
+        done = measurement.measure(prepared, entrant, step, point)
         del self._remaining[point.key]
         self._standing[entrant.name].failures = 0
-        done = outcome.done
         mean = None if done.mean_ns is None else done.mean_ns / 1e9
         asked = prepared.shape.rate_per_second or 0.0
         self._found[entrant.name, step.number].append((done.rate_per_second, mean, asked))
