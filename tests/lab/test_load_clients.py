@@ -134,6 +134,17 @@ def test_a_jetstream_responder_acknowledges_when_its_reply_is_stored(piecewise: 
     assert fed(client, b"MSG _INBOX.r3.s.1 2 2\r\n{}\r\n", piecewise) == b"PUB $JS.ACK.y 4\r\n+ACK\r\n"
 
 
+def test_a_stream_that_another_connection_is_making_is_asked_for_again() -> None:
+    client = JetStreamClient(running(), True, 3, 2, 20)
+    first = client.opening().partition(b"PUB ")[2]
+    refusal = b'{"error":{"code":400,"err_code":10065,"description":"subjects overlap with an existing stream"}}'
+    answer = b"MSG _INBOX.q3.api 1 %d\r\n%b\r\n" % (len(refusal), refusal)
+    assert client.receive(answer, 1_000) == b"PUB " + first
+    assert client.receive(answer, 2_000) == b"PUB " + first
+    with pytest.raises(LoadFailed, match="overlap"):
+        client.receive(answer, 6_000_000_000)
+
+
 def test_what_jetstream_refuses_is_told() -> None:
     client = JetStreamClient(running(), True, 3, 2, 20)
     refusal = b'{"error":{"code":503,"description":"no disk"}}'

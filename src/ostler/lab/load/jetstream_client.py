@@ -19,6 +19,9 @@ API, STORED, DELIVERED = b"1", b"2", b"3"
 KEPT = {"retention": "workqueue", "storage": "file"}
 ACKNOWLEDGE = b"PUB %b 4\r\n+ACK\r\n"
 _NUMBER_BYTES = 8
+# The server refuses a stream that another connection is just making as if it were a stranger's (error 10065).
+STREAM_OVERLAPS = 10065
+_OTHERS_MAKE_IT_WITHIN_NS = 5_000_000_000
 
 
 class JetStreamClient(NatsClient):
@@ -33,6 +36,7 @@ class JetStreamClient(NatsClient):
         self._number = number
         self._own_inbox = b"_INBOX.%b%d" % (b"q" if is_requester else b"r", number)
         self._steps = self._setup()
+        self._asked_since_ns = 0
         self._waits_for_ack = False
         self._waits_for_reply = False
         self._published = 0
@@ -68,7 +72,7 @@ class JetStreamClient(NatsClient):
     def opening(self) -> bytes:
         inbox = self._own_inbox
         delivered = b"SUB %b.d 3\r\n" % inbox if self.is_requester else b"SUB LABDELIVER.%d W 3\r\n" % self._pair
-        return b"".join((CONNECT, b"SUB %b.api 1\r\nSUB %b.s.* 2\r\n" % (inbox, inbox), delivered, self._steps.pop(0)))
+        return b"".join((CONNECT, b"SUB %b.api 1\r\nSUB %b.s.* 2\r\n" % (inbox, inbox), delivered, self._steps[0]))
 
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns
@@ -84,7 +88,7 @@ class JetStreamClient(NatsClient):
     def _message(self, words: list[bytes], body: bytes, now_ns: int) -> bytes:
         which = words[2]
         if which == API:
-            return self._answered(body)
+            return self._answered(body, now_ns)
         if which == STORED:
             if b'"error"' in body:
                 raise LoadFailed(f"JetStream did not store a message: {body.decode(errors='replace')}")
@@ -107,11 +111,16 @@ class JetStreamClient(NatsClient):
         self._waits_for_ack = False
         return b"" if self._waits_for_reply else self.replied(now_ns)
 
-    def _answered(self, body: bytes) -> bytes:
+    def _answered(self, body: bytes, now_ns: int) -> bytes:
         found = json.loads(body)
         if "error" in found:
-            raise LoadFailed(f"JetStream refused: {found['error'].get('description', found['error'])}")
+            error = found["error"]
+            self._asked_since_ns = self._asked_since_ns or now_ns
+            if error.get("err_code") == STREAM_OVERLAPS and now_ns - self._asked_since_ns < _OTHERS_MAKE_IT_WITHIN_NS:
+                return self._steps[0]
+            raise LoadFailed(f"JetStream refused: {error.get('description', error)}")
+        del self._steps[0]
         if self._steps:
-            return self._steps.pop(0)
+            return self._steps[0]
         self.is_ready = True
         return b""

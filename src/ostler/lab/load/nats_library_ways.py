@@ -14,8 +14,10 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.api import RetentionPolicy, StorageType, StreamConfig
 from nats.js.client import JetStreamContext
+from nats.js.errors import APIError
 
 from ostler.lab.load.client import LoadFailed, reply_for
+from ostler.lab.load.jetstream_client import STREAM_OVERLAPS
 from ostler.lab.load.nats_library_driver import NatsLibraryDriver
 from ostler.lab.load.one_way import OneWay
 from ostler.lab.load.plan import ONE_WAY, Plan, pair_of
@@ -41,6 +43,15 @@ async def _stream(client: Client, name: str) -> JetStreamContext:
     kept = StreamConfig(
         name=name, subjects=[f"{name}.*"], retention=RetentionPolicy.WORK_QUEUE, storage=StorageType.FILE
     )
+    for pause in (0.01, 0.1, 1.0):
+        try:
+            await context.add_stream(kept)
+            return context
+        except APIError as refusal:
+            # What another connection is just making looks like a stranger's.
+            if refusal.err_code != STREAM_OVERLAPS:
+                raise
+            await asyncio.sleep(pause)
     await context.add_stream(kept)
     return context
 

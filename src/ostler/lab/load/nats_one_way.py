@@ -66,7 +66,7 @@ class JetStreamOneWayClient(JetStreamClient):
         subscriptions = b"SUB %b.api 1\r\nSUB %b.s.* 2\r\n" % (inbox, inbox)
         if not self.is_requester:
             subscriptions += b"SUB %b W 3\r\n" % self._delivery
-        return b"".join((CONNECT, subscriptions, self._steps.pop(0)))
+        return b"".join((CONNECT, subscriptions, self._steps[0]))
 
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns
@@ -76,7 +76,7 @@ class JetStreamOneWayClient(JetStreamClient):
         which = words[2]
         if which == API:
             self._way.opened(now_ns)
-            return self._answered(body)
+            return self._answered(body, now_ns)
         if which == STORED:
             if b'"error"' in body:
                 raise LoadFailed(f"JetStream did not store a message: {body.decode(errors='replace')}")
