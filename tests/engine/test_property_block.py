@@ -73,7 +73,7 @@ def test_the_layout_of_a_block() -> None:
     )
     assert described(decode_block(block))[1][6] == "d"
     with pytest.raises(MQError) as caught:
-        decode_block(b"\x02" + block[1:])
+        decode_block(b"\x03" + block[1:])
     assert caught.value.reason == mq.MQRC_RFH_FORMAT_ERROR
 
 

@@ -122,6 +122,13 @@ def check_queue(engine: Engine, user: str, name: str, manager_name: str, options
         require(engine, user, MQOT_Q_MGR, engine.name, needed & _ALSO_ON_MANAGER)
 
 
+def check_context(engine: Engine, user: str, options: i64) -> None:
+    """What context options of a publisher need: topics have no such authorities, the queue manager does."""
+    needed: i64 = needed_to_open(options) & _ALSO_ON_MANAGER
+    if user and needed:
+        require(engine, user, MQOT_Q_MGR, engine.name, needed)
+
+
 def check_delete(engine: Engine, connection: Connection, name: str) -> None:
     """Before a dynamic queue is deleted by closing it."""
     if engine.guard is not None and not connection.is_privileged:

@@ -18,10 +18,30 @@ if TYPE_CHECKING:
     from ostler.engine.core import Engine
     from ostler.engine.properties import PropertySet
     from ostler.engine.queue import Queue
+    from ostler.engine.subscription import Subscription
+    from ostler.engine.topic_settings import TopicSettings
+    from ostler.engine.topic_tree import TopicNode
     from ostler.model.definitions import Definition
 
 QUEUE: Final = 1
 OTHER_OBJECT: Final = 2  # queue manager, process, namelist: open for inquiry
+TOPIC: Final = 3
+SUBSCRIPTION: Final = 4
+
+PUBLISH_LEVEL_HIGHEST: Final = 9
+
+
+@final
+class OpenTopic:
+    """A topic that is open for publishing, and what was found out about it as of a version of the topic tree."""
+
+    def __init__(self, node: TopicNode, topic: str, added: bytes) -> None:
+        self.node = node
+        self.topic = topic
+        self.added = added  # the properties that the queue manager adds
+        self.version: i64 = -1
+        self.settings: TopicSettings | None = None
+        self.subscriptions: list[Subscription] = []
 
 
 @final
@@ -35,6 +55,8 @@ class Handle:
         self.options: i64 = options
         self.queue: Queue | None = None
         self.definition: Definition | None = None
+        self.topic: OpenTopic | None = None
+        self.subscription: Subscription | None = None
         self.object_name: str = name  # as the application gave it
         self.for_input = False
         self.for_output = False
@@ -152,6 +174,7 @@ class Connection:
         self.put_md: bytes = b""
         self.put_resolved_names: bytes = b""
         self.after_lsn: i64 = 0
+        self.publish_level: i64 = PUBLISH_LEVEL_HIGHEST  # of the put under way
         self.owner: object = None  # what the server keeps with the connection
         # May do everything: a program in the queue manager's own process, or an administrator.
         self.is_privileged = True

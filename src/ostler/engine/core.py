@@ -16,6 +16,7 @@ from ostler.engine.get_request import GetRequest
 from ostler.engine.queue import Queue
 from ostler.engine.queue_file import QueueFile
 from ostler.engine.timestamps import PutClock
+from ostler.engine.topic_tree import TopicTree
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.accounts import ManagerStatistics
 from ostler.model.attributes import ObjectType
@@ -78,6 +79,7 @@ class Engine:
         self.removed_queues: list[Queue] = []  # their files go when a catalogue without them is durable
         self.buffer_bytes_nonpersistent: i64 = 128 * 1024
         self.buffer_bytes_persistent: i64 = 256 * 1024
+        self.topics = TopicTree()
         # Applications.
         self.connections: dict[int, Connection] = {}
         self.next_connection: i64 = 1

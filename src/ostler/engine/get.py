@@ -18,10 +18,11 @@ from ostler.engine.get_request import (
 )
 from ostler.engine.matching import is_eligible
 from ostler.engine.message import NULL_ID
-from ostler.engine.open import check_state, release_lock, unlock
+from ostler.engine.open import release_lock, unlock
 from ostler.engine.queue import Queue
 from ostler.engine.selection import GROUP_OPTIONS
 from ostler.engine.slots import NONE
+from ostler.engine.states import check_state
 from ostler.engine.statistics import count_get_empty, count_get_failed
 from ostler.engine.transfer import BROWSE, attempt, discard_expired, send_reports
 from ostler.model.constants import (

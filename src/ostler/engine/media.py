@@ -10,9 +10,11 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
+from ostler.engine import retained
 from ostler.engine.core import Engine
 from ostler.engine.message import Message
 from ostler.engine.objects import apply_clear
+from ostler.engine.publication_records import read_publication
 from ostler.engine.queue import SPILL_BATCH_BYTES, Queue
 from ostler.engine.records import (
     BACK_OUT,
@@ -24,6 +26,7 @@ from ostler.engine.records import (
     IMAGE_END,
     IMAGE_MESSAGE,
     PREPARE,
+    PUBLISH,
     PUT,
     PutRecord,
     number_head,
@@ -146,7 +149,10 @@ class Rebuild:
 
     def record(self, kind: i64, lsn: i64, payload: bytes) -> None:
         if kind == PUT or kind == IMAGE_MESSAGE:
-            self._put(kind, payload)
+            self._put(read_put(payload))
+        elif kind == PUBLISH:
+            for copy in read_publication(payload):
+                self._put(copy)
         elif kind == GET:
             self._get(payload)
         elif kind == COMMIT:
@@ -168,8 +174,7 @@ class Rebuild:
             self.began = True
             self.complete = True
 
-    def _put(self, kind: i64, payload: bytes) -> None:
-        record = read_put(payload)
+    def _put(self, record: PutRecord) -> None:
         queue = self.queue
         if record.queue_id != queue.queue_id:
             return
@@ -260,4 +265,6 @@ class Rebuild:
                 live.missing_queues.remove(queue.queue_id)
         queue.damaged = ""
         queue.changed = True
+        if queue.keeps_retained:
+            retained.find_all(self.engine)
         return queue.depth

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mypy_extensions import i64
 
-from ostler.engine import change_events
+from ostler.engine import change_events, subscriptions
 from ostler.engine.core import Engine
 from ostler.engine.queue import Queue
 from ostler.engine.records import CLEAR, DEFINE, DELETE, number_head
@@ -88,6 +88,8 @@ def define(engine: Engine, definition: Definition, replace: bool = False) -> i64
             raise MQError(MQRC_OBJECT_ALREADY_EXISTS, f"{definition.name} exists already.")
         return change(engine, definition)
     _check_room(engine)
+    if definition.object_type == ObjectType.SUB:
+        definition = subscriptions.completed(engine, definition)
     queue_id: i64 = engine.next_queue_id if definition.object_type == ObjectType.QLOCAL else 0
     before: i64 = engine.journal.end_lsn()
     apply_define(engine, definition, queue_id)
@@ -144,6 +146,10 @@ def apply_define(engine: Engine, definition: Definition, queue_id: i64) -> None:
             engine.of_type(ObjectType.QLOCAL)[definition.name] = definition
     else:
         engine.of_type(kept_under(definition))[definition.name] = definition
+        if definition.object_type == ObjectType.TOPIC:
+            engine.topics.define_object(definition)
+        elif definition.object_type == ObjectType.SUB:
+            subscriptions.defined(engine, definition)
     if engine.guard is not None:
         engine.guard.defined(definition)
 
@@ -157,7 +163,7 @@ def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = Fal
         engine.catalogue_changed = True
         engine.definitions_version += 1
         kept = kept_under(definition)
-        del engine.of_type(kept)[name]
+        apply_delete(engine, kept, name)
         if engine.guard is not None:
             engine.guard.deleted(definition)
         deleted_lsn: i64 = engine.journal.append(DELETE, number_head(0), b"", _typed_name(kept, name))
@@ -169,6 +175,15 @@ def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = Fal
     if queue.depth > 0 and not purge:
         raise MQError(MQRC_Q_NOT_EMPTY, f"The queue {name} holds {queue.depth} messages.")
     return delete_queue(engine, queue)
+
+
+def apply_delete(engine: Engine, kept: ObjectType, name: str) -> None:
+    """The change of state behind a DELETE record of anything but a local queue: live and at replay."""
+    engine.of_type(kept).pop(name, None)
+    if kept == ObjectType.TOPIC:
+        engine.topics.delete_object(name)
+    elif kept == ObjectType.SUB:
+        subscriptions.deleted(engine, name)
 
 
 def _typed_name(object_type: ObjectType, name: str) -> bytes:

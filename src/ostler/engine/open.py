@@ -8,12 +8,15 @@ from mypy_extensions import i64
 
 from ostler.engine import accounting, authority, change_events, events, groups, statistics, triggers
 from ostler.engine.connection import OTHER_OBJECT, QUEUE, Connection, Handle
-from ostler.engine.core import QUIESCING, RUNNING, Engine
+from ostler.engine.core import Engine
 from ostler.engine.names import Resolved, resolve
 from ostler.engine.objects import create_dynamic, delete_queue
+from ostler.engine.open_topic import close_topic, open_topic
 from ostler.engine.queue import Queue
 from ostler.engine.selector import compile_selector
 from ostler.engine.slots import LOCKED, NONE
+from ostler.engine.states import check_state
+from ostler.engine.subscription_ends import close_subscription
 from ostler.engine.syncpoint import serve_all
 from ostler.engine.transfer import send_reports
 from ostler.model.attributes import ObjectType
@@ -21,7 +24,9 @@ from ostler.model.authorities import INQ
 from ostler.model.constants import (
     MQCO_DELETE,
     MQCO_DELETE_PURGE,
+    MQCO_KEEP_SUB,
     MQCO_QUIESCE,
+    MQCO_REMOVE_SUB,
     MQOO_ALTERNATE_USER_AUTHORITY,
     MQOO_BIND_NOT_FIXED,
     MQOO_BIND_ON_GROUP,
@@ -45,6 +50,7 @@ from ostler.model.constants import (
     MQOT_PROCESS,
     MQOT_Q,
     MQOT_Q_MGR,
+    MQOT_TOPIC,
     MQQDT_PERMANENT_DYNAMIC,
     MQRC_CONNECTION_STOPPING,
     MQRC_GET_INHIBITED,
@@ -57,9 +63,8 @@ from ostler.model.constants import (
     MQRC_OBJECT_TYPE_ERROR,
     MQRC_OPTION_NOT_VALID_FOR_TYPE,
     MQRC_OPTIONS_ERROR,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_Q_MGR_STOPPING,
     MQRC_Q_NOT_EMPTY,
+    MQRC_UNKNOWN_ALIAS_BASE_Q,
     MQRC_UNKNOWN_OBJECT_NAME,
 )
 from ostler.model.definitions import Definition
@@ -89,16 +94,7 @@ class OpenRequest:
         self.dynamic_name: str = ""
         self.alternate_user: str = ""
         self.selection: str = ""
-
-
-def check_state(engine: Engine, fail_if_quiescing: bool) -> None:
-    if engine.state == RUNNING:
-        return
-    if engine.state == QUIESCING:
-        if fail_if_quiescing:
-            raise MQError(MQRC_Q_MGR_QUIESCING)
-        return
-    raise MQError(MQRC_Q_MGR_STOPPING)
+        self.topic_string: str = ""  # ObjectString, of a topic
 
 
 def open_object(engine: Engine, connection: Connection, request: OpenRequest) -> Handle:
@@ -168,7 +164,10 @@ def _new_handle(connection: Connection, kind: i64, name: str, options: i64) -> H
 
 
 def _open_other(engine: Engine, connection: Connection, request: OpenRequest) -> Handle:
-    """The queue manager, a process or a namelist: for inquiry only."""
+    """A topic, to publish to; or the queue manager, a process or a namelist, for inquiry only."""
+    if request.object_type == MQOT_TOPIC:
+        publisher = authority.user_of_open(engine, connection, request.options, request.alternate_user)
+        return open_topic(engine, connection, request.name, request.topic_string, request.options, publisher)
     if request.object_type not in (MQOT_Q_MGR, MQOT_PROCESS, MQOT_NAMELIST):
         raise MQError(MQRC_OBJECT_TYPE_ERROR)
     if request.options & ~(MQOO_INQUIRE | MQOO_FAIL_IF_QUIESCING) & _ACTIONS:
@@ -195,6 +194,9 @@ def _open_other(engine: Engine, connection: Connection, request: OpenRequest) ->
 
 def _open_queue(engine: Engine, connection: Connection, request: OpenRequest) -> Handle:
     user = authority.user_of_open(engine, connection, request.options, request.alternate_user)
+    alias = engine.of_type(ObjectType.QALIAS).get(request.name)
+    if alias is not None and alias.attributes.get("TARGTYPE") == MQOT_TOPIC:
+        return _open_topic_alias(engine, connection, request, alias, user)
     found = resolve(engine, request.name, request.manager_name)
     authority.check_queue(engine, user, request.name, request.manager_name, request.options, found)
     is_created = False
@@ -218,6 +220,22 @@ def _open_queue(engine: Engine, connection: Connection, request: OpenRequest) ->
     handle.created_dynamic = is_created
     _fill_queue_handle(engine, handle, queue, found)
     return handle
+
+
+def _open_topic_alias(
+    engine: Engine, connection: Connection, request: OpenRequest, alias: Definition, user: str
+) -> Handle:
+    """An alias queue that leads to a topic object: who may put to it need not be allowed to publish."""
+    if request.manager_name not in ("", engine.name):
+        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"The alias {alias.name} is one of this queue manager's.")
+    if user:
+        authority.require(engine, user, MQOT_Q, alias.name, authority.needed_to_open(request.options))
+        authority.check_context(engine, user, request.options)
+    target = alias.attributes.get("TARGET", "")
+    name = target if isinstance(target, str) else ""
+    if name not in engine.of_type(ObjectType.TOPIC):
+        raise MQError(MQRC_UNKNOWN_ALIAS_BASE_Q, f"The alias leads to the topic object {name}, which does not exist.")
+    return open_topic(engine, connection, name, "", request.options, user, alias)
 
 
 def _check_fit(engine: Engine, queue: Queue, found: Resolved, request: OpenRequest) -> None:
@@ -272,6 +290,22 @@ def _fill_queue_handle(engine: Engine, handle: Handle, queue: Queue, found: Reso
         queue.outputs += 1
     if handle.for_browse:
         queue.browsers.append(handle)
+
+
+def open_managed(engine: Engine, connection: Connection, queue: Queue, options: i64) -> Handle:
+    """A handle to get from a queue that the queue manager has made for a subscription."""
+    handle = _new_handle(connection, QUEUE, queue.name, options)
+    _claim_input(queue, handle, options)
+    found = Resolved()
+    found.queue = queue
+    found.queue_name = queue.name
+    found.manager_name = engine.name
+    _fill_queue_handle(engine, handle, queue, found)
+    connection.handles[handle.number] = handle
+    statistics.count_open(engine, connection, handle)
+    if connection.account is not None or queue.is_accounted:
+        accounting.opened(engine, connection, handle)
+    return handle
 
 
 def apply_path(handle: Handle) -> None:
@@ -337,6 +371,10 @@ def close_object(engine: Engine, connection: Connection, handle: Handle, options
     if options & ~(MQCO_DELETE | MQCO_DELETE_PURGE | MQCO_QUIESCE | 12) or options & 3 == 3:
         raise MQError(MQRC_OPTIONS_ERROR)
     queue = handle.queue
+    if handle.subscription is not None:
+        return close_subscription(engine, connection, handle, options)
+    if options & (MQCO_KEEP_SUB | MQCO_REMOVE_SUB):
+        raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only the handle of a subscription keeps or removes it.")
     if options & 3:
         _check_delete(queue, handle, options)
         if not handle.created_dynamic:
@@ -346,6 +384,8 @@ def close_object(engine: Engine, connection: Connection, handle: Handle, options
                 send_reports(engine, change_events.on_close_refused(engine, connection, handle.name), None)
                 raise
     reason: i64 = MQRC_NONE
+    if handle.topic is not None:
+        close_topic(engine, handle.topic)
     if queue is not None:
         reason = groups.close_reason(handle)
         _leave_queue(engine, queue, handle)

@@ -25,6 +25,8 @@ from ostler.model.constants import MQRC_RFH_FORMAT_ERROR
 from ostler.model.errors import MQError
 
 LAYOUT: Final = 1
+# The same layout, and nothing in it but what the queue manager adds to publications.
+PUBLICATION_LAYOUT: Final = 2
 _LAYOUT_BYTE: Final = bytes([LAYOUT])
 
 
@@ -54,7 +56,7 @@ def decode_block(block: bytes) -> list[Property]:
         return properties
     at = 1
     try:
-        if block[0] != LAYOUT:
+        if block[0] not in (LAYOUT, PUBLICATION_LAYOUT):
             raise _damaged(0)
         while at < end:
             name_end = at + 2 + int(read_i16_le(block, at))

@@ -31,7 +31,7 @@ from librt.strings import read_i64_le
 from ostler.engine.descriptor_fields import DEFAULT_DESCRIPTOR, FIELDS, FORMAT_AT, field_value, number_at, with_field
 from ostler.engine.message_properties import MessageProperties, collected, sent_properties
 from ostler.engine.properties import Property, PropertySet
-from ostler.engine.property_block import decode_block, encode_block
+from ostler.engine.property_block import PUBLICATION_LAYOUT, decode_block, encode_block
 from ostler.engine.property_names import COMPATIBILITY_FOLDERS, folder_of
 from ostler.engine.property_values import PropertySource, Value
 from ostler.engine.rfh2 import (
@@ -118,6 +118,16 @@ class GetView:
 
 def starts_with_rfh2(md: bytes) -> bool:
     return int(read_i64_le(md, FORMAT_AT)) == _RFH2_WORD
+
+
+def shows_nothing(block: bytes, has_handle: bool, options: int, control: int) -> bool:
+    """Whether a block holds only what the queue manager added, and a getter without a handle is shown none of it."""
+    return (
+        block[0] == PUBLICATION_LAYOUT
+        and not has_handle
+        and options & (MQGMO_PROPERTIES_FORCE_MQRFH2 | MQGMO_PROPERTIES_IN_HANDLE) == 0
+        and control not in (MQPROP_ALL, MQPROP_FORCE_MQRFH2)
+    )
 
 
 def needs_property_view(md: bytes, has_handle: bool) -> bool:

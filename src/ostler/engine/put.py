@@ -2,115 +2,62 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from librt.strings import BytesWriter, read_i32_le, read_i64_le, write_i32_le
-from mypy_extensions import i32, i64
+from librt.strings import read_i32_le
+from mypy_extensions import i64
 
 from ostler.engine import events, groups, reports
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import JOURNAL_MARGIN_BYTES, RUNNING, Engine
 from ostler.engine.message import (
-    BACKOUT_COUNT_AT,
-    CCSID_AT,
-    CONTEXT_AT,
-    CORRELATION_ID_AT,
-    EXPIRY_AT,
-    FEEDBACK_AT,
     FLAGS_AT,
-    FORMAT_AT,
-    GROUP_ID_AT,
-    MESSAGE_ID_AT,
-    MESSAGE_TYPE_AT,
-    NULL_ID,
     PERSISTENCE_AT,
     PRIORITY_AT,
-    REPLY_QUEUE_AT,
     REPORT_AT,
 )
-from ostler.engine.open import OpenRequest, check_state, close_object, open_object
+from ostler.engine.open import OpenRequest, close_object, open_object
+from ostler.engine.publishing import publish
+from ostler.engine.put_descriptor import (
+    OTHER_CONTEXTS,
+    PRIORITY_MAX,
+    RESOLVED,
+    check_descriptor,
+    check_options,
+    message_context,
+    stored_descriptor,
+)
 from ostler.engine.queue import Queue
 from ostler.engine.remote import HEADERS_BYTES, transmission_message
+from ostler.engine.states import check_state
 from ostler.engine.statistics import count_put1
 from ostler.engine.syncpoint import commit_unit
 from ostler.engine.transfer import admit, deliver, send_reports
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.constants import (
     MQMF_SEGMENTATION_ALLOWED,
-    MQMT_APPL_LAST,
-    MQMT_DATAGRAM,
-    MQMT_REQUEST,
-    MQMT_SYSTEM_FIRST,
     MQOO_OUTPUT,
-    MQOO_PASS_ALL_CONTEXT,
-    MQOO_PASS_IDENTITY_CONTEXT,
-    MQOO_SET_ALL_CONTEXT,
-    MQOO_SET_IDENTITY_CONTEXT,
     MQPMO_ASYNC_RESPONSE,
-    MQPMO_DEFAULT_CONTEXT,
     MQPMO_FAIL_IF_QUIESCING,
     MQPMO_LOGICAL_ORDER,
-    MQPMO_NEW_CORREL_ID,
-    MQPMO_NEW_MSG_ID,
     MQPMO_NO_CONTEXT,
-    MQPMO_NO_SYNCPOINT,
-    MQPMO_PASS_ALL_CONTEXT,
-    MQPMO_PASS_IDENTITY_CONTEXT,
-    MQPMO_SET_ALL_CONTEXT,
-    MQPMO_SET_IDENTITY_CONTEXT,
     MQPMO_SYNC_RESPONSE,
     MQPMO_SYNCPOINT,
     MQPRT_ASYNC_RESPONSE,
     MQRC_BACKED_OUT,
     MQRC_CONTEXT_HANDLE_ERROR,
     MQRC_CONTEXT_NOT_AVAILABLE,
-    MQRC_EXPIRY_ERROR,
-    MQRC_FEEDBACK_ERROR,
     MQRC_HOBJ_ERROR,
-    MQRC_MISSING_REPLY_TO_Q,
     MQRC_MSG_TOO_BIG_FOR_Q,
-    MQRC_MSG_TYPE_ERROR,
-    MQRC_NONE,
     MQRC_NOT_OPEN_FOR_OUTPUT,
-    MQRC_NOT_OPEN_FOR_PASS_ALL,
-    MQRC_NOT_OPEN_FOR_PASS_IDENT,
-    MQRC_NOT_OPEN_FOR_SET_ALL,
-    MQRC_NOT_OPEN_FOR_SET_IDENT,
     MQRC_OBJECT_CHANGED,
     MQRC_OPTIONS_ERROR,
-    MQRC_PERSISTENCE_ERROR,
-    MQRC_PRIORITY_ERROR,
     MQRC_PRIORITY_EXCEEDS_MAXIMUM,
     MQRC_PUT_INHIBITED,
     MQRC_Q_DELETED,
     MQRC_Q_FULL,
-    MQRC_REPORT_OPTIONS_ERROR,
     MQRC_RESOURCE_PROBLEM,
     MQRC_SYNCPOINT_LIMIT_REACHED,
 )
 from ostler.model.reasons import WARNINGS
-
-_ALL_OPTIONS: Final = 0x3FFFFFFF
-_CONTEXTS: Final = (
-    MQPMO_DEFAULT_CONTEXT
-    | MQPMO_NO_CONTEXT
-    | MQPMO_PASS_IDENTITY_CONTEXT
-    | MQPMO_PASS_ALL_CONTEXT
-    | MQPMO_SET_IDENTITY_CONTEXT
-    | MQPMO_SET_ALL_CONTEXT
-)
-_OTHER_CONTEXTS: Final = _CONTEXTS & ~MQPMO_DEFAULT_CONTEXT
-# To be allowed to set is to be allowed to pass; all implies identity.
-_ALLOWS_ANY_CONTEXT: Final = (
-    MQOO_PASS_IDENTITY_CONTEXT | MQOO_PASS_ALL_CONTEXT | MQOO_SET_IDENTITY_CONTEXT | MQOO_SET_ALL_CONTEXT
-)
-_ZERO: Final = bytes(4)
-_NO_REPLY: Final = bytes(4) + b" " * 96  # back-out count, ReplyToQ and ReplyToQMgr
-_RESOLVED: Final = [
-    [priority.to_bytes(4, "little") + persistence.to_bytes(4, "little") for priority in range(10)]
-    for persistence in range(2)
-]
-_PRIORITY_MAX: Final = 9
 
 
 def put(
@@ -130,10 +77,12 @@ def put(
     """
     connection.after_lsn = 0
     queue = handle.queue
+    if handle.topic is not None:
+        return publish(engine, connection, handle, md, options, properties, body, source)
     if not handle.for_output or queue is None:
         return MQRC_HOBJ_ERROR if queue is None else MQRC_NOT_OPEN_FOR_OUTPUT
     if options != handle.put_options_checked:
-        reason: i64 = _check_options(handle, options)
+        reason: i64 = check_options(handle, options)
         if reason != 0:
             return reason
         handle.put_options_checked = options
@@ -146,7 +95,7 @@ def put(
         return MQRC_PUT_INHIBITED
     if engine.state != RUNNING:
         check_state(engine, options & MQPMO_FAIL_IF_QUIESCING != 0)
-    reason = _check_descriptor(md, len(handle.remote_manager) != 0)
+    reason = check_descriptor(md, len(handle.remote_manager) != 0)
     if reason != 0:
         return reason
     priority: i64 = i64(read_i32_le(md, PRIORITY_AT))
@@ -156,7 +105,7 @@ def put(
         warning = reports.report_options_reason(report, len(handle.remote_manager) != 0)
     if priority < 0:
         priority = handle.default_priority if handle.default_priority >= 0 else queue.default_priority
-    elif priority > _PRIORITY_MAX:
+    elif priority > PRIORITY_MAX:
         warning = MQRC_PRIORITY_EXCEEDS_MAXIMUM  # the descriptor keeps it; the queue places it as the highest
     persistence: i64 = i64(read_i32_le(md, PERSISTENCE_AT))
     if persistence == 2:
@@ -168,14 +117,14 @@ def put(
             return MQRC_BACKED_OUT
         if len(unit.entries) >= engine.uncommitted_max:
             return MQRC_SYNCPOINT_LIMIT_REACHED
-    context = _context(engine, connection, md, options, source)
+    context = message_context(engine, connection, md, options, source)
     if len(context) == 0:
         is_saved: bool = source is not None and source.saves_context
         return MQRC_CONTEXT_NOT_AVAILABLE if is_saved else MQRC_CONTEXT_HANDLE_ERROR
-    resolved = _RESOLVED[persistence][priority if priority <= _PRIORITY_MAX else 0]
-    if priority > _PRIORITY_MAX:
+    resolved = RESOLVED[persistence][priority if priority <= PRIORITY_MAX else 0]
+    if priority > PRIORITY_MAX:
         resolved = md[PRIORITY_AT:PERSISTENCE_AT] + resolved[4:]
-    stored = _stored_descriptor(engine, handle, md, options, resolved, context)
+    stored = stored_descriptor(engine, handle, md, options, resolved, context)
     if groups.is_plain(handle, md, options):
         reason = _place(engine, connection, handle, queue, stored, options, properties, body, unit)
     else:
@@ -322,142 +271,6 @@ def _count(engine: Engine, connection: Connection, handle: Handle, size_bytes: i
         account.put(size_bytes, is_persistent, handle.is_put1)
 
 
-def _check_options(handle: Handle, options: i64) -> i64:
-    contexts: i64 = options & _CONTEXTS
-    responses: i64 = options & (MQPMO_ASYNC_RESPONSE | MQPMO_SYNC_RESPONSE)
-    syncpoint: i64 = options & (MQPMO_SYNCPOINT | MQPMO_NO_SYNCPOINT)
-    if (
-        options & ~_ALL_OPTIONS
-        or options & 0x19
-        or contexts & (contexts - 1)
-        or responses & (responses - 1)
-        or syncpoint & (syncpoint - 1)
-    ):
-        return MQRC_OPTIONS_ERROR
-    opened: i64 = handle.options
-    if contexts == MQPMO_PASS_IDENTITY_CONTEXT and not opened & _ALLOWS_ANY_CONTEXT:
-        return MQRC_NOT_OPEN_FOR_PASS_IDENT
-    if contexts == MQPMO_PASS_ALL_CONTEXT and not opened & (MQOO_PASS_ALL_CONTEXT | MQOO_SET_ALL_CONTEXT):
-        return MQRC_NOT_OPEN_FOR_PASS_ALL
-    if contexts == MQPMO_SET_IDENTITY_CONTEXT and not opened & (MQOO_SET_IDENTITY_CONTEXT | MQOO_SET_ALL_CONTEXT):
-        return MQRC_NOT_OPEN_FOR_SET_IDENT
-    if contexts == MQPMO_SET_ALL_CONTEXT and not opened & MQOO_SET_ALL_CONTEXT:
-        return MQRC_NOT_OPEN_FOR_SET_ALL
-    return MQRC_NONE
-
-
-def _check_descriptor(md: bytes, is_remote: bool) -> i64:
-    """The fields an application may get wrong, in the order MQ looks at them."""
-    report: i64 = i64(read_i32_le(md, REPORT_AT))
-    if report != 0:
-        reason: i64 = reports.report_options_reason(report, is_remote)
-        if reason == MQRC_REPORT_OPTIONS_ERROR:
-            return reason
-    message_type: i64 = i64(read_i32_le(md, MESSAGE_TYPE_AT))
-    if message_type != MQMT_DATAGRAM:
-        if message_type < MQMT_SYSTEM_FIRST or message_type > MQMT_APPL_LAST:
-            return MQRC_MSG_TYPE_ERROR
-        if message_type == MQMT_REQUEST and md[REPLY_QUEUE_AT] in (0, 32):
-            return MQRC_MISSING_REPLY_TO_Q
-    expiry: i64 = i64(read_i32_le(md, EXPIRY_AT))
-    if expiry != -1 and expiry <= 0:
-        return MQRC_EXPIRY_ERROR
-    if read_i32_le(md, FEEDBACK_AT) < 0:
-        return MQRC_FEEDBACK_ERROR
-    if read_i32_le(md, PRIORITY_AT) < -1:
-        return MQRC_PRIORITY_ERROR
-    persistence: i64 = i64(read_i32_le(md, PERSISTENCE_AT))
-    if persistence < 0 or persistence > 2:
-        return MQRC_PERSISTENCE_ERROR
-    if report != 0 and md[REPLY_QUEUE_AT] in (0, 32) and report & reports.REPLY_OPTIONS:
-        return MQRC_MISSING_REPLY_TO_Q
-    return MQRC_NONE
-
-
-def _context(engine: Engine, connection: Connection, md: bytes, options: i64, source: Handle | None) -> bytes:
-    """The 128 bytes of identity and origin context; empty when a handle to pass them from is missing."""
-    stamp = engine.put_clock.stamp(engine.now_ms)
-    if not options & _OTHER_CONTEXTS:
-        if stamp is not connection.context_stamp:
-            connection.context_stamp = stamp
-            connection.default_context = connection.identity_context + connection.origin_prefix + stamp + b"    "
-        return connection.default_context
-    origin = connection.origin_prefix + stamp + b"    "
-    if options & MQPMO_SET_ALL_CONTEXT:
-        return md[CONTEXT_AT:GROUP_ID_AT]
-    if options & MQPMO_SET_IDENTITY_CONTEXT:
-        return md[CONTEXT_AT : CONTEXT_AT + 76] + origin
-    if options & MQPMO_NO_CONTEXT:
-        return b" " * 12 + bytes(32) + b" " * 32 + _ZERO + b" " * 48
-    if source is None or len(source.saved_context) == 0:
-        return b""
-    if options & MQPMO_PASS_ALL_CONTEXT:
-        return source.saved_context
-    return source.saved_context[:76] + origin
-
-
-def _stored_descriptor(
-    engine: Engine, handle: Handle, md: bytes, options: i64, resolved: bytes, context: bytes
-) -> bytes:
-    writer = BytesWriter()
-    if md[PRIORITY_AT - 1] == 0:
-        md = md[:FORMAT_AT] + padded_field(md[FORMAT_AT:PRIORITY_AT]) + md[PRIORITY_AT:]
-    if read_i32_le(md, CCSID_AT) == 0:  # MQCCSI_Q_MGR
-        writer.write(md[:CCSID_AT])
-        write_i32_le(writer, i32(engine.ccsid))
-        writer.write(md[FORMAT_AT:PRIORITY_AT])
-    else:
-        writer.write(md[:PRIORITY_AT])
-    writer.write(resolved)
-    if options & MQPMO_NEW_MSG_ID or _is_null(md, MESSAGE_ID_AT):
-        engine.write_id(writer)
-    else:
-        writer.write(md[MESSAGE_ID_AT:CORRELATION_ID_AT])
-    if options & MQPMO_NEW_CORREL_ID:
-        engine.write_id(writer)
-    elif _is_null(md, CORRELATION_ID_AT):
-        writer.write(NULL_ID)
-    else:
-        writer.write(md[CORRELATION_ID_AT:BACKOUT_COUNT_AT])
-    first: i64 = i64(md[REPLY_QUEUE_AT])
-    if first == 0 or first == 32:
-        writer.write(_NO_REPLY)
-    else:
-        writer.write(_ZERO)
-        writer.write(_reply_address(engine, handle, md))
-    writer.write(context)
-    writer.write(md[GROUP_ID_AT:])
-    return writer.getvalue()
-
-
-def _is_null(md: bytes, at: i64) -> bool:
-    return read_i64_le(md, at) | read_i64_le(md, at + 8) | read_i64_le(md, at + 16) == 0
-
-
-def _reply_address(engine: Engine, handle: Handle, md: bytes) -> bytes:
-    """ReplyToQ and ReplyToQMgr, blank padded; a blank queue manager means this one (or what a reply-to alias says)."""
-    given = md[REPLY_QUEUE_AT:CONTEXT_AT]
-    if given != handle.reply_given or handle.reply_version != engine.definitions_version:
-        handle.reply_given = given
-        handle.reply_version = engine.definitions_version
-        handle.reply_stored = _new_reply_address(engine, md)
-    return handle.reply_stored
-
-
-def _new_reply_address(engine: Engine, md: bytes) -> bytes:
-    queue_name = padded_field(md[REPLY_QUEUE_AT : REPLY_QUEUE_AT + 48])
-    manager_name = padded_field(md[REPLY_QUEUE_AT + 48 : CONTEXT_AT])
-    if manager_name[0] == 32:
-        return engine.reply_address(queue_name, engine.padded_name)
-    return queue_name + manager_name
-
-
-def padded_field(field: bytes) -> bytes:
-    """A character field as it is stored: what follows a null byte does not count."""
-    end = field.find(b"\0")
-    return field if end < 0 else field[:end].ljust(len(field))
-
-
 def put1(
     engine: Engine,
     connection: Connection,
@@ -474,7 +287,7 @@ def put1(
     if not options & (MQPMO_ASYNC_RESPONSE | MQPMO_SYNC_RESPONSE):
         options |= MQPMO_SYNC_RESPONSE
     # The bits for context and alternate user stand at the same places in open and put options.
-    opening: i64 = MQOO_OUTPUT | options & (_OTHER_CONTEXTS & ~MQPMO_NO_CONTEXT | 0x1000)
+    opening: i64 = MQOO_OUTPUT | options & (OTHER_CONTEXTS & ~MQPMO_NO_CONTEXT | 0x1000)
     if options & MQPMO_FAIL_IF_QUIESCING:
         opening |= MQPMO_FAIL_IF_QUIESCING
     request.options = opening

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 SPILL_BATCH_BYTES: Final = 256 * 1024
 _LAST_READ_BYTES_MAX: Final = 64 * 1024
 PRIORITY_HIGHEST: Final = 9
+# Retained publications are its messages.
+RETAINED_QUEUE: Final = "SYSTEM.RETAINED.PUB.QUEUE"
 
 
 @final
@@ -90,6 +92,8 @@ class Queue:
         self.browsers: list[Handle] = []
         self.handles: list[Handle] = []
         self.pending_delete = False
+        self.keeps_retained: bool = definition.name == RETAINED_QUEUE
+        self.expected: i64 = 0  # copies of the publication that is being made
         self.deleted = False
         self.damaged = ""
         # Triggering.

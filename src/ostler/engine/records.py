@@ -23,6 +23,7 @@ CLEAR: Final = 9
 IMAGE_BEGIN: Final = 10
 IMAGE_MESSAGE: Final = 11
 IMAGE_END: Final = 12
+PUBLISH: Final = 13
 
 PUT_HEAD_BYTES: Final = 48
 

@@ -11,10 +11,12 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
+from ostler.engine import retained
 from ostler.engine.checkpoint import CATALOGUE_PATH, DAMAGED, MANIFEST_PATH, Manifest, read_catalogue, read_manifest
 from ostler.engine.core import Engine
 from ostler.engine.message import Message
-from ostler.engine.objects import apply_clear, apply_define, read_typed_name
+from ostler.engine.objects import apply_clear, apply_define, apply_delete, read_typed_name
+from ostler.engine.publication_records import read_publication
 from ostler.engine.queue import SPILL_BATCH_BYTES, Queue
 from ostler.engine.queue_file import QueueFileDamaged
 from ostler.engine.records import (
@@ -25,6 +27,7 @@ from ostler.engine.records import (
     DELETE,
     GET,
     PREPARE,
+    PUBLISH,
     PUT,
     PutRecord,
     read_get,
@@ -33,6 +36,7 @@ from ostler.engine.records import (
 )
 from ostler.engine.slots import AVAILABLE, GOT_UNCOMMITTED, PUT_UNCOMMITTED
 from ostler.engine.snapshot import SnapshotDamaged, load, slots_path
+from ostler.engine.subscription_ends import end_orphans
 from ostler.engine.syncpoint import back_out_unit
 from ostler.engine.transfer import mark_damaged
 from ostler.engine.unit_of_work import ACTIVE, PREPARED, Entry, UnitOfWork
@@ -101,7 +105,10 @@ class Replay:
 
     def record(self, kind: i64, lsn: i64, payload: bytes) -> None:
         if kind == PUT:
-            self._put(lsn, payload)
+            self._put(lsn, read_put(payload))
+        elif kind == PUBLISH:
+            for copy in read_publication(payload):
+                self._put(lsn, copy)
         elif kind == GET:
             self._get(lsn, payload)
         elif kind == COMMIT:
@@ -131,8 +138,7 @@ class Replay:
                 self.engine.next_unit_of_work = number + 1
         return unit
 
-    def _put(self, lsn: i64, payload: bytes) -> None:
-        record = read_put(payload)
+    def _put(self, lsn: i64, record: PutRecord) -> None:
         queue = self.engine.queues_by_id.get(record.queue_id)
         if record.unit_of_work >= self.engine.next_unit_of_work:
             self.engine.next_unit_of_work = record.unit_of_work + 1
@@ -257,7 +263,7 @@ class Replay:
             if queue is not None:
                 engine.forget_queue(queue)
         else:
-            engine.of_type(object_type).pop(name, None)
+            apply_delete(engine, object_type, name)
 
     # -- finding messages ---------------------------------------------------------------
 
@@ -309,6 +315,8 @@ class Replay:
             queue.counters.window_low = queue.depth
         self.units = {}
         self.slot_of = {}
+        retained.find_all(engine)
+        end_orphans(engine)
 
     def _take_again(self, entry: Entry) -> None:
         """Put a message that was got under syncpoint back into the hands of its unit of work."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from ostler.engine import groups
+from ostler.engine import groups, retained
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.get_request import GetRequest
@@ -96,6 +96,8 @@ def _publish(engine: Engine, queue: Queue, entry: Entry, lsn: i64) -> None:
     if entry.is_persistent:
         queue.changed = True
     queue.link_in_order(slot, False)
+    if queue.keeps_retained:
+        retained.arrived(engine, queue, slot, entry.seq)
     if queue.waiting.count > 0 and queue.get_allowed:
         serve_waiting(engine, queue, queue.load(slot).md)
         if queue.slots.seqs[slot] != entry.seq or queue.slots.state(slot) != AVAILABLE:

@@ -28,7 +28,7 @@ from ostler.engine.message import (
     Message,
 )
 from ostler.engine.names import resolve
-from ostler.engine.property_control import needs_property_view, properties_on_get
+from ostler.engine.property_control import needs_property_view, properties_on_get, shows_nothing
 from ostler.engine.queue import SPILL_BATCH_BYTES, Queue
 from ostler.engine.queue_file import QueueFileDamaged
 from ostler.engine.records import COMMIT, GET, PUT, get_head, number_head, put_head
@@ -83,7 +83,7 @@ _EXPIRED_AT_ONCE_MAX: Final = 1000
 _REPORTING: Final = PUT_AUTHORITY | PASSID
 # A commit takes a page of the log when it is forced alone.
 _RESERVE_FOR_ENDS_BYTES: Final = 4 * 4096
-_GROUP_FLAGS: Final = MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP | MQMF_SEGMENT | MQMF_LAST_SEGMENT
+GROUP_FLAGS: Final = MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP | MQMF_SEGMENT | MQMF_LAST_SEGMENT
 
 
 def admit(engine: Engine, queue: Queue, size_bytes: i64, is_persistent: bool) -> i64:
@@ -120,7 +120,7 @@ def deliver(engine: Engine, queue: Queue, md: bytes, properties: bytes, body: by
     tenths: i64 = i64(read_i32_le(md, EXPIRY_AT))
     if tenths > 0:
         expiry_ms = engine.now_ms + tenths * 100
-    if i64(read_i32_le(md, FLAGS_AT)) & _GROUP_FLAGS:
+    if i64(read_i32_le(md, FLAGS_AT)) & GROUP_FLAGS:
         flags |= GROUPED
     lsn: i64 = 0
     if is_persistent:
@@ -129,22 +129,28 @@ def deliver(engine: Engine, queue: Queue, md: bytes, properties: bytes, body: by
             unit.first_lsn = engine.journal.end_lsn()
         head = put_head(unit.number if unit is not None else 0, queue.queue_id, seq, flags, expiry_ms, len(properties))
         lsn = engine.journal.append(PUT, head, md + properties if properties else md, body)
-    message = Message(md, properties, body, seq)
+    enter(engine, queue, Message(md, properties, body, seq), flags, expiry_ms, unit, lsn)
+    return lsn if unit is None else 0
+
+
+def enter(
+    engine: Engine, queue: Queue, message: Message, flags: i64, expiry_ms: i64, unit: UnitOfWork | None, lsn: i64
+) -> None:
+    """Let a message onto a queue whose record, if it needs one, is in the journal up to `lsn`."""
+    md = message.md
+    is_persistent: bool = flags & PERSISTENT != 0
     message.put_ms = engine.now_ms
     queue.depth += 1
-    _count_put(engine, queue, len(body), is_persistent)
+    _count_put(engine, queue, len(message.body), is_persistent)
     if unit is not None:
         slot: i64 = queue.store(message, flags | PUT_UNCOMMITTED, expiry_ms)
-        unit.entries.append(Entry(queue, slot, seq, True, is_persistent))
+        unit.entries.append(Entry(queue, slot, message.seq, True, is_persistent))
         queue.uncommitted += 1
-        if i64(read_i32_le(md, REPORT_AT)) & reports.ARRIVAL_OPTIONS:
-            report_arrival(engine, queue, message, unit)
-        return 0
-    message.visible_lsn = lsn
-    make_available(engine, queue, message, flags, expiry_ms)
+    else:
+        message.visible_lsn = lsn
+        make_available(engine, queue, message, flags, expiry_ms)
     if i64(read_i32_le(md, REPORT_AT)) & reports.ARRIVAL_OPTIONS:
-        report_arrival(engine, queue, message, None)
-    return lsn
+        report_arrival(engine, queue, message, unit)
 
 
 def _count_put(engine: Engine, queue: Queue, size_bytes: i64, is_persistent: bool) -> None:
@@ -186,7 +192,11 @@ def _takes_directly(engine: Engine, queue: Queue, message: Message, request: Get
     if request.options & (MQGMO_SYNCPOINT | MQGMO_CONVERT) or len(message.body) > request.max_bytes:
         return False
     md = message.md
-    if message.properties or needs_property_view(md, request.has_message_handle) or read_i32_le(md, FLAGS_AT) != 0:
+    if needs_property_view(md, request.has_message_handle) or read_i32_le(md, FLAGS_AT) != 0:
+        return False
+    if message.properties and not shows_nothing(
+        message.properties, request.has_message_handle, request.options, _property_control(request, queue)
+    ):
         return False
     if request.wants_token or request.handle.get_group.is_open():
         return False
@@ -281,15 +291,13 @@ def finish_get(engine: Engine, request: GetRequest, queue: Queue, message: Messa
     md = message.md
     body = message.body
     reason: i64 = 0
-    if message.properties or needs_property_view(md, request.has_message_handle):
-        view = properties_on_get(
-            md,
-            body,
-            message.properties,
-            request.handle.property_control if request.handle.property_control >= 0 else queue.property_control,
-            request.options,
-            request.has_message_handle,
-        )
+    block = message.properties
+    has_handle: bool = request.has_message_handle
+    control: i64 = _property_control(request, queue)
+    if needs_property_view(md, has_handle) or (
+        block and not shows_nothing(block, has_handle, request.options, control)
+    ):
+        view = properties_on_get(md, body, block, control, request.options, has_handle)
         md = view.md
         body = view.body
         request.properties = view.property_set
@@ -334,6 +342,12 @@ def finish_get(engine: Engine, request: GetRequest, queue: Queue, message: Messa
         count_get_failed(engine, request)
     elif request.joined_unit == 0:
         take(engine, request, queue, message, slot, True)
+
+
+def _property_control(request: GetRequest, queue: Queue) -> i64:
+    """PROPCTL as it counts for a request: of the alias it came through, or of the queue."""
+    control: i64 = request.handle.property_control
+    return control if control >= 0 else queue.property_control
 
 
 def _with_current_fields(engine: Engine, queue: Queue, slot: i64, md: bytes) -> bytes:

@@ -1,0 +1,222 @@
+"""What a put makes of an application's descriptor and options: checked, and as it is stored with the message."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from librt.strings import BytesWriter, read_i32_le, read_i64_le, write_i32_le
+from mypy_extensions import i32, i64
+
+from ostler.engine import reports
+from ostler.engine.connection import Connection, Handle
+from ostler.engine.core import Engine
+from ostler.engine.message import (
+    BACKOUT_COUNT_AT,
+    CCSID_AT,
+    CONTEXT_AT,
+    CORRELATION_ID_AT,
+    EXPIRY_AT,
+    FEEDBACK_AT,
+    FORMAT_AT,
+    GROUP_ID_AT,
+    MESSAGE_ID_AT,
+    MESSAGE_TYPE_AT,
+    NULL_ID,
+    PERSISTENCE_AT,
+    PRIORITY_AT,
+    REPLY_QUEUE_AT,
+    REPORT_AT,
+)
+from ostler.model.constants import (
+    MQMT_APPL_LAST,
+    MQMT_DATAGRAM,
+    MQMT_REQUEST,
+    MQMT_SYSTEM_FIRST,
+    MQOO_PASS_ALL_CONTEXT,
+    MQOO_PASS_IDENTITY_CONTEXT,
+    MQOO_SET_ALL_CONTEXT,
+    MQOO_SET_IDENTITY_CONTEXT,
+    MQPMO_ASYNC_RESPONSE,
+    MQPMO_DEFAULT_CONTEXT,
+    MQPMO_NEW_CORREL_ID,
+    MQPMO_NEW_MSG_ID,
+    MQPMO_NO_CONTEXT,
+    MQPMO_NO_SYNCPOINT,
+    MQPMO_PASS_ALL_CONTEXT,
+    MQPMO_PASS_IDENTITY_CONTEXT,
+    MQPMO_SET_ALL_CONTEXT,
+    MQPMO_SET_IDENTITY_CONTEXT,
+    MQPMO_SYNC_RESPONSE,
+    MQPMO_SYNCPOINT,
+    MQRC_EXPIRY_ERROR,
+    MQRC_FEEDBACK_ERROR,
+    MQRC_MISSING_REPLY_TO_Q,
+    MQRC_MSG_TYPE_ERROR,
+    MQRC_NONE,
+    MQRC_NOT_OPEN_FOR_PASS_ALL,
+    MQRC_NOT_OPEN_FOR_PASS_IDENT,
+    MQRC_NOT_OPEN_FOR_SET_ALL,
+    MQRC_NOT_OPEN_FOR_SET_IDENT,
+    MQRC_OPTIONS_ERROR,
+    MQRC_PERSISTENCE_ERROR,
+    MQRC_PRIORITY_ERROR,
+    MQRC_REPORT_OPTIONS_ERROR,
+)
+
+_ALL_OPTIONS: Final = 0x3FFFFFFF
+_CONTEXTS: Final = (
+    MQPMO_DEFAULT_CONTEXT
+    | MQPMO_NO_CONTEXT
+    | MQPMO_PASS_IDENTITY_CONTEXT
+    | MQPMO_PASS_ALL_CONTEXT
+    | MQPMO_SET_IDENTITY_CONTEXT
+    | MQPMO_SET_ALL_CONTEXT
+)
+OTHER_CONTEXTS: Final = _CONTEXTS & ~MQPMO_DEFAULT_CONTEXT
+# To be allowed to set is to be allowed to pass; all implies identity.
+_ALLOWS_ANY_CONTEXT: Final = (
+    MQOO_PASS_IDENTITY_CONTEXT | MQOO_PASS_ALL_CONTEXT | MQOO_SET_IDENTITY_CONTEXT | MQOO_SET_ALL_CONTEXT
+)
+_ZERO: Final = bytes(4)
+_NO_REPLY: Final = bytes(4) + b" " * 96  # back-out count, ReplyToQ and ReplyToQMgr
+RESOLVED: Final = [
+    [priority.to_bytes(4, "little") + persistence.to_bytes(4, "little") for priority in range(10)]
+    for persistence in range(2)
+]
+PRIORITY_MAX: Final = 9
+
+
+def check_options(handle: Handle, options: i64) -> i64:
+    contexts: i64 = options & _CONTEXTS
+    responses: i64 = options & (MQPMO_ASYNC_RESPONSE | MQPMO_SYNC_RESPONSE)
+    syncpoint: i64 = options & (MQPMO_SYNCPOINT | MQPMO_NO_SYNCPOINT)
+    if (
+        options & ~_ALL_OPTIONS
+        or options & 0x19
+        or contexts & (contexts - 1)
+        or responses & (responses - 1)
+        or syncpoint & (syncpoint - 1)
+    ):
+        return MQRC_OPTIONS_ERROR
+    opened: i64 = handle.options
+    if contexts == MQPMO_PASS_IDENTITY_CONTEXT and not opened & _ALLOWS_ANY_CONTEXT:
+        return MQRC_NOT_OPEN_FOR_PASS_IDENT
+    if contexts == MQPMO_PASS_ALL_CONTEXT and not opened & (MQOO_PASS_ALL_CONTEXT | MQOO_SET_ALL_CONTEXT):
+        return MQRC_NOT_OPEN_FOR_PASS_ALL
+    if contexts == MQPMO_SET_IDENTITY_CONTEXT and not opened & (MQOO_SET_IDENTITY_CONTEXT | MQOO_SET_ALL_CONTEXT):
+        return MQRC_NOT_OPEN_FOR_SET_IDENT
+    if contexts == MQPMO_SET_ALL_CONTEXT and not opened & MQOO_SET_ALL_CONTEXT:
+        return MQRC_NOT_OPEN_FOR_SET_ALL
+    return MQRC_NONE
+
+
+def check_descriptor(md: bytes, is_remote: bool) -> i64:
+    """The fields an application may get wrong, in the order MQ looks at them."""
+    report: i64 = i64(read_i32_le(md, REPORT_AT))
+    if report != 0:
+        reason: i64 = reports.report_options_reason(report, is_remote)
+        if reason == MQRC_REPORT_OPTIONS_ERROR:
+            return reason
+    message_type: i64 = i64(read_i32_le(md, MESSAGE_TYPE_AT))
+    if message_type != MQMT_DATAGRAM:
+        if message_type < MQMT_SYSTEM_FIRST or message_type > MQMT_APPL_LAST:
+            return MQRC_MSG_TYPE_ERROR
+        if message_type == MQMT_REQUEST and md[REPLY_QUEUE_AT] in (0, 32):
+            return MQRC_MISSING_REPLY_TO_Q
+    expiry: i64 = i64(read_i32_le(md, EXPIRY_AT))
+    if expiry != -1 and expiry <= 0:
+        return MQRC_EXPIRY_ERROR
+    if read_i32_le(md, FEEDBACK_AT) < 0:
+        return MQRC_FEEDBACK_ERROR
+    if read_i32_le(md, PRIORITY_AT) < -1:
+        return MQRC_PRIORITY_ERROR
+    persistence: i64 = i64(read_i32_le(md, PERSISTENCE_AT))
+    if persistence < 0 or persistence > 2:
+        return MQRC_PERSISTENCE_ERROR
+    if report != 0 and md[REPLY_QUEUE_AT] in (0, 32) and report & reports.REPLY_OPTIONS:
+        return MQRC_MISSING_REPLY_TO_Q
+    return MQRC_NONE
+
+
+def message_context(engine: Engine, connection: Connection, md: bytes, options: i64, source: Handle | None) -> bytes:
+    """The 128 bytes of identity and origin context; empty when a handle to pass them from is missing."""
+    stamp = engine.put_clock.stamp(engine.now_ms)
+    if not options & OTHER_CONTEXTS:
+        if stamp is not connection.context_stamp:
+            connection.context_stamp = stamp
+            connection.default_context = connection.identity_context + connection.origin_prefix + stamp + b"    "
+        return connection.default_context
+    origin = connection.origin_prefix + stamp + b"    "
+    if options & MQPMO_SET_ALL_CONTEXT:
+        return md[CONTEXT_AT:GROUP_ID_AT]
+    if options & MQPMO_SET_IDENTITY_CONTEXT:
+        return md[CONTEXT_AT : CONTEXT_AT + 76] + origin
+    if options & MQPMO_NO_CONTEXT:
+        return b" " * 12 + bytes(32) + b" " * 32 + _ZERO + b" " * 48
+    if source is None or len(source.saved_context) == 0:
+        return b""
+    if options & MQPMO_PASS_ALL_CONTEXT:
+        return source.saved_context
+    return source.saved_context[:76] + origin
+
+
+def stored_descriptor(
+    engine: Engine, handle: Handle, md: bytes, options: i64, resolved: bytes, context: bytes
+) -> bytes:
+    writer = BytesWriter()
+    if md[PRIORITY_AT - 1] == 0:
+        md = md[:FORMAT_AT] + padded_field(md[FORMAT_AT:PRIORITY_AT]) + md[PRIORITY_AT:]
+    if read_i32_le(md, CCSID_AT) == 0:  # MQCCSI_Q_MGR
+        writer.write(md[:CCSID_AT])
+        write_i32_le(writer, i32(engine.ccsid))
+        writer.write(md[FORMAT_AT:PRIORITY_AT])
+    else:
+        writer.write(md[:PRIORITY_AT])
+    writer.write(resolved)
+    if options & MQPMO_NEW_MSG_ID or _is_null(md, MESSAGE_ID_AT):
+        engine.write_id(writer)
+    else:
+        writer.write(md[MESSAGE_ID_AT:CORRELATION_ID_AT])
+    if options & MQPMO_NEW_CORREL_ID:
+        engine.write_id(writer)
+    elif _is_null(md, CORRELATION_ID_AT):
+        writer.write(NULL_ID)
+    else:
+        writer.write(md[CORRELATION_ID_AT:BACKOUT_COUNT_AT])
+    first: i64 = i64(md[REPLY_QUEUE_AT])
+    if first == 0 or first == 32:
+        writer.write(_NO_REPLY)
+    else:
+        writer.write(_ZERO)
+        writer.write(_reply_address(engine, handle, md))
+    writer.write(context)
+    writer.write(md[GROUP_ID_AT:])
+    return writer.getvalue()
+
+
+def _is_null(md: bytes, at: i64) -> bool:
+    return read_i64_le(md, at) | read_i64_le(md, at + 8) | read_i64_le(md, at + 16) == 0
+
+
+def _reply_address(engine: Engine, handle: Handle, md: bytes) -> bytes:
+    """ReplyToQ and ReplyToQMgr, blank padded; a blank queue manager means this one (or what a reply-to alias says)."""
+    given = md[REPLY_QUEUE_AT:CONTEXT_AT]
+    if given != handle.reply_given or handle.reply_version != engine.definitions_version:
+        handle.reply_given = given
+        handle.reply_version = engine.definitions_version
+        handle.reply_stored = _new_reply_address(engine, md)
+    return handle.reply_stored
+
+
+def _new_reply_address(engine: Engine, md: bytes) -> bytes:
+    queue_name = padded_field(md[REPLY_QUEUE_AT : REPLY_QUEUE_AT + 48])
+    manager_name = padded_field(md[REPLY_QUEUE_AT + 48 : CONTEXT_AT])
+    if manager_name[0] == 32:
+        return engine.reply_address(queue_name, engine.padded_name)
+    return queue_name + manager_name
+
+
+def padded_field(field: bytes) -> bytes:
+    """A character field as it is stored: what follows a null byte does not count."""
+    end = field.find(b"\0")
+    return field if end < 0 else field[:end].ljust(len(field))

@@ -1,0 +1,533 @@
+"""The tree of topics: places, the objects and subscriptions at them, and which subscriptions a publication is for.
+
+A place comes into being when somebody opens, subscribes to or defines it, and goes when nobody has needed it for a
+while (`sweep`). Subscriptions without wildcards stand at their places. Those with wildcards of levels are in a tree of
+their own, walked level by level with all possible positions at once, so that a match takes time by the levels of the
+topic and the positions that are still possible, never by all subscriptions. Those with wildcards of characters are
+found by the characters before their first wildcard.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from mypy_extensions import i64
+
+from ostler.engine.subscription import Subscription
+from ostler.engine.topic_settings import TopicSettings
+from ostler.engine.topic_strings import MANY, ONE, CharacterPattern, fixed_levels, levels_of, pattern_levels
+from ostler.model.definitions import Definition
+
+BASE_TOPIC: Final = "SYSTEM.BASE.TOPIC"
+# A definition that others are made like; it has no place.
+DEFAULT_TOPIC: Final = "SYSTEM.DEFAULT.TOPIC"
+DEFAULT_SUBSCRIPTION: Final = "SYSTEM.DEFAULT.SUB"
+_NOBODY: Final[list[Subscription]] = []
+
+
+@final
+class Retained:
+    """Where the retained publication of a topic lies: a slot of the queue of retained publications."""
+
+    def __init__(self, slot: i64, seq: i64) -> None:
+        self.slot: i64 = slot
+        self.seq: i64 = seq
+
+
+@final
+class TopicNode:
+    """One place. There may be a million: nothing is here that only few of them need."""
+
+    def __init__(self, name: str, parent: TopicNode | None, index: i64) -> None:
+        self.name = name
+        self.parent = parent
+        self.index: i64 = index  # in the list of all places
+        self.children: dict[str, TopicNode] | None = None
+        self.subscriptions: list[Subscription] | None = None  # without wildcards
+        self.definition: Definition | None = None
+        self.settings: TopicSettings | None = None  # of the object here; None where there is none
+        self.retained: Retained | None = None
+        self.retained_below: i64 = 0  # here and below
+        self.publishers: i64 = 0  # handles that are open for output
+        self.used_ms: i64 = 0
+
+
+@final
+class PatternNode:
+    """A position in the patterns of levels."""
+
+    def __init__(self, is_many: bool) -> None:
+        self.is_many = is_many  # stands for a `#`: whatever comes, it is still a position
+        self.children: dict[str, PatternNode] = {}
+        self.one: PatternNode | None = None
+        self.many: PatternNode | None = None
+        self.subscriptions: list[Subscription] = []
+        self.seen: i64 = 0  # the step that reached it last
+
+
+@final
+class TopicTree:
+    def __init__(self) -> None:
+        self.root = TopicNode("", None, 0)
+        self.nodes: list[TopicNode] = [self.root]
+        self.version: i64 = 0  # counts changes of subscriptions and objects, for those who keep what they found
+        self.subscriptions: dict[bytes, Subscription] = {}  # by identifier
+        self.by_name: dict[str, Subscription] = {}
+        self.places: dict[str, TopicNode] = {}  # of topic objects, by the name of the object
+        self.retained_count: i64 = 0
+        self.readers: i64 = 0  # somebody goes through `nodes`: none is taken away meanwhile
+        self._patterns: PatternNode = PatternNode(False)
+        self._pattern_count: i64 = 0
+        self._steps: i64 = 0
+        self._characters: dict[str, list[Subscription]] = {}  # by the characters before the first wildcard
+        self._compiled: dict[bytes, CharacterPattern] = {}
+        self._prefix_lengths: dict[int, int] = {}  # how many of those have that length
+        self._swept: i64 = 0
+        self._blocks: i64 = 0  # objects with WILDCARD(BLOCK)
+        self.root.settings = TopicSettings(None, None)
+
+    # -- places ------------------------------------------------------------------------------------------------------
+
+    def place(self, topic: str, now_ms: i64) -> TopicNode:
+        """The place of a topic, made when it is not there."""
+        node = self.root
+        for level in levels_of(topic):
+            children = node.children
+            if children is None:
+                children = {}
+                node.children = children
+            below = children.get(level)
+            if below is None:
+                below = TopicNode(level, node, len(self.nodes))
+                below.used_ms = now_ms
+                children[level] = below
+                self.nodes.append(below)
+            node = below
+        node.used_ms = now_ms
+        return node
+
+    def find(self, topic: str) -> TopicNode | None:
+        """The place of a topic; the root for the empty one."""
+        node = self.root
+        if topic == "":
+            return node
+        for level in levels_of(topic):
+            children = node.children
+            below = children.get(level) if children is not None else None
+            if below is None:
+                return None
+            node = below
+        return node
+
+    def topic_of(self, node: TopicNode) -> str:
+        levels: list[str] = []
+        while node.parent is not None:
+            levels.append(node.name)
+            node = node.parent
+        levels.reverse()
+        return "/".join(levels)
+
+    def settings_at(self, node: TopicNode) -> TopicSettings:
+        """What counts at a place: what the nearest object above it says."""
+        settings = node.settings
+        while settings is None:
+            parent = node.parent
+            assert parent is not None, "the root has settings"
+            node = parent
+            settings = node.settings
+        return settings
+
+    def settings_of(self, topic: str) -> TopicSettings:
+        """The same for a topic that may have no place, as far as there are places."""
+        return self.settings_at(self.nearest(topic))
+
+    def nearest(self, topic: str) -> TopicNode:
+        """The place of a topic, or the last one there is on the way to it."""
+        node = self.root
+        for level in levels_of(topic):
+            children = node.children
+            below = children.get(level) if children is not None else None
+            if below is None:
+                return node
+            node = below
+        return node
+
+    # -- objects -----------------------------------------------------------------------------------------------------
+
+    def define_object(self, definition: Definition) -> None:
+        """A topic object was made or changed."""
+        if definition.name == DEFAULT_TOPIC:
+            return
+        topic = definition.attributes.get("TOPICSTR", "")
+        at = self.root
+        if definition.name != BASE_TOPIC:
+            if not isinstance(topic, str) or topic == "":
+                return
+            before = self.places.get(definition.name)
+            at = self.place(topic, 0)
+            if before is not None and before is not at:
+                self._leave(before)
+        self.places[definition.name] = at
+        at.definition = definition
+        self._settle()
+
+    def delete_object(self, name: str) -> None:
+        at = self.places.pop(name, None)
+        if at is not None:
+            self._leave(at)
+            self._settle()
+
+    def _leave(self, node: TopicNode) -> None:
+        node.definition = None
+        node.settings = None
+
+    def _settle(self) -> None:
+        """Work out again what each object says, those above before those below."""
+        self.version += 1
+        self._blocks = 0
+        by_depth: dict[int, list[TopicNode]] = {}
+        for node in self.places.values():
+            by_depth.setdefault(_depth(node), []).append(node)
+        self.root.settings = TopicSettings(self.root.definition, None)
+        for depth in sorted(by_depth):
+            for node in by_depth[depth]:
+                if node.parent is not None:
+                    node.settings = TopicSettings(node.definition, self.settings_at(node.parent))
+                settings = node.settings
+                if settings is not None and settings.blocks_wildcards:
+                    self._blocks += 1
+
+    # -- subscriptions -----------------------------------------------------------------------------------------------
+
+    def add(self, subscription: Subscription, now_ms: i64) -> None:
+        """Let a subscription take part from now on."""
+        self.version += 1
+        self.subscriptions[subscription.identifier] = subscription
+        if subscription.name:
+            self.by_name[subscription.name] = subscription
+        if subscription.is_character_scheme:
+            pattern = CharacterPattern(subscription.topic)
+            if pattern.is_wild:
+                subscription.is_character_wild = True
+                self._compiled[subscription.identifier] = pattern
+                self._characters.setdefault(pattern.prefix, []).append(subscription)
+                length = len(pattern.prefix)
+                self._prefix_lengths[length] = self._prefix_lengths.get(length, 0) + 1
+            else:
+                self._stand(subscription, pattern.plain, now_ms)
+            return
+        levels = pattern_levels(subscription.topic)
+        subscription.fixed_levels = fixed_levels(levels)
+        if subscription.fixed_levels < 0:
+            self._stand(subscription, subscription.topic, now_ms)
+            return
+        self._pattern_count += 1
+        self._position(levels).subscriptions.append(subscription)
+
+    def _stand(self, subscription: Subscription, topic: str, now_ms: i64) -> None:
+        node = self.place(topic, now_ms)
+        subscriptions = node.subscriptions
+        if subscriptions is None:
+            node.subscriptions = [subscription]
+        else:
+            subscriptions.append(subscription)
+
+    def _position(self, levels: list[str]) -> PatternNode:
+        node = self._patterns
+        for level in levels:
+            if level == MANY:
+                many = node.many
+                if many is None:
+                    many = PatternNode(True)
+                    node.many = many
+                node = many
+            elif level == ONE:
+                one = node.one
+                if one is None:
+                    one = PatternNode(False)
+                    node.one = one
+                node = one
+            else:
+                below = node.children.get(level)
+                if below is None:
+                    below = PatternNode(False)
+                    node.children[level] = below
+                node = below
+        return node
+
+    def remove(self, subscription: Subscription) -> None:
+        """It takes part no more."""
+        self.version += 1
+        subscription.is_removed = True
+        self.subscriptions.pop(subscription.identifier, None)
+        if subscription.name and self.by_name.get(subscription.name) is subscription:
+            del self.by_name[subscription.name]
+        if subscription.is_character_wild:
+            pattern = self._compiled.pop(subscription.identifier)
+            _take_out(self._characters[pattern.prefix], subscription)
+            if not self._characters[pattern.prefix]:
+                del self._characters[pattern.prefix]
+            length = len(pattern.prefix)
+            self._prefix_lengths[length] -= 1
+            if self._prefix_lengths[length] == 0:
+                del self._prefix_lengths[length]
+            return
+        if subscription.fixed_levels >= 0:
+            self._pattern_count -= 1
+            self._unposition(pattern_levels(subscription.topic), subscription)
+            return
+        topic = subscription.topic
+        if subscription.is_character_scheme:
+            topic = CharacterPattern(topic).plain
+        node = self.find(topic)
+        if node is not None and node.subscriptions is not None:
+            _take_out(node.subscriptions, subscription)
+            if not node.subscriptions:
+                node.subscriptions = None
+
+    def _unposition(self, levels: list[str], subscription: Subscription) -> None:
+        """Take a subscription out of the patterns, with positions that nobody needs then."""
+        path = [self._patterns]
+        for level in levels:
+            node = path[-1]
+            below = node.many if level == MANY else node.one if level == ONE else node.children.get(level)
+            assert below is not None, "it was added with these levels"
+            path.append(below)
+        _take_out(path[-1].subscriptions, subscription)
+        at = len(levels)
+        while at > 0:
+            node = path[at]
+            if node.subscriptions or node.children or node.one is not None or node.many is not None:
+                return
+            level = levels[at - 1]
+            above = path[at - 1]
+            if level == MANY:
+                above.many = None
+            elif level == ONE:
+                above.one = None
+            else:
+                del above.children[level]
+            at -= 1
+
+    # -- matching ----------------------------------------------------------------------------------------------------
+
+    def matching(self, node: TopicNode) -> list[Subscription]:
+        """All subscriptions that a publication at a place is for, whatever else they ask. Not to be changed."""
+        standing = node.subscriptions
+        if self._pattern_count == 0 and not self._compiled:
+            return standing if standing is not None else _NOBODY
+        topic = self.topic_of(node)
+        found: list[Subscription] = []
+        if standing is not None:
+            found.extend(standing)
+        blocked: i64 = self._blocked_levels(node) if self._blocks > 0 else 0
+        wild = self._wild(topic)
+        found.extend(wild if blocked == 0 else [each for each in wild if self._reaches(each, blocked)])
+        return found
+
+    def _wild(self, topic: str) -> list[Subscription]:
+        found: list[Subscription] = []
+        if self._pattern_count > 0:
+            self._by_level(levels_of(topic), found)
+        for length in self._prefix_lengths:
+            if length <= len(topic):
+                near = self._characters.get(topic[:length], _NOBODY)
+                found.extend([each for each in near if self._compiled[each.identifier].matches(topic)])
+        return found
+
+    def _by_level(self, levels: list[str], found: list[Subscription]) -> None:
+        self._steps += 1
+        positions: list[PatternNode] = []
+        self._reach(self._patterns, positions)
+        for level in levels:
+            self._steps += 1
+            following: list[PatternNode] = []
+            for node in positions:
+                if node.is_many:
+                    self._reach(node, following)
+                below = node.children.get(level)
+                if below is not None:
+                    self._reach(below, following)
+                if node.one is not None:
+                    self._reach(node.one, following)
+            positions = following
+        for node in positions:
+            found.extend(node.subscriptions)
+
+    def _reach(self, node: PatternNode | None, positions: list[PatternNode]) -> None:
+        """A position, and with it those that a `#` for no level at all leads to; each once in a step."""
+        while node is not None and node.seen != self._steps:
+            node.seen = self._steps
+            positions.append(node)
+            node = node.many
+
+    def _blocked_levels(self, node: TopicNode) -> i64:
+        """How many levels a wildcard must not stand for, because of an object with WILDCARD(BLOCK) above."""
+        at: TopicNode | None = node
+        while at is not None:
+            settings = at.settings
+            if settings is not None and settings.blocks_wildcards:
+                return _depth(at)
+            at = at.parent
+        return 0
+
+    def _reaches(self, subscription: Subscription, blocked: i64) -> bool:
+        if subscription.is_character_wild:
+            prefix = self._compiled[subscription.identifier].prefix
+            return prefix.count("/") >= blocked
+        return subscription.fixed_levels >= blocked
+
+    def is_match(self, subscription: Subscription, topic: str) -> bool:
+        """Whether one subscription is for a topic: asked about topics with retained publications."""
+        if subscription.is_character_wild:
+            is_one = self._compiled[subscription.identifier].matches(topic)
+        elif subscription.fixed_levels >= 0:
+            is_one = levels_match(pattern_levels(subscription.topic), levels_of(topic))
+        elif subscription.is_character_scheme:
+            return CharacterPattern(subscription.topic).plain == topic
+        else:
+            return subscription.topic == topic
+        if not is_one or self._blocks == 0:
+            return is_one
+        blocked = self._blocked_levels(self.nearest(topic))
+        return blocked == 0 or self._reaches(subscription, blocked)
+
+    # -- retained publications ---------------------------------------------------------------------------------------
+
+    def retain(self, node: TopicNode, retained: Retained | None) -> Retained | None:
+        """Put something in the place of a topic's retained publication; what was there."""
+        before = node.retained
+        node.retained = retained
+        change: i64 = (1 if retained is not None else 0) - (1 if before is not None else 0)
+        if change != 0:
+            self.retained_count += change
+            at: TopicNode | None = node
+            while at is not None:
+                at.retained_below += change
+                at = at.parent
+        return before
+
+    def retained_for(self, subscription: Subscription) -> list[TopicNode]:
+        """The places with retained publications that a subscription is for."""
+        found: list[TopicNode] = []
+        if self.retained_count == 0:
+            return found
+        start, rest = self._retained_start(subscription)
+        if start is None:
+            return found
+        if not rest:
+            if start.retained is not None:
+                found.append(start)
+            return found
+        waiting = [start]
+        while waiting:
+            node = waiting.pop()
+            if node.retained is not None and self.is_match(subscription, self.topic_of(node)):
+                found.append(node)
+            if node.children is not None:
+                waiting.extend([each for each in node.children.values() if each.retained_below > 0])
+        return found
+
+    def _retained_start(self, subscription: Subscription) -> tuple[TopicNode | None, bool]:
+        """Where to look: the place below which all topics of a subscription are, and whether to look further down."""
+        if subscription.is_character_wild:
+            prefix = self._compiled[subscription.identifier].prefix
+            return self.find(prefix.rpartition("/")[0]) if "/" in prefix else self.root, True
+        if subscription.fixed_levels < 0:
+            topic = subscription.topic
+            if subscription.is_character_scheme:
+                topic = CharacterPattern(topic).plain
+            return self.find(topic), False
+        node: TopicNode | None = self.root
+        for level in pattern_levels(subscription.topic)[: subscription.fixed_levels]:
+            node = node.children.get(level) if node is not None and node.children is not None else None
+        return node, True
+
+    # -- going -------------------------------------------------------------------------------------------------------
+
+    def sweep(self, count: i64, unused_since_ms: i64) -> i64:
+        """Look at so many places, and take those away that nobody needs; how many went. 0 at the root: once round."""
+        gone: i64 = 0
+        while count > 0 and self.readers == 0:
+            count -= 1
+            if self._swept <= 0 or self._swept >= len(self.nodes):
+                self._swept = len(self.nodes) - 1
+                if self._swept == 0:
+                    return gone
+            node: TopicNode | None = self.nodes[self._swept]
+            self._swept -= 1
+            while node is not None and node.parent is not None and is_idle(node, unused_since_ms):
+                above = node.parent
+                self._drop(node)
+                gone += 1
+                node = above
+        return gone
+
+    def _drop(self, node: TopicNode) -> None:
+        parent = node.parent
+        assert parent is not None
+        assert parent.children is not None
+        del parent.children[node.name]
+        if not parent.children:
+            parent.children = None
+        last = self.nodes.pop()
+        if last is not node:
+            self.nodes[node.index] = last
+            last.index = node.index
+        node.parent = None
+
+
+def is_idle(node: TopicNode, unused_since_ms: i64) -> bool:
+    """Whether nobody needs a place, and nobody has since then."""
+    return (
+        node.used_ms <= unused_since_ms
+        and node.children is None
+        and node.subscriptions is None
+        and node.definition is None
+        and node.retained is None
+        and node.publishers == 0
+    )
+
+
+def levels_match(pattern: list[str], levels: list[str]) -> bool:
+    """Whether a pattern of levels is for a topic, position by position."""
+    positions = _closure({0}, pattern)
+    for level in levels:
+        following: set[int] = set()
+        for at in positions:
+            if at < len(pattern):
+                wanted = pattern[at]
+                if wanted == MANY:
+                    following.add(at)
+                elif wanted == ONE or wanted == level:
+                    following.add(at + 1)
+        positions = _closure(following, pattern)
+    return len(pattern) in positions
+
+
+def _closure(positions: set[int], pattern: list[str]) -> set[int]:
+    """Behind a `#`, what follows it is possible at once."""
+    found = set(positions)
+    for at in positions:
+        while at < len(pattern) and pattern[at] == MANY:
+            at += 1
+            found.add(at)
+    return found
+
+
+def _depth(node: TopicNode) -> int:
+    depth = 0
+    while node.parent is not None:
+        depth += 1
+        node = node.parent
+    return depth
+
+
+def _take_out(subscriptions: list[Subscription], subscription: Subscription) -> None:
+    """The order does not matter: another takes its place, so that a long list is not moved."""
+    for at in range(len(subscriptions)):
+        if subscriptions[at] is subscription:
+            last = subscriptions.pop()
+            if last is not subscription:
+                subscriptions[at] = last
+            return
