@@ -65,6 +65,7 @@ class Handle:
         self.for_set = False
         self.is_exclusive = False
         self.created_dynamic = False
+        self.is_managed = False  # of a queue that the queue manager made for a subscription
         # What an alias overrides.
         self.put_allowed_by_alias = True
         self.get_allowed_by_alias = True
@@ -120,8 +121,9 @@ class AsyncStatus:
         self.first_reason: i64 = 0
         self.object_type: i64 = 0
         self.object_name: str = ""
+        self.object_string: str = ""  # of a topic
 
-    def count(self, warning: i64, object_name: str) -> None:
+    def count(self, warning: i64, object_name: str, object_type: i64 = MQOT_Q, object_string: str = "") -> None:
         """A put that was not waited for is done. One refused within the process says so at once and is not counted."""
         if warning == 0:
             self.succeeded += 1
@@ -130,17 +132,21 @@ class AsyncStatus:
         if self.first_reason == 0:
             self.first_completion = MQCC_WARNING
             self.first_reason = warning
-            self.object_type = MQOT_Q
+            self.object_type = object_type
             self.object_name = object_name
+            self.object_string = object_string
 
-    def fail(self, completion: i64, reason: i64, object_name: str) -> None:
+    def fail(
+        self, completion: i64, reason: i64, object_name: str, object_type: i64 = MQOT_Q, object_string: str = ""
+    ) -> None:
         """A put was refused, and whoever sent it did not wait to hear so."""
         self.failed += 1
         if self.first_reason == 0 or self.first_completion < completion:
             self.first_completion = completion
             self.first_reason = reason
-            self.object_type = MQOT_Q
+            self.object_type = object_type
             self.object_name = object_name
+            self.object_string = object_string
 
 
 @final

@@ -37,6 +37,8 @@ _NOT_FOR_TOPICS: Final = (
     MQOO_INPUT_AS_Q_DEF | MQOO_INPUT_SHARED | MQOO_INPUT_EXCLUSIVE | MQOO_BROWSE | MQOO_INQUIRE | MQOO_SET
 )
 
+_NO_NAMES: Final = b" " * 96
+
 
 def named_topic(engine: Engine, object_name: str, given: str) -> str:
     """The whole topic of an object's name and a string. MQError when there is no such object, or no topic."""
@@ -107,6 +109,7 @@ def open_topic(
     connection.next_handle += 1
     handle.topic = OpenTopic(node, topic, topic_block(topic))
     handle.for_output = True
+    handle.resolved_names = _NO_NAMES
     if alias is not None:
         handle.definitions_on_path = [alias]
         handle.put_allowed_by_alias = alias.attributes.get("PUT", 0) == 0
