@@ -56,9 +56,8 @@ MICROSECONDS: Final = 1000
 def count_put1(engine: Engine, connection: Connection, handle: Handle, reason: i64) -> None:
     """The put of an MQPUT1 came back with this reason. What was put has been counted as any put."""
     queue = handle.queue
-    assert queue is not None
     if reason != 0 and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
-        if not engine.journal_full:
+        if queue is not None and not engine.journal_full:
             queue.counters.put1s_failed += 1
             if handle.account is not None:
                 handle.account.put_failed(True)
@@ -66,11 +65,14 @@ def count_put1(engine: Engine, connection: Connection, handle: Handle, reason: i
     own = connection.counters
     own.put1s += 1
     engine.counters.put1s += 1
-    queue.counters.put1s += 1
-    if read_i32_le(connection.put_md, PERSISTENCE_AT) == 1:
+    is_persistent: bool = read_i32_le(connection.put_md, PERSISTENCE_AT) == 1
+    if is_persistent:
         own.put1s_persistent += 1
         engine.counters.put1s_persistent += 1
-        queue.counters.put1s_persistent += 1
+    if queue is not None:
+        queue.counters.put1s += 1
+        if is_persistent:
+            queue.counters.put1s_persistent += 1
 
 
 def put_failed(engine: Engine, connection: Connection, handle: Handle | None) -> None:
