@@ -17,7 +17,8 @@ from __future__ import annotations
 from ostler.client import mqi as here
 from ostler.client import mqi_connect as here_connect
 from ostler.client import mqi_objects as here_objects
-from ostler.client import remote_connect, remote_objects
+from ostler.client import mqi_topics as here_topics
+from ostler.client import remote_connect, remote_objects, remote_topics
 from ostler.client import remote_verbs as remote
 from ostler.client.connect_options import MQCONN, MQCONNX
 from ostler.client.mqi_consume import MQCB, MQCTL
@@ -48,6 +49,8 @@ __all__ = [
     "MQSET",
     "MQSETMP",
     "MQSTAT",
+    "MQSUB",
+    "MQSUBRQ",
     "get_message",
     "put_message",
 ]
@@ -151,3 +154,21 @@ def MQSET(hconn: int, hobj: int, selectors: list[int], ints: list[int], chars: b
     if hconn < FIRST_REMOTE:
         return here_objects.MQSET(hconn, hobj, selectors, ints, chars)
     return remote_objects.MQSET(hconn, hobj, selectors, ints, chars)
+
+
+def MQSUB(hconn: int, sd: bytearray, hobj: int) -> tuple[int, int, int, int]:
+    """Subscribe: the handles of the destination and of the subscription. `sd` comes back filled in.
+
+    `hobj` is the open queue that publications are to come to. With MQSO_MANAGED it does not count: the handle that
+    comes back is that of a queue that the queue manager has made.
+    """
+    if hconn < FIRST_REMOTE:
+        return here_topics.MQSUB(hconn, sd, hobj)
+    return remote_topics.MQSUB(hconn, sd, hobj)
+
+
+def MQSUBRQ(hconn: int, hsub: int, action: int, sro: bytearray | None) -> tuple[int, int]:
+    """Have the retained publications of a subscription sent to it. How many there were comes back in `sro`."""
+    if hconn < FIRST_REMOTE:
+        return here_topics.MQSUBRQ(hconn, hsub, action, sro)
+    return remote_topics.MQSUBRQ(hconn, hsub, action, sro)

@@ -123,7 +123,13 @@ def module_port(module_manager: QueueManager) -> int:
 
 
 # Modules whose tests of the raw verbs run over every binding, unless they are marked `within_process`.
-_OVER_EVERY_BINDING = ("test_mqi_open", "test_mqi_attributes", "test_mqi_properties", "test_mqi_consume")
+_OVER_EVERY_BINDING = (
+    "test_mqi_open",
+    "test_mqi_attributes",
+    "test_mqi_properties",
+    "test_mqi_consume",
+    "test_mqi_topics",
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:

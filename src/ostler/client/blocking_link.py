@@ -68,6 +68,7 @@ class BlockingLink:
         self._tls = tls
         self.writer = LinkWriter(self, connected, tls)
         self.peer = peer  # for messages to people
+        self.version: i64 = agreed.version
         self.segment_bytes: i64 = agreed.segment_bytes
         self.message_bytes_max: i64 = agreed.message_bytes_max
         self.heartbeat_seconds: i64 = agreed.heartbeat_seconds

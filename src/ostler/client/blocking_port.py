@@ -52,6 +52,7 @@ class BlockingPort(Link):
         self._is_attached = False
         link = conversation.link
         self.agreed = Hello()
+        self.agreed.version = link.version
         self.agreed.segment_bytes = link.segment_bytes
         self.agreed.message_bytes_max = link.message_bytes_max
 

@@ -27,7 +27,7 @@ from ostler.client.interrupts import LOOK_UP_SECONDS, notice_signals
 from ostler.engine import get as getting
 from ostler.engine import put as putting
 from ostler.engine import syncpoint
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST, Connection, Handle
 from ostler.engine.core import Engine
 from ostler.engine.extension import PLAIN_TAIL, without_extension
 from ostler.engine.get_request import BY_SCAN, GetRequest
@@ -202,6 +202,9 @@ def _put(bound: Bound, handle: Handle, md: bytes, pmo: bytes, buffer: bytes, pro
     context: i64 = i64(read_i32_le(pmo, 16))
     if context != 0:
         source = connection.handles.get(context)
+    level: i64 = PUBLISH_LEVEL_HIGHEST
+    if version == 3 and handle.topic is not None:
+        level = publish_level(pmo)
     engine = bound.engine
     lock = bound.lock
     tries: i64 = 0
@@ -212,12 +215,14 @@ def _put(bound: Bound, handle: Handle, md: bytes, pmo: bytes, buffer: bytes, pro
                 raise MQError(connection.broken)
             engine.now_ms = i64(time() * _MILLISECONDS)
             engine.journal_full = False
+            connection.publish_level = level
             reason: i64 = putting.put(engine, connection, handle, md, options, properties, buffer, source)
             lsn: i64 = connection.after_lsn
             if engine.woken:
                 bound.manager.wake()
             full: bool = engine.journal_full and reason == MQRC_RESOURCE_PROBLEM
         finally:
+            connection.publish_level = PUBLISH_LEVEL_HIGHEST
             lock.release()
         if not full or tries == _ROOM_TRIES:
             break
@@ -228,6 +233,14 @@ def _put(bound: Bound, handle: Handle, md: bytes, pmo: bytes, buffer: bytes, pro
     elif bound.writer.log.buffer_is_full():
         bound.writer.settle(bound.writer.log.end_lsn())
     return reason
+
+
+def publish_level(pmo: bytes) -> i64:
+    """The level of a publication, from options of version 3."""
+    level: i64 = i64(read_i32_le(pmo, 180))
+    if level < 0 or level > PUBLISH_LEVEL_HIGHEST:
+        raise MQError(MQRC_PMO_ERROR, f"A publication level is 0 to {PUBLISH_LEVEL_HIGHEST}.")
+    return level
 
 
 def return_descriptor(md: bytearray, stored: bytes) -> None:

@@ -22,6 +22,7 @@ from ostler.client.connection_state import (
     usable,
 )
 from ostler.client.mqi import Bound, Result, bind, bound_connection, completion, failed, unbind
+from ostler.client.variable_strings import write_end
 from ostler.engine.connection import AsyncStatus
 from ostler.model.constants import (
     MQ_CLIENT_USER_ID_LENGTH,
@@ -319,7 +320,14 @@ def MQSTAT(hconn: int, type: int, sts: bytearray) -> Result:
         ("ResolvedQMgrName", bound.engine.name if status.object_name else ""),
     ):
         MQSTS.patch(sts, field, value)
+    describe_topic(sts, status.object_string)
     return MQCC_OK, MQRC_NONE
+
+
+def describe_topic(sts: bytearray, topic: str) -> None:
+    """Which topic a publication failed on, where the structure has a place for it."""
+    if MQSTS.read_int(sts, "Version") > 1:
+        write_end(sts, MQSTS.offset("ObjectString"), topic)
 
 
 def has_connection() -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ostler.client import message_handles
 from ostler.client.connection_state import state_of, turn, usable, wait_durable, with_room
-from ostler.client.mqi import Bound, Result, completion, failed, put_parts
+from ostler.client.mqi import Bound, Result, completion, failed, publish_level, put_parts
 from ostler.client.object_structures import (
     check_counts,
     check_put1,
@@ -16,7 +16,7 @@ from ostler.client.object_structures import (
 from ostler.engine import inquire as attributes
 from ostler.engine import put as putting
 from ostler.engine import statistics
-from ostler.engine.connection import Handle
+from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST, Handle
 from ostler.engine.core import Engine
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.model.constants import (
@@ -24,19 +24,18 @@ from ostler.model.constants import (
     MQCC_OK,
     MQCO_DELETE,
     MQCO_DELETE_PURGE,
-    MQCO_KEEP_SUB,
-    MQCO_REMOVE_SUB,
     MQHO_UNUSABLE_HOBJ,
     MQOO_ALTERNATE_USER_AUTHORITY,
     MQRC_BACKED_OUT,
     MQRC_HOBJ_ERROR,
     MQRC_NONE,
-    MQRC_OPTION_NOT_VALID_FOR_TYPE,
 )
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
 from ostler.model.structures.pmo import MQPMO
 from ostler.server.opened_objects import describe, open_request
+from ostler.wire.exchanges import OpenArguments
+from ostler.wire.exchanges import Opened as Description
 
 Opened = tuple[int, int, int]
 """An object handle, completion and reason."""
@@ -48,19 +47,20 @@ def MQOPEN(hconn: int, od: bytearray, options: int) -> Opened:
         bound = usable(hconn)
         asked = open_arguments(od, options)
         request = open_request(bound.engine, asked)
-        handle, lsn = with_room(bound, lambda engine: _open(engine, bound, request))
+        found, lsn = with_room(bound, lambda engine: _open(engine, bound, asked, request))
         wait_durable(bound, lsn)
     except MQError as error:
         return MQHO_UNUSABLE_HOBJ, *failed(error)
-    describe_opened(od, asked, describe(handle, asked), bound.engine.name)
-    return handle.number, MQCC_OK, MQRC_NONE
+    describe_opened(od, asked, found, bound.engine.name)
+    return found.hobj, MQCC_OK, MQRC_NONE
 
 
-def _open(engine: Engine, bound: Bound, request: OpenRequest) -> tuple[Handle, int]:
+def _open(engine: Engine, bound: Bound, asked: OpenArguments, request: OpenRequest) -> tuple[Description, int]:
     """Open, and say when it may be told: a permanent dynamic queue must survive from now on."""
     handle = open_object(engine, bound.connection, request)
     made = handle.queue if handle.created_dynamic else None
-    return handle, engine.journal.end_lsn() if made is not None and not made.is_temporary else 0
+    lsn = engine.journal.end_lsn() if made is not None and not made.is_temporary else 0
+    return describe(engine, handle, asked), lsn
 
 
 def MQCLOSE(hconn: int, hobj: int, options: int) -> Opened:
@@ -68,8 +68,6 @@ def MQCLOSE(hconn: int, hobj: int, options: int) -> Opened:
     try:
         bound = usable(hconn)
         handle = open_handle(bound, hobj)
-        if options & (MQCO_KEEP_SUB | MQCO_REMOVE_SUB):
-            raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only handles of subscriptions keep or remove them.")
         reason, lsn = with_room(bound, lambda engine: _close(engine, bound, handle, options))
         wait_durable(bound, lsn)
     except MQError as error:
@@ -86,6 +84,8 @@ def _close(engine: Engine, bound: Bound, handle: Handle, options: int) -> tuple[
     except MQError:
         statistics.close_failed(engine, bound.connection, handle)
         raise
+    if handle.subscription is not None:
+        return reason, bound.connection.after_lsn
     queue = handle.queue
     is_deleted = options & (MQCO_DELETE | MQCO_DELETE_PURGE) and queue is not None and not queue.is_temporary
     return reason, engine.journal.end_lsn() if is_deleted else 0
@@ -124,8 +124,14 @@ def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: by
     if options & MQOO_ALTERNATE_USER_AUTHORITY:
         request.alternate_user = asked.alternate_user
 
+    level = publish_level(bytes(pmo)) if version > 2 else PUBLISH_LEVEL_HIGHEST
+
     def verb(engine: Engine) -> tuple[int, int, bytes]:
-        found = putting.put1(engine, connection, request, descriptor, options, block, buffer, source)
+        connection.publish_level = level
+        try:
+            found = putting.put1(engine, connection, request, descriptor, options, block, buffer, source)
+        finally:
+            connection.publish_level = PUBLISH_LEVEL_HIGHEST
         return found, connection.after_lsn, connection.put_md
 
     reason, lsn, stored = with_room(bound, verb)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ostler.client.mqi import completion, return_descriptor
-from ostler.client.variable_strings import read_string
+from ostler.client.variable_strings import check_place, read_string, write_end
 from ostler.model.constants import (
     MQ_SELECTOR_LENGTH,
     MQOO_BROWSE,
@@ -15,6 +15,7 @@ from ostler.model.constants import (
     MQOO_OUTPUT,
     MQOO_RESOLVE_LOCAL_Q,
     MQOT_Q,
+    MQOT_TOPIC,
     MQRC_BUFFER_ERROR,
     MQRC_CHAR_ATTR_LENGTH_ERROR,
     MQRC_CHAR_ATTRS_TOO_SHORT,
@@ -22,17 +23,18 @@ from ostler.model.constants import (
     MQRC_INT_ATTR_COUNT_TOO_SMALL,
     MQRC_OBJECT_STRING_ERROR,
     MQRC_RECS_PRESENT_ERROR,
+    MQRC_RES_OBJECT_STRING_ERROR,
     MQRC_SELECTION_STRING_ERROR,
 )
 from ostler.model.errors import MQError
 from ostler.model.structures.layout import trim
-from ostler.model.structures.od import MQOD, OD_OBJECT_STRING, OD_SELECTION_STRING
+from ostler.model.structures.od import MQOD, OD_OBJECT_STRING, OD_RES_OBJECT_STRING, OD_SELECTION_STRING
 from ostler.model.structures.pmo import MQPMO
 from ostler.wire.exchanges import CREATED, IS_QUEUE, REMOTE, OpenArguments, Opened
 
 BLANK_NAMES: Final = b" " * 96
 _WORKING: Final = MQOO_INPUT_AS_Q_DEF | MQOO_INPUT_SHARED | MQOO_INPUT_EXCLUSIVE | MQOO_BROWSE | MQOO_OUTPUT
-_OBJECT_STRING_BYTES_MAX: Final = 10240
+OBJECT_STRING_BYTES_MAX: Final = 10240
 
 
 def open_arguments(od: bytearray, options: int) -> OpenArguments:
@@ -45,7 +47,8 @@ def open_arguments(od: bytearray, options: int) -> OpenArguments:
     asked.dynamic_name = _text(od, "DynamicQName")
     asked.alternate_user = _text(od, "AlternateUserId")
     if version >= 4:
-        read_string(od, OD_OBJECT_STRING, _OBJECT_STRING_BYTES_MAX, MQRC_OBJECT_STRING_ERROR)
+        asked.object_string = read_string(od, OD_OBJECT_STRING, OBJECT_STRING_BYTES_MAX, MQRC_OBJECT_STRING_ERROR)
+        check_place(od, OD_RES_OBJECT_STRING, MQRC_RES_OBJECT_STRING_ERROR)
         asked.selection = read_string(od, OD_SELECTION_STRING, MQ_SELECTOR_LENGTH, MQRC_SELECTION_STRING_ERROR)
     return asked
 
@@ -75,7 +78,9 @@ def describe_opened(od: bytearray, asked: OpenArguments, found: Opened, queue_ma
         MQOD.patch(od, "ResolvedQName", names[:48])
         MQOD.patch(od, "ResolvedQMgrName", names[48:])
     if version >= 4:
-        MQOD.patch(od, "ResolvedType", asked.object_type)
+        MQOD.patch(od, "ResolvedType", found.object_type)
+        if found.object_string:
+            write_end(od, OD_RES_OBJECT_STRING, found.object_string)
 
 
 def describe_put(od: bytearray, md: bytearray, pmo: bytearray, stored: bytes, names: bytes) -> None:
@@ -88,7 +93,7 @@ def describe_put(od: bytearray, md: bytearray, pmo: bytearray, stored: bytes, na
         MQOD.patch(od, "ResolvedQName", names[:48])
         MQOD.patch(od, "ResolvedQMgrName", names[48:])
     if version >= 4:
-        MQOD.patch(od, "ResolvedType", MQOT_Q)
+        MQOD.patch(od, "ResolvedType", MQOT_Q if names.strip() else MQOT_TOPIC)
 
 
 def check_put1(pmo: bytearray, buffer: bytes) -> int:

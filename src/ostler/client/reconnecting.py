@@ -1,8 +1,9 @@
 """Automatic reconnection: a connection whose link broke is made anew, with the same handles.
 
 The thread whose verb found the link broken does it; others that use the connection meanwhile wait for it. Objects are
-opened again as they were. A dynamic queue that went with its queue manager is made again under the same name. A unit of
-work is lost: the next verb in it says so. Event handlers hear of the beginning, and of the end.
+opened again as they were. A dynamic queue that went with its queue manager is made again under the same name. Durable
+subscriptions are resumed; others are made again, and do not get what was published meanwhile. A unit of work is lost:
+the next verb in it says so. Event handlers hear of the beginning, and of the end.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from typing import Final
 
 from ostler.client.backoff import STEPS, TIMEOUT_SECONDS, Backoff, parse_delays
 from ostler.client.connect_parameters import Reconnect
-from ostler.client.link_waiters import LinkBroken
+from ostler.client.link_waiters import LinkBroken, Waiter
 from ostler.client.remote_connect import FINAL_REASONS, Made, RemoteState, refusal, take_over
 from ostler.client.remote_connections import Recovery, RemoteConnection, RemoteHandle
 from ostler.client.remote_objects import describe
+from ostler.client.remote_topics import again, restored
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_OK,
@@ -29,12 +31,15 @@ from ostler.model.constants import (
     MQRC_RECONNECT_TIMED_OUT,
     MQRC_RECONNECTED,
     MQRC_RECONNECTING,
+    MQRC_SUB_ALREADY_EXISTS,
+    MQRC_SUBSCRIPTION_IN_USE,
     MQRC_UNKNOWN_OBJECT_NAME,
     MQSTAT_TYPE_RECONNECTION_ERROR,
 )
 from ostler.model.errors import MQError
-from ostler.wire.exchanges import CREATED, TEMPORARY, OpenArguments, Opened, decode_opened, decode_reply
-from ostler.wire.frames import OPEN, MalformedFrame
+from ostler.wire.exchanges import CREATED, TEMPORARY, OpenArguments, Opened, Replied, decode_opened, decode_reply
+from ostler.wire.frames import OPEN, SUBSCRIBE, MalformedFrame
+from ostler.wire.subscriptions import SubscribeArguments, Subscribed, decode_subscribed
 
 DELAYS_VARIABLE: Final = "OSTLER_RECONNECT_DELAYS"
 TIMEOUT_VARIABLE: Final = "OSTLER_RECONNECT_TIMEOUT"
@@ -143,7 +148,18 @@ class Reconnector(Recovery):
                     MQRC_RECONNECT_QMID_MISMATCH,
                     f"{made.told.queue_manager} answered; the connection is to {remote.queue_manager} only.",
                 )
-            found = [(handle, self._open_again(made, handle)) for handle in list(remote.handles.values())]
+            handles = dict(remote.handles)
+            found = [
+                (handle, self._open_again(made, handle))
+                for handle in handles.values()
+                if handle.subscribed is None and handle.subscription not in handles
+            ]
+            numbers = {handle.number: int(opened.hobj) for handle, opened in found}
+            subscribed = [
+                (handle, self._subscribe_again(made, handle, handle.subscribed, numbers))
+                for handle in handles.values()
+                if handle.subscribed is not None
+            ]
         except BaseException:
             made.conversation.abandon()
             raise
@@ -151,6 +167,8 @@ class Reconnector(Recovery):
         # mean something else on it, and what was begun on the old one must not be taken for its own.
         for handle, opened in found:
             describe(handle, opened)
+        for handle, subscription in subscribed:
+            restored(handle, subscription, handles)
         remote.generation += 1
         take_over(remote, made)
 
@@ -174,6 +192,30 @@ class Reconnector(Recovery):
             text = f"{handle.name} cannot be opened again (reason {error.reason}). {error.detail}"
             raise MQError(MQRC_RECONNECT_FAILED, text) from None
 
+    def _subscribe_again(
+        self, made: Made, handle: RemoteHandle, asked: SubscribeArguments, numbers: dict[int, int]
+    ) -> Subscribed:
+        """Subscribe as it was: a subscription that outlives its connections is resumed, another one made again."""
+        was = int(asked.options), int(asked.destination)
+        asked.options = again(asked, handle.is_durable)
+        asked.destination = numbers.get(was[1], 0)
+        try:
+            waiter = made.conversation.ask(SUBSCRIBE, asked.encode())
+            answer = _answer(made, waiter)
+            try:
+                return decode_subscribed(answer.reader)
+            except MalformedFrame as error:
+                raise _nonsense(made, "SUBSCRIBE", error) from None
+        except MQError as error:
+            if error.reason in (MQRC_CONNECTION_BROKEN, MQRC_SUBSCRIPTION_IN_USE, MQRC_SUB_ALREADY_EXISTS):
+                # The queue manager may not have noticed yet that the old link is gone.
+                raise
+            self._failure = (error.reason, handle.name[:48])
+            text = f"The subscription cannot be made again (reason {error.reason}). {error.detail}"
+            raise MQError(MQRC_RECONNECT_FAILED, text) from None
+        finally:
+            asked.options, asked.destination = was
+
     def _tell(self, reason: int) -> None:
         consuming = self._state.consuming
         if consuming is not None:
@@ -192,10 +234,21 @@ def _renamed(asked: OpenArguments, name: str, dynamic_name: str) -> OpenArgument
 def _opened(made: Made, asked: OpenArguments) -> Opened:
     waiter = made.conversation.ask(OPEN, asked.encode())
     try:
-        answer = decode_reply(waiter.buffer, waiter.start, waiter.end)
-        if answer.completion == MQCC_FAILED:
-            raise refusal(answer)
-        return decode_opened(answer.reader)
+        return decode_opened(_answer(made, waiter).reader)
     except MalformedFrame as error:
-        made.conversation.link.break_off(MQRC_CONNECTION_BROKEN, f"An answer to OPEN is nonsense: {error}.")
-        raise LinkBroken(MQRC_CONNECTION_BROKEN, str(error)) from None
+        raise _nonsense(made, "OPEN", error) from None
+
+
+def _answer(made: Made, waiter: Waiter) -> Replied:
+    try:
+        answer = decode_reply(waiter.buffer, waiter.start, waiter.end)
+    except MalformedFrame as error:
+        raise _nonsense(made, "a request", error) from None
+    if answer.completion == MQCC_FAILED:
+        raise refusal(answer)
+    return answer
+
+
+def _nonsense(made: Made, what: str, error: MalformedFrame) -> LinkBroken:
+    made.conversation.link.break_off(MQRC_CONNECTION_BROKEN, f"An answer to {what} is nonsense: {error}.")
+    return LinkBroken(MQRC_CONNECTION_BROKEN, str(error))

@@ -19,6 +19,7 @@ from ostler.client.endpoints import endpoints, tls_settings
 from ostler.client.link_conversation import Conversation
 from ostler.client.link_waiters import LinkBroken, Waiter
 from ostler.client.mqi import Result, completion, failed
+from ostler.client.mqi_connect import describe_topic
 from ostler.client.remote_connections import RemoteConnection, register, remote_connection, unregister, usable_remote
 from ostler.client.remote_link import CONNECT_SECONDS, client_conversation, local_conversation
 from ostler.model.constants import (
@@ -355,6 +356,7 @@ def MQSTAT(hconn: int, type: int, sts: bytearray) -> Result:
         ("ResolvedQMgrName", manager),
     ):
         MQSTS.patch(sts, field, value)
+    describe_topic(sts, status.object_string)
     return MQCC_OK, MQRC_NONE
 
 

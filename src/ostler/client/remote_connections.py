@@ -25,6 +25,7 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.wire.exchanges import OpenArguments
+from ostler.wire.subscriptions import SubscribeArguments
 
 FIRST_REMOTE: Final = 1 << 24
 """Connection handles from here on are those of links; smaller ones are of queue managers in this process."""
@@ -92,6 +93,12 @@ class RemoteHandle:
         self.get_options_given: bytes = b""
         self.get_options_returned: bytes = b""
         self.read_ahead: ReadAhead | None = None
+        self.is_topic = False
+        # Of a subscription: what it was made of, whether it outlives its connection, and its managed queue's handle.
+        self.subscribed: SubscribeArguments | None = None
+        self.is_durable = False
+        self.destination: i64 = 0
+        self.subscription: i64 = 0  # of a managed queue: the handle that it came with
 
 
 @final

@@ -270,7 +270,7 @@ def _check(agreed: Hello, wishes: Hello) -> None:
         raise MalformedFrame(f"segments of {agreed.segment_bytes} bytes")
     if agreed.message_bytes_max > wishes.message_bytes_max or agreed.conversations_max > wishes.conversations_max:
         raise MalformedFrame("more than was offered")
-    if agreed.version != wishes.version:
+    if not 1 <= agreed.version <= wishes.version:
         raise MQError(MQRC_CHANNEL_CONFIG_ERROR, f"Version {agreed.version} of the protocol is not spoken here.")
 
 

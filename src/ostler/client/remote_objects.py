@@ -9,7 +9,7 @@ from librt.strings import read_i32_le
 
 from ostler.client import message_handles
 from ostler.client.link_waiters import LinkBroken
-from ostler.client.mqi import Result, completion, failed, put_parts
+from ostler.client.mqi import Result, completion, failed, publish_level, put_parts
 from ostler.client.object_structures import (
     BLANK_NAMES,
     check_counts,
@@ -22,15 +22,15 @@ from ostler.client.object_structures import (
 from ostler.client.read_ahead import MessagesAhead
 from ostler.client.remote_connect import refusal, remote_state, request
 from ostler.client.remote_connections import RemoteConnection, RemoteHandle, usable_remote
+from ostler.client.remote_verbs import check_version
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_OK,
     MQCC_WARNING,
-    MQCO_KEEP_SUB,
     MQCO_QUIESCE,
-    MQCO_REMOVE_SUB,
     MQHO_UNUSABLE_HOBJ,
     MQOO_ALTERNATE_USER_AUTHORITY,
+    MQOT_TOPIC,
     MQPER_NOT_PERSISTENT,
     MQPMO_SYNCPOINT,
     MQRC_BACKED_OUT,
@@ -39,7 +39,6 @@ from ostler.model.constants import (
     MQRC_HOBJ_ERROR,
     MQRC_MSG_TOO_BIG_FOR_CHANNEL,
     MQRC_NONE,
-    MQRC_OPTION_NOT_VALID_FOR_TYPE,
     MQRC_READ_AHEAD_MSGS,
     MQRC_SELECTOR_LIMIT_EXCEEDED,
 )
@@ -52,6 +51,7 @@ from ostler.wire.exchanges import (
     CHARACTERS_MAX,
     READS_AHEAD,
     Inquiry,
+    OpenArguments,
     Opened,
     Put1,
     Replied,
@@ -59,7 +59,8 @@ from ostler.wire.exchanges import (
     decode_reply,
     numbers_payload,
 )
-from ostler.wire.frames import CLOSE, INQUIRE, OPEN, PUT1, SET, MalformedFrame
+from ostler.wire.frames import CLOSE, INQUIRE, OPEN, PUBLISH1, PUT1, SET, MalformedFrame
+from ostler.wire.subscriptions import LEVEL_HIGHEST
 
 OpenedHandle = tuple[int, int, int]
 """An object handle, completion and reason."""
@@ -75,6 +76,13 @@ def MQOPEN(hconn: int, od: bytearray, options: int) -> OpenedHandle:
         found = opened(remote, request(remote, OPEN, asked.encode()))
     except MQError as error:
         return MQHO_UNUSABLE_HOBJ, *failed(error)
+    handle = new_handle(remote, asked, found)
+    describe_opened(od, asked, found, remote.queue_manager)
+    return handle.number, MQCC_OK, MQRC_NONE
+
+
+def new_handle(remote: RemoteConnection, asked: OpenArguments, found: Opened) -> RemoteHandle:
+    """A handle for what the queue manager has opened."""
     with _numbering:
         remote.last_handle += 1
         number = remote.last_handle
@@ -83,8 +91,7 @@ def MQOPEN(hconn: int, od: bytearray, options: int) -> OpenedHandle:
     if found.flags & READS_AHEAD:
         handle.read_ahead = MessagesAhead(handle)
     remote.handles[handle.number] = handle
-    describe_opened(od, asked, found, remote.queue_manager)
-    return handle.number, MQCC_OK, MQRC_NONE
+    return handle
 
 
 def opened(remote: RemoteConnection, answer: Replied) -> Opened:
@@ -104,6 +111,7 @@ def describe(handle: RemoteHandle, found: Opened) -> None:
     handle.resolved_names = found.resolved_names
     handle.default_persistence = found.default_persistence
     handle.default_priority = found.default_priority
+    handle.is_topic = found.object_type == MQOT_TOPIC
     # Options that came back before may have had other names in them.
     handle.put_options_given = b""
     handle.get_options_given = b""
@@ -121,8 +129,6 @@ def MQCLOSE(hconn: int, hobj: int, options: int) -> OpenedHandle:
     try:
         remote = usable_remote(hconn)
         handle = open_handle(remote, hobj)
-        if options & (MQCO_KEEP_SUB | MQCO_REMOVE_SUB):
-            raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only handles of subscriptions keep or remove them.")
         ahead = handle.read_ahead
         if ahead is not None and options & MQCO_QUIESCE and ahead.count():
             # The handle closes when the program has got what was sent ahead, and closes it again.
@@ -177,7 +183,10 @@ def _put1(remote: RemoteConnection, od: bytearray, md: bytearray, pmo: bytearray
         return MQRC_MSG_TOO_BIG_FOR_CHANNEL
     source = remote.handles.get(MQPMO.read_int(pmo, "Context"))
     context = source.hobj if source is not None else 0
-    answer = _exchange_put1(remote, Put1(target, options, context, descriptor, block, body))
+    level = publish_level(bytes(pmo)) if version > 2 else LEVEL_HIGHEST
+    if level != LEVEL_HIGHEST:
+        check_version(remote)
+    answer = _exchange_put1(remote, Put1(target, options, context, descriptor, block, body), level)
     if answer is None or answer.completion == MQCC_FAILED:
         return MQRC_CALL_INTERRUPTED if answer is None else answer.reason
     try:
@@ -192,9 +201,12 @@ def _put1(remote: RemoteConnection, od: bytearray, md: bytearray, pmo: bytearray
     return answer.reason
 
 
-def _exchange_put1(remote: RemoteConnection, put: Put1) -> Replied | None:
+def _exchange_put1(remote: RemoteConnection, put: Put1, level: int) -> Replied | None:
     """Put, perhaps again when the connection had to be made anew. None: nobody knows what became of the message."""
     in_syncpoint = bool(put.options & MQPMO_SYNCPOINT)
+    kind, payload = PUT1, put.encode()
+    if level != LEVEL_HIGHEST:
+        kind, payload = PUBLISH1, numbers_payload([level]) + payload
     while True:
         remote.revive()
         if in_syncpoint and remote.unit_lost:
@@ -203,7 +215,7 @@ def _exchange_put1(remote: RemoteConnection, put: Put1) -> Replied | None:
         was_in_unit = remote.in_unit
         remote.in_unit = remote.in_unit or in_syncpoint
         try:
-            waiter = remote.conversation.ask(PUT1, put.encode())
+            waiter = remote.conversation.ask(kind, payload)
             return decode_reply(waiter.buffer, waiter.start, waiter.end)
         except LinkBroken as broken:
             remote.lost(generation, broken)

@@ -16,7 +16,7 @@ from mypy_extensions import i32, i64
 from ostler.client import message_handles
 from ostler.client.link_conversation import Conversation
 from ostler.client.link_waiters import LinkBroken, Waiter
-from ostler.client.mqi import check_structure, completion, put_parts, return_descriptor
+from ostler.client.mqi import check_structure, completion, publish_level, put_parts, return_descriptor
 from ostler.client.remote_connections import Got, RemoteConnection, RemoteHandle, usable_remote
 from ostler.engine.message import MD_BYTES, NULL_ID
 from ostler.engine.property_block import decode_block
@@ -40,6 +40,7 @@ from ostler.model.constants import (
     MQPMO_SYNCPOINT,
     MQRC_BACKED_OUT,
     MQRC_CALL_INTERRUPTED,
+    MQRC_FUNCTION_NOT_SUPPORTED,
     MQRC_GMO_ERROR,
     MQRC_HOBJ_ERROR,
     MQRC_MD_ERROR,
@@ -66,10 +67,12 @@ from ostler.wire.calls import (
     WANTS_TOKEN,
     get_frame,
     get_payload,
+    publish_payload,
     put_frame,
 )
 from ostler.wire.exchanges import PUTS_NEED_NO_REPLY, READS_AHEAD, numbers_payload
-from ostler.wire.frames import BACK, CANCEL, COMMIT, GET, HEADER_BYTES, PUT, frame, write_number
+from ostler.wire.frames import BACK, CANCEL, COMMIT, GET, HEADER_BYTES, PUBLISH, PUT, frame, write_number
+from ostler.wire.subscriptions import LEVEL_HIGHEST, SUBSCRIPTIONS_VERSION
 
 Result = tuple[int, int]
 _VERSION_2: Final = 2
@@ -112,11 +115,14 @@ def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> 
         version: i64 = check_structure(pmo, _PMO_ID, MQRC_PMO_ERROR)
         if version > 3 or len(pmo) < _PMO_BYTES[version]:
             raise MQError(MQRC_PMO_ERROR)
+        level: i64 = LEVEL_HIGHEST
+        if handle.is_topic and version == 3:
+            level = publish_level(pmo)
         block = b""
         has_handles: bool = version == 3 and _has_message_handles(pmo)
         if has_handles:
             descriptor, block = message_handles.put_properties(remote.message_handles, pmo, descriptor, buffer)
-        stored, code, reason = _put(remote, handle, pmo, descriptor, block, buffer)
+        stored, code, reason = _put(remote, handle, pmo, level, descriptor, block, buffer)
     except MQError as error:
         return md, pmo, error.completion, error.reason
     if code == MQCC_FAILED:
@@ -139,7 +145,7 @@ def _has_message_handles(pmo: bytes) -> bool:
 
 
 def _put(
-    remote: RemoteConnection, handle: RemoteHandle, pmo: bytes, md: bytes, block: bytes, body: bytes
+    remote: RemoteConnection, handle: RemoteHandle, pmo: bytes, level: i64, md: bytes, block: bytes, body: bytes
 ) -> tuple[bytes, int, int]:
     """Put, as often as the connection has to be made anew for it: the descriptor as stored, completion and reason."""
     options: i64 = i64(read_i32_le(pmo, 8))
@@ -157,10 +163,12 @@ def _put(
                 remote.in_unit = True
             if len(body) > remote.conversation.link.message_bytes_max:
                 return md, MQCC_FAILED, MQRC_MSG_TOO_BIG_FOR_CHANNEL
+            if level != LEVEL_HIGHEST:
+                check_version(remote)
             source: i64 = _context_handle(remote, context)
             if _needs_no_reply(handle, options):
-                return _send_put(remote, handle, options, source, md, block, body), MQCC_OK, MQRC_NONE
-            return _put_once(remote, handle, options, source, md, block, body)
+                return _send_put(remote, handle, options, source, level, md, block, body), MQCC_OK, MQRC_NONE
+            return _put_once(remote, handle, options, source, level, md, block, body)
         except LinkBroken as broken:
             remote.lost(generation, broken)
             if not options & MQPMO_SYNCPOINT:
@@ -168,6 +176,13 @@ def _put(
                     return md, MQCC_FAILED, MQRC_CALL_INTERRUPTED
             elif not was_in_unit:
                 remote.unit_lost = False
+
+
+def check_version(remote: RemoteConnection) -> None:
+    """MQError when the queue manager does not know of subscriptions and publication levels."""
+    link = remote.conversation.link
+    if link.version < SUBSCRIPTIONS_VERSION:
+        raise MQError(MQRC_FUNCTION_NOT_SUPPORTED, f"{link.peer} speaks version {link.version} of the protocol.")
 
 
 def _context_handle(remote: RemoteConnection, context: i64) -> i64:
@@ -198,12 +213,19 @@ def _needs_no_reply(handle: RemoteHandle, options: i64) -> bool:
 
 
 def _put_once(
-    remote: RemoteConnection, handle: RemoteHandle, options: i64, source: i64, md: bytes, block: bytes, body: bytes
+    remote: RemoteConnection,
+    handle: RemoteHandle,
+    options: i64,
+    source: i64,
+    level: i64,
+    md: bytes,
+    block: bytes,
+    body: bytes,
 ) -> tuple[bytes, int, int]:
     conversation = remote.conversation
     link = conversation.link
-    waiter = conversation.expect(PUT)
-    _transmit_put(conversation, waiter, waiter.request(), handle.hobj, options, source, md, block, body)
+    waiter = conversation.expect(PUT if level == LEVEL_HIGHEST else PUBLISH)
+    _transmit_put(conversation, waiter, waiter.request(), handle.hobj, options, source, level, md, block, body)
     link.finish(waiter)
     buffer = waiter.buffer
     start: i64 = waiter.start
@@ -223,11 +245,16 @@ def _transmit_put(
     hobj: i64,
     options: i64,
     source: i64,
+    level: i64,
     md: bytes,
     block: bytes,
     body: bytes,
 ) -> None:
     link = conversation.link
+    if level != LEVEL_HIGHEST:
+        payload = publish_payload(level, hobj, options, source, md, block, body)
+        conversation.send(waiter, request, PUBLISH, [payload])
+        return
     if HEADER_BYTES + PUT_FIXED_BYTES + len(block) + len(body) <= link.segment_bytes:
         link.writer.send_frame(waiter, put_frame(conversation.number, request, hobj, options, source, md, block, body))
         return
@@ -241,16 +268,27 @@ def _transmit_put(
 
 
 def _send_put(
-    remote: RemoteConnection, handle: RemoteHandle, options: i64, source: i64, md: bytes, block: bytes, body: bytes
+    remote: RemoteConnection,
+    handle: RemoteHandle,
+    options: i64,
+    source: i64,
+    level: i64,
+    md: bytes,
+    block: bytes,
+    body: bytes,
 ) -> bytes:
-    """Put without waiting: identifiers that the queue manager would choose are chosen here, so that they are known."""
-    if options & MQPMO_NEW_MSG_ID or md[_MESSAGE_ID_AT : _MESSAGE_ID_AT + 24] == NULL_ID:
+    """Put without waiting: identifiers that the queue manager would choose are chosen here, so that they are known.
+
+    A publication has none of its own, unless it asks for one.
+    """
+    is_without: bool = not handle.is_topic and md[_MESSAGE_ID_AT : _MESSAGE_ID_AT + 24] == NULL_ID
+    if options & MQPMO_NEW_MSG_ID or is_without:
         md = md[:_MESSAGE_ID_AT] + new_identifier(remote) + md[_MESSAGE_ID_AT + 24 :]
         options &= ~MQPMO_NEW_MSG_ID
     if options & MQPMO_NEW_CORREL_ID:
         md = md[:_CORRELATION_ID_AT] + new_identifier(remote) + md[_CORRELATION_ID_AT + 24 :]
         options &= ~MQPMO_NEW_CORREL_ID
-    _transmit_put(remote.conversation, None, 0, handle.hobj, options, source, md, block, body)
+    _transmit_put(remote.conversation, None, 0, handle.hobj, options, source, level, md, block, body)
     writer = BytesWriter()
     writer.write(md[:_PRIORITY_AT])
     priority = read_i32_le(md, _PRIORITY_AT)

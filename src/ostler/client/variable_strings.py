@@ -115,3 +115,36 @@ def write_string(structure: bytearray, at: int, data: bytes, ccsid: int) -> bool
         return False
     structure[string.offset : end] = data
     return True
+
+
+def check_place(structure: bytes | bytearray, at: int, reason: int) -> None:
+    """Raise MQError with `reason` when an MQCHARV that a string is to come back in does not say where to, and how."""
+    string = VariableString(structure, at)
+    if (
+        (string.pointer and string.offset)
+        or string.buffer_bytes < 0
+        or string.is_named != (string.buffer_bytes > 0)
+        or (string.offset and not at + CHARV_BYTES <= string.offset <= len(structure) - string.buffer_bytes)
+    ):
+        raise MQError(reason, "There is no place for the string, or its size is not told.")
+
+
+def write_end(structure: bytearray, at: int, text: str) -> None:
+    """Give a string back; where it is too long for its place, as many of its last characters as fit.
+
+    The length that is told is that of the whole string.
+    """
+    data = text.encode("utf-8", "replace")
+    string = VariableString(structure, at)
+    struct.pack_into("<i", structure, at + CHARV_LENGTH, len(data))
+    struct.pack_into("<i", structure, at + CHARV_CCSID, UTF_8)
+    if string.buffer_bytes <= 0 or not string.is_named:
+        return
+    first = max(0, len(data) - string.buffer_bytes)
+    while first < len(data) and data[first] & 0xC0 == 0x80:
+        first += 1  # not in the middle of a character
+    data = data[first:]
+    if string.pointer:
+        ctypes.memmove(string.pointer, data, len(data))
+    else:
+        structure[string.offset : string.offset + len(data)] = data

@@ -29,6 +29,7 @@ from ostler.model.constants import (
     MQGMO_NO_SYNCPOINT,
     MQGMO_SYNCPOINT,
     MQGMO_SYNCPOINT_IF_PERSISTENT,
+    MQOT_TOPIC,
     MQPMO_ASYNC_RESPONSE,
     MQPMO_SYNC_RESPONSE,
     MQPROP_V6COMPAT,
@@ -177,7 +178,7 @@ class Conversation:
             self.fail(type, number, MQCC_FAILED, self.connection.broken, "")
             return
         if type == PUT:
-            self._put(number, buffer, start, end)
+            self.put(PUT, number, buffer, start, start, end)
         elif type == GET:
             self._get(number, buffer, start, end)
         elif type == COMMIT:
@@ -207,13 +208,22 @@ class Conversation:
         else:
             self.reactor.hold_large(0, self.link, type | REPLY, self.number, number, payload, b"")
 
+    def promise_long(self, lsn: i64, type: i64, number: i64, payload: bytes) -> None:
+        """Send a reply that may be longer than a frame may be, when the log is durable up to an LSN."""
+        if HEADER_BYTES + len(payload) <= self.link.segment_bytes:
+            self.reply(lsn, frame(type | REPLY, self.number, number, payload))
+        else:
+            after: i64 = lsn if lsn > self.reactor.durable_lsn() else 0
+            self.reactor.hold_large(after, self.link, type | REPLY, self.number, number, payload, b"")
+
     def fail(self, type: i64, number: i64, completion_code: i64, reason: i64, detail: str) -> None:
         if number != 0:
             self.link.send(failure_frame(type, self.number, number, completion_code, reason, detail))
 
     # -- PUT -----------------------------------------------------------------------------------------------------------
 
-    def _put(self, number: i64, buffer: bytes, start: i64, end: i64) -> None:
+    def put(self, type: i64, number: i64, buffer: bytes, whole: i64, start: i64, end: i64) -> None:
+        """PUT; or PUBLISH, whose payload begins at `whole` and has something before the put."""
         if end - start < PUT_FIXED_BYTES:
             raise MalformedFrame("a PUT is too short")
         block_bytes: i64 = i64(read_i32_le(buffer, start + PUT_BLOCK_BYTES))
@@ -224,14 +234,14 @@ class Conversation:
         engine = self.engine
         handle = connection.handles.get(i64(read_i32_le(buffer, start)))
         if handle is None:
-            self._put_failed(number, MQRC_HOBJ_ERROR, None, "")
+            self._put_failed(type, number, MQRC_HOBJ_ERROR, None, "")
             return
         md = buffer[start + PUT_MD : start + PUT_FIXED_BYTES]
         if i64(read_i32_le(md, 0)) != _MD_ID or i64(read_i32_le(md, 4)) != _MD_VERSION:
-            self._put_failed(number, MQRC_MD_ERROR, handle, "")
+            self._put_failed(type, number, MQRC_MD_ERROR, handle, "")
             return
         if end - body_at > self.link.message_bytes_max:
-            self._put_failed(number, MQRC_MSG_TOO_BIG_FOR_CHANNEL, handle, "")
+            self._put_failed(type, number, MQRC_MSG_TOO_BIG_FOR_CHANNEL, handle, "")
             return
         source: Handle | None = None
         context: i64 = i64(read_i32_le(buffer, start + PUT_CONTEXT))
@@ -248,25 +258,32 @@ class Conversation:
                 options = options & ~MQPMO_SYNC_RESPONSE | MQPMO_ASYNC_RESPONSE
             reason: i64 = putting.put(engine, connection, handle, md, options, block, buffer[body_at:end], source)
         except MQError as error:
-            self._put_failed(number, error.reason, handle, error.detail)
+            self._put_failed(type, number, error.reason, handle, error.detail)
             return
         if reason != 0 and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
             is_full: bool = reason == MQRC_RESOURCE_PROBLEM and engine.journal_full
-            if is_full and self.reactor.park(self, PUT, number, buffer[start:end]):
+            if is_full and self.reactor.park(self, type, number, buffer[whole:end]):
                 return
-            self._put_failed(number, reason, handle, "")
+            self._put_failed(type, number, reason, handle, "")
             return
         if number == 0:
             return  # the engine has counted it for MQSTAT
-        data = put_reply_frame(self.number, number, MQCC_OK if reason == 0 else MQCC_WARNING, reason, connection.put_md)
+        code: i64 = MQCC_OK if reason == 0 else MQCC_WARNING
+        data = put_reply_frame(self.number, number, code, reason, connection.put_md, type)
         self.reply(connection.after_lsn, data)
 
-    def _put_failed(self, number: i64, reason: i64, handle: Handle | None, detail: str) -> None:
+    def _put_failed(self, type: i64, number: i64, reason: i64, handle: Handle | None, detail: str) -> None:
         put_failed(self.engine, self.connection, handle)
         if number == 0:
-            self.connection.async_status.fail(MQCC_FAILED, reason, handle.name if handle is not None else "")
+            status = self.connection.async_status
+            if handle is None:
+                status.fail(MQCC_FAILED, reason, "")
+            elif handle.topic is not None:
+                status.fail(MQCC_FAILED, reason, handle.name, MQOT_TOPIC, handle.topic.topic)
+            else:
+                status.fail(MQCC_FAILED, reason, handle.name)
         else:
-            self.fail(PUT, number, MQCC_FAILED, reason, detail)
+            self.fail(type, number, MQCC_FAILED, reason, detail)
 
     # -- GET -----------------------------------------------------------------------------------------------------------
 

@@ -18,20 +18,16 @@ from ostler.model.constants import (
     MQCC_WARNING,
     MQCO_DELETE,
     MQCO_DELETE_PURGE,
-    MQCO_KEEP_SUB,
-    MQCO_REMOVE_SUB,
     MQOO_ALTERNATE_USER_AUTHORITY,
     MQPMO_ASYNC_RESPONSE,
     MQPMO_SYNC_RESPONSE,
     MQRC_BACKED_OUT,
     MQRC_ENVIRONMENT_ERROR,
-    MQRC_FUNCTION_NOT_SUPPORTED,
     MQRC_HOBJ_ERROR,
     MQRC_MD_ERROR,
     MQRC_MSG_TOO_BIG_FOR_CHANNEL,
     MQRC_NO_EXTERNAL_PARTICIPANTS,
     MQRC_NONE,
-    MQRC_OPTION_NOT_VALID_FOR_TYPE,
     MQRC_STAT_TYPE_ERROR,
     MQRC_UOW_IN_PROGRESS,
     MQSTAT_TYPE_ASYNC_ERROR,
@@ -42,7 +38,7 @@ from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
 from ostler.server.conversation import Conversation, completion
 from ostler.server.opened_objects import describe, open_request
-from ostler.wire.calls import failure_frame, reply_frame
+from ostler.wire.calls import reply_frame
 from ostler.wire.exchanges import (
     PutStatus,
     decode_inquiry,
@@ -67,14 +63,15 @@ _MD_ID: Final = b"MD  \x02\0\0\0"
 
 def object_verb(conversation: Conversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> bool:
     """Handle a request if it is one of those here."""
-    if type != PUT1 and (number == 0 or type not in (OPEN, CLOSE, BEGIN, INQUIRE, SET, STATUS)):
+    if type == PUT1:
+        put1(conversation, type, number, buffer, start, start, end)
+        return True
+    if number == 0 or type not in (OPEN, CLOSE, BEGIN, INQUIRE, SET, STATUS):
         return False
     engine = conversation.engine
     engine.journal_full = False
     try:
-        if type == PUT1:
-            _put1(conversation, number, buffer, start, end)
-        elif type == OPEN:
+        if type == OPEN:
             _open(conversation, number, PayloadReader(buffer, start, end))
         elif type == CLOSE:
             _close(conversation, number, PayloadReader(buffer, start, end))
@@ -89,10 +86,6 @@ def object_verb(conversation: Conversation, type: i64, number: i64, buffer: byte
     except MQError as error:
         if engine.journal_full and conversation.reactor.park(conversation, type, number, buffer[start:end]):
             return True
-        if type == PUT1:
-            statistics.put1_failed(engine, conversation.connection)
-        if number == 0:
-            conversation.connection.async_status.fail(MQCC_FAILED, error.reason, "")
         conversation.fail(type, number, error.completion, error.reason, error.detail)
     return True
 
@@ -104,8 +97,8 @@ def _open(conversation: Conversation, number: i64, reader: PayloadReader) -> Non
     handle = open_object(engine, conversation.connection, open_request(engine, asked))
     made = handle.queue if handle.created_dynamic else None
     lsn: i64 = engine.journal.end_lsn() if made is not None and not made.is_temporary else 0
-    payload = bytes(8) + describe(handle, asked).encode()
-    conversation.reply(lsn, frame(OPEN | REPLY, conversation.number, number, payload))
+    payload = bytes(8) + describe(engine, handle, asked).encode(conversation.link.version)
+    conversation.promise_long(lsn, OPEN, number, payload)
 
 
 def _close(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
@@ -114,8 +107,6 @@ def _close(conversation: Conversation, number: i64, reader: PayloadReader) -> No
     reader.done()
     engine = conversation.engine
     handle = open_handle(conversation, hobj)
-    if options & (MQCO_KEEP_SUB | MQCO_REMOVE_SUB):
-        raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only handles of subscriptions keep or remove them.")
     queue = handle.queue
     try:
         reason: i64 = close_object(engine, conversation.connection, handle, options)
@@ -124,6 +115,8 @@ def _close(conversation: Conversation, number: i64, reader: PayloadReader) -> No
         raise
     deleted: bool = options & (MQCO_DELETE | MQCO_DELETE_PURGE) != 0 and queue is not None and not queue.is_temporary
     lsn: i64 = engine.journal.end_lsn() if deleted else 0
+    if handle.subscription is not None:
+        lsn = conversation.connection.after_lsn
     conversation.reply(lsn, reply_frame(CLOSE, conversation.number, number, completion(reason), reason))
 
 
@@ -134,7 +127,22 @@ def open_handle(conversation: Conversation, hobj: i64) -> Handle:
     return handle
 
 
-def _put1(conversation: Conversation, number: i64, buffer: bytes, start: i64, end: i64) -> None:
+def put1(conversation: Conversation, type: i64, number: i64, buffer: bytes, start: i64, at: i64, end: i64) -> None:
+    """PUT1; or PUBLISH1, whose payload has something before what begins at `at`."""
+    engine = conversation.engine
+    engine.journal_full = False
+    try:
+        _put1(conversation, type, number, buffer, at, end)
+    except MQError as error:
+        if engine.journal_full and conversation.reactor.park(conversation, type, number, buffer[start:end]):
+            return
+        statistics.put1_failed(engine, conversation.connection)
+        if number == 0:
+            conversation.connection.async_status.fail(MQCC_FAILED, error.reason, "")
+        conversation.fail(type, number, error.completion, error.reason, error.detail)
+
+
+def _put1(conversation: Conversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
     asked = decode_put1(buffer, start, end)
     connection = conversation.connection
     engine = conversation.engine
@@ -160,7 +168,7 @@ def _put1(conversation: Conversation, number: i64, buffer: bytes, start: i64, en
     writer.integer(reason)
     writer.fixed(connection.put_md)
     writer.fixed(connection.put_resolved_names[:96].ljust(96))
-    conversation.reply(connection.after_lsn, frame(PUT1 | REPLY, conversation.number, number, writer.getvalue()))
+    conversation.reply(connection.after_lsn, frame(type | REPLY, conversation.number, number, writer.getvalue()))
 
 
 def _inquire(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
@@ -214,9 +222,11 @@ def _status(conversation: Conversation, number: i64, reader: PayloadReader) -> N
     status.reason = found.first_reason
     status.object_type = found.object_type
     status.object_name = found.object_name
+    status.object_string = found.object_string
     # Who is told that a put succeeded relies on it.
     lsn: i64 = conversation.engine.journal.end_lsn() if found.succeeded + found.warned > 0 else 0
-    conversation.reply(lsn, frame(STATUS | REPLY, conversation.number, number, bytes(8) + status.encode()))
+    payload = bytes(8) + status.encode(conversation.link.version)
+    conversation.promise_long(lsn, STATUS, number, payload)
 
 
 def _begin(conversation: Conversation, number: i64) -> None:
@@ -225,11 +235,3 @@ def _begin(conversation: Conversation, number: i64) -> None:
     conversation.engine.unit_of_work_of(conversation.connection)
     data = reply_frame(BEGIN, conversation.number, number, MQCC_WARNING, MQRC_NO_EXTERNAL_PARTICIPANTS)
     conversation.link.send(data)
-
-
-def not_supported(conversation: Conversation, type: i64, number: i64) -> None:
-    """A verb that a later version of the protocol may bring to life."""
-    text = "Publish/subscribe is not there yet."
-    conversation.link.send(
-        failure_frame(type, conversation.number, number, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED, text)
-    )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from ostler.engine.connection import Handle
 from ostler.engine.core import Engine
 from ostler.engine.open import OpenRequest
+from ostler.engine.publishing import look
 from ostler.model.attributes import valid_name
 from ostler.model.constants import (
     MQOO_ALTERNATE_USER_AUTHORITY,
     MQOO_NO_READ_AHEAD,
     MQOO_READ_AHEAD,
     MQOT_Q,
+    MQOT_TOPIC,
     MQPRT_ASYNC_RESPONSE,
     MQRC_UNKNOWN_OBJECT_NAME,
     MQRC_UNKNOWN_OBJECT_Q_MGR,
@@ -45,18 +47,40 @@ def open_request(engine: Engine, asked: OpenArguments) -> OpenRequest:
     if asked.options & MQOO_ALTERNATE_USER_AUTHORITY:
         request.alternate_user = asked.alternate_user
     request.selection = asked.selection
+    if asked.object_type == MQOT_TOPIC:
+        request.topic_string = asked.object_string
     return request
 
 
-def describe(handle: Handle, asked: OpenArguments) -> Opened:
+def describe(engine: Engine, handle: Handle, asked: OpenArguments) -> Opened:
     """What a client has to know of an opened object."""
+    if handle.queue is not None:
+        found = describe_queue(handle)
+        found.object_type = asked.object_type
+        return found
     found = Opened()
     found.hobj = handle.number
     found.object_type = asked.object_type
+    found.name = handle.name
+    opened = handle.topic
+    if opened is not None:
+        settings = look(engine, opened)
+        found.object_type = MQOT_TOPIC
+        found.object_string = opened.topic
+        found.default_persistence = settings.persistence
+        found.default_priority = settings.priority
+        if settings.response == MQPRT_ASYNC_RESPONSE:
+            found.flags = PUTS_NEED_NO_REPLY
+    return found
+
+
+def describe_queue(handle: Handle) -> Opened:
+    """The same of a queue."""
     queue = handle.queue
-    if queue is None:
-        found.name = handle.name
-        return found
+    assert queue is not None, "the handle of a queue"
+    found = Opened()
+    found.hobj = handle.number
+    found.object_type = MQOT_Q
     found.flags = IS_QUEUE
     found.name = queue.name
     if handle.created_dynamic:

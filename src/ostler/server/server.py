@@ -46,7 +46,7 @@ from ostler.server.local_socket import bind_local, socket_path, unlink_local
 from ostler.server.looks import add_credit, begin_look, begin_stream, end_stream
 from ostler.server.mqsc_action import run_mqsc
 from ostler.server.new_links import new_link
-from ostler.server.object_verbs import not_supported, object_verb
+from ostler.server.object_verbs import object_verb
 from ostler.server.policy import Policy
 from ostler.server.queue_manager import QueueManager
 from ostler.server.reactor import Reactor
@@ -55,6 +55,7 @@ from ostler.server.server_link import CLOSING, ServerLink
 from ostler.server.services import Services
 from ostler.server.thread_names import show_thread_name
 from ostler.server.tls_contexts import ChannelTls, RepositorySettings, TlsContexts
+from ostler.server.topic_verbs import topic_verb
 from ostler.wire.calls import reply_frame
 from ostler.wire.exchanges import Connect, Connected, Hello, reason_payload
 from ostler.wire.frames import (
@@ -66,8 +67,6 @@ from ostler.wire.frames import (
     LOOK,
     REPLY,
     STREAM,
-    SUBSCRIBE,
-    SUBSCRIPTION_REQUEST,
     UNSTREAM,
     MalformedFrame,
     frame,
@@ -522,6 +521,8 @@ class Server(Policy):
     def handle(self, conversation: Conversation, type: int, number: int, buffer: bytes, start: int, end: int) -> None:
         if object_verb(conversation, type, number, buffer, start, end):
             return
+        if topic_verb(conversation, type, number, buffer, start, end):
+            return
         payload = buffer[start:end]
         if type == DISCONNECT:
             self._disconnect(conversation, number, payload)
@@ -535,8 +536,6 @@ class Server(Policy):
             end_stream(conversation, number, payload)
         elif type == COMMAND:
             self.command(conversation.link, int(conversation.number), number, payload)
-        elif type in (SUBSCRIBE, SUBSCRIPTION_REQUEST):
-            not_supported(conversation, type, number)
         else:
             raise MalformedFrame(f"a frame of type {type} where it cannot be")
 

@@ -91,6 +91,7 @@ class ServerLink(Timer):
         self.is_owner = False
         self.process_id: i64 = 0
         self.state: i64 = NEW
+        self.version: i64 = PROTOCOL_VERSION
         self.channel: str = ""
         self.channel_user: str = ""
         self.started_ms: i64 = 0
@@ -293,6 +294,7 @@ class ServerLink(Timer):
         if agreed.version > PROTOCOL_VERSION:
             agreed.version = PROTOCOL_VERSION
         self.state = OPEN
+        self.version = agreed.version
         self.channel = agreed.channel
         self.segment_bytes = agreed.segment_bytes
         self.message_bytes_max = agreed.message_bytes_max

@@ -86,6 +86,14 @@ def put_frame(
     return writer.getvalue()
 
 
+def publish_payload(level: i64, hobj: i64, options: i64, context: i64, md: bytes, block: bytes, body: bytes) -> bytes:
+    """PUBLISH: a put with a publication level before it."""
+    writer = BytesWriter()
+    write_number(writer, level)
+    writer.write(put_payload(hobj, options, context, md, block, body))
+    return writer.getvalue()
+
+
 def put_payload(hobj: i64, options: i64, context: i64, md: bytes, block: bytes, body: bytes) -> bytes:
     """The payload of a PUT that is sent in segments."""
     writer = BytesWriter()
@@ -99,9 +107,9 @@ def put_payload(hobj: i64, options: i64, context: i64, md: bytes, block: bytes, 
     return writer.getvalue()
 
 
-def put_reply_frame(conversation: i64, request: i64, completion: i64, reason: i64, md: bytes) -> bytes:
+def put_reply_frame(conversation: i64, request: i64, completion: i64, reason: i64, md: bytes, type: i64 = PUT) -> bytes:
     writer = BytesWriter()
-    write_header(writer, HEADER_BYTES + REPLY_FIXED_BYTES + MD_BYTES, PUT | REPLY, conversation, request)
+    write_header(writer, HEADER_BYTES + REPLY_FIXED_BYTES + MD_BYTES, type | REPLY, conversation, request)
     write_number(writer, completion)
     write_number(writer, reason)
     writer.write(md)

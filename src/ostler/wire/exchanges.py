@@ -199,9 +199,17 @@ class Opened:
         self.default_priority: i64 = 0
         self.backout_threshold: i64 = 0
         self.backout_queue = ""
+        self.object_string = ""  # the whole topic, from version 2 of the protocol on
 
-    def encode(self) -> bytes:
+    def encode(self, version: i64 = PROTOCOL_VERSION) -> bytes:
         writer = PayloadWriter()
+        self.write(writer)
+        if version > 1:
+            writer.text(self.object_string)
+        return writer.getvalue()
+
+    def write(self, writer: PayloadWriter) -> None:
+        """What there is of every object."""
         writer.integer(self.hobj)
         writer.integer(self.flags)
         writer.integer(self.object_type)
@@ -211,10 +219,18 @@ class Opened:
         writer.integer(self.default_priority)
         writer.integer(self.backout_threshold)
         writer.name(self.backout_queue, NAME_BYTES)
-        return writer.getvalue()
 
 
 def decode_opened(reader: PayloadReader) -> Opened:
+    """An answer to OPEN, in the first version of the protocol or a later one."""
+    found = read_opened(reader)
+    if reader.at != reader.end:
+        found.object_string = reader.text(SELECTION_BYTES_MAX)
+    reader.done()
+    return found
+
+
+def read_opened(reader: PayloadReader) -> Opened:
     found = Opened()
     found.hobj = reader.integer()
     found.flags = reader.integer()
@@ -225,7 +241,6 @@ def decode_opened(reader: PayloadReader) -> Opened:
     found.default_priority = reader.integer()
     found.backout_threshold = reader.integer()
     found.backout_queue = reader.name(NAME_BYTES)
-    reader.done()
     return found
 
 
@@ -304,8 +319,9 @@ class PutStatus:
         self.reason: i64 = 0
         self.object_type: i64 = 0
         self.object_name = ""
+        self.object_string = ""  # from version 2 of the protocol on
 
-    def encode(self) -> bytes:
+    def encode(self, version: i64 = PROTOCOL_VERSION) -> bytes:
         writer = PayloadWriter()
         writer.integer(self.succeeded)
         writer.integer(self.warned)
@@ -314,6 +330,8 @@ class PutStatus:
         writer.integer(self.reason)
         writer.integer(self.object_type)
         writer.name(self.object_name, NAME_BYTES)
+        if version > 1:
+            writer.text(self.object_string)
         return writer.getvalue()
 
 
@@ -326,6 +344,8 @@ def decode_put_status(reader: PayloadReader) -> PutStatus:
     status.reason = reader.integer()
     status.object_type = reader.integer()
     status.object_name = reader.name(NAME_BYTES)
+    if reader.at != reader.end:
+        status.object_string = reader.text(SELECTION_BYTES_MAX)
     reader.done()
     return status
 
@@ -342,7 +362,7 @@ def look_payload(wait_ms: i64, gets: list[bytes]) -> bytes:
 
 def numbers_payload(values: list[int]) -> bytes:
     """CLOSE (handle, options), CANCEL (request), SETTLE (request, 1 to keep or 0 to give back), CREDIT (request,
-    messages), UNSTREAM (request), STATUS (type)."""
+    messages), UNSTREAM (request), STATUS (type), SUBSCRIPTION_REQUEST (handle, action, options)."""
     writer = PayloadWriter()
     for value in values:
         writer.integer(value)

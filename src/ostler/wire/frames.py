@@ -20,7 +20,7 @@ from librt.strings import BytesWriter, read_i32_le, write_i16_le, write_i32_le
 from mypy_extensions import i16, i32, i64
 
 HEADER_BYTES: Final = 16
-PROTOCOL_VERSION: Final = 1
+PROTOCOL_VERSION: Final = 2
 MAGIC: Final = b"OSTL"
 
 # Types of frames.
@@ -47,6 +47,8 @@ UNSTREAM: Final = 20
 COMMAND: Final = 21
 SUBSCRIBE: Final = 22
 SUBSCRIPTION_REQUEST: Final = 23
+PUBLISH: Final = 24
+PUBLISH1: Final = 25
 HEARTBEAT: Final = 30
 NOTICE: Final = 31
 FAREWELL: Final = 32
@@ -78,6 +80,8 @@ TYPE_NAMES: Final = {
     COMMAND: "COMMAND",
     SUBSCRIBE: "SUBSCRIBE",
     SUBSCRIPTION_REQUEST: "SUBSCRIPTION_REQUEST",
+    PUBLISH: "PUBLISH",
+    PUBLISH1: "PUBLISH1",
     HEARTBEAT: "HEARTBEAT",
     NOTICE: "NOTICE",
     FAREWELL: "FAREWELL",

@@ -1,0 +1,134 @@
+"""The frames of MQSUB and MQSUBRQ, from version 2 of the protocol on: what they carry, and how it is laid out."""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from mypy_extensions import i64
+
+from ostler.wire.exchanges import NAME_BYTES, SELECTION_BYTES_MAX, Opened, read_opened
+from ostler.wire.payloads import PayloadReader, PayloadWriter
+
+SUBSCRIPTIONS_VERSION: Final = 2
+USER_BYTES: Final = 12
+IDENTIFIER_BYTES: Final = 24
+TOKEN_BYTES: Final = 32
+IDENTITY_BYTES: Final = 32
+TOPIC_BYTES_MAX: Final = 10240
+LEVEL_HIGHEST: Final = 9
+NO_IDENTIFIER: Final = bytes(IDENTIFIER_BYTES)
+NO_TOKEN: Final = bytes(TOKEN_BYTES)
+
+
+@final
+class SubscribeArguments:
+    """What MQSUB asks for: MQSD without its pointers, and the handle of the destination."""
+
+    def __init__(self, options: i64) -> None:
+        self.options: i64 = options
+        self.destination: i64 = 0  # the handle of an open queue; 0 when it is managed, or stays what it is
+        self.expiry: i64 = -1
+        self.priority: i64 = -3
+        self.level: i64 = 1
+        self.object_name = ""
+        self.alternate_user = ""
+        self.correlation_id = NO_IDENTIFIER
+        self.accounting_token = NO_TOKEN
+        self.application_data = ""
+        self.topic_string = ""
+        self.name = ""
+        self.user_data = ""
+        self.selection = ""
+
+    def encode(self) -> bytes:
+        writer = PayloadWriter()
+        writer.integer(self.options)
+        writer.integer(self.destination)
+        writer.integer(self.expiry)
+        writer.integer(self.priority)
+        writer.integer(self.level)
+        writer.name(self.object_name, NAME_BYTES)
+        writer.name(self.alternate_user, USER_BYTES)
+        writer.fixed(self.correlation_id)
+        writer.fixed(self.accounting_token)
+        writer.name(self.application_data, IDENTITY_BYTES)
+        writer.text(self.topic_string)
+        writer.text(self.name)
+        writer.text(self.user_data)
+        writer.text(self.selection)
+        return writer.getvalue()
+
+
+def decode_subscribe(reader: PayloadReader) -> SubscribeArguments:
+    asked = SubscribeArguments(reader.integer())
+    asked.destination = reader.integer()
+    asked.expiry = reader.integer()
+    asked.priority = reader.integer()
+    asked.level = reader.integer()
+    asked.object_name = reader.name(NAME_BYTES)
+    asked.alternate_user = reader.name(USER_BYTES)
+    asked.correlation_id = reader.fixed(IDENTIFIER_BYTES)
+    asked.accounting_token = reader.fixed(TOKEN_BYTES)
+    asked.application_data = reader.name(IDENTITY_BYTES)
+    asked.topic_string = reader.text(TOPIC_BYTES_MAX)
+    asked.name = reader.text(TOPIC_BYTES_MAX)
+    asked.user_data = reader.text(TOPIC_BYTES_MAX)
+    asked.selection = reader.text(SELECTION_BYTES_MAX)
+    reader.done()
+    return asked
+
+
+@final
+class Subscribed:
+    """What MQSUB came to: the handles, and the subscription as it is."""
+
+    def __init__(self) -> None:
+        self.hsub: i64 = 0
+        self.options: i64 = 0  # MQSO_*: of what it is
+        self.expiry: i64 = 0
+        self.priority: i64 = 0
+        self.level: i64 = 0
+        self.correlation_id = NO_IDENTIFIER
+        self.accounting_token = NO_TOKEN
+        self.application_data = ""
+        self.topic = ""  # whole
+        self.name = ""
+        self.user_data = ""
+        self.selection = ""
+        self.destination = Opened()  # of a managed subscription; otherwise its handle is 0
+
+    def encode(self) -> bytes:
+        writer = PayloadWriter()
+        writer.integer(self.hsub)
+        writer.integer(self.options)
+        writer.integer(self.expiry)
+        writer.integer(self.priority)
+        writer.integer(self.level)
+        writer.fixed(self.correlation_id)
+        writer.fixed(self.accounting_token)
+        writer.name(self.application_data, IDENTITY_BYTES)
+        writer.text(self.topic)
+        writer.text(self.name)
+        writer.text(self.user_data)
+        writer.text(self.selection)
+        self.destination.write(writer)
+        return writer.getvalue()
+
+
+def decode_subscribed(reader: PayloadReader) -> Subscribed:
+    found = Subscribed()
+    found.hsub = reader.integer()
+    found.options = reader.integer()
+    found.expiry = reader.integer()
+    found.priority = reader.integer()
+    found.level = reader.integer()
+    found.correlation_id = reader.fixed(IDENTIFIER_BYTES)
+    found.accounting_token = reader.fixed(TOKEN_BYTES)
+    found.application_data = reader.name(IDENTITY_BYTES)
+    found.topic = reader.text(TOPIC_BYTES_MAX)
+    found.name = reader.text(TOPIC_BYTES_MAX)
+    found.user_data = reader.text(TOPIC_BYTES_MAX)
+    found.selection = reader.text(SELECTION_BYTES_MAX)
+    found.destination = read_opened(reader)
+    reader.done()
+    return found
