@@ -42,6 +42,8 @@ class OpenTopic:
         self.version: i64 = -1
         self.settings: TopicSettings | None = None
         self.subscriptions: list[Subscription] = []
+        self.published: i64 = 0  # for those who look at publishers
+        self.published_ms: i64 = 0
 
 
 @final

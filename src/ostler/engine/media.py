@@ -34,6 +34,7 @@ from ostler.engine.records import (
     read_get,
     read_number,
     read_put,
+    read_removed,
 )
 from ostler.engine.slots import (
     AVAILABLE,
@@ -157,6 +158,9 @@ class Rebuild:
             self._get(payload)
         elif kind == COMMIT:
             self._end(read_number(payload), True)
+            for queue_id, seq in read_removed(payload):
+                if queue_id == self.queue.queue_id and self.began:
+                    self._remove(seq)
         elif kind == BACK_OUT:
             self._end(read_number(payload), False)
         elif kind == PREPARE:
@@ -261,6 +265,7 @@ class Rebuild:
                     queue.depth -= 1
                 queue.uncommitted += 1
                 live.entries.append(entry)
+                live.is_retaining = live.is_retaining or queue.keeps_retained
             if queue.queue_id in live.missing_queues:
                 live.missing_queues.remove(queue.queue_id)
         queue.damaged = ""

@@ -8,7 +8,7 @@ from ostler.engine.descriptor_fields import field_named, field_value
 from ostler.engine.jms_fields import jms_value
 from ostler.engine.properties import Property, PropertySet
 from ostler.engine.property_block import decode_block
-from ostler.engine.property_names import DESCRIPTOR_PREFIX, JMS_TYPES, canonical
+from ostler.engine.property_names import DESCRIPTOR_PREFIX, JMS_TYPES, sought
 from ostler.engine.property_values import PropertySource, Value
 from ostler.engine.rfh2 import Chain, Rfh2, folder_properties, read_chain
 from ostler.model.errors import MQError
@@ -58,5 +58,5 @@ class MessageProperties(PropertySource):
         if properties is None:
             properties = collected(self._md, self._block, read_chain(self._md, self._body))
             self._properties = properties
-        found = properties.find(canonical(name))
+        found = properties.find(sought(name))
         return None if found is None else found.value

@@ -12,7 +12,7 @@ from ostler.engine.core import Engine
 from ostler.engine.names import Resolved, resolve
 from ostler.engine.objects import create_dynamic, delete_queue
 from ostler.engine.open_topic import close_topic, open_topic
-from ostler.engine.queue import Queue
+from ostler.engine.queue import Queue, is_left_over
 from ostler.engine.selector import compile_selector
 from ostler.engine.slots import LOCKED, NONE
 from ostler.engine.states import check_state
@@ -395,13 +395,13 @@ def close_object(engine: Engine, connection: Connection, handle: Handle, options
         accounting.closed(engine, handle)
     if queue is not None and not queue.deleted:
         is_own_temporary: bool = queue.is_temporary and handle.created_dynamic
-        if options & 3 or is_own_temporary or (queue.pending_delete and not queue.handles):
+        if options & 3 or is_own_temporary or is_left_over(queue):
             delete_queue(engine, queue)
     return reason
 
 
 def _check_delete(queue: Queue | None, handle: Handle, options: i64) -> None:
-    if queue is None or handle.definitions_on_path:
+    if queue is None or handle.definitions_on_path or handle.is_managed:
         raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE)
     kind = queue.definition.attributes.get("DEFTYPE")
     if queue.is_temporary:

@@ -15,12 +15,12 @@ from ostler.engine.property_names import (
     JMS_TYPES,
     NameCounts,
     NamePattern,
-    canonical,
     check_carried,
     check_length,
     check_name,
     folder_of,
     groups_of,
+    sought,
 )
 from ostler.engine.property_values import PropertySource, Value, checked, converted, packed
 from ostler.model.constants import (
@@ -152,7 +152,7 @@ class PropertySet(PropertySource):
             return field_value(self.descriptor, field_named(name))
         if name in JMS_TYPES:
             return jms_value(name, self.descriptor, self)
-        found = self.find(canonical(name))
+        found = self.find(sought(name))
         return None if found is None else found.value
 
     def reset_cursor(self) -> None:
@@ -220,7 +220,7 @@ class PropertySet(PropertySource):
     def _settable(self, name: str, type: int) -> str:
         """The canonical name, with the JMS names that may be set turned into what they stand for."""
         if name not in JMS_TYPES:
-            return canonical(name)
+            return sought(name)
         if name not in JMS_SETTABLE:
             raise MQError(MQRC_PROPERTY_NAME_ERROR, f"{name} can be inquired but not set; set the descriptor instead.")
         if type not in (JMS_TYPES[name], MQTYPE_NULL):
@@ -352,7 +352,7 @@ class PropertySet(PropertySource):
             check_length(name)
             if "%" in name:
                 raise MQError(MQRC_PROPERTY_NAME_ERROR, "MQDLTMP takes a whole name, without wildcard.")
-            found = self.find(canonical(JMS_SETTABLE.get(name, name)))
+            found = self.find(sought(JMS_SETTABLE.get(name, name)))
         if found is None:
             raise _not_available(name)
         self.remove(found)

@@ -49,6 +49,18 @@ JMS_SETTABLE: Final[dict[str, str]] = {
     "JMSXGroupID": "jms.Gid",
     "JMSXGroupSeq": "jms.Seq",
 }
+# Names for what the queue manager, or a publisher of the queued interface, says of a publication.
+PUBLICATION_SYNONYMS: Final[dict[str, str]] = {
+    "MQTopicString": "mqps.Top",
+    "MQSubUserData": "mqps.Sud",
+    "MQIsRetained": "mqps.Ret",
+    "MQPubOptions": "mqps.Pub",
+    "MQPubLevel": "mqps.Pbl",
+    "MQPubTime": "mqpse.Pts",
+    "MQPubSeqNum": "mqpse.Seq",
+    "MQPubStrIntData": "mqpse.Sid",
+    "MQPubFormat": "mqpse.Pfmt",
+}
 # Folders of an MQRFH2 that hold message properties without saying so; other folders say content='properties'.
 GROUPED_FOLDERS: Final = frozenset({"jms", "mcd", "mq_usr", "sib", "sib_context", "sib_usr", "usr"})
 UNGROUPED_FOLDERS: Final = frozenset({"ibm", "mq", "mqema", "mqext", "mqps", "mq_svc", "mqtt"})
@@ -64,6 +76,11 @@ def canonical(name: str) -> str:
     if name.startswith("usr.") and "." not in name[4:]:
         return name[4:]
     return name
+
+
+def sought(name: str) -> str:
+    """The name that a property is stored by which somebody asks for: `canonical`, and synonyms."""
+    return PUBLICATION_SYNONYMS.get(name) or canonical(name)
 
 
 def folder_of(name: str) -> str:
@@ -168,7 +185,7 @@ class NamePattern:
     def __init__(self, text: str) -> None:
         check_length(text)
         self._wild = text.endswith("%")
-        self._sought = text[:-1] if self._wild else canonical(text)
+        self._sought = text[:-1] if self._wild else sought(text)
         if "%" in self._sought:
             raise MQError(MQRC_PROPERTY_NAME_ERROR, "The wildcard % stands only at the end of a name.")
 

@@ -353,6 +353,11 @@ class Queue:
                     self.slots.flags[before] |= HAS_CURSOR
 
 
+def is_left_over(queue: Queue) -> bool:
+    """Whether a queue was to be deleted when nobody needs it any more, and nobody does."""
+    return queue.pending_delete and not queue.deleted and not queue.handles and queue.uncommitted == 0
+
+
 def is_switched_on(attributes: dict[str, int | str | tuple[str, ...]], name: str, manager: i64) -> bool:
     """Does a queue collect? The queue manager says so for those that do not, and may forbid it for all."""
     if manager == MQMON_NONE:

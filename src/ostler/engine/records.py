@@ -90,3 +90,18 @@ def number_head(number: i64) -> bytes:
 
 def read_number(payload: bytes) -> int:
     return read_i64_le(payload, 0)
+
+
+def commit_head(unit_of_work: i64, removed: list[tuple[int, int]]) -> bytes:
+    """A commit, and the messages (queue and sequence number) that go with it because others take their place."""
+    writer = BytesWriter()
+    write_i64_le(writer, unit_of_work)
+    for queue_id, seq in removed:
+        write_i64_le(writer, queue_id)
+        write_i64_le(writer, seq)
+    return writer.getvalue()
+
+
+def read_removed(payload: bytes) -> list[tuple[int, int]]:
+    """What a commit removed."""
+    return [(read_i64_le(payload, at), read_i64_le(payload, at + 8)) for at in range(8, len(payload), 16)]

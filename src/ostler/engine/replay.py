@@ -33,6 +33,7 @@ from ostler.engine.records import (
     read_get,
     read_number,
     read_put,
+    read_removed,
 )
 from ostler.engine.slots import AVAILABLE, GOT_UNCOMMITTED, PUT_UNCOMMITTED
 from ostler.engine.snapshot import SnapshotDamaged, load, slots_path
@@ -43,6 +44,7 @@ from ostler.engine.unit_of_work import ACTIVE, PREPARED, Entry, UnitOfWork
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
 
+_COMMIT_BYTES: Final = 8  # of a commit that takes nothing away
 _NOT_YET: Final = -2  # the slot of a get is looked for when its unit of work ends
 
 
@@ -113,6 +115,8 @@ class Replay:
             self._get(lsn, payload)
         elif kind == COMMIT:
             self._commit(lsn, read_number(payload))
+            if len(payload) > _COMMIT_BYTES:
+                self._replace(lsn, payload)
         elif kind == BACK_OUT:
             self._back_out(lsn, read_number(payload))
         elif kind == PREPARE:
@@ -160,6 +164,7 @@ class Replay:
         slot = self._store(queue, record, PUT_UNCOMMITTED)
         queue.uncommitted += 1
         unit.entries.append(Entry(queue, slot, record.seq, True, True))
+        unit.is_retaining = unit.is_retaining or queue.keeps_retained
 
     def _is_missed(self, queue: Queue, number: int) -> bool:
         """Whether a record cannot be applied because its queue is damaged. Its unit must know: it may be rebuilt."""
@@ -212,6 +217,13 @@ class Replay:
             else:
                 queue.depth -= 1
                 queue.release(entry.slot)
+
+    def _replace(self, lsn: i64, payload: bytes) -> None:
+        """Retained publications that gave way to those of the unit."""
+        for queue_id, seq in read_removed(payload):
+            queue = self.engine.queues_by_id.get(queue_id)
+            if queue is not None and not queue.damaged and lsn > queue.snapshot_lsn:
+                self._remove(queue, seq, lsn)
 
     def _back_out(self, lsn: i64, number: int) -> None:
         unit = self.units.pop(number, None)

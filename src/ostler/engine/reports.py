@@ -103,7 +103,7 @@ _EXPIRY_OF_EXPIRATION_REPORT: Final = 600
 _BLANK_NAME: Final = b" " * 48
 _HEADER_BYTES_MIN: Final = 28
 _TRANSMISSION_HEADER_BYTES: Final = 428
-_DEAD_LETTER_HEADER_BYTES: Final = 172
+DEAD_LETTER_BYTES: Final = 172
 # The part of the descriptor that only version 2 has, as it is for a message that is in no group.
 _NO_GROUP: Final = NULL_ID + b"\1\0\0\0" + bytes(8) + b"\xff\xff\xff\xff"
 
@@ -280,7 +280,7 @@ def headers_length(md: bytes, body: bytes) -> i64:
         encoding_at: i64 = at + 12
         length: i64 = 0
         if format_name == MQFMT_DEAD_LETTER_HEADER:
-            length = _DEAD_LETTER_HEADER_BYTES
+            length = DEAD_LETTER_BYTES
             encoding_at = at + 108
         elif format_name == MQFMT_XMIT_Q_HEADER:
             length = _TRANSMISSION_HEADER_BYTES

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import Final
 
 from ostler.engine.descriptor_fields import FIELDS
-from ostler.engine.property_names import DESCRIPTOR_PREFIX, canonical, name_fault
+from ostler.engine.property_names import DESCRIPTOR_PREFIX, name_fault, sought
 from ostler.engine.selector_like import Like, Pattern, pattern_codes
 from ostler.engine.selector_nodes import (
     ADD,
@@ -328,7 +328,7 @@ class Parser:
             fault = "the message descriptor has no such field"
         if fault:
             raise self._error_at(token, fault)
-        name = canonical(token.text)
+        name = sought(token.text)
         if name not in self.names:
             self.names.append(name)
         return DeliveryMode() if name == "JMSDeliveryMode" else Identifier(name)

@@ -29,6 +29,8 @@ _APPLICATION_BYTES: Final = 32
 _USER_BYTES: Final = 12
 # Marks that MQSO_GROUP_SUB was given; no attribute of MQ's says so.
 GROUPED: Final = "GROUPED"
+# When the subscription ends, in milliseconds: an expiry counts from when it was given.
+ENDS: Final = "ENDS"
 
 
 @final
@@ -49,6 +51,7 @@ class Subscription:
         self.fixed_levels: i64 = -1  # levels before the first wildcard; -1: no wildcard of levels
         self.is_character_wild = False
         self.is_removed = False
+        self.index: i64 = 0  # in the list of all subscriptions
         # The queue its destination was found to be, as of a version of the definitions.
         self.queue: Queue | None = None
         self.remote_queue: str = ""
@@ -69,7 +72,9 @@ class Subscription:
         self.is_managed: bool = attributes.get("DESTCLAS") == MQDC_MANAGED
         self.is_durable: bool = attributes.get("DURABLE") != MQSUB_DURABLE_NO
         self.correlation_id: bytes = _bytes(attributes, "DESTCORL", 24)
-        if self.correlation_id == NULL_ID:
+        # A null identifier that was given, rather than none at all: copies keep that of their publisher.
+        self.passes_correlation: bool = self.correlation_id == NULL_ID and _text(attributes, "DESTCORL") != ""
+        if self.correlation_id == NULL_ID and not self.passes_correlation:
             self.correlation_id = self.identifier
         self.user = _text(attributes, "SUBUSER")
         self.user_data = _text(attributes, "USERDATA")
@@ -82,7 +87,9 @@ class Subscription:
         self.is_grouped: bool = attributes.get(GROUPED) == 1
         self.type: i64 = _integer(attributes, "SUBTYPE", MQSUBTYPE_ADMIN)
         life: i64 = _integer(attributes, "EXPIRY", MQEI_UNLIMITED)
-        self.ends_ms: i64 = self.created_ms + life * 100 if life >= 0 else 0
+        self.ends_ms: i64 = _integer(attributes, ENDS, 0)
+        if life >= 0 and self.ends_ms == 0:
+            self.ends_ms = self.created_ms + life * 100
         # User, accounting token and application data of the copies: 76 bytes of the descriptor.
         self.identity: bytes = (
             self.user.encode("latin-1", "replace")[:_USER_BYTES].ljust(_USER_BYTES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import heappop
 from typing import Final
 
 from mypy_extensions import i64
@@ -27,6 +28,7 @@ from ostler.model.errors import MQError
 
 MANAGED_DURABLE: Final = "SYSTEM.MANAGED.DURABLE."
 MANAGED_NON_DURABLE: Final = "SYSTEM.MANAGED.NDURABLE."
+_MANAGED: Final = (MANAGED_DURABLE, MANAGED_NON_DURABLE)
 
 
 def close_subscription(engine: Engine, connection: Connection, handle: Handle, options: i64) -> i64:
@@ -77,9 +79,7 @@ def end_subscription(engine: Engine, subscription: Subscription) -> i64:
 
 def _end_queue(engine: Engine, queue: Queue) -> i64:
     """Managed queues go with their subscriptions: at once, or when those who have them open are done."""
-    if queue.is_temporary and queue.handles:
-        return 0  # it goes when the handle that made it is closed
-    if queue.handles or queue.uncommitted > 0:
+    if queue.handles or (queue.uncommitted > 0 and not queue.is_temporary):
         queue.pending_delete = True
         return 0
     return delete_queue(engine, queue)
@@ -87,15 +87,15 @@ def _end_queue(engine: Engine, queue: Queue) -> i64:
 
 def end_expired(engine: Engine, limit: int) -> int:
     """End subscriptions whose time is over, at most so many; how many ended."""
-    over: list[Subscription] = []
-    for subscription in engine.topics.subscriptions.values():
-        if 0 < subscription.ends_ms <= engine.now_ms:
-            over.append(subscription)
-            if len(over) >= limit:
-                break
-    for subscription in over:
-        end_subscription(engine, subscription)
-    return len(over)
+    ending = engine.topics.ending
+    ended = 0
+    while ending and ending[0][0] <= engine.now_ms and ended < limit:
+        subscription = engine.topics.subscriptions.get(heappop(ending)[1])
+        # It may be gone, or its time may have been changed: that is remembered in another place of the heap.
+        if subscription is not None and 0 < subscription.ends_ms <= engine.now_ms:
+            end_subscription(engine, subscription)
+            ended += 1
+    return ended
 
 
 def end_orphans(engine: Engine) -> int:
@@ -104,7 +104,7 @@ def end_orphans(engine: Engine) -> int:
     orphans = [
         queue
         for name, queue in engine.queues.items()
-        if name.startswith(MANAGED_DURABLE) and name not in wanted and queue.uncommitted == 0 and not queue.handles
+        if name.startswith(_MANAGED) and name not in wanted and queue.uncommitted == 0 and not queue.handles
     ]
     for queue in orphans:
         delete_queue(engine, queue)

@@ -54,6 +54,7 @@ def defined(engine: Engine, definition: Definition) -> None:
     known = engine.topics.by_name.get(definition.name)
     if known is not None:
         known.configure(definition)
+        engine.topics.will_end(known)
         engine.topics.version += 1
         return
     topic = whole_topic(engine, definition)
@@ -88,6 +89,12 @@ def lead(engine: Engine, subscription: Subscription) -> i64:
     subscription.resolved_version = engine.definitions_version
     subscription.queue = None
     subscription.unresolved = 0
+    if subscription.is_managed:
+        managed = engine.queues.get(subscription.destination)
+        if managed is None:
+            subscription.unresolved = MQRC_UNKNOWN_OBJECT_NAME
+        subscription.queue = managed
+        return subscription.unresolved
     try:
         found = resolve(engine, subscription.destination, subscription.destination_manager)
     except MQError as error:

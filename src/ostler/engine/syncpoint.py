@@ -10,14 +10,16 @@ from ostler.engine import groups, retained
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.get_request import GetRequest
-from ostler.engine.queue import Queue
+from ostler.engine.objects import delete_queue
+from ostler.engine.queue import Queue, is_left_over
 from ostler.engine.queue_file import QueueFileDamaged
-from ostler.engine.records import BACK_OUT, COMMIT, PREPARE, number_head
+from ostler.engine.records import BACK_OUT, COMMIT, PREPARE, commit_head, number_head
 from ostler.engine.slots import AVAILABLE
 from ostler.engine.transfer import after_arrival, attempt, mark_damaged, serve_waiting
 from ostler.engine.unit_of_work import ACTIVE, ENDED, PREPARED, Entry, UnitOfWork
 from ostler.model.constants import MQGMO_SYNCPOINT, MQGMO_SYNCPOINT_IF_PERSISTENT, MQRC_BACKED_OUT
 
+_NOTHING: Final[list[tuple[int, int]]] = []
 _INTO_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 
 
@@ -71,7 +73,10 @@ def _tell_groups(connection: Connection, committed: bool) -> None:
 def commit_unit(engine: Engine, unit: UnitOfWork) -> i64:
     """Make what a unit did visible to all; the LSN behind its commit record."""
     lsn: i64 = 0
-    if unit.first_lsn >= 0:
+    replaced = retained.replaced_by(engine, unit) if unit.is_retaining else _NOTHING
+    if replaced:
+        lsn = engine.journal.append(COMMIT, commit_head(unit.number, replaced), b"", b"")
+    elif unit.first_lsn >= 0:
         lsn = engine.journal.append(COMMIT, number_head(unit.number), b"", b"")
     _end(engine, unit)
     for entry in unit.entries:
@@ -86,7 +91,15 @@ def commit_unit(engine: Engine, unit: UnitOfWork) -> i64:
             _publish(engine, queue, entry, lsn)
         except QueueFileDamaged as damage:
             mark_damaged(engine, queue, str(damage))
+    _delete_left_over(engine, unit)
     return lsn
+
+
+def _delete_left_over(engine: Engine, unit: UnitOfWork) -> None:
+    """Queues of subscriptions that ended while the unit had messages there."""
+    for entry in unit.entries:
+        if entry.queue.pending_delete and is_left_over(entry.queue):
+            delete_queue(engine, entry.queue)
 
 
 def _publish(engine: Engine, queue: Queue, entry: Entry, lsn: i64) -> None:
@@ -127,6 +140,7 @@ def back_out_unit(engine: Engine, unit: UnitOfWork) -> None:
     for queue in {entry.queue.queue_id: entry.queue for entry in unit.entries if not entry.is_put}.values():
         if queue.waiting.count > 0 and queue.get_allowed and not queue.deleted:
             serve_all(engine, queue)
+    _delete_left_over(engine, unit)
 
 
 def _give_back(engine: Engine, queue: Queue, entry: Entry) -> None:

@@ -9,6 +9,7 @@ found by the characters before their first wildcard.
 
 from __future__ import annotations
 
+from heapq import heappush
 from typing import Final, final
 
 from mypy_extensions import i64
@@ -73,6 +74,11 @@ class TopicTree:
         self.version: i64 = 0  # counts changes of subscriptions and objects, for those who keep what they found
         self.subscriptions: dict[bytes, Subscription] = {}  # by identifier
         self.by_name: dict[str, Subscription] = {}
+        # All of them, for those who go through them in slices. Going down misses none that stays: what is taken away
+        # is replaced by the last one.
+        self.everyone: list[Subscription] = []
+        self.ending: list[tuple[int, bytes]] = []  # a heap: when, and the identifier of what may end then
+        self.expiring: dict[bytes, Subscription] = {}  # those that end some day
         self.places: dict[str, TopicNode] = {}  # of topic objects, by the name of the object
         self.retained_count: i64 = 0
         self.readers: i64 = 0  # somebody goes through `nodes`: none is taken away meanwhile
@@ -84,6 +90,7 @@ class TopicTree:
         self._prefix_lengths: dict[int, int] = {}  # how many of those have that length
         self._swept: i64 = 0
         self._blocks: i64 = 0  # objects with WILDCARD(BLOCK)
+        self._is_settled = True  # settings say what definitions say
         self.root.settings = TopicSettings(None, None)
 
     # -- places ------------------------------------------------------------------------------------------------------
@@ -129,13 +136,9 @@ class TopicTree:
 
     def settings_at(self, node: TopicNode) -> TopicSettings:
         """What counts at a place: what the nearest object above it says."""
-        settings = node.settings
-        while settings is None:
-            parent = node.parent
-            assert parent is not None, "the root has settings"
-            node = parent
-            settings = node.settings
-        return settings
+        if not self._is_settled:
+            self._settle()
+        return _settings_above(node)
 
     def settings_of(self, topic: str) -> TopicSettings:
         """The same for a topic that may have no place, as far as there are places."""
@@ -169,21 +172,25 @@ class TopicTree:
                 self._leave(before)
         self.places[definition.name] = at
         at.definition = definition
-        self._settle()
+        self._unsettle()
 
     def delete_object(self, name: str) -> None:
         at = self.places.pop(name, None)
         if at is not None:
             self._leave(at)
-            self._settle()
+            self._unsettle()
+
+    def _unsettle(self) -> None:
+        self.version += 1
+        self._is_settled = False
 
     def _leave(self, node: TopicNode) -> None:
         node.definition = None
         node.settings = None
 
     def _settle(self) -> None:
-        """Work out again what each object says, those above before those below."""
-        self.version += 1
+        """Work out again what each object says, those above before those below. Many changes in a row are one."""
+        self._is_settled = True
         self._blocks = 0
         by_depth: dict[int, list[TopicNode]] = {}
         for node in self.places.values():
@@ -192,7 +199,7 @@ class TopicTree:
         for depth in sorted(by_depth):
             for node in by_depth[depth]:
                 if node.parent is not None:
-                    node.settings = TopicSettings(node.definition, self.settings_at(node.parent))
+                    node.settings = TopicSettings(node.definition, _settings_above(node.parent))
                 settings = node.settings
                 if settings is not None and settings.blocks_wildcards:
                     self._blocks += 1
@@ -201,8 +208,11 @@ class TopicTree:
 
     def add(self, subscription: Subscription, now_ms: i64) -> None:
         """Let a subscription take part from now on."""
-        self.version += 1
+        self.changed(subscription)
         self.subscriptions[subscription.identifier] = subscription
+        subscription.index = len(self.everyone)
+        self.everyone.append(subscription)
+        self.will_end(subscription)
         if subscription.name:
             self.by_name[subscription.name] = subscription
         if subscription.is_character_scheme:
@@ -223,6 +233,45 @@ class TopicTree:
             return
         self._pattern_count += 1
         self._position(levels).subscriptions.append(subscription)
+
+    def will_end(self, subscription: Subscription) -> None:
+        """Remember when a subscription ends. To be said again whenever that time has changed."""
+        if subscription.ends_ms > 0:
+            heappush(self.ending, (subscription.ends_ms, subscription.identifier))
+
+    @property
+    def wild_count(self) -> int:
+        """How many subscriptions have wildcards."""
+        return self._pattern_count + len(self._compiled)
+
+    def alike(self, subscription: Subscription) -> list[Subscription]:
+        """The subscriptions with the same topic as this one, which has wildcards. Not to be changed."""
+        if subscription.is_character_wild:
+            near = self._characters[self._compiled[subscription.identifier].prefix]
+            return [each for each in near if each.topic == subscription.topic]
+        return self._position(pattern_levels(subscription.topic)).subscriptions
+
+    def changed(self, subscription: Subscription) -> None:
+        """A subscription has other attributes now."""
+        self.version += 1
+        if subscription.ends_ms > 0:
+            self.expiring[subscription.identifier] = subscription
+        else:
+            self.expiring.pop(subscription.identifier, None)
+
+    def same_topic(self, topic: str) -> list[Subscription]:
+        """The subscriptions whose topic string is this one, wildcards and all. Not to be changed."""
+        levels = pattern_levels(topic)
+        if fixed_levels(levels) < 0:
+            node = self.find(topic)
+            standing = node.subscriptions if node is not None else None
+            return standing if standing is not None else _NOBODY
+        at: PatternNode | None = self._patterns
+        for level in levels:
+            if at is None:
+                return _NOBODY
+            at = at.many if level == MANY else at.one if level == ONE else at.children.get(level)
+        return at.subscriptions if at is not None else _NOBODY
 
     def _stand(self, subscription: Subscription, topic: str, now_ms: i64) -> None:
         node = self.place(topic, now_ms)
@@ -259,7 +308,11 @@ class TopicTree:
         """It takes part no more."""
         self.version += 1
         subscription.is_removed = True
-        self.subscriptions.pop(subscription.identifier, None)
+        if self.subscriptions.pop(subscription.identifier, None) is not None:
+            last = self.everyone.pop()
+            if last is not subscription:
+                self.everyone[subscription.index] = last
+                last.index = subscription.index
         if subscription.name and self.by_name.get(subscription.name) is subscription:
             del self.by_name[subscription.name]
         if subscription.is_character_wild:
@@ -309,10 +362,30 @@ class TopicTree:
                 del above.children[level]
             at -= 1
 
+    def pattern_positions(self) -> int:
+        """How many positions the patterns of levels have."""
+        count = -1
+        waiting = [self._patterns]
+        while waiting:
+            node = waiting.pop()
+            count += 1
+            waiting.extend(node.children.values())
+            if node.one is not None:
+                waiting.append(node.one)
+            if node.many is not None:
+                waiting.append(node.many)
+        return count
+
+    def character_prefixes(self) -> int:
+        """How many beginnings the patterns of characters have, and lengths of them."""
+        return len(self._characters) + len(self._prefix_lengths) + len(self._compiled)
+
     # -- matching ----------------------------------------------------------------------------------------------------
 
     def matching(self, node: TopicNode) -> list[Subscription]:
         """All subscriptions that a publication at a place is for, whatever else they ask. Not to be changed."""
+        if not self._is_settled:
+            self._settle()
         standing = node.subscriptions
         if self._pattern_count == 0 and not self._compiled:
             return standing if standing is not None else _NOBODY
@@ -379,6 +452,8 @@ class TopicTree:
 
     def is_match(self, subscription: Subscription, topic: str) -> bool:
         """Whether one subscription is for a topic: asked about topics with retained publications."""
+        if not self._is_settled:
+            self._settle()
         if subscription.is_character_wild:
             is_one = self._compiled[subscription.identifier].matches(topic)
         elif subscription.fixed_levels >= 0:
@@ -406,6 +481,17 @@ class TopicTree:
                 at.retained_below += change
                 at = at.parent
         return before
+
+    def forget_retained(self) -> None:
+        """No place has a retained publication that it knows of."""
+        waiting = [self.root]
+        while waiting:
+            node = waiting.pop()
+            node.retained = None
+            if node.children is not None:
+                waiting.extend([each for each in node.children.values() if each.retained_below > 0])
+            node.retained_below = 0
+        self.retained_count = 0
 
     def retained_for(self, subscription: Subscription) -> list[TopicNode]:
         """The places with retained publications that a subscription is for."""
@@ -513,6 +599,17 @@ def _closure(positions: set[int], pattern: list[str]) -> set[int]:
             at += 1
             found.add(at)
     return found
+
+
+def _settings_above(node: TopicNode) -> TopicSettings:
+    """The settings at a place or, where it has none, at the nearest one above that has."""
+    settings = node.settings
+    while settings is None:
+        parent = node.parent
+        assert parent is not None, "the root has settings"
+        node = parent
+        settings = node.settings
+    return settings
 
 
 def _depth(node: TopicNode) -> int:

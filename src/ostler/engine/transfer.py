@@ -7,7 +7,7 @@ from typing import Final
 from librt.strings import BytesWriter, read_i32_le, write_i32_le
 from mypy_extensions import i32, i64
 
-from ostler.engine import events, groups, reports, triggers
+from ostler.engine import events, groups, reports, retained, triggers
 from ostler.engine.conversion import convert_message
 from ostler.engine.core import JOURNAL_MARGIN_BYTES, Engine, Posting
 from ostler.engine.extension import with_extension
@@ -146,6 +146,8 @@ def enter(
         slot: i64 = queue.store(message, flags | PUT_UNCOMMITTED, expiry_ms)
         unit.entries.append(Entry(queue, slot, message.seq, True, is_persistent))
         queue.uncommitted += 1
+        if queue.keeps_retained:
+            unit.is_retaining = True
     else:
         message.visible_lsn = lsn
         make_available(engine, queue, message, flags, expiry_ms)
@@ -486,6 +488,8 @@ def discard_if_expired(engine: Engine, queue: Queue, slot: i64, seq: i64) -> boo
     if slots.flags[slot] & PERSISTENT:
         engine.journal.append(GET, get_head(0, queue.queue_id, seq), b"", b"")
     queue.release(slot)
+    if queue.keeps_retained:
+        retained.gone(engine, message, seq)
     if i64(read_i32_le(message.md, REPORT_AT)) & reports.EXPIRATION_OPTIONS:
         send_reports(engine, reports.on_expiry(engine, message), None)
     return True

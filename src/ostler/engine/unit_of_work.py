@@ -37,6 +37,7 @@ class UnitOfWork:
         self.started_ms: i64 = 0
         self.xid: bytes = b""
         self.backed_out_by_system = False
+        self.is_retaining = False  # there are retained publications among its puts
         # Damaged queues that it has messages of, found at a restart: only the journal knows which.
         self.missing_queues: list[int] = []
 
