@@ -63,7 +63,7 @@ SETUP: dict[str, str] = {
         define cfstruct(GSTRUCT) cflevel(5) recover(yes)
         define stgclass(GCLASS) psid(3)""",
     "subscription": """\
-        define sub(G.SUB) topicstr('prices/fruit') dest(G.LOCAL)""",
+        define sub(G.SUB) topicstr('prices/corn') dest(G.LOCAL)""",
 }
 # File: what is set up before, and the commands.
 CASES: dict[str, tuple[str, tuple[str, ...]]] = {

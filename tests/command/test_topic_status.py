@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.command.topic_status import topic_matches
+from ostler.command.topic_walk import TopicPattern
 
 from .conftest import LocalTarget, Operator, Program
 
@@ -29,7 +29,7 @@ from .conftest import LocalTarget, Operator, Program
     ],
 )
 def test_topics_match(place: str, pattern: str, fits: bool) -> None:
-    assert topic_matches(place, pattern) == fits
+    assert TopicPattern(pattern).matches(place) == fits
 
 
 def test_topics_take_what_is_open_from_above(operator: Operator) -> None:
@@ -71,7 +71,11 @@ def test_publish_and_subscribe_as_a_whole(operator: Operator) -> None:
         "AMQ8723I: Publish and subscribe status.",
         "   QMNAME(TEST)                            TYPE(LOCAL)",
     ]
+    assert "STATUS(ACTIVE)" in " ".join(operator.says("dis pubsub all"))
+    operator.says("alter qmgr psmode(disabled)")
     assert "STATUS(INACTIVE)" in " ".join(operator.says("dis pubsub all"))
+    operator.says("alter qmgr psmode(compat)")
+    assert "STATUS(COMPAT)" in " ".join(operator.says("dis pubsub all"))
     assert operator.fails("dis pubsub type(parent)").startswith("AMQ8147E: ")
 
 

@@ -153,10 +153,7 @@ def define_anew(
     With `replace` an object that is there loses all that is not given again, as MQSC has it. It keeps its type, and
     the time at which it was made. Without `force` what is in use keeps what its users would feel.
     """
-    model = _model(engine, kind, attributes, like)
-    if model is not None and like is None and "DESCR" in model.attributes:
-        attributes = {"DESCR": "", **attributes}
-    definition = new_definition(kind, name, attributes, model, *_now(engine))
+    definition = _new(engine, kind, name, attributes, like)
     existing = engine.of_type(objects.kept_under(definition)).get(name)
     if kind == ObjectType.TOPIC:
         _check_topic_is_free(engine, definition)
@@ -173,6 +170,19 @@ def define_anew(
         if replace and not force:
             check_not_in_use(engine, existing, merged)
     return put_in_place(engine, definition, replace)
+
+
+def _new(engine: Engine, kind: ObjectType, name: str, attributes: dict[str, Value], like: str | None) -> Definition:
+    """What is given, on top of the object that the new one is like."""
+    model = _model(engine, kind, attributes, like)
+    if model is not None and like is None and "DESCR" in model.attributes:
+        attributes = {"DESCR": "", **attributes}
+    return new_definition(kind, name, attributes, model, *_now(engine))
+
+
+def merged_attributes(engine: Engine, kind: ObjectType, name: str, attributes: dict[str, Value]) -> dict[str, Value]:
+    """All attributes that a new object would have. MQError when they do not go together."""
+    return _new(engine, kind, name, attributes, None).attributes
 
 
 def _check_topic_is_free(engine: Engine, definition: Definition) -> None:

@@ -19,6 +19,7 @@ from ostler.command import (
     shared_data_sets,
     status,
     subscriptions,
+    topic_clearing,
     topic_status,
     usage,
 )
@@ -35,6 +36,7 @@ from ostler.model.constants import (
     MQRC_OBJECT_ALREADY_EXISTS,
     MQRC_OBJECT_IN_USE,
     MQRC_Q_NOT_EMPTY,
+    MQRC_SUBSCRIPTION_IN_USE,
     MQRC_UNKNOWN_OBJECT_NAME,
     MQRCCF_MISSING_CONN_NAME,
 )
@@ -89,6 +91,7 @@ _SPECIAL: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
     **manager_control.COMMANDS,
     **subscriptions.COMMANDS,
     **queue_commands.COMMANDS,
+    **topic_clearing.COMMANDS,
     **shared_data_sets.COMMANDS,
     **usage.COMMANDS,
 }
@@ -100,6 +103,7 @@ _NUMBERS: Final = {
     MQRC_OBJECT_ALREADY_EXISTS: "AMQ8150E",
     MQRC_Q_NOT_EMPTY: "AMQ8143E",
     MQRC_OBJECT_IN_USE: "AMQ8148E",
+    MQRC_SUBSCRIPTION_IN_USE: "AMQ8148E",
     MQRCCF_MISSING_CONN_NAME: "AMQ8214E",
 }
 _OTHER_ERROR: Final = "AMQ8101E"

@@ -6,19 +6,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from ostler.command import administration
 from ostler.command.pcf_inquire import reply_row
 from ostler.command.pcf_refusals import PcfRefused, bad_parameter, refused
 from ostler.command.pcf_request import Request
 from ostler.command.pcf_table import Command, Reply, number, numbers, octets, text
 from ostler.command.permissions import authorize
-from ostler.command.subscriptions import check_places as check_places
-from ostler.command.subscriptions import find_subscription as find_subscription
-from ostler.command.subscriptions import make_subscription as make_subscription
-from ostler.command.subscriptions import matching, subscription_row
+from ostler.command.subscription_changes import alter_subscription, define_subscription, delete_subscription
+from ostler.command.subscription_choice import Choice, chosen, subscription_rows
 from ostler.command.target import CommandRefused, Target
-from ostler.engine import objects
-from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (
     MQBACF_SUB_ID,
@@ -49,7 +44,6 @@ from ostler.model.errors import MQError
 _KIND: Final = ObjectType.SUB
 _NAME_LENGTH: Final = 10240
 _IDENTIFIER_BYTES: Final = 24
-_CHUNK_OBJECTS: Final = 100
 _TYPES: Final = {
     MQSUBTYPE_USER: "USER",
     MQSUBTYPE_ALL: "ALL",
@@ -69,9 +63,9 @@ def which(request: Request) -> tuple[str, str]:
     return name, identifier.hex().upper() if identifier else ""
 
 
-def _change_subscriptions(target: Target, change: Callable[[Engine], int]) -> None:
+def _do(change: Callable[[], None]) -> None:
     try:
-        target.change(change)
+        change()
     except (MQError, CommandRefused) as error:
         refusal = refused(error)
         if refusal.reason == MQRCCF_OBJECT_ALREADY_EXISTS:
@@ -97,63 +91,44 @@ def _copy(target: Target, request: Request) -> Iterator[Reply]:
 def _define(target: Target, request: Request, name: str, like: str | None) -> Iterator[Reply]:
     if not name:
         raise PcfRefused(MQRCCF_SUB_NAME_ERROR)
-    authorize(target, "DEFINE", _KIND, name)
     replace = request.number(MQIACF_REPLACE) == MQRP_YES
     given = _given(request, is_new=True)
-    _change_subscriptions(target, partial(make_subscription, name, given, like, replace, target.user))
+    _do(partial(define_subscription, target, name, given, like, replace))
     yield []
 
 
 def _change(target: Target, request: Request) -> Iterator[Reply]:
     name, identifier = which(request)
-    authorize(target, "ALTER", _KIND, name)
     given = _given(request, is_new=False)
-    _change_subscriptions(target, partial(_altered, name, identifier, given))
+    _do(partial(alter_subscription, target, name, identifier, given))
     yield []
-
-
-def _altered(name: str, identifier: str, given: dict[str, Value], engine: Engine) -> int:
-    found = find_subscription(engine, name, identifier)
-    check_places(engine, {**found.attributes, **given})
-    return administration.alter(engine, _KIND, found.name, given)
 
 
 def _delete(target: Target, request: Request) -> Iterator[Reply]:
     name, identifier = which(request)
-    authorize(target, "DELETE", _KIND, name)
-    _change_subscriptions(target, partial(_deleted, name, identifier))
+    _do(partial(delete_subscription, target, name, identifier))
     yield []
 
 
-def _deleted(name: str, identifier: str, engine: Engine) -> int:
-    return objects.delete(engine, _KIND, find_subscription(engine, name, identifier).name)
-
-
-def subscription_names(target: Target, request: Request) -> list[str]:
-    """The names of the subscriptions that an inquiry is about."""
+def choice_of(request: Request) -> Choice:
+    """Which subscriptions an inquiry is about."""
     name, identifier = which(request)
     types = _TYPES[request.number(MQIACF_SUB_TYPE, MQSUBTYPE_USER)]
     durable = _DURABLE[request.number(MQIACF_DURABLE_SUBSCRIPTION, MQSUB_DURABLE_ALL)]
-    return target.look(partial(matching, name or "*", identifier, types, durable))
+    return Choice(name or "*", identifier, types, durable)
 
 
 def _inquire(target: Target, request: Request) -> Iterator[Reply]:
     authorize(target, "DISPLAY", _KIND, "")
     selection = request.selected(MQIACF_SUB_ATTRS, (_KIND,))
-    names = subscription_names(target, request)
     found = False
-    for at in range(0, len(names), _CHUNK_OBJECTS):
-        for row in target.look(partial(_rows, names[at : at + _CHUNK_OBJECTS])):
+    for some in chosen(target, choice_of(request)):
+        for row in target.look(partial(subscription_rows, some)) if some else ():
             if request.condition is None or request.condition.accepts(_KIND, row):
                 found = True
                 yield reply_row(_KIND, row, selection, ("SUB", "SUBID"))
     if not found:
         raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
-
-
-def _rows(names: list[str], engine: Engine) -> list[dict[str, Value]]:
-    known = engine.of_type(_KIND)
-    return [subscription_row(engine, known[name]) for name in names if name in known]
 
 
 _NAME: Final = text("MQCACF_SUB_NAME", _NAME_LENGTH)

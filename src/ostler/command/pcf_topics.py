@@ -8,15 +8,15 @@ from typing import Final
 
 from ostler.command.display import Row
 from ostler.command.pcf_inquire import reply_row
-from ostler.command.pcf_refusals import PcfRefused
+from ostler.command.pcf_refusals import PcfRefused, refused
 from ostler.command.pcf_request import Request
-from ostler.command.pcf_subscriptions import subscription_names
+from ostler.command.pcf_subscriptions import choice_of
 from ostler.command.pcf_table import Command, Reply, number, numbers, octets, text
 from ostler.command.permissions import authorize
-from ostler.command.target import Target
-from ostler.command.topic_status import pubsub_row as pubsub_row
-from ostler.command.topic_status import subscription_rows as subscription_rows
-from ostler.command.topic_status import topic_rows as topic_rows
+from ostler.command.subscription_choice import Choice, chosen
+from ostler.command.target import CommandRefused, Target
+from ostler.command.topic_clearing import clear_topic
+from ostler.command.topic_rows import TopicRows, pubsub_row, status_rows
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
     MQCA_TOPIC_STRING,
@@ -34,6 +34,7 @@ from ostler.model.constants import (
     MQRCCF_NONE_FOUND,
     MQRCCF_TOPIC_STRING_NOT_FOUND,
 )
+from ostler.model.errors import MQError
 
 _TOPIC_LENGTH: Final = 10240
 _ABOUT: Final = {MQIACF_TOPIC_STATUS: "TOPIC", MQIACF_TOPIC_SUB: "SUB", MQIACF_TOPIC_PUB: "PUB"}
@@ -56,7 +57,7 @@ def _shown(
 def _topic_status(target: Target, request: Request) -> Iterator[Reply]:
     authorize(target, "DISPLAY", ObjectType.QMGR, "")
     about = _ABOUT[request.number(MQIACF_TOPIC_STATUS_TYPE, MQIACF_TOPIC_STATUS)]
-    rows = target.look(partial(topic_rows, request.text(MQCA_TOPIC_STRING), about))
+    rows = TopicRows(request.text(MQCA_TOPIC_STRING), about).rows(target)
     yield from _shown(
         request,
         ObjectType.TPSTATUS,
@@ -69,10 +70,15 @@ def _topic_status(target: Target, request: Request) -> Iterator[Reply]:
 
 def _subscription_status(target: Target, request: Request) -> Iterator[Reply]:
     authorize(target, "DISPLAY", ObjectType.SUB, "")
-    rows = target.look(partial(subscription_rows, subscription_names(target, request)))
+    rows = _status_rows(target, choice_of(request))
     yield from _shown(
         request, ObjectType.SBSTATUS, MQIACF_SUB_STATUS_ATTRS, rows, ("SUB", "SUBID"), MQRC_UNKNOWN_OBJECT_NAME
     )
+
+
+def _status_rows(target: Target, choice: Choice) -> Iterator[Row]:
+    for some in chosen(target, choice):
+        yield from target.look(partial(status_rows, some))
 
 
 def _pubsub_status(target: Target, request: Request) -> Iterator[Reply]:
@@ -84,8 +90,10 @@ def _pubsub_status(target: Target, request: Request) -> Iterator[Reply]:
 
 
 def _clear(target: Target, request: Request) -> Iterator[Reply]:
-    """There are no retained publications yet, so none is left afterwards."""
-    authorize(target, "CLEAR", ObjectType.QMGR, "")
+    try:
+        clear_topic(target, request.text(MQCA_TOPIC_STRING))
+    except (MQError, CommandRefused) as error:
+        raise refused(error) from None
     yield []
 
 

@@ -5,11 +5,14 @@ Objects that have no authorities of their own, such as rules and connections, go
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from ostler.command.target import Target
+from ostler.command.target import NOT_AUTHORIZED, CommandRefused, Target
+from ostler.engine.core import Engine
+from ostler.engine.topic_tree import BASE_TOPIC, TopicNode
 from ostler.model.attributes import ObjectType
-from ostler.model.authorities import CHG, CLR, CRT, CTRL, CTRLX, DLT, DSP, GET
+from ostler.model.authorities import CHG, CLR, CRT, CTRL, CTRLX, DLT, DSP, GET, words_of
 from ostler.model.constants import (
     MQOT_AUTH_INFO,
     MQOT_CHANNEL,
@@ -99,3 +102,24 @@ def authorize_define(target: Target, kind: ObjectType, name: str, exists: bool, 
 def may_see(target: Target, kind: ObjectType, name: str) -> bool:
     """Whether DISPLAY shows an object of this name to the user."""
     return target.may(mqot(kind), name, DSP)
+
+
+def authorize_topic(target: Target, topic: str, mask: int) -> None:
+    """Raise CommandRefused unless a topic object at a topic or above it gives the user all of the authorities."""
+    names = target.look(partial(_objects_above, topic))
+    if not any(target.may(MQOT_TOPIC, name, mask) for name in names):
+        raise CommandRefused(
+            NOT_AUTHORIZED,
+            f"User {target.user} is not authorized: {','.join(words_of(mask))} on topic {topic[:256]} is needed, from "
+            f"{names[0]} or an object above it.",
+        )
+
+
+def _objects_above(topic: str, engine: Engine) -> list[str]:
+    names: list[str] = []
+    node: TopicNode | None = engine.topics.nearest(topic)
+    while node is not None:
+        if node.definition is not None:
+            names.append(node.definition.name)
+        node = node.parent
+    return names or [BASE_TOPIC]

@@ -1,4 +1,4 @@
-"""MOVE QLOCAL and RESET QSTATS, and CLEAR of a topic."""
+"""MOVE QLOCAL and RESET QSTATS."""
 
 from __future__ import annotations
 
@@ -116,27 +116,8 @@ def _figures(names: list[str], engine: Engine) -> list[tuple[str, QueueFigures]]
     return [(name, queue_statistics(engine, engine.queues[name], True)) for name in names if name in engine.queues]
 
 
-def clear_topic(statement: Statement) -> Action:
-    """CLEAR TOPICSTR(...) CLRTYPE(RETAINED): there are no retained publications yet, so none is left afterwards."""
-    if statement.name is None or not statement.name.text:
-        raise SyntaxProblem(statement.noun.end, "TOPICSTR needs a topic string in brackets")
-    options = Options(statement)
-    options.choice("CLRTYPE", "RETAINED")
-    options.choice("SCOPE", "LOCAL")
-    if statement.argument("CLRTYPE") is None:
-        raise SyntaxProblem(statement.end, "CLRTYPE(RETAINED) is missing: it says what is cleared")
-    options.finish()
-    return _clear_topic
-
-
-def _clear_topic(target: Target) -> Iterator[str]:
-    authorize(target, "CLEAR", ObjectType.QMGR, "")
-    yield message("AMQ8721I", f"{PRODUCT} topic string cleared.")
-
-
 COMMANDS: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
     ("MOVE", "QLOCAL"): move,
     ("MOVE", "QL"): move,
     ("RESET", "QSTATS"): reset_statistics,
-    ("CLEAR", "TOPICSTR"): clear_topic,
 }
