@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from ostler.client.property_types import Int32 as Int32
     from ostler.client.property_types import Int64 as Int64
     from ostler.client.queue_handle import Queue as Queue
+    from ostler.client.topic_handle import Subscription as Subscription
+    from ostler.client.topic_handle import Topic as Topic
     from ostler.client.trigger_monitor import TriggerMonitor as TriggerMonitor
     from ostler.model.errors import MQError as MQError
 
@@ -46,7 +48,9 @@ _PUBLIC = {
     "MQError": "ostler.model.errors",
     "Message": "ostler.client.message",
     "Queue": "ostler.client.queue_handle",
+    "Subscription": "ostler.client.topic_handle",
     "TlsSettings": "ostler.client.connect_parameters",
+    "Topic": "ostler.client.topic_handle",
     "TriggerMonitor": "ostler.client.trigger_monitor",
     "connect": "ostler.client.api",
     "start": "ostler.client.embedded",

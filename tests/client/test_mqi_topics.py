@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -82,7 +83,7 @@ def test_resolved_string_keeps_its_end(publisher: Publisher, topic: str) -> None
     od = made("MQOD", ObjectType=mqc.MQOT_TOPIC, ObjectString=f"{topic}/café", ResObjectString=4)
     _, cc, rc = mqi.MQOPEN(publisher.hconn, od, mqc.MQOO_OUTPUT)
     assert (cc, rc) == OK
-    assert resolved("MQOD", od)[0].startswith("fé".encode())
+    assert resolved("MQOD", od)[0] == "afé".encode()
     assert resolved("MQOD", od)[1] == len(f"{topic}/café".encode())
 
 
@@ -430,7 +431,7 @@ def test_structures_are_checked(publisher: Publisher, topic: str) -> None:
 def test_requests_that_cannot_be(app: Any, publisher: Publisher, topic: str) -> None:
     hobj, hsub = publisher.subscribe(topic)
     assert publisher.request(hsub) == (0, mqc.MQRC_NO_RETAINED_MSG)
-    assert publisher.request(hsub, 7)[1] == mqc.MQRC_OPTIONS_ERROR
+    assert publisher.request(hsub, 7)[1] == mqc.MQRC_ACTION_ERROR
     assert publisher.request(hobj)[1] == mqc.MQRC_HOBJ_ERROR
     sro = made("MQSRO", Options=1)
     assert mqi.MQSUBRQ(publisher.hconn, hsub, 1, sro)[1] == mqc.MQRC_OPTIONS_ERROR
@@ -440,7 +441,7 @@ def test_messages_are_not_got_from_topics(publisher: Publisher, topic: str) -> N
     _, hsub = publisher.subscribe(topic)
     target = publisher.open(topic)
     assert publisher.get(hsub)[1] == mqc.MQRC_HOBJ_ERROR
-    assert publisher.get(target)[1] == mqc.MQRC_NOT_OPEN_FOR_INPUT
+    assert publisher.get(target)[1] == mqc.MQRC_HOBJ_ERROR
     assert publisher.put(hsub, b"data") == mqc.MQRC_HOBJ_ERROR
 
 
@@ -471,8 +472,6 @@ def test_managed_queue_reads_ahead(publisher: Publisher, topic: str) -> None:
 
 
 def test_callback_gets_publications(app: Any, publisher: Publisher, other: Publisher, topic: str) -> None:
-    import threading
-
     hobj, _ = publisher.subscribe(topic)
     found: list[bytes] = []
     done = threading.Event()

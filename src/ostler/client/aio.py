@@ -23,6 +23,7 @@ from pathlib import Path
 
 from ostler.client.async_connection import AsyncConnection, AsyncTransaction
 from ostler.client.async_queue import AsyncBrowser, AsyncQueue
+from ostler.client.async_topic import AsyncSubscription, AsyncTopic
 from ostler.client.connect_parameters import Binding, Reconnect
 from ostler.client.connecting import Tls, open_session, parameters_of
 from ostler.client.loop_dialler import LoopDialler
@@ -34,9 +35,11 @@ from ostler.server.queue_manager import QueueManager
 Connection = AsyncConnection
 Queue = AsyncQueue
 Browser = AsyncBrowser
+Subscription = AsyncSubscription
+Topic = AsyncTopic
 Transaction = AsyncTransaction
 
-__all__ = ["Browser", "Connection", "Queue", "Transaction", "commit_then", "connect"]
+__all__ = ["Browser", "Connection", "Queue", "Subscription", "Topic", "Transaction", "commit_then", "connect"]
 
 
 async def connect(

@@ -19,16 +19,20 @@ from typing import Unpack
 
 from ostler.client.administration import Given
 from ostler.client.async_connection import MODEL, AsyncConnection
+from ostler.client.async_topic import publish_once
 from ostler.client.connect_parameters import Binding, Reconnect
 from ostler.client.connecting import Tls, open_session, parameters_of
 from ostler.client.dialler import BlockingDialler
 from ostler.client.message import Message, MessageFields
 from ostler.client.queue_handle import Queue
 from ostler.client.session import Session
+from ostler.client.subscribe_options import SubscribeOptions
+from ostler.client.topic_handle import Subscription, Topic
 from ostler.client.transaction import WAIT_SECONDS, Transaction
 from ostler.client.waits import run
 from ostler.model.attributes import Value
 from ostler.server.queue_manager import QueueManager
+from ostler.wire.subscriptions import LEVEL_HIGHEST
 
 
 def connect(
@@ -174,6 +178,36 @@ class Connection:
     ) -> Message:
         """Answer a request where it asks to be answered."""
         return run(self.inner.reply(request, body, syncpoint=syncpoint, **fields))
+
+    # -- topics --------------------------------------------------------------------------------------------------------
+
+    def publish(
+        self,
+        topic: str,
+        body: Message | bytes | str,
+        *,
+        retain: bool = False,
+        object_name: str = "",
+        level: int = LEVEL_HIGHEST,
+        syncpoint: bool | None = None,
+        options: int = 0,
+        **fields: Unpack[MessageFields],
+    ) -> Message:
+        """Publish one message to a topic that is not open, as MQPUT1 does; the message as it was published.
+
+        `retain` keeps it for those who subscribe later, in place of the one that was kept before. `object_name` is a
+        topic object, whose string goes before the topic. `level` is the highest level of subscriptions that may get
+        it. `options` are further MQPMO options.
+        """
+        return run(publish_once(self.inner, topic, body, object_name, retain, level, syncpoint, options, fields))
+
+    def topic(self, topic: str = "", *, object_name: str = "", options: int = 0) -> Topic:
+        """Open a topic to publish to it often: by its string, a topic object, or both. `options` are MQOO options."""
+        return Topic(self, run(self.inner.topic(topic, object_name=object_name, options=options)))
+
+    def subscribe(self, topic: str = "", **wanted: Unpack[SubscribeOptions]) -> Subscription:
+        """Subscribe to a topic, with # for any levels and + for one. See `SubscribeOptions`."""
+        return Subscription(self, run(self.inner.subscribe(topic, **wanted)))
 
     # -- units of work -------------------------------------------------------------------------------------------------
 

@@ -9,8 +9,10 @@ from typing import Final, Unpack
 from ostler.client import administration
 from ostler.client.administration import Given
 from ostler.client.async_queue import AsyncQueue, put_options, put_parts, queue_request
+from ostler.client.async_topic import AsyncSubscription, AsyncTopic, open_topic, publish_once, subscribe
 from ostler.client.message import Message, MessageFields, as_message, unpacked
 from ostler.client.session import Session
+from ostler.client.subscribe_options import SubscribeOptions
 from ostler.client.transaction import WAIT_SECONDS, Transaction, check_owner
 from ostler.engine.open import OpenRequest
 from ostler.model.attributes import Value
@@ -23,6 +25,7 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.server.queue_manager import QueueManager
+from ostler.wire.subscriptions import LEVEL_HIGHEST
 
 MODEL: Final = "SYSTEM.DEFAULT.MODEL.QUEUE"
 _REPLY_QUEUES: Final = "OSTLER.REPLY.*"
@@ -179,6 +182,36 @@ class AsyncConnection:
             raise MQError(MQRC_MISSING_REPLY_TO_Q, "The message does not say where replies go.")
         answer = request.reply(body, **fields)
         return await self.put(request.reply_to, answer, manager=request.reply_to_manager, syncpoint=syncpoint)
+
+    # -- topics --------------------------------------------------------------------------------------------------------
+
+    async def publish(
+        self,
+        topic: str,
+        body: Message | bytes | str,
+        *,
+        retain: bool = False,
+        object_name: str = "",
+        level: int = LEVEL_HIGHEST,
+        syncpoint: bool | None = None,
+        options: int = 0,
+        **fields: Unpack[MessageFields],
+    ) -> Message:
+        """Publish one message to a topic that is not open, as MQPUT1 does; the message as it was published.
+
+        `retain` keeps it for those who subscribe later, in place of the one that was kept before. `object_name` is a
+        topic object, whose string goes before the topic. `level` is the highest level of subscriptions that may get
+        it. `options` are further MQPMO options.
+        """
+        return await publish_once(self, topic, body, object_name, retain, level, syncpoint, options, fields)
+
+    async def topic(self, topic: str = "", *, object_name: str = "", options: int = 0) -> AsyncTopic:
+        """Open a topic to publish to it often: by its string, a topic object, or both. `options` are MQOO options."""
+        return await open_topic(self, topic, object_name, options)
+
+    async def subscribe(self, topic: str = "", **wanted: Unpack[SubscribeOptions]) -> AsyncSubscription:
+        """Subscribe to a topic, with # for any levels and + for one. See `SubscribeOptions`."""
+        return await subscribe(self, topic, wanted)
 
     # -- units of work -------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from ostler.client.property_types import PropertyValue, property_values
 from ostler.client.session import Session, Taken
 from ostler.client.transaction import takes_part
 from ostler.engine import get as getting
+from ostler.engine import publication_properties
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.conversion import convert_message
 from ostler.engine.get_request import BY_SCAN, UNLIMITED, GetRequest
@@ -176,8 +177,13 @@ def message_of(taken: Taken, asked: GetOptions) -> Message:
     if limit is not None and len(body) > limit and _truncates(asked):
         body = body[:limit]
         warning = MQRC_TRUNCATED_MSG_ACCEPTED
+    topic = values.pop(publication_properties.TOPIC, "")
     message = unpacked(md, body, values, warning)
     message.token = token
+    if isinstance(topic, str) and topic:
+        message.topic = topic
+        message.user_data = str(values.pop(publication_properties.USER_DATA, ""))
+        message.is_retained = bool(values.pop(publication_properties.RETAINED, False))
     return message
 
 

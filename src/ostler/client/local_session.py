@@ -22,16 +22,17 @@ from ostler.client.administration import Given
 from ostler.client.followers import Follower, follow
 from ostler.client.get_options import GetOptions, new_request, wait_of
 from ostler.client.put_back import put_back
-from ostler.client.session import BackoutRules, OpenQueue, Put, Session, Taken
+from ostler.client.session import BackoutRules, OpenQueue, OpenSubscription, Put, Session, Taken
 from ostler.client.waits import Waiter, Waits
 from ostler.engine import get as getting
-from ostler.engine import objects, statistics, syncpoint
+from ostler.engine import objects, statistics, subscribing, syncpoint
 from ostler.engine import put as putting
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import Engine
 from ostler.engine.get_request import GetRequest
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.property_block import encode_block
+from ostler.engine.subscribing import Subscribed as EngineSubscribed
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.transfer import BROWSE
 from ostler.engine.unit_of_work import UnitOfWork
@@ -46,12 +47,15 @@ from ostler.model.constants import (
     MQRC_HOBJ_ERROR,
     MQRC_NO_MSG_AVAILABLE,
     MQRC_NONE,
+    MQRC_PMO_ERROR,
     MQRC_RESOURCE_PROBLEM,
     MQRC_TRUNCATED_MSG_FAILED,
 )
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
+from ostler.server.opened_subscriptions import describe_subscribed, subscribe_request
 from ostler.server.queue_manager import QueueManager
+from ostler.wire.subscriptions import LEVEL_HIGHEST, SubscribeArguments, Subscribed
 
 T = TypeVar("T")
 
@@ -182,6 +186,30 @@ class LocalSession(Session, Follower):
         await self.waits.durable(self.bound, lsn)
         return LocalQueue(self, handle)
 
+    async def subscribe(self, asked: SubscribeArguments, destination: OpenQueue | None) -> OpenSubscription:
+        connection = self.connection
+
+        def verb(engine: Engine) -> tuple[EngineSubscribed, int]:
+            asked.destination = destination.number if destination is not None else 0
+            made = subscribing.subscribe(engine, connection, subscribe_request(connection, asked))
+            return made, connection.after_lsn
+
+        made, lsn = await self.with_room(verb)
+        await self.waits.durable(self.bound, lsn)
+        return LocalSubscription(self, made)
+
+    async def request_publications(self, handle: Handle, action: int, options: int) -> int:
+        connection = self.connection
+
+        def verb(engine: Engine) -> tuple[int, int]:
+            self.check_handle(handle)
+            count = subscribing.request_publications(engine, connection, handle, action, options)
+            return count, connection.after_lsn
+
+        count, lsn = await self.with_room(verb)
+        await self.waits.durable(self.bound, lsn)
+        return count
+
     async def close_handle(self, handle: Handle, options: int = 0) -> int:
         """Close an object handle: 0, or the reason of a warning. Closing what is closed does nothing."""
         with self.turn(checked=False) as engine:
@@ -189,29 +217,50 @@ class LocalSession(Session, Follower):
                 return MQRC_NONE
             warning = close_object(engine, self.connection, handle, options)
             lsn = engine.journal.end_lsn() if options else 0
+            if handle.subscription is not None:
+                lsn = self.connection.after_lsn
         await self.waits.durable(self.bound, lsn)
         return warning
 
     # -- putting -------------------------------------------------------------------------------------------------------
 
-    async def put(self, handle: Handle, md: bytes, options: int, block: bytes, body: bytes) -> Put:
+    async def put(
+        self, handle: Handle, md: bytes, options: int, block: bytes, body: bytes, level: int = LEVEL_HIGHEST
+    ) -> Put:
         connection = self.connection
+        check_level(level)
 
         def verb(engine: Engine) -> tuple[Put, int]:
             self.check_handle(handle)
-            reason = putting.put(engine, connection, handle, md, options, block, body, None)
+            connection.publish_level = level
+            try:
+                reason = putting.put(engine, connection, handle, md, options, block, body, None)
+            finally:
+                connection.publish_level = LEVEL_HIGHEST
             return self._put_done(reason)
 
         return await self._put(verb, handle)
 
     async def put1(
-        self, request: OpenRequest, md: bytes, options: int, block: bytes, body: bytes, source: OpenQueue | None = None
+        self,
+        request: OpenRequest,
+        md: bytes,
+        options: int,
+        block: bytes,
+        body: bytes,
+        source: OpenQueue | None = None,
+        level: int = LEVEL_HIGHEST,
     ) -> Put:
         connection = self.connection
         context = connection.handles.get(source.number) if source is not None else None
+        check_level(level)
 
         def verb(engine: Engine) -> tuple[Put, int]:
-            reason = putting.put1(engine, connection, request, md, options, block, body, context)
+            connection.publish_level = level
+            try:
+                reason = putting.put1(engine, connection, request, md, options, block, body, context)
+            finally:
+                connection.publish_level = LEVEL_HIGHEST
             return self._put_done(reason)
 
         return await self._put(verb)
@@ -465,10 +514,17 @@ class LocalQueue(OpenQueue):
         selector = self.handle.selector
         return selector.text if selector is not None else ""
 
+    @property
+    def topic(self) -> str:
+        opened = self.handle.topic
+        return opened.topic if opened is not None else ""
+
     # The two that are used most hand the coroutine on as it is.
 
-    def put(self, md: bytes, options: int, block: bytes, body: bytes) -> Coroutine[object, None, Put]:
-        return self._session.put(self.handle, md, options, block, body)
+    def put(
+        self, md: bytes, options: int, block: bytes, body: bytes, level: int = LEVEL_HIGHEST
+    ) -> Coroutine[object, None, Put]:
+        return self._session.put(self.handle, md, options, block, body, level)
 
     def get(self, asked: GetOptions, browse: int = 0) -> Coroutine[object, None, Taken | None]:
         return self._session.get(self.handle, asked, browse)
@@ -497,6 +553,46 @@ class LocalQueue(OpenQueue):
         if queue is None:
             return None
         return BackoutRules(queue.name, queue.backout_threshold, str(queue.definition.attributes.get("BOQNAME") or ""))
+
+
+class LocalSubscription(OpenSubscription):
+    """A subscription that is open in the engine of this process."""
+
+    __slots__ = ("_described", "_destination", "_session", "_warning", "handle")
+
+    def __init__(self, session: LocalSession, made: EngineSubscribed) -> None:
+        self._session = session
+        self._described = describe_subscribed(made)
+        self._warning = made.warning
+        self.handle = made.handle
+        self._destination = LocalQueue(session, made.destination) if made.destination is not None else None
+
+    @property
+    def number(self) -> int:
+        return self.handle.number
+
+    @property
+    def described(self) -> Subscribed:
+        return self._described
+
+    @property
+    def destination(self) -> OpenQueue | None:
+        return self._destination
+
+    @property
+    def warning(self) -> int:
+        return self._warning
+
+    async def request(self, action: int, options: int) -> int:
+        return await self._session.request_publications(self.handle, action, options)
+
+    async def close(self, options: int = 0) -> int:
+        return await self._session.close_handle(self.handle, options)
+
+
+def check_level(level: int) -> None:
+    if not 0 <= level <= LEVEL_HIGHEST:
+        raise MQError(MQRC_PMO_ERROR, f"A publication level is 0 to {LEVEL_HIGHEST}.")
 
 
 def _wake(request: GetRequest) -> None:

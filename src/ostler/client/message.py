@@ -113,6 +113,11 @@ class Message:
     # Only of messages that were got.
     backout_count: int = 0
     token: bytes = b""
+    # Of publications that were got: the topic they were published to, whether they were retained before somebody
+    # subscribed, and what the subscription wants to come with them.
+    topic: str = ""
+    is_retained: bool = False
+    user_data: str = ""
     # The reason of a warning the get came with: truncated, not converted. 0: none.
     warning: int = 0
 

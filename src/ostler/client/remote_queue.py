@@ -55,6 +55,7 @@ from ostler.wire.calls import (
     WANTS_PROPERTIES,
     WANTS_TOKEN,
     get_payload,
+    publish_payload,
     put_payload,
 )
 from ostler.wire.exchanges import (
@@ -68,8 +69,9 @@ from ostler.wire.exchanges import (
     decode_opened,
     numbers_payload,
 )
-from ostler.wire.frames import CANCEL, CLOSE, GET, INQUIRE, OPEN, PUT, SETTLE, MalformedFrame
+from ostler.wire.frames import CANCEL, CLOSE, GET, INQUIRE, OPEN, PUBLISH, PUT, SETTLE, MalformedFrame
 from ostler.wire.payloads import PayloadReader
+from ostler.wire.subscriptions import LEVEL_HIGHEST
 
 if TYPE_CHECKING:
     from ostler.client.remote_session import RemoteSession
@@ -97,6 +99,7 @@ def arguments_of(request: OpenRequest) -> OpenArguments:
     arguments.dynamic_name = request.dynamic_name
     arguments.alternate_user = request.alternate_user
     arguments.selection = request.selection
+    arguments.object_string = request.topic_string
     return arguments
 
 
@@ -131,6 +134,19 @@ class RemoteQueue(OpenQueue):
     def selection(self) -> str:
         return self._arguments.selection
 
+    @property
+    def topic(self) -> str:
+        return self._opened.object_string
+
+    def lost(self, error: MQError) -> None:
+        """It could not be had again after reconnecting."""
+        self._lost = error
+
+    def renewed(self, arguments: OpenArguments, opened: Opened) -> None:
+        """It is another queue now, of a subscription that was made again."""
+        self._arguments = arguments
+        self._opened = opened
+
     def _check(self) -> None:
         if not self._is_open:
             self._session.check()
@@ -153,7 +169,7 @@ class RemoteQueue(OpenQueue):
 
     # -- putting -------------------------------------------------------------------------------------------------------
 
-    async def put(self, md: bytes, options: int, block: bytes, body: bytes) -> Put:
+    async def put(self, md: bytes, options: int, block: bytes, body: bytes, level: int = LEVEL_HIGHEST) -> Put:
         session = self._session
         in_unit = bool(options & MQPMO_SYNCPOINT)
         if in_unit:
@@ -162,9 +178,13 @@ class RemoteQueue(OpenQueue):
 
         def build() -> bytes:
             self._check()
-            return put_payload(self._opened.hobj, options, 0, md, block, body)
+            if level == LEVEL_HIGHEST:
+                return put_payload(self._opened.hobj, options, 0, md, block, body)
+            session.check_level(level)
+            return publish_payload(level, self._opened.hobj, options, 0, md, block, body)
 
-        done = put_reply(await session.call(PUT, build, in_unit, not in_unit))
+        kind = PUT if level == LEVEL_HIGHEST else PUBLISH
+        done = put_reply(await session.call(kind, build, in_unit, not in_unit))
         session.unit_size += in_unit
         return done
 

@@ -5,10 +5,11 @@ message is lost by that. A get outside syncpoint that can be interrupted has its
 until this side says that it has arrived. The get does not wait for that word to be safe on disk; the next put or commit
 that is safe makes it safe, and a queue manager that crashes before shows the message once more.
 
-With reconnection a link that broke is made again, and open queues are opened again. What was waiting waits on, for the
-rest of its time. A unit of work that was open is reported as backed out. A put outside syncpoint or a commit whose
-reply was lost ends with MQRC_CALL_INTERRUPTED: it may have been done, or not. A queue manager that ends is as good as a
-link that broke, except that units of work may be finished while it quiesces.
+With reconnection a link that broke is made again, open queues are opened again, durable subscriptions are resumed and
+others made again. What was waiting waits on, for the rest of its time. A unit of work that was open is reported as
+backed out. A put outside syncpoint or a commit whose reply was lost ends with MQRC_CALL_INTERRUPTED: it may have been
+done, or not. A queue manager that ends is as good as a link that broke, except that units of work may be finished while
+it quiesces.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from ostler.client import remote_administration
+from ostler.client import remote_administration, remote_subscription
 from ostler.client.administration import Given
 from ostler.client.link import Asked, Link, Listener, checked, disconnect_conversation, malformed
 from ostler.client.mending import Mender
 from ostler.client.remote_queue import RemoteQueue, arguments_of, put_reply
+from ostler.client.remote_subscription import RemoteSubscription
 from ostler.client.routes import Joined, Route
-from ostler.client.session import OpenQueue, Put, Session
+from ostler.client.session import OpenQueue, OpenSubscription, Put, Session
 from ostler.client.waits import Waits
 from ostler.engine.open import OpenRequest
 from ostler.model.attributes import ObjectType, Value
@@ -40,6 +42,7 @@ from ostler.model.constants import (
     MQRC_ENVIRONMENT_ERROR,
     MQRC_HCONN_ERROR,
     MQRC_MSG_TOO_BIG_FOR_CHANNEL,
+    MQRC_PMO_ERROR,
     MQRC_Q_MGR_QUIESCING,
     MQRC_Q_MGR_STOPPING,
     MQRC_RECONNECT_FAILED,
@@ -49,7 +52,18 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 from ostler.server.queue_manager import QueueManager
 from ostler.wire.exchanges import Connected, OpenArguments, Opened, Put1, decode_opened, numbers_payload
-from ostler.wire.frames import BACK, CANCEL, COMMIT, DISCONNECT, OPEN, PAYLOAD_OVERHEAD_BYTES, PUT1, MalformedFrame
+from ostler.wire.frames import (
+    BACK,
+    CANCEL,
+    COMMIT,
+    DISCONNECT,
+    OPEN,
+    PAYLOAD_OVERHEAD_BYTES,
+    PUBLISH1,
+    PUT1,
+    MalformedFrame,
+)
+from ostler.wire.subscriptions import LEVEL_HIGHEST, SubscribeArguments
 
 _GONE: Final = (MQRC_CONNECTION_BROKEN, MQRC_CONNECTION_STOPPING, MQRC_Q_MGR_STOPPING)
 _QUIESCING: Final = (MQRC_CONNECTION_QUIESCING, MQRC_Q_MGR_QUIESCING)
@@ -82,6 +96,7 @@ class RemoteSession(Session, Listener):
         self._is_backed_out = False
         self._broken: MQError | None = None
         self._queues: set[RemoteQueue] = set()
+        self._subscriptions: set[RemoteSubscription] = set()
         self._mender = Mender(self.waits)
         self._has_left = False  # the last link, and there is no other yet
 
@@ -215,6 +230,8 @@ class RemoteSession(Session, Listener):
                 raise MQError(MQRC_RECONNECT_Q_MGR_REQD, f"{joined.connected.queue_manager} answers, not {name}.")
             for queue in list(self._queues):
                 await queue.reopen(joined)
+            for subscription in list(self._subscriptions):
+                await subscription.reopen(joined)
         except BaseException:
             joined.link.send_numbered(joined.conversation, DISCONNECT, numbers_payload([0]))
             joined.link.detach(joined.conversation)
@@ -260,21 +277,47 @@ class RemoteSession(Session, Listener):
     def forget_queue(self, queue: RemoteQueue) -> None:
         self._queues.discard(queue)
 
+    async def subscribe(self, asked: SubscribeArguments, destination: OpenQueue | None) -> OpenSubscription:
+        made = await remote_subscription.subscribe(self, asked, destination)
+        self._subscriptions.add(made)
+        return made
+
+    def forget_subscription(self, subscription: RemoteSubscription) -> None:
+        self._subscriptions.discard(subscription)
+
     async def put1(
-        self, request: OpenRequest, md: bytes, options: int, block: bytes, body: bytes, source: OpenQueue | None = None
+        self,
+        request: OpenRequest,
+        md: bytes,
+        options: int,
+        block: bytes,
+        body: bytes,
+        source: OpenQueue | None = None,
+        level: int = LEVEL_HIGHEST,
     ) -> Put:
         target = arguments_of(request)
         in_unit = bool(options & MQPMO_SYNCPOINT)
 
         def build() -> bytes:
             context = source.number if source is not None else 0
-            return Put1(target, options, context, md, block, body).encode()
+            payload = Put1(target, options, context, md, block, body).encode()
+            if level == LEVEL_HIGHEST:
+                return payload
+            self.check_level(level)
+            return numbers_payload([level]) + payload
 
         await self.before_unit_verb(in_unit)
         self.check_length(body)
-        done = put_reply(await self.call(PUT1, build, in_unit, not in_unit))
+        kind = PUT1 if level == LEVEL_HIGHEST else PUBLISH1
+        done = put_reply(await self.call(kind, build, in_unit, not in_unit))
         self.unit_size += in_unit
         return done
+
+    def check_level(self, level: int) -> None:
+        """Whether a publication can have this level."""
+        remote_subscription.check_version(self.link)
+        if not 0 <= level <= LEVEL_HIGHEST:
+            raise MQError(MQRC_PMO_ERROR, f"A publication level is 0 to {LEVEL_HIGHEST}.")
 
     def check_length(self, body: bytes) -> None:
         limit = self.link.agreed.message_bytes_max

@@ -106,14 +106,19 @@ def _remember(remote: RemoteConnection, asked: SubscribeArguments, found: Subscr
     handle.subscribed = asked
     handle.is_durable = bool(found.options & MQSO_DURABLE)
     if found.destination.hobj:
-        options = MQOO_INPUT_AS_Q_DEF | MQOO_BROWSE | MQOO_INQUIRE
-        for given, opening in _OPENED.items():
-            if asked.options & given:
-                options |= opening
-        queue = new_handle(remote, OpenArguments(MQOT_Q, found.destination.name, options), found.destination)
+        queue = new_handle(remote, managed_arguments(asked, found), found.destination)
         queue.subscription = handle.number
         handle.destination = queue.number
     return handle
+
+
+def managed_arguments(asked: SubscribeArguments, found: Subscribed) -> OpenArguments:
+    """What would open the managed queue of a subscription as it is open."""
+    options = MQOO_INPUT_AS_Q_DEF | MQOO_BROWSE | MQOO_INQUIRE
+    for given, opening in _OPENED.items():
+        if asked.options & given:
+            options |= opening
+    return OpenArguments(MQOT_Q, found.destination.name, options)
 
 
 def again(asked: SubscribeArguments, is_durable: bool) -> int:

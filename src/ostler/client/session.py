@@ -15,6 +15,7 @@ from ostler.client.waits import Waits
 from ostler.engine.open import OpenRequest
 from ostler.model.attributes import ObjectType, Value
 from ostler.server.queue_manager import QueueManager
+from ostler.wire.subscriptions import LEVEL_HIGHEST, SubscribeArguments, Subscribed
 
 if TYPE_CHECKING:
     from ostler.client.get_options import GetOptions
@@ -65,9 +66,14 @@ class OpenQueue(ABC):
     def selection(self) -> str:
         """The condition it was opened with."""
 
+    @property
     @abstractmethod
-    async def put(self, md: bytes, options: int, block: bytes, body: bytes) -> Put:
-        """MQPUT, done when it is as safe as the message asks for."""
+    def topic(self) -> str:
+        """The whole topic, where it is one and no queue."""
+
+    @abstractmethod
+    async def put(self, md: bytes, options: int, block: bytes, body: bytes, level: int = LEVEL_HIGHEST) -> Put:
+        """MQPUT, done when it is as safe as the message asks for. `level` is that of a publication."""
 
     @abstractmethod
     async def get(self, asked: GetOptions, browse: int = 0) -> Taken | None:
@@ -88,6 +94,40 @@ class OpenQueue(ABC):
     @abstractmethod
     async def backout_rules(self) -> BackoutRules | None:
         """What to do with messages that come back; None for a queue that is elsewhere."""
+
+
+class OpenSubscription(ABC):
+    """A subscription that a session has made, or resumed."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def number(self) -> int:
+        """The subscription handle."""
+
+    @property
+    @abstractmethod
+    def described(self) -> Subscribed:
+        """What it is."""
+
+    @property
+    @abstractmethod
+    def destination(self) -> OpenQueue | None:
+        """The queue that the queue manager has made for it."""
+
+    @property
+    @abstractmethod
+    def warning(self) -> int:
+        """0, or the reason of a warning that it was made with."""
+
+    @abstractmethod
+    async def request(self, action: int, options: int) -> int:
+        """MQSUBRQ: how many publications were sent."""
+
+    @abstractmethod
+    async def close(self, options: int = 0) -> int:
+        """MQCLOSE: 0, or the reason of a warning. Closing what is closed does nothing."""
 
 
 class Session(ABC):
@@ -141,13 +181,24 @@ class Session(ABC):
 
     @abstractmethod
     async def open(self, request: OpenRequest) -> OpenQueue:
-        """MQOPEN of a queue."""
+        """MQOPEN of a queue, or of a topic."""
 
     @abstractmethod
     async def put1(
-        self, request: OpenRequest, md: bytes, options: int, block: bytes, body: bytes, source: OpenQueue | None = None
+        self,
+        request: OpenRequest,
+        md: bytes,
+        options: int,
+        block: bytes,
+        body: bytes,
+        source: OpenQueue | None = None,
+        level: int = LEVEL_HIGHEST,
     ) -> Put:
-        """MQPUT1. `source` has the context to pass on."""
+        """MQPUT1. `source` has the context to pass on; `level` is that of a publication."""
+
+    @abstractmethod
+    async def subscribe(self, asked: SubscribeArguments, destination: OpenQueue | None) -> OpenSubscription:
+        """MQSUB. `destination` is where publications are to come, unless that is managed."""
 
     @abstractmethod
     async def dead_letter_queue(self) -> str:
