@@ -1,4 +1,4 @@
-"""What has to happen now and then: checkpoints, expired messages, log space. One thread, bounded steps."""
+"""What has to happen now and then: checkpoints, expired messages, log space, topics. One thread, bounded steps."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ostler.log.settings import LogManagement, LogType
 from ostler.model.disk import DiskFailed, DiskFull
 from ostler.model.errors import MQError
 from ostler.server.media_recovery import record_all_images
+from ostler.server.scavenger import Scavenger
 from ostler.server.thread_names import show_thread_name
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Housekeeping:
         self._scanned_at = 0.0
         self._imaged_at = time.monotonic()
         self._imaged_lsn = manager.log.end_lsn()
+        self.scavenger = Scavenger(manager, self._stop)
         self._thread = threading.Thread(target=self._run, name="ostler-housekeeping", daemon=True)
 
     def start(self) -> None:
@@ -81,6 +83,7 @@ class Housekeeping:
         if now - self._scanned_at >= _EXPIRY_PERIOD_SECONDS:
             self._scanned_at = now
             self.expire()
+        self.scavenger.turn()
 
     def _image_is_due(self) -> bool:
         """Linear logs with automatic management: images now and then, so that old extents can go."""
