@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from ostler.model.attributes import Attribute, ObjectType, Value, ValueKind, attributes_of, find, has, to_text
+from ostler.model.attributes import Attribute, ObjectType, Shown, Value, ValueKind, attributes_of, find, has, to_text
 
 # Attributes come in the order of the alphabet, but for these: what each is sorted as.
 _SORTED_AS: Final = {
@@ -47,13 +47,31 @@ def lone_heads(kind: ObjectType, heads: int) -> int:
     return min(heads, _LONE_HEADS.get(kind, 0))
 
 
-def in_order(kind: ObjectType, subtype: str, row: dict[str, Value]) -> tuple[Attribute, ...]:
-    """The attributes of a type of object in the order of DISPLAY.
+def in_order(
+    kind: ObjectType, subtype: str, row: dict[str, Value], heads: tuple[str, ...], wanted: frozenset[str], is_all: bool
+) -> tuple[Attribute, ...]:
+    """The attributes that a DISPLAY shows behind its heads, in order: those it wants, or all that are shown at all.
 
     An attribute that stands alone has its place by the word that is shown: NOTRIGGER comes long before TRIGGER.
     """
     alone = tuple([row.get(name) for name in _flags(kind)])
-    return _ordered(kind, subtype, alone)
+    return _shown(kind, subtype, alone, heads, wanted, is_all)
+
+
+@lru_cache(maxsize=256)
+def _shown(
+    kind: ObjectType,
+    subtype: str,
+    alone: tuple[Value | None, ...],
+    heads: tuple[str, ...],
+    wanted: frozenset[str],
+    is_all: bool,
+) -> tuple[Attribute, ...]:
+    return tuple(
+        each
+        for each in _ordered(kind, subtype, alone)
+        if each.name not in heads and (each.name in wanted or (is_all and each.shown in (Shown.ALWAYS, Shown.MASKED)))
+    )
 
 
 @lru_cache(maxsize=64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from heapq import merge
 from itertools import islice
 from typing import Final
@@ -26,7 +26,6 @@ from ostler.engine.inquire import identifier
 from ostler.model.attributes import (
     Attribute,
     ObjectType,
-    Shown,
     Value,
     ValueKind,
     find,
@@ -265,16 +264,47 @@ def show(wish: Wish, kind: ObjectType, row: Row, names: Sequence[str] = ()) -> I
     yield message(noun.displayed, noun.title)
     values = row if isinstance(row, dict) else dict(row)
     subtype = subtype_of(kind, values) if has_subtypes(kind) else ""
-    wanted = {*wish.names, *names}
-    heads = [each for name in noun.heads if name in row and (each := find(kind, name)) is not None]
-    items = [_item(attribute, values[attribute.name]) for attribute in heads]
-    for attribute in in_order(kind, subtype, values):
-        name = attribute.name
-        if name not in values or name in noun.heads:
-            continue
-        if name in wanted or (wish.shows_all and attribute.shown in (Shown.ALWAYS, Shown.MASKED)):
-            items.append(_item(attribute, values[name]))
+    heads = [each for each in _heads(kind, noun.heads) if each.name in values]
+    items = [_item(each, values[each.name]) for each in heads]
+    wanted = frozenset((*wish.names, *names))
+    items += [
+        _item(each, values[each.name])
+        for each in in_order(kind, subtype, values, noun.heads, wanted, wish.shows_all)
+        if each.name in values
+    ]
     yield from columns(items, lone_heads(kind, len(heads)))
+
+
+class StatusLines:
+    """The same for very many rows of a kind that has no subtypes: what is the same for all of them is found once."""
+
+    def __init__(self, wish: Wish, kind: ObjectType) -> None:
+        noun = wish.noun
+        self._first = message(noun.displayed, noun.title)
+        self._alone = lone_heads(kind, len(noun.heads))
+        wanted = frozenset(wish.names)
+        self._attributes = _heads(kind, noun.heads) + in_order(kind, "", {}, noun.heads, wanted, wish.shows_all)
+        self._texts: dict[tuple[str, Value], str] = {}  # of words, of which there are few
+
+    def lines(self, row: Row) -> list[str]:
+        items: list[str] = []
+        for attribute in self._attributes:
+            name = attribute.name
+            value = row.get(name)
+            if value is None:
+                continue
+            text = self._texts.get((name, value))
+            if text is None:
+                text = _item(attribute, value)
+                if attribute.words:
+                    self._texts[(name, value)] = text
+            items.append(text)
+        return [self._first, *columns(items, self._alone)]
+
+
+@lru_cache(maxsize=64)
+def _heads(kind: ObjectType, names: tuple[str, ...]) -> tuple[Attribute, ...]:
+    return tuple(each for name in names if (each := find(kind, name)) is not None)
 
 
 def _item(attribute: Attribute, value: Value) -> str:

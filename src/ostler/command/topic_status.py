@@ -8,7 +8,7 @@ from functools import partial
 
 from ostler.command.arguments import Options
 from ostler.command.changes import Action, not_found
-from ostler.command.display import Wish, is_wanted, read_wish, show
+from ostler.command.display import StatusLines, Wish, is_wanted, read_wish, show
 from ostler.command.nouns import Noun
 from ostler.command.permissions import authorize
 from ostler.command.statements import Statement
@@ -40,10 +40,12 @@ def topic_status(statement: Statement, noun: Noun) -> Action:
 def _topic_status(wish: Wish, pattern: str, about: str, types: str, target: Target) -> Iterator[str]:
     authorize(target, "DISPLAY", ObjectType.QMGR, "")
     found = False
+    shown = StatusLines(wish, ObjectType.TPSTATUS)
+    is_picky = wish.filter is not None or bool(wish.chosen)
     for row in TopicRows(pattern, about, types).rows(target):
-        if is_wanted(wish, ObjectType.TPSTATUS, row):
+        if not is_picky or is_wanted(wish, ObjectType.TPSTATUS, row):
             found = True
-            yield from show(wish, ObjectType.TPSTATUS, row)
+            yield from shown.lines(row)
     if not found:
         raise not_found(pattern)
 
@@ -60,11 +62,12 @@ def subscription_status(statement: Statement, noun: Noun) -> Action:
 def _subscription_status(wish: Wish, choice: Choice, target: Target) -> Iterator[str]:
     authorize(target, "DISPLAY", ObjectType.SUB, "")
     found = False
+    shown = StatusLines(wish, ObjectType.SBSTATUS)
     for some in chosen(target, choice):
         for row in target.look(partial(status_rows, some)) if some else ():
             if is_wanted(wish, ObjectType.SBSTATUS, row):
                 found = True
-                yield from show(wish, ObjectType.SBSTATUS, row)
+                yield from shown.lines(row)
     if not found:
         raise not_found(choice.identifier or wish.pattern)
 
