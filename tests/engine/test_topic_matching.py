@@ -232,9 +232,10 @@ AS_PARENT = {"DEFPSIST": -1, "DEFPRTY": -2, "CAPEXPRY": -2}
     st.fixed_dictionaries({}, optional={name: st.integers(0, 3) for name in NAMES}),
     TOPICS,
     st.data(),
+    st.booleans(),
 )
 def test_settings_are_inherited_one_by_one(
-    objects: dict[str, dict[str, int]], base: dict[str, int], topic: str, data: st.DataObject
+    objects: dict[str, dict[str, int]], base: dict[str, int], topic: str, data: st.DataObject, deleted: bool
 ) -> None:
     tree = TopicTree()
     defaults = tree.settings_of("nothing/at/all")
@@ -242,7 +243,7 @@ def test_settings_are_inherited_one_by_one(
     order = data.draw(st.permutations(list(objects)))
     for number, place in enumerate(order):
         tree.define_object(Definition(ObjectType.TOPIC, f"T{number}", {"TOPICSTR": place, **objects[place]}))
-    if order and data.draw(st.booleans()):
+    if order and deleted:
         tree.delete_object("T0")
         del objects[order[0]]
     found = tree.settings_of(topic)

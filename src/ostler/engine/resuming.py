@@ -8,7 +8,7 @@ from ostler.engine import authority, statistics
 from ostler.engine.connection import QUEUE, SUBSCRIPTION, Connection, Handle
 from ostler.engine.core import Engine
 from ostler.engine.objects import change
-from ostler.engine.open import open_managed
+from ostler.engine.open import close_object, open_managed
 from ostler.engine.open_topic import named_topic, require_on_topic
 from ostler.engine.queue import Queue
 from ostler.engine.subscribe_request import Subscribed, SubscribeRequest, alterable, owner_of, stamp
@@ -80,9 +80,16 @@ def resume(
         changes["SUBUSER"] = who  # whose user identifier the copies have from now on
     if request.options & MQSO_ALTER:
         _alter(engine, request, known, user, who, changes)
+    made = opened(engine, connection, request, known, queue)
     if changes:
-        _change(engine, connection, known, changes)
-    return opened(engine, connection, request, known, queue)
+        try:
+            _change(engine, connection, known, changes)
+        except MQError:
+            close_object(engine, connection, made.handle, 0)
+            if made.destination is not None:
+                close_object(engine, connection, made.destination, 0)
+            raise
+    return made
 
 
 def _destination(engine: Engine, request: SubscribeRequest, known: Subscription, user: str) -> Queue | None:

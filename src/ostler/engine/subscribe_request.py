@@ -113,7 +113,7 @@ def check_options(request: SubscribeRequest) -> None:
     ):
         raise MQError(MQRC_OPTIONS_ERROR)
     is_named: bool = request.name != ""
-    if not is_named and (options & MQSO_DURABLE or not options & MQSO_CREATE):
+    if not is_named and options & (MQSO_DURABLE | MQSO_RESUME | MQSO_ALTER):
         raise MQError(MQRC_SUB_NAME_ERROR, "A durable subscription, and one that is resumed, needs a name.")
     if len(request.name.encode()) > _TEXT_BYTES_MAX or "\0" in request.name:
         raise MQError(MQRC_SUB_NAME_ERROR, f"A name has at most {_TEXT_BYTES_MAX} bytes, and no null characters.")
