@@ -13,7 +13,7 @@ import ostler.testing
 from ostler.model import constants
 from ostler.model.structures.md import MQMD
 from ostler.server import looks, reactor, server_link
-from ostler.wire import calls, exchanges, frames
+from ostler.wire import calls, exchanges, frames, subscriptions
 from ostler.wire.server_names import SUFFIX, server_name
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "wire-protocol.md"
@@ -162,13 +162,45 @@ def opened() -> bytes:
     made.hobj, made.flags, made.object_type, made.name = 2, 3, 4, "QUEUE"
     made.resolved_names, made.default_persistence, made.default_priority = NAMES, 5, 6
     made.backout_threshold, made.backout_queue = 8, "BACKOUT"
+    made.object_string = "a/b"
     return REPLY + made.encode()
+
+
+def subscribe() -> bytes:
+    made = subscriptions.SubscribeArguments(1)
+    made.destination, made.expiry, made.priority, made.level = 2, 3, 4, 5
+    made.object_name, made.alternate_user, made.application_data = "TOPIC", "mary", "identity"
+    made.correlation_id, made.accounting_token = b"C" * 24, b"T" * 32
+    made.topic_string, made.name, made.user_data, made.selection = "a/b", "the name", "mine", "a > 1"
+    return made.encode()
+
+
+def subscribed() -> bytes:
+    made = subscriptions.Subscribed()
+    made.hsub, made.options, made.expiry, made.priority, made.level = 2, 1, 3, 4, 5
+    made.correlation_id, made.accounting_token, made.application_data = b"C" * 24, b"T" * 32, "identity"
+    made.topic, made.name, made.user_data, made.selection = "a/b", "the name", "mine", "a > 1"
+    return REPLY + made.encode()
+
+
+SUBSCRIPTION_FIELDS: dict[str, object] = {
+    "options": 1,
+    "expiry": 3,
+    "priority": 4,
+    "level": 5,
+    "correlation id": b"C" * 24,
+    "accounting token": b"T" * 32,
+    "application data": "identity",
+    "name": "the name",
+    "user data": "mine",
+    "selection": "a > 1",
+}
 
 
 def put_status() -> bytes:
     made = exchanges.PutStatus()
     made.succeeded, made.warned, made.failed, made.completion, made.reason = 1, 2, 3, 4, 5
-    made.object_type, made.object_name = 6, "QUEUE"
+    made.object_type, made.object_name, made.object_string = 6, "QUEUE", "a/b"
     return REPLY + made.encode()
 
 
@@ -228,6 +260,7 @@ LAYOUTS: dict[str, tuple[bytes, dict[str, object]]] = {
             "default priority": 6,
             "backout threshold": 8,
             "backout queue": "BACKOUT",
+            "object string": "a/b",
         },
     ),
     "**CLOSE**": (exchanges.numbers_payload([2, 1]), {"handle": 2, "options": 1}),
@@ -292,6 +325,7 @@ LAYOUTS: dict[str, tuple[bytes, dict[str, object]]] = {
             "first reason": 5,
             "object type": 6,
             "object name": "QUEUE",
+            "object string": "a/b",
         },
     ),
     "**GET**": (
@@ -342,6 +376,38 @@ LAYOUTS: dict[str, tuple[bytes, dict[str, object]]] = {
     ),
     "**STREAM**": (exchanges.numbers_payload([100]) + get(), {"credit": 100, "get": get()}),
     "**CREDIT**": (exchanges.numbers_payload([7, 50]), {"request": 7, "credit": 50}),
+    "**SUBSCRIBE**": (
+        subscribe(),
+        {
+            **SUBSCRIPTION_FIELDS,
+            "destination": 2,
+            "object name": "TOPIC",
+            "alternate user": "mary",
+            "topic string": "a/b",
+        },
+    ),
+    "**SUBSCRIBE reply**": (
+        subscribed(),
+        {
+            **CODES,
+            **SUBSCRIPTION_FIELDS,
+            "handle": 2,
+            "topic": "a/b",
+            "destination": exchanges.Opened().encode(1),
+        },
+    ),
+    "**SUBSCRIPTION_REQUEST**": (
+        exchanges.numbers_payload([2, 1, 3]),
+        {"handle": 2, "action": 1, "options": 3},
+    ),
+    "**SUBSCRIPTION_REQUEST reply**": (
+        REPLY + exchanges.numbers_payload([9]),
+        {**CODES, "publications": 9},
+    ),
+    "**PUBLISH, PUBLISH1**": (
+        calls.publish_payload(7, 1, 2, 3, MD, BLOCK, b"data"),
+        {"publication level": 7, "put": calls.put_payload(1, 2, 3, MD, BLOCK, b"data")},
+    ),
     "**NOTICE** and **FAREWELL**": (
         exchanges.reason_payload(2009, "The end."),
         {"reason": 2009, "words": "The end."},
@@ -446,10 +512,29 @@ def _talk(talk: Talk, channel: str, manager: str) -> None:
     assert walk(layout("**GET reply, MESSAGE**"), talk.ask(frames.GET, 5, wanted))["data"] == b"one"
     looked = talk.ask(frames.LOOK, 5, exchanges.look_payload(0, [wanted]))
     assert walk(layout("**LOOK reply**"), looked)["message"].endswith(b"two")
+    _talk_of_topics(talk, md)
     walk(layout("**STATUS**"), talk.ask(frames.STATUS, 5, exchanges.numbers_payload([0])))
     for kind, payload in ((frames.COMMIT, b""), (frames.DISCONNECT, exchanges.numbers_payload([1]))):
         walk(layout("Every reply begins"), talk.ask(kind, 5, payload))
     walk(layout("Every reply begins"), talk.ask(frames.HEARTBEAT, 0, b""))
+
+
+def _talk_of_topics(talk: Talk, md: bytes) -> None:
+    asked = subscriptions.SubscribeArguments(constants.MQSO_CREATE | constants.MQSO_MANAGED)
+    asked.topic_string = "a/#"
+    made = walk(layout("**SUBSCRIBE reply**"), talk.ask(frames.SUBSCRIBE, 5, asked.encode()))
+    assert value(made["topic"], "a/#") == "a/#"
+    topic = exchanges.OpenArguments(constants.MQOT_TOPIC, "", constants.MQOO_OUTPUT)
+    topic.object_string = "a/b"
+    found = walk(layout("**OPEN reply**"), talk.ask(frames.OPEN, 5, topic.encode()))
+    assert value(found["object string"], "a/b") == "a/b"
+    put = calls.publish_payload(5, number(found["handle"]), constants.MQPMO_RETAIN, 0, md, b"", b"one")
+    assert walk(layout("**PUT reply**"), talk.ask(frames.PUBLISH, 5, put))["completion"] == bytes(4)
+    put1 = exchanges.numbers_payload([5]) + exchanges.Put1(topic, 0, 0, md, b"", b"two").encode()
+    assert walk(layout("**PUT1 reply**"), talk.ask(frames.PUBLISH1, 5, put1))["completion"] == bytes(4)
+    request = exchanges.numbers_payload([number(made["handle"]), 1, 0])
+    answer = walk(layout("**SUBSCRIPTION_REQUEST reply**"), talk.ask(frames.SUBSCRIPTION_REQUEST, 5, request))
+    assert number(answer["publications"]) == 1
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
@@ -477,6 +562,7 @@ LIMITS: dict[str, list[int]] = {
     "message": [frames.MESSAGE_BYTES_MAX],
     "payload beyond the message": [frames.PAYLOAD_OVERHEAD_BYTES],
     "selector": [calls.SELECTOR_BYTES_MAX, exchanges.SELECTION_BYTES_MAX],
+    "topic": [subscriptions.TOPIC_BYTES_MAX],
     "user": [exchanges.USER_BYTES_MAX, exchanges.PASSWORD_BYTES_MAX],
     "attributes": [exchanges.ATTRIBUTES_MAX],
     "characters": [exchanges.CHARACTERS_MAX],
@@ -503,7 +589,8 @@ def test_limits() -> None:
 def test_the_version_and_the_magic() -> None:
     text = PAGE.read_text()
     assert f"a queue manager, version {frames.PROTOCOL_VERSION}." in text
-    assert f"There is version {frames.PROTOCOL_VERSION} only." in text
+    assert [int(row[0]) for row in table("version", "what it brought")] == [*range(1, frames.PROTOCOL_VERSION + 1)]
+    assert subscriptions.SUBSCRIPTIONS_VERSION == frames.PROTOCOL_VERSION
     assert f"`{frames.MAGIC.decode()}`" in text
 
 

@@ -16,12 +16,19 @@ from ostler.model.constants import (
     MQGMO_SYNCPOINT,
     MQGMO_WAIT,
     MQOT_Q,
+    MQOT_TOPIC,
+    MQPMO_RETAIN,
     MQPMO_SYNCPOINT,
+    MQSO_CREATE,
+    MQSO_DURABLE,
+    MQSO_MANAGED,
+    MQSO_RESUME,
 )
+from ostler.testing.hostile_frames import descriptor, subscribing
 from ostler.testing.wire_bench import EVERYTHING, WireBench, get, numbers, put
 from ostler.wire import frames as wire
 from ostler.wire.calls import HELD
-from ostler.wire.exchanges import Connect, Hello, Inquiry, OpenArguments, look_payload
+from ostler.wire.exchanges import Connect, Hello, Inquiry, OpenArguments, Put1, look_payload
 
 STEPS = int(os.environ.get("OSTLER_WILD_STEPS", "6000" if is_compiled() else "1500"))
 SEEDS = [int(os.environ["OSTLER_FUZZ_SEED"])] if "OSTLER_FUZZ_SEED" in os.environ else [1, 2, 3]
@@ -72,7 +79,7 @@ class Wild:
             self.connected.add(conversation)
             return
         hobj = chance.choice((2, 2, 2, 3, 3, 4, 99))
-        match chance.randrange(20):
+        match chance.randrange(24):
             case 0 | 1:
                 asked_open = OpenArguments(MQOT_Q, chance.choice(QUEUES), EVERYTHING)
                 self._send(wire.OPEN, asked_open.encode(), conversation)
@@ -98,6 +105,12 @@ class Wild:
                 self._settle()
             case 17:
                 self._send(wire.CLOSE, numbers(hobj, 0), conversation)
+            case 20:
+                self._subscribe(conversation)
+            case 21:
+                self._send(wire.SUBSCRIPTION_REQUEST, numbers(hobj, 1, 0), conversation)
+            case 22 | 23:
+                self._publish(hobj, conversation)
             case 18:
                 self._send(wire.INQUIRE, Inquiry(hobj, [3, 2016], [], b"").encode(), conversation)
             case _:
@@ -115,6 +128,32 @@ class Wild:
             self._tell(wire.PUT, payload, conversation)
         else:
             self._send(wire.PUT, payload, conversation)
+
+    def _subscribe(self, conversation: int) -> None:
+        chance = self._chance
+        name = chance.choice(("", "", "WILD ONE", "WILD TWO"))
+        options = MQSO_CREATE | MQSO_RESUME | (MQSO_DURABLE if name else 0)
+        is_managed = chance.random() < 0.7
+        topic = chance.choice(("wild/#", "wild/+", "wild/one"))
+        payload = subscribing(options | MQSO_MANAGED if is_managed else options, topic, name, 0 if is_managed else 2)
+        self._send(wire.SUBSCRIBE, payload, conversation)
+
+    def _publish(self, hobj: int, conversation: int) -> None:
+        """To a topic, or with a level to whatever is open."""
+        chance = self._chance
+        options = chance.choice((0, MQPMO_SYNCPOINT, MQPMO_RETAIN))
+        data = bytes(chance.choice(SIZES))
+        if chance.random() < 0.3:
+            payload = numbers(chance.randint(-1, 10)) + put(hobj, data, options, chance.random() < 0.5)
+            self._send(wire.PUBLISH, payload, conversation)
+            return
+        target = OpenArguments(MQOT_TOPIC, "", 0)
+        target.object_string = chance.choice(("wild/one", "wild/two", "tame"))
+        payload = Put1(target, options, 0, descriptor(), b"", data).encode()
+        if chance.random() < 0.5:
+            self._send(wire.PUBLISH1, numbers(chance.randint(0, 9)) + payload, conversation)
+        else:
+            self._send(wire.PUT1, payload, conversation)
 
     def _get(self, hobj: int, conversation: int) -> None:
         chance = self._chance
@@ -221,3 +260,8 @@ def test_whatever_they_do_each_request_is_answered_once(wire_bench: WireBench, s
         application.peer.close()
     wire_bench.turn(3)
     wire_bench.check_nothing_left()
+    engine = wire_bench.manager.engine
+    left = list(engine.topics.subscriptions.values())
+    assert all(each.is_durable and each.connection == 0 for each in left)
+    managed = {name for name in engine.queues if name.startswith("SYSTEM.MANAGED.")}
+    assert managed == {each.destination for each in left if each.is_managed}

@@ -178,6 +178,8 @@ WHOLE: list[tuple[str, bytes, Callable[[bytes], object]]] = [
         lambda data: exchanges.decode_inquiry(PayloadReader(data)),
     ),
     ("status", PutStatus().encode(), lambda data: exchanges.decode_put_status(PayloadReader(data))),
+    ("opened 1", Opened().encode(1), lambda data: exchanges.decode_opened(PayloadReader(data), 1)),
+    ("status 1", PutStatus().encode(1), lambda data: exchanges.decode_put_status(PayloadReader(data), 1)),
 ]
 
 

@@ -234,7 +234,7 @@ def _renamed(asked: OpenArguments, name: str, dynamic_name: str) -> OpenArgument
 def _opened(made: Made, asked: OpenArguments) -> Opened:
     waiter = made.conversation.ask(OPEN, asked.encode())
     try:
-        return decode_opened(_answer(made, waiter).reader)
+        return decode_opened(_answer(made, waiter).reader, made.conversation.link.version)
     except MalformedFrame as error:
         raise _nonsense(made, "OPEN", error) from None
 

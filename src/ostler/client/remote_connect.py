@@ -337,7 +337,7 @@ def MQSTAT(hconn: int, type: int, sts: bytearray) -> Result:
         if answer.completion == MQCC_FAILED:
             raise refusal(answer)
         try:
-            status = decode_put_status(answer.reader)
+            status = decode_put_status(answer.reader, remote.conversation.link.version)
         except MalformedFrame as error:
             raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
     except MQError as error:

@@ -98,7 +98,7 @@ def opened(remote: RemoteConnection, answer: Replied) -> Opened:
     if answer.completion == MQCC_FAILED:
         raise refusal(answer)
     try:
-        return decode_opened(answer.reader)
+        return decode_opened(answer.reader, remote.conversation.link.version)
     except MalformedFrame as error:
         raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
 

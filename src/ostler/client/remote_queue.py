@@ -161,7 +161,7 @@ class RemoteQueue(OpenQueue):
             arguments.dynamic_name = self._opened.name
         payload = await joined.link.exchange(joined.conversation, OPEN, arguments.encode())
         try:
-            self._opened = decode_opened(checked(payload).reader)
+            self._opened = decode_opened(checked(payload).reader, joined.link.agreed.version)
         except MalformedFrame as error:
             raise malformed(error) from None
         except MQError as error:

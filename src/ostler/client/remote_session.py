@@ -270,7 +270,7 @@ class RemoteSession(Session, Listener):
     async def _open(self, arguments: OpenArguments) -> Opened:
         replied = checked(await self.call(OPEN, arguments.encode))
         try:
-            return decode_opened(replied.reader)
+            return decode_opened(replied.reader, self.link.agreed.version)
         except MalformedFrame as error:
             raise malformed(error) from None
 

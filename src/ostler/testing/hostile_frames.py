@@ -22,18 +22,28 @@ from ostler.model.constants import (
     MQOO_OUTPUT,
     MQOO_SET,
     MQOT_Q,
+    MQOT_TOPIC,
+    MQPMO_RETAIN,
     MQPMO_SYNCPOINT,
+    MQSO_CREATE,
+    MQSO_DURABLE,
+    MQSO_MANAGED,
+    MQSO_PUBLICATIONS_ON_REQUEST,
+    MQSO_RESUME,
+    MQSO_WILDCARD_CHAR,
     MQTYPE_STRING,
 )
 from ostler.model.structures.md import MQMD
 from ostler.wire import frames as wire
-from ostler.wire.calls import HELD, WANTS_PROPERTIES, WANTS_TOKEN, get_payload, put_payload
+from ostler.wire.calls import HELD, WANTS_PROPERTIES, WANTS_TOKEN, get_payload, publish_payload, put_payload
 from ostler.wire.exchanges import Connect, Hello, Inquiry, OpenArguments, Put1, look_payload, numbers_payload
+from ostler.wire.subscriptions import SubscribeArguments
 
 CONVERSATION: Final = 1
 HOBJ: Final = 2  # the first handle of a connection
 ALL_OPTIONS: Final = MQOO_INPUT_SHARED | MQOO_BROWSE | MQOO_OUTPUT | MQOO_INQUIRE | MQOO_SET
 _CURRENT_DEPTH: Final = 3
+_DURABLE: Final = MQSO_CREATE | MQSO_RESUME | MQSO_DURABLE | MQSO_MANAGED | MQSO_WILDCARD_CHAR
 _HEADER: Final = wire.HEADER_BYTES
 
 
@@ -63,6 +73,22 @@ def connecting() -> bytes:
 def opening(queue: str) -> bytes:
     asked = OpenArguments(MQOT_Q, queue, ALL_OPTIONS)
     return wire.frame(wire.OPEN, CONVERSATION, 3, asked.encode())
+
+
+def topic(options: int) -> OpenArguments:
+    asked = OpenArguments(MQOT_TOPIC, "", options)
+    asked.object_string = "a/b"
+    return asked
+
+
+def subscribing(options: int, topic_string: str, name: str = "", destination: int = 0) -> bytes:
+    asked = SubscribeArguments(options)
+    asked.topic_string = topic_string
+    asked.name = name
+    asked.destination = destination
+    asked.user_data = "some data"
+    asked.selection = "colour = 'red'"
+    return asked.encode()
 
 
 def corpus(queue: str) -> list[bytes]:
@@ -97,7 +123,14 @@ def corpus(queue: str) -> list[bytes]:
         (wire.CREDIT, numbers_payload([77, 5])),
         (wire.UNSTREAM, numbers_payload([77])),
         (wire.COMMAND, b'{"action": "nothing"}'),
-        (wire.SUBSCRIBE, b""),
+        (wire.OPEN, topic(MQOO_OUTPUT).encode()),
+        (wire.PUT1, Put1(topic(0), MQPMO_RETAIN, 0, md, b"", b"some data").encode()),
+        (wire.SUBSCRIBE, subscribing(MQSO_CREATE | MQSO_MANAGED, "a/#")),
+        (wire.SUBSCRIBE, subscribing(MQSO_CREATE | MQSO_PUBLICATIONS_ON_REQUEST, "a/+", destination=HOBJ)),
+        (wire.SUBSCRIBE, subscribing(_DURABLE, "nobody/publishes/*", "HOSTILE")),
+        (wire.SUBSCRIPTION_REQUEST, numbers_payload([HOBJ, 1, 0])),
+        (wire.PUBLISH, publish_payload(4, HOBJ, 0, 0, md, block, b"some data")),
+        (wire.PUBLISH1, numbers_payload([4]) + Put1(topic(0), MQPMO_SYNCPOINT, 0, md, block, b"some data").encode()),
         (wire.HEARTBEAT, b""),
         (wire.HEARTBEAT | wire.REPLY, b""),
         (wire.NOTICE, b""),

@@ -221,10 +221,10 @@ class Opened:
         writer.name(self.backout_queue, NAME_BYTES)
 
 
-def decode_opened(reader: PayloadReader) -> Opened:
-    """An answer to OPEN, in the first version of the protocol or a later one."""
+def decode_opened(reader: PayloadReader, version: i64 = PROTOCOL_VERSION) -> Opened:
+    """An answer to OPEN, in a version of the protocol."""
     found = read_opened(reader)
-    if reader.at != reader.end:
+    if version > 1:
         found.object_string = reader.text(SELECTION_BYTES_MAX)
     reader.done()
     return found
@@ -335,7 +335,7 @@ class PutStatus:
         return writer.getvalue()
 
 
-def decode_put_status(reader: PayloadReader) -> PutStatus:
+def decode_put_status(reader: PayloadReader, version: i64 = PROTOCOL_VERSION) -> PutStatus:
     status = PutStatus()
     status.succeeded = reader.integer()
     status.warned = reader.integer()
@@ -344,7 +344,7 @@ def decode_put_status(reader: PayloadReader) -> PutStatus:
     status.reason = reader.integer()
     status.object_type = reader.integer()
     status.object_name = reader.name(NAME_BYTES)
-    if reader.at != reader.end:
+    if version > 1:
         status.object_string = reader.text(SELECTION_BYTES_MAX)
     reader.done()
     return status
