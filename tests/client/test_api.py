@@ -161,7 +161,7 @@ def test_defaults_are_those_of_the_queue(admin: Connection, q: Queue) -> None:
 
 
 def test_what_can_be_given_is_what_a_message_has() -> None:
-    only_of_got_messages = {"body", "backout_count", "token", "warning"}
+    only_of_got_messages = {"body", "backout_count", "token", "warning", "topic", "is_retained", "user_data"}
     assert set(MessageFields.__annotations__) == {each.name for each in fields(Message)} - only_of_got_messages
 
 
