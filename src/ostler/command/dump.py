@@ -17,7 +17,10 @@ from typing import Final
 from ostler.command.administration import matches
 from ostler.command.dump_records import authority_parts, grant_line, removal_parts, rule_parts, setmqaut_line
 from ostler.command.dump_text import Command, items_of, quoted, written
+from ostler.engine.subscription_ends import MANAGED_DURABLE
+from ostler.engine.subscriptions import WHOLE_TOPIC
 from ostler.model.attributes import Attribute, ObjectType, Shown, Value, attributes_of, defaults, find, has, subtype_of
+from ostler.model.constants import MQDC_MANAGED
 from ostler.model.definitions import Definition
 from ostler.model.system_objects import system_definitions
 
@@ -56,7 +59,8 @@ _SUPPLIED: Final = {(ObjectType.SUB, "SUBID"), (ObjectType.SUB, "SUBTYPE")}  # t
 _SEQUENCED: Final = ("SDR", "SVR", "CLUSSDR")
 _MODELS: Final = "SYSTEM.DEF"  # how the names of default objects begin
 _TEMPORARY: Final = "TEMPDYN"
-_ADMIN: Final = "ADMIN"
+_PERMANENT: Final = "PERMDYN"
+_PROXY: Final = "PROXY"
 _CLIENT: Final = "CLNTCONN"
 
 # The words of -t and the objects they stand for; client channels are told apart by their type.
@@ -137,10 +141,14 @@ def _export(kind: ObjectType) -> str:
 
 
 def _is_passing(definition: Definition) -> bool:
-    """Whether it is no part of the configuration: temporary queues, and subscriptions that programs made."""
-    if definition.object_type == ObjectType.QLOCAL:
-        return _word(definition, "DEFTYPE") == _TEMPORARY
-    return definition.object_type == ObjectType.SUB and _word(definition, "SUBTYPE") not in ("", _ADMIN)
+    """Whether it is no part of the configuration: temporary queues, and those that are made with subscriptions."""
+    kind = definition.object_type
+    if kind == ObjectType.QLOCAL:
+        is_managed = definition.name.startswith(MANAGED_DURABLE) and _word(definition, "DEFTYPE") == _PERMANENT
+        return is_managed or _word(definition, "DEFTYPE") == _TEMPORARY
+    if kind == ObjectType.AUTHREC:
+        return str(definition.attributes.get("PROFILE", "")).startswith(MANAGED_DURABLE)
+    return kind == ObjectType.SUB and _word(definition, "SUBTYPE") == _PROXY
 
 
 def _word(definition: Definition, name: str) -> str:
@@ -169,13 +177,31 @@ def dump(
 ) -> Iterator[str]:
     """The lines of the script. The defaults are what a new queue manager has of rules and records."""
     kept = list(definitions)
-    chosen = sorted((each for each in kept if asked.wants(each)), key=_place)
+    topics = {each.name for each in kept if each.object_type == ObjectType.TOPIC}
+    chosen = sorted((_made_whole(each, topics) for each in kept if asked.wants(each)), key=_place)
     if asked.layout in (Layout.SETMQAUT, Layout.GRANTMQAUT):
         line = setmqaut_line if asked.layout is Layout.SETMQAUT else grant_line
         yield from (line(each, manager) for each in chosen if each.object_type == ObjectType.AUTHREC)
         return
     for command in _script(kept, chosen, asked, default_rules, default_records):
         yield from written(command, asked.layout.value)
+
+
+def _made_whole(definition: Definition, topics: set[str]) -> Definition:
+    """Subscriptions of programs hold only what differs from the defaults. All leave out what is made with them."""
+    if definition.object_type != ObjectType.SUB:
+        return definition
+    attributes = {**_usual(ObjectType.SUB, ""), **definition.attributes}
+    if attributes.get("DESTCLAS") == MQDC_MANAGED:
+        attributes["DEST"] = attributes["DESTQMGR"] = ""
+    if attributes.get("DESTCORL") == attributes.get("SUBID"):
+        attributes["DESTCORL"] = ""  # that is what it is when none is given
+    whole = attributes.get(WHOLE_TOPIC)
+    if whole and attributes.get("TOPICOBJ") not in topics:
+        # The topic object that it began with is gone. The topic stays.
+        attributes["TOPICOBJ"] = ""
+        attributes["TOPICSTR"] = whole
+    return Definition(ObjectType.SUB, definition.name, attributes)
 
 
 def _script(
