@@ -70,10 +70,12 @@ class Variant:
     protocol: str = plan.MQ_VERBS
     messages: str = plan.PLAIN
     is_library: bool = False
+    read_ahead: bool = False
 
 
 VERB_BY_VERB: Final = Variant("Ostler")
 PIPELINED: Final = Variant("Ostler, pipelined", plan.MQ_PIPELINED)
+READ_AHEAD: Final = Variant("Ostler, read-ahead", read_ahead=True)
 LIBRARY: Final = Variant("Ostler, ostler.connect", plan.OSTLER_API, is_library=True)
 _PROMISE: Final = "persistent messages and units of work are forced to disk before they are answered"
 _NO_PROMISE: Final = "answered when the message is queued in memory, nothing forced"
@@ -186,6 +188,9 @@ class OstlerPrepared(LoadPrepared):
             phases = [phase for each in counted for phase in each.phases]
             return sum(second.count for phase in phases for second in phase.operation(operation).seconds.values())
 
+        if self._kind == plan.PUBLISH:
+            # Queues count copies, of which each subscriber got one.
+            return {"puts": total(GET), "gets": total(GET)}
         if self._kind == plan.ONE_WAY:
             return {"puts": total(PUT), "gets": total(GET)}
         trips = total(ROUND_TRIP)
@@ -287,6 +292,10 @@ class LoadExperiment(Experiment):
         """The load that limits are probed with: as much as there can be, whatever the contestants' rate is."""
         made = self._plan(point, VERB_BY_VERB, ())
         kind = plan.REQUEST_REPLY if point.kind == plan.SESSIONS else point.kind
+        if point.kind == plan.PUBLISH:
+            # As many copies at a time, each handed on by itself.
+            made = replace(made, requesters=made.responders, pairs=len(made.responders))
+            kind = plan.ONE_WAY
         return replace(made, rate_per_second=0.0, kind=kind, requesters=made.requesters[:_LIMIT_CLIENTS_MAX])
 
     @property
@@ -371,7 +380,8 @@ class LoadExperiment(Experiment):
             conversations=point.conversations,
             other_addresses=tuple(each.address if is_client else each.local_path for each in managers[1:]),
             async_put=point.async_put,
-            read_ahead=point.read_ahead,
+            read_ahead=point.read_ahead or variant.read_ahead,
+            subscribers=point.subscribers,
         )
 
     def _shape(self, point: LoadPoint) -> Shape:
@@ -458,6 +468,8 @@ def _opened(load: AnyLoad, made: Plan) -> None:
 
 
 def _can(variant: Variant, point: LoadPoint) -> bool:
+    if point.manager.cores > len(os.sched_getaffinity(0)) or (variant.read_ahead and point.persistent):
+        return False
     if variant.is_library:
         plain = _is_plain(point) and point.kind != plan.SESSIONS and point.managers == 1 and not point.own_replies
         return plain and point.requesters <= LIBRARY_CLIENTS_MAX and point.units in (plan.BY_PERSISTENCE, plan.NOBODY)
@@ -465,13 +477,13 @@ def _can(variant: Variant, point: LoadPoint) -> bool:
 
 
 def _is_plain(point: LoadPoint) -> bool:
-    """Whether others can do the same: nothing encrypted, no option of a log."""
-    return not point.manager.cipher_spec and not point.media_image_seconds
+    """Whether others can do the same: nothing encrypted, no option of a log, no cores taken away."""
+    return not point.manager.cipher_spec and not point.media_image_seconds and not point.manager.cores
 
 
 def _forces(point: LoadPoint) -> int:
     """How often an operation waits for the log: a request, a reply, and the requester's get in a unit of work."""
-    if point.kind == plan.ONE_WAY:
+    if point.kind in (plan.ONE_WAY, plan.PUBLISH):
         return 1
     return 3 if point.units == plan.EVERYBODY else 2
 

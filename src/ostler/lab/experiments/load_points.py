@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from ostler.lab.load import plan
+from ostler.lab.load.mq_publish import subscriber_queue
 from ostler.lab.running.contract import GET, ROUND_TRIP
 from ostler.lab.running.queue_manager_plan import QueueManagerPlan, pair_commands
 from ostler.lab.scenarios.model import Binding, LoadKind, Persistence, Point, Role, Scenario, Syncpoint
@@ -60,6 +61,8 @@ class LoadPoint:
     on_tmpfs: bool = False
     media_image_seconds: float = 0.0
     main_operation: str = ROUND_TRIP
+    subscribers: int = 0
+    """Of each topic, where messages are published."""
     parameters: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
@@ -152,6 +155,31 @@ def one_way_point(scenario: Scenario, step: Step) -> LoadPoint:
         async_put=is_asynchronous,
         read_ahead=is_read_ahead,
         main_operation=GET,
+    )
+
+
+def publish_point(scenario: Scenario, step: Step) -> LoadPoint:
+    """Publishers and subscribers, all clients: one topic with many subscribers, or as many topics as publishers."""
+    points = step.points
+    found = load_point(scenario, step)
+    topics = int(str(points.get("triplets", 1)))
+    subscribers = int(str(points.get("subscribers", 1)))
+    queues = [subscriber_queue(number) for number in range(topics * subscribers)]
+    commands = tuple(f"DEFINE QLOCAL({name}) MAXDEPTH(999999999)" for name in queues)
+    return replace(
+        found,
+        kind=plan.PUBLISH,
+        requesters=topics,
+        responders=topics * subscribers,
+        pairs=topics,
+        subscribers=subscribers,
+        goes_round=False,
+        units=plan.EVERYBODY if found.persistent else plan.NOBODY,
+        requester_binding=Binding.CLIENT,
+        responder_binding=Binding.CLIENT,
+        manager=replace(found.manager, commands=commands, cores=int(str(points.get("cores", 0)))),
+        main_operation=GET,
+        parameters={"subscribers": str(subscribers), "topics": str(topics)},
     )
 
 

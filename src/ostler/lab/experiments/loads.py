@@ -7,8 +7,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from ostler.lab.experiments.load_experiment import LIBRARY, PIPELINED, VERB_BY_VERB, LoadExperiment, Variant
-from ostler.lab.experiments.load_points import load_point, one_way_point, session_point
+from ostler.lab.experiments.load_experiment import (
+    LIBRARY,
+    PIPELINED,
+    READ_AHEAD,
+    VERB_BY_VERB,
+    LoadExperiment,
+    Variant,
+)
+from ostler.lab.experiments.load_points import load_point, one_way_point, publish_point, session_point
 from ostler.lab.load import plan
 from ostler.lab.running.contract import Experiment, Sitting
 
@@ -44,3 +51,8 @@ def sessions(sitting: Sitting) -> Experiment:
 def one_way(sitting: Sitting) -> Experiment:
     """Producers and consumers."""
     return LoadExperiment(sitting, one_way_point)
+
+
+def publish_subscribe(sitting: Sitting) -> Experiment:
+    """Publishers and subscribers, who get message by message, or have them sent as they come."""
+    return LoadExperiment(sitting, publish_point, (VERB_BY_VERB, READ_AHEAD))

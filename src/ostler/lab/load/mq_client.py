@@ -63,6 +63,8 @@ class MqTerms:
     async_put: bool = False
     read_ahead: bool = False
     session_round_trips: int = 0
+    subscribers: int = 0
+    """Of each topic."""
     managers: int = 1
     """Queue managers that share the clients: those of one of them have every so many a number."""
 
@@ -155,8 +157,11 @@ class MqClient(LoadClient):
 
     def _open(self, at: int, queue: tuple[str, int]) -> bytes:
         name, options = queue
-        asked = exchanges.OpenArguments(MQOT_Q, name, options)
-        return frames.frame(frames.OPEN, self.conversation, at + 1, asked.encode())
+        return frames.frame(frames.OPEN, self.conversation, at + 1, self.asked(name, options).encode())
+
+    def asked(self, name: str, options: int) -> exchanges.OpenArguments:
+        """What MQOPEN is to open."""
+        return exchanges.OpenArguments(MQOT_Q, name, options)
 
     def start_anew(self) -> None:
         """Forget the connection there was."""

@@ -48,6 +48,7 @@ _VERBS: Final = {
     frames.GET: "MQGET",
     frames.COMMIT: "MQCMIT",
     frames.STATUS: "MQSTAT",
+    frames.SUBSCRIBE: "MQSUB",
     frames.MESSAGE: "MQGET with read-ahead",
 }
 

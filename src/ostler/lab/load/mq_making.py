@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ostler.lab.load.client import LoadClient, Pace
 from ostler.lab.load.mq_client import MqCarrier, MqClient, MqTerms
 from ostler.lab.load.mq_one_way import MqConsumer, MqProducer
+from ostler.lab.load.mq_publish import MqPublisher, MqSubscriber
 from ostler.lab.load.mq_request_reply import MqRequester, MqResponder
 from ostler.lab.load.mq_session import MqSession
 from ostler.lab.load.plan import (
@@ -15,6 +16,7 @@ from ostler.lab.load.plan import (
     JMS,
     MQ_PIPELINED,
     ONE_WAY,
+    PUBLISH,
     RESPONDERS,
     SESSIONS,
     Plan,
@@ -44,6 +46,10 @@ def mq_clients(plan: Plan, pace: Pace, is_requester: bool, numbers: range) -> li
 
 
 def _client(plan: Plan, pace: Pace, terms: MqTerms, is_requester: bool, number: int, conversation: int) -> MqClient:
+    if plan.kind == PUBLISH:
+        if is_requester:
+            return MqPublisher(pace, number, terms, conversation)
+        return MqSubscriber(pace, number, terms, conversation)
     if plan.kind == ONE_WAY:
         if is_requester:
             return MqProducer(pace, number, terms, conversation)
@@ -79,6 +85,7 @@ def mq_terms(plan: Plan) -> MqTerms:
         async_put=plan.async_put,
         read_ahead=plan.read_ahead,
         session_round_trips=plan.session_round_trips,
+        subscribers=plan.subscribers,
         managers=1 + len(plan.other_addresses),
     )
 
@@ -105,7 +112,7 @@ def exchanges_per_operation(plan: Plan) -> int:
     """
     is_pipelined = plan.protocol == MQ_PIPELINED
     in_units = requesters_in_units(plan)
-    if plan.kind == ONE_WAY:
+    if plan.kind in (ONE_WAY, PUBLISH):
         return 2 if in_units and not is_pipelined and not plan.async_put else 1
     # Put, commit, get, commit of the requester; pipelined, its get and its last commit.
     requester = (2 if in_units else 1) if is_pipelined else (4 if in_units else 2)

@@ -50,7 +50,7 @@ class MqProducer(MqClient):
         self._batch = 0
         self._waits_for_commit = False
         self._header = b""
-        self._one_way = OneWay(pace, terms.body_bytes)
+        self._one_way = OneWay(pace, terms.body_bytes, max(terms.subscribers, 1))
         self._put: PutFrames | None = None
         self._commit = frames.frame(frames.COMMIT, conversation, COMMIT_REQUEST)
         status = exchanges.numbers_payload([MQSTAT_TYPE_ASYNC_ERROR])

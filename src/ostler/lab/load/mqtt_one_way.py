@@ -13,11 +13,14 @@ from ostler.lab.load.one_way import OneWay
 
 
 class MqttOneWayClient(MqttClient):
-    """A producer or a consumer of one topic. Its consumers share the subscription."""
+    """A producer or a consumer of one topic. Its consumers share the subscription, or, of so many, each has its own."""
 
-    def __init__(self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int, qos: int) -> None:
+    def __init__(
+        self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int, qos: int, subscribers: int = 0
+    ) -> None:
         super().__init__(pace, is_requester, number, pairs, body_bytes, qos)
-        self._way = OneWay(pace, body_bytes)
+        self._way = OneWay(pace, body_bytes, max(subscribers, 1))
+        self._share = b"" if subscribers else b"$share/W/"
         self._topic = b"lab/%d/one-way/%d" % (qos, number % pairs)
         self._client_id = b"lab-%d-%b-%d" % (qos, b"producer" if is_requester else b"consumer", number)
 
@@ -25,9 +28,7 @@ class MqttOneWayClient(MqttClient):
         if self.is_requester:
             return mqtt.connect(self._client_id, 0)
         seconds = SESSION_SECONDS if self._qos else 0
-        return mqtt.connect(self._client_id, seconds) + mqtt.subscribe(
-            SUBSCRIBED, b"$share/W/" + self._topic, self._qos
-        )
+        return mqtt.connect(self._client_id, seconds) + mqtt.subscribe(SUBSCRIBED, self._share + self._topic, self._qos)
 
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns

@@ -16,16 +16,19 @@ _PING = b"PING\r\n"
 
 
 class NatsOneWayClient(NatsClient):
-    """A producer or a consumer of one subject. Its consumers share it as a queue group."""
+    """A producer or a consumer of one subject. Its consumers share it as a queue group, or, of so many, have all."""
 
-    def __init__(self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int) -> None:
+    def __init__(
+        self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int, subscribers: int = 0
+    ) -> None:
         super().__init__(pace, is_requester, number, pairs, body_bytes)
-        self._way = OneWay(pace, body_bytes)
+        self._way = OneWay(pace, body_bytes, max(subscribers, 1))
+        self._group = b"" if subscribers else b"W "
         self._own_subject = b"ONE.%d" % (number % pairs)
         self._publish = b"PUB %b %d\r\n" % (self._own_subject, body_bytes)
 
     def opening(self) -> bytes:
-        return CONNECT + (b"" if self.is_requester else b"SUB %b W 1\r\n" % self._own_subject) + _PING
+        return CONNECT + (b"" if self.is_requester else b"SUB %b %b1\r\n" % (self._own_subject, self._group)) + _PING
 
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns

@@ -11,14 +11,15 @@ DUE_BYTES: Final = 8
 
 
 class OneWay:
-    """Makes the messages of a producer, and counts those of a consumer."""
+    """Makes the messages of a producer, and counts those of a consumer. Of a publication there are `copies`."""
 
-    def __init__(self, pace: Pace, body_bytes: int) -> None:
+    def __init__(self, pace: Pace, body_bytes: int, copies: int = 1) -> None:
         if body_bytes < DUE_BYTES:
             raise LoadFailed(f"a body of {body_bytes} bytes has no room for the time at which it was due")
         self._pace = pace
         self._body_bytes = body_bytes
         self._rest = bytes(body_bytes - DUE_BYTES)
+        self._copies = copies
         self._opened_ns = 0
 
     def opened(self, now_ns: int) -> None:
@@ -27,7 +28,7 @@ class OneWay:
 
     def body(self, due_ns: int) -> bytes:
         """Of the next message, which is on its way from now on."""
-        self._pace.outstanding += 1
+        self._pace.outstanding += self._copies
         return due_ns.to_bytes(DUE_BYTES, "big") + self._rest
 
     def got(self, body: bytes, now_ns: int) -> None:

@@ -19,8 +19,8 @@ from ostler.lab.load.stomp_one_way import StompOneWayClient
 def one_way_client(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
     """A producer or a consumer of a plan. Raises LoadFailed for a protocol that has none."""
     make = _MAKE.get(plan.protocol)
-    if make is None:
-        raise LoadFailed(f"{plan.protocol} has no one-way clients")
+    if make is None or (plan.kind == plans.PUBLISH and plan.protocol not in PUBLISHING):
+        raise LoadFailed(f"{plan.protocol} has no clients for a {plan.kind} load")
     return make(plan, pace, is_producer, number)
 
 
@@ -33,7 +33,7 @@ def _amqp(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
 
 
 def _nats(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
-    return NatsOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes)
+    return NatsOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes, plan.subscribers)
 
 
 def _jetstream(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
@@ -41,7 +41,8 @@ def _jetstream(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadCl
 
 
 def _mqtt(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
-    return MqttOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes, 1 if plan.persistent else 0)
+    qos = 1 if plan.persistent else 0
+    return MqttOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes, qos, plan.subscribers)
 
 
 def _redis(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
@@ -52,6 +53,8 @@ def _stomp(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient
     return StompOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes, plan.persistent)
 
 
+PUBLISHING: Final = (plans.NATS, plans.MQTT)
+"""Protocols whose lean clients publish to several subscribers."""
 _Make = Callable[[Plan, Pace, bool, int], LoadClient]
 _MAKE: Final[dict[str, _Make]] = {
     plans.BARE: _bare,

@@ -48,11 +48,12 @@ MEMORY_COPY = "memory copy"
 REQUEST_REPLY = "request-reply"
 ONE_WAY = "one-way"
 SESSIONS = "sessions"
+PUBLISH = "publish-subscribe"
 
 # A driver has a few descriptors besides its sockets.
 _DESCRIPTORS_KEPT = 32
 
-_MAIN_OPERATIONS = {REQUEST_REPLY: ROUND_TRIP, ONE_WAY: PUT, SESSIONS: SESSION}
+_MAIN_OPERATIONS = {REQUEST_REPLY: ROUND_TRIP, ONE_WAY: PUT, SESSIONS: SESSION, PUBLISH: PUT}
 
 # Who works in units of work.
 BY_PERSISTENCE = "by-persistence"
@@ -84,7 +85,8 @@ class Plan:
 
     In a load of `kind` ONE_WAY the requesters are producers and the responders consumers, and producer and consumer
     with the same number modulo `pairs` share the request queue of that pair. In SESSIONS a requester connects, makes
-    `session_round_trips` and disconnects, again and again.
+    `session_round_trips` and disconnects, again and again. In PUBLISH requesters are publishers and responders are
+    subscribers: client n publishes, or subscribes, to topic n modulo `pairs`, and each subscriber gets everything.
     """
 
     protocol: str
@@ -122,6 +124,8 @@ class Plan:
 
     drivers: int = 1
     """How many share the load of which this is a part."""
+    subscribers: int = 0
+    """Of each topic, in all parts of the load."""
 
     def part(self, number: int, parts: int) -> Plan:
         """What the driver with this number does, of so many."""
@@ -246,7 +250,7 @@ def lean_clients(plan: Plan, pace: Pace, is_requester: bool, numbers: range) -> 
         from ostler.lab.load.mq_making import mq_clients
 
         return mq_clients(plan, pace, is_requester, numbers)
-    if plan.kind == ONE_WAY:
+    if plan.kind in (ONE_WAY, PUBLISH):
         from ostler.lab.load.one_way_clients import one_way_client
 
         return [one_way_client(plan, pace, is_requester, number) for number in numbers]

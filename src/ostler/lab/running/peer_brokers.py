@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Final
 
 from ostler.lab.load import plan
-from ostler.lab.load.plan import ONE_WAY, REQUEST_REPLY, Plan
+from ostler.lab.load.plan import ONE_WAY, PUBLISH, REQUEST_REPLY, Plan
 from ostler.lab.observing.process_sampler import Watched
 from ostler.lab.peers import activemq, known, mosquitto, nats, rabbitmq, redis
 from ostler.lab.peers.known import Found, KnownPeer
@@ -23,7 +23,7 @@ from ostler.lab.peers.running import LOOPBACK, Peer
 from ostler.lab.running.contract import PEER, Entrant, EntrantKind
 from ostler.server.link_status import raise_descriptor_limit
 
-KINDS: Final = (REQUEST_REPLY, ONE_WAY)
+KINDS: Final = (REQUEST_REPLY, ONE_WAY, PUBLISH)
 _JETSTREAM_TITLE: Final = "NATS JetStream"
 
 # What an acknowledgement means, by broker and kind of load: of messages that are not kept, and of those that are.
@@ -51,6 +51,11 @@ PROMISES: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (activemq.NAME, ONE_WAY): (
         "receipts when queued, nothing forced; acknowledged when delivered",
         "persistent messages, forced before receipts; acknowledged by consumers",
+    ),
+    (nats.NAME, PUBLISH): ("core NATS: nothing kept, at most once; a put counts when a ping behind it is answered", ""),
+    (mosquitto.NAME, PUBLISH): (
+        "QoS 0: nothing kept, at most once; a put counts when a ping behind it is answered",
+        "QoS 1: acknowledged when in memory, never forced; acknowledged by subscribers",
     ),
     (mosquitto.NAME, REQUEST_REPLY): (
         "QoS 0: nothing acknowledged, nothing kept, at most once",
@@ -155,9 +160,10 @@ class PeerBrokers:
         entrants: list[PeerEntrant] = []
         for name in self._names:
             peer = self._usable(name)
-            if peer is None or kind not in KINDS:
+            if peer is None or (name, kind) not in PROMISES:
                 continue
-            for through_library in (False, True) if self._libraries else (False,):
+            libraries = self._libraries and kind != PUBLISH
+            for through_library in (False, True) if libraries else (False,):
                 entrants += self._entrants_of(peer, through_library, persistence, kind)
         return entrants
 
@@ -207,8 +213,8 @@ class PeerBrokers:
         for persistent in wanted:
             protocol = peer.client(persistent, through_library)
             broker = self._broker(peer, persistent) if protocol else None
-            if broker is not None:
-                promise = PROMISES[peer.name, kind][persistent]
+            promise = PROMISES[peer.name, kind][persistent]
+            if broker is not None and promise:
                 if through_library:
                     promise = PROMISES_OF_LIBRARIES.get((peer.name, kind, persistent), promise)
                 ways[persistent] = Way(protocol, broker, promise)

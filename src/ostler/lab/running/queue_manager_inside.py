@@ -24,7 +24,7 @@ from ostler.command.script import Counts, run_script
 from ostler.lab.peers.running import free_port
 from ostler.lab.running.queue_manager_plan import CHANNEL, LISTENER, USER, QueueManagerPlan
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import MQOT_Q, MQOT_Q_MGR, MQRCCF_COMMAND_FAILED
+from ostler.model.constants import MQOT_Q, MQOT_Q_MGR, MQOT_TOPIC, MQRCCF_COMMAND_FAILED
 from ostler.model.counters import verb_counts
 from ostler.model.errors import MQError
 from ostler.security.authorities import VALID, record
@@ -197,7 +197,7 @@ def _listening_port(server: Server, host: str) -> int:
 
 def _let_in(manager: QueueManager) -> None:
     """Clients come in as everywhere: by channel rules, and as a user who may do what the load does."""
-    for kind, profile in ((MQOT_Q_MGR, MANAGER_PROFILE), (MQOT_Q, "**")):
+    for kind, profile in ((MQOT_Q_MGR, MANAGER_PROFILE), (MQOT_Q, "**"), (MQOT_TOPIC, "**")):
         manager.define(record(kind, profile, USER, False, VALID[kind]), True)
 
 

@@ -33,6 +33,8 @@ class QueueManagerPlan:
     conversations: int = 999_999_999
     """SHARECNV of the channel."""
     is_accounting: bool = False
+    cores: int = 0
+    """How many it may use; 0: all there are."""
 
 
 def pair_commands(pairs: int, own_replies: int = 0, attributes: str = "") -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import subprocess
 import sys
@@ -69,6 +70,9 @@ class LabQueueManager:
                 pass_fds=(theirs.fileno(),),
                 process_group=0,
             )
+        if self.plan.cores:
+            # Its threads are made later, and are bound to the same.
+            os.sched_setaffinity(process.pid, sorted(os.sched_getaffinity(0))[: self.plan.cores])
         pipe = Connection(ours.detach())
         # A process that ended at once is told of by who waits for it.
         with contextlib.suppress(OSError):
