@@ -27,6 +27,8 @@ from ostler.engine.connection import Handle
 from ostler.engine.core import Engine
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.put import put
+from ostler.engine.subscribe_request import Subscribed, SubscribeRequest
+from ostler.engine.subscribing import subscribe
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.structures.catalogue import LAYOUTS
@@ -222,6 +224,34 @@ class Program:
             md = bytes(LAYOUTS["MQMD"].default(2))
             assert put(engine, self.connection, handle, md, mq.MQPMO_NO_SYNCPOINT, b"", body, None) == 0
             close_object(engine, self.connection, handle, 0)
+
+    def open_topic(self, topic: str, object_name: str = "") -> Handle:
+        request = OpenRequest(mq.MQOT_TOPIC, object_name, mq.MQOO_OUTPUT)
+        request.topic_string = topic
+        with self.manager.lock:
+            self.manager.engine.now_ms = STARTED_MS
+            return open_object(self.manager.engine, self.connection, request)
+
+    def publish(self, handle: Handle, body: bytes = b"x", options: int = 0) -> int:
+        md = bytes(LAYOUTS["MQMD"].default(2))
+        with self.manager.lock:
+            engine = self.manager.engine
+            engine.now_ms = STARTED_MS
+            return put(engine, self.connection, handle, md, mq.MQPMO_NO_SYNCPOINT | options, b"", body, None)
+
+    def close(self, handle: Handle, options: int = 0) -> None:
+        with self.manager.lock:
+            close_object(self.manager.engine, self.connection, handle, options)
+
+    def subscribe(self, topic: str, name: str = "", options: int = 0) -> Subscribed:
+        request = SubscribeRequest(mq.MQSO_CREATE | mq.MQSO_MANAGED | options)
+        request.topic_string = topic
+        request.name = name
+        with self.manager.lock:
+            return subscribe(self.manager.engine, self.connection, request)
+
+    def depth(self, queue: str) -> int:
+        return int(self.manager.engine.queues[queue].depth)
 
 
 @pytest.fixture

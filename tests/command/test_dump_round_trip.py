@@ -187,15 +187,17 @@ def definitions(draw: st.DrawFn) -> Definition | None:
     if subtype:
         values[SUBTYPE_KEYS[kind]] = subtype
     known = [each for each in attributes_of(kind) if each.at_define and has(each, subtype)]
-    apart = (SUBTYPE_KEYS.get(kind), "QSGDISP")  # commands take no other QSGDISP than QMGR
+    # Commands take no other QSGDISP than QMGR, and nobody subscribes where SUB or DURSUB says no.
+    apart = (SUBTYPE_KEYS.get(kind), "QSGDISP", *(("SUB", "DURSUB") if kind == ObjectType.TOPIC else ()))
     usable = [each for each in known if each.name not in apart and each.shown != Shown.MASKED]
     for attribute in draw(st.lists(st.sampled_from(usable), max_size=8, unique_by=lambda each: each.name)):
         values[attribute.name] = draw(_values(attribute))
     if kind == ObjectType.TOPIC:
         values["TOPICSTR"] = f"{draw(st.sampled_from(['a', 'ä b']))}/{name}"
     if kind == ObjectType.SUB:
-        values |= {"TOPICSTR": f"a/{name}", "DEST": DESTINATION, "SUBTYPE": "ADMIN"}
-        for absent in ("SUBID", "TOPICOBJ"):
+        values |= {"TOPICSTR": f"s/{name}", "DEST": DESTINATION, "SUBTYPE": "ADMIN"}
+        # What only some topics, selectors and queues go with; other tests are about those.
+        for absent in ("SUBID", "TOPICOBJ", "SELECTOR", "DESTCLAS", "DURABLE", "WSCHEMA"):
             values.pop(absent, None)
     if subtype in ("SDR", "SVR"):
         values["XMITQ"] = "X"
@@ -257,7 +259,8 @@ def alterations(draw: st.DrawFn, definition: Definition) -> Definition | None:
     kind = definition.object_type
     subtype = subtype_of(kind, definition.attributes)
     known = [each for each in attributes_of(kind) if each.at_alter and each.at_define and has(each, subtype)]
-    usable = [each for each in known if each.name != "QSGDISP" and each.shown != Shown.MASKED]
+    apart = ("QSGDISP", *(("SUB", "DURSUB") if kind == ObjectType.TOPIC else ()))
+    usable = [each for each in known if each.name not in apart and each.shown != Shown.MASKED]
     chosen = draw(st.lists(st.sampled_from(usable), max_size=4, unique_by=lambda each: each.name))
     try:
         return definition.altered({each.name: draw(_values(each)) for each in chosen})

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from ostler.command import administration
 from ostler.command.arguments import Options, find_attribute, given_attributes, object_name, value_of
+from ostler.command.in_use import check_not_open
 from ostler.command.nouns import PRODUCT, Noun, message
 from ostler.command.permissions import authorize, authorize_define
 from ostler.command.statements import Statement
@@ -176,6 +177,8 @@ def remove(kind: ObjectType, name: str, purge: bool, takes_records: bool, engine
         if name in engine.of_type(ObjectType.CLNTCONN):
             raise CommandRefused("AMQ8147E", f"{name} is a client channel: delete it with CHLTABLE(CLNTTBL).")
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no channel called {name}.")
+    if kind == ObjectType.TOPIC:
+        check_not_open(engine, name)
     lsn = objects.delete(engine, kind, name, purge)
     if kind == ObjectType.CFSTRUCT:
         for data_set in [each for each in engine.of_type(ObjectType.SMDS) if each.startswith(f"{name}/")]:

@@ -1,4 +1,4 @@
-"""Changes that those who have a queue open would feel: without FORCE they are refused."""
+"""Changes that those who have an object open would feel: they are refused, some of them unless FORCE is given."""
 
 from __future__ import annotations
 
@@ -43,3 +43,11 @@ def _is_on_a_path(engine: Engine, definition: Definition) -> bool:
                 if each.name == definition.name and each.object_type == definition.object_type:
                     return True
     return False
+
+
+def check_not_open(engine: Engine, topic_object: str) -> None:
+    """Refuse, with MQError, to delete a topic object by whose name somebody publishes now."""
+    for connection in engine.connections.values():
+        for handle in connection.handles.values():
+            if handle.topic is not None and handle.object_name == topic_object:
+                raise MQError(MQRC_OBJECT_IN_USE, f"The topic object {topic_object} is open. Close it first.")
