@@ -385,7 +385,7 @@ def test_a_publish_cut_at_any_byte_is_all_copies_or_none() -> None:
     world.publish(c, "a", b"cut" * 100, MQPMO_RETAIN)
     end = world.force()
     outcomes = set()
-    for lsn in range(begin, end + 1, 13):
+    for lsn in (*range(begin, end, 13), end):
         disk = world.disk.copy()
         disk.corrupt("log/active/S0000000.LOG", PAGE_BYTES + lsn, bytes(max(end - lsn, 1)))
         after = TopicWorld(disk, SMALL_LOG, world.buffer_bytes)
@@ -396,9 +396,7 @@ def test_a_publish_cut_at_any_byte_is_all_copies_or_none() -> None:
         queues = [after.engine.topics.by_name[f"D{number}"].destination for number in range(3)]
         depths = tuple(after.engine.queues[name].depth for name in queues)
         outcomes.add((depths, kept.body if kept is not None else None, after.engine.queues[RETAINED_QUEUE].depth))
-    assert outcomes == {((1, 1, 1), b"before", 1), ((2, 2, 2), b"cut" * 100, 1)} or outcomes == {
-        ((1, 1, 1), b"before", 1)
-    }
+    assert outcomes == {((1, 1, 1), b"before", 1), ((2, 2, 2), b"cut" * 100, 1)}
 
 
 @pytest.mark.stress

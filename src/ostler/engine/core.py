@@ -70,6 +70,7 @@ class Engine:
         self.definitions: dict[ObjectType, dict[str, Definition]] = {}
         self.queues: dict[str, Queue] = {}
         self.queues_by_id: dict[int, Queue] = {}
+        self.triggering: dict[int, Queue] = {}  # those with TRIGGER, by their number: few, whatever queues there are
         self.next_queue_id: i64 = 1
         self.catalogue_changed = True
         self.definitions_version: i64 = 0  # counts changes, for those who keep what they found
@@ -103,6 +104,10 @@ class Engine:
         self.notices: list[str] = []  # for the operator
         # Who may do what; without one everybody may do everything.
         self.guard: Guard | None = None
+        # The attributes of the temporary queue made last, and what they come from: the next one may be like it.
+        self.temporary_model: Definition | None = None
+        self.temporary_second: i64 = 0
+        self.temporary_attributes: dict[str, int | str | tuple[str, ...]] = {}
         self.dynamic_owners: dict[str, str] = {}  # who made a dynamic queue may do everything to it
         # Who changes objects now, for events: the user, and an MQEVO number for the way the command came.
         self.actor: str = ""
@@ -207,10 +212,18 @@ class Engine:
         queue.collect(self.queue_statistics, self.queue_monitoring)
         self.queues[definition.name] = queue
         self.queues_by_id[queue_id] = queue
+        self.note_trigger(queue)
         self.of_type(ObjectType.QLOCAL)[definition.name] = definition
         if queue_id >= self.next_queue_id:
             self.next_queue_id = queue_id + 1
         return queue
+
+    def note_trigger(self, queue: Queue) -> None:
+        """A queue is new, or has other attributes."""
+        if queue.trigger_on:
+            self.triggering[queue.queue_id] = queue
+        else:
+            self.triggering.pop(queue.queue_id, None)
 
     def forget_queue(self, queue: Queue) -> None:
         queue.deleted = True
@@ -219,6 +232,7 @@ class Engine:
             del self.queues[queue.name]
             del self.of_type(ObjectType.QLOCAL)[queue.name]
         del self.queues_by_id[queue.queue_id]
+        self.triggering.pop(queue.queue_id, None)
         if queue.is_temporary:
             queue.file.close()
             self.disk.remove(queue_path(queue.name, queue.queue_id))

@@ -11,7 +11,7 @@ from ostler.engine.records import CLEAR, DEFINE, DELETE, number_head
 from ostler.engine.slots import AVAILABLE
 from ostler.engine.timestamps import date_of_day, time_of_day
 from ostler.engine.transfer import send_reports
-from ostler.model.attributes import ObjectType, valid_name
+from ostler.model.attributes import ObjectType, Value, valid_name
 from ostler.model.authorities import QUEUE_AUTHORITIES, words_of
 from ostler.model.constants import (
     MQCHT_CLNTCONN,
@@ -142,6 +142,7 @@ def apply_define(engine: Engine, definition: Definition, queue_id: i64) -> None:
             engine.add_queue(definition, queue_id)
         else:
             queue.configure(definition)
+            engine.note_trigger(queue)
             engine.queues[definition.name] = queue  # at replay an older queue may have had this name meanwhile
             engine.of_type(ObjectType.QLOCAL)[definition.name] = definition
     else:
@@ -258,21 +259,8 @@ def create_dynamic(engine: Engine, model: Definition, wanted: str, owner: str = 
     `owner` is the user who may do everything to it; empty when its maker may do that anyway.
     """
     name = _dynamic_name(engine, wanted)
-    attributes = dict(model.attributes)
-    is_temporary: bool = attributes.get("DEFTYPE") != MQQDT_PERMANENT_DYNAMIC
-    attributes["DEFTYPE"] = MQQDT_TEMPORARY_DYNAMIC if is_temporary else MQQDT_PERMANENT_DYNAMIC
-    day: i64 = engine.now_ms // 86_400_000
-    date = date_of_day(day).decode("ascii")
-    time = time_of_day(engine.now_ms % 86_400_000).decode("ascii")
-    stamp_date = f"{date[:4]}-{date[4:6]}-{date[6:]}"
-    stamp_time = f"{time[:2]}.{time[2:4]}.{time[4:6]}"
-    for key, value in (
-        ("CRDATE", stamp_date),
-        ("CRTIME", stamp_time),
-        ("ALTDATE", stamp_date),
-        ("ALTTIME", stamp_time),
-    ):
-        attributes[key] = value
+    is_temporary: bool = model.attributes.get("DEFTYPE") != MQQDT_PERMANENT_DYNAMIC
+    attributes = _dynamic_attributes(engine, model, is_temporary)
     definition = Definition(ObjectType.QLOCAL, name, attributes)
     queue_id: i64 = engine.next_queue_id
     if is_temporary:
@@ -283,6 +271,28 @@ def create_dynamic(engine: Engine, model: Definition, wanted: str, owner: str = 
     if owner:
         _grant(engine, name, owner)
     return engine.queues[name]
+
+
+def _dynamic_attributes(engine: Engine, model: Definition, is_temporary: bool) -> dict[str, Value]:
+    """Those of the model. Temporary queues that are made of one model within a second have the same ones in common."""
+    second: i64 = engine.now_ms // 1000
+    if is_temporary and engine.temporary_model is model and engine.temporary_second == second:
+        return engine.temporary_attributes
+    attributes = dict(model.attributes)
+    attributes["DEFTYPE"] = MQQDT_TEMPORARY_DYNAMIC if is_temporary else MQQDT_PERMANENT_DYNAMIC
+    date = date_of_day(engine.now_ms // 86_400_000).decode("ascii")
+    time = time_of_day(engine.now_ms % 86_400_000).decode("ascii")
+    stamp_date = f"{date[:4]}-{date[4:6]}-{date[6:]}"
+    stamp_time = f"{time[:2]}.{time[2:4]}.{time[4:6]}"
+    attributes["CRDATE"] = stamp_date
+    attributes["CRTIME"] = stamp_time
+    attributes["ALTDATE"] = stamp_date
+    attributes["ALTTIME"] = stamp_time
+    if is_temporary:
+        engine.temporary_model = model
+        engine.temporary_second = second
+        engine.temporary_attributes = attributes
+    return attributes
 
 
 def _grant(engine: Engine, name: str, owner: str) -> None:

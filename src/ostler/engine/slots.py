@@ -43,7 +43,8 @@ _LENGTH_BITS: Final = 28
 _LENGTH_MASK: Final = (1 << 28) - 1
 
 NONE: Final = -1
-_BUCKETS_FIRST: Final = 64
+# There may be very many queues that are nearly always empty.
+_BUCKETS_FIRST: Final = 4
 
 
 def place(position: i64, length: i64) -> i64:

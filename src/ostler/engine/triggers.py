@@ -113,7 +113,7 @@ def after_restart(engine: Engine) -> list[Outgoing]:
 def _trigger_served(engine: Engine, initiation: Queue) -> list[Outgoing]:
     """Trigger whatever is ready among the queues that a trigger monitor serves."""
     made: list[Outgoing] = []
-    for queue in list(engine.queues.values()):
+    for queue in list(engine.triggering.values()):
         if queue.trigger_on and queue.definition.attributes.get("INITQ") == initiation.name:
             made.extend(_trigger_if_ready(engine, queue))
     return made
