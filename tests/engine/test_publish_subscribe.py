@@ -615,6 +615,12 @@ def test_subscriptions_end(world: TopicWorld) -> None:
     assert world.take_all(c, s.destination) == [b"1"], "what came before is not affected"
     assert refused(world.subscribe, c, "", MQSO_RESUME, "D") == MQRC_NO_SUBSCRIPTION
     assert end_expired(world.engine, 10) == 0
+    for _ in range(300):
+        s = world.subscribe(c, "t", expiry=1_000_000)
+        close_object(world.engine, c, s.handle, 0)
+        if s.destination is not None:
+            close_object(world.engine, c, s.destination, 0)
+    assert len(world.engine.topics.ending) < 100, "what is gone is forgotten before its time"
 
 
 # -- alias queues -----------------------------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ def test_what_was_added_and_removed_leaves_nothing(
     for each in data.draw(st.permutations(made)):
         tree.remove(each)
         assert each.is_removed
-    assert (tree.subscriptions, tree.by_name, tree.expiring) == ({}, {}, {})
+    assert (tree.subscriptions, tree.by_name, tree.everyone) == ({}, {}, [])
     assert tree.pattern_positions() == 0
     assert tree.character_prefixes() == 0
     for topic in topics:

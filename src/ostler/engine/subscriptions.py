@@ -54,8 +54,7 @@ def defined(engine: Engine, definition: Definition) -> None:
     known = engine.topics.by_name.get(definition.name)
     if known is not None:
         known.configure(definition)
-        engine.topics.will_end(known)
-        engine.topics.version += 1
+        engine.topics.changed(known)
         return
     topic = whole_topic(engine, definition)
     if topic:

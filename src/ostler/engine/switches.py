@@ -26,6 +26,7 @@ def switch(engine: Engine, queue: Queue, changes: dict[str, int]) -> None:
     attributes.update(changes)
     definition = Definition(ObjectType.QLOCAL, queue.name, attributes)
     queue.configure(definition)
+    engine.note_trigger(queue)
     engine.of_type(ObjectType.QLOCAL)[queue.name] = definition
     if queue.is_temporary:
         return

@@ -9,7 +9,7 @@ found by the characters before their first wildcard.
 
 from __future__ import annotations
 
-from heapq import heappush
+from heapq import heapify, heappush
 from typing import Final, final
 
 from mypy_extensions import i64
@@ -23,6 +23,7 @@ BASE_TOPIC: Final = "SYSTEM.BASE.TOPIC"
 # A definition that others are made like; it has no place.
 DEFAULT_TOPIC: Final = "SYSTEM.DEFAULT.TOPIC"
 DEFAULT_SUBSCRIPTION: Final = "SYSTEM.DEFAULT.SUB"
+_ENDING_SPARE: Final = 64
 _NOBODY: Final[list[Subscription]] = []
 
 
@@ -78,7 +79,6 @@ class TopicTree:
         # is replaced by the last one.
         self.everyone: list[Subscription] = []
         self.ending: list[tuple[int, bytes]] = []  # a heap: when, and the identifier of what may end then
-        self.expiring: dict[bytes, Subscription] = {}  # those that end some day
         self.places: dict[str, TopicNode] = {}  # of topic objects, by the name of the object
         self.retained_count: i64 = 0
         self.readers: i64 = 0  # somebody goes through `nodes`: none is taken away meanwhile
@@ -212,7 +212,6 @@ class TopicTree:
         self.subscriptions[subscription.identifier] = subscription
         subscription.index = len(self.everyone)
         self.everyone.append(subscription)
-        self.will_end(subscription)
         if subscription.name:
             self.by_name[subscription.name] = subscription
         if subscription.is_character_scheme:
@@ -236,8 +235,13 @@ class TopicTree:
 
     def will_end(self, subscription: Subscription) -> None:
         """Remember when a subscription ends. To be said again whenever that time has changed."""
-        if subscription.ends_ms > 0:
-            heappush(self.ending, (subscription.ends_ms, subscription.identifier))
+        if subscription.ends_ms == 0:
+            return
+        if len(self.ending) > 2 * len(self.subscriptions) + _ENDING_SPARE:
+            # What is gone, or ends at another time now, is not kept until its time.
+            self.ending = [(each.ends_ms, each.identifier) for each in self.subscriptions.values() if each.ends_ms > 0]
+            heapify(self.ending)
+        heappush(self.ending, (subscription.ends_ms, subscription.identifier))
 
     @property
     def wild_count(self) -> int:
@@ -254,10 +258,7 @@ class TopicTree:
     def changed(self, subscription: Subscription) -> None:
         """A subscription has other attributes now."""
         self.version += 1
-        if subscription.ends_ms > 0:
-            self.expiring[subscription.identifier] = subscription
-        else:
-            self.expiring.pop(subscription.identifier, None)
+        self.will_end(subscription)
 
     def same_topic(self, topic: str) -> list[Subscription]:
         """The subscriptions whose topic string is this one, wildcards and all. Not to be changed."""
