@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
+import struct
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -492,3 +494,36 @@ def test_callback_gets_publications(app: Any, publisher: Publisher, other: Publi
 
 def callback(hconn: int, hobj: int, cbd: bytearray, gmo: bytearray, function: Any) -> tuple[int, int]:
     return mqi.MQCB(hconn, mqc.MQOP_REGISTER, cbd, hobj, made("MQMD"), gmo, function)
+
+
+# -- strings at addresses ----------------------------------------------------------------------------------------------
+
+
+def test_strings_at_addresses(publisher: Publisher, topic: str) -> None:
+    text = ctypes.create_string_buffer(topic.encode())
+    place = ctypes.create_string_buffer(100)
+    od = made("MQOD", ObjectType=mqc.MQOT_TOPIC)
+    address = ctypes.addressof(text)
+    struct.pack_into("<Qiiii", od, 344, address, 0, 0, mqc.MQVS_NULL_TERMINATED, 1208)
+    struct.pack_into("<Qiiii", od, 392, ctypes.addressof(place), 0, 100, 0, 0)
+    assert mqi.MQOPEN(publisher.hconn, od, mqc.MQOO_OUTPUT)[1:] == OK
+    assert place.value == topic.encode()
+    sd = made("MQSD", Options=MANAGED)
+    struct.pack_into("<Qiiii", sd, 120, address, 0, 0, len(topic), 1208)
+    struct.pack_into("<Qiiii", sd, 320, ctypes.addressof(place), 0, 5, 0, 0)
+    assert mqi.MQSUB(publisher.hconn, sd, 0)[2:] == OK
+    assert place.value == topic.encode()[-5:] + topic.encode()[5:]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [(1 << 20, 424, 10), (0, 424, -1), (0, 400, 10), (0, 424, 11), (0, 0, 10), (1 << 20, 0, 0), (0, -5, 10)],
+    ids=["both", "negative size", "inside", "beyond the end", "no place", "no size", "negative offset"],
+)
+def test_places_for_strings_are_checked(publisher: Publisher, topic: str, place: tuple[int, int, int]) -> None:
+    od = made("MQOD", ObjectType=mqc.MQOT_TOPIC)
+    od += bytes(10)
+    struct.pack_into("<Qiii", od, 392, *place, 0)
+    before = bytes(od)
+    assert mqi.MQOPEN(publisher.hconn, od, mqc.MQOO_OUTPUT)[2] == mqc.MQRC_RES_OBJECT_STRING_ERROR
+    assert bytes(od) == before
