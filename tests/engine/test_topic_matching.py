@@ -127,8 +127,8 @@ def test_what_was_added_and_removed_leaves_nothing(
         tree.remove(each)
         assert each.is_removed
     assert (tree.subscriptions, tree.by_name, tree.everyone) == ({}, {}, [])
-    assert tree.pattern_positions() == 0
-    assert tree.character_prefixes() == 0
+    assert tree.by_level.positions() == 0
+    assert tree.by_character.tables() == 0
     for topic in topics:
         assert list(tree.matching(tree.place(topic, 0))) == []
     while tree.sweep(100, 1):

@@ -46,6 +46,7 @@ class GetRequest:
         self.encoding: i64 = 0  # wanted, with MQGMO_CONVERT
         self.ccsid: i64 = 0
         self.has_message_handle = False
+        self.wants_stored = False  # the block of properties as it is stored, unless the options say otherwise
         self.selector: Selector | None = None
         # While it waits.
         self.waiting = False
@@ -59,6 +60,7 @@ class GetRequest:
         self.body: bytes = b""
         self.data_bytes: i64 = 0  # of the whole message, whatever was returned
         self.properties: PropertySet | None = None
+        self.block: bytes = b""  # of properties, as stored
         self.after_lsn: i64 = 0  # the answer may be shown when the journal is durable up to here
         self.wants_token = False
         self.wants_extension = False  # the descriptor asked for is of version 1

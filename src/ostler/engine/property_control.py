@@ -130,6 +130,11 @@ def shows_nothing(block: bytes, has_handle: bool, options: int, control: int) ->
     )
 
 
+def leaves_it_to_queue(options: int) -> bool:
+    """Whether a get has no option for message properties."""
+    return options & _OPTIONS == 0
+
+
 def needs_property_view(md: bytes, has_handle: bool) -> bool:
     """Whether `properties_on_get` can make a difference to a message that has no property block."""
     return has_handle or starts_with_rfh2(md)

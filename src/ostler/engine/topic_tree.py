@@ -1,10 +1,7 @@
 """The tree of topics: places, the objects and subscriptions at them, and which subscriptions a publication is for.
 
 A place comes into being when somebody opens, subscribes to or defines it, and goes when nobody has needed it for a
-while (`sweep`). Subscriptions without wildcards stand at their places. Those with wildcards of levels are in a tree of
-their own, walked level by level with all possible positions at once, so that a match takes time by the levels of the
-topic and the positions that are still possible, never by all subscriptions. Those with wildcards of characters are
-found by the characters before their first wildcard.
+while (`sweep`). Subscriptions without wildcards stand at their places; for the others see `topic_patterns`.
 """
 
 from __future__ import annotations
@@ -15,8 +12,9 @@ from typing import Final, final
 from mypy_extensions import i64
 
 from ostler.engine.subscription import Subscription
+from ostler.engine.topic_patterns import CharacterPatterns, LevelPatterns, levels_match, take_out
 from ostler.engine.topic_settings import TopicSettings
-from ostler.engine.topic_strings import MANY, ONE, CharacterPattern, fixed_levels, levels_of, pattern_levels
+from ostler.engine.topic_strings import CharacterPattern, fixed_levels, levels_of, pattern_levels
 from ostler.model.definitions import Definition
 
 BASE_TOPIC: Final = "SYSTEM.BASE.TOPIC"
@@ -55,19 +53,6 @@ class TopicNode:
 
 
 @final
-class PatternNode:
-    """A position in the patterns of levels."""
-
-    def __init__(self, is_many: bool) -> None:
-        self.is_many = is_many  # stands for a `#`: whatever comes, it is still a position
-        self.children: dict[str, PatternNode] = {}
-        self.one: PatternNode | None = None
-        self.many: PatternNode | None = None
-        self.subscriptions: list[Subscription] = []
-        self.seen: i64 = 0  # the step that reached it last
-
-
-@final
 class TopicTree:
     def __init__(self) -> None:
         self.root = TopicNode("", None, 0)
@@ -82,12 +67,8 @@ class TopicTree:
         self.places: dict[str, TopicNode] = {}  # of topic objects, by the name of the object
         self.retained_count: i64 = 0
         self.readers: i64 = 0  # somebody goes through `nodes`: none is taken away meanwhile
-        self._patterns: PatternNode = PatternNode(False)
-        self._pattern_count: i64 = 0
-        self._steps: i64 = 0
-        self._characters: dict[str, list[Subscription]] = {}  # by the characters before the first wildcard
-        self._compiled: dict[bytes, CharacterPattern] = {}
-        self._prefix_lengths: dict[int, int] = {}  # how many of those have that length
+        self.by_level = LevelPatterns()
+        self.by_character = CharacterPatterns()
         self._swept: i64 = 0
         self._blocks: i64 = 0  # objects with WILDCARD(BLOCK)
         self._is_settled = True  # settings say what definitions say
@@ -218,10 +199,7 @@ class TopicTree:
             pattern = CharacterPattern(subscription.topic)
             if pattern.is_wild:
                 subscription.is_character_wild = True
-                self._compiled[subscription.identifier] = pattern
-                self._characters.setdefault(pattern.prefix, []).append(subscription)
-                length = len(pattern.prefix)
-                self._prefix_lengths[length] = self._prefix_lengths.get(length, 0) + 1
+                self.by_character.add(subscription, pattern)
             else:
                 self._stand(subscription, pattern.plain, now_ms)
             return
@@ -230,8 +208,7 @@ class TopicTree:
         if subscription.fixed_levels < 0:
             self._stand(subscription, subscription.topic, now_ms)
             return
-        self._pattern_count += 1
-        self._position(levels).subscriptions.append(subscription)
+        self.by_level.add(levels, subscription)
 
     def will_end(self, subscription: Subscription) -> None:
         """Remember when a subscription ends. To be said again whenever that time has changed."""
@@ -246,14 +223,13 @@ class TopicTree:
     @property
     def wild_count(self) -> int:
         """How many subscriptions have wildcards."""
-        return self._pattern_count + len(self._compiled)
+        return self.by_level.count + len(self.by_character.compiled)
 
     def alike(self, subscription: Subscription) -> list[Subscription]:
         """The subscriptions with the same topic as this one, which has wildcards. Not to be changed."""
         if subscription.is_character_wild:
-            near = self._characters[self._compiled[subscription.identifier].prefix]
-            return [each for each in near if each.topic == subscription.topic]
-        return self._position(pattern_levels(subscription.topic)).subscriptions
+            return self.by_character.alike(subscription)
+        return self.by_level.alike(pattern_levels(subscription.topic))
 
     def changed(self, subscription: Subscription) -> None:
         """A subscription has other attributes now."""
@@ -267,12 +243,7 @@ class TopicTree:
             node = self.find(topic)
             standing = node.subscriptions if node is not None else None
             return standing if standing is not None else _NOBODY
-        at: PatternNode | None = self._patterns
-        for level in levels:
-            if at is None:
-                return _NOBODY
-            at = at.many if level == MANY else at.one if level == ONE else at.children.get(level)
-        return at.subscriptions if at is not None else _NOBODY
+        return self.by_level.alike(levels)
 
     def _stand(self, subscription: Subscription, topic: str, now_ms: i64) -> None:
         node = self.place(topic, now_ms)
@@ -281,29 +252,6 @@ class TopicTree:
             node.subscriptions = [subscription]
         else:
             subscriptions.append(subscription)
-
-    def _position(self, levels: list[str]) -> PatternNode:
-        node = self._patterns
-        for level in levels:
-            if level == MANY:
-                many = node.many
-                if many is None:
-                    many = PatternNode(True)
-                    node.many = many
-                node = many
-            elif level == ONE:
-                one = node.one
-                if one is None:
-                    one = PatternNode(False)
-                    node.one = one
-                node = one
-            else:
-                below = node.children.get(level)
-                if below is None:
-                    below = PatternNode(False)
-                    node.children[level] = below
-                node = below
-        return node
 
     def remove(self, subscription: Subscription) -> None:
         """It takes part no more."""
@@ -317,69 +265,19 @@ class TopicTree:
         if subscription.name and self.by_name.get(subscription.name) is subscription:
             del self.by_name[subscription.name]
         if subscription.is_character_wild:
-            pattern = self._compiled.pop(subscription.identifier)
-            _take_out(self._characters[pattern.prefix], subscription)
-            if not self._characters[pattern.prefix]:
-                del self._characters[pattern.prefix]
-            length = len(pattern.prefix)
-            self._prefix_lengths[length] -= 1
-            if self._prefix_lengths[length] == 0:
-                del self._prefix_lengths[length]
+            self.by_character.remove(subscription)
             return
         if subscription.fixed_levels >= 0:
-            self._pattern_count -= 1
-            self._unposition(pattern_levels(subscription.topic), subscription)
+            self.by_level.remove(pattern_levels(subscription.topic), subscription)
             return
         topic = subscription.topic
         if subscription.is_character_scheme:
             topic = CharacterPattern(topic).plain
         node = self.find(topic)
         if node is not None and node.subscriptions is not None:
-            _take_out(node.subscriptions, subscription)
+            take_out(node.subscriptions, subscription)
             if not node.subscriptions:
                 node.subscriptions = None
-
-    def _unposition(self, levels: list[str], subscription: Subscription) -> None:
-        """Take a subscription out of the patterns, with positions that nobody needs then."""
-        path = [self._patterns]
-        for level in levels:
-            node = path[-1]
-            below = node.many if level == MANY else node.one if level == ONE else node.children.get(level)
-            assert below is not None, "it was added with these levels"
-            path.append(below)
-        _take_out(path[-1].subscriptions, subscription)
-        at = len(levels)
-        while at > 0:
-            node = path[at]
-            if node.subscriptions or node.children or node.one is not None or node.many is not None:
-                return
-            level = levels[at - 1]
-            above = path[at - 1]
-            if level == MANY:
-                above.many = None
-            elif level == ONE:
-                above.one = None
-            else:
-                del above.children[level]
-            at -= 1
-
-    def pattern_positions(self) -> int:
-        """How many positions the patterns of levels have."""
-        count = -1
-        waiting = [self._patterns]
-        while waiting:
-            node = waiting.pop()
-            count += 1
-            waiting.extend(node.children.values())
-            if node.one is not None:
-                waiting.append(node.one)
-            if node.many is not None:
-                waiting.append(node.many)
-        return count
-
-    def character_prefixes(self) -> int:
-        """How many beginnings the patterns of characters have, and lengths of them."""
-        return len(self._characters) + len(self._prefix_lengths) + len(self._compiled)
 
     # -- matching ----------------------------------------------------------------------------------------------------
 
@@ -388,7 +286,7 @@ class TopicTree:
         if not self._is_settled:
             self._settle()
         standing = node.subscriptions
-        if self._pattern_count == 0 and not self._compiled:
+        if self.by_level.count == 0 and not self.by_character.compiled:
             return standing if standing is not None else _NOBODY
         topic = self.topic_of(node)
         found: list[Subscription] = []
@@ -401,39 +299,11 @@ class TopicTree:
 
     def _wild(self, topic: str) -> list[Subscription]:
         found: list[Subscription] = []
-        if self._pattern_count > 0:
-            self._by_level(levels_of(topic), found)
-        for length in self._prefix_lengths:
-            if length <= len(topic):
-                near = self._characters.get(topic[:length], _NOBODY)
-                found.extend([each for each in near if self._compiled[each.identifier].matches(topic)])
+        if self.by_level.count > 0:
+            self.by_level.match(levels_of(topic), found)
+        if self.by_character.compiled:
+            self.by_character.match(topic, found)
         return found
-
-    def _by_level(self, levels: list[str], found: list[Subscription]) -> None:
-        self._steps += 1
-        positions: list[PatternNode] = []
-        self._reach(self._patterns, positions)
-        for level in levels:
-            self._steps += 1
-            following: list[PatternNode] = []
-            for node in positions:
-                if node.is_many:
-                    self._reach(node, following)
-                below = node.children.get(level)
-                if below is not None:
-                    self._reach(below, following)
-                if node.one is not None:
-                    self._reach(node.one, following)
-            positions = following
-        for node in positions:
-            found.extend(node.subscriptions)
-
-    def _reach(self, node: PatternNode | None, positions: list[PatternNode]) -> None:
-        """A position, and with it those that a `#` for no level at all leads to; each once in a step."""
-        while node is not None and node.seen != self._steps:
-            node.seen = self._steps
-            positions.append(node)
-            node = node.many
 
     def _blocked_levels(self, node: TopicNode) -> i64:
         """How many levels a wildcard must not stand for, because of an object with WILDCARD(BLOCK) above."""
@@ -447,7 +317,7 @@ class TopicTree:
 
     def _reaches(self, subscription: Subscription, blocked: i64) -> bool:
         if subscription.is_character_wild:
-            prefix = self._compiled[subscription.identifier].prefix
+            prefix = self.by_character.compiled[subscription.identifier].prefix
             return prefix.count("/") >= blocked
         return subscription.fixed_levels >= blocked
 
@@ -456,7 +326,7 @@ class TopicTree:
         if not self._is_settled:
             self._settle()
         if subscription.is_character_wild:
-            is_one = self._compiled[subscription.identifier].matches(topic)
+            is_one = self.by_character.compiled[subscription.identifier].matches(topic)
         elif subscription.fixed_levels >= 0:
             is_one = levels_match(pattern_levels(subscription.topic), levels_of(topic))
         elif subscription.is_character_scheme:
@@ -518,7 +388,7 @@ class TopicTree:
     def _retained_start(self, subscription: Subscription) -> tuple[TopicNode | None, bool]:
         """Where to look: the place below which all topics of a subscription are, and whether to look further down."""
         if subscription.is_character_wild:
-            prefix = self._compiled[subscription.identifier].prefix
+            prefix = self.by_character.compiled[subscription.identifier].prefix
             return self.find(prefix.rpartition("/")[0]) if "/" in prefix else self.root, True
         if subscription.fixed_levels < 0:
             topic = subscription.topic
@@ -576,32 +446,6 @@ def is_idle(node: TopicNode, unused_since_ms: i64) -> bool:
     )
 
 
-def levels_match(pattern: list[str], levels: list[str]) -> bool:
-    """Whether a pattern of levels is for a topic, position by position."""
-    positions = _closure({0}, pattern)
-    for level in levels:
-        following: set[int] = set()
-        for at in positions:
-            if at < len(pattern):
-                wanted = pattern[at]
-                if wanted == MANY:
-                    following.add(at)
-                elif wanted == ONE or wanted == level:
-                    following.add(at + 1)
-        positions = _closure(following, pattern)
-    return len(pattern) in positions
-
-
-def _closure(positions: set[int], pattern: list[str]) -> set[int]:
-    """Behind a `#`, what follows it is possible at once."""
-    found = set(positions)
-    for at in positions:
-        while at < len(pattern) and pattern[at] == MANY:
-            at += 1
-            found.add(at)
-    return found
-
-
 def _settings_above(node: TopicNode) -> TopicSettings:
     """The settings at a place or, where it has none, at the nearest one above that has."""
     settings = node.settings
@@ -619,13 +463,3 @@ def _depth(node: TopicNode) -> int:
         depth += 1
         node = node.parent
     return depth
-
-
-def _take_out(subscriptions: list[Subscription], subscription: Subscription) -> None:
-    """The order does not matter: another takes its place, so that a long list is not moved."""
-    for at in range(len(subscriptions)):
-        if subscriptions[at] is subscription:
-            last = subscriptions.pop()
-            if last is not subscription:
-                subscriptions[at] = last
-            return

@@ -28,7 +28,7 @@ from ostler.engine.message import (
     Message,
 )
 from ostler.engine.names import resolve
-from ostler.engine.property_control import needs_property_view, properties_on_get, shows_nothing
+from ostler.engine.property_control import leaves_it_to_queue, needs_property_view, properties_on_get, shows_nothing
 from ostler.engine.queue import SPILL_BATCH_BYTES, Queue
 from ostler.engine.queue_file import QueueFileDamaged
 from ostler.engine.records import COMMIT, GET, PUT, get_head, number_head, put_head
@@ -296,7 +296,9 @@ def finish_get(engine: Engine, request: GetRequest, queue: Queue, message: Messa
     block = message.properties
     has_handle: bool = request.has_message_handle
     control: i64 = _property_control(request, queue)
-    if needs_property_view(md, has_handle) or (
+    if request.wants_stored and leaves_it_to_queue(request.options):
+        request.block = block
+    elif needs_property_view(md, has_handle) or (
         block and not shows_nothing(block, has_handle, request.options, control)
     ):
         view = properties_on_get(md, body, block, control, request.options, has_handle)
