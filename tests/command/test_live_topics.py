@@ -7,13 +7,16 @@ import time
 
 import pytest
 
+from ostler.command.dump import Dump, Layout, dump
 from ostler.command.interpreter import run_command
 from ostler.command.topic_walk import TopicPattern, TopicWalk
+from ostler.engine import objects
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.server.queue_manager import QueueManager
 
 from .conftest import LocalTarget, Operator, Program
+from .pcf_asking import Administrator
 
 
 def value(operator: Operator, command: str, name: str) -> str:
@@ -260,3 +263,57 @@ def test_many_subscriptions_are_shown_in_slices(operator: Operator, program: Pro
     assert names == [f"S{at:03}" for at in range(450)]
     assert target.looks >= 6
     assert len(topics(operator, "dis tps('a') type(sub)")) == 450
+
+
+# -- the same by PCF ---------------------------------------------------------------------------------------------------
+
+
+def test_subscriptions_of_programs_by_pcf(target: LocalTarget, program: Program) -> None:
+    admin = Administrator(target)
+    made = program.subscribe("a/b", "MINE", mq.MQSO_DURABLE).subscription
+    (found,) = admin.does(mq.MQCMD_INQUIRE_SUBSCRIPTION, {mq.MQBACF_SUB_ID: made.identifier})
+    assert found[mq.MQCACF_SUB_NAME] == "MINE"
+    assert found[mq.MQIACF_SUB_TYPE] == mq.MQSUBTYPE_API
+    assert found[mq.MQIACF_PUB_PRIORITY] == mq.MQPRI_PRIORITY_AS_PUBLISHED
+    assert found[mq.MQCACF_DESTINATION] == made.destination
+    program.publish(program.open_topic("a/b"))
+    (status,) = admin.does(mq.MQCMD_INQUIRE_SUB_STATUS, {mq.MQCACF_SUB_NAME: "MINE"})
+    assert status[mq.MQIACF_MESSAGE_COUNT] == 1
+    assert status[mq.MQBACF_CONNECTION_ID] == program.connection.connection_id
+    assert admin.fails(mq.MQCMD_DELETE_SUBSCRIPTION, {mq.MQCACF_SUB_NAME: "MINE"}) == (mq.MQRCCF_SUBSCRIPTION_IN_USE,)
+
+
+def test_topics_by_pcf(target: LocalTarget, program: Program) -> None:
+    admin = Administrator(target)
+    topic = mq.MQCA_TOPIC_STRING
+    handle = program.open_topic("a/b")
+    program.publish(handle, options=mq.MQPMO_RETAIN)
+    (found,) = admin.does(mq.MQCMD_INQUIRE_TOPIC_STATUS, {topic: "a/b"})
+    assert found[mq.MQIACF_RETAINED_PUBLICATION] == 1
+    assert found[mq.MQIA_PUB_COUNT] == 1
+    about = {topic: "#", mq.MQIACF_TOPIC_STATUS_TYPE: mq.MQIACF_TOPIC_PUB}
+    (publisher,) = admin.does(mq.MQCMD_INQUIRE_TOPIC_STATUS, about)
+    assert publisher[mq.MQIACF_PUBLISH_COUNT] == 1
+    admin.done(mq.MQCMD_CLEAR_TOPIC_STRING, {topic: "a/b", mq.MQIACF_CLEAR_TYPE: mq.MQCLRT_RETAINED})
+    (found,) = admin.does(mq.MQCMD_INQUIRE_TOPIC_STATUS, {topic: "a/b"})
+    assert found[mq.MQIACF_RETAINED_PUBLICATION] == 0
+
+
+# -- a dump ------------------------------------------------------------------------------------------------------------
+
+
+def test_durable_subscriptions_are_dumped(operator: Operator, program: Program) -> None:
+    operator.says("def topic(NEWS) topicstr('news')")
+    operator.says("def sub(S1) topicobj(NEWS) topicstr('+') destclas(managed)")
+    program.subscribe("a/b", "KEPT", mq.MQSO_DURABLE)
+    program.subscribe("a/b", "PASSING")
+    operator.says("delete topic(NEWS)")
+    engine = program.manager.engine
+    known = [each for kind in engine.definitions for each in objects.of_kind(engine, kind)]
+    asked = Dump(exports=frozenset({"sub", "object", "authrec"}), pattern="*", layout=Layout.ONE_LINE)
+    script = [line for line in dump(known, asked) if "DEFINE SUB" in line or "MANAGED.DURABLE" in line]
+    assert script == [
+        "DEFINE SUB('KEPT') DESTCLAS(MANAGED) SUBUSER('ann') TOPICSTR('a/b') VARUSER(FIXED) REPLACE",
+        "DEFINE SUB('S1') DESTCLAS(MANAGED) SUBUSER('') TOPICSTR('news/+') REPLACE",
+        "DEFINE SUB('SYSTEM.DEFAULT.SUB') SUBUSER('') REPLACE",
+    ]
