@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from ostler.engine.property_block import decode_block
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_OK,
     MQCO_REMOVE_SUB,
     MQGMO_NO_SYNCPOINT,
     MQOO_OUTPUT,
+    MQOT_Q,
     MQOT_TOPIC,
     MQPMO_RETAIN,
     MQRC_FUNCTION_NOT_SUPPORTED,
@@ -28,8 +30,9 @@ from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.server import Server
 from ostler.testing.hostile_frames import descriptor
 from ostler.testing.unguarded import unguarded
-from ostler.testing.wire_bench import Answer, Peer, WireBench, get, numbers, put
+from ostler.testing.wire_bench import EVERYTHING, Answer, Peer, WireBench, get, numbers, put
 from ostler.wire import frames as wire
+from ostler.wire.calls import AS_STORED, GOT_BLOCK_BYTES, GOT_FIXED_BYTES, GOT_MD, WANTS_PROPERTIES
 from ostler.wire.exchanges import Connect, Hello, OpenArguments, Put1, decode_opened, decode_put_status, decode_reply
 from ostler.wire.subscriptions import SubscribeArguments, Subscribed, decode_subscribed
 
@@ -84,6 +87,21 @@ def test_copies_have_no_properties_unless_asked_for(wire_bench: WireBench) -> No
         answer = peer.ask(wire.GET, get(int(made.destination.hobj), flags=flags))
         assert answer.body == b"one"
         assert (b"mqps.Top" in answer.payload) == has_topic
+
+
+def test_stored_properties_in_both_versions(wire_bench: WireBench) -> None:
+    peer = wire_bench.peer("Q")
+    found(peer.ask(wire.SUBSCRIBE, subscribing("a", MQSO_CREATE, destination=2)))
+    older = first_version(wire_bench)
+    older.ask(wire.OPEN, OpenArguments(MQOT_Q, "Q", EVERYTHING).encode())
+    for reader, layout in ((peer, 2), (older, 1)):
+        assert peer.ask(wire.PUT1, put1("a", b"one")).completion == MQCC_OK
+        answer = reader.ask(wire.GET, get(2, flags=AS_STORED | WANTS_PROPERTIES))
+        assert answer.payload[GOT_FIXED_BYTES] == layout
+        size = int.from_bytes(answer.payload[GOT_BLOCK_BYTES:GOT_MD], "little")
+        block = decode_block(answer.payload[GOT_FIXED_BYTES : GOT_FIXED_BYTES + size])
+        assert [(each.name, each.value) for each in block] == [("mqps.Top", "a")]
+        assert answer.body == b"one"
 
 
 def test_stream_of_publications(wire_bench: WireBench) -> None:

@@ -304,6 +304,7 @@ class LocalSession(Session, Follower):
                 # The message as it was put: what a program is to see of it is decided outside the lock.
                 request.handle.property_control = MQPROP_V6COMPAT
                 request.has_message_handle = True
+                request.wants_stored = True
                 request.wants_token = True
                 is_answered = getting.get(engine, request)
                 if not is_answered and self._interrupted:
@@ -326,7 +327,7 @@ class LocalSession(Session, Follower):
             raise MQError(request.reason)
         await self._shown(request)
         stored = request.properties
-        block = encode_block(stored.properties) if stored is not None else b""
+        block = encode_block(stored.properties) if stored is not None else request.block
         return Taken(request.md, request.body, block, request.returned_token, request.reason)
 
     def _lend(self, engine: Engine, request: GetRequest) -> Connection:

@@ -33,7 +33,7 @@ def put_back(engine: Engine, request: GetRequest) -> None:
     if queue is None or queue.deleted or not request.returned_token:
         return
     md = request.md
-    block = encode_block(request.properties.properties) if request.properties is not None else b""
+    block = encode_block(request.properties.properties) if request.properties is not None else request.block
     seq = int.from_bytes(request.returned_token[:8], "little")
     flags = queue.order_flags(_number(md, PRIORITY_AT)) | _number(md, BACKOUT_COUNT_AT) << BACKOUT_SHIFT
     if _number(md, FLAGS_AT) & _GROUPED:

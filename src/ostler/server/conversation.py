@@ -17,7 +17,7 @@ from ostler.engine import syncpoint
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import Engine
 from ostler.engine.get_request import BY_SCAN, GetRequest
-from ostler.engine.property_block import decode_block, encode_block
+from ostler.engine.property_block import PUBLICATION_LAYOUT, decode_block, encode_block
 from ostler.engine.selector import compile_selector
 from ostler.engine.statistics import put_failed
 from ostler.engine.transfer import BROWSE
@@ -340,6 +340,7 @@ class Conversation:
         request.ccsid = i64(read_i32_le(buffer, start + GET_CCSID))
         if flags & AS_STORED:
             handle.property_control = MQPROP_V6COMPAT
+            request.wants_stored = True
         request.has_message_handle = flags & (WANTS_PROPERTIES | AS_STORED) != 0
         request.wants_token = flags & WANTS_TOKEN != 0
         request.wants_extension = flags & VERSION_1 != 0
@@ -398,10 +399,7 @@ class Conversation:
 
         `extra` stands between reason and length, for LOOK.
         """
-        block = b""
-        properties = request.properties
-        if properties is not None and properties.properties:
-            block = encode_block(properties.properties)
+        block = self._block(request)
         body = request.body
         reason: i64 = request.reason
         code: i64 = MQCC_OK if reason == 0 else MQCC_WARNING
@@ -443,6 +441,16 @@ class Conversation:
         if extra:
             head = head[:8] + extra + head[8:]
         self.reactor.hold_large(lsn, self.link, type, self.number, number, head, body)
+
+    def _block(self, request: GetRequest) -> bytes:
+        """The properties that go with a message."""
+        properties = request.properties
+        if properties is not None:
+            return encode_block(properties.properties)
+        block = request.block
+        if block and block[0] == PUBLICATION_LAYOUT and self.link.version == 1:
+            return b"\1" + block[1:]  # a layout that the first version does not know; it says no more
+        return block
 
     # -- messages on approval ------------------------------------------------------------------------------------------
 
