@@ -27,7 +27,9 @@ STAMPS = (
     re.compile(r"\b(?:PID|TID)\([0-9]+\)"),
     re.compile(r"\b(?:VERSION|CMDLEVEL)\([0-9]+\)"),
     re.compile(r"\bQMURID\(0\.[0-9]+\)"),
+    re.compile(r"\bACTCONN\((?!0{48})[0-9A-F]+\)"),
 )
+MANAGED = re.compile(r"(?<=DURABLE\.)[0-9A-F]{16}\b")
 LISTED = re.compile("[A-Z]{3,}, .*")
 
 SETUP: dict[str, str] = {
@@ -62,6 +64,8 @@ SETUP: dict[str, str] = {
         define comminfo(G.COMM) grpaddr('239.1.2.3')
         define cfstruct(GSTRUCT) cflevel(5) recover(yes)
         define stgclass(GCLASS) psid(3)""",
+    "alive": """\
+        define topic(G.OPEN) topicstr('news')""",
     "subscription": """\
         define sub(G.SUB) topicstr('prices/corn') dest(G.LOCAL)""",
 }
@@ -131,6 +135,52 @@ CASES: dict[str, tuple[str, tuple[str, ...]]] = {
     "tpstatus": ("others", ("dis tpstatus('prices/#')", "dis tpstatus('prices/fruit') pub sub")),
     "sbstatus": ("queues others subscription", ("dis sbstatus(G.SUB)", "dis sbstatus(G.*) nummsgs")),
     "pubsub": ("", ("dis pubsub", "dis pubsub all")),
+    "topics-alive": (
+        "queues others subscription alive",
+        (
+            "dis sub(G.API)",
+            "dis sub(G.*) subtype(all) topicstr durable destclas",
+            "dis sbstatus(G.API)",
+            "dis sbs(G.*) nummsgs subtype",
+            "dis tps('prices/corn')",
+            "dis tps('prices/#') subcount pubcount retained admin",
+            "dis tps('prices/#') type(sub)",
+            "dis tps('prices/corn') type(sub) nummsgs subtype",
+            "dis tps('prices/#') type(pub) all",
+            "dis pubsub",
+            "clear topicstr('prices/corn') clrtype(retained)",
+            "dis tps('prices/corn') retained",
+        ),
+    ),
+    "topics-refused": (
+        "queues others alive",
+        (
+            "dis tps",
+            "dis tps('not/there')",
+            "dis tps('#') type(queue)",
+            "dis tps('#') where(type eq topic)",
+            "dis sub(NOT.THERE)",
+            "dis sub subid(1234)",
+            "delete sub(NOT.THERE)",
+            "delete sub(G.API)",
+            "define sub(G.NEW) topicstr('prices')",
+            "define sub(G.NEW) dest(G.LOCAL)",
+            "define sub(G.NEW) topicstr('prices') dest(NOT.THERE)",
+            "define sub(G.NEW) topicobj(NOT.THERE) dest(G.LOCAL)",
+            "define sub(G.NEW) topicstr('prices/fruit') dest(G.LOCAL)",
+            "define sub(G.NEW) topicstr('prices') dest(G.LOCAL) selector('size >')",
+            "define sub(G.NEW) topicstr('prices') dest(G.LOCAL) sublevel(10)",
+            "define sub(G.WILD) topicstr('prices') dest(G.LOCAL) replace",
+            "alter sub(G.API) topicstr('other')",
+            "alter sub(G.API) dest(G.LOCAL)",
+            "define topic(G.NEW) topicstr('prices/fruit')",
+            "alter topic(G.TOPIC) topicstr('other')",
+            "delete topic(G.OPEN)",
+            "clear topicstr('prices')",
+            "clear topicstr('prices/#') clrtype(retained)",
+            "alter qmgr treelife(604001)",
+        ),
+    ),
     "refusals": (
         "queues",
         (
@@ -171,6 +221,11 @@ def prepared(operator: Operator, program: Program, names: str) -> None:
     if "queues" in names:
         program.put("G.LOCAL")
         program.open("G.LOCAL", mq.MQOO_INPUT_SHARED | mq.MQOO_OUTPUT)
+    if "alive" in names:
+        program.subscribe("prices/corn", "G.API", mq.MQSO_DURABLE)
+        program.subscribe("prices/#", "G.WILD")
+        program.publish(program.open_topic("prices/corn"), options=mq.MQPMO_RETAIN)
+        program.open_topic("", "G.OPEN")
     operator.target.programs[program.connection.number] = ApplicationStatus(
         4711, 3, "Ostler channel", "G.SVRCONN", "127.0.0.1"
     )
@@ -195,6 +250,7 @@ def prepared(operator: Operator, program: Program, names: str) -> None:
 def same_every_day(line: str) -> str:
     if line.startswith(("AMQ8426I", "AMQ8427I")):
         line = LISTED.sub("...", line)  # all that is there: another test's business
+    line = MANAGED.sub("9" * 16, line)
     for stamp in STAMPS:
         line = stamp.sub(nines, line)
     return line

@@ -66,7 +66,8 @@ def _define(name: str, given: dict[str, Value], like: str | None, replace: bool,
         define_subscription(target, name, given, like, replace)
     except MQError as error:
         if error.reason == MQRC_OBJECT_ALREADY_EXISTS:
-            what = f"{PRODUCT} subscription {name} exists already. Use ALTER, or DEFINE with REPLACE."
+            instead = error.detail if replace else "Use ALTER, or DEFINE with REPLACE."
+            what = f"{PRODUCT} subscription {name} exists already. {instead}"
             raise CommandRefused("AMQ8150E", what) from None
         raise unknown_object(error, like or name) if like else error from None
     yield message(SUBSCRIPTION.created, f"{PRODUCT} subscription created.")
