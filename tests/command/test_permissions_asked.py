@@ -57,6 +57,7 @@ def strict(manager: QueueManager) -> Suspicious:
         ("delete ql(Q1)", "Q1", "DLT"),
         ("delete chl(C2) chltable(clnttbl)", "C2", "DLT"),
         ("clear ql(Q1)", "Q1", "CLR"),
+        ("clear topicstr('a/b') clrtype(retained)", "SYSTEM.BASE.TOPIC", "CLR"),
         ("start service(S1)", "S1", "CTRL"),
         ("start listener", "SYSTEM.DEFAULT.LISTENER.TCP", "CTRL"),
         ("stop chl(C1)", "C1", "CTRL"),
@@ -83,6 +84,36 @@ def test_who_may_not_is_told_so(strict: Suspicious, command: str, name: str, wor
     assert asked == name
     assert word in {each.upper() for each in words}
     assert strict.asked == []
+
+
+class Forbidden(LocalTarget):
+    """A user who may do everything but a few things."""
+
+    forbidden: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def user(self) -> str:
+        return "ann"
+
+    def may(self, object_type: int, name: str, authorities: int) -> bool:
+        return not any((name, word.upper()) in self.forbidden for word in words_of(authorities))
+
+
+def test_who_subscribes_by_command_must_be_allowed_to_subscribe(manager: QueueManager) -> None:
+    target = Forbidden(manager)
+    operator = Operator(target)
+    operator.says("def ql(Q1)")
+    operator.says("def topic(T1) topicstr('a')")
+    operator.says("def sub(S1) topicstr('a/b') dest(Q1)")
+    target.forbidden = frozenset({("Q1", "PUT")})
+    assert operator.fails("def sub(S2) topicstr('a/b') dest(Q1)").startswith("AMQ8135E: ")
+    assert operator.fails("alter sub(S1) dest(Q1)").startswith("AMQ8135E: ")
+    operator.says("def sub(S3) topicstr('a/b') destclas(managed)")
+    target.forbidden = frozenset({("T1", "SUB")})
+    operator.says("def sub(S4) topicstr('a/b') dest(Q1)")  # the object above allows it
+    target.forbidden = frozenset({("T1", "SUB"), ("SYSTEM.BASE.TOPIC", "SUB")})
+    assert "sub on topic a/b" in operator.fails("def sub(S5) topicstr('a/b') dest(Q1)").lower()
+    assert "sub on topic a/b" in operator.fails("def sub(S5) topicobj(T1) topicstr('b') dest(Q1)").lower()
 
 
 def test_generic_displays_leave_out_what_one_may_not_see(strict: Suspicious) -> None:

@@ -24,6 +24,7 @@ OBJECTS = {
     "def pro(P1) applicid('a')": "dis pro(P1)",
     "def nl(N1) names(A,B)": "dis nl(N1)",
     "def topic(T1) topicstr('a/b')": "dis topic(T1)",
+    "def sub(U1) topicobj(T1) topicstr('#') destclas(managed) expiry(9000)": "dis sub(U1)",
     "def authinfo(I1) authtype(idpwos) chckclnt(none)": "dis authinfo(I1)",
     "alter qmgr descr('kept')": "dis qmgr",
 }
