@@ -445,6 +445,19 @@ def test_retained_publications_expire(world: TopicWorld) -> None:
     assert world.engine.queues[RETAINED_QUEUE].depth == 0
 
 
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_topics_without_the_queue_of_retained_publications_are_swept(world: TopicWorld, is_deleted: bool) -> None:
+    c = world.connect()
+    world.publish(c, "a/b", b"1", MQPMO_RETAIN)
+    assert world.engine.topics.sweep(10, world.now_ms) == 0
+    if is_deleted:
+        world.delete_queue(RETAINED_QUEUE, purge=True)
+    else:
+        world.clear_queue(RETAINED_QUEUE)
+    assert world.engine.topics.retained_count == 0
+    assert world.engine.topics.sweep(10, world.now_ms) == 2
+
+
 def test_what_cannot_be_retained_is_not_published(world: TopicWorld) -> None:
     c = world.connect()
     s = world.subscribe(c, "a")

@@ -205,6 +205,8 @@ def delete_queue(engine: Engine, queue: Queue) -> i64:
         lsn = engine.journal.append(DELETE, number_head(queue.queue_id), b"", record)
         engine.catalogue_changed = True
     engine.forget_queue(queue)
+    if queue.keeps_retained:
+        engine.topics.forget_retained()
     if engine.guard is not None:
         engine.guard.deleted(queue.definition)
     if queue.definition.attributes.get("DEFTYPE") == MQQDT_PERMANENT_DYNAMIC:
@@ -237,6 +239,8 @@ def clear(engine: Engine, name: str) -> i64:
     lsn: i64 = engine.journal.append(CLEAR, number_head(queue.queue_id), b"", b"")
     cleared: i64 = queue.depth
     apply_clear(queue)
+    if queue.keeps_retained:
+        engine.topics.forget_retained()
     queue.counters.purged += cleared
     engine.counters.purged += cleared
     return lsn
