@@ -147,6 +147,7 @@ CASES: dict[str, tuple[str, tuple[str, ...]]] = {
             "dis tps('prices/#') type(sub)",
             "dis tps('prices/corn') type(sub) nummsgs subtype",
             "dis tps('prices/#') type(pub) all",
+            "dis conn(*) type(handle) objname objtype topicstr subname dest",
             "dis pubsub",
             "clear topicstr('prices/corn') clrtype(retained)",
             "dis tps('prices/corn') retained",

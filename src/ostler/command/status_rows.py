@@ -161,6 +161,25 @@ def open_object_row(connection: Connection, handle: Handle) -> dict[str, Value]:
         "HSTATE": "INACTIVE",
         "READA": "NO",
         "ASTATE": "NONE",
+        **_open_topic(handle),
+    }
+
+
+def _open_topic(handle: Handle) -> dict[str, Value]:
+    """What the handle of a publisher or of a subscription shows beside."""
+    if handle.topic is not None:
+        return {"OBJTYPE": "TOPIC", "TOPICSTR": handle.topic.topic}
+    subscription = handle.subscription
+    if subscription is None:
+        return {}
+    return {
+        "OBJTYPE": "TOPIC",
+        "OBJNAME": subscription.definition.attributes.get("TOPICOBJ", ""),
+        "TOPICSTR": subscription.topic,
+        "SUBNAME": subscription.name,
+        "SUBID": subscription.identifier.hex().upper(),
+        "DEST": subscription.destination,
+        "DESTQMGR": subscription.destination_manager,
     }
 
 

@@ -81,11 +81,20 @@ class TopicRows:
     def _subscribers(self, target: Target, node: TopicNode, topic: str) -> Iterator[Row]:
         """There may be very many at one place, too."""
         at = 0
-        while some := target.look(partial(_standing, node, at)):
-            at += len(some)
-            for subscription in some:
-                if subscription.type in self._types:
-                    yield {"TOPICSTR": topic, "TYPE": "SUB", **target.look(partial(subscriber, subscription))}
+        while (some := target.look(partial(self._standing, node, topic, at))) is not None:
+            yield from some
+            at += _SLICE
+
+    def _standing(self, node: TopicNode, topic: str, at: int, engine: Engine) -> list[Row] | None:
+        """Some of those at a place; None behind the last."""
+        subscriptions = node.subscriptions
+        if subscriptions is None or at >= len(subscriptions):
+            return None
+        return [
+            {"TOPICSTR": topic, "TYPE": "SUB", **subscriber(each)}
+            for each in subscriptions[at : at + _SLICE]
+            if each.type in self._types
+        ]
 
     def _wild(self, target: Target) -> Iterator[Row]:
         """Subscriptions with wildcards stand at no place of the tree: each topic of theirs is one of its own."""
@@ -102,7 +111,7 @@ class TopicRows:
                 continue
             if self._about == "SUB":
                 if each.type in self._types:
-                    rows.append({"TOPICSTR": each.topic, "TYPE": "SUB", **subscriber(each, engine)})
+                    rows.append({"TOPICSTR": each.topic, "TYPE": "SUB", **subscriber(each)})
             else:
                 alike = engine.topics.alike(each)
                 if alike[0] is each:
@@ -127,10 +136,6 @@ class TopicRows:
 
 def _places(walk: TopicWalk, engine: Engine) -> list[Place]:
     return [(node, topic) for node, topic in walk.step(engine, _SLICE) if node.subscriptions is not None]
-
-
-def _standing(node: TopicNode, at: int, engine: Engine) -> list[Subscription]:
-    return node.subscriptions[at : at + _SLICE] if node.subscriptions is not None else []
 
 
 def _wild_end(engine: Engine) -> int:
@@ -196,7 +201,7 @@ def _nearest(node: TopicNode | None, name: str, otherwise: Value) -> Value:
     return otherwise
 
 
-def subscriber(subscription: Subscription, engine: Engine) -> Mapping[str, Value]:
+def subscriber(subscription: Subscription) -> Mapping[str, Value]:
     """What TPSTATUS TYPE(SUB) and SBSTATUS both show."""
     attributes = subscription.definition.attributes
     resumed = date_and_time(subscription.resumed_ms or subscription.created_ms)
@@ -219,7 +224,7 @@ def subscriber(subscription: Subscription, engine: Engine) -> Mapping[str, Value
 def status_rows(found: list[Chosen], engine: Engine) -> list[Row]:
     """SBSTATUS. The default subscription is nobody's, and has none."""
     return [
-        {"SUB": living.name, "TOPICSTR": living.topic, **subscriber(living, engine)}
+        {"SUB": living.name, "TOPICSTR": living.topic, **subscriber(living)}
         for _, living in found
         if living is not None and not living.is_removed
     ]
