@@ -16,32 +16,8 @@ from pyspark.sql import functions as F
 from ostler.pipeline.curves import CURVE_KEY, curve_steps, memory_bytes
 from ostler.pipeline.scaling import LIMIT, best_steps
 from ostler.pipeline.spark_schemas import as_table
-from ostler.pipeline.tables import Column as TableColumn
-from ostler.pipeline.tables import LakeTable, Layer
+from ostler.pipeline.tables import PREDICTION
 
-PREDICTION: Final = LakeTable(
-    "prediction",
-    Layer.GOLD,
-    "How much of each resource one transaction or connection needs, and how many there could be.",
-    (
-        TableColumn("run", "string", "the run"),
-        TableColumn("scenario", "string", "id in the catalogue"),
-        TableColumn("contestant", "string", "who was measured"),
-        TableColumn("kind", "string", "ostler or peer"),
-        TableColumn("series", "string", "parameters that stay the same along the curve"),
-        TableColumn("message_bytes", "bigint", "size of messages"),
-        TableColumn("persistent", "boolean", "whether messages were persistent"),
-        TableColumn("resource", "string", "processor, memory or network"),
-        TableColumn("need", "double", "of one transaction or connection"),
-        TableColumn("available", "double", "in the same unit; for rates, in a second"),
-        TableColumn("unit", "string", "of both"),
-        TableColumn("limit", "double", "how many there could be: available divided by need"),
-        TableColumn("measured", "double", "how many there were at most"),
-        TableColumn("used_percent", "double", "measured, of the limit"),
-        TableColumn("text", "string", "the calculation, in words"),
-    ),
-    ("run", "contestant", "series", "resource"),
-)
 _SECOND_US: Final = 1_000_000.0
 # What a machine with its drivers and everything else leaves for a broker.
 MEMORY_PART: Final = 0.8

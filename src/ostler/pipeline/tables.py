@@ -290,6 +290,24 @@ COST: Final = LakeTable(
     ),
     ("run", "contestant", "step", "repetition", "scope", "object", "verb"),
 )
+PREDICTION: Final = LakeTable(
+    "prediction",
+    Layer.GOLD,
+    "How much of each resource one transaction or connection needs, and how many there could be.",
+    (
+        *(column for column in _POINT_KEY if column.name != "step"),
+        *(column for column in _SERIES if column.name != "clients"),
+        Column("resource", "string", "processor, memory or network"),
+        Column("need", "double", "of one transaction or connection"),
+        Column("available", "double", "in the same unit; for rates, in a second"),
+        Column("unit", "string", "of both"),
+        Column("limit", "double", "how many there could be: available divided by need"),
+        Column("measured", "double", "how many there were at most"),
+        Column("used_percent", "double", "measured, of the limit"),
+        Column("text", "string", "the calculation, in words"),
+    ),
+    ("run", "contestant", "series", "resource"),
+)
 REJECTED: Final = LakeTable(
     "rejected",
     Layer.QUARANTINE,
@@ -308,5 +326,17 @@ REJECTED: Final = LakeTable(
 
 TABLES: Final = {
     table.name: table
-    for table in (*BRONZE.values(), RUN, ENTRANT, PUBLISHED, POINT, PEAK, COMPARISON, SCALING, COST, REJECTED)
+    for table in (
+        *BRONZE.values(),
+        RUN,
+        ENTRANT,
+        PUBLISHED,
+        POINT,
+        PEAK,
+        COMPARISON,
+        SCALING,
+        COST,
+        PREDICTION,
+        REJECTED,
+    )
 }
