@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
 
+from ostler.model.structures.md import MD_CORREL_ID, MD_MSG_ID
 from ostler.pipeline.streaming.columns import Read
 from ostler.pipeline.streaming.links import connected, open_queue, told
 from ostler.pipeline.streaming.options import ReadOptions
-
-_SAMPLES_MAX: Final = 100_000
+from ostler.pipeline.streaming.windows import browse as browse_stored
 
 
 @dataclass(frozen=True)
@@ -39,12 +38,7 @@ def slices(options: ReadOptions) -> list[QueueSlice]:
                 if wanted == 1:
                     found.append(QueueSlice(name))
                     continue
-                ids: list[bytes] = []
-                for message in queue.browse(max_bytes=0, truncate=True):
-                    ids.append(message.message_id)
-                    if len(ids) >= _SAMPLES_MAX:
-                        break
-                found += ranges(name, ids, wanted)
+                found += ranges(name, [_message_id(each.md) for each in browse_stored(queue, 0)], wanted)
     return found
 
 
@@ -61,6 +55,10 @@ def browse(options: ReadOptions, part: QueueSlice) -> Iterator[Read]:
     with connected(options.connect) as connection:
         queue = open_queue(connection, part.queue, "b", options.selector)
         with queue, told(f"Browsing queue {part.queue}"):
-            for position, message in enumerate(queue.browse()):
-                if part.has(message.message_id):
-                    yield Read(part.queue, position, message)
+            for position, taken in enumerate(browse_stored(queue)):
+                if part.has(_message_id(taken.md)):
+                    yield Read(part.queue, position, taken)
+
+
+def _message_id(md: bytes) -> bytes:
+    return md[MD_MSG_ID:MD_CORREL_ID]
