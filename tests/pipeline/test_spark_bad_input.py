@@ -23,7 +23,7 @@ from ostler.pipeline.lake import CURRENT, open_lake
 from ostler.pipeline.lake_change import LakeChange
 from ostler.pipeline.tables import POINT, REJECTED, RUN
 
-ALL_TAKEN, NOT_ALL, REFUSED = 0, 1, 2
+ALL_TAKEN, NOT_ALL, REFUSED, NO_JAVA = 0, 1, 2, 5
 # No file of Spark may grow beyond this, as on a disk that is nearly full.
 FILE_BYTES_MAX = 2048
 
@@ -76,7 +76,7 @@ def run(root: Path) -> int:
 def test_no_java(root: Path, no_java: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_run(root / "runs", "run-2", steps=1)
     lake = Lake(root)
-    assert run(root) == REFUSED
+    assert run(root) == NO_JAVA
     assert "Spark needs Java 17 or newer, and there is none on this machine. Install one" in capsys.readouterr().err
     assert lake.is_as_it_was()
 
@@ -87,7 +87,7 @@ def test_an_old_java(root: Path, no_java: Path, capsys: pytest.CaptureFixture[st
     program.write_text("#!/bin/sh\necho 'openjdk version \"11.0.20\"' >&2\n")
     program.chmod(0o755)
     lake = Lake(root)
-    assert run(root) == REFUSED
+    assert run(root) == NO_JAVA
     assert f"{program} is Java 11. Install a newer one" in capsys.readouterr().err
     assert lake.is_as_it_was()
 

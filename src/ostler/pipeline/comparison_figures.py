@@ -31,6 +31,7 @@ METRICS: Final = (
     Metric("p99 response time, us", "p99_ns / 1000", False, False),
     Metric("broker processor time, us", "broker_cpu_us", False, True),
 )
+_LONG_REVISION: Final = "^([0-9a-f]{9})[0-9a-f]+"
 _FACTS: Final = ("began", "condition", "release", "machine", "is_quick")
 FIGURE_COLUMNS: Final = (
     *CURVE_KEY,
@@ -85,7 +86,9 @@ def options_text(options: Column) -> Column:
 
 def run_facts(runs: DataFrame) -> DataFrame:
     """What makes runs alike: release, machine, and whether it was the quick form."""
-    revision = F.when(F.coalesce(F.col("revision"), F.lit("")) != "", F.concat(F.lit(" "), "revision")).otherwise("")
+    # As many digits as people read, and the mark of sources that were changed.
+    short = F.regexp_replace(F.coalesce(F.col("revision"), F.lit("")), _LONG_REVISION, "$1")
+    revision = F.when(short != "", F.concat(F.lit(" "), short)).otherwise("")
     flavour = F.when(F.col("compiled"), "").otherwise(F.lit(", not compiled"))
     is_quick = F.lower(F.coalesce(F.col("parameters")["is_quick"], F.lit("false"))) == "true"
     return runs.select(

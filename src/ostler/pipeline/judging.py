@@ -41,6 +41,8 @@ def judged(pairs: DataFrame) -> DataFrame:
     return (
         pairs.withColumn("left_value", median(F.col("left_values")))
         .withColumn("right_value", median(F.col("right_values")))
+        .withColumn("left_repetitions", F.size("left_values"))
+        .withColumn("right_repetitions", F.size("right_values"))
         .filter(F.col("left_value").isNotNull() & F.col("right_value").isNotNull())
         .withColumn("our_ratio", F.when(F.col("left_value") > 0, F.col("right_value") / F.col("left_value")))
         # Of nothing there is no percentage: the verdict says so.

@@ -233,6 +233,8 @@ COMPARISON: Final = LakeTable(
         Column("left_value", "double", "median"),
         Column("right_value", "double", "median"),
         Column("change_percent", "double", "of the baseline"),
+        Column("left_repetitions", "int", "how often it was measured; once makes no interval", True),
+        Column("right_repetitions", "int", "likewise", True),
         Column("low_percent", "double", "lower end of the 95 % confidence interval", True),
         Column("high_percent", "double", "upper end", True),
         Column("noise_percent", "double", "the greater noise of both"),
