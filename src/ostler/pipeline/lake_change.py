@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -11,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final
 
+import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from ostler.lab.store.manifest import sync_directory, write_whole
@@ -85,7 +87,13 @@ class LakeChange:
         It takes the place of the whole table; of a partitioned table, of the partitions that were written and those
         whose value (of the first partition column) is one of `replaced`.
         """
-        found = _parts(self._root, self.directory(table), table)
+        try:
+            found = _parts(self._root, self.directory(table), table)
+        except (OSError, pa.ArrowException) as error:
+            raise PipelineRefused(
+                f"What was written of {table.name} cannot be read back: {(str(error).splitlines() or [''])[0]}. "
+                "Tables are as they were. Look at the disk, and run the pipeline again."
+            ) from error
         gone = set(replaced) | {each.values[table.partitions[0]] for each in found if table.partitions}
         kept = [
             part
@@ -96,16 +104,27 @@ class LakeChange:
         return sum(part.rows for part in found)
 
     def commit(self, made_from: Mapping[str, str]) -> Snapshot:
-        """Put everything in force."""
-        for path in self._written:
-            _sync_tree(path)
+        """Put everything in force. PipelineRefused, and tables as they were, when that cannot be written."""
         after = replace(self.now, made_from=dict(made_from))
-        write_whole(self._root / CURRENT, as_json(after))
+        try:
+            for path in self._written:
+                _sync_tree(path)
+            write_whole(self._root / CURRENT, as_json(after))
+        except OSError as error:
+            raise _not_written(self._root, error) from error
         self._is_committed = True
         # What the version before this one still needed, nobody needs any more.
         for unused in self.before.unused:
             shutil.rmtree(self._root / unused, ignore_errors=True)
         return after
+
+
+def _not_written(root: Path, error: OSError) -> PipelineRefused:
+    advice = "Make room there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "Mend that"
+    return PipelineRefused(
+        f"The lake {root} could not be changed: {error.strerror}. "
+        f"Tables are as they were. {advice}, and run the pipeline again."
+    )
 
 
 def _locked(root: Path) -> IO[bytes]:
