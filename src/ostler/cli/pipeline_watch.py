@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 _INTERVAL: Final = 5.0
 _CONNECT: Final = "sc://"
-_NO_CONNECT: Final = "the lake is changed where Spark's driver is, and with Spark Connect that is elsewhere. Give another --master, or none."
+_NO_CONNECT: Final = (
+    "with Spark Connect, the driver that would change the lake is elsewhere. Give another --master, or none."
+)
 _DESCRIPTION: Final = """\
 Take the statistics and accounting messages of a queue manager off their queues and into the lake, through a stream of
 Spark, and keep the tables activity, account and cost current. Every message is taken exactly once, whenever this is

@@ -14,6 +14,7 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
 from ostler import __version__
 from ostler.lab.store.schema import SCHEMA_VERSION
@@ -62,7 +63,7 @@ def state_of(text: str | None) -> WatchState:
 def records_of(messages: DataFrame, queue_manager: str) -> DataFrame:
     """Messages, with the columns of READ_SCHEMA, as records: RECORD_SCHEMA, and the hour in which they were told."""
     # Not mapInArrow: that one asks for pandas, which nothing else here needs.
-    rows = F.arrow_udf(read_messages, f"array<struct<{RECORD_SCHEMA}>>")
+    rows = arrow_udf(read_messages, f"array<struct<{RECORD_SCHEMA}>>", ArrowUDFType.SCALAR)
     records = messages.select(F.inline(rows(*(F.col(name) for name in READ_COLUMNS))))
     return records.withColumn("run", F.concat(F.lit(f"{RUN_PREFIX}{queue_manager}-"), F.date_format("told", _HOUR)))
 
@@ -262,27 +263,30 @@ def live_costs(statistics: DataFrame) -> DataFrame:
     verbs, and both among units of work that were committed.
     """
     watched = statistics.filter(F.col("run").startswith(RUN_PREFIX)).withColumn("step", F.lit(0))
-    verbs = verb_counts(accounted(watched))
-    whole = _whole(watched)
-    of_manager = verbs.filter(F.col("scope") == QUEUE_MANAGER)
-    counted = of_manager.groupBy(*POINT_KEY).agg(F.sum("count").alias("all_verbs"))
+    is_of_manager = F.col("scope") == QUEUE_MANAGER
+    nothing = F.lit(None).cast("double")
+    verb = F.struct("verb", "time_us", (F.col("cpu_us") / F.col("all_verbs")).alias("broker_cpu_us"), _named(nothing))
+    unit = F.struct(
+        F.lit(TRANSACTION).alias("verb"),
+        nothing.alias("time_us"),
+        (F.col("cpu_us") / F.col("count")).alias("broker_cpu_us"),
+        _named(F.col("all_log_bytes") / F.col("count")),
+    )
+    is_unit = is_of_manager & (F.col("verb") == "commit") & F.col("cpu_us").isNotNull()
     priced = (
-        verbs.join(whole, list(POINT_KEY), "left")
-        .join(counted, list(POINT_KEY), "left")
-        .withColumn("broker_cpu_us", F.col("cpu_us") / F.col("all_verbs"))
-        # Which verb wrote how much of the log is not known.
-        .withColumn("log_bytes", F.lit(None).cast("double"))
+        verb_counts(accounted(watched))
+        .withColumn("all_verbs", F.sum(F.when(is_of_manager, F.col("count"))).over(Window.partitionBy(*POINT_KEY)))
+        .join(F.broadcast(_whole(watched)), list(POINT_KEY), "left")
+        .withColumn("told", F.explode(F.when(is_unit, F.array(verb, unit)).otherwise(F.array(verb))))
     )
-    units = (
-        of_manager.filter(F.col("verb") == "commit")
-        .join(whole, list(POINT_KEY))
-        .withColumn("verb", F.lit(TRANSACTION))
-        .withColumn("time_us", F.lit(None).cast("double"))
-        .withColumn("broker_cpu_us", F.col("cpu_us") / F.col("count"))
-        .withColumn("log_bytes", F.col("all_log_bytes") / F.col("count"))
-    )
-    found = [each.withColumn("scenario", F.lit(SCENARIO)).select(*COST.names) for each in (priced, units)]
-    return as_table(reduce(DataFrame.unionByName, found).filter(F.col("count") > 0), COST)
+    kept = (*POINT_KEY, "scope", "object", "count", "bytes")
+    found = priced.select(*kept, "told.*", F.lit(SCENARIO).alias("scenario"))
+    return as_table(found.filter(F.col("count") > 0), COST)
+
+
+def _named(log_bytes: Column) -> Column:
+    # Which verb wrote how much of the log is not known: units of work tell that.
+    return log_bytes.alias("log_bytes")
 
 
 def _whole(watched: DataFrame) -> DataFrame:

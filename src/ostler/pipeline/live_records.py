@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-# Here and not below TYPE_CHECKING: Spark looks at annotations to see what kind of function it has.
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from ostler.model.pcf import PcfError

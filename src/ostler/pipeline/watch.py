@@ -126,6 +126,7 @@ class Watch:
             return
         self.name = looked.name
         self._options["queueManager"] = looked.name
+        self._open_spark()
         self._tell(f"Watching {looked.name}; the tables are in {self._lake}.")
         for note in looked.notes:
             self._tell(note)

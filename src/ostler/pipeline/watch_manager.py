@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from ostler.client.api import Connection
+from ostler.client.remote_queue import RemoteQueue
+from ostler.client.waits import run
+from ostler.engine.open import OpenRequest
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
+from ostler.model.reasons import describe
 from ostler.pipeline.live_records import SOURCES
 from ostler.pipeline.refusals import PipelineRefused
 from ostler.pipeline.streaming.links import connected, open_queue
@@ -27,12 +31,13 @@ _AWAY: Final = frozenset(
     }
 )
 _SWITCHES: Final = {
-    "STATMQI": "statistics of verbs",
-    "STATQ": "statistics of queues",
-    "ACCTMQI": "accounts of connections",
-    "ACCTQ": "accounts of queues",
+    "STATMQI": (mq.MQIA_STATISTICS_MQI, "statistics of verbs"),
+    "STATQ": (mq.MQIA_STATISTICS_Q, "statistics of queues"),
+    "ACCTMQI": (mq.MQIA_ACCOUNTING_MQI, "accounts of connections"),
+    "ACCTQ": (mq.MQIA_ACCOUNTING_Q, "accounts of queues"),
 }
-_OFF: Final = ("OFF", "NONE")
+_INTERVALS: Final = {"STATINT": mq.MQIA_STATISTICS_INTERVAL, "ACCTINT": mq.MQIA_ACCOUNTING_INTERVAL}
+_OFF: Final = (mq.MQMON_OFF, mq.MQMON_NONE)
 _LONG_SECONDS: Final = 300
 
 
@@ -86,28 +91,42 @@ def _check(connection: Connection, queue: str, who: str) -> None:
 def _notes(connection: Connection) -> list[str]:
     """What is switched off, and what comes seldom. Whoever may not ask is told so, and goes on."""
     name = connection.name
+    selectors = [*(number for number, _ in _SWITCHES.values()), *_INTERVALS.values()]
     try:
-        told = connection.display("QMGR", "*", *_SWITCHES, "STATINT", "ACCTINT")[0]
+        told = dict(zip((*_SWITCHES, *_INTERVALS), _inquired(connection, selectors), strict=True))
     except MQError as error:
         if error.reason in _AWAY:
             raise
-        return [f"Whether {name} writes statistics and accounts could not be asked: {error}"]
-    off = [switch for switch in _SWITCHES if str(told[switch]) in _OFF]
+        return [
+            f"Whether {name} writes statistics and accounts could not be asked: {describe(error.reason).name}. "
+            f"If nothing comes: ALTER QMGR {_turned_on(_SWITCHES)}"
+        ]
+    off = [switch for switch in _SWITCHES if told[switch] in _OFF]
     notes = []
     if off:
-        what = ", ".join(_SWITCHES[each] for each in off)
-        command = " ".join(f"{each}(ON)" for each in off)
-        notes.append(f"{name} writes no {what}. To have them: ALTER QMGR {command}")
-        if any(each.startswith("ACCT") for each in off):
-            notes.append("Accounts are written of connections that are made after that.")
-    seldom = {each: told[each] for each in ("STATINT", "ACCTINT") if _is_long(told[each])}
+        what = ", ".join(_SWITCHES[each][1] for each in off)
+        notes.append(f"{name} writes no {what}. To have them: ALTER QMGR {_turned_on(off)}")
+    if any(each.startswith("ACCT") for each in off):
+        notes.append("Accounts are of connections that are made after that.")
+    seldom = {each: told[each] for each in _INTERVALS if told[each] > _LONG_SECONDS}
     if seldom and len(off) < len(_SWITCHES):
-        told_text = " ".join(f"{each}({value})" for each, value in seldom.items())
+        text = " ".join(f"{each}({value})" for each, value in seldom.items())
         notes.append(
-            f"{name} has {told_text}: seconds from one record to the next. For more: ALTER QMGR STATINT(60) ACCTINT(60)"
+            f"{name} has {text}: so many seconds pass from one record to the next. "
+            f"For more of them: ALTER QMGR {' '.join(f'{each}(60)' for each in seldom)}"
         )
     return notes
 
 
-def _is_long(value: object) -> bool:
-    return isinstance(value, int) and value > _LONG_SECONDS
+def _turned_on(switches: Iterable[str]) -> str:
+    return " ".join(f"{each}(ON)" for each in switches)
+
+
+def _inquired(connection: Connection, selectors: list[int]) -> list[int]:
+    """Attributes of the queue manager by MQINQ: that works over the network, where DISPLAY does not."""
+    opened = run(connection.inner.session.open(OpenRequest(mq.MQOT_Q_MGR, "", mq.MQOO_INQUIRE)))
+    assert isinstance(opened, RemoteQueue)
+    try:
+        return run(opened.inquire_numbers(selectors))[0]
+    finally:
+        run(opened.close())
