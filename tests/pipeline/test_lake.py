@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -129,6 +130,9 @@ def test_a_file_is_no_lake(tmp_path: Path) -> None:
         ("[]", "Restore the lake"),
         ('{"format": 1}', "Restore the lake"),
         ('{"format": 1, "version": "7", "tables": {}, "unused": [], "made_from": {}}', "Restore the lake"),
+        ("[" * 100_000, "Restore the lake"),
+        ("", "Restore the lake"),
+        ('{"format": 1, "version": 1, "tables": {"run": 7}, "unused": [], "made_from": {}}', "Restore the lake"),
         ('{"format": 2}', "is a lake of format 2, and this version of ostler knows up to 1"),
     ],
 )
@@ -164,3 +168,32 @@ def test_tables_of_newer_versions_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / CURRENT).write_text(json.dumps(content))
     after = change_once(tmp_path, "b")
     assert [part.path for part in after.parts["weather"]] == ["gold/weather/version=1"]
+
+
+def test_a_disk_that_is_full_at_the_end_leaves_the_tables(tmp_path: Path) -> None:
+    before = change_once(tmp_path, "a")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with LakeChange(tmp_path) as change:
+        write(change, EVENT, [event("b")])
+        resource.setrlimit(resource.RLIMIT_FSIZE, (16, hard))
+        try:
+            with pytest.raises(
+                PipelineRefused, match=r"could not be changed: File too large\. Tables are as they were\."
+            ):
+                change.commit({})
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert open_lake(tmp_path) == before
+    assert change_once(tmp_path, "b").version == 2
+
+
+def test_what_was_written_and_cannot_be_read_back_is_told(tmp_path: Path) -> None:
+    before = change_once(tmp_path, "a")
+    with LakeChange(tmp_path) as change:
+        place = change.directory(ENTRANT)
+        place.mkdir(parents=True)
+        (place / "part-0.parquet").write_bytes(b"half of a")
+        with pytest.raises(PipelineRefused, match="What was written of entrant cannot be read back"):
+            change.put(ENTRANT)
+    assert open_lake(tmp_path) == before
+    assert not place.exists()

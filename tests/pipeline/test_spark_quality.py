@@ -67,7 +67,6 @@ SPOILT: dict[str, list[tuple[str, Row]]] = {
         ("count-none", {"count": 0}),
     ],
     "machine": [("cores-none", {"cores": 0}), ("core-percent-impossible", {"busiest_core_percent": 150.0})],
-    "statistic": [("value-no-number", {"value": float("nan")}), ("value-no-number", {"value": float("inf")})],
     "event": [("kind-unknown", {"kind": "rumour"})],
 }
 KEPT: dict[str, list[Row]] = {
@@ -94,6 +93,8 @@ def spoilt_rows(table: LakeTable) -> list[tuple[str, Row]]:
     found += [
         (name, {known[name].name: -1.0 if known[name].type == "double" else -1}) for name in negative if name in known
     ]
+    real = [each.name for each in table.columns if each.type == "double"]
+    found += [(f"{each}-no-number", {each: value}) for each in real for value in (float("nan"), float("-inf"))]
     found += [("phase-unknown", {"phase": "lunch"}), *SPOILT.get(table.name, [])]
     return [(rule, sound_row(table) | changes) for rule, changes in found]
 

@@ -193,7 +193,12 @@ def check_java(environment: Mapping[str, str]) -> int:
         raise PipelineRefused(f"{wanted}, and {place}. Install one ({_INSTALL}), or set JAVA_HOME to where it is.")
     try:
         told = subprocess.run(
-            [command, "-version"], capture_output=True, text=True, timeout=_JAVA_SECONDS_MAX, check=True
+            [command, "-version"],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_JAVA_SECONDS_MAX,
+            check=True,
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise PipelineRefused(f"{wanted}, and {command} does not run: {_first_line(error)}. Replace it.") from error
