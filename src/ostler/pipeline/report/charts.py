@@ -13,13 +13,14 @@ _LOGARITHMIC_FROM: Final = 20.0
 @dataclass(frozen=True)
 class Axis:
     """`ticks` are the values to mark where they are known; else they are chosen. A linear axis begins at 0, and ends at
-    `top` where that is known."""
+    `top` where that is known. `domain` are values that must have a place on it: charts side by side share an axis."""
 
     label: str
     is_log: bool = False
     ticks: tuple[float, ...] = ()
     is_size: bool = False
     top: float | None = None
+    domain: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

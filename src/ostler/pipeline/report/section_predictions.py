@@ -1,0 +1,137 @@
+"""Capacity predictions: what one operation or connection needs, and how many there could be of it on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ostler.pipeline.report import numbers
+from ostler.pipeline.report.charts import Axis, Dot, DotChart, Look, Strip
+from ostler.pipeline.report.context import Context, described, message_words, percent_cell, text_cell
+from ostler.pipeline.report.document import Block, Cell, Figure, Fold, Heading, Paragraph, Section
+from ostler.pipeline.report.rows import OSTLER, PredictionRow
+
+_STRIPS_MAX: Final = 16
+_MEMORY: Final = "memory"
+_RESOURCES: Final = ("processor", "network", _MEMORY)
+_LOOKS: Final = {"processor": Look(0, 0), "network": Look(1, 1), _MEMORY: Look(2, 2)}
+_FULL_PERCENT: Final = 100.0
+_MICROSECOND_UNIT: Final = "us of processor time"
+
+
+def predictions_section(context: Context) -> Section | None:
+    """None when nothing can be predicted from what was measured."""
+    order = list(context.speaking.values())
+    rows = sorted(
+        (row for row in context.tables.predictions if row.run in order),
+        key=lambda each: (order.index(each.run), each.kind != OSTLER, each.contestant, each.message_bytes,
+                          each.persistent, each.series, _rank(each.resource)),
+    )  # fmt: skip
+    if not rows:
+        return None
+    text = (
+        "Limits are predicted as the published reports do it: what there is, divided by what one needs, each resource "
+        "by itself. Processor: the cores that the broker can use, by its processor time for an operation at the peak. "
+        "Network: what blocks of the same size reached with nothing in between. Memory: what is left, by how much a "
+        "further client adds. The lowest is the first to be met. Predictions are calculated, not measured."
+    )
+    blocks: list[Block] = [Paragraph(text)]
+    own = [row for row in rows if row.kind == OSTLER]
+    others = [row for row in rows if row.kind != OSTLER]
+    figure = _figure(context, own)
+    if figure is not None:
+        blocks.append(figure)
+    if own:
+        blocks.append(_table(context, "Capacity predictions", own))
+    if others:
+        table = _table(context, "Capacity predictions of other brokers", others)
+        blocks.append(Fold(f"Capacity predictions of other brokers ({len(others):,} rows)", (table,), not own))
+    return Section("scaling-predictions", "Capacity predictions", tuple(blocks))
+
+
+def _rank(resource: str) -> int:
+    return _RESOURCES.index(resource) if resource in _RESOURCES else len(_RESOURCES)
+
+
+def _words(row: PredictionRow) -> str:
+    return message_words(row.message_bytes, row.persistent, row.series)
+
+
+def _many(row: PredictionRow, value: float) -> str:
+    """How many there could be: clients, or operations a second."""
+    return f"{numbers.figure(value)} clients" if row.resource == _MEMORY else f"{numbers.figure(value)}/s"
+
+
+def _need(row: PredictionRow) -> str:
+    if row.resource == _MEMORY:
+        return numbers.size(row.need)
+    if row.unit == _MICROSECOND_UNIT:
+        return f"{numbers.figure(row.need)} µs"
+    return f"{numbers.figure(row.need)} {row.unit.removesuffix('s') if row.need == 1 else row.unit}"
+
+
+def calculation(text: str) -> str:
+    """The calculation as the table has it, with the signs and the grammar of a page."""
+    shown = text.replace(" us ", " µs ")
+    return shown.replace("1 cores ", "1 core ", 1) if shown.startswith("1 cores ") else shown
+
+
+def _table(context: Context, caption: str, rows: Sequence[PredictionRow]) -> Block:
+    headings = (
+        Heading("Scenario"),
+        Heading("Contestant"),
+        Heading("Messages"),
+        Heading("Resource"),
+        Heading("One needs", True, "of the resource: an operation, or a connected client"),
+        Heading("Could be", True, "what there is, divided by what one needs"),
+        Heading("Measured", True, "the most that was measured"),
+        Heading("Used", True, "measured, of what could be"),
+        Heading("Calculation", is_wide=True),
+        Heading("Run"),
+    )
+    body = [
+        (
+            context.scenario_cell(row.scenario),
+            text_cell(row.contestant),
+            Cell(_words(row), row.message_bytes),
+            text_cell(row.resource),
+            Cell(_need(row), row.need, numbers.exact(row.need)),
+            Cell(_many(row, row.limit), row.limit, numbers.exact(row.limit)),
+            Cell(_many(row, row.measured), row.measured, numbers.exact(row.measured)),
+            percent_cell(row.used_percent),
+            text_cell(calculation(row.text)),
+            context.book.run_cell(row.run),
+        )
+        for row in rows
+    ]
+    return context.book.table(caption, headings, body, [row.run for row in rows])
+
+
+def _figure(context: Context, rows: Sequence[PredictionRow]) -> Figure | None:
+    """How much of each rate that could be was reached. Memory is left out: hardly any run comes near it."""
+    strips: dict[tuple[str, str, str], list[PredictionRow]] = {}
+    for row in rows:
+        if row.resource != _MEMORY and row.contestant == context.main_contestant(row.run):
+            strips.setdefault((row.run, row.contestant, row.series), []).append(row)
+    drawn = list(strips.values())[:_STRIPS_MAX]
+    if not drawn:
+        return None
+    made = [
+        Strip(
+            described(context.title(found[0].scenario), _words(found[0])),
+            tuple((row.resource, _LOOKS.get(row.resource, Look(3, 3)), _used(row)) for row in found),
+        )
+        for found in drawn
+    ]
+    top = max(dot.x for strip in made for _, _, dot in strip.dots)
+    axis = Axis("% of what could be", top=_FULL_PERCENT if top <= _FULL_PERCENT else None)
+    runs = [row.run for found in drawn for row in found]
+    left = len(strips) - len(drawn)
+    note = f"{numbers.count(left, 'curve')} more: see the table." if left else ""
+    chart = DotChart("Peak rates, of what could be", axis, tuple(made), _FULL_PERCENT)
+    return context.book.figure("Peak rates of Ostler, as a part of what each resource allows", [chart], runs, note)
+
+
+def _used(row: PredictionRow) -> Dot:
+    words = f"{numbers.percent(row.used_percent)}: {_many(row, row.measured)} of {_many(row, row.limit)}"
+    return Dot(row.used_percent, 0.0, None, None, row.resource, words, basis=calculation(row.text))
