@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from math import exp
+from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F
 from tests.pipeline.analysis_samples import figure, figures, point, points, run, runs
 
 from ostler.pipeline.comparisons import comparisons
-from ostler.pipeline.judging import PAIR_COLUMNS, judged
+from ostler.pipeline.judging import PAIR_COLUMNS, judged, student_quantile
 from ostler.pipeline.tables import COMPARISON
 
 _PAIRS = (
@@ -73,9 +79,84 @@ def test_verdicts(spark: SparkSession) -> None:
     assert better["tolerance_percent"] == 6.0
     assert found["noisy machine"]["tolerance_percent"] == 11.0
     assert (found["once"]["low_percent"], found["once"]["high_percent"]) == (None, None)
+    assert (found["once"]["left_repetitions"], found["another thing"]["right_repetitions"]) == (1, 2)
     assert found["exactly"]["low_percent"] == pytest.approx(100.0)
     assert found["Welch"]["low_percent"] == pytest.approx(100 * (2.718281828 ** (1 - 12.706) - 1))
     assert found["Welch"]["high_percent"] == pytest.approx(100 * (2.718281828 ** (1 + 12.706) - 1), rel=1e-6)
+
+
+def test_boundaries_of_the_tolerance(spark: SparkSession) -> None:
+    """6 % are within 6 %, up and down, and the noise comes on top. With one repetition nothing else counts."""
+    pairs = [
+        _pair("up", (100,), (106,)),
+        _pair("up, beyond", (100,), (106.001,)),
+        _pair("down", (106,), (100,)),
+        _pair("down, beyond", (106.001,), (100,)),
+        _pair("down by 6 of 100", (100,), (94,)),
+        _pair("noise", (100,), (109,), noise_percent=3.0),
+        _pair("noise, beyond", (109.001,), (100,), noise_percent=3.0),
+        _pair("times", (100,), (106.001,), more_is_better=False),
+        _pair("times, beyond", (106.001,), (100,), more_is_better=False),
+        _pair("to a half", (200,), (100,), noise_percent=94.0),
+        _pair("to less than a half", (200.1,), (100,), noise_percent=94.0),
+        # The interval is 0 % to 21 % or so: what may be nothing is nothing.
+        _pair("unsure", (100, 100), (100, 121)),
+    ]
+    found = {row["subject"]: row["verdict"] for row in judged(spark.createDataFrame(pairs, _PAIRS)).collect()}
+    assert found == {
+        "up": "same",
+        "up, beyond": "better",
+        "down": "same",
+        "down, beyond": "worse",
+        "down by 6 of 100": "worse",
+        "noise": "same",
+        "noise, beyond": "worse",
+        "times": "worse",
+        "times, beyond": "better",
+        "to a half": "same",
+        "to less than a half": "worse",
+        "unsure": "same",
+    }
+
+
+def test_quantiles_between_whole_degrees_of_freedom(spark: SparkSession) -> None:
+    wanted = {1.0: 12.706, 1.5: 6.017, 2.0: 4.303, 2.5: 3.575, 4.5: 2.659, 30.0: 2.042, 1000.0: 2.042}
+    frame = spark.createDataFrame([(each,) for each in wanted], "freedom double")
+    found = {row[0]: row[1] for row in frame.select("freedom", student_quantile(F.col("freedom"))).collect()}
+    assert found == {freedom: pytest.approx(value, rel=0.03) for freedom, value in wanted.items()}
+
+
+_PAIRS_EACH = 600
+
+
+@settings(
+    max_examples=2,
+    deadline=None,
+    phases=(Phase.generate,),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(ratio=st.floats(0.05, 20), spread=st.floats(0.01, 0.4), seed=st.integers(0, 2**32))
+def test_intervals_have_the_true_ratio_in_them(spark: SparkSession, ratio: float, spread: float, seed: int) -> None:
+    """Simulated repetitions whose ratio is known: in 95 of 100 pairs it is within the interval."""
+    chance = Random(seed)
+
+    def measured(middle: float, count: int) -> list[float]:
+        return [middle * exp(chance.gauss(0, spread)) for _ in range(count)]
+
+    sizes = ((2, 2), (3, 3), (5, 4), (8, 8))
+    pairs = [
+        _pair(f"{left} {right}", measured(1000, left), measured(1000 * ratio, right))
+        for left, right in sizes
+        for _ in range(_PAIRS_EACH)
+    ]
+    within: Counter[str] = Counter()
+    for row in judged(spark.createDataFrame(pairs, _PAIRS)).collect():
+        assert row["low_percent"] > -100
+        within[row["subject"]] += row["low_percent"] <= 100 * (ratio - 1) <= row["high_percent"]
+    # Four standard errors of such a share are 3.6 %. With two repetitions Welch is on the safe side.
+    for subject, count in within.items():
+        assert 0.914 <= count / _PAIRS_EACH <= 0.999, subject
+    assert len(within) == len(sizes)
 
 
 # -- one lake, looked at from all sides: planning takes Spark longer than the work -----------------------------------
