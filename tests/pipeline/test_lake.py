@@ -84,7 +84,8 @@ def test_without_commit_nothing_has_changed(tmp_path: Path) -> None:
         write(change, EVENT, [event("b")])
         assert change.now.read(EVENT).num_rows == 3
     assert open_lake(tmp_path) == before
-    assert [path.name for path in (tmp_path / table_directory(EVENT)).iterdir()] == ["version=1"]
+    (left,) = (tmp_path / table_directory(EVENT)).iterdir()
+    assert before.parts_of(EVENT)[0].path.startswith(str(left.relative_to(tmp_path)))
 
 
 def test_what_a_cut_change_left_is_removed_by_the_next(tmp_path: Path) -> None:
@@ -95,6 +96,33 @@ def test_what_a_cut_change_left_is_removed_by_the_next(tmp_path: Path) -> None:
     change_once(tmp_path, "b")
     assert not left.exists()
     assert sorted(set(open_lake(tmp_path).read(EVENT)["run"].to_pylist())) == ["a", "b"]
+
+
+def test_a_spark_that_lives_on_does_not_write_where_the_next_change_does(tmp_path: Path) -> None:
+    with LakeChange(tmp_path) as cut:
+        first = cut.directory(ENTRANT)
+    with LakeChange(tmp_path) as change:
+        assert change.directory(ENTRANT) == change.directory(ENTRANT) != first
+        first.mkdir(parents=True)
+        (first / "part-0.parquet").write_bytes(b"late")
+        write(change, ENTRANT, [entrant("b")])
+        change.commit({})
+    assert open_lake(tmp_path).read(ENTRANT).to_pylist() == [entrant("b")]
+    change_once(tmp_path, "b")
+    assert not first.exists()
+
+
+def test_partitions_that_a_cut_change_should_have_removed_are_removed_by_the_next(tmp_path: Path) -> None:
+    first = change_once(tmp_path, "a", "b")
+    gone, kept = (tmp_path / part.path for part in first.parts_of(EVENT))
+    change_once(tmp_path, "a")
+    # As if the change to version 3 had been cut after it was in force, and before it cleared up.
+    content = json.loads((tmp_path / CURRENT).read_text())
+    (tmp_path / CURRENT).write_text(json.dumps(content | {"unused": []}))
+    change_once(tmp_path, "a")
+    assert not gone.exists()
+    assert kept.exists()
+    assert open_lake(tmp_path).read(EVENT).num_rows == 4
 
 
 def test_who_reads_the_version_before_can_go_on(tmp_path: Path) -> None:

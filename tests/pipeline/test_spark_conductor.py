@@ -241,7 +241,7 @@ def test_what_fails_on_the_way_leaves_the_tables(copied: Sitting) -> None:
         conduct(lambda: copied.spark, copied.lake, [copied.runs], tell=lose_files)
     assert open_lake(copied.lake) == before
     assert before.read(POINT).num_rows
-    assert [path.name for path in (copied.lake / "bronze" / "phase").iterdir()] == ["version=1"]
+    assert len(list((copied.lake / "bronze" / "phase").iterdir())) == 1
 
 
 def test_violations_of_runs_are_told_with_run_and_row(spark: SparkSession, tmp_path: Path) -> None:

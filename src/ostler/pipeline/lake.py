@@ -1,9 +1,9 @@
 """The lake: tables as Parquet files in directories, and one file that says which of them are in force.
 
-    current.json                                  what is in force
-    lock                                          held by the process that changes the lake
-    bronze/latency/version=7/run=NAME/*.parquet   what version 7 has written
-    gold/peak/version=7/*.parquet
+    current.json                                         what is in force
+    lock                                                 held by the process that changes the lake
+    bronze/latency/version=7-ab12cd/run=NAME/*.parquet   what the change to version 7 has written
+    gold/peak/version=7-ab12cd/*.parquet
 
 A change writes directories that nobody looks at yet, and `current.json` is replaced at last: so readers see all tables
 of one version or all of the next, and a change that was cut has changed nothing. What a change has made needless stays

@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import secrets
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import TracebackType
 from typing import IO, Final
 
@@ -30,6 +31,7 @@ from ostler.pipeline.refusals import LakeBusy, PipelineRefused
 from ostler.pipeline.tables import LakeTable, Layer
 
 LOCK: Final = "lock"
+_ATTEMPT_BYTES: Final = 3
 
 
 class LakeChange:
@@ -50,6 +52,8 @@ class LakeChange:
             raise
         self._root = root
         self._version = self.before.version + 1
+        # A change that was cut may have a Spark that still writes: it must not write among what this one writes.
+        self._name = f"{VERSION_PREFIX}{self._version}-{secrets.token_hex(_ATTEMPT_BYTES)}"
         self._parts = dict(self.before.parts)
         self._written: list[Path] = []
         self._is_committed = False
@@ -69,7 +73,7 @@ class LakeChange:
 
     def directory(self, table: LakeTable) -> Path:
         """Where files of a table are to be written: a directory that is not there yet, below one that may not be."""
-        path = self._root / table_directory(table) / f"{VERSION_PREFIX}{self._version}"
+        path = self._root / table_directory(table) / self._name
         if path not in self._written:
             self._written.append(path)
         return path
@@ -142,13 +146,21 @@ def _locked(root: Path) -> IO[bytes]:
 
 
 def _clear(snapshot: Snapshot) -> None:
-    """Remove what changes that were cut have left: directories of versions that never were."""
+    """Remove what changes that were cut have left: versions that never were, and partitions that were replaced."""
     needed = {part.path for parts in snapshot.parts.values() for part in parts} | set(snapshot.unused)
+    above = {str(parent) for path in needed for parent in PurePath(path).parents}
     for layer in Layer:
         for version in snapshot.root.glob(f"{layer.value}/*/{VERSION_PREFIX}*"):
-            name = str(version.relative_to(snapshot.root))
-            if not any(path == name or path.startswith(f"{name}/") for path in needed):
-                shutil.rmtree(version, ignore_errors=True)
+            _clear_below(snapshot.root, version, needed, above)
+
+
+def _clear_below(root: Path, directory: Path, needed: set[str], above: set[str]) -> None:
+    name = str(directory.relative_to(root))
+    if name in above and name not in needed:
+        for each in [path for path in directory.iterdir() if path.is_dir()]:
+            _clear_below(root, each, needed, above)
+    elif name not in needed:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _parts(root: Path, directory: Path, table: LakeTable) -> list[Part]:
