@@ -1,9 +1,8 @@
-"""The source and the sink as the user `app` of `ostler dev`, by password and over TLS; what Spark would ask, by hand."""
+"""The source and the sink as the user `app` of `ostler dev`, by password and over TLS, asked by hand as Spark would."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from tests.pipeline.guarded_stage import KEY_PASSWORD, PASSWORD, guarded
