@@ -78,7 +78,7 @@ def open_session(
 
     with tempfile.TemporaryFile() as said:
         try:
-            return _connected(master, application, given) if is_remote else _classic(master, application, given, said)
+            return _connected(master, given) if is_remote else _classic(master, application, given, said)
         except (PySparkException, Py4JError, ImportError, RuntimeError) as error:
             raise PipelineRefused(f"Spark does not start on {master}: {_why(error, said)}") from error
 
@@ -93,18 +93,24 @@ def _check_pyspark() -> None:
         raise PipelineRefused(f"{install}. This is {found}.")
 
 
-def _connected(master: str, application: str, settings: Mapping[str, str]) -> SparkSession:
+def _connected(master: str, settings: Mapping[str, str]) -> SparkSession:
     missing = [name for name in _CONNECT_PACKAGES if not _is_there(name)]
     if missing:
         raise PipelineRefused(f"Spark Connect needs {', '.join(missing)}: pip install 'pyspark[connect]'")
+    # What comes of it is told as an error.
+    warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
     with warnings.catch_warnings():
         # About versions of pandas, of which the pipeline uses nothing.
         warnings.simplefilter("ignore", FutureWarning)
         from pyspark.sql import SparkSession
+        from pyspark.sql.connect.client.retries import DefaultPolicy
 
-        session: SparkSession = SparkSession.builder.remote(master).appName(application).getOrCreate()
+        session: SparkSession = SparkSession.builder.remote(master).getOrCreate()
+        # Of itself, Spark would try for ten minutes, whoever it is that listens there.
+        session.client.set_retry_policies([DefaultPolicy(max_retries=3, max_backoff=1000)])
         for name, value in {**_RUNTIME_SETTINGS, **settings}.items():
             session.conf.set(name, value)
+        session.client.set_retry_policies([DefaultPolicy(max_retries=6, max_backoff=5000)])
     return session
 
 
@@ -158,7 +164,10 @@ def _why(error: BaseException, said: IO[bytes]) -> str:
     lines = [line.strip() for line in said.read(_SAID_BYTES_MAX).decode(errors="replace").splitlines()]
     told = [line for line in lines if line and not line.startswith(("WARNING", "at ", "NOTE"))]
     is_java = "JAVA_GATEWAY_EXITED" in str(getattr(error, "getCondition", str)())
-    return spark_sentence(told[0] if told and is_java else error_text(error) or type(error).__name__)
+    text = error_text(error)
+    if text is None:
+        return "what listens there does not answer as Spark does. Look at its log, or leave --master out."
+    return spark_sentence(told[0] if told and is_java else text)
 
 
 def _usual(master: str) -> dict[str, str]:
