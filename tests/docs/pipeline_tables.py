@@ -10,9 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from ostler.lab.store.schema import KEY
+from ostler.pipeline.live_tables import LIVE_TABLES
 from ostler.pipeline.tables import BRONZE, TABLES, LakeTable, Layer
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "pipeline.md"
+ALL_TABLES = TABLES | LIVE_TABLES
 BEGINNING = "<!-- tables: made by tests/docs/pipeline_tables.py -->\n"
 _EMPTY = "; may be empty"
 _TITLES = {
@@ -34,7 +36,7 @@ def tables_text() -> str:
     for layer, title in _TITLES.items():
         parts.append(f"\n## {title}\n")
         parts.append(_SAMPLES if layer is Layer.BRONZE else "")
-        parts += [_table(table) for table in TABLES.values() if table.layer is layer]
+        parts += [_table(table) for table in ALL_TABLES.values() if table.layer is layer]
     return "".join(parts)
 
 
