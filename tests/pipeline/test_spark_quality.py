@@ -87,7 +87,9 @@ def sound_row(table: LakeTable) -> Row:
 
 def spoilt_rows(table: LakeTable) -> list[tuple[str, Row]]:
     """Rules with rows that break them, and no rule before."""
-    found = [(f"{each.name}-empty", {each.name: None}) for each in table.columns if not each.optional]
+    found: list[tuple[str, Row]] = [
+        (f"{each.name}-empty", {each.name: None}) for each in table.columns if not each.optional
+    ]
     negative = [rule.name for rule in RULES[table.name] if rule.name.endswith("-negative")]
     known = {f"{each.name}-negative": each for each in table.columns}
     found += [
