@@ -6,6 +6,7 @@ Ends with 0 when its time is over or it was told to end, and with 2 when it cann
 from __future__ import annotations
 
 import argparse
+import logging
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -90,6 +91,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _opener(arguments: argparse.Namespace) -> Callable[[], SparkSession]:
     """Spark sets a handler of its own for control-C, which interrupts whatever runs. Ours takes its place again."""
+    from ostler.pipeline.watch import SPARK_SETTINGS
+
+    arguments.conf = [*SPARK_SETTINGS.items(), *arguments.conf]
     opened = spark_opener(arguments)
 
     def opened_quietly() -> SparkSession:
@@ -116,6 +120,8 @@ def _told_to_end(over: Event) -> Iterator[None]:
         if over.is_set():
             raise KeyboardInterrupt
         over.set()
+        # What Spark's libraries have to say of an end is no news.
+        logging.disable(logging.CRITICAL)
         print(
             "Ending: what was begun is written. Once more ends at once; nothing is lost.", file=sys.stderr, flush=True
         )

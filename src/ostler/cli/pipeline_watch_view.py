@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _UP_AND_CLEAR: Final = "\x1b[{}F\x1b[J"
 _APPLICATIONS: Final = 5
+# Queues that are busy because somebody watches. The tables have them.
+_OWN: Final = ("SYSTEM.ADMIN.STATISTICS.", "SYSTEM.ADMIN.ACCOUNTING.", "SPARK.IN.OSTLER.WATCH")
 _UNITS: Final = ((1e9, "G"), (1e6, "M"), (1e4, "k"))
 Row = dict[str, Any]
 
@@ -62,7 +64,8 @@ def table_lines(lake: Snapshot, rows: int) -> list[str]:
     last = max(hours)
     told = lake.read(ACTIVITY, run=[last]).to_pylist()
     lines = _manager_lines([row for row in told if row["scope"] == QUEUE_MANAGER])
-    lines += _queue_lines([row for row in told if row["scope"] == QUEUE], rows)
+    queues = [row for row in told if row["scope"] == QUEUE and not row["object"].startswith(_OWN)]
+    lines += _queue_lines(queues, rows)
     return lines + _application_lines(lake.read(ACCOUNT, run=[last]).to_pylist(), last)
 
 

@@ -14,13 +14,12 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+from pyspark.sql.pandas.functions import arrow_udf
 
 from ostler import __version__
 from ostler.lab.store.schema import SCHEMA_VERSION
 from ostler.lab.store.segments import MEASURED
 from ostler.pipeline.costs import POINT_KEY, QUEUE_MANAGER, TRANSACTION, accounted, verb_counts
-from ostler.pipeline.ingest import rejected_samples, sound_samples
 from ostler.pipeline.lake_change import LakeChange
 from ostler.pipeline.lake_frames import read_table, write_table
 from ostler.pipeline.live_records import READ_COLUMNS, RECORD_SCHEMA, read_messages
@@ -62,8 +61,8 @@ def state_of(text: str | None) -> WatchState:
 
 def records_of(messages: DataFrame, queue_manager: str) -> DataFrame:
     """Messages, with the columns of READ_SCHEMA, as records: RECORD_SCHEMA, and the hour in which they were told."""
-    # Not mapInArrow: that one asks for pandas, which nothing else here needs.
-    rows = arrow_udf(read_messages, f"array<struct<{RECORD_SCHEMA}>>", ArrowUDFType.SCALAR)
+    # Not mapInArrow: that one asks for pandas, which nothing else here needs. Spark knows the kind by the annotations.
+    rows = arrow_udf(read_messages, f"array<struct<{RECORD_SCHEMA}>>")  # type: ignore[call-overload]
     records = messages.select(F.inline(rows(*(F.col(name) for name in READ_COLUMNS))))
     return records.withColumn("run", F.concat(F.lit(f"{RUN_PREFIX}{queue_manager}-"), F.date_format("told", _HOUR)))
 
@@ -199,24 +198,24 @@ def _weighted(name: str) -> Column:
 
 def add_records(
     spark: SparkSession, change: LakeChange, queue_manager: str, records: DataFrame, runs: Sequence[str], first: int
-) -> int:
-    """Records of runs to bronze and gold; how many there were. Hours that have new records are written again."""
+) -> None:
+    """Records of runs to bronze and gold, numbered from `first` on. Hours that have new records are written again."""
     sound = records.filter(F.col("problem").isNull())
-    named = figures(sound, first)
-    _add(spark, change, sound_samples(named, _STATISTIC), _STATISTIC, runs)
+    _add(spark, change, figures(sound, first), _STATISTIC, runs)
     _add(spark, change, activity(sound), ACTIVITY, runs)
     _add(spark, change, accounts(sound), ACCOUNT, runs)
-    rejected = unreadable(records).unionByName(rejected_samples(named, _STATISTIC)).persist()
-    try:
-        if not rejected.isEmpty():
-            _add(spark, change, rejected, REJECTED, runs)
-    finally:
-        rejected.unpersist()
-    write_table(change, listed_runs(spark, read_table(spark, change.before, RUN), queue_manager, runs).coalesce(1), RUN)
+    listed = {row["run"] for row in change.before.read(RUN, ["run"]).to_pylist()}
+    if not listed.issuperset(runs):
+        before = read_table(spark, change.before, RUN)
+        write_table(change, listed_runs(spark, before, queue_manager, runs).coalesce(1), RUN)
     others = read_table(spark, change.before, COST).filter(~F.col("run").isin(list(runs)))
     costs = live_costs(read_table(spark, change.now, _STATISTIC, run=runs))
     write_table(change, others.unionByName(costs).coalesce(1), COST)
-    return sound.count()
+
+
+def set_aside(spark: SparkSession, change: LakeChange, records: DataFrame, runs: Sequence[str]) -> None:
+    """What cannot be read, to quarantine."""
+    _add(spark, change, unreadable(records), REJECTED, runs)
 
 
 def _add(spark: SparkSession, change: LakeChange, fresh: DataFrame, table: LakeTable, runs: Sequence[str]) -> None:

@@ -15,15 +15,17 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import functions as F
 
 from ostler.pipeline.lake import Snapshot, open_lake
 from ostler.pipeline.lake_change import LakeChange
-from ostler.pipeline.live import WatchState, add_records, records_of, state_name, state_of
+from ostler.pipeline.live import WatchState, add_records, records_of, set_aside, state_name, state_of
 from ostler.pipeline.live_records import READ_SCHEMA, SOURCES, WATCHER
 from ostler.pipeline.refusals import LakeBusy, PipelineRefused
 from ostler.pipeline.spark_errors import spark_errors_told, spark_sentence
@@ -34,6 +36,14 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 STAGING: Final = "SPARK.IN.OSTLER.WATCH"
+SPARK_SETTINGS: Final = {
+    # Batches are small: compiling for them takes longer than the work.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
 BATCH_MAX: Final = 1000
 """As many messages at once: what is remembered of them in the lake stays small."""
 CHECKPOINTS: Final = "watch"
@@ -184,19 +194,21 @@ class Watch:
         while query.isActive:
             if self.over.wait(_LOOK_SECONDS) or time.monotonic() >= deadline:
                 self.over.set()
-                break
-        if not self.over.is_set():
-            if self._failure is not None:
-                raise self._failure
-            error = query.exception()
-            if error is not None:
-                raise _QueryFailed(_reason(str(error)))
-            return
+                self._end(query)
+                return
+        if self._failure is not None:
+            raise self._failure
+        error = query.exception()
+        if error is not None:
+            raise _QueryFailed(_reason(str(error)))
+
+    def _end(self, query: StreamingQuery) -> None:
+        """Once the batch that is being written is in the lake. What is not in it is still staged."""
         if self._writing.acquire(timeout=_END_SECONDS_MAX):
             self._writing.release()
-        query.stop()
-        if self._failure is not None and not isinstance(self._failure, WatchOver | LakeBusy):
-            raise self._failure
+        # Whoever ends all processes at once ends Spark's Java, too.
+        with suppress(Py4JError, OSError):
+            query.stop()
 
     def _mend(self, why: str, deadline: float, can_wait: bool) -> None:
         """Make the next query possible, or say why there can be none."""
@@ -250,8 +262,8 @@ class Watch:
             self._show(told)
 
     def _put(self, records: DataFrame, change: LakeChange) -> BatchTold:
-        problem = F.col("problem").isNotNull()
-        found = records.select("message", "source", "run", problem.alias("is_unreadable")).distinct().collect()
+        told = [F.col("message"), F.col("source"), F.col("run"), F.col("problem").isNotNull().alias("is_unreadable")]
+        found = records.groupBy(*told).agg(F.count("*").alias("records")).collect()
         name = state_name(self.name)
         state = state_of(change.before.made_from.get(name))
         # Only the first batch of a query can be one that the lake has.
@@ -261,19 +273,19 @@ class Watch:
             return BatchTold(0, 0, 0, 0, len(known), change.before)
         if known:
             records = records.filter(~F.col("message").isin(sorted(known)))
+        sound = [row for row in fresh if not row["is_unreadable"]]
         runs = sorted({row["run"] for row in fresh})
-        count = add_records(records.sparkSession, change, self.name, records, runs, state.records)
+        spark = records.sparkSession
+        if sound:
+            add_records(spark, change, self.name, records, runs, state.records)
+        if len(sound) < len(fresh):
+            set_aside(spark, change, records, runs)
+        count = sum(row["records"] for row in sound)
         after = WatchState(tuple(sorted({row["message"] for row in found})), state.records + count)
         snapshot = change.commit({**change.before.made_from, name: after.as_text()})
-        sound = [row["source"] for row in fresh if not row["is_unreadable"]]
-        return BatchTold(
-            sound.count("statistics"),
-            sound.count("accounting"),
-            len(fresh) - len(sound),
-            count,
-            len(known),
-            snapshot,
-        )
+        sources = [row["source"] for row in sound]
+        kinds = (sources.count("statistics"), sources.count("accounting"), len(fresh) - len(sound))
+        return BatchTold(*kinds, count, len(known), snapshot)
 
     def _change(self) -> LakeChange:
         """The lake, when nobody else changes it."""
