@@ -172,11 +172,14 @@ def _releases() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         run("third", 2, scenario=_RELEASES, version="1.1"),
         run("quick", 3, scenario=_RELEASES, parameters={"is_quick": "True"}),
         run("elsewhere", 4, scenario=_RELEASES, machine="another"),
+        run("slow", 5, scenario=_RELEASES, version="1.2"),
     ]
+    # The last one is of a machine that has become slower: what anybody does there takes longer.
+    rates = ((100, 500), (102, 500), (200, 550), (999, 500), (999, 500), (120, 300))
     rows = [
         point(rate, clients, run=each["run"], scenario=_RELEASES, contestant=name, kind=kind, noise_percent=None)
-        for each, rate in zip(made, (100, 102, 200, 999, 999), strict=True)
-        for name, kind in (("Ostler", "ostler"), ("bare ping-pong", "limit"))
+        for each, (ours, bare) in zip(made, rates, strict=True)
+        for name, kind, rate in (("Ostler", "ostler", ours), ("bare ping-pong", "limit", bare))
         for clients in (1, 2)
     ]
     return made, rows
@@ -285,13 +288,25 @@ def test_releases_and_repeats(compared: list[Row]) -> None:
     assert {(row["kind"], row["subject"], row["left_run"], row["right_run"]) for row in found} == {
         ("repeat", "Ostler, the same again", "first", "second"),
         ("release", "Ostler: 1.1 a to 1.0 a", "second", "third"),
+        ("release", "Ostler: 1.2 a to 1.1 a", "third", "slow"),
         ("repeat", "bare ping-pong, the same again", "first", "second"),
         ("repeat", "bare ping-pong, the same again", "second", "third"),
+        ("repeat", "bare ping-pong, the same again", "third", "slow"),
     }
-    release = [row for row in found if row["kind"] == "release"]
+    release = [row for row in found if row["right_run"] == "third" and row["kind"] == "release"]
     assert {row["clients"] for row in release} == {None, 1, 2}
     assert {(row["left_value"], row["right_value"], row["verdict"]) for row in release} == {(102.0, 200.0, "better")}
     assert {row["tolerance_percent"] for row in release} == {21.0}
+
+
+def test_what_the_machine_did_is_noise(compared: list[Row]) -> None:
+    slow = [row for row in compared if row["metric"] == "rate" and row["right_run"] == "slow"]
+    ours = [row for row in slow if row["kind"] == "release"]
+    assert {row["verdict"] for row in ours} == {"same"}
+    # 550 are 83.3 % above 300.
+    assert {round(row["tolerance_percent"], 1) for row in ours} == {89.3}
+    bare = [row for row in slow if row["kind"] == "repeat"]
+    assert {(row["verdict"], row["tolerance_percent"]) for row in bare} == {("worse", 21.0)}
 
 
 def test_products(compared: list[Row]) -> None:
