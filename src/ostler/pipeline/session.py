@@ -14,7 +14,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.util import find_spec
@@ -36,7 +36,7 @@ _REACH_SECONDS_MAX: Final = 5.0
 _JAVA_SECONDS_MAX: Final = 60.0
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _CONNECT_PACKAGES: Final = ("grpc", "grpc_status", "google.rpc", "pandas", "zstandard")
-_STANDARD_ERROR: Final = 2
+_OUTPUTS: Final = (1, 2)
 _SAID_BYTES_MAX: Final = 1 << 20
 # Who sets these wants to see what Spark writes.
 _LOG_LEVEL: Final = "spark.log.level"
@@ -127,7 +127,7 @@ def _classic(master: str, application: str, settings: Mapping[str, str], said: I
     if _LOG_LEVEL in settings or settings.get(_PROGRESS) == "true":
         session = builder.getOrCreate()
     else:
-        with _standard_error_into(said):
+        with _output_into(said):
             session = builder.getOrCreate()
     # The session may be one that was there, with other settings.
     for name, value in _RUNTIME_SETTINGS.items():
@@ -136,24 +136,25 @@ def _classic(master: str, application: str, settings: Mapping[str, str], said: I
 
 
 @contextmanager
-def _standard_error_into(file: IO[bytes]) -> Iterator[None]:
-    """What processes that start meanwhile write to standard error goes to a file, as long as they live.
+def _output_into(file: IO[bytes]) -> Iterator[None]:
+    """What processes that start meanwhile write to the terminal goes to a file, as long as they live.
 
     Java warns of modules, and executors show where they failed, line by line. The pipeline says itself what failed.
     """
-    try:
-        kept = os.dup(_STANDARD_ERROR)
-    except OSError:
-        # There is none to be kept quiet.
-        yield
-        return
+    sys.stdout.flush()
     sys.stderr.flush()
-    os.dup2(file.fileno(), _STANDARD_ERROR)
+    kept: dict[int, int] = {}
+    for each in _OUTPUTS:
+        # There may be none to be kept quiet.
+        with suppress(OSError):
+            kept[each] = os.dup(each)
+            os.dup2(file.fileno(), each)
     try:
         yield
     finally:
-        os.dup2(kept, _STANDARD_ERROR)
-        os.close(kept)
+        for each, was in kept.items():
+            os.dup2(was, each)
+            os.close(was)
 
 
 def _why(error: BaseException, said: IO[bytes]) -> str:
@@ -162,7 +163,7 @@ def _why(error: BaseException, said: IO[bytes]) -> str:
 
     said.seek(0)
     lines = [line.strip() for line in said.read(_SAID_BYTES_MAX).decode(errors="replace").splitlines()]
-    told = [line for line in lines if line and not line.startswith(("WARNING", "at ", "NOTE"))]
+    told = [line for line in lines if line and not line.startswith(("WARNING", "at ", "NOTE", "Error occurred during"))]
     is_java = "JAVA_GATEWAY_EXITED" in str(getattr(error, "getCondition", str)())
     text = error_text(error)
     if text is None:

@@ -73,7 +73,7 @@ def spark_sentence(text: str) -> str:
 
 def _plain(line: str) -> str:
     """Without names of classes and conditions, and without which task of which stage it was."""
-    told = line.removeprefix(":").strip()
+    told = line.removeprefix('Exception in thread "main"').removeprefix(":").strip()
     for pattern in (_CLASS, _CONDITION, _TASK, _CLASS, _CONDITION, _STATE):
         told = pattern.sub("", told)
     return told
