@@ -101,6 +101,13 @@ def test_a_manifest_of_a_hundred_megabytes_is_not_read(run: Path) -> None:
     assert "is longer than 32 MiB, and no manifest is" in refusal.why
 
 
+@pytest.mark.parametrize("name", ["", "__HIVE_DEFAULT_PARTITION__"])
+def test_a_run_without_a_name_is_refused(run: Path, name: str) -> None:
+    change_manifest(run, run=name)
+    _, (refusal,) = find_runs([run])
+    assert "does not name its run" in refusal.why
+
+
 def test_notes_that_are_nested_too_deep_refuse_their_run(run: Path) -> None:
     segment = sorted((run / "segments").iterdir())[0]
     (segment / "segment.json").write_text("[" * 100_000)

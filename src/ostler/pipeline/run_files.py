@@ -27,6 +27,8 @@ from ostler.pipeline.refusals import PipelineRefused, counted
 _CHECKS_AT_ONCE: Final = 4
 # Manifests have some kilobytes; what is far beyond was not written by a laboratory.
 _MANIFEST_BYTES_MAX: Final = 32 << 20
+# Directories of partitions would say that there is no value.
+_NO_NAMES: Final = ("", "__HIVE_DEFAULT_PARTITION__")
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,8 @@ def _readable(directory: Path) -> FoundRun:
         raise RunUnreadable(
             f"{directory} has notes that are nested too deep. Restore them from a copy, or set the run aside."
         ) from error
+    if run.manifest.run in _NO_NAMES:
+        raise RunUnreadable(f"{manifest} does not name its run. Restore it from a copy, or set the run aside.")
     if run.condition is Condition.RUNNING:
         raise RunUnreadable(f"{directory} is still being written. Take it when the run has ended.")
     return FoundRun(run, _content(run))
