@@ -173,14 +173,15 @@ def _releases() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         run("quick", 3, scenario=_RELEASES, parameters={"is_quick": "True"}),
         run("elsewhere", 4, scenario=_RELEASES, machine="another"),
         run("slow", 5, scenario=_RELEASES, version="1.2"),
+        run("wider", 6, scenario=_RELEASES, version="1.3"),
     ]
     # The last one is of a machine that has become slower: what anybody does there takes longer.
-    rates = ((100, 500), (102, 500), (200, 550), (999, 500), (999, 500), (120, 300))
+    rates = ((100, 500), (102, 500), (200, 550), (999, 500), (999, 500), (120, 300), (240, 300))
     rows = [
         point(rate, clients, run=each["run"], scenario=_RELEASES, contestant=name, kind=kind, noise_percent=None)
         for each, (ours, bare) in zip(made, rates, strict=True)
         for name, kind, rate in (("Ostler", "ostler", ours), ("bare ping-pong", "limit", bare))
-        for clients in (1, 2)
+        for clients in ((1, 8) if each["run"] == "wider" else (1, 2))
     ]
     return made, rows
 
@@ -289,10 +290,14 @@ def test_releases_and_repeats(compared: list[Row]) -> None:
         ("repeat", "Ostler, the same again", "first", "second"),
         ("release", "Ostler: 1.1 a to 1.0 a", "second", "third"),
         ("release", "Ostler: 1.2 a to 1.1 a", "third", "slow"),
+        ("release", "Ostler: 1.3 a to 1.2 a", "slow", "wider"),
         ("repeat", "bare ping-pong, the same again", "first", "second"),
         ("repeat", "bare ping-pong, the same again", "second", "third"),
         ("repeat", "bare ping-pong, the same again", "third", "slow"),
+        ("repeat", "bare ping-pong, the same again", "slow", "wider"),
     }
+    # Its peak is one of other numbers of clients: there is only one that both have.
+    assert {row["clients"] for row in found if row["right_run"] == "wider"} == {1}
     release = [row for row in found if row["right_run"] == "third" and row["kind"] == "release"]
     assert {row["clients"] for row in release} == {None, 1, 2}
     assert {(row["left_value"], row["right_value"], row["verdict"]) for row in release} == {(102.0, 200.0, "better")}

@@ -37,6 +37,7 @@ FIGURE_COLUMNS: Final = (
     *CURVE_KEY,
     "options",
     "clients",
+    "sweep",
     "metric",
     "more_is_better",
     "values",
@@ -46,9 +47,12 @@ FIGURE_COLUMNS: Final = (
 
 
 def comparison_figures(points: DataFrame, runs: DataFrame) -> DataFrame:
-    """From points and runs: a row for each curve, metric and number of clients, which is empty for peaks."""
+    """From points and runs: a row for each curve, metric and number of clients, which is empty for peaks.
+
+    Peaks have in `sweep` what numbers of clients they are the best of.
+    """
     measured = main_points(points).withColumn("options", options(F.col("series"), F.col("parameters")))
-    peaks = curve_steps(points).groupBy(*CURVE_KEY).agg(_peak_step().alias("peak_step"))
+    peaks = curve_steps(points).groupBy(*CURVE_KEY).agg(_peak_step().alias("peak_step"), _sweep().alias("sweep"))
     placed = (
         measured.join(peaks, list(CURVE_KEY))
         .withColumn("is_at_peak", F.col("step") == F.col("peak_step"))
@@ -57,11 +61,12 @@ def comparison_figures(points: DataFrame, runs: DataFrame) -> DataFrame:
         .withColumn("clients", F.when(~F.col("place"), F.col("clients")))
     )
     found = (
-        placed.select(*CURVE_KEY, "options", "clients", "place", "noise_percent", F.inline(_metrics()))
+        placed.select(*CURVE_KEY, "options", "clients", "sweep", "place", "noise_percent", F.inline(_metrics()))
         .filter(F.col("value").isNotNull() & (~F.col("place") | F.col("at_peak")))
         .groupBy(*CURVE_KEY, "clients", "metric", "more_is_better")
         .agg(
             F.first("options").alias("options"),
+            F.first(F.when(F.col("place"), F.col("sweep")).otherwise("")).alias("sweep"),
             F.sort_array(F.collect_list("value")).alias("values"),
             F.max(known_noise(F.col("noise_percent"))).alias("noise_percent"),
         )
@@ -99,6 +104,10 @@ def run_facts(runs: DataFrame) -> DataFrame:
         "machine",
         is_quick.alias("is_quick"),
     )
+
+
+def _sweep() -> Column:
+    return F.array_join(F.transform(F.array_sort(F.collect_set("clients")), lambda each: each.cast("string")), ",")
 
 
 def _peak_step() -> Column:

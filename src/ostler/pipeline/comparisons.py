@@ -70,13 +70,14 @@ def comparisons(points: DataFrame, runs: DataFrame, published: DataFrame) -> Dat
 def release_pairs(figures: DataFrame) -> DataFrame:
     """Each run with the one before it: of another release, or the same again, which tells how steady the machine is.
 
-    Only runs of one machine and one form are laid side by side. Products of others and limits know no releases of
-    ours: they are the same again. Limits were probed with the same program both times, so what they changed by is the
-    machine's doing, and noise as well.
+    Only runs of one machine and one form are laid side by side, and peaks only of the same numbers of clients: with
+    more of them the same release may come higher. Products of others and limits know no releases of ours: they are the
+    same again. Limits were probed with the same program both times, so what they changed by is the machine's doing, and
+    noise as well.
     """
     facts = F.struct("run", "release", "values", "noise_percent")
     line = Window.partitionBy(
-        "scenario", "contestant", "kind", "series", "clients", "metric", "machine", "is_quick"
+        "scenario", "contestant", "kind", "series", "clients", "sweep", "metric", "machine", "is_quick"
     ).orderBy("began", "run")
     is_release = (F.col("kind") == _OSTLER) & (F.col("release") != F.col("before.release"))
     names = F.concat("contestant", F.lit(": "), "release", F.lit(" to "), "before.release")
