@@ -13,6 +13,8 @@ from ostler.client.message import Message
 from ostler.client.session import Taken
 from ostler.model.constants import MQRC_MSG_TOO_BIG_FOR_Q, MQRC_Q_FULL
 from ostler.model.errors import MQError
+from ostler.pipeline.streaming.browsing import browse as browse_part
+from ostler.pipeline.streaming.browsing import slices
 from ostler.pipeline.streaming.columns import COLUMNS, Read, Rows
 from ostler.pipeline.streaming.links import connected, open_queue
 from ostler.pipeline.streaming.options import read_options
@@ -139,3 +141,28 @@ def test_rows_are_what_a_program_sees(qm: RunningQueueManager) -> None:
     assert seen["properties"] == [[("a", "b"), ("n", "3"), ("none", None)], [], [], [], []]
     assert seen["sequence_number"] == [message.sequence_number for message in messages]
     assert seen["segment_offset"] == [message.offset for message in messages]
+
+
+def test_each_task_reads_its_part_of_the_queue(qm: RunningQueueManager) -> None:
+    put_all(qm, "Q1", numbered(COUNT))
+    reading = read_options(options(qm, queue="Q1", numPartitions="3"))
+    parts = slices(reading)
+    with connected(reading.connect) as connection, open_queue(connection, "Q1", "b") as queue:
+        assert bodies(browse(queue, start=parts[1].start)) == numbered(COUNT - 100, 100)
+        assert bodies(browse(queue, start=b"?" * 24)) == []
+    assert [[read.message.text for read in browse_part(reading, part)] for part in parts] == [
+        numbered(100, first) for first in (0, 100, 200)
+    ]
+    assert [read.position for part in parts for read in browse_part(reading, part)] == list(range(COUNT))
+    for _ in range(101):
+        qm.get("Q1")
+    late = [[read.message.text for read in browse_part(reading, part)] for part in parts]
+    assert late == [[], numbered(99, 101), numbered(100, 200)], "where a part began is gone"
+
+
+def test_messages_with_the_same_identifier_are_all_read(qm: RunningQueueManager) -> None:
+    put_all(qm, "Q1", numbered(10), message_id=b"i" * 24)
+    put_all(qm, "Q1", numbered(10, 10))
+    reading = read_options(options(qm, queue="Q1", numPartitions="4"))
+    found = [read.message.text for part in slices(reading) for read in browse_part(reading, part)]
+    assert sorted(found) == sorted(numbered(20))

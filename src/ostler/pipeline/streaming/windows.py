@@ -159,19 +159,25 @@ def take(queue: Queue, messages_max: int, bytes_max: int, wait_seconds: float = 
                 count += 1
 
 
-def browse(queue: Queue, length: int = WHOLE) -> Iterator[Taken]:
-    """All messages of a queue that is open to be browsed, from the first one on. They stay there."""
+def browse(queue: Queue, length: int = WHOLE, start: bytes = b"") -> Iterator[Taken]:
+    """All messages of a queue that is open to be browsed, from the first one on. They stay there.
+
+    With `start`, from the message of that identifier on; none at all when it is not there.
+    """
     is_last = False
     with Window(queue) as window:
-        window.get(MQGMO_BROWSE_FIRST, length=length)
+        window.get(MQGMO_BROWSE_FIRST, start, length=length)
         while len(window):
-            while not is_last and window.has_room():
+            while not is_last and not start and window.has_room():
                 window.get(MQGMO_BROWSE_NEXT, length=length)
             taken = window.got()
             if taken is None:
                 is_last = True
             else:
+                start = b""
                 yield taken
+                if not len(window):
+                    window.get(MQGMO_BROWSE_NEXT, length=length)
 
 
 def get_each(
