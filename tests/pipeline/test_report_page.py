@@ -174,7 +174,16 @@ def _part(page: str, anchor: str) -> str:
 def test_predictions_are_told_in_their_units_with_the_calculation(page: str) -> None:
     part = _part(page, "scaling-predictions")
     own, fold, others = part.partition("<details")
-    for told in ("125 µs", "8,000/s", "4,000/s", "50 %", "1 core of 1,000,000 µs a second", "10 KB", "97,700 clients"):
+    for told in (
+        "125 µs",
+        "8,000/s",
+        "4,000/s",
+        "50 %",
+        "1 core of 1,000,000 µs a second",
+        "processor, 50 %",
+        "10 KB",
+        ">97,700<",
+    ):
         assert told in own, told
     assert fold
     assert "RabbitMQ" in others
@@ -184,15 +193,19 @@ def test_predictions_are_told_in_their_units_with_the_calculation(page: str) -> 
 
 def test_changes_far_from_the_same_are_told_as_ratios_and_never_as_all_of_it() -> None:
     rows = sample_rows()
-    rows["comparison"][0] |= {"change_percent": -97.0, "low_percent": -99.8, "high_percent": -60.0}
+    rows["comparison"][0] |= {"change_percent": -97.0, "low_percent": -99.5, "high_percent": -60.0}
     part = _part(render(sample_tables(rows)), "comparisons-release")
     assert f"0.0300 {numbers.TIMES}" in part
-    assert f"0.00200 to 0.400 {numbers.TIMES}" in part
+    assert f"0.00500 to 0.400 {numbers.TIMES}" in part
     assert f"{numbers.MINUS}100" not in part
     rows["comparison"][0] |= {"change_percent": 1900.0, "low_percent": 271.0, "high_percent": 16_328.0}
     part = _part(render(sample_tables(rows)), "comparisons-release")
     assert f"20.0 {numbers.TIMES}" in part
     assert f"3.71 to 164 {numbers.TIMES}" in part
+    rows["comparison"][0] |= {"change_percent": 20.0, "low_percent": -99.0, "high_percent": 900.0}
+    part = _part(render(sample_tables(rows)), "comparisons-release")
+    assert "too wide" in part
+    assert "+20 %" in part
 
 
 def test_limits_of_the_machine_are_told_apart_from_products() -> None:
@@ -224,6 +237,17 @@ def test_connections_without_a_name_are_told_together() -> None:
     assert ">400<" in part
     assert ">3.00<" in part
     assert f"{1:048x}" not in part
+
+
+def test_transactions_consist_of_the_verbs_of_all_queue_managers() -> None:
+    rows = sample_rows()
+    one = rows["cost"][0] | {"scope": "queue manager", "broker_cpu_us": 5.0}
+    for name, verb, count in (("A", "put", 150.0), ("B", "put", 50.0), ("", "transaction", 100.0)):
+        rows["cost"].append(one | {"object": name, "verb": verb, "count": count, "log_bytes": 1500.0})
+    part = _part(render(sample_tables(rows)), "costs-verbs")
+    assert ">2.00<" in part
+    assert ">1,500<" in part
+    assert "Records of" in part
 
 
 def test_clients_served_are_a_lower_bound_where_no_more_were_tried() -> None:

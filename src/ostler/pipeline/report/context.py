@@ -14,7 +14,7 @@ from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Scenario
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts import Look
-from ostler.pipeline.report.curves import other_words
+from ostler.pipeline.report.curves import NO_MESSAGES, other_words
 from ostler.pipeline.report.document import Book, Cell, Link
 from ostler.pipeline.report.looks import contestant_looks, contestant_order
 from ostler.pipeline.report.rows import LIMIT, OSTLER, PeakRow, PointRow, RunRow, Tables
@@ -108,6 +108,8 @@ def described(title: str, group: str) -> str:
 
 
 def messages(message_bytes: int, persistent: bool) -> str:
+    if not message_bytes:
+        return NO_MESSAGES
     return f"{numbers.size(message_bytes)}, {'persistent' if persistent else 'nonpersistent'}"
 
 

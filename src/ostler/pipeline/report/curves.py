@@ -14,6 +14,7 @@ from ostler.pipeline.report.spreads import Spread, spread
 CLIENTS: Final = "clients"
 MESSAGE_BYTES: Final = "message_bytes"
 PERSISTENCE: Final = "persistence"
+NO_MESSAGES: Final = "no messages"
 # Parameters that say again what a column of its own says.
 _SAID_ELSEWHERE: Final = frozenset({MESSAGE_BYTES, PERSISTENCE, "persistent"})
 
@@ -109,6 +110,8 @@ def group_name(point: PointRow, sweep: Sweep | None) -> str:
     """What stays the same along a curve, in words: size, persistence, and the other parameters of the series."""
     parts = [] if sweep and sweep.name == MESSAGE_BYTES else [numbers.size(point.message_bytes)]
     parts.append("persistent" if point.persistent else "nonpersistent")
+    if not point.message_bytes:
+        parts = [NO_MESSAGES]
     return ", ".join([*parts, *other_words(point.series, sweep.name if sweep else "")])
 
 

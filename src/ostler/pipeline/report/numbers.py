@@ -98,4 +98,4 @@ def times(value: float | None) -> str:
 
 def ratio(value: float | None) -> str:
     """A ratio with two places, as columns of ratios are read."""
-    return NOTHING if value is None else (f"{value:.2f}" if value < 100 else figure(value))
+    return NOTHING if value is None else (f"{value:.2f}" if 0.1 <= value < 100 else figure(value))

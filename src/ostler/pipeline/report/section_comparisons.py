@@ -23,8 +23,11 @@ _FAR_PERCENT: Final = 200.0
 _NEAR_NOTHING_PERCENT: Final = -75.0
 # Below this, whole percents no longer tell values apart.
 _NEAR_ALL_PERCENT: Final = -95.0
+_WIDE_RATIO: Final = 100.0
 _PRODUCT: Final = "product"
+_OPTION: Final = "option"
 _SIZES: Final = re.compile(r"(\d+) bytes to (\d+)(?: bytes)?")
+_REVISION: Final = re.compile(r"\b([0-9a-f]{10})[0-9a-f]{30}\b")
 _METRICS: Final = {
     "rate": "rate, 1/s",
     "broker processor time, us": "CPU, µs",
@@ -51,7 +54,8 @@ def comparisons_section(context: Context) -> Section:
     text = (
         "Change is that of the second against the first, with the 95 % confidence interval from repetitions: in "
         f"percent, or as a ratio ({numbers.TIMES}) where it is far from the same. Intervals are those of ratios, so "
-        "their ends are not equally far from the change in percent; from two repetitions they are wide. A change "
+        "their ends are not equally far from the change in percent. From two repetitions they are wide, and where the "
+        "ends differ a hundredfold they are not told: repeat the run with more repetitions. A change "
         "within the tolerance is called the same: 6 %, widened by the noise that was measured."
     )
     rows = sorted((row for row in context.tables.comparisons if row.kind != RATIO), key=_order)
@@ -93,9 +97,9 @@ def _kind(context: Context, kind: str, rows: Sequence[ComparisonRow]) -> Section
 def _parted(
     context: Context, kind: str, peaks: Sequence[ComparisonRow]
 ) -> tuple[list[ComparisonRow], list[ComparisonRow], list[ComparisonRow]]:
-    """What is shown, what is folded, and limits of the machine. Of several runs of a scenario with other brokers, the
-    one that speaks for it is shown."""
-    if kind != _PRODUCT:
+    """What is shown, what is folded, and limits of the machine. Of several runs of a scenario with the same brokers or
+    options, the one that speaks for it is shown."""
+    if kind not in (_PRODUCT, _OPTION):
         return list(peaks), [], []
     limits = [row for row in peaks if row.left_name in context.limits]
     products = [row for row in peaks if row.left_name not in context.limits]
@@ -126,9 +130,11 @@ def _place(context: Context, row: ComparisonRow) -> tuple[Inline, ...]:
 
 
 def subject_words(subject: str) -> str:
-    """What is compared, with sizes as everywhere else: 64 KB to 2 KB."""
+    """What is compared: sizes as everywhere else, 64 KB to 2 KB, and revisions no longer than people read them."""
     found = _SIZES.fullmatch(subject)
-    return f"{numbers.size(int(found[1]))} to {numbers.size(int(found[2]))}" if found else subject
+    if found:
+        return f"{numbers.size(int(found[1]))} to {numbers.size(int(found[2]))}"
+    return _REVISION.sub(r"\1", subject)
 
 
 def metric_words(metric: str) -> str:
@@ -150,9 +156,17 @@ def _interval_cell(row: ComparisonRow) -> Cell:
 
 def _is_far(row: ComparisonRow) -> bool:
     """Whether a reader is told a ratio: twenty times is easier read than +1,900 %, and so is a fiftieth."""
-    highest = max(row.change_percent, row.high_percent or 0.0)
-    lowest = min(row.change_percent, row.low_percent or 0.0)
+    highest = lowest = row.change_percent
+    if not _is_too_wide(row):
+        highest, lowest = max(highest, row.high_percent or 0.0), min(lowest, row.low_percent or 0.0)
     return highest > _FAR_PERCENT or lowest < _NEAR_ALL_PERCENT
+
+
+def _is_too_wide(row: ComparisonRow) -> bool:
+    """Whether the interval says nothing but that there were too few repetitions: its ends differ a hundredfold."""
+    if row.low_percent is None or row.high_percent is None:
+        return False
+    return 100 + row.high_percent > _WIDE_RATIO * (100 + row.low_percent)
 
 
 def _change(row: ComparisonRow) -> str:
@@ -164,6 +178,8 @@ def _interval(row: ComparisonRow) -> str:
     """Both ends in the unit in which the change is told."""
     assert row.low_percent is not None
     assert row.high_percent is not None
+    if _is_too_wide(row):
+        return "too wide"
     if _is_far(row):
         return f"{numbers.figure(1 + row.low_percent / 100)} to {numbers.times(1 + row.high_percent / 100)}"
     low, high = numbers.percent(row.low_percent, signed=True), numbers.percent(row.high_percent, signed=True)
@@ -298,4 +314,5 @@ def _change_dot(row: ComparisonRow) -> Dot:
     is_known = row.low_percent is not None and row.high_percent is not None
     interval = f"95 % interval {_interval(row)}" if is_known else ""
     across = f"{row.left_name} → {row.right_name}"
-    return Dot(row.change_percent, 0.0, row.low_percent, row.high_percent, across, words, interval)
+    low, high = (None, None) if _is_too_wide(row) else (row.low_percent, row.high_percent)
+    return Dot(row.change_percent, 0.0, low, high, across, words, interval)

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Final
+from collections.abc import Sequence
 
-from ostler.pipeline.report import numbers
 from ostler.pipeline.report.context import Context, message_words, number_cell, size_cell, text_cell, whole_cell
 from ostler.pipeline.report.curves import middle
 from ostler.pipeline.report.document import Block, Cell, Heading, Paragraph, Section
 from ostler.pipeline.report.looks import contestant_order
-from ostler.pipeline.report.rows import LIMIT, CostRow, PointRow
-from ostler.pipeline.report.spreads import spread
-
-_OBJECTS_MAX: Final = 6
-_CONNECTION: Final = "connection"
-_SCOPES: Final = ("queue manager", "channel", _CONNECTION, "queue")
-# Connections are known by 24 bytes, which tell a reader nothing: those without a channel are told together.
-_CONNECTION_ID: Final = re.compile(r"[0-9a-fA-F]{48}")
+from ostler.pipeline.report.rows import LIMIT, PointRow
+from ostler.pipeline.report.section_verbs import accounted_blocks
 
 
 def costs_section(context: Context) -> Section:
@@ -30,7 +20,7 @@ def costs_section(context: Context) -> Section:
     )
     table = _processor_table(context)
     inner = []
-    accounted = _accounted(context)
+    accounted = accounted_blocks(context)
     if accounted:
         told = (
             "From the counters of the queue manager at the step with most work; from its accounting and statistics "
@@ -108,112 +98,4 @@ def _processor_row(context: Context, name: str, points: Sequence[PointRow]) -> t
         number_cell(middle(points, lambda point: point.count / point.log_forces if point.log_forces else None)),
         size_cell(middle(points, lambda point: point.broker_memory_bytes)),
         context.book.run_cell(first.run),
-    )
-
-
-# -- accounting --------------------------------------------------------------------------------------------------------
-
-
-def _accounted(context: Context) -> list[Block]:
-    by_run: dict[str, list[CostRow]] = defaultdict(list)
-    for row in context.tables.costs:
-        by_run[row.run].append(row)
-    return [
-        _verb_table(context, name, by_run[run]) for name, run in context.speaking.items() if by_run.get(run)
-    ]  # fmt: skip
-
-
-def _verb_table(context: Context, name: str, rows: Sequence[CostRow]) -> Block:
-    work: dict[int, float] = defaultdict(float)
-    for row in rows:
-        work[row.step] += row.count
-    step = max(work, key=lambda each: (work[each], each))
-    groups: dict[tuple[str, str, str, str], list[CostRow]] = defaultdict(list)
-    objects: dict[str, list[str]] = defaultdict(list)
-    for row in sorted(_joined([each for each in rows if each.step == step]), key=lambda each: -each.count):
-        if row.object not in objects[row.scope]:
-            objects[row.scope].append(row.object)
-        if objects[row.scope].index(row.object) < _OBJECTS_MAX:
-            groups[row.contestant, row.scope, row.object, row.verb].append(row)
-    headings = (
-        Heading("Contestant"),
-        Heading("Of"),
-        Heading("Verb"),
-        Heading("Count", True, "in the measured window, median of repetitions"),
-        Heading("Bytes, each", True),
-        Heading("Time, µs", True, "that was accounted for, of one"),
-        Heading("Processor, µs", True, "of the queue manager, shared out by count"),
-        Heading("Log, bytes", True, "for one"),
-    )
-    body = [
-        _verb_row(key, found)
-        for key, found in sorted(
-            groups.items(), key=lambda each: (each[0][0], _rank(each[0][1]), each[0][2], -each[1][0].count)
-        )
-    ]
-    left = max((len(each) for each in objects.values()), default=0) - _OBJECTS_MAX
-    note = f"The {_OBJECTS_MAX} busiest objects of each kind; {left} more are in the table cost." if left > 0 else ""
-    clients = next((point.clients for point in context.points_of[rows[0].run] if point.step == step), 0)
-    caption = f"Verbs of {context.title(name)}, {numbers.count(clients, 'client')}"
-    empty = ("Contestant", "Bytes, each", "Time, µs", "Log, bytes")
-    return context.book.table(caption, headings, body, [rows[0].run], note, empty)
-
-
-def _rank(scope: str) -> int:
-    return _SCOPES.index(scope) if scope in _SCOPES else len(_SCOPES)
-
-
-def _joined(rows: Sequence[CostRow]) -> list[CostRow]:
-    """Rows of connections that have an identifier only, added up by verb; the others as they are."""
-    kept: list[CostRow] = []
-    local: dict[tuple[str, int, str], list[CostRow]] = defaultdict(list)
-    for row in rows:
-        if row.scope == _CONNECTION and _CONNECTION_ID.fullmatch(row.object):
-            local[row.contestant, row.repetition, row.verb].append(row)
-        else:
-            kept.append(row)
-    return kept + [_sum(found) for found in local.values()]
-
-
-def _sum(rows: Sequence[CostRow]) -> CostRow:
-    count = sum(row.count for row in rows)
-    return replace(
-        rows[0],
-        object="local, all together",
-        count=count,
-        bytes=_total(row.bytes for row in rows),
-        time_us=_mean([(row.time_us, row.count) for row in rows]),
-        broker_cpu_us=_mean([(row.broker_cpu_us, row.count) for row in rows]),
-        log_bytes=_mean([(row.log_bytes, row.count) for row in rows]),
-    )
-
-
-def _total(values: Iterable[float | None]) -> float | None:
-    known = [each for each in values if each is not None]
-    return sum(known) if known else None
-
-
-def _mean(weighted: Sequence[tuple[float | None, float]]) -> float | None:
-    known = [(value, weight) for value, weight in weighted if value is not None]
-    whole = sum(weight for _, weight in known)
-    return sum(value * weight for value, weight in known) / whole if whole else None
-
-
-def _median(values: Sequence[float | None]) -> float | None:
-    found = spread(values)
-    return None if found is None else found.middle
-
-
-def _verb_row(key: tuple[str, str, str, str], rows: Sequence[CostRow]) -> tuple[Cell, ...]:
-    contestant, scope, name, verb = key
-    each = [row.bytes / row.count if row.bytes is not None and row.count else None for row in rows]
-    return (
-        text_cell(contestant),
-        text_cell(f"{scope} {name}".strip()),
-        text_cell(verb),
-        whole_cell(_median([row.count for row in rows])),
-        size_cell(_median(each)),
-        number_cell(_median([row.time_us for row in rows]), "µs"),
-        number_cell(_median([row.broker_cpu_us for row in rows]), "µs"),
-        number_cell(_median([row.log_bytes for row in rows]), "bytes"),
     )

@@ -7,7 +7,7 @@ from typing import Final
 
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts import Axis, Dot, DotChart, Look, Strip
-from ostler.pipeline.report.context import Context, described, message_words, percent_cell, text_cell
+from ostler.pipeline.report.context import Context, described, message_words, number_cell, text_cell
 from ostler.pipeline.report.document import Block, Cell, Figure, Fold, Heading, Paragraph, Section
 from ostler.pipeline.report.rows import OSTLER, PredictionRow
 
@@ -16,7 +16,6 @@ _MEMORY: Final = "memory"
 _RESOURCES: Final = ("processor", "network", _MEMORY)
 _LOOKS: Final = {"processor": Look(0, 0), "network": Look(1, 1), _MEMORY: Look(2, 2)}
 _FULL_PERCENT: Final = 100.0
-_MICROSECOND_UNIT: Final = "us of processor time"
 
 
 def predictions_section(context: Context) -> Section | None:
@@ -45,7 +44,7 @@ def predictions_section(context: Context) -> Section | None:
         blocks.append(_table(context, "Capacity predictions", own))
     if others:
         table = _table(context, "Capacity predictions of other brokers", others)
-        blocks.append(Fold(f"Capacity predictions of other brokers ({len(others):,} rows)", (table,), not own))
+        blocks.append(Fold("Capacity predictions of other brokers", (table,), not own))
     return Section("scaling-predictions", "Capacity predictions", tuple(blocks))
 
 
@@ -57,54 +56,67 @@ def _words(row: PredictionRow) -> str:
     return message_words(row.message_bytes, row.persistent, row.series)
 
 
-def _many(row: PredictionRow, value: float) -> str:
-    """How many there could be: clients, or operations a second."""
-    return f"{numbers.figure(value)} clients" if row.resource == _MEMORY else f"{numbers.figure(value)}/s"
-
-
-def _need(row: PredictionRow) -> str:
-    if row.resource == _MEMORY:
-        return numbers.size(row.need)
-    if row.unit == _MICROSECOND_UNIT:
-        return f"{numbers.figure(row.need)} µs"
-    return f"{numbers.figure(row.need)} {row.unit.removesuffix('s') if row.need == 1 else row.unit}"
-
-
 def calculation(text: str) -> str:
     """The calculation as the table has it, with the signs and the grammar of a page."""
     shown = text.replace(" us ", " µs ")
     return shown.replace("1 cores ", "1 core ", 1) if shown.startswith("1 cores ") else shown
 
 
+def _curves(rows: Sequence[PredictionRow]) -> list[dict[str, PredictionRow]]:
+    """Rows of one curve together, by resource."""
+    found: dict[tuple[str, str, str], dict[str, PredictionRow]] = {}
+    for row in rows:
+        found.setdefault((row.run, row.contestant, row.series), {})[row.resource] = row
+    return list(found.values())
+
+
 def _table(context: Context, caption: str, rows: Sequence[PredictionRow]) -> Block:
     headings = (
-        Heading("Scenario"),
+        Heading("Curve", is_wide=True),
         Heading("Contestant"),
-        Heading("Messages"),
-        Heading("Resource"),
-        Heading("One needs", True, "of the resource: an operation, or a connected client"),
-        Heading("Could be", True, "what there is, divided by what one needs"),
-        Heading("Measured", True, "the most that was measured"),
-        Heading("Used", True, "measured, of what could be"),
-        Heading("Calculation", is_wide=True),
+        Heading("Peak, a second", True, "the highest rate that was measured"),
+        Heading("Processor, each", True, "processor time of the broker for an operation"),
+        Heading("could be, a second", True, "the cores that the broker can use, divided by that"),
+        Heading("Network: could be, a second", True, "blocks of the same size with nothing in between"),
+        Heading("First met", title="of processor and network, with how much of it was used at the peak"),
+        Heading("Memory, each", True, "what a further client added to the memory of the broker"),
+        Heading("could be, clients", True, "what memory is left, divided by that"),
         Heading("Run"),
     )
-    body = [
-        (
-            context.scenario_cell(row.scenario),
-            text_cell(row.contestant),
-            Cell(_words(row), row.message_bytes),
-            text_cell(row.resource),
-            Cell(_need(row), row.need, numbers.exact(row.need)),
-            Cell(_many(row, row.limit), row.limit, numbers.exact(row.limit)),
-            Cell(_many(row, row.measured), row.measured, numbers.exact(row.measured)),
-            percent_cell(row.used_percent),
-            text_cell(calculation(row.text)),
-            context.book.run_cell(row.run),
-        )
-        for row in rows
-    ]
-    return context.book.table(caption, headings, body, [row.run for row in rows])
+    body = [_row(context, curve) for curve in _curves(rows)]
+    note = "Point at a figure to see its calculation."
+    return context.book.table(caption, headings, body, [row.run for row in rows], note)
+
+
+def _row(context: Context, curve: dict[str, PredictionRow]) -> tuple[Cell, ...]:
+    first = next(iter(curve.values()))
+    processor, network, memory = (curve.get(name) for name in _RESOURCES)
+    rates = [row for row in (processor, network) if row is not None]
+    met = min(rates, key=lambda each: each.limit, default=None)
+    return (
+        Cell((context.scenario_link(first.scenario), f": {_words(first)}"), first.scenario),
+        text_cell(first.contestant),
+        number_cell(rates[0].measured if rates else None),
+        Cell(f"{numbers.figure(processor.need)} µs", processor.need) if processor else Cell(numbers.NOTHING),
+        _limit_cell(processor),
+        _limit_cell(network),
+        Cell(f"{met.resource}, {numbers.percent(met.used_percent)}", met.used_percent)
+        if met
+        else Cell(numbers.NOTHING),
+        Cell(numbers.size(memory.need), memory.need) if memory else Cell(numbers.NOTHING),
+        _limit_cell(memory),
+        context.book.run_cell(first.run),
+    )
+
+
+def _met_cell(row: PredictionRow | None) -> Cell:
+    if row is None:
+        return Cell(numbers.NOTHING)
+    return Cell(f"{row.resource}, {numbers.percent(row.used_percent)}", row.used_percent)
+
+
+def _limit_cell(row: PredictionRow | None) -> Cell:
+    return Cell(numbers.NOTHING) if row is None else Cell(numbers.figure(row.limit), row.limit, calculation(row.text))
 
 
 def _figure(context: Context, rows: Sequence[PredictionRow]) -> Figure | None:
@@ -133,5 +145,5 @@ def _figure(context: Context, rows: Sequence[PredictionRow]) -> Figure | None:
 
 
 def _used(row: PredictionRow) -> Dot:
-    words = f"{numbers.percent(row.used_percent)}: {_many(row, row.measured)} of {_many(row, row.limit)}"
+    words = f"{numbers.percent(row.used_percent)}: {numbers.figure(row.measured)}/s of {numbers.figure(row.limit)}/s"
     return Dot(row.used_percent, 0.0, None, None, row.resource, words, basis=calculation(row.text))

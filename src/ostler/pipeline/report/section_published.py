@@ -34,6 +34,7 @@ _TELLING: Final = (
     "cipher", "ha", "dr", "latency_ms", "cores", "subscribers", "rate_per_app_per_h", "cflevel", "offload", "state",
 )  # fmt: skip
 _STRIPS_MAX: Final = 20
+_SIZES: Final = re.compile(r"\b(\d+) to (\d+) bytes")
 _BYTES: Final = re.compile(r"(\d+) bytes")
 _PUBLISHED_LOOK: Final = Look(1, 1)
 _OUR_LOOK: Final = Look(0, 0)
@@ -111,7 +112,8 @@ def _ratio_table(context: Context, caption: str, ratios: Sequence[ComparisonRow]
 
 def _series(series: str) -> str:
     """What both have in common: sizes as everywhere else, and no word of Ostler, whose ratios all of ours are."""
-    words = [_BYTES.sub(lambda found: numbers.size(int(found[1])), each) for each in series_words(series).split(", ")]
+    told = _SIZES.sub(lambda found: f"{numbers.size(int(found[1]))} to {found[2]} bytes", series_words(series))
+    words = [_BYTES.sub(lambda found: numbers.size(int(found[1])), each) for each in told.split(", ")]
     return ", ".join(each for each in words if each != "Ostler")
 
 

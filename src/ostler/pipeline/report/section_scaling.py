@@ -218,9 +218,8 @@ def _fit_table(context: Context, fitted: Sequence[ScalingRow]) -> Block:
 
 def _limit_table(context: Context) -> Block:
     headings = (
-        Heading("Scenario"),
+        Heading("Curve", is_wide=True),
         Heading("Contestant"),
-        Heading("Messages"),
         Heading("Limited by"),
         Heading("Why", is_wide=True),
         Heading("Full cores at", True, "operations a second at which the broker's cores would be full"),
@@ -230,11 +229,10 @@ def _limit_table(context: Context) -> Block:
     told = _told(context)
     rows = [
         (
-            context.scenario_cell(row.scenario),
+            Cell((context.scenario_link(row.scenario), f": {_messages(row)}"), row.scenario),
             text_cell(row.contestant),
-            Cell(_messages(row), row.message_bytes),
             text_cell(row.limited_by),
-            text_cell(row.why.replace("%", " %")),
+            text_cell(row.why.replace("%", "\N{NO-BREAK SPACE}%")),
             number_cell(row.cpu_limit_rate),
             percent_cell(row.cpu_growth_percent, signed=True),
             context.book.run_cell(row.run),
