@@ -23,6 +23,7 @@ from ostler.engine.code_pages import text as decoded
 from ostler.engine.property_control import properties_on_get, starts_with_rfh2
 from ostler.model.constants import MQCCSI_Q_MGR, MQFMT_STRING, MQGMO_PROPERTIES_IN_HANDLE, MQPROP_ALL
 from ostler.pipeline.refusals import PipelineRefused
+from ostler.pipeline.streaming.kinds import KINDS
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -141,47 +142,41 @@ def _identifier(name: str) -> Getter:
 
 Getter = Callable[[Rows], Sequence[object]]
 
-COLUMNS: Final[dict[str, tuple[str, Getter]]] = {
-    "queue": ("string", lambda rows: [read.queue for read in rows.reads]),
-    "position": ("bigint", lambda rows: [read.position for read in rows.reads]),
-    "body": ("binary", lambda rows: rows.bodies),
-    "text": ("string", Rows.texts),
-    "properties": ("map<string,string>", lambda rows: rows.properties),
-    "message_id": ("binary", _identifier("message_id")),
-    "correlation_id": ("binary", _identifier("correlation_id")),
-    "group_id": ("binary", _identifier("group_id")),
-    "sequence_number": ("int", _field("sequence_number")),
-    "segment_offset": ("int", _field("offset")),
-    "flags": ("int", _field("flags")),
-    "message_type": ("int", _field("message_type")),
-    "format": ("string", lambda rows: [_characters(field) for field in rows.fields["format"]]),
-    "encoding": ("int", _field("encoding")),
-    "ccsid": ("int", _field("ccsid")),
-    "priority": ("int", _field("priority")),
-    "persistent": ("boolean", lambda rows: [_PERSISTENT.get(field, False) for field in rows.fields["persistence"]]),
-    "expiry_seconds": (
-        "double",
-        lambda rows: [None if field < 0 else field / 10 for field in rows.fields["expiry"]],
-    ),
-    "report": ("int", _field("report")),
-    "feedback": ("int", _field("feedback")),
-    "reply_to": ("string", _words("reply_to")),
-    "reply_to_manager": ("string", _words("reply_to_manager")),
-    "user": ("string", _words("user")),
-    "accounting_token": (
-        "binary",
-        lambda rows: [field.rstrip(b"\0") or None for field in rows.fields["accounting_token"]],
-    ),
-    "identity_data": ("string", _words("identity_data")),
-    "application": ("string", _words("application")),
-    "application_type": ("int", _field("application_type")),
-    "origin_data": ("string", _words("origin_data")),
-    "put_time": ("timestamp", lambda rows: [_when(field) for field in rows.fields["stamp"]]),
-    "backout_count": ("int", _field("backout_count")),
+_GETTERS: Final[dict[str, Getter]] = {
+    "queue": lambda rows: [read.queue for read in rows.reads],
+    "position": lambda rows: [read.position for read in rows.reads],
+    "body": lambda rows: rows.bodies,
+    "text": Rows.texts,
+    "properties": lambda rows: rows.properties,
+    "message_id": _identifier("message_id"),
+    "correlation_id": _identifier("correlation_id"),
+    "group_id": _identifier("group_id"),
+    "sequence_number": _field("sequence_number"),
+    "segment_offset": _field("offset"),
+    "flags": _field("flags"),
+    "message_type": _field("message_type"),
+    "format": lambda rows: [_characters(field) for field in rows.fields["format"]],
+    "encoding": _field("encoding"),
+    "ccsid": _field("ccsid"),
+    "priority": _field("priority"),
+    "persistent": lambda rows: [_PERSISTENT.get(field, False) for field in rows.fields["persistence"]],
+    "expiry_seconds": lambda rows: [None if field < 0 else field / 10 for field in rows.fields["expiry"]],
+    "report": _field("report"),
+    "feedback": _field("feedback"),
+    "reply_to": _words("reply_to"),
+    "reply_to_manager": _words("reply_to_manager"),
+    "user": _words("user"),
+    "accounting_token": lambda rows: [field.rstrip(b"\0") or None for field in rows.fields["accounting_token"]],
+    "identity_data": _words("identity_data"),
+    "application": _words("application"),
+    "application_type": _field("application_type"),
+    "origin_data": _words("origin_data"),
+    "put_time": lambda rows: [_when(field) for field in rows.fields["stamp"]],
+    "backout_count": _field("backout_count"),
 }
 
-SCHEMA: Final = ", ".join(f"{name} {kind}" for name, (kind, _) in COLUMNS.items())
-"""All columns, as Spark writes a schema."""
+COLUMNS: Final = {name: (kind, _GETTERS[name]) for name, kind in KINDS.items()}
+"""The type of each column, and what makes it."""
 
 
 def check_read_schema(schema: StructType) -> None:
