@@ -167,6 +167,8 @@ class Watch:
             else:
                 if is_told and self.name:
                     self._tell(f"{self.name} is there again.")
+                    # That was the reason, and it is over.
+                    self._failures = 0
                 return looked
 
     def _started(self, is_once: bool, interval: float) -> StreamingQuery:
