@@ -89,7 +89,7 @@ def test_a_kill_between_both_records_counts_nothing_twice(
         raise Killed
 
     with pytest.raises(Killed):
-        Watch(lambda: spark, lake, options(qm), [].append, killed).go_on(0, 1)
+        Watch(lambda: spark, lake, options(qm), list[str]().append, killed).go_on(0, 1)
     assert puts(lake) == [MESSAGES] * 4
     check_what_was_done(lake, qm.name)
     work(qm, 2)
@@ -226,7 +226,7 @@ def test_a_second_watch_is_refused(spark: SparkSession, qm: RunningQueueManager,
     with qm.connect() as connection:
         connection.define("QLOCAL", STAGING, DEFPSIST="YES", MSGDLVSQ="FIFO", MAXMSGL=104857600)
         with connection.open(STAGING, "x"):
-            second = Watch(lambda: spark, tmp_path, {**options(qm), "connectTimeoutSeconds": "0"}, [].append)
+            second = Watch(lambda: spark, tmp_path, {**options(qm), "connectTimeoutSeconds": "0"}, list[str]().append)
             with pytest.raises(PipelineRefused, match="Somebody else watches QMTEST"):
                 second.go_on(0, 1)
 
