@@ -23,6 +23,7 @@ RELEASE, REPEAT, PRODUCT, OPTION = "release", "repeat", "product", "option"
 _OSTLER: Final = "ostler"
 _PEER: Final = "peer"
 _LIMIT: Final = "limit"
+_AT_PEAK: Final = -1
 # What clients that are libraries have in their names: "RabbitMQ, pika", and of ours only this one.
 _PEER_LIBRARY: Final = ", "
 _OUR_LIBRARY: Final = "ostler.connect"
@@ -86,6 +87,7 @@ def release_pairs(figures: DataFrame) -> DataFrame:
         .filter(F.col("before").isNotNull())
         .select(
             (F.col("kind") == _LIMIT).alias("is_limit"),
+            F.coalesce(F.col("clients"), F.lit(_AT_PEAK)).alias("place"),
             F.when(is_release, RELEASE).otherwise(REPEAT).alias("kind"),
             F.when(is_release, names).otherwise(F.concat("contestant", F.lit(", the same again"))).alias("subject"),
             "scenario",
@@ -105,19 +107,19 @@ def release_pairs(figures: DataFrame) -> DataFrame:
     )
     moved = F.when(~F.col("is_limit"), F.col("machine_percent"))
     return (
-        pairs.join(_machine_changes(pairs), ["left_run", "right_run"], "left")
+        pairs.join(_machine_changes(pairs), ["left_run", "right_run", "place"], "left")
         .withColumn("noise_percent", F.greatest("noise_percent", moved))
         .select(*PAIR_COLUMNS)
     )
 
 
 def _machine_changes(pairs: DataFrame) -> DataFrame:
-    """By how much the limits of the machine moved from one run to another: that which moved most, at its peak."""
+    """By how much the limits of the machine moved from one run to another: that which moved most, at each place."""
     left, right = median(F.col("left_values")), median(F.col("right_values"))
     return (
-        pairs.filter(F.col("is_limit") & (F.col("metric") == RATE) & F.col("clients").isNull())
+        pairs.filter(F.col("is_limit") & (F.col("metric") == RATE))
         .filter((left > 0) & (right > 0))
-        .groupBy("left_run", "right_run")
+        .groupBy("left_run", "right_run", "place")
         .agg(F.max(apart_percent(right / left)).alias("machine_percent"))
     )
 
