@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts import Axis, Dot, DotChart, Look, Strip
+from ostler.pipeline.report.charts import Axis, Dot, Look, Strip, side_by_side
 from ostler.pipeline.report.context import Context, number_cell, percent_cell, text_cell
 from ostler.pipeline.report.curves import series_words
 from ostler.pipeline.report.document import Block, Cell, Figure, Fold, Heading, Inline, Mark, Paragraph, Section
@@ -193,7 +193,7 @@ def _change_cell(row: ComparisonRow) -> Cell:
 def _table(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Block:
     headings = (
         Heading("What"),
-        Heading("Where"),
+        Heading("Where", is_wide=True),
         Heading("Metric", title="rate: operations a second; CPU: processor time of the broker for each operation"),
         Heading("First", True, "median of the baseline"),
         Heading("Second", True, "median of what is held against it"),
@@ -286,11 +286,11 @@ def _figure(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Figu
         for row, dot in zip(kept, dots, strict=True)
     )
     axis = Axis("ratio of the second to the first", True) if is_far else Axis("change, %")
-    chart = DotChart("Change of the rate", axis, strips, reference=1.0 if is_far else 0.0)
+    charts = side_by_side("Change of the rate", axis, strips, 1.0 if is_far else 0.0)
     runs = [run for row in kept for run in (row.left_run, row.right_run)]
     left = "" if len(kept) == len(rates) else f" The {len(kept)} greatest of {len(rates)}; the table has all."
     return context.book.figure(
-        f"{title}: change of the rate", [chart], runs, f"Bars are 95 % confidence intervals.{left}"
+        f"{title}: change of the rate", charts, runs, f"Bars are 95 % confidence intervals.{left}"
     )
 
 

@@ -50,9 +50,8 @@ def _peak_points(points: Sequence[PointRow]) -> list[list[PointRow]]:
 
 def _processor_table(context: Context) -> Block:
     headings = (
-        Heading("Scenario"),
+        Heading("Curve", is_wide=True),
         Heading("Contestant"),
-        Heading("Messages"),
         Heading("Clients", True),
         Heading("Broker, µs", True, "processor time of the broker for each operation"),
         Heading("User, µs", True, "of it in user mode"),
@@ -82,13 +81,10 @@ def _each(point: PointRow, value: float | None) -> float | None:
 
 def _processor_row(context: Context, name: str, points: Sequence[PointRow]) -> tuple[Cell, ...]:
     first = points[0]
+    words = message_words(first.message_bytes, first.persistent, first.series)
     return (
-        context.scenario_cell(name),
+        Cell((context.scenario_link(name), f": {words}"), name),
         text_cell(first.contestant),
-        Cell(
-            message_words(first.message_bytes, first.persistent, first.series),
-            first.message_bytes,
-        ),
         whole_cell(first.clients),
         number_cell(middle(points, lambda point: point.broker_cpu_us), "µs"),
         number_cell(middle(points, lambda point: point.broker_user_us), "µs"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts import Axis, Dot, DotChart, Look, Strip, spans_decades
+from ostler.pipeline.report.charts import Axis, Dot, Look, Strip, side_by_side, spans_decades
 from ostler.pipeline.report.context import Context, described, messages
 from ostler.pipeline.report.document import Block, Bullets, Card, Cards, Figure, Link, Paragraph, Section, Text
 from ostler.pipeline.report.looks import contestant_order
@@ -17,7 +17,6 @@ from ostler.pipeline.report.spreads import spread
 
 _CARDS_MAX: Final = 8
 _STRIPS_MAX: Final = 24
-_STRIPS_OF_ONE: Final = 6
 # As verdicts have it: what is within this and the noise of the run is the same.
 TOLERANCE_PERCENT: Final = 6.0
 
@@ -143,17 +142,10 @@ def _glance(context: Context) -> Figure | None:
     if not strips:
         return None
     values = [dot.x for strip in strips for _, _, dot in strip.dots]
-    axis = Axis("operations a second", spans_decades(values), domain=(min(values), max(values)))
-    # Two charts side by side, of one axis, where one would be too long for a screen or a page.
-    half = len(strips) if len(strips) <= _STRIPS_OF_ONE else (len(strips) + 1) // 2
-    titles = ("Peak rates", "Peak rates, continued")
-    charts = [
-        DotChart(title, axis, tuple(strips[begin : begin + half]))
-        for title, begin in zip(titles, range(0, len(strips), half), strict=False)
-    ]
+    axis = Axis("operations a second", spans_decades(values))
     more = f" {numbers.count(left, 'curve')} more: see the table of peaks." if left else ""
     note: Text = ("Runs ", *context.book.runs(runs), f".{more}")
-    return context.book.figure("Peak rates at a glance", charts, runs, note)
+    return context.book.figure("Peak rates at a glance", side_by_side("Peak rates", axis, strips), runs, note)
 
 
 def _glance_dots(context: Context, peaks: Sequence[PeakRow]) -> tuple[tuple[str, Look, Dot], ...]:

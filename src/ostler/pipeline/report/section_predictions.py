@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts import Axis, Dot, DotChart, Look, Strip
+from ostler.pipeline.report.charts import Axis, Dot, Look, Strip, side_by_side
 from ostler.pipeline.report.context import Context, described, message_words, number_cell, text_cell
 from ostler.pipeline.report.document import Block, Cell, Figure, Fold, Heading, Paragraph, Section
 from ostler.pipeline.report.rows import OSTLER, PredictionRow
@@ -72,15 +72,15 @@ def _curves(rows: Sequence[PredictionRow]) -> list[dict[str, PredictionRow]]:
 
 def _table(context: Context, caption: str, rows: Sequence[PredictionRow]) -> Block:
     headings = (
-        Heading("Curve", is_wide=True),
+        Heading("Curve"),
         Heading("Contestant"),
         Heading("Peak, a second", True, "the highest rate that was measured"),
-        Heading("Processor, each", True, "processor time of the broker for an operation"),
-        Heading("could be, a second", True, "the cores that the broker can use, divided by that"),
-        Heading("Network: could be, a second", True, "blocks of the same size with nothing in between"),
+        Heading("Processor, µs", True, "processor time of the broker for an operation"),
+        Heading("allows, a second", True, "the cores that the broker can use, divided by that"),
+        Heading("Network, a second", True, "blocks of the same size with nothing in between"),
         Heading("First met", title="of processor and network, with how much of it was used at the peak"),
         Heading("Memory, each", True, "what a further client added to the memory of the broker"),
-        Heading("could be, clients", True, "what memory is left, divided by that"),
+        Heading("allows, clients", True, "what memory is left, divided by that"),
         Heading("Run"),
     )
     body = [_row(context, curve) for curve in _curves(rows)]
@@ -97,7 +97,7 @@ def _row(context: Context, curve: dict[str, PredictionRow]) -> tuple[Cell, ...]:
         Cell((context.scenario_link(first.scenario), f": {_words(first)}"), first.scenario),
         text_cell(first.contestant),
         number_cell(rates[0].measured if rates else None),
-        Cell(f"{numbers.figure(processor.need)} µs", processor.need) if processor else Cell(numbers.NOTHING),
+        number_cell(processor.need if processor else None, "µs"),
         _limit_cell(processor),
         _limit_cell(network),
         Cell(f"{met.resource}, {numbers.percent(met.used_percent)}", met.used_percent)
@@ -140,8 +140,8 @@ def _figure(context: Context, rows: Sequence[PredictionRow]) -> Figure | None:
     runs = [row.run for found in drawn for row in found]
     left = len(strips) - len(drawn)
     note = f"{numbers.count(left, 'curve')} more: see the table." if left else ""
-    chart = DotChart("Peak rates, of what could be", axis, tuple(made), _FULL_PERCENT)
-    return context.book.figure("Peak rates of Ostler, as a part of what each resource allows", [chart], runs, note)
+    charts = side_by_side("Peak rates, of what could be", axis, made, _FULL_PERCENT)
+    return context.book.figure("Peak rates of Ostler, as a part of what each resource allows", charts, runs, note)
 
 
 def _used(row: PredictionRow) -> Dot:

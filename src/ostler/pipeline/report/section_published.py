@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts import Axis, Dot, DotChart, Look, Strip, spans_decades
+from ostler.pipeline.report.charts import Axis, Dot, Look, Strip, side_by_side, spans_decades
 from ostler.pipeline.report.context import Context, number_cell, size_cell, text_cell, whole_cell
 from ostler.pipeline.report.curves import series_words
 from ostler.pipeline.report.document import (
@@ -132,11 +132,11 @@ def _ratio_figure(context: Context, ratios: Sequence[ComparisonRow]) -> Figure |
         strips.append(Strip(f"{subject_words(row.subject)} · {row.scenario}, {_series(row.series)}".rstrip(", "), dots))
     values = [dot.x for strip in strips for _, _, dot in strip.dots]
     axis = Axis("ratio of the second to the first", spans_decades(values))
-    chart = DotChart("Published ratios and ours", axis, tuple(strips), 1.0, True)
+    charts = side_by_side("Published ratios and ours", axis, strips, 1.0, is_joined=True)
     runs = [run for row in drawn for run in (row.left_run, row.right_run)]
     left = len(ratios) - len(drawn)
     note = f"{numbers.count(left, 'ratio')} more: see the table." if left else ""
-    return context.book.figure("Ratios inside published reports, and ours", [chart], runs, note)
+    return context.book.figure("Ratios inside published reports, and ours", charts, runs, note)
 
 
 def _ratio_dot(value: float, row: ComparisonRow, source: str) -> Dot:
@@ -180,9 +180,9 @@ def _rate_table(context: Context, caption: str, published: Sequence[PublishedRow
         Heading("Scenario"),
         Heading("Product", is_wide=True),
         Heading("Size", True),
-        Heading("Published, a second", True, "the highest rate that is printed"),
+        Heading("Published, 1/s", True, "the highest rate that is printed"),
         Heading("Clients", True, "at the published rate, where it is printed"),
-        Heading("Ours, a second", True, "Ostler's peak with messages of the same size and persistence"),
+        Heading("Ours, 1/s", True, "Ostler's peak with messages of the same size and persistence"),
         Heading("Our clients", True),
         Heading("Source", is_wide=True),
         Heading("Run"),
@@ -213,7 +213,7 @@ def _rate_table(context: Context, caption: str, published: Sequence[PublishedRow
             )
         )
     runs = [run for rate, _, run in (_ours(context, row) for row in published) if rate is not None]
-    empty = ("Ours, a second", "Our clients", "Run")
+    empty = ("Ours, 1/s", "Our clients", "Run")
     return context.book.table(caption, headings, rows, runs, "Other hardware: see above.", empty)
 
 

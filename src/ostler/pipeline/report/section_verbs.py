@@ -66,15 +66,14 @@ def _transactions(context: Context, found: dict[str, list[CostRow]]) -> Block:
     headings = (
         Heading("Scenario"),
         Heading("Contestant"),
-        Heading("Clients", True),
-        Heading("Transactions", True, "operations of the scenario in the measured window, median of repetitions"),
+        Heading("Count", True, "operations of the scenario in the measured window, median of repetitions"),
         Heading("Puts", True, "for each transaction"),
         Heading("Gets", True, "for each transaction"),
         Heading("Commits", True, "for each transaction"),
         Heading("Others", True, "other verbs for each transaction"),
-        Heading("Bytes put", True, "mean size of a message"),
-        Heading("Verb, µs", True, "processor time of the queue manager, divided by all verbs"),
-        Heading("Transaction, µs", True, "processor time of the queue manager for each transaction"),
+        Heading("Size", True, "mean size of a message that was put"),
+        Heading("µs a verb", True, "processor time of the queue manager, divided by all verbs"),
+        Heading("µs in all", True, "processor time of the queue manager for each transaction"),
         Heading("Log, bytes", True, "for each transaction"),
         Heading("Run"),
     )
@@ -108,7 +107,6 @@ def _transaction(context: Context, rows: Sequence[CostRow]) -> tuple[Cell, ...]:
     puts = [row.bytes / row.count for row in rows if row.verb == "put" and row.bytes is not None and row.count]
     return (
         text_cell(rows[0].contestant),
-        whole_cell(_clients(context, rows[0])),
         whole_cell(_median(list(whole.values()))),
         *(number_cell(each([verb])) for verb in _VERBS),
         number_cell(each([verb for verb in counts if verb not in (*_VERBS, _TRANSACTION)])),

@@ -6,6 +6,7 @@ where there is no script.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 from itertools import accumulate
@@ -31,6 +32,7 @@ _STRIP_RIGHT: Final = 22
 _STRIP_HEIGHT: Final = 40
 _STRIP_CHARACTERS: Final = 58
 
+_BREAKS: Final = re.compile(r"(?<!\d) +")
 _DASHES: Final = ("", "6 3", "2 3", "8 3 2 3")
 
 
@@ -195,7 +197,8 @@ def _labels(lines: Sequence[Line], across: Scale, up: Scale) -> list[str]:
 def wrap(name: str, characters: int, lines: int = 2) -> list[str]:
     """A name on at most so many lines; what does not fit ends in an ellipsis."""
     found = [""]
-    for word in name.split():
+    # A number stays with its unit.
+    for word in _BREAKS.split(name.strip()):
         joined = f"{found[-1]} {word}".strip()
         if len(joined) <= characters or not found[-1]:
             found[-1] = joined
