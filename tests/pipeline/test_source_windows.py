@@ -11,7 +11,7 @@ from tests.pipeline.queue_stage import options, put_all, texts
 from ostler.client.async_queue import put_parts
 from ostler.client.message import Message
 from ostler.client.session import Taken
-from ostler.model.constants import MQRC_MSG_TOO_BIG_FOR_Q, MQRC_Q_FULL
+from ostler.model.constants import MQRC_MSG_TOO_BIG_FOR_CHANNEL, MQRC_MSG_TOO_BIG_FOR_Q, MQRC_Q_FULL
 from ostler.model.errors import MQError
 from ostler.pipeline.streaming.browsing import browse as browse_part
 from ostler.pipeline.streaming.browsing import slices
@@ -166,3 +166,17 @@ def test_messages_with_the_same_identifier_are_all_read(qm: RunningQueueManager)
     reading = read_options(options(qm, queue="Q1", numPartitions="4"))
     found = [read.message.text for part in slices(reading) for read in browse_part(reading, part)]
     assert sorted(found) == sorted(numbered(20))
+
+
+def test_a_message_that_the_channel_does_not_take_is_told_and_stays(qm: RunningQueueManager) -> None:
+    qm.mqsc("DEFINE CHANNEL(NARROW) CHLTYPE(SVRCONN) MAXMSGL(2000)")
+    put_all(qm, "Q1", ["short", "x" * 5000, "short"])
+    reading = read_options(options(qm, queue="Q1", channel="NARROW"))
+    with connected(reading.connect) as connection, open_queue(connection, "Q1", "sb") as queue:
+        with pytest.raises(MQError) as browsed:
+            list(browse(queue))
+        with pytest.raises(MQError) as taken, connection.transaction():
+            list(take(queue, COUNT, 1 << 30))
+        assert bodies(browse(queue, 2)) == ["sh", "xx", "sh"]
+    assert {browsed.value.reason, taken.value.reason} == {MQRC_MSG_TOO_BIG_FOR_CHANNEL}
+    assert qm.depth("Q1") == 3

@@ -18,6 +18,7 @@ from ostler.client.session import Taken
 from ostler.client.waits import run
 from ostler.model.constants import (
     MQCC_FAILED,
+    MQCC_WARNING,
     MQGMO_ACCEPT_TRUNCATED_MSG,
     MQGMO_BROWSE_FIRST,
     MQGMO_BROWSE_NEXT,
@@ -28,11 +29,13 @@ from ostler.model.constants import (
     MQPMO_FAIL_IF_QUIESCING,
     MQPMO_SYNCPOINT,
     MQRC_NO_MSG_AVAILABLE,
+    MQRC_TRUNCATED_MSG_FAILED,
 )
 from ostler.model.errors import MQError
 from ostler.wire.calls import (
     AS_STORED,
     GOT_BLOCK_BYTES,
+    GOT_DATA_BYTES,
     GOT_FIXED_BYTES,
     GOT_MD,
     GOT_TOKEN,
@@ -109,11 +112,15 @@ class Window:
     def got(self) -> Taken | None:
         """What the oldest get came to; None when there was no message. Raises MQError."""
         payload = run(self._asked.popleft().reply())
-        if int.from_bytes(payload[:4], "little") == MQCC_FAILED:
-            reason = int.from_bytes(payload[4:8], "little")
+        completion, reason = int.from_bytes(payload[:4], "little"), int.from_bytes(payload[4:8], "little")
+        if completion == MQCC_FAILED:
             if reason == MQRC_NO_MSG_AVAILABLE:
                 return None
             raise MQError(reason, payload[REPLY_FIXED_BYTES:].decode("utf-8", "replace"))
+        if reason == MQRC_TRUNCATED_MSG_FAILED:
+            # Longer than the channel allows; the rest of it is not here.
+            length = int.from_bytes(payload[GOT_DATA_BYTES : GOT_DATA_BYTES + 4], "little")
+            raise MQError(reason, f"The message has {length} bytes.", MQCC_WARNING)
         body_at = GOT_FIXED_BYTES + int.from_bytes(payload[GOT_BLOCK_BYTES:GOT_MD], "little")
         if body_at > len(payload):
             raise malformed(MalformedFrame("a reply to a get without a message"))
