@@ -23,11 +23,11 @@ HERE = ("--host", "127.0.0.1", "--webui-port", "0")
 class Daemon:
     """A process that says in a line on standard error that it is there. Its lines are read as long as it lives."""
 
-    def __init__(self, started: str, program: str, *words: str) -> None:
+    def __init__(self, started: str, program: str, *words: str, memory: str = "256m") -> None:
         environment = {
             **os.environ,
             "SPARK_HOME": str(SPARK),
-            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_MEMORY": memory,
             "SPARK_DAEMON_JAVA_OPTS": JAVA_OPTIONS,
             "SPARK_LOCAL_IP": "127.0.0.1",
             "PYSPARK_PYTHON": sys.executable,
@@ -40,7 +40,8 @@ class Daemon:
             text=True,
         )
         self._started = started
-        self._is_there = threading.Event()
+        self._is_there = False
+        self._is_told = threading.Event()
         self._lines: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -50,10 +51,13 @@ class Daemon:
         for line in self.process.stderr:
             self._lines.append(line)
             if self._started in line:
-                self._is_there.set()
+                self._is_there = True
+                self._is_told.set()
+        self._is_told.set()
 
     def wait(self) -> None:
-        assert self._is_there.wait(SECONDS_MAX), "".join(self._lines)
+        self._is_told.wait(SECONDS_MAX)
+        assert self._is_there, "".join(self._lines)
 
     def end(self) -> None:
         self.process.terminate()
@@ -110,9 +114,10 @@ def connect_server() -> Iterator[tuple[str, Daemon]]:
     server = Daemon(
         *("Spark Connect server started at", "spark-submit"),
         *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer"),
-        *("--master", "local[2]", "--driver-memory", "1g"),
+        *("--master", "local[2]"),
         *(word for name, value in settings.items() for word in ("--conf", f"{name}={value}")),
         "spark-internal",
+        memory="1g",
     )
     with ended([server]):
         yield f"sc://127.0.0.1:{port}", server
