@@ -54,6 +54,7 @@ _END_SECONDS_MAX: Final = 60.0
 _FAILURES_MAX: Final = 3
 _REFUSED: Final = re.compile(r"PipelineRefused: (.+)")
 _PAGES_GONE: Final = "that are not on staging queue"
+_REASON: Final = "MQRC_"
 _IN_USE: Final = "Another query uses the staging queue"
 
 Tell = Callable[[str], None]
@@ -199,6 +200,9 @@ class Watch:
                 self._end(query)
                 return
         if self._failure is not None:
+            # Tasks read from the queue manager, too: that it went is not the lake's fault.
+            if isinstance(self._failure, PipelineRefused) and _REASON in str(self._failure):
+                raise _QueryFailed(_reason(str(self._failure)))
             raise self._failure
         error = query.exception()
         if error is not None:
