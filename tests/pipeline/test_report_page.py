@@ -294,6 +294,19 @@ def test_what_tables_say_is_text_and_never_markup() -> None:
     assert text.count("alert(") > 20
 
 
+def test_names_of_runs_and_scenarios_are_text_wherever_they_stand() -> None:
+    rows = sample_rows()
+    evil = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
+    for each in (each for found in rows.values() for each in found):
+        for name in ("run", "scenario", "left_run", "right_run", "contestant", "series", "operation", "version"):
+            if isinstance(each.get(name), str):
+                each[name] += evil
+    found = _Page(render(sample_tables(rows)))
+    assert found.tags["script"] == 1
+    assert found.tags["img"] == 0
+    assert {each for each in found.links if each[1:] not in found.ids} == set()
+
+
 def test_the_same_tables_make_the_same_page(tables: Tables, page: str) -> None:
     assert render(tables) == page
 
