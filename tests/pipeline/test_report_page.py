@@ -294,6 +294,17 @@ def test_what_tables_say_is_text_and_never_markup() -> None:
     assert text.count("alert(") > 20
 
 
+def test_a_run_without_a_point_is_told_and_cannot_be_picked_alone() -> None:
+    rows = sample_rows()
+    rows["run"].append(rows["run"][0] | {"run": "appl-c1-1", "scenario": "appl-c1"})
+    tables = sample_tables(rows)
+    found = _Page(render(tables))
+    assert "1 run without a measured point" in found.text
+    assert {each for each in found.links if each[1:] not in found.ids} == set()
+    with pytest.raises(PipelineRefused, match="Nothing was measured"):
+        picked(tables, [], ["appl-c1-1"])
+
+
 def test_names_of_runs_and_scenarios_are_text_wherever_they_stand() -> None:
     rows = sample_rows()
     evil = '"><script>alert(1)</script><img src=x onerror=alert(1)>'

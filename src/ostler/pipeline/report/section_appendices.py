@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from ostler.pipeline.report import numbers
@@ -109,7 +110,15 @@ def _run(context: Context, run: RunRow) -> Block:
     parameters = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in known[:_SHOWN_PARAMETERS])
     items: list[tuple[Text, Text]] = [
         (name, (Code(run.run),)),
-        ("scenario", (Link(context.title(run.scenario), f"scenario-{run.scenario}"), " (", Code(run.scenario), ")")),
+        (
+            "scenario",
+            (
+                replace(context.scenario_link(run.scenario), text=context.title(run.scenario)),
+                " (",
+                Code(run.scenario),
+                ")",
+            ),
+        ),
         ("when", f"{moment(run.began)} to {moment(run.ended)}, {run.condition}"),
         ("command", (Code(run.command),)),
         ("settings", parameters or numbers.NOTHING),

@@ -89,6 +89,9 @@ def _statements(context: Context) -> list[Text]:
         if rejected
         else "No row broke a rule of data quality."
     )
+    empty = [run.run for run in tables.runs if not context.points_of.get(run.run)]
+    if empty:
+        found.append((f"{numbers.count(len(empty), 'run')} without a measured point: ", *context.book.runs(empty), "."))
     partial = sum(1 for run in tables.runs if not run.is_complete)
     if partial:
         found.append(f"{numbers.count(partial, 'run')} not complete: what was measured is told, and marked.")
