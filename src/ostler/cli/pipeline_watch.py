@@ -122,9 +122,6 @@ def _told_to_end(over: Event) -> Iterator[None]:
         over.set()
         # What Spark's libraries have to say of an end is no news.
         logging.disable(logging.CRITICAL)
-        print(
-            "Ending: what was begun is written. Once more ends at once; nothing is lost.", file=sys.stderr, flush=True
-        )
 
     before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -195,8 +195,11 @@ class Watch:
     def _follow(self, query: StreamingQuery, deadline: float) -> None:
         """Until the query ends, or we do. The batch that is being written is written to its end."""
         while query.isActive:
-            if self.over.wait(_LOOK_SECONDS) or time.monotonic() >= deadline:
+            if self.over.wait(_LOOK_SECONDS):
+                self._tell("Ending: what was begun is written. Once more ends at once; nothing is lost.")
+            elif time.monotonic() >= deadline:
                 self.over.set()
+            if self.over.is_set():
                 self._end(query)
                 return
         if self._failure is not None:
