@@ -203,8 +203,10 @@ def test_changes_far_from_the_same_are_told_as_ratios_and_never_as_all_of_it() -
     assert f"20.0 {numbers.TIMES}" in part
     assert f"3.71 to 164 {numbers.TIMES}" in part
     rows["comparison"][0] |= {"change_percent": 20.0, "low_percent": -99.0, "high_percent": 900.0}
+    rows["comparison"][0] |= {"left_repetitions": 2, "right_repetitions": 3}
     part = _part(render(sample_tables(rows)), "comparisons-release")
     assert "too wide" in part
+    assert "from 2 and 3 repetitions" in part
     assert "+20 %" in part
 
 

@@ -52,7 +52,8 @@ def _inline(part: Inline) -> str:
             sign = _SIGNS.get(part.meaning, "")
             return f'<span class="mark {escape(part.meaning)}">{sign}{escape(part.text)}</span>'
         case str():
-            return escape(part)
+            # Names of CipherSpecs are too long for a column unless they may break.
+            return escape(part).replace("_", "_<wbr>")
 
 
 def block(each: Block) -> str:

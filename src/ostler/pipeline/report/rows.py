@@ -138,6 +138,8 @@ class ComparisonRow:
     left_value: float
     right_value: float
     change_percent: float
+    left_repetitions: int | None
+    right_repetitions: int | None
     low_percent: float | None
     high_percent: float | None
     noise_percent: float

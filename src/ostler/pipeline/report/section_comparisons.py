@@ -149,9 +149,14 @@ def verdict_cell(verdict: str) -> Cell:
 def _interval_cell(row: ComparisonRow) -> Cell:
     if row.low_percent is None or row.high_percent is None:
         return Cell(numbers.NOTHING)
-    return Cell(
-        _interval(row), row.low_percent, f"{numbers.exact(row.low_percent)} to {numbers.exact(row.high_percent)} %"
-    )
+    exact = f"{numbers.exact(row.low_percent)} to {numbers.exact(row.high_percent)} %"
+    return Cell(_interval(row), row.low_percent, f"{exact}{_basis(row)}")
+
+
+def _basis(row: ComparisonRow) -> str:
+    if row.left_repetitions is None or row.right_repetitions is None:
+        return ""
+    return f", from {row.left_repetitions} and {numbers.count(row.right_repetitions, 'repetition')}"
 
 
 def _is_far(row: ComparisonRow) -> bool:

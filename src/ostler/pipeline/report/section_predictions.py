@@ -75,12 +75,11 @@ def _table(context: Context, caption: str, rows: Sequence[PredictionRow]) -> Blo
         Heading("Curve"),
         Heading("Contestant"),
         Heading("Peak, a second", True, "the highest rate that was measured"),
-        Heading("Processor, µs", True, "processor time of the broker for an operation"),
-        Heading("allows, a second", True, "the cores that the broker can use, divided by that"),
-        Heading("Network, a second", True, "blocks of the same size with nothing in between"),
+        Heading("Processor allows", True, "a second: the cores that the broker can use, divided by its time for one"),
+        Heading("Network allows", True, "a second: blocks of the same size with nothing in between"),
         Heading("First met", title="of processor and network, with how much of it was used at the peak"),
-        Heading("Memory, each", True, "what a further client added to the memory of the broker"),
-        Heading("allows, clients", True, "what memory is left, divided by that"),
+        Heading("Memory of one", True, "what a further client added to the memory of the broker"),
+        Heading("allows clients", True, "what memory is left, divided by that"),
         Heading("Run"),
     )
     body = [_row(context, curve) for curve in _curves(rows)]
@@ -97,7 +96,6 @@ def _row(context: Context, curve: dict[str, PredictionRow]) -> tuple[Cell, ...]:
         Cell((context.scenario_link(first.scenario), f": {_words(first)}"), first.scenario),
         text_cell(first.contestant),
         number_cell(rates[0].measured if rates else None),
-        number_cell(processor.need if processor else None, "µs"),
         _limit_cell(processor),
         _limit_cell(network),
         Cell(f"{met.resource}, {numbers.percent(met.used_percent)}", met.used_percent)
