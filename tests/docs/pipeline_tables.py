@@ -10,9 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from ostler.lab.store.schema import KEY
+from ostler.pipeline.live_tables import LIVE_TABLES
 from ostler.pipeline.tables import BRONZE, TABLES, LakeTable, Layer
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "pipeline.md"
+ALL_TABLES = TABLES | LIVE_TABLES
 BEGINNING = "<!-- tables: made by tests/docs/pipeline_tables.py -->\n"
 _EMPTY = "; may be empty"
 _TITLES = {
@@ -28,20 +30,13 @@ The tables {", ".join(f"[{name}](#{name})" for name in BRONZE)} are those of the
 """
 
 
-def lake_tables() -> list[LakeTable]:
-    """All tables that the pipeline writes. Needs PySpark: one of them is described beside the step that makes it."""
-    from ostler.pipeline.predictions import PREDICTION
-
-    return list({**TABLES, PREDICTION.name: PREDICTION}.values())
-
-
-def tables_text(tables: list[LakeTable]) -> str:
+def tables_text() -> str:
     """All tables, by layer, in the words of their descriptions."""
     parts = [BEGINNING]
     for layer, title in _TITLES.items():
         parts.append(f"\n## {title}\n")
         parts.append(_SAMPLES if layer is Layer.BRONZE else "")
-        parts += [_table(table) for table in tables if table.layer is layer]
+        parts += [_table(table) for table in ALL_TABLES.values() if table.layer is layer]
     return "".join(parts)
 
 
@@ -74,4 +69,4 @@ def without_tables() -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(without_tables() + tables_text(lake_tables()))
+    PAGE.write_text(without_tables() + tables_text())

@@ -11,7 +11,7 @@ from ostler.lab.store.histogram import ERROR_FRACTION_MAX, rank_of
 from ostler.lab.store.manifest import Point
 from ostler.lab.store.points import PERCENTS, measured_points
 from ostler.lab.store.recorder import LatencyRecorder
-from ostler.lab.store.rows import EventRow
+from ostler.lab.store.rows import EventRow, ProcessRow
 from ostler.lab.store.run_reader import read_run
 from ostler.lab.store.run_writer import RunWriter
 from ostler.lab.store.segments import MEASURED, WARM_UP
@@ -63,6 +63,21 @@ def test_processor_time_steal_and_flags_stand_beside(tmp_path: Path) -> None:
     assert point.cpu_us_per_operation("driver", "round-trip") is None
     assert point.steal_percent == pytest.approx(100 * 3 / 42)
     assert point.flags == ("steal",)
+
+
+def test_samples_that_cover_more_than_the_window_count_by_its_share(tmp_path: Path) -> None:
+    # Two seconds were measured, and two and a half observed.
+    late = [
+        ProcessRow(second, "broker", pid, "ostler", length, 500, 100, None, 1, 2, 1 << 20, 4, 0, 4096, 1, 2)
+        for pid in (77, 78)
+        for second, length in ((0, 1_000_000), (1, 1_500_000))
+    ]
+    with RunWriter.create(tmp_path, manifest()) as run:
+        segment = run.begin(Point("ostler", 0), MEASURED)
+        segment.add([*late, *(row for row in samples() if not isinstance(row, ProcessRow))])
+        segment.commit(PHASE)
+    (point,) = measured_points(read_run(run.directory))
+    assert point.cpu_us["broker"] == pytest.approx((0.8 * 2000, 0.8 * 400))
 
 
 def test_a_point_in_which_nothing_completed_has_no_latencies(tmp_path: Path) -> None:

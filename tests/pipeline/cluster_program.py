@@ -9,10 +9,16 @@ from pathlib import Path
 from ostler.pipeline.conductor import conduct
 from ostler.pipeline.session import open_session
 
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
 if __name__ == "__main__":
     master, runs, lake = sys.argv[1:]
     settings = {"spark.driver.memory": "1g", "spark.executor.memory": "512m", "spark.sql.shuffle.partitions": "2"}
     settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    # Nothing begins before all workers are there, and nothing is compiled that runs for a moment only.
+    settings |= {"spark.scheduler.minRegisteredResourcesRatio": "1.0", "spark.sql.codegen.wholeStage": "false"}
+    settings |= {"spark.cores.max": "2", "spark.executor.extraJavaOptions": JAVA_OPTIONS}
+    settings |= {"spark.driver.extraJavaOptions": JAVA_OPTIONS, "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
     spark = open_session(master, settings=settings)
     outcome = conduct(lambda: spark, Path(lake), [Path(runs)], gold=())
     executors = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1  # type: ignore[union-attr]

@@ -102,6 +102,17 @@ def sample_rows() -> Rows:
             object="REQUEST", verb="put", count=100.0, bytes=204800.0, time_us=4.0)
         for each in range(REPETITIONS)
     ]  # fmt: skip
+    rows["prediction"] = [
+        row("prediction", run=NEW, scenario="local-rr-np", contestant=name, kind=kind, series="message_bytes=2048",
+            message_bytes=2048, resource=resource, need=need, available=available, unit=unit, limit=available / need,
+            measured=4000.0, used_percent=100 * 4000.0 * need / available, text=words)
+        for name, kind in (("Ostler", "ostler"), ("RabbitMQ", "peer"))
+        for resource, need, available, unit, words in (
+            ("processor", 125.0, 1e6, "us of processor time", "1 cores of 1,000,000 us a second, divided by 125.0 us"),
+            ("network", 1.0, 36_000.0, "exchanges", "the bare network made 36000 a second at the same step"),
+            ("memory", 10_240.0, 1e9, "bytes", "40 MB with 1 and 41 MB with 16 clients"),
+        )
+    ]  # fmt: skip
     rows["published"] = [
         row("published", figure=number, report="windows-v53", report_title="A report", section="2.1",
             table_or_figure="Table 1", scenario="local-rr-np", product="MQ", product_version="V5.3", clients=number,

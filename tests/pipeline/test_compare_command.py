@@ -11,6 +11,7 @@ import pytest
 
 from ostler.cli import pipeline_compare
 from ostler.cli.commands import CommandParser
+from ostler.cli.main import main
 from ostler.pipeline.tables import COMPARISON
 
 pa = pytest.importorskip("pyarrow")
@@ -36,17 +37,22 @@ _ROWS = [
 ]
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Path:
+def _lake(root: Path, rows: list[dict[str, Any]]) -> Path:
+    """A lake with these comparisons."""
     from ostler.pipeline.arrow_schemas import arrow_schema
     from ostler.pipeline.lake import Part, Snapshot, as_json
 
-    directory = tmp_path / "gold" / "comparison" / "version=1"
+    directory = root / "gold" / "comparison" / "version=1"
     directory.mkdir(parents=True)
-    pq.write_table(pa.Table.from_pylist(_ROWS, schema=arrow_schema(COMPARISON)), directory / "part.parquet")
-    part = Part("gold/comparison/version=1", {}, len(_ROWS))
-    (tmp_path / "current.json").write_text(as_json(Snapshot(tmp_path, 1, parts={COMPARISON.name: (part,)})))
-    return tmp_path
+    pq.write_table(pa.Table.from_pylist(rows, schema=arrow_schema(COMPARISON)), directory / "part.parquet")
+    part = Part("gold/comparison/version=1", {}, len(rows))
+    (root / "current.json").write_text(as_json(Snapshot(root, 1, parts={COMPARISON.name: (part,)})))
+    return root
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    return _lake(tmp_path / "lake", _ROWS)
 
 
 def _run(*words: str) -> int:
@@ -64,7 +70,11 @@ def test_rates_at_peaks_are_told(lake: Path, capsys: pytest.CaptureFixture[str])
     assert "A report" in told
     assert "-12" in told
     assert "RabbitMQ" not in told
-    assert "3 comparisons. Where ours are there: 0 better, 2 worse, 0 same, 0 not comparable." in told
+    assert "size to size" not in told
+    assert "2 comparisons with figures of ours: 0 better, 2 worse, 0 same, 0 not comparable." in told
+    assert "Not shown: 1 published ratio without one of ours. --published shows it." in told
+    assert "Not shown: 2 figures other than rates at peaks. --all shows them." in told
+    assert "--history" not in told
     assert told.index("Release to release") < told.index("Ratios of published reports")
 
 
@@ -73,19 +83,91 @@ def test_all_and_filters(lake: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert _run("--lake", str(lake), "--json", *words) == 0
         return [row["subject"] for row in json.loads(capsys.readouterr().out)["comparisons"]]
 
-    assert len(subjects("--all")) == 5
-    assert subjects("--scenario", "appl-c1") == ["size to size"]
+    assert len(subjects("--all")) == 4
+    assert len(subjects("--all", "--published")) == 5
+    assert subjects("--scenario", "appl-c1") == []
+    assert subjects("--scenario", "appl-c1", "--published") == ["size to size"]
     assert subjects("--run", "b") == ["Ostler: 2 to 1"]
     assert subjects("--kind", "product", "--all") == ["Ostler to RabbitMQ"]
 
 
-def test_check(lake: Path) -> None:
+def _line(kind: str, subject: str, left: str, right: str, **others: Any) -> dict[str, Any]:
+    return _row(kind, subject, scenario="s", left_run=f"s-{left}", right_run=f"s-{right}", **others)
+
+
+_HISTORY = [
+    _line("release", "Ostler: 2 to 1", "a", "b", verdict="worse"),
+    _line("repeat", "Ostler, the same again", "b", "c"),
+    _line("release", "Ostler: 3 to 2", "c", "d", left_repetitions=1, right_repetitions=3),
+    _line("repeat", "RabbitMQ, the same again", "a", "c"),
+]
+
+
+def test_the_latest_run_of_each_is_told_and_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lake = str(_lake(tmp_path / "lake", _HISTORY))
+
+    def subjects(*words: str) -> list[str]:
+        _run("--lake", lake, "--json", *words)
+        return [row["subject"] for row in json.loads(capsys.readouterr().out)["comparisons"]]
+
+    # Nobody came after c among those of RabbitMQ.
+    assert subjects() == ["Ostler: 3 to 2", "RabbitMQ, the same again"]
+    assert len(subjects("--history")) == 4
+    assert subjects("--run", "s-b") == ["Ostler: 2 to 1", "Ostler, the same again"]
+    # What was worse and has been mended is not held against the latest.
+    assert _run("--lake", lake, "--check") == 0
+    told = capsys.readouterr()
+    assert "c and d" in told.out
+    assert "none, measured once" in told.out
+    assert "1, 3" in told.out
+    assert "Not shown: 2 comparisons of earlier runs. --history shows them." in told.out
+    assert told.err == "Check: Of 1 comparison of releases none is worse.\n"
+    assert _run("--lake", lake, "--check", "--history") == 1
+    assert capsys.readouterr().err == "Check: Of 2 comparisons of releases 1 is worse.\n"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (-8.0, 12.0, "-8.0 % to +12 %"),
+        (-99.7, -60.0, "-99.7 % to -60 %"),
+        (-99.999, 5e6, "below -99.9 % to above +1,000 %"),
+    ],
+)
+def test_ends_of_intervals(low: float, high: float, text: str) -> None:
+    from ostler.cli.pipeline_compare_view import interval_text
+
+    assert interval_text(_row("release", "", low_percent=low, high_percent=high)) == text
+
+
+def test_no_interval_of_what_was_measured_once() -> None:
+    from ostler.cli.pipeline_compare_view import interval_text
+
+    assert interval_text(_row("release", "", left_repetitions=3, right_repetitions=1)) == "none, measured once"
+    assert interval_text(_row("release", "", left_repetitions=3, right_repetitions=3)) == ""
+
+
+def test_check(lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _run("--lake", str(lake), "--check") == 1
-    assert _run("--lake", str(lake), "--check", "--kind", "ratio") == 0
+    for words in (("--kind", "ratio"), ("--run", "none"), ("--scenario", "none", "--json")):
+        capsys.readouterr()
+        assert _run("--lake", str(lake), "--check", *words) == 3
+        assert "nothing was checked" in capsys.readouterr().err
+    unlike = _lake(tmp_path / "unlike", [_row("release", "Ostler: 2 to 1", verdict="not comparable")])
+    assert _run("--lake", str(unlike), "--check") == 3
 
 
 def test_nothing_to_tell(lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _run("--lake", str(lake), "--run", "none") == 0
-    assert "Nothing to compare" in capsys.readouterr().out
+    assert "Nothing of ours to compare" in capsys.readouterr().out
     assert _run("--lake", str(tmp_path / "elsewhere")) == 2
     assert "ostler pipeline run RUNS" in capsys.readouterr().err
+
+
+def test_missing_packages_have_a_status_of_their_own(
+    lake: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ostler.cli.pipeline_options.find_spec", lambda name: None)
+    for words in (["compare", "--check"], ["validate"], ["report"]):
+        assert main(["pipeline", *words, "--lake", str(lake)]) == 4
+        assert f"ostler pipeline {words[0]}: it needs pyarrow" in capsys.readouterr().err

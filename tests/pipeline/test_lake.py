@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -83,7 +84,8 @@ def test_without_commit_nothing_has_changed(tmp_path: Path) -> None:
         write(change, EVENT, [event("b")])
         assert change.now.read(EVENT).num_rows == 3
     assert open_lake(tmp_path) == before
-    assert [path.name for path in (tmp_path / table_directory(EVENT)).iterdir()] == ["version=1"]
+    (left,) = (tmp_path / table_directory(EVENT)).iterdir()
+    assert before.parts_of(EVENT)[0].path.startswith(str(left.relative_to(tmp_path)))
 
 
 def test_what_a_cut_change_left_is_removed_by_the_next(tmp_path: Path) -> None:
@@ -94,6 +96,33 @@ def test_what_a_cut_change_left_is_removed_by_the_next(tmp_path: Path) -> None:
     change_once(tmp_path, "b")
     assert not left.exists()
     assert sorted(set(open_lake(tmp_path).read(EVENT)["run"].to_pylist())) == ["a", "b"]
+
+
+def test_a_spark_that_lives_on_does_not_write_where_the_next_change_does(tmp_path: Path) -> None:
+    with LakeChange(tmp_path) as cut:
+        first = cut.directory(ENTRANT)
+    with LakeChange(tmp_path) as change:
+        assert change.directory(ENTRANT) == change.directory(ENTRANT) != first
+        first.mkdir(parents=True)
+        (first / "part-0.parquet").write_bytes(b"late")
+        write(change, ENTRANT, [entrant("b")])
+        change.commit({})
+    assert open_lake(tmp_path).read(ENTRANT).to_pylist() == [entrant("b")]
+    change_once(tmp_path, "b")
+    assert not first.exists()
+
+
+def test_partitions_that_a_cut_change_should_have_removed_are_removed_by_the_next(tmp_path: Path) -> None:
+    first = change_once(tmp_path, "a", "b")
+    gone, kept = (tmp_path / part.path for part in first.parts_of(EVENT))
+    change_once(tmp_path, "a")
+    # As if the change to version 3 had been cut after it was in force, and before it cleared up.
+    content = json.loads((tmp_path / CURRENT).read_text())
+    (tmp_path / CURRENT).write_text(json.dumps(content | {"unused": []}))
+    change_once(tmp_path, "a")
+    assert not gone.exists()
+    assert kept.exists()
+    assert open_lake(tmp_path).read(EVENT).num_rows == 4
 
 
 def test_who_reads_the_version_before_can_go_on(tmp_path: Path) -> None:
@@ -129,6 +158,9 @@ def test_a_file_is_no_lake(tmp_path: Path) -> None:
         ("[]", "Restore the lake"),
         ('{"format": 1}', "Restore the lake"),
         ('{"format": 1, "version": "7", "tables": {}, "unused": [], "made_from": {}}', "Restore the lake"),
+        ("[" * 100_000, "Restore the lake"),
+        ("", "Restore the lake"),
+        ('{"format": 1, "version": 1, "tables": {"run": 7}, "unused": [], "made_from": {}}', "Restore the lake"),
         ('{"format": 2}', "is a lake of format 2, and this version of ostler knows up to 1"),
     ],
 )
@@ -164,3 +196,32 @@ def test_tables_of_newer_versions_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / CURRENT).write_text(json.dumps(content))
     after = change_once(tmp_path, "b")
     assert [part.path for part in after.parts["weather"]] == ["gold/weather/version=1"]
+
+
+def test_a_disk_that_is_full_at_the_end_leaves_the_tables(tmp_path: Path) -> None:
+    before = change_once(tmp_path, "a")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with LakeChange(tmp_path) as change:
+        write(change, EVENT, [event("b")])
+        resource.setrlimit(resource.RLIMIT_FSIZE, (16, hard))
+        try:
+            with pytest.raises(
+                PipelineRefused, match=r"could not be changed: File too large\. Tables are as they were\."
+            ):
+                change.commit({})
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert open_lake(tmp_path) == before
+    assert change_once(tmp_path, "b").version == 2
+
+
+def test_what_was_written_and_cannot_be_read_back_is_told(tmp_path: Path) -> None:
+    before = change_once(tmp_path, "a")
+    with LakeChange(tmp_path) as change:
+        place = change.directory(ENTRANT)
+        place.mkdir(parents=True)
+        (place / "part-0.parquet").write_bytes(b"half of a")
+        with pytest.raises(PipelineRefused, match="What was written of entrant cannot be read back"):
+            change.put(ENTRANT)
+    assert open_lake(tmp_path) == before
+    assert not place.exists()

@@ -44,9 +44,17 @@ def test_sizes_and_percents_read_as_the_reports_write_them() -> None:
     assert [numbers.percent(each, signed=True) for each in (-9.94, 12.4, 0.0)] == [
         f"{numbers.MINUS}9.9 %",
         "+12 %",
-        "+0.0 %",
+        "0 %",
     ]
     assert [numbers.duration(each) for each in (950, 12_300, 4.5e6, 2e9)] == ["950 ns", "12.3 µs", "4.50 ms", "2.00 s"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(None, numbers.NOTHING), (36.6, "37 s"), (59.7, "1 min"), (106.2, "1 min 46 s"), (4800.0, "1 h 20 min")],
+)
+def test_spans_of_time_are_told_as_people_say_them(seconds: float | None, text: str) -> None:
+    assert numbers.span(seconds) == text
 
 
 def test_one_repetition_has_no_interval_and_two_have_their_range() -> None:
@@ -231,6 +239,17 @@ def test_long_names_of_rows_take_two_lines_and_are_not_cut() -> None:
     words = [each.text or "" for each in drawn.iter("text") if each.get("class") == "name"]
     assert len(words) == 2
     assert " ".join(words) == name
+
+
+def test_charts_side_by_side_share_an_axis() -> None:
+    def drawn(value: float) -> list[str | None]:
+        strips = (Strip("row", (("Ostler", Look(0, 0), Dot(value, 0.0, None, None, "x", "1")),)),)
+        chart = DotChart("Peaks", Axis("a second", True, domain=(10.0, 10_000.0)), strips)
+        words = ElementTree.fromstring(chart_svg(chart, "f-5")).iter("text")
+        return [each.text for each in words if each.get("class") == "tick"]
+
+    assert drawn(20.0) == drawn(9000.0)
+    assert "10k" in drawn(20.0)
 
 
 def test_an_axis_of_percents_ends_at_a_hundred() -> None:

@@ -166,12 +166,117 @@ def test_published_ratios_without_ours_are_told_apart() -> None:
     assert "figure 7, figure 9" in alone
 
 
+def _part(page: str, anchor: str) -> str:
+    """The text of a section, without that of the next."""
+    return page.partition(f'<section id="{anchor}"')[2].partition("</section>")[0]
+
+
+def test_predictions_are_told_in_their_units_with_the_calculation(page: str) -> None:
+    part = _part(page, "scaling-predictions")
+    own, fold, others = part.partition("<details")
+    for told in (
+        "8,000/s",
+        "4,000/s",
+        "50 %",
+        "1 core of 1,000,000 µs a second",
+        "processor, 50 %",
+        "10 KB",
+        ">97,700<",
+    ):
+        assert told in own, told
+    assert fold
+    assert "RabbitMQ" in others
+    assert "RabbitMQ" not in own
+    assert "Peak rates of Ostler, as a part of what each resource allows" in own
+
+
+def test_changes_far_from_the_same_are_told_as_ratios_and_never_as_all_of_it() -> None:
+    rows = sample_rows()
+    rows["comparison"][0] |= {"change_percent": -97.0, "low_percent": -99.5, "high_percent": -60.0}
+    part = _part(render(sample_tables(rows)), "comparisons-release")
+    assert f"0.0300 {numbers.TIMES}" in part
+    assert f"0.00500 to 0.400 {numbers.TIMES}" in part
+    assert f"{numbers.MINUS}100" not in part
+    rows["comparison"][0] |= {"change_percent": 1900.0, "low_percent": 271.0, "high_percent": 16_328.0}
+    part = _part(render(sample_tables(rows)), "comparisons-release")
+    assert f"20.0 {numbers.TIMES}" in part
+    assert f"3.71 to 164 {numbers.TIMES}" in part
+    rows["comparison"][0] |= {"change_percent": 20.0, "low_percent": -99.0, "high_percent": 900.0}
+    rows["comparison"][0] |= {"left_repetitions": 2, "right_repetitions": 3}
+    part = _part(render(sample_tables(rows)), "comparisons-release")
+    assert "too wide" in part
+    assert "from 2 and 3 repetitions" in part
+    assert "+20 %" in part
+
+
+def test_limits_of_the_machine_are_told_apart_from_products() -> None:
+    rows = sample_rows()
+    limit = rows["comparison"][0] | {
+        "kind": "product", "subject": "Ostler to bare ping-pong", "left_name": "bare ping-pong", "right_name": "Ostler",
+        "left_run": NEW, "right_run": NEW, "change_percent": -75.0, "low_percent": -80.0, "high_percent": -70.0,
+        "verdict": "not comparable",
+    }  # fmt: skip
+    peer = limit | {"subject": "Ostler to RabbitMQ", "left_name": "RabbitMQ", "verdict": "better"}
+    older = peer | {"right_run": OLD, "left_run": OLD}
+    rows["comparison"] += [limit, peer, older]
+    part = _part(render(sample_tables(rows)), "comparisons-product")
+    shown, _, left = part.partition("at the peak of other runs")
+    assert shown.count("Ostler to RabbitMQ") == 1
+    assert "Ostler to RabbitMQ" in left
+    assert "Ostler to bare ping-pong" not in part
+    assert "25.0 %" in part
+    assert "20.0 to 30.0 %" in part
+
+
+def test_connections_without_a_name_are_told_together() -> None:
+    rows = sample_rows()
+    one = rows["cost"][0] | {"scope": "connection", "verb": "get", "bytes": None}
+    for number, count, time in ((1, 300.0, 2.0), (2, 100.0, 6.0)):
+        rows["cost"].append(one | {"object": f"{number:048x}", "count": count, "time_us": time})
+    part = _part(render(sample_tables(rows)), "costs-verbs")
+    assert "connection local, all together" in part
+    assert ">400<" in part
+    assert ">3.00<" in part
+    assert f"{1:048x}" not in part
+
+
+def test_transactions_consist_of_the_verbs_of_all_queue_managers() -> None:
+    rows = sample_rows()
+    one = rows["cost"][0] | {"scope": "queue manager", "broker_cpu_us": 5.0}
+    for name, verb, count in (("A", "put", 150.0), ("B", "put", 50.0), ("", "transaction", 100.0)):
+        rows["cost"].append(one | {"object": name, "verb": verb, "count": count, "log_bytes": 1500.0})
+    part = _part(render(sample_tables(rows)), "costs-verbs")
+    assert ">2.00<" in part
+    assert ">1,500<" in part
+    assert "Records of" in part
+
+
+def test_clients_served_are_a_lower_bound_where_no_more_were_tried() -> None:
+    rows = sample_rows()
+    for each in rows["peak"]:
+        each["clients_within_second"] = 4 if each["contestant"] == "RabbitMQ" else 16
+    part = _part(render(sample_tables(rows)), "scaling-clients")
+    assert "≥ 16" in part
+    assert "≥ 4" not in part
+    assert ">4<" in part
+
+
+def test_every_table_has_the_command_that_repeats_it(page: str) -> None:
+    table = page.partition("Where each figure comes from")[2].partition("</table>")[0]
+    assert "<code>ostler lab run client-large-np --output runs/2</code>" in table
+    assert "those of its runs" in table
+
+
 def test_figures_are_those_of_the_tables(page: str) -> None:
     text = _Page(page).text
     # Peak of Ostler, the confidence interval of a comparison, a published figure, a ratio, and what was set aside.
     for told in ("4,000", "+9.0 to +11 %", "6,004", "0.44", "3 rows set aside", "counts do not add up"):
         assert told in text, told
     assert "6,003" not in text
+
+
+# What decides where a row is told.
+_KEPT = frozenset({"run", "scenario", "kind", "metric", "basis", "left_run", "right_run", "scope"})
 
 
 def test_what_tables_say_is_text_and_never_markup() -> None:
@@ -181,8 +286,37 @@ def test_what_tables_say_is_text_and_never_markup() -> None:
         each["contestant"] = f"Ostler {evil}" if each["contestant"] == "Ostler" else each["contestant"]
     rows["run"][0] |= {"command": evil, "machine": evil, "flags": [evil]}
     rows["rejected"][0]["reason"] = evil
-    found = _Page(render(sample_tables(rows), evil))
+    for table in ("comparison", "prediction", "cost", "entrant", "published"):
+        for each in rows[table]:
+            each |= {name: evil for name, value in each.items() if isinstance(value, str) and name not in _KEPT}
+    rows["cost"][0] |= {"object": evil, "verb": evil}
+    text = render(sample_tables(rows), evil)
+    assert _Page(text).tags["script"] == 1
+    assert text.count("alert(") > 20
+
+
+def test_a_run_without_a_point_is_told_and_cannot_be_picked_alone() -> None:
+    rows = sample_rows()
+    rows["run"].append(rows["run"][0] | {"run": "appl-c1-1", "scenario": "appl-c1"})
+    tables = sample_tables(rows)
+    found = _Page(render(tables))
+    assert "1 run without a measured point" in found.text
+    assert {each for each in found.links if each[1:] not in found.ids} == set()
+    with pytest.raises(PipelineRefused, match="Nothing was measured"):
+        picked(tables, [], ["appl-c1-1"])
+
+
+def test_names_of_runs_and_scenarios_are_text_wherever_they_stand() -> None:
+    rows = sample_rows()
+    evil = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
+    for each in (each for found in rows.values() for each in found):
+        for name in ("run", "scenario", "left_run", "right_run", "contestant", "series", "operation", "version"):
+            if isinstance(each.get(name), str):
+                each[name] += evil
+    found = _Page(render(sample_tables(rows)))
     assert found.tags["script"] == 1
+    assert found.tags["img"] == 0
+    assert {each for each in found.links if each[1:] not in found.ids} == set()
 
 
 def test_the_same_tables_make_the_same_page(tables: Tables, page: str) -> None:

@@ -69,6 +69,60 @@ def test_runs_that_cannot_be_taken_are_refused_and_others_found(run: Path) -> No
     assert len(words) == 4
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('{"schema_version": 1, "run": ' + "[" * 100_000, "nested too deep"),
+        ('{"schema_version": 1, "run": ' + '{"a":' * 100_000, "nested too deep"),
+        ("[" * 100_000 + "]" * 100_000, "nested too deep"),
+        ("", "cannot be read"),
+        ('{"schema_version": 1, "run": "run', "cannot be read"),
+        ("\0" * 100, "cannot be read"),
+        ('{"schema_version": true}', "is damaged"),
+        ('{"schema_version": 1e300}', "has no schema_version"),
+        ('{"schema_version": 1, "run": 7}', "is damaged"),
+    ],
+)
+def test_a_manifest_that_makes_no_sense_refuses_its_run_only(run: Path, content: str, words: str) -> None:
+    other = run.parent / "run-2"
+    shutil.copytree(run, other)
+    (other / "manifest.json").write_text(content)
+    found, (refusal,) = find_runs([run.parent])
+    assert [each.name for each in found] == ["run-1"]
+    assert refusal.directory == other
+    assert words in refusal.why
+    assert len(refusal.why) < 400
+
+
+def test_a_manifest_of_a_hundred_megabytes_is_not_read(run: Path) -> None:
+    with open(run / "manifest.json", "r+b") as file:
+        file.truncate(100 << 20)
+    _, (refusal,) = find_runs([run])
+    assert "is longer than 32 MiB, and no manifest is" in refusal.why
+
+
+@pytest.mark.parametrize("name", ["", "__HIVE_DEFAULT_PARTITION__"])
+def test_a_run_without_a_name_is_refused(run: Path, name: str) -> None:
+    change_manifest(run, run=name)
+    _, (refusal,) = find_runs([run])
+    assert "does not name its run" in refusal.why
+
+
+def test_notes_that_are_nested_too_deep_refuse_their_run(run: Path) -> None:
+    segment = sorted((run / "segments").iterdir())[0]
+    (segment / "segment.json").write_text("[" * 100_000)
+    _, (refusal,) = find_runs([run])
+    assert "nested too deep" in refusal.why
+
+
+def test_a_run_that_may_not_be_read_is_refused(run: Path) -> None:
+    manifest = run / "manifest.json"
+    manifest.unlink()
+    manifest.mkdir()
+    _, (refusal,) = find_runs([run])
+    assert "cannot be read" in refusal.why
+
+
 def test_a_run_that_is_being_written_waits(run: Path) -> None:
     change_manifest(run, state="running")
     with open(run / "lock", "ab") as lock:
@@ -121,6 +175,58 @@ def say_more_rows(path: Path) -> None:
     note.write_text(json.dumps(said))
 
 
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def rewrite_bytes(path: Path, content: bytes) -> None:
+    """Other bytes, and a segment that says that they are the right ones."""
+    path.write_bytes(content)
+    said = json.loads((path.parent / "segment.json").read_text())
+    for stored in said["files"]:
+        if stored["table"] == path.stem:
+            stored |= {"bytes": len(content), "crc32": crc32_of(path)}
+    (path.parent / "segment.json").write_text(json.dumps(said))
+
+
+def zero_footer(path: Path) -> None:
+    content = path.read_bytes()
+    length = int.from_bytes(content[-8:-4], "little")
+    rewrite_bytes(path, content[: -8 - length] + bytes(length) + content[-8:])
+
+
+def cut_and_say_so(path: Path) -> None:
+    rewrite_bytes(path, path.read_bytes()[:-100])
+
+
+def empty_and_say_so(path: Path) -> None:
+    rewrite_bytes(path, b"")
+
+
+def footer_longer_than_file(path: Path) -> None:
+    rewrite_bytes(path, path.read_bytes()[:-8] + (0x7FFF_FFFF).to_bytes(4, "little") + b"PAR1")
+
+
+def say_ten_gigabytes(path: Path) -> None:
+    note = path.parent / "segment.json"
+    said = json.loads(note.read_text())
+    for stored in said["files"]:
+        stored["bytes"] = 10 << 30 if stored["table"] == path.stem else stored["bytes"]
+    note.write_text(json.dumps(said))
+
+
+def with_another_column(path: Path) -> None:
+    rewrite(path, lambda table: table.append_column("colour", pa.array(["red"] * table.num_rows)))
+
+
+def of_other_types(path: Path) -> None:
+    def change(table: pa.Table) -> pa.Table:
+        at = table.schema.get_field_index("count")
+        return table.set_column(at, "count", table["count"].cast(pa.string()))
+
+    rewrite(path, change)
+
+
 def without_column(path: Path) -> None:
     rewrite(path, lambda table: table.drop_columns(["second"]))
 
@@ -136,7 +242,15 @@ def of_another_step(path: Path) -> None:
     ("spoil", "rule", "words"),
     [
         (flip_byte, "file", "is not the file that was written"),
+        (cut, "file", "is not the file that was written"),
+        (cut_and_say_so, "file", "cannot be read"),
+        (empty_and_say_so, "file", "cannot be read"),
+        (zero_footer, "file", "cannot be read"),
+        (footer_longer_than_file, "file", "cannot be read"),
+        (say_ten_gigabytes, "file", "is not the file that was written"),
         (Path.unlink, "file", "cannot be read"),
+        (with_another_column, "columns", "does not have the columns of its table"),
+        (of_other_types, "columns", "does not have the columns of its table"),
         (without_column, "columns", "does not have the columns of its table"),
         (say_more_rows, "rows", "rows instead of"),
         (of_another_step, "key", "has rows whose step is not 0"),

@@ -47,7 +47,9 @@ def test_a_new_enough_java_is_taken(tmp_path: Path) -> None:
     ("script", "words"),
     [
         ("echo 'java version \"1.8.0_402\"' >&2", "is Java 8. Install a newer one"),
+        ("echo 'openjdk version \"11.0.2\" 2019-01-15' >&2", "is Java 11. Install a newer one"),
         ("exit 3", "does not run"),
+        ("head -c 100 /dev/zero | tr '\\0' '\\377' >&2", "does not say which release it is"),
         ("echo hello", "does not say which release it is"),
     ],
 )
@@ -78,3 +80,10 @@ def test_a_master_that_does_not_answer_is_told_at_once(scheme: str) -> None:
 def test_what_is_no_address_is_told(master: str) -> None:
     with pytest.raises(PipelineRefused, match="is not the address of a master"):
         open_session(master)
+
+
+@needs_spark
+def test_an_old_pyspark_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ostler.pipeline.session.version", lambda name: "3.5.1")
+    with pytest.raises(PipelineRefused, match=r"needs PySpark 4\.2 or newer: .*This is 3\.5\.1"):
+        open_session()

@@ -7,6 +7,8 @@ import os
 import resource
 import shutil
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,12 +20,14 @@ from tests.pipeline.lab_run_samples import change_manifest, make_part_of_run, ma
 
 from ostler.cli.main import main
 from ostler.lab.store.run_writer import RunWriter
+from ostler.pipeline import ingest
 from ostler.pipeline.conductor import conduct
 from ostler.pipeline.lake import CURRENT, open_lake
 from ostler.pipeline.lake_change import LakeChange
 from ostler.pipeline.tables import POINT, REJECTED, RUN
 
-ALL_TAKEN, NOT_ALL, REFUSED = 0, 1, 2
+ALL_TAKEN, NOT_ALL, REFUSED, NO_JAVA = 0, 1, 2, 5
+SECONDS_MAX = 240
 # No file of Spark may grow beyond this, as on a disk that is nearly full.
 FILE_BYTES_MAX = 2048
 
@@ -76,7 +80,7 @@ def run(root: Path) -> int:
 def test_no_java(root: Path, no_java: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_run(root / "runs", "run-2", steps=1)
     lake = Lake(root)
-    assert run(root) == REFUSED
+    assert run(root) == NO_JAVA
     assert "Spark needs Java 17 or newer, and there is none on this machine. Install one" in capsys.readouterr().err
     assert lake.is_as_it_was()
 
@@ -87,7 +91,7 @@ def test_an_old_java(root: Path, no_java: Path, capsys: pytest.CaptureFixture[st
     program.write_text("#!/bin/sh\necho 'openjdk version \"11.0.20\"' >&2\n")
     program.chmod(0o755)
     lake = Lake(root)
-    assert run(root) == REFUSED
+    assert run(root) == NO_JAVA
     assert f"{program} is Java 11. Install a newer one" in capsys.readouterr().err
     assert lake.is_as_it_was()
 
@@ -191,6 +195,32 @@ def nearly_full() -> Iterator[None]:
         yield
     finally:
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_rows_that_get_lost_on_the_way_are_missed(
+    spark: SparkSession, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_run(root / "runs", "run-2", steps=1)
+    lake = Lake(root)
+    keep = ingest.sound_samples
+    # As when a worker writes what it has to a disk that nobody else sees.
+    monkeypatch.setattr(ingest, "sound_samples", lambda samples, table: keep(samples, table).limit(1))
+    assert run(root) == REFUSED
+    assert " of phase went in, and 1 were taken and 0 set aside. " in capsys.readouterr().err
+    assert lake.is_as_it_was()
+
+
+def test_a_spark_that_does_not_start(root: Path) -> None:
+    make_run(root / "runs", "run-2", steps=1)
+    lake = Lake(root)
+    words = ["pipeline", "run", str(root / "runs"), "--lake", str(root / "lake"), "--conf", "spark.driver.memory=lots"]
+    command = [sys.executable, "-m", "ostler.cli.main", *words]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
+    assert ended.returncode == REFUSED
+    assert ended.stderr == (
+        "ostler pipeline run: Spark does not start on local[*]: Invalid maximum heap size: -Xmxlots.\n"
+    )
+    assert lake.is_as_it_was()
 
 
 def test_a_queue_manager_that_does_not_answer(root: Path, no_java: Path, capsys: pytest.CaptureFixture[str]) -> None:

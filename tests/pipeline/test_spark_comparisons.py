@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from math import exp
+from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F
 from tests.pipeline.analysis_samples import figure, figures, point, points, run, runs
 
 from ostler.pipeline.comparisons import comparisons
-from ostler.pipeline.judging import PAIR_COLUMNS, judged
+from ostler.pipeline.judging import PAIR_COLUMNS, judged, student_quantile
 from ostler.pipeline.tables import COMPARISON
 
 _PAIRS = (
@@ -73,9 +79,84 @@ def test_verdicts(spark: SparkSession) -> None:
     assert better["tolerance_percent"] == 6.0
     assert found["noisy machine"]["tolerance_percent"] == 11.0
     assert (found["once"]["low_percent"], found["once"]["high_percent"]) == (None, None)
+    assert (found["once"]["left_repetitions"], found["another thing"]["right_repetitions"]) == (1, 2)
     assert found["exactly"]["low_percent"] == pytest.approx(100.0)
     assert found["Welch"]["low_percent"] == pytest.approx(100 * (2.718281828 ** (1 - 12.706) - 1))
     assert found["Welch"]["high_percent"] == pytest.approx(100 * (2.718281828 ** (1 + 12.706) - 1), rel=1e-6)
+
+
+def test_boundaries_of_the_tolerance(spark: SparkSession) -> None:
+    """6 % are within 6 %, up and down, and the noise comes on top. With one repetition nothing else counts."""
+    pairs = [
+        _pair("up", (100,), (106,)),
+        _pair("up, beyond", (100,), (106.001,)),
+        _pair("down", (106,), (100,)),
+        _pair("down, beyond", (106.001,), (100,)),
+        _pair("down by 6 of 100", (100,), (94,)),
+        _pair("noise", (100,), (109,), noise_percent=3.0),
+        _pair("noise, beyond", (109.001,), (100,), noise_percent=3.0),
+        _pair("times", (100,), (106.001,), more_is_better=False),
+        _pair("times, beyond", (106.001,), (100,), more_is_better=False),
+        _pair("to a half", (200,), (100,), noise_percent=94.0),
+        _pair("to less than a half", (200.1,), (100,), noise_percent=94.0),
+        # The interval is 0 % to 21 % or so: what may be nothing is nothing.
+        _pair("unsure", (100, 100), (100, 121)),
+    ]
+    found = {row["subject"]: row["verdict"] for row in judged(spark.createDataFrame(pairs, _PAIRS)).collect()}
+    assert found == {
+        "up": "same",
+        "up, beyond": "better",
+        "down": "same",
+        "down, beyond": "worse",
+        "down by 6 of 100": "worse",
+        "noise": "same",
+        "noise, beyond": "worse",
+        "times": "worse",
+        "times, beyond": "better",
+        "to a half": "same",
+        "to less than a half": "worse",
+        "unsure": "same",
+    }
+
+
+def test_quantiles_between_whole_degrees_of_freedom(spark: SparkSession) -> None:
+    wanted = {1.0: 12.706, 1.5: 6.017, 2.0: 4.303, 2.5: 3.575, 4.5: 2.659, 30.0: 2.042, 1000.0: 2.042}
+    frame = spark.createDataFrame([(each,) for each in wanted], "freedom double")
+    found = {row[0]: row[1] for row in frame.select("freedom", student_quantile(F.col("freedom"))).collect()}
+    assert found == {freedom: pytest.approx(value, rel=0.03) for freedom, value in wanted.items()}
+
+
+_PAIRS_EACH = 600
+
+
+@settings(
+    max_examples=2,
+    deadline=None,
+    phases=(Phase.generate,),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(ratio=st.floats(0.05, 20), spread=st.floats(0.01, 0.4), seed=st.integers(0, 2**32))
+def test_intervals_have_the_true_ratio_in_them(spark: SparkSession, ratio: float, spread: float, seed: int) -> None:
+    """Simulated repetitions whose ratio is known: in 95 of 100 pairs it is within the interval."""
+    chance = Random(seed)
+
+    def measured(middle: float, count: int) -> list[float]:
+        return [middle * exp(chance.gauss(0, spread)) for _ in range(count)]
+
+    sizes = ((2, 2), (3, 3), (5, 4), (8, 8))
+    pairs = [
+        _pair(f"{left} {right}", measured(1000, left), measured(1000 * ratio, right))
+        for left, right in sizes
+        for _ in range(_PAIRS_EACH)
+    ]
+    within: Counter[str] = Counter()
+    for row in judged(spark.createDataFrame(pairs, _PAIRS)).collect():
+        assert row["low_percent"] > -100
+        within[row["subject"]] += row["low_percent"] <= 100 * (ratio - 1) <= row["high_percent"]
+    # Four standard errors of such a share are 3.6 %. With two repetitions Welch is on the safe side.
+    for subject, count in within.items():
+        assert 0.914 <= count / _PAIRS_EACH <= 0.999, subject
+    assert len(within) == len(sizes)
 
 
 # -- one lake, looked at from all sides: planning takes Spark longer than the work -----------------------------------
@@ -91,12 +172,16 @@ def _releases() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         run("third", 2, scenario=_RELEASES, version="1.1"),
         run("quick", 3, scenario=_RELEASES, parameters={"is_quick": "True"}),
         run("elsewhere", 4, scenario=_RELEASES, machine="another"),
+        run("slow", 5, scenario=_RELEASES, version="1.2"),
+        run("wider", 6, scenario=_RELEASES, version="1.3"),
     ]
+    # The last one is of a machine that has become slower: what anybody does there takes longer.
+    rates = ((100, 500), (102, 500), (200, 550), (999, 500), (999, 500), (120, 300), (240, 300))
     rows = [
         point(rate, clients, run=each["run"], scenario=_RELEASES, contestant=name, kind=kind, noise_percent=None)
-        for each, rate in zip(made, (100, 102, 200, 999, 999), strict=True)
-        for name, kind in (("Ostler", "ostler"), ("bare ping-pong", "limit"))
-        for clients in (1, 2)
+        for each, (ours, bare) in zip(made, rates, strict=True)
+        for name, kind, rate in (("Ostler", "ostler", ours), ("bare ping-pong", "limit", bare))
+        for clients in ((1, 8) if each["run"] == "wider" else (1, 2))
     ]
     return made, rows
 
@@ -204,13 +289,29 @@ def test_releases_and_repeats(compared: list[Row]) -> None:
     assert {(row["kind"], row["subject"], row["left_run"], row["right_run"]) for row in found} == {
         ("repeat", "Ostler, the same again", "first", "second"),
         ("release", "Ostler: 1.1 a to 1.0 a", "second", "third"),
+        ("release", "Ostler: 1.2 a to 1.1 a", "third", "slow"),
+        ("release", "Ostler: 1.3 a to 1.2 a", "slow", "wider"),
         ("repeat", "bare ping-pong, the same again", "first", "second"),
         ("repeat", "bare ping-pong, the same again", "second", "third"),
+        ("repeat", "bare ping-pong, the same again", "third", "slow"),
+        ("repeat", "bare ping-pong, the same again", "slow", "wider"),
     }
-    release = [row for row in found if row["kind"] == "release"]
+    # Its peak is one of other numbers of clients: there is only one that both have.
+    assert {row["clients"] for row in found if row["right_run"] == "wider"} == {1}
+    release = [row for row in found if row["right_run"] == "third" and row["kind"] == "release"]
     assert {row["clients"] for row in release} == {None, 1, 2}
     assert {(row["left_value"], row["right_value"], row["verdict"]) for row in release} == {(102.0, 200.0, "better")}
     assert {row["tolerance_percent"] for row in release} == {21.0}
+
+
+def test_what_the_machine_did_is_noise(compared: list[Row]) -> None:
+    slow = [row for row in compared if row["metric"] == "rate" and row["right_run"] == "slow"]
+    ours = [row for row in slow if row["kind"] == "release"]
+    assert {row["verdict"] for row in ours} == {"same"}
+    # 550 are 83.3 % above 300.
+    assert {round(row["tolerance_percent"], 1) for row in ours} == {89.3}
+    bare = [row for row in slow if row["kind"] == "repeat"]
+    assert {(row["verdict"], row["tolerance_percent"]) for row in bare} == {("worse", 21.0)}
 
 
 def test_products(compared: list[Row]) -> None:

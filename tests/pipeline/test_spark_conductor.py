@@ -157,7 +157,8 @@ def test_points_are_those_of_the_laboratory(taken: tuple[Sitting, Outcome]) -> N
         assert row["is_main"] == (key[-1] == "round trip")
         role = "queue-manager" if point.contestant == "Ostler" else "probe"
         costs = [point.cpu_us_per_operation(each, "round trip") for each in (role, "driver")]
-        assert [row["broker_cpu_us"], row["driver_cpu_us"]] == (costs if row["is_main"] else [None, None])
+        found_costs = [row["broker_cpu_us"], row["driver_cpu_us"]]
+        assert found_costs == (pytest.approx(costs) if row["is_main"] else [None, None])
 
 
 def test_points_have_what_stands_beside(taken: tuple[Sitting, Outcome]) -> None:
@@ -241,7 +242,7 @@ def test_what_fails_on_the_way_leaves_the_tables(copied: Sitting) -> None:
         conduct(lambda: copied.spark, copied.lake, [copied.runs], tell=lose_files)
     assert open_lake(copied.lake) == before
     assert before.read(POINT).num_rows
-    assert [path.name for path in (copied.lake / "bronze" / "phase").iterdir()] == ["version=1"]
+    assert len(list((copied.lake / "bronze" / "phase").iterdir())) == 1
 
 
 def test_violations_of_runs_are_told_with_run_and_row(spark: SparkSession, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 from tests.pipeline.analysis_samples import point, points, run, runs, table
 
 from ostler.pipeline.costs import costs
-from ostler.pipeline.predictions import PREDICTION, predictions
-from ostler.pipeline.tables import BRONZE, COST
+from ostler.pipeline.predictions import predictions
+from ostler.pipeline.tables import BRONZE, COST, PREDICTION
 
 
 def _told(source: str, name: str, value: float, second: int = 0, **others: Any) -> dict[str, Any]:
@@ -84,6 +84,10 @@ def test_predictions(spark: SparkSession) -> None:
         point(100, 10, broker_memory_bytes=20 * megabyte, broker_cpu_us=500.0),
         point(400, 110, broker_memory_bytes=30 * megabyte, broker_cpu_us=1000.0),
         point(800, 110, contestant="bare ping-pong", kind="limit"),
+        point(100, 10, contestant="hardly", broker_memory_bytes=1000 * megabyte, broker_cpu_us=None),
+        point(100, 110, contestant="hardly", broker_memory_bytes=1001 * megabyte, broker_cpu_us=None),
+        point(100, 1, contestant="few", broker_memory_bytes=20 * megabyte, broker_cpu_us=None),
+        point(100, 7, contestant="few", broker_memory_bytes=30 * megabyte, broker_cpu_us=None),
         point(100, 10, contestant="steady", broker_memory_bytes=20 * megabyte),
         point(100, 20, contestant="steady", broker_memory_bytes=20 * megabyte, broker_cpu_us=None),
     ]
@@ -98,6 +102,7 @@ def test_predictions(spark: SparkSession) -> None:
     }
     processor, network, memory = (told["Ostler", name] for name in ("processor", "network", "memory"))
     assert (processor["limit"], processor["measured"], processor["used_percent"]) == (1000.0, 400.0, 40.0)
+    assert processor["text"] == "1 core of 1,000,000 us a second, divided by 1000.0 us for each"
     assert (network["limit"], network["used_percent"]) == (800.0, 50.0)
     # A tenth of a megabyte for each; 80 % of a gigabyte, without the 19 MB that are there without any.
     assert memory["need"] == pytest.approx(0.1 * megabyte)

@@ -63,7 +63,7 @@ def test_no_java_is_told_and_the_lake_is_as_it_was(
     before = change_once(tmp_path / "lake", "a")
     make_part_of_run(tmp_path / "runs", "run-1", points=1)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert run("run", str(tmp_path / "runs"), "--lake", str(tmp_path / "lake")) == 2
+    assert run("run", str(tmp_path / "runs"), "--lake", str(tmp_path / "lake")) == 5
     assert "Spark needs Java 17 or newer" in capsys.readouterr().err
     assert open_lake(tmp_path / "lake") == before
 
@@ -104,5 +104,5 @@ def test_a_missing_package_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ostler.cli.pipeline_options.find_spec", lambda name: None)
-    assert run("run", str(tmp_path)) == 1
+    assert run("run", str(tmp_path)) == 4
     assert "needs pyspark and pyarrow: pip install 'ostler[pipeline]'" in capsys.readouterr().err

@@ -67,7 +67,6 @@ SPOILT: dict[str, list[tuple[str, Row]]] = {
         ("count-none", {"count": 0}),
     ],
     "machine": [("cores-none", {"cores": 0}), ("core-percent-impossible", {"busiest_core_percent": 150.0})],
-    "statistic": [("value-no-number", {"value": float("nan")}), ("value-no-number", {"value": float("inf")})],
     "event": [("kind-unknown", {"kind": "rumour"})],
 }
 KEPT: dict[str, list[Row]] = {
@@ -88,12 +87,16 @@ def sound_row(table: LakeTable) -> Row:
 
 def spoilt_rows(table: LakeTable) -> list[tuple[str, Row]]:
     """Rules with rows that break them, and no rule before."""
-    found = [(f"{each.name}-empty", {each.name: None}) for each in table.columns if not each.optional]
+    found: list[tuple[str, Row]] = [
+        (f"{each.name}-empty", {each.name: None}) for each in table.columns if not each.optional
+    ]
     negative = [rule.name for rule in RULES[table.name] if rule.name.endswith("-negative")]
     known = {f"{each.name}-negative": each for each in table.columns}
     found += [
         (name, {known[name].name: -1.0 if known[name].type == "double" else -1}) for name in negative if name in known
     ]
+    real = [each.name for each in table.columns if each.type == "double"]
+    found += [(f"{each}-no-number", {each: value}) for each in real for value in (float("nan"), float("-inf"))]
     found += [("phase-unknown", {"phase": "lunch"}), *SPOILT.get(table.name, [])]
     return [(rule, sound_row(table) | changes) for rule, changes in found]
 

@@ -64,6 +64,40 @@ def test_noise_leaves_residuals_and_no_negative_terms(spark: SparkSession) -> No
     assert found["shaken"]["kappa"] == pytest.approx(0.01, rel=0.5)
 
 
+def test_short_and_strange_curves(spark: SparkSession) -> None:
+    """Too few steps are not fitted; what is fitted predicts no less than one client does, and no peak from nothing."""
+    curves = {
+        "two": [(1, 100), (10, 500)],
+        "three": [(1, 100), (2, 180), (4, 300)],
+        "one number of clients": [(5, 100), (5, 101), (5, 102), (5, 103)],
+        "falling": [(1, 100), (2, 60), (4, 35), (8, 20)],
+        "slower from the second on": [(1, 64), (2, 61), (4, 55), (8, 52), (16, 49)],
+        "straight": [(clients, 100.0 * clients) for clients in (1, 2, 4, 8)],
+        "level": [(clients, 100.0) for clients in (1, 2, 4, 8, 16)],
+        "nothing": [(clients, 0.0) for clients in (1, 2, 4, 8)],
+    }
+    rows = [
+        point(rate, clients, contestant=name, step=step)
+        for name, steps in curves.items()
+        for step, (clients, rate) in enumerate(steps)
+    ]
+    found = {row["contestant"]: row for row in scaling(points(spark, rows), runs(spark, [run()])).collect()}
+    assert set(found) == set(curves)
+    assert {name for name, row in found.items() if not row["is_fitted"]} == {
+        *("two", "three", "one number of clients", "nothing")
+    }
+    for name in ("falling", "slower from the second on"):
+        row = found[name]
+        assert row["predicted_peak_clients"] == 1.0
+        assert row["predicted_peak_rate"] == pytest.approx(row["lambda"])
+    straight, level = found["straight"], found["level"]
+    assert (straight["predicted_peak_rate"], straight["predicted_peak_clients"], straight["kappa"]) == (None, None, 0)
+    assert level["predicted_peak_rate"] == pytest.approx(100, rel=1e-3)
+    assert (found["two"]["limited_by"], found["two"]["points"]) == ("unknown", 2)
+    assert "still rising" in found["two"]["why"]
+    assert "still rising" not in found["falling"]["why"]
+
+
 def test_predictions_and_costs(spark: SparkSession) -> None:
     rows = [point(_law(clients, 100, 0.05, 0.001), clients, broker_cpu_us=50.0 + clients) for clients in CLIENTS]
     rows += [point(clients * 10, clients, contestant="few") for clients in (1, 2, 3)]
@@ -96,20 +130,34 @@ def test_what_limits(spark: SparkSession) -> None:
         single("log", persistent=True, disk_busy_percent=95.0),
         single("forced", persistent=True, run="run-2"),
         single("network", run="run-2"),
-        single("machine", machine_busy_percent=99.0),
+        single("beyond", persistent=True, run="run-2", rate=3000.0),
+        single("machine", machine_busy_percent=90.0),
+        single("untold", broker_core_percent=None, machine_busy_percent=None),
+        single("put", persistent=True, run="run-3", operation="MQPUT and MQGET"),
+        single("writing and forcing", kind="limit", run="run-3", rate=1100.0, operation="MQPUT and MQGET"),
+        single("crowding", persistent=True, log_forces=500),
         single("crowded", machine_busy_percent=99.0, flags=["others-busy"]),
         single("ten", scenario="appl-c3", broker_core_percent=110.0),
         single("unknown"),
-        single("group commit", kind="limit", run="run-2", rate=2100.0),
+        single("group commit", kind="limit", run="run-2", rate=2100.0, operation="commit"),
         single("bare ping-pong", kind="limit", run="run-2", rate=1100.0),
     ]
     found = {
-        row["contestant"]: row for row in scaling(points(spark, rows), runs(spark, [run(), run("run-2")])).collect()
+        row["contestant"]: row
+        for row in scaling(points(spark, rows), runs(spark, [run(), run("run-2"), run("run-3")])).collect()
     }
     limits = {name: row["limited_by"] for name, row in found.items()}
     for name in ("driver", "broker", "log", "network", "machine", "unknown"):
         assert limits[name] == name
-    assert limits["forced"] == "log"
+    assert (limits["forced"], found["forced"]["why"]) == (
+        "log",
+        "1000 a second are 95% of what the bare log could keep",
+    )
+    assert (limits["put"], found["put"]["why"]) == ("log", "1000 a second are 91% of what the bare log could keep")
+    # More than a limit by half as much again: it was none.
+    assert limits["beyond"] == "unknown"
+    assert found["untold"]["why"] == "nothing was full"
+    assert found["crowding"]["why"].endswith("the log was forced 50 times a second")
     assert limits["peer"] == "unknown"
     assert limits["bare ping-pong"] == "unknown"
     assert "no part of the run" in found["crowded"]["why"]

@@ -43,6 +43,9 @@ SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD(CONNECT,INQ)
 SET AUTHREC PROFILE('DEV.**') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,GET,INQ,PUT)
 SET AUTHREC PROFILE('DEV.**') OBJTYPE(TOPIC) PRINCIPAL('app') AUTHADD(PUB,SUB)
 SET AUTHREC PROFILE(SYSTEM.DEFAULT.MODEL.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,DSP,GET,INQ,PUT)
+* Queues in Spark: staging queues, made from a model when they are first needed
+SET AUTHREC PROFILE(SYSTEM.DURABLE.MODEL.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(DSP,PUT)
+SET AUTHREC PROFILE('SPARK.**') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,GET,INQ,PUT)
 """
 
 
@@ -70,7 +73,8 @@ _HINTS: Final = """\
 Queue manager {name} listens on {listens}.
 
   user   channel            may
-  app    DEV.APP.SVRCONN    use DEV.QUEUE.1, 2 and 3 and whatever else is called DEV.something; topics below dev/
+  app    DEV.APP.SVRCONN    use DEV.QUEUE.1, 2 and 3 and whatever else is called DEV.something; topics below dev/;
+                            queues in Spark, with staging queues called SPARK.something
   admin  DEV.ADMIN.SVRCONN  do everything
 
 {plain}A program with Ostler; MQ_APP_PASSWORD in its environment is the password of app:

@@ -1,4 +1,5 @@
-"""`ostler pipeline bench`: rows a second of each step beside plain Spark, over synthetic samples.
+"""`ostler pipeline bench`: rows a second of each step beside plain Spark, over synthetic samples; with --queues,
+of queues in Spark beside plain programs and Parquet.
 
 Ends with 0 when everything was measured, whether aims were met or not, and with 2 when it could not be.
 """
@@ -23,23 +24,45 @@ if TYPE_CHECKING:
     from ostler.lab.own_process import Report
     from ostler.lab.result import Conditions, Result
     from ostler.pipeline.bench import Asked
+    from ostler.pipeline.queue_bench import Asked as QueuesAsked
 
 _ROWS: Final = 100_000_000
 _ROWS_MAX: Final = 10_000_000_000
+_MESSAGES: Final = 200_000
+_MESSAGES_MAX: Final = 100_000_000
+_BODY_BYTES: Final = 1024
+_BODY_BYTES_MAX: Final = 1 << 20
 _ROUNDS: Final = 3
 _MINUTES: Final = 60
 # A round that has begun is not cut, so its process may take that many times longer than it was asked for.
 _PATIENCE: Final = 3
 _DESCRIPTION: Final = """\
 Make synthetic samples, and measure each step of the pipeline beside its bare counterpart in one Spark application:
-ingest beside plain reading and writing of the same files, points beside plain reading and grouping. Shows a table, and
-writes a result file. What it makes meanwhile, up to 20 bytes a row, is removed."""
+ingest beside plain reading and writing of the same files, points beside plain reading and grouping. With --queues:
+start a queue manager on loopback, and measure queues as sources and sinks of Spark beside a plain program that puts,
+browses and gets, and beside Parquet. Shows a table, and writes a result file. What it makes meanwhile, up to 20 bytes a
+row, or 8 times the messages, is removed."""
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_command(subparsers, "bench", "measure the steps beside plain Spark", _DESCRIPTION, USAGE)
     parser.add_argument(
         "--rows", type=_within(_ROWS_MAX), default=_ROWS, metavar="N", help="at least so many samples (%(default)s)"
+    )
+    parser.add_argument("--queues", action="store_true", help="measure queues in Spark instead of the steps")
+    parser.add_argument(
+        "--messages",
+        type=_within(_MESSAGES_MAX),
+        default=_MESSAGES,
+        metavar="N",
+        help="with --queues: so many messages (%(default)s)",
+    )
+    parser.add_argument(
+        "--body-bytes",
+        type=_within(_BODY_BYTES_MAX),
+        default=_BODY_BYTES,
+        metavar="N",
+        help="with --queues: the length of a message (%(default)s)",
     )
     parser.add_argument(
         "--rounds", type=_within(100), default=_ROUNDS, metavar="N", help="measure so many times (%(default)s)"
@@ -74,7 +97,6 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     from ostler.lab.own_process import MeasurementFailed
     from ostler.lab.result import write_result
-    from ostler.pipeline.bench import Asked
     from ostler.pipeline.refusals import PipelineRefused
 
     if arguments.master.startswith("sc://"):
@@ -82,9 +104,8 @@ def run(arguments: argparse.Namespace) -> int:
             "ostler pipeline bench: Spark Connect does not tell of the driver's memory. Name a master.", file=sys.stderr
         )
         return USAGE
-    asked = Asked(arguments.rows, arguments.rounds, 60.0 * arguments.minutes, arguments.master, dict(arguments.conf))
     try:
-        result, conditions = _measured(asked, arguments.scratch)
+        result, conditions = _measured(_asked(arguments), arguments.scratch)
         path = write_result(arguments.output, result, conditions)
     except (MeasurementFailed, PipelineRefused) as failure:
         print(f"ostler pipeline bench: {_sentence(str(failure))}", file=sys.stderr)
@@ -96,6 +117,26 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _asked(arguments: argparse.Namespace) -> Asked | QueuesAsked:
+    from ostler.pipeline.bench import Asked
+    from ostler.pipeline.queue_bench import Asked as QueuesAsked
+
+    seconds, settings = 60.0 * arguments.minutes, dict(arguments.conf)
+    if arguments.queues:
+        return QueuesAsked(
+            arguments.messages, arguments.body_bytes, arguments.rounds, seconds, arguments.master, settings
+        )
+    return Asked(arguments.rows, arguments.rounds, seconds, arguments.master, settings)
+
+
+def _work(asked: Asked | QueuesAsked, directory: Path) -> Callable[[Report], Result]:
+    from ostler.pipeline import bench, queue_bench
+
+    if isinstance(asked, queue_bench.Asked):
+        return partial(queue_bench.measure, asked, directory)
+    return partial(bench.measure, asked, directory)
+
+
 def _sentence(text: str) -> str:
     """What the process that measured said when it refused; the whole of anything else."""
     lines = text.strip().splitlines()
@@ -103,12 +144,11 @@ def _sentence(text: str) -> str:
     return told if is_refusal else text
 
 
-def _measured(asked: Asked, scratch: Path | None) -> tuple[Result, Conditions]:
+def _measured(asked: Asked | QueuesAsked, scratch: Path | None) -> tuple[Result, Conditions]:
     from ostler.lab.machine import between, cpu_moment, describe, flavour
     from ostler.lab.own_process import in_own_process
     from ostler.lab.probes import bare_pair_ns
     from ostler.lab.result import Conditions
-    from ostler.pipeline.bench import measure
     from ostler.pipeline.session import check_java
 
     # Told before a process is started for it.
@@ -119,7 +159,7 @@ def _measured(asked: Asked, scratch: Path | None) -> tuple[Result, Conditions]:
         began, before, first = datetime.now(UTC), cpu_moment(), bare_pair_ns()
         clock = time.monotonic()
         patience = _PATIENCE * asked.seconds_max + 600
-        result = in_own_process(partial(measure, asked, Path(directory)), patience, _progress())
+        result = in_own_process(_work(asked, Path(directory)), patience, _progress())
         seconds = time.monotonic() - clock
         conditions = Conditions(
             flavour(),
@@ -145,21 +185,23 @@ def _progress() -> Report:
 
 def _show(result: Result, conditions: Conditions, path: Path) -> None:
     widths = [max(len(row[at]) for row in result.table) for at in range(len(result.table[0]))]
+    is_figure = [any(row[at][:1].isdigit() for row in result.table[1:]) for at in range(len(widths))]
     for row in result.table:
         cells = [
-            text.ljust(width) if at == 0 else text.rjust(width)
-            for at, (text, width) in enumerate(zip(row, widths, strict=True))
+            text.rjust(width) if figure else text.ljust(width)
+            for text, width, figure in zip(row, widths, is_figure, strict=True)
         ]
-        print("  ".join(cells))
+        print("  ".join(cells).rstrip())
     for aim in result.aims:
         limit = f"{'at most' if aim.at_most else 'at least'} {aim.limit:g}"
         print(f"{aim.text}: {aim.measured:g}, {limit}: {'met' if aim.met else 'missed'}")
     for note in result.notes:
         print(note)
     cpu = conditions.cpu
+    what = "rows" if "rows" in result.parameters else "messages"
     print(
-        f"{result.parameters['rows']:,} rows; {conditions.seconds:.0f} s; others used {cpu['others_percent']:.0f}% of "
-        f"the machine, {cpu['steal_percent']:.1f}% was stolen; {path}"
+        f"{result.parameters[what]:,} {what}; {conditions.seconds:.0f} s; others used {cpu['others_percent']:.0f}% "
+        f"of the machine, {cpu['steal_percent']:.1f}% was stolen; {path}"
     )
     if not conditions.is_quiet():
         print("The machine was busy with other things: rates say little; ratios are of rounds side by side.")

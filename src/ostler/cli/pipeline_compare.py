@@ -1,7 +1,7 @@
 """`ostler pipeline compare`: what the lake says of releases, options, products and published ratios.
 
-Reads the table of comparisons as the last `pipeline run` made it; no Spark is needed. Ends with 0, with 1 when --check
-was given and a release is worse, and with 2 when there is nothing to read.
+Reads the table of comparisons as the last `pipeline run` made it; no Spark is needed. Ends with 0, and with 2 when
+there is nothing to read. With --check it ends with 1 when a release is worse, and with 3 when none was compared.
 """
 
 from __future__ import annotations
@@ -10,34 +10,42 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 from ostler.cli import commands
 from ostler.cli.pipeline_options import USAGE, add_lake_option, has_packages
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from ostler.lab.running.text_table import TextTable
+from ostler.cli.pipeline_statuses import DONE, FOUND, NOTHING_TO_COMPARE
+from ostler.pipeline.refusals import counted
 
 WORSE: Final = "worse"
+NOT_COMPARABLE: Final = "not comparable"
 RATIO: Final = "ratio"
 RELEASE: Final = "release"
+REPEAT: Final = "repeat"
 RATE: Final = "rate"
-_WIDTH_WITHOUT_TERMINAL: Final = 200
-_KINDS: Final = {
+KINDS: Final = {
     RELEASE: "Release to release",
-    "repeat": "The same again",
+    REPEAT: "The same again",
     "option": "Option to option",
     "product": "Product to product",
     RATIO: "Ratios of published reports beside ours",
 }
+_AGAIN: Final = ", the same again"
 _DESCRIPTION: Final = """\
 Tell the comparisons of the lake: releases, options, products, and ratios inside published reports beside the same ones
 of ours. Differences within 6 %, widened by the noise that was measured, are called the same. Rates at the peaks are
-told, and with --all every figure at every number of clients."""
+told, of releases the latest run of each scenario with the one before it; what else there is, is counted at the end."""
 
 Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is told, and how much of what was asked for is not, by the option that shows it."""
+
+    rows: tuple[Row, ...]
+    left_out: Mapping[str, int]
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -45,18 +53,21 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         subparsers, "compare", "releases, options, products and published ratios", _DESCRIPTION, USAGE
     )
     add_lake_option(parser)
-    parser.add_argument("--kind", action="append", choices=list(_KINDS), default=[], help="only comparisons of a kind")
+    parser.add_argument("--kind", action="append", choices=list(KINDS), default=[], help="only comparisons of a kind")
     parser.add_argument("--scenario", action="append", default=[], metavar="ID", help="only this scenario")
     parser.add_argument("--run", action="append", default=[], dest="runs", metavar="RUN", help="only with this run")
     parser.add_argument("--all", action="store_true", dest="is_all", help="all figures, at all numbers of clients")
-    parser.add_argument("--check", action="store_true", help="end with 1 when a release is worse than the one before")
+    parser.add_argument("--history", action="store_true", help="earlier runs and releases as well")
+    parser.add_argument("--published", action="store_true", help="published ratios without one of ours as well")
+    parser.add_argument(
+        "--check", action="store_true", help="end with 1 when a release is worse than the one before, 3 without any"
+    )
     parser.add_argument("--json", action="store_true", dest="is_json", help="as one JSON object")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if not has_packages(("pyarrow", "rich")):
-        return 1
+    has_packages(("pyarrow", "rich"))
     from ostler.pipeline.lake import open_lake
     from ostler.pipeline.refusals import PipelineRefused
     from ostler.pipeline.tables import COMPARISON
@@ -69,129 +80,77 @@ def run(arguments: argparse.Namespace) -> int:
     except PipelineRefused as refused:
         print(f"ostler pipeline compare: {refused}", file=sys.stderr)
         return USAGE
-    is_worse = any(row["kind"] == RELEASE and row["verdict"] == WORSE for row in found)
+    releases = [row for row in found.rows if row["kind"] == RELEASE and row["verdict"] != NOT_COMPARABLE]
+    worse = [row for row in releases if row["verdict"] == WORSE]
     if arguments.is_json:
-        print(json.dumps({"version": lake.version, "comparisons": found}, indent=2))
+        told = {"version": lake.version, "releases": len(releases), "worse_releases": len(worse)}
+        print(json.dumps(told | {"left_out": dict(found.left_out), "comparisons": found.rows}, indent=2))
     else:
-        _show(found)
-    return 1 if arguments.check and is_worse else 0
+        from ostler.cli.pipeline_compare_view import show_comparisons
+
+        show_comparisons(found)
+    return _checked(len(releases), len(worse)) if arguments.check else DONE
 
 
-def chosen(rows: Sequence[Row], arguments: argparse.Namespace) -> list[Row]:
+def chosen(rows: Sequence[Row], arguments: argparse.Namespace) -> Choice:
     """Those that were asked for, in the order of kinds."""
-    order = list(_KINDS)
-    kept = [
+    order = list(KINDS)
+    asked = [
         row
         for row in rows
-        if (arguments.is_all or (row["clients"] is None and row["metric"] == RATE))
-        and (not arguments.kind or row["kind"] in arguments.kind)
+        if (not arguments.kind or row["kind"] in arguments.kind)
         and (not arguments.scenario or row["scenario"] in arguments.scenario)
         and (not arguments.runs or row["left_run"] in arguments.runs or row["right_run"] in arguments.runs)
     ]
-    return sorted(kept, key=lambda row: (order.index(row["kind"]), *_place(row)))
+    # Whoever names runs has said which of them.
+    earlier = set() if arguments.history or arguments.runs else _followed(rows)
+    kept: list[Row] = []
+    left_out = {"--published": 0, "--history": 0, "--all": 0}
+    for row in asked:
+        option = _wanted_option(row, arguments, earlier)
+        if option:
+            left_out[option] += 1
+        else:
+            kept.append(row)
+    kept.sort(key=lambda row: (order.index(row["kind"]), *_place(row)))
+    return Choice(tuple(kept), left_out)
 
 
-def _place(row: Row) -> tuple[str, str, str, str, int]:
-    return row["subject"], row["scenario"], row["series"], row["metric"], row["clients"] or 0
-
-
-def _show(rows: Sequence[Row]) -> None:
-    from rich.console import Console
-
-    from ostler.lab.running.text_table import show
-
-    console = Console(highlight=False, emoji=False)
-    if not console.is_terminal:
-        console.width = _WIDTH_WITHOUT_TERMINAL
-    for kind, title in _KINDS.items():
-        listed = [row for row in rows if row["kind"] == kind]
-        if listed:
-            console.print(title, markup=False, style="bold")
-            show(_ratio_table(title, listed) if kind == RATIO else _table(title, listed), console)
-            console.print()
-    _foot(rows, console)
-
-
-def _foot(rows: Sequence[Row], console: Console) -> None:
-    judged = [row["verdict"] for row in rows if row["kind"] != RATIO or row["our_ratio"] is not None]
-    if not rows:
-        text = "Nothing to compare: measure a scenario again, with an option, or beside other products."
-    else:
-        counts = ", ".join(f"{judged.count(each)} {each}" for each in ("better", WORSE, "same", "not comparable"))
-        text = f"{len(rows):,} comparisons. Where ours are there: {counts}."
-    console.print(text, markup=False, soft_wrap=True)
-
-
-def _table(title: str, rows: Sequence[Row]) -> TextTable:
-    from ostler.lab.running.figure_text import figure, percent
-    from ostler.lab.running.text_table import Column, TextTable
-
-    columns = (
-        Column("what", right=False, group=True, least=20),
-        Column("scenario", right=False, group=True),
-        Column("series", right=False, keep=3, least=16),
-        Column("clients"),
-        Column("figure", right=False, least=12),
-        Column("first", keep=4),
-        Column("second", keep=4),
-        Column("change"),
-        Column("95 % interval", keep=2),
-        Column("tolerance", keep=1),
-        Column("verdict", right=False),
-    )
-    cells = tuple(
-        (
-            row["subject"],
-            row["scenario"],
-            row["series"],
-            "peak" if row["clients"] is None else str(row["clients"]),
-            row["metric"],
-            figure(row["left_value"]),
-            figure(row["right_value"]),
-            percent(row["change_percent"], signed=True),
-            _interval(row),
-            percent(row["tolerance_percent"]),
-            row["verdict"],
-        )
-        for row in rows
-    )
-    return TextTable(title, columns, cells)
-
-
-def _interval(row: Row) -> str:
-    from ostler.lab.running.figure_text import percent
-
-    if row["low_percent"] is None or row["high_percent"] is None:
+def _wanted_option(row: Row, arguments: argparse.Namespace, earlier: set[tuple[str, ...]]) -> str:
+    """The option that must be given to see a comparison, or nothing."""
+    if row["kind"] == RATIO and row["our_ratio"] is None:
+        return "" if arguments.published else "--published"
+    if row["kind"] in (RELEASE, REPEAT) and (row["right_run"], *_line(row)) in earlier:
+        return "--history"
+    if row["clients"] is None and row["metric"] == RATE:
         return ""
-    return f"{percent(row['low_percent'], signed=True)} to {percent(row['high_percent'], signed=True)}"
+    return "" if arguments.is_all else "--all"
 
 
-def _ratio_table(title: str, rows: Sequence[Row]) -> TextTable:
-    from ostler.lab.running.text_table import Column, TextTable
-
-    columns = (
-        Column("what", right=False, group=True, least=20),
-        Column("scenario", right=False, group=True),
-        Column("series", right=False, least=16),
-        Column("published"),
-        Column("ours"),
-        Column("verdict", right=False),
-        Column("source", right=False, keep=1, least=24),
-    )
-    cells = tuple(
-        (
-            row["subject"],
-            row["scenario"],
-            row["series"],
-            _ratio(row["published_ratio"]),
-            _ratio(row["our_ratio"]),
-            row["verdict"] if row["our_ratio"] is not None else "",
-            row["published_source"] or "",
-        )
-        for row in rows
-    )
-    return TextTable(title, columns, cells)
+def _followed(rows: Sequence[Row]) -> set[tuple[str, ...]]:
+    """Runs that later ones were held against, each with what was compared."""
+    return {(row["left_run"], *_line(row)) for row in rows if row["kind"] in (RELEASE, REPEAT)}
 
 
-def _ratio(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
+def _line(row: Row) -> tuple[str, ...]:
+    """What the runs of one contestant, one after another, have in common."""
+    name = row["subject"].removesuffix(_AGAIN) if row["kind"] == REPEAT else row["subject"].partition(": ")[0]
+    return name, row["scenario"], row["series"], row["metric"], str(row["clients"])
+
+
+def _place(row: Row) -> tuple[str, str, str, str, int, str]:
+    return row["subject"], row["scenario"], row["series"], row["metric"], row["clients"] or 0, row["right_run"]
+
+
+def _checked(releases: int, worse: int) -> int:
+    """Says what was checked: an end in silence would look the same with nothing to check."""
+    if not releases:
+        text = "No release was compared, so nothing was checked. Measure the same scenario with two releases."
+    elif worse:
+        text = f"Of {counted(releases, 'comparison')} of releases {worse} {'is' if worse == 1 else 'are'} worse."
+    else:
+        text = f"Of {counted(releases, 'comparison')} of releases none is worse."
+    print(f"Check: {text}", file=sys.stderr)
+    if not releases:
+        return NOTHING_TO_COMPARE
+    return FOUND if worse else DONE

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import os
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ostler.cli.pipeline_statuses import JAVA_MISSING, PACKAGE_MISSING, REFUSED, TaskFailed
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LAKE: Final = Path("lake")
-USAGE: Final = 2
+USAGE: Final = REFUSED
 
 
 def add_lake_option(parser: argparse.ArgumentParser) -> None:
@@ -45,19 +47,37 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def spark_opener(arguments: argparse.Namespace) -> Callable[[], SparkSession]:
-    """Opens the session that the options ask for, when it is needed."""
+    """Opens the session that the options ask for, when it is needed. TaskFailed when there is no Java for it."""
 
     def opened() -> SparkSession:
+        from ostler.pipeline.refusals import PipelineRefused
         from ostler.pipeline.session import open_session
 
-        return open_session(arguments.master, settings=dict(arguments.conf))
+        try:
+            return open_session(arguments.master, settings=dict(arguments.conf))
+        except PipelineRefused as refused:
+            if is_about_java(refused):
+                raise TaskFailed(JAVA_MISSING, str(refused)) from refused
+            raise
 
     return opened
 
 
+def is_about_java(refused: Exception) -> bool:
+    """Whether Java was the reason: then it is missing or too old now as well."""
+    from ostler.pipeline.refusals import PipelineRefused
+    from ostler.pipeline.session import check_java
+
+    try:
+        check_java(os.environ)
+    except PipelineRefused as told:
+        return str(told) == str(refused)
+    return False
+
+
 def has_packages(names: Sequence[str]) -> bool:
-    """Whether the pipeline's packages are there; says what to do when they are not."""
+    """Whether the pipeline's packages are there. TaskFailed, which says what to do, when they are not."""
     missing = [name for name in names if find_spec(name) is None]
     if missing:
-        print(f"ostler pipeline needs {' and '.join(missing)}: pip install 'ostler[pipeline]'", file=sys.stderr)
-    return not missing
+        raise TaskFailed(PACKAGE_MISSING, f"it needs {' and '.join(missing)}: pip install 'ostler[pipeline]'")
+    return True

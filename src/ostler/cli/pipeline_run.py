@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from ostler.cli import commands
 from ostler.cli.lab_runs import RUNS
 from ostler.cli.pipeline_options import USAGE, add_lake_option, add_spark_options, has_packages, spark_opener
+from ostler.pipeline.refusals import counted
 
 if TYPE_CHECKING:
     from ostler.pipeline.conductor import Outcome
@@ -36,8 +37,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if not has_packages(("pyspark", "pyarrow")):
-        return 1
+    has_packages(("pyspark", "pyarrow"))
     from ostler.pipeline.conductor import conduct
     from ostler.pipeline.refusals import PipelineRefused
 
@@ -57,16 +57,21 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"Not taken: {each.why}", file=sys.stderr)
     if outcome.rejected:
         advice = f"ostler pipeline validate --lake {arguments.lake} tells each of them"
-        print(f"Set aside: {outcome.rejected:,} rows that break a rule; {advice}.", file=sys.stderr)
+        breaks = "breaks" if outcome.rejected == 1 else "break"
+        rows = counted(outcome.rejected, "row")
+        print(f"Set aside: {rows} that {breaks} a rule; {advice}.", file=sys.stderr)
     print(json.dumps(_as_json(outcome), indent=2) if arguments.is_json else _account(outcome, arguments.lake))
     return 1 if outcome.refused or outcome.rejected else 0
 
 
 def _account(outcome: Outcome, lake: Path) -> str:
+    known = len(outcome.known)
     if not outcome.is_changed:
-        return f"Nothing is new: {lake} has all {len(outcome.known)} runs that can be taken."
-    others = f", {len(outcome.known)} were there" if outcome.known else ""
-    return f"Taken: {len(outcome.taken)} runs{others}. The tables are in {lake}, version {outcome.snapshot.version}."
+        has = f"the {counted(known, 'run')}" if known == 1 else f"all {counted(known, 'run')}"
+        return f"Nothing is new: {lake} has {has} that can be taken." if known else "There are no runs to be taken."
+    others = f", {known:,} {'was' if known == 1 else 'were'} there" if known else ""
+    taken = counted(len(outcome.taken), "run")
+    return f"Taken: {taken}{others}. The tables are in {lake}, version {outcome.snapshot.version}."
 
 
 def _as_json(outcome: Outcome) -> dict[str, object]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from ostler.cli import commands
 from ostler.cli.pipeline_options import USAGE, add_lake_option, add_spark_options, has_packages, spark_opener
+from ostler.pipeline.refusals import counted
 
 if TYPE_CHECKING:
     from ostler.pipeline.validating import Validation
@@ -46,8 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.rules:
         _show_rules(arguments.is_json)
         return 0
-    if not has_packages(("pyspark", "pyarrow") if arguments.places else ("pyarrow",)):
-        return 1
+    has_packages(("pyspark", "pyarrow") if arguments.places else ("pyarrow",))
     from ostler.pipeline.lake import open_lake
     from ostler.pipeline.refusals import PipelineRefused
     from ostler.pipeline.validating import validate_runs, violations_in
@@ -78,11 +78,11 @@ def _show(found: Validation) -> None:
         print(f"{place}: {each.reason} [{each.rule}]: {json.dumps(dict(each.row))}")
     told = sum(each.rows for each in found.violations)
     if found.rows > told:
-        print(f"... and {found.rows - told:,} more rows.")
+        print(f"... and {counted(found.rows - told, 'more row')}.")
     for (table, rule), rows in found.by_rule.items():
-        print(f"{rows:,} rows of {table} break {rule}.")
+        print(f"{counted(rows, 'row')} of {table} {'breaks' if rows == 1 else 'break'} {rule}.")
     if not found.rows and not found.refused:
-        print(f"All rules are kept by {len(found.runs)} runs.")
+        print(f"All rules are kept by {counted(len(found.runs), 'run')}.")
 
 
 def _show_rules(is_json: bool) -> None:

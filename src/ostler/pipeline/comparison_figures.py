@@ -31,11 +31,13 @@ METRICS: Final = (
     Metric("p99 response time, us", "p99_ns / 1000", False, False),
     Metric("broker processor time, us", "broker_cpu_us", False, True),
 )
+_LONG_REVISION: Final = "^([0-9a-f]{9})[0-9a-f]+"
 _FACTS: Final = ("began", "condition", "release", "machine", "is_quick")
 FIGURE_COLUMNS: Final = (
     *CURVE_KEY,
     "options",
     "clients",
+    "sweep",
     "metric",
     "more_is_better",
     "values",
@@ -45,9 +47,12 @@ FIGURE_COLUMNS: Final = (
 
 
 def comparison_figures(points: DataFrame, runs: DataFrame) -> DataFrame:
-    """From points and runs: a row for each curve, metric and number of clients, which is empty for peaks."""
+    """From points and runs: a row for each curve, metric and number of clients, which is empty for peaks.
+
+    Peaks have in `sweep` what numbers of clients they are the best of.
+    """
     measured = main_points(points).withColumn("options", options(F.col("series"), F.col("parameters")))
-    peaks = curve_steps(points).groupBy(*CURVE_KEY).agg(_peak_step().alias("peak_step"))
+    peaks = curve_steps(points).groupBy(*CURVE_KEY).agg(_peak_step().alias("peak_step"), _sweep().alias("sweep"))
     placed = (
         measured.join(peaks, list(CURVE_KEY))
         .withColumn("is_at_peak", F.col("step") == F.col("peak_step"))
@@ -56,11 +61,12 @@ def comparison_figures(points: DataFrame, runs: DataFrame) -> DataFrame:
         .withColumn("clients", F.when(~F.col("place"), F.col("clients")))
     )
     found = (
-        placed.select(*CURVE_KEY, "options", "clients", "place", "noise_percent", F.inline(_metrics()))
+        placed.select(*CURVE_KEY, "options", "clients", "sweep", "place", "noise_percent", F.inline(_metrics()))
         .filter(F.col("value").isNotNull() & (~F.col("place") | F.col("at_peak")))
         .groupBy(*CURVE_KEY, "clients", "metric", "more_is_better")
         .agg(
             F.first("options").alias("options"),
+            F.first(F.when(F.col("place"), F.col("sweep")).otherwise("")).alias("sweep"),
             F.sort_array(F.collect_list("value")).alias("values"),
             F.max(known_noise(F.col("noise_percent"))).alias("noise_percent"),
         )
@@ -85,7 +91,9 @@ def options_text(options: Column) -> Column:
 
 def run_facts(runs: DataFrame) -> DataFrame:
     """What makes runs alike: release, machine, and whether it was the quick form."""
-    revision = F.when(F.coalesce(F.col("revision"), F.lit("")) != "", F.concat(F.lit(" "), "revision")).otherwise("")
+    # As many digits as people read, and the mark of sources that were changed.
+    short = F.regexp_replace(F.coalesce(F.col("revision"), F.lit("")), _LONG_REVISION, "$1")
+    revision = F.when(short != "", F.concat(F.lit(" "), short)).otherwise("")
     flavour = F.when(F.col("compiled"), "").otherwise(F.lit(", not compiled"))
     is_quick = F.lower(F.coalesce(F.col("parameters")["is_quick"], F.lit("false"))) == "true"
     return runs.select(
@@ -96,6 +104,10 @@ def run_facts(runs: DataFrame) -> DataFrame:
         "machine",
         is_quick.alias("is_quick"),
     )
+
+
+def _sweep() -> Column:
+    return F.array_join(F.transform(F.array_sort(F.collect_set("clients")), lambda each: each.cast("string")), ",")
 
 
 def _peak_step() -> Column:

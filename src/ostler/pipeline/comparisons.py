@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from ostler.pipeline.comparison_figures import FIGURE_COLUMNS, RATE, comparison_figures, options_text
-from ostler.pipeline.judging import PAIR_COLUMNS, judged
+from ostler.pipeline.judging import PAIR_COLUMNS, apart_percent, judged, median
 from ostler.pipeline.ratios import ratio_comparisons
 from ostler.pipeline.spark_schemas import as_table
 from ostler.pipeline.tables import COMPARISON
@@ -23,6 +23,7 @@ RELEASE, REPEAT, PRODUCT, OPTION = "release", "repeat", "product", "option"
 _OSTLER: Final = "ostler"
 _PEER: Final = "peer"
 _LIMIT: Final = "limit"
+_AT_PEAK: Final = -1
 # What clients that are libraries have in their names: "RabbitMQ, pika", and of ours only this one.
 _PEER_LIBRARY: Final = ", "
 _OUR_LIBRARY: Final = "ostler.connect"
@@ -70,19 +71,23 @@ def comparisons(points: DataFrame, runs: DataFrame, published: DataFrame) -> Dat
 def release_pairs(figures: DataFrame) -> DataFrame:
     """Each run with the one before it: of another release, or the same again, which tells how steady the machine is.
 
-    Only runs of one machine and one form are laid side by side. Products of others and limits know no releases of
-    ours: they are the same again.
+    Only runs of one machine and one form are laid side by side, and peaks only of the same numbers of clients: with
+    more of them the same release may come higher. Products of others and limits know no releases of ours: they are the
+    same again. Limits were probed with the same program both times, so what they changed by is the machine's doing, and
+    noise as well.
     """
     facts = F.struct("run", "release", "values", "noise_percent")
     line = Window.partitionBy(
-        "scenario", "contestant", "kind", "series", "clients", "metric", "machine", "is_quick"
+        "scenario", "contestant", "kind", "series", "clients", "sweep", "metric", "machine", "is_quick"
     ).orderBy("began", "run")
     is_release = (F.col("kind") == _OSTLER) & (F.col("release") != F.col("before.release"))
     names = F.concat("contestant", F.lit(": "), "release", F.lit(" to "), "before.release")
-    return (
+    pairs = (
         figures.withColumn("before", F.lag(facts).over(line))
         .filter(F.col("before").isNotNull())
         .select(
+            (F.col("kind") == _LIMIT).alias("is_limit"),
+            F.coalesce(F.col("clients"), F.lit(_AT_PEAK)).alias("place"),
             F.when(is_release, RELEASE).otherwise(REPEAT).alias("kind"),
             F.when(is_release, names).otherwise(F.concat("contestant", F.lit(", the same again"))).alias("subject"),
             "scenario",
@@ -99,7 +104,23 @@ def release_pairs(figures: DataFrame) -> DataFrame:
             F.col("values").alias("right_values"),
             F.greatest("before.noise_percent", "noise_percent").alias("noise_percent"),
         )
+    )
+    moved = F.when(~F.col("is_limit"), F.col("machine_percent"))
+    return (
+        pairs.join(_machine_changes(pairs), ["left_run", "right_run", "place"], "left")
+        .withColumn("noise_percent", F.greatest("noise_percent", moved))
         .select(*PAIR_COLUMNS)
+    )
+
+
+def _machine_changes(pairs: DataFrame) -> DataFrame:
+    """By how much the limits of the machine moved from one run to another: that which moved most, at each place."""
+    left, right = median(F.col("left_values")), median(F.col("right_values"))
+    return (
+        pairs.filter(F.col("is_limit") & (F.col("metric") == RATE))
+        .filter((left > 0) & (right > 0))
+        .groupBy("left_run", "right_run", "place")
+        .agg(F.max(apart_percent(right / left)).alias("machine_percent"))
     )
 
 

@@ -22,6 +22,7 @@ from ostler.pipeline.lake import Snapshot
 from ostler.pipeline.lake_change import LakeChange
 from ostler.pipeline.lake_frames import read_table, write_table
 from ostler.pipeline.points import broken_points, points, timed_operations
+from ostler.pipeline.refusals import PipelineRefused, counted
 from ostler.pipeline.run_files import CheckedFiles, FoundRun, Refusal, check_files, find_runs
 from ostler.pipeline.spark_errors import spark_errors_told
 from ostler.pipeline.tables import BRONZE, ENTRANT, POINT, PUBLISHED, REJECTED, RUN
@@ -63,6 +64,11 @@ class _Plan:
     @property
     def fresh_names(self) -> tuple[str, ...]:
         return tuple(run.name for run in self.fresh)
+
+    @property
+    def rejecting(self) -> tuple[str, ...]:
+        """Runs of which everything that is set aside is new; what is of no run comes with the published figures."""
+        return (*self.fresh_names, *([_NO_RUN] if self.published is not None else []))
 
 
 def conduct(
@@ -108,22 +114,24 @@ def _planned(before: Snapshot, found: Sequence[FoundRun], is_rebuild: bool) -> _
 def _conducted(spark: SparkSession, change: LakeChange, plan: _Plan, say: Tell) -> int:
     """Bronze, silver and quarantine; how many rows were set aside."""
     rejected: list[DataFrame] = []
+    checked = CheckedFiles()
     if plan.fresh:
-        say(f"Checking the files of {_count(len(plan.fresh), 'run')}.")
+        say(f"Checking the files of {counted(len(plan.fresh), 'run')}.")
         checked = check_files(plan.fresh)
         rejected += take_samples(spark, change, plan.fresh, checked, say)
     if plan.published is not None:
         rejected += _printed(spark, change, plan.published, say)
     if plan.pointed:
         rejected += make_points(spark, change, plan.pointed, say)
-    return _set_aside(spark, change, rejected, plan)
+    _set_aside(spark, change, rejected, plan)
+    return _accounted(change.now, plan, checked)
 
 
 def _make_gold(spark: SparkSession, change: LakeChange, steps: Sequence[GoldStep], say: Tell) -> None:
     for step in steps:
         frames = {each.name: read_table(spark, change.now, each) for each in step.reads}
         rows = write_table(change, step.make(frames).coalesce(1), step.table)
-        say(f"{_count(rows, 'row')} of {step.table.name}.")
+        say(f"{counted(rows, 'row')} of {step.table.name}.")
 
 
 def take_samples(
@@ -138,7 +146,7 @@ def take_samples(
             change.put(table, names)
             continue
         rows = write_table(change, ingest.sound_samples(samples, table), table, names)
-        say(f"{_count(rows, 'row')} of {name}.")
+        say(f"{counted(rows, 'row')} of {name}.")
         if rows < checked.rows[name]:
             rejected.append(ingest.rejected_samples(samples, table))
     for table, make in ((RUN, ingest.run_table), (ENTRANT, ingest.entrant_table)):
@@ -151,7 +159,7 @@ def _printed(spark: SparkSession, change: LakeChange, text: str, say: Tell) -> l
     """Published figures."""
     read = published.read_figures(published.printed_figures(spark, text))
     rows = write_table(change, published.published_figures(read).coalesce(1), PUBLISHED)
-    say(f"{_count(rows, 'row')} of {PUBLISHED.name}.")
+    say(f"{counted(rows, 'row')} of {PUBLISHED.name}.")
     return [published.rejected_figures(read)]
 
 
@@ -166,20 +174,29 @@ def make_points(spark: SparkSession, change: LakeChange, runs: Sequence[str], sa
     operations = timed_operations(tables).persist()
     others = read_table(spark, change.before, POINT, scenario=scenarios).filter(~F.col("run").isin(list(runs)))
     rows = write_table(change, points(operations, tables).unionByName(others).coalesce(1), POINT, scenarios)
-    say(f"{_count(rows, 'row')} of {POINT.name}.")
+    say(f"{counted(rows, 'row')} of {POINT.name}.")
     return [broken_points(operations)]
 
 
-def _set_aside(spark: SparkSession, change: LakeChange, rejected: Sequence[DataFrame], plan: _Plan) -> int:
+def _set_aside(spark: SparkSession, change: LakeChange, rejected: Sequence[DataFrame], plan: _Plan) -> None:
     """Quarantine: of runs that were ingested all is new; of those whose points were made, only what is of points."""
-    fresh = [*plan.fresh_names, *([_NO_RUN] if plan.published is not None else [])]
-    pointed = [name for name in plan.pointed if name not in fresh]
+    pointed = [name for name in plan.pointed if name not in plan.rejecting]
     kept = read_table(spark, change.before, REJECTED, run=pointed).filter(F.col("table") != POINT.name)
     whole = reduce(DataFrame.unionByName, rejected, kept)
-    write_table(change, whole.coalesce(1), REJECTED, [*fresh, *pointed])
-    counted = change.now.read(REJECTED, ["rows"], run=fresh)["rows"]
-    return sum(counted.to_pylist())
+    write_table(change, whole.coalesce(1), REJECTED, [*plan.rejecting, *pointed])
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def _accounted(now: Snapshot, plan: _Plan, checked: CheckedFiles) -> int:
+    """How many rows were set aside. Every row of every file must be in bronze or there: nothing is lost in silence."""
+    rejected = now.read(REJECTED, ["table", "rows"], run=plan.rejecting).to_pylist()
+    runs = plan.fresh_names
+    for name, table in BRONZE.items():
+        wanted = checked.rows.get(name, 0) + sum(each.rows for each in checked.problems if each.table == name)
+        taken = sum(part.rows for part in now.parts_of(table, run=runs))
+        aside = sum(row["rows"] for row in rejected if row["table"] == name)
+        if taken + aside != wanted:
+            raise PipelineRefused(
+                f"{counted(wanted, 'row')} of {name} went in, and {taken:,} were taken and {aside:,} set aside. "
+                "Are the lake and the runs on a file system that all workers of Spark share? Tables are as they were."
+            )
+    return sum(row["rows"] for row in rejected)

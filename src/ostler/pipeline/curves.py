@@ -18,7 +18,7 @@ _MEDIANS: Final = (
     *("machine_busy_percent", "steal_percent", "broker_memory_bytes", "disk_busy_percent", "log_bytes_per_second"),
     *("log_forces_per_second", "loopback_bytes_per_second"),
 )
-STEP_COLUMNS: Final = (*CURVE_KEY, "step", "clients", "repetitions", *_MEDIANS, "flags")
+STEP_COLUMNS: Final = (*CURVE_KEY, "step", "clients", "operation", "repetitions", *_MEDIANS, "flags")
 
 
 def curve_steps(points: DataFrame) -> DataFrame:
@@ -30,6 +30,7 @@ def curve_steps(points: DataFrame) -> DataFrame:
         .withColumn("loopback_bytes_per_second", _per_second("loopback_bytes"))
         .groupBy(*CURVE_KEY, "step", "clients")
         .agg(
+            F.min("operation").alias("operation"),
             F.count_distinct("repetition").cast("int").alias("repetitions"),
             *(F.median(name).alias(name) for name in _MEDIANS),
             F.sort_array(F.array_distinct(F.flatten(F.collect_list("flags")))).alias("flags"),

@@ -12,9 +12,20 @@ from ostler.pipeline.comparisons import comparisons
 from ostler.pipeline.costs import costs
 from ostler.pipeline.live import live_costs
 from ostler.pipeline.peaks import peaks
-from ostler.pipeline.predictions import PREDICTION, predictions
+from ostler.pipeline.predictions import predictions
 from ostler.pipeline.scaling import scaling
-from ostler.pipeline.tables import BRONZE, COMPARISON, COST, PEAK, POINT, PUBLISHED, RUN, SCALING, LakeTable
+from ostler.pipeline.tables import (
+    BRONZE,
+    COMPARISON,
+    COST,
+    PEAK,
+    POINT,
+    PREDICTION,
+    PUBLISHED,
+    RUN,
+    SCALING,
+    LakeTable,
+)
 
 Frames = Mapping[str, DataFrame]
 """Tables by name."""

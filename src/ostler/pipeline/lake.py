@@ -1,9 +1,9 @@
 """The lake: tables as Parquet files in directories, and one file that says which of them are in force.
 
-    current.json                                  what is in force
-    lock                                          held by the process that changes the lake
-    bronze/latency/version=7/run=NAME/*.parquet   what version 7 has written
-    gold/peak/version=7/*.parquet
+    current.json                                         what is in force
+    lock                                                 held by the process that changes the lake
+    bronze/latency/version=7-ab12cd/run=NAME/*.parquet   what the change to version 7 has written
+    gold/peak/version=7-ab12cd/*.parquet
 
 A change writes directories that nobody looks at yet, and `current.json` is replaced at last: so readers see all tables
 of one version or all of the next, and a change that was cut has changed nothing. What a change has made needless stays
@@ -23,7 +23,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.dataset as ds  # type: ignore[import-untyped]
 
 from ostler.pipeline.arrow_schemas import arrow_schema
-from ostler.pipeline.refusals import PipelineRefused
+from ostler.pipeline.refusals import PipelineRefused, counted
 from ostler.pipeline.tables import LakeTable
 
 CURRENT: Final = "current.json"
@@ -77,9 +77,9 @@ def _read(directory: Path, part: Part, table: LakeTable, wanted: pa.Schema) -> p
         files = sorted(str(path) for path in directory.glob("*.parquet"))
         found = ds.dataset(files, schema=stored, format="parquet", partitioning=None).to_table()
     except (OSError, pa.ArrowException) as error:
-        raise _damaged(directory, str(error).splitlines()[0]) from error
+        raise _damaged(directory, (str(error).splitlines() or ["it is damaged"])[0].rstrip(".")) from error
     if found.num_rows != part.rows:
-        raise _damaged(directory, f"it has {found.num_rows} rows instead of {part.rows}")
+        raise _damaged(directory, f"it has {counted(found.num_rows, 'row')} instead of {part.rows:,}")
     columns = [
         pa.repeat(pa.scalar(part.values[each.name], each.type), part.rows)
         if each.name in table.partitions
@@ -104,7 +104,7 @@ def open_lake(root: Path) -> Snapshot:
         return Snapshot(root)
     except NotADirectoryError:
         raise PipelineRefused(f"{root} is a file. Name a directory for the lake.") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise _damaged(path, str(error)) from error
     version = content.get("format") if isinstance(content, dict) else None
     if isinstance(version, int) and version > FORMAT:

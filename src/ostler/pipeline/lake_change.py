@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import secrets
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import TracebackType
 from typing import IO, Final
 
+import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from ostler.lab.store.manifest import sync_directory, write_whole
@@ -28,6 +31,7 @@ from ostler.pipeline.refusals import LakeBusy, PipelineRefused
 from ostler.pipeline.tables import LakeTable, Layer
 
 LOCK: Final = "lock"
+_ATTEMPT_BYTES: Final = 3
 
 
 class LakeChange:
@@ -48,6 +52,8 @@ class LakeChange:
             raise
         self._root = root
         self._version = self.before.version + 1
+        # A change that was cut may have a Spark that still writes: it must not write among what this one writes.
+        self._name = f"{VERSION_PREFIX}{self._version}-{secrets.token_hex(_ATTEMPT_BYTES)}"
         self._parts = dict(self.before.parts)
         self._written: list[Path] = []
         self._is_committed = False
@@ -67,7 +73,7 @@ class LakeChange:
 
     def directory(self, table: LakeTable) -> Path:
         """Where files of a table are to be written: a directory that is not there yet, below one that may not be."""
-        path = self._root / table_directory(table) / f"{VERSION_PREFIX}{self._version}"
+        path = self._root / table_directory(table) / self._name
         if path not in self._written:
             self._written.append(path)
         return path
@@ -85,7 +91,13 @@ class LakeChange:
         It takes the place of the whole table; of a partitioned table, of the partitions that were written and those
         whose value (of the first partition column) is one of `replaced`.
         """
-        found = _parts(self._root, self.directory(table), table)
+        try:
+            found = _parts(self._root, self.directory(table), table)
+        except (OSError, pa.ArrowException) as error:
+            raise PipelineRefused(
+                f"What was written of {table.name} cannot be read back: {(str(error).splitlines() or [''])[0]}. "
+                "Tables are as they were. Look at the disk, and run the pipeline again."
+            ) from error
         gone = set(replaced) | {each.values[table.partitions[0]] for each in found if table.partitions}
         kept = [
             part
@@ -96,16 +108,27 @@ class LakeChange:
         return sum(part.rows for part in found)
 
     def commit(self, made_from: Mapping[str, str]) -> Snapshot:
-        """Put everything in force."""
-        for path in self._written:
-            _sync_tree(path)
+        """Put everything in force. PipelineRefused, and tables as they were, when that cannot be written."""
         after = replace(self.now, made_from=dict(made_from))
-        write_whole(self._root / CURRENT, as_json(after))
+        try:
+            for path in self._written:
+                _sync_tree(path)
+            write_whole(self._root / CURRENT, as_json(after))
+        except OSError as error:
+            raise _not_written(self._root, error) from error
         self._is_committed = True
         # What the version before this one still needed, nobody needs any more.
         for unused in self.before.unused:
             shutil.rmtree(self._root / unused, ignore_errors=True)
         return after
+
+
+def _not_written(root: Path, error: OSError) -> PipelineRefused:
+    advice = "Make room there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "Mend that"
+    return PipelineRefused(
+        f"The lake {root} could not be changed: {error.strerror}. "
+        f"Tables are as they were. {advice}, and run the pipeline again."
+    )
 
 
 def _locked(root: Path) -> IO[bytes]:
@@ -123,13 +146,21 @@ def _locked(root: Path) -> IO[bytes]:
 
 
 def _clear(snapshot: Snapshot) -> None:
-    """Remove what changes that were cut have left: directories of versions that never were."""
+    """Remove what changes that were cut have left: versions that never were, and partitions that were replaced."""
     needed = {part.path for parts in snapshot.parts.values() for part in parts} | set(snapshot.unused)
+    above = {str(parent) for path in needed for parent in PurePath(path).parents}
     for layer in Layer:
         for version in snapshot.root.glob(f"{layer.value}/*/{VERSION_PREFIX}*"):
-            name = str(version.relative_to(snapshot.root))
-            if not any(path == name or path.startswith(f"{name}/") for path in needed):
-                shutil.rmtree(version, ignore_errors=True)
+            _clear_below(snapshot.root, version, needed, above)
+
+
+def _clear_below(root: Path, directory: Path, needed: set[str], above: set[str]) -> None:
+    name = str(directory.relative_to(root))
+    if name in above and name not in needed:
+        for each in [path for path in directory.iterdir() if path.is_dir()]:
+            _clear_below(root, each, needed, above)
+    elif name not in needed:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _parts(root: Path, directory: Path, table: LakeTable) -> list[Part]:

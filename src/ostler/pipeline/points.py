@@ -41,6 +41,7 @@ USUAL_OPERATIONS: Final = ("round trip", "session", "get", "put", "connect")
 # Names of threads begin with it; the kernel knows them where Python tells it.
 _LOG_THREAD: Final = "ostler-log"
 _LOG_COUNTERS: Final = {"written_bytes": "log_bytes", "forces": "log_forces"}
+_SUMS: Final = (*_LOG_COUNTERS.values(), "disk_written_bytes", "loopback_bytes")
 _BUSY: Final = ("user_us", "nice_us", "system_us", "irq_us", "softirq_us")
 _IDLE: Final = ("idle_us", "iowait_us", "steal_us")
 
@@ -151,6 +152,7 @@ def processes(process: DataFrame) -> DataFrame:
         F.sum(F.when(F.col("role") == DRIVER, cpu)).alias("driver_us"),
         F.sum(F.when(is_broker, F.col("resident_bytes"))).alias("broker_bytes"),
         F.max(_kind_of_role()).alias("kind_rank"),
+        F.max("interval_us").alias("interval_us"),
     )
     return by_second.groupBy(*KEY).agg(
         F.sum("broker_us").alias("broker_us"),
@@ -158,6 +160,7 @@ def processes(process: DataFrame) -> DataFrame:
         F.sum("driver_us").alias("driver_us"),
         F.max("broker_bytes").alias("broker_memory_bytes"),
         F.max("kind_rank").alias("kind_rank"),
+        F.sum("interval_us").alias("observed_us"),
     )
 
 
@@ -216,19 +219,24 @@ def flags(event: DataFrame) -> DataFrame:
 
 
 def _figures(joined: DataFrame) -> DataFrame:
-    """Sums to figures. Processor time cannot be told apart by operation, so it is told for the main one."""
+    """Sums to figures. Processor time cannot be told apart by operation, so it is told for the main one.
+
+    Where observers were late, samples cover more than the window: sums are then taken by its share.
+    """
     count = F.col("count")
+    share = F.least(F.lit(1.0), F.coalesce(F.col("seconds") * 1e6 / F.col("observed_us"), F.lit(1.0)))
     columns: dict[str, Column] = {
         "kind": F.coalesce(F.when(F.col("kind") != "", F.col("kind")), _kind_seen()),
         "series": series_text(sweeps_of_scenarios()),
         "rate": F.when(F.col("seconds") > 0, count / F.col("seconds")).otherwise(0.0),
         "mean_ns": F.when(count > 0, F.col("total_ns") / count),
         **{name: percentile_ns(F.col(name), F.col("max_ns")) for name in PERCENTILES},
-        "broker_cpu_us": _each(F.col("broker_us")),
-        "broker_user_us": _each(F.col("broker_user_us_sum")),
-        "driver_cpu_us": _each(F.col("driver_us")),
-        "log_cpu_us": _each(F.col("log_us")),
-        "broker_core_percent": _percent(F.col("broker_us"), F.col("seconds") * 1e6),
+        "broker_cpu_us": _each(F.col("broker_us") * share),
+        "broker_user_us": _each(F.col("broker_user_us_sum") * share),
+        "driver_cpu_us": _each(F.col("driver_us") * share),
+        "log_cpu_us": _each(F.col("log_us") * share),
+        **{name: F.round(F.col(name) * share).cast("bigint") for name in _SUMS},
+        "broker_core_percent": _percent(F.col("broker_us") * share, F.col("seconds") * 1e6),
         "flags": F.coalesce(F.col("flags"), F.array().cast("array<string>")),
     }
     kept = [name for name in POINT.names if name not in columns]

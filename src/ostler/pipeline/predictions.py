@@ -16,35 +16,14 @@ from pyspark.sql import functions as F
 from ostler.pipeline.curves import CURVE_KEY, curve_steps, memory_bytes
 from ostler.pipeline.scaling import LIMIT, best_steps
 from ostler.pipeline.spark_schemas import as_table
-from ostler.pipeline.tables import Column as TableColumn
-from ostler.pipeline.tables import LakeTable, Layer
+from ostler.pipeline.tables import PREDICTION
 
-PREDICTION: Final = LakeTable(
-    "prediction",
-    Layer.GOLD,
-    "How much of each resource one transaction or connection needs, and how many there could be.",
-    (
-        TableColumn("run", "string", "the run"),
-        TableColumn("scenario", "string", "id in the catalogue"),
-        TableColumn("contestant", "string", "who was measured"),
-        TableColumn("kind", "string", "ostler or peer"),
-        TableColumn("series", "string", "parameters that stay the same along the curve"),
-        TableColumn("message_bytes", "bigint", "size of messages"),
-        TableColumn("persistent", "boolean", "whether messages were persistent"),
-        TableColumn("resource", "string", "processor, memory or network"),
-        TableColumn("need", "double", "of one transaction or connection"),
-        TableColumn("available", "double", "in the same unit; for rates, in a second"),
-        TableColumn("unit", "string", "of both"),
-        TableColumn("limit", "double", "how many there could be: available divided by need"),
-        TableColumn("measured", "double", "how many there were at most"),
-        TableColumn("used_percent", "double", "measured, of the limit"),
-        TableColumn("text", "string", "the calculation, in words"),
-    ),
-    ("run", "contestant", "series", "resource"),
-)
 _SECOND_US: Final = 1_000_000.0
 # What a machine with its drivers and everything else leaves for a broker.
 MEMORY_PART: Final = 0.8
+# What a process takes and gives back by itself: less than this says nothing about connections.
+GROWTH_PERCENT_LEAST: Final = 2.0
+MORE_CLIENTS_LEAST: Final = 10
 
 
 def predictions(points: DataFrame, runs: DataFrame) -> DataFrame:
@@ -58,7 +37,10 @@ def predictions(points: DataFrame, runs: DataFrame) -> DataFrame:
 def processor_limits(best: DataFrame) -> DataFrame:
     """The rate at which the cores that the broker can use are full."""
     text = F.format_string(
-        "%d cores of 1,000,000 us a second, divided by %.1f us for each", F.col("usable_cores"), F.col("broker_cpu_us")
+        "%d %s of 1,000,000 us a second, divided by %.1f us for each",
+        F.col("usable_cores"),
+        F.when(F.col("usable_cores") == 1, "core").otherwise("cores"),
+        F.col("broker_cpu_us"),
     )
     known = best.filter(F.col("broker_cpu_us") > 0)
     available = F.col("usable_cores") * F.lit(_SECOND_US)
@@ -75,7 +57,8 @@ def network_limits(best: DataFrame) -> DataFrame:
 
 
 def memory_limits(steps: DataFrame, runs: DataFrame) -> DataFrame:
-    """How many could be connected until memory is full. Nothing where memory does not grow with clients."""
+    """How many could be connected until memory is full. Nothing where memory does not grow with clients, or by so
+    little, or with so few more of them, that it may have been anything else."""
     machines = runs.select("run", memory_bytes(F.col("environment")).alias("machine_bytes"))
     place = F.struct("clients", "step")
     ends = (
@@ -88,14 +71,15 @@ def memory_limits(steps: DataFrame, runs: DataFrame) -> DataFrame:
             F.max_by("broker_memory_bytes", place).alias("last_bytes"),
         )
         .join(F.broadcast(machines), "run")
-        .filter((F.col("most") > F.col("fewest")) & (F.col("last_bytes") > F.col("first_bytes")))
+        .filter(F.col("most") - F.col("fewest") >= MORE_CLIENTS_LEAST)
+        .filter(F.col("last_bytes") >= F.col("first_bytes") * F.lit(1 + GROWTH_PERCENT_LEAST / 100))
         .withColumn("each_bytes", (F.col("last_bytes") - F.col("first_bytes")) / (F.col("most") - F.col("fewest")))
         .withColumn("base_bytes", F.col("first_bytes") - F.col("each_bytes") * F.col("fewest"))
         .withColumn("left_bytes", F.col("machine_bytes") * F.lit(MEMORY_PART) - F.col("base_bytes"))
         .filter(F.col("left_bytes") > 0)
     )
     text = F.format_string(
-        "%.0f MB with %d and %.0f MB with %d clients are %.1f KB for each; %.0f MB are left for them",
+        "%.1f MB with %d and %.1f MB with %d clients are %.1f KB for each; %.0f MB are left for them",
         F.col("first_bytes") / (1 << 20),
         F.col("fewest"),
         F.col("last_bytes") / (1 << 20),

@@ -33,6 +33,20 @@ def _not_empty(table: LakeTable) -> list[Rule]:
     ]
 
 
+def _a_number(table: samples.Table) -> list[Rule]:
+    """Of real numbers; empty ones are for another rule. What is no number would be above 0 to Spark."""
+    return [
+        Rule(
+            f"{each.name}-no-number",
+            table.name,
+            f"coalesce(NOT isnan(`{each.name}`) AND abs(`{each.name}`) < double('infinity'), true)",
+            f"{each.name} is no number",
+        )
+        for each in table.columns
+        if each.kind is samples.Kind.REAL
+    ]
+
+
 def _not_negative(table: samples.Table) -> list[Rule]:
     """Counters, extremes and seconds; empty ones are for another rule."""
     adding = (samples.Adding.SUM, samples.Adding.LOWEST, samples.Adding.HIGHEST)
@@ -75,7 +89,6 @@ _TOGETHER: Final = (
     Rule("count-none", "latency", "count >= 1", "count is below 1: buckets that were not hit have no row"),
     Rule("core-percent-impossible", "machine", "busiest_core_percent <= 101", "a core was busy more than all the time"),
     Rule("cores-none", "machine", "cores >= 1", "cores is below 1"),
-    Rule("value-no-number", "statistic", "NOT isnan(value) AND abs(value) < double('infinity')", "value is no number"),
     Rule("kind-unknown", "event", f"kind IN ({_listed(('flag', 'error', 'note'))})", "kind is not flag, error or note"),
 )
 
@@ -114,7 +127,8 @@ POINT_RULES: Final = (
 def _rules(table: LakeTable) -> tuple[Rule, ...]:
     own = [each for each in _TOGETHER if each.table == table.name]
     phase = Rule("phase-unknown", table.name, f"phase IN ({_listed(PHASES)})", f"phase is none of {', '.join(PHASES)}")
-    return (*_not_empty(table), phase, *_not_negative(samples.TABLES[table.name]), *own)
+    described = samples.TABLES[table.name]
+    return (*_not_empty(table), phase, *_a_number(described), *_not_negative(described), *own)
 
 
 RULES: Final[dict[str, tuple[Rule, ...]]] = {

@@ -144,6 +144,8 @@ def _alone(printed: DataFrame) -> DataFrame:
         "left_value",
         "right_value",
         (F.lit(100.0) * (F.col("published_ratio") - 1)).alias("change_percent"),
+        F.lit(None).cast("int").alias("left_repetitions"),
+        F.lit(None).cast("int").alias("right_repetitions"),
         F.lit(None).cast("double").alias("low_percent"),
         F.lit(None).cast("double").alias("high_percent"),
         F.lit(0.0).alias("noise_percent"),

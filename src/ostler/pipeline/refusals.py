@@ -9,3 +9,8 @@ class PipelineRefused(Exception):
 
 class LakeBusy(PipelineRefused):
     """Somebody else is changing the lake. Whoever can wait may try again."""
+
+
+def counted(number: int, what: str) -> str:
+    """1 row, 2,000 rows."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

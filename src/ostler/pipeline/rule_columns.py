@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -15,18 +14,24 @@ from ostler.pipeline.tables import REJECTED, LakeTable
 
 def keeps(rule: Rule) -> Column:
     """Never empty: what is not known to keep a rule breaks it."""
-    return F.coalesce(F.expr(rule.keeps), F.lit(False))
+    return F.expr(_keeps_text(rule))
+
+
+def _keeps_text(rule: Rule) -> str:
+    return f"coalesce({rule.keeps}, false)"
 
 
 def keeps_all(rules: Sequence[Rule]) -> Column:
-    return reduce(lambda left, right: left & right, (keeps(rule) for rule in rules), F.lit(True))
+    """One text, not columns joined one by one: Spark Connect sends those as a tree, and no tree deeper than 100."""
+    return F.expr(" AND ".join(["true", *map(_keeps_text, rules)]))
 
 
 def first_broken(rules: Sequence[Rule], name: bool) -> Column:
     """The name, or the words, of the first rule that a row breaks: one row has one reason."""
-    found = F.lit(None).cast("string")
-    for rule in reversed(rules):
-        found = F.when(~keeps(rule), F.lit(rule.name if name else rule.text)).otherwise(found)
+    first, *others = rules
+    found = F.when(~keeps(first), F.lit(first.name if name else first.text))
+    for rule in others:
+        found = found.when(~keeps(rule), F.lit(rule.name if name else rule.text))
     return found
 
 

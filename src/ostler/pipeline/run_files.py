@@ -22,9 +22,13 @@ from ostler.lab.store.manifest import MANIFEST, RunUnreadable
 from ostler.lab.store.run_reader import Condition, Segment, StoredRun, read_run, stored_runs
 from ostler.lab.store.schema import KEY, PHASE, TABLES
 from ostler.lab.store.segments import SEGMENT, SegmentKey, SegmentNote, StoredFile, crc32_of
-from ostler.pipeline.refusals import PipelineRefused
+from ostler.pipeline.refusals import PipelineRefused, counted
 
 _CHECKS_AT_ONCE: Final = 4
+# Manifests have some kilobytes; what is far beyond was not written by a laboratory.
+_MANIFEST_BYTES_MAX: Final = 32 << 20
+# Directories of partitions would say that there is no value.
+_NO_NAMES: Final = ("", "__HIVE_DEFAULT_PARTITION__")
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,22 @@ def _directories(place: Path) -> list[Path]:
 
 
 def _readable(directory: Path) -> FoundRun:
-    run = read_run(directory)
+    manifest = directory / MANIFEST
+    try:
+        if manifest.is_file() and manifest.stat().st_size > _MANIFEST_BYTES_MAX:
+            raise RunUnreadable(
+                f"{manifest} is longer than {_MANIFEST_BYTES_MAX >> 20} MiB, and no manifest is. "
+                "Restore it from a copy, or set the run aside."
+            )
+        run = read_run(directory)
+    except OSError as error:
+        raise RunUnreadable(f"{directory} cannot be read: {error.strerror}. Mend that, or set it aside.") from error
+    except (RecursionError, MemoryError) as error:
+        raise RunUnreadable(
+            f"{directory} has notes that are nested too deep. Restore them from a copy, or set the run aside."
+        ) from error
+    if run.manifest.run in _NO_NAMES:
+        raise RunUnreadable(f"{manifest} does not name its run. Restore it from a copy, or set the run aside.")
     if run.condition is Condition.RUNNING:
         raise RunUnreadable(f"{directory} is still being written. Take it when the run has ended.")
     return FoundRun(run, _content(run))
@@ -173,11 +192,12 @@ def _file_problems(path: Path, stored: StoredFile, note: SegmentNote) -> Iterato
             if not file.schema_arrow.equals(arrow_schema(TABLES[stored.table])):
                 yield "columns", f"{path.name} does not have the columns of its table"
             elif file.metadata.num_rows != stored.rows:
-                yield "rows", f"{path.name} has {file.metadata.num_rows} rows instead of {stored.rows}"
+                told = counted(file.metadata.num_rows, "row")
+                yield "rows", f"{path.name} has {told} instead of {stored.rows:,}"
             else:
                 yield from _key_problems(file, path.name, note)
-    except (OSError, pa.ArrowException) as error:
-        yield "file", f"{path.name} cannot be read: {(str(error).splitlines() or [''])[0]}"
+    except (OSError, pa.ArrowException, MemoryError) as error:
+        yield "file", f"{path.name} cannot be read: {(str(error).splitlines() or ['it is damaged'])[0]}"
 
 
 def _key_problems(file: pq.ParquetFile, name: str, note: SegmentNote) -> Iterator[tuple[str, str]]:

@@ -20,6 +20,10 @@ _SECOND_US: Final = 1_000_000.0
 # A queue manager handles messages in one loop, and its log threads need little beside it. More than this is several.
 _ONE_LOOP_PERCENT: Final = 120.0
 _QUEUE_MANAGERS: Final = "queue_managers"
+# A probe of the log that counts commits. Requester and responder each wait for one of their own.
+_COMMIT: Final = "commit"
+_ROUND_TRIP: Final = "round trip"
+_ROUND_TRIP_COMMITS: Final = 2
 
 
 def scaling(points: DataFrame, runs: DataFrame) -> DataFrame:
@@ -80,14 +84,16 @@ def best_steps(steps: DataFrame, runs: DataFrame) -> DataFrame:
         .agg(
             F.max_by(F.struct(*others), order).alias("best"),
             F.count_distinct("clients").cast("int").alias("steps"),
+            F.max("clients").alias("most_clients"),
         )
-        .select(*CURVE_KEY, "steps", "best.*")
+        .select(*CURVE_KEY, "steps", "most_clients", "best.*")
     )
     return (
         best.join(probe_rates(steps), ["run", "step"], "left")
         .join(F.broadcast(machines), "run", "left")
         .withColumn(_QUEUE_MANAGERS, queue_managers())
         .withColumn("usable_cores", usable_cores())
+        .withColumn("log_limit_rate", log_limit_rate())
     )
 
 
@@ -97,8 +103,16 @@ def probe_rates(steps: DataFrame) -> DataFrame:
     network, log = F.col("contestant").isin(*NETWORK_PROBES), F.col("contestant").isin(*LOG_PROBES)
     return probes.groupBy("run", "step").agg(
         F.min(F.when(network, F.col("rate"))).alias("network_limit_rate"),
-        F.min(F.when(log, F.col("rate"))).alias("log_limit_rate"),
+        F.min(F.when(log, F.col("rate"))).alias("log_probe_rate"),
+        F.min_by(F.when(log, F.col("operation")), F.when(log, F.col("rate"))).alias("log_probe_operation"),
     )
+
+
+def log_limit_rate() -> Column:
+    """How many operations of a step the bare log would have kept. A probe does what the step does, or one commit."""
+    commits = F.when(F.col("operation") == _ROUND_TRIP, _ROUND_TRIP_COMMITS).otherwise(1)
+    is_commit = F.col("log_probe_operation") == _COMMIT
+    return F.col("log_probe_rate") / F.when(is_commit, commits).otherwise(1)
 
 
 def curve_costs(steps: DataFrame) -> DataFrame:

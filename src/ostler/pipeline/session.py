@@ -11,10 +11,14 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib.metadata import version
 from importlib.resources import files
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from ostler.pipeline.refusals import PipelineRefused
 
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 
 LOCAL: Final = "local[*]"
 JAVA_RELEASE_LEAST: Final = 17
+PYSPARK_LEAST: Final = (4, 2)
 _CONNECT: Final = "sc://"
 _CONNECT_PORT: Final = 15002
 _STANDALONE: Final = "spark://"
@@ -30,6 +35,12 @@ _STANDALONE_PORT: Final = 7077
 _REACH_SECONDS_MAX: Final = 5.0
 _JAVA_SECONDS_MAX: Final = 60.0
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+_CONNECT_PACKAGES: Final = ("grpc", "grpc_status", "google.rpc", "pandas", "zstandard")
+_OUTPUTS: Final = (1, 2)
+_SAID_BYTES_MAX: Final = 1 << 20
+# Who sets these wants to see what Spark writes.
+_LOG_LEVEL: Final = "spark.log.level"
+_PROGRESS: Final = "spark.ui.showConsoleProgress"
 _INSTALL: Final = "on Debian: apt-get install openjdk-17-jre-headless"
 
 # May be set while a session runs, with Spark Connect too.
@@ -52,8 +63,7 @@ def open_session(
 
     `settings` are Spark's own, and stand above ours. Raises PipelineRefused when there can be none.
     """
-    if find_spec("pyspark") is None:
-        raise PipelineRefused("The pipeline needs PySpark 4.2 or newer: pip install 'ostler[pipeline]'")
+    _check_pyspark()
     given = dict(settings or {})
     is_remote = master.startswith(_CONNECT)
     if is_remote:
@@ -63,29 +73,48 @@ def open_session(
         if master.startswith(_STANDALONE):
             for each in master.removeprefix(_STANDALONE).split(","):
                 _reach(each, "", _STANDALONE_PORT, "Start a Spark master there")
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
-    try:
-        session = _connected(master, application) if is_remote else _classic(master, application, given)
-        for name, value in {**_RUNTIME_SETTINGS, **(given if is_remote else {})}.items():
-            if name not in given or is_remote:
-                session.conf.set(name, value)
-    except (PySparkException, ImportError, RuntimeError) as error:
-        raise PipelineRefused(f"Spark does not start on {master}: {_first_line(error)}") from error
-    return session
+    with tempfile.TemporaryFile() as said:
+        try:
+            return _connected(master, given) if is_remote else _classic(master, application, given, said)
+        except (PySparkException, Py4JError, ImportError, RuntimeError) as error:
+            raise PipelineRefused(f"Spark does not start on {master}: {_why(error, said)}") from error
 
 
-def _connected(master: str, application: str) -> SparkSession:
-    missing = [name for name in ("grpc", "grpc_status", "google.protobuf", "pandas") if not _is_there(name)]
+def _check_pyspark() -> None:
+    wanted = ".".join(map(str, PYSPARK_LEAST))
+    install = f"The pipeline needs PySpark {wanted} or newer: pip install 'ostler[pipeline]'"
+    if find_spec("pyspark") is None:
+        raise PipelineRefused(install)
+    found = version("pyspark")
+    if tuple(int(each) for each in re.findall(r"\d+", found)[:2]) < PYSPARK_LEAST:
+        raise PipelineRefused(f"{install}. This is {found}.")
+
+
+def _connected(master: str, settings: Mapping[str, str]) -> SparkSession:
+    missing = [name for name in _CONNECT_PACKAGES if not _is_there(name)]
     if missing:
         raise PipelineRefused(f"Spark Connect needs {', '.join(missing)}: pip install 'pyspark[connect]'")
-    from pyspark.sql import SparkSession
+    # What comes of it is told as an error.
+    warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
+    with warnings.catch_warnings():
+        # About versions of pandas, of which the pipeline uses nothing.
+        warnings.simplefilter("ignore", FutureWarning)
+        from pyspark.sql import SparkSession
+        from pyspark.sql.connect.client.retries import DefaultPolicy
 
-    session: SparkSession = SparkSession.builder.remote(master).appName(application).getOrCreate()
+        session: SparkSession = SparkSession.builder.remote(master).getOrCreate()
+        # Of itself, Spark would try for ten minutes, whoever it is that listens there.
+        session.client.set_retry_policies([DefaultPolicy(max_retries=3, max_backoff=1000)])
+        for name, value in {**_RUNTIME_SETTINGS, **settings}.items():
+            session.conf.set(name, value)
+        session.client.set_retry_policies([DefaultPolicy(max_retries=6, max_backoff=5000)])
     return session
 
 
-def _classic(master: str, application: str, settings: Mapping[str, str]) -> SparkSession:
+def _classic(master: str, application: str, settings: Mapping[str, str], said: IO[bytes]) -> SparkSession:
     # Workers must run the Python that runs this, whatever else is first on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
@@ -95,7 +124,51 @@ def _classic(master: str, application: str, settings: Mapping[str, str]) -> Spar
     options = f"{usual[_JAVA_OPTIONS]} {settings.get(_JAVA_OPTIONS, '')}".strip()
     for name, value in {**usual, **settings, _JAVA_OPTIONS: options}.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    if _LOG_LEVEL in settings or settings.get(_PROGRESS) == "true":
+        session = builder.getOrCreate()
+    else:
+        with _output_into(said):
+            session = builder.getOrCreate()
+    # The session may be one that was there, with other settings.
+    for name, value in _RUNTIME_SETTINGS.items():
+        session.conf.set(name, settings.get(name, value))
+    return session
+
+
+@contextmanager
+def _output_into(file: IO[bytes]) -> Iterator[None]:
+    """What processes that start meanwhile write to the terminal goes to a file, as long as they live.
+
+    Java warns of modules, and executors show where they failed, line by line. The pipeline says itself what failed.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept: dict[int, int] = {}
+    for each in _OUTPUTS:
+        # There may be none to be kept quiet.
+        with suppress(OSError):
+            kept[each] = os.dup(each)
+            os.dup2(file.fileno(), each)
+    try:
+        yield
+    finally:
+        for each, was in kept.items():
+            os.dup2(was, each)
+            os.close(was)
+
+
+def _why(error: BaseException, said: IO[bytes]) -> str:
+    """What Java has said when it did not start; else what Spark says."""
+    from ostler.pipeline.spark_errors import error_text, spark_sentence
+
+    said.seek(0)
+    lines = [line.strip() for line in said.read(_SAID_BYTES_MAX).decode(errors="replace").splitlines()]
+    told = [line for line in lines if line and not line.startswith(("WARNING", "at ", "NOTE", "Error occurred during"))]
+    is_java = "JAVA_GATEWAY_EXITED" in str(getattr(error, "getCondition", str)())
+    text = error_text(error)
+    if text is None:
+        return "what listens there does not answer as Spark does. Look at its log, or leave --master out."
+    return spark_sentence(told[0] if told and is_java else text)
 
 
 def _usual(master: str) -> dict[str, str]:
@@ -103,7 +176,7 @@ def _usual(master: str) -> dict[str, str]:
     quiet = files("ostler.pipeline").joinpath("data", "log4j2.properties")
     usual = {
         "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
+        _PROGRESS: "false",
         _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={quiet}",
         **_RUNTIME_SETTINGS,
     }
@@ -130,7 +203,12 @@ def check_java(environment: Mapping[str, str]) -> int:
         raise PipelineRefused(f"{wanted}, and {place}. Install one ({_INSTALL}), or set JAVA_HOME to where it is.")
     try:
         told = subprocess.run(
-            [command, "-version"], capture_output=True, text=True, timeout=_JAVA_SECONDS_MAX, check=True
+            [command, "-version"],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_JAVA_SECONDS_MAX,
+            check=True,
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise PipelineRefused(f"{wanted}, and {command} does not run: {_first_line(error)}. Replace it.") from error

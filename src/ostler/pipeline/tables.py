@@ -233,6 +233,8 @@ COMPARISON: Final = LakeTable(
         Column("left_value", "double", "median"),
         Column("right_value", "double", "median"),
         Column("change_percent", "double", "of the baseline"),
+        Column("left_repetitions", "int", "how often it was measured; once makes no interval", True),
+        Column("right_repetitions", "int", "likewise", True),
         Column("low_percent", "double", "lower end of the 95 % confidence interval", True),
         Column("high_percent", "double", "upper end", True),
         Column("noise_percent", "double", "the greater noise of both"),
@@ -290,6 +292,24 @@ COST: Final = LakeTable(
     ),
     ("run", "contestant", "step", "repetition", "scope", "object", "verb"),
 )
+PREDICTION: Final = LakeTable(
+    "prediction",
+    Layer.GOLD,
+    "How much of each resource one transaction or connection needs, and how many there could be.",
+    (
+        *(column for column in _POINT_KEY if column.name != "step"),
+        *(column for column in _SERIES if column.name != "clients"),
+        Column("resource", "string", "processor, memory or network"),
+        Column("need", "double", "of one transaction or connection"),
+        Column("available", "double", "in the same unit; for rates, in a second"),
+        Column("unit", "string", "of both"),
+        Column("limit", "double", "how many there could be: available divided by need"),
+        Column("measured", "double", "how many there were at most"),
+        Column("used_percent", "double", "measured, of the limit"),
+        Column("text", "string", "the calculation, in words"),
+    ),
+    ("run", "contestant", "series", "resource"),
+)
 REJECTED: Final = LakeTable(
     "rejected",
     Layer.QUARANTINE,
@@ -308,5 +328,17 @@ REJECTED: Final = LakeTable(
 
 TABLES: Final = {
     table.name: table
-    for table in (*BRONZE.values(), RUN, ENTRANT, PUBLISHED, POINT, PEAK, COMPARISON, SCALING, COST, REJECTED)
+    for table in (
+        *BRONZE.values(),
+        RUN,
+        ENTRANT,
+        PUBLISHED,
+        POINT,
+        PEAK,
+        COMPARISON,
+        SCALING,
+        COST,
+        PREDICTION,
+        REJECTED,
+    )
 }

@@ -25,6 +25,9 @@ from ostler.pipeline.curves import CURVE_KEY
 STEPS_LEAST: Final = 4
 """Steps with different numbers of clients: one more than there are unknowns, or nothing would tell a bad fit."""
 _SINGULAR: Final = 1e-13
+_FELT: Final = 1e-4
+"""What kappa must make of the rate with the most clients. Less is what doubles lose, and would predict a peak with
+millions of clients."""
 _TERMS: Final = ("term0", "term1", "term2")
 FIT_COLUMNS: Final = (
     *CURVE_KEY,
@@ -150,11 +153,13 @@ def _with_residuals(steps: DataFrame, solved: DataFrame) -> DataFrame:
     predicted = law(F.col("clients"), F.col("lambda"), F.col("sigma"), F.col("kappa"))
     # Keys without a series are compared as any other value: none of them is ever empty.
     joined = steps.join(solved, list(CURVE_KEY)).withColumn("left", F.col("rate") - predicted)
+    most = F.max("clients").cast("double")
     mean, squares = F.avg("rate"), F.sum(F.col("left") * F.col("left"))
     spread = F.var_pop("rate") * F.count("rate")
     return joined.groupBy(*CURVE_KEY, "points", "lambda", "sigma", "kappa").agg(
         F.when(spread > 0, F.lit(1.0) - squares / spread).alias("r_squared"),
         (F.lit(100.0) * F.sqrt(squares / F.count("rate")) / mean).alias("residual_percent"),
+        (F.lit(_FELT) / (most * most)).alias("felt"),
     )
 
 
@@ -162,12 +167,17 @@ def with_predictions(fitted: DataFrame) -> DataFrame:
     """The highest rate by the law, and with how many clients.
 
     Without kappa the rate only approaches lambda / sigma, and no number of clients reaches it; without sigma as well
-    there is no end to it.
+    there is no end to it. With a sigma of one or more, one client alone is the fastest.
     """
-    single, sigma, kappa = F.col("lambda"), F.col("sigma"), F.col("kappa")
-    clients = F.greatest(F.sqrt(F.greatest(F.lit(1.0) - sigma, F.lit(0.0)) / kappa), F.lit(1.0))
-    approached = F.when(sigma > 0, single / sigma)
-    return fitted.withColumn("predicted_peak_clients", F.when(kappa > 0, clients)).withColumn(
-        "predicted_peak_rate",
-        F.when(kappa > 0, law(F.col("predicted_peak_clients"), single, sigma, kappa)).otherwise(approached),
+    single, sigma = F.col("lambda"), F.col("sigma")
+    kappa = F.when(F.col("kappa") >= F.col("felt"), F.col("kappa")).otherwise(0.0)
+    alone, clients = F.lit(1.0), F.sqrt(F.greatest(F.lit(1.0) - sigma, F.lit(0.0)) / kappa)
+    peak = F.when(sigma >= 1, alone).when(kappa > 0, F.greatest(clients, alone))
+    return (
+        fitted.withColumn("kappa", kappa)
+        .withColumn("predicted_peak_clients", peak)
+        .withColumn(
+            "predicted_peak_rate",
+            F.when(peak.isNotNull(), law(peak, single, sigma, kappa)).when(sigma > 0, single / sigma),
+        )
     )

@@ -33,7 +33,10 @@ class Timed:
 
 @dataclass(frozen=True)
 class MeasuredPoint:
-    """A point. `cpu_us` is by role, user and system; `steal_percent` is of the machine, unknown when not sampled."""
+    """A point. `cpu_us` is by role, user and system, within the window.
+
+    `steal_percent` is of the machine, unknown when not sampled.
+    """
 
     contestant: str
     step: int
@@ -43,7 +46,7 @@ class MeasuredPoint:
     persistent: bool
     seconds: float
     operations: dict[str, Timed]
-    cpu_us: dict[str, tuple[int, int]]
+    cpu_us: dict[str, tuple[float, float]]
     steal_percent: float | None
     flags: tuple[str, ...]
     rate_per_second: float | None = None
@@ -109,6 +112,24 @@ def _histograms(run: StoredRun) -> dict[tuple[PointKey, str], dict[int, int]]:
     return found
 
 
+def _processor_time(rows: list[dict[str, object]], seconds: float) -> dict[str, tuple[float, float]]:
+    """User and system by role. Where observers were late, samples cover more than the window: its share is taken."""
+    lengths: dict[int, int] = defaultdict(int)
+    for row in rows:
+        second = _number(row, "second")
+        lengths[second] = max(lengths[second], _number(row, "interval_us"))
+    observed = sum(lengths.values())
+    share = min(1.0, seconds * 1e6 / observed) if observed else 1.0
+    found: dict[str, tuple[float, float]] = {}
+    for row in rows:
+        user, system = found.get(str(row["role"]), (0.0, 0.0))
+        found[str(row["role"])] = (
+            user + share * _number(row, "user_us"),
+            system + share * _number(row, "system_us"),
+        )
+    return found
+
+
 def measured_points(run: StoredRun) -> list[MeasuredPoint]:
     """All points that were measured, in the order they were."""
     histograms = _histograms(run)
@@ -122,10 +143,7 @@ def measured_points(run: StoredRun) -> list[MeasuredPoint]:
         by_name: dict[str, list[dict[str, object]]] = defaultdict(list)
         for row in operations.get(key, []):
             by_name[str(row["operation"])].append(row)
-        cpu: dict[str, tuple[int, int]] = {}
-        for row in processes.get(key, []):
-            user, system = cpu.get(str(row["role"]), (0, 0))
-            cpu[str(row["role"])] = (user + _number(row, "user_us"), system + _number(row, "system_us"))
+        cpu = _processor_time(processes.get(key, []), seconds)
         flags = [str(row["name"]) for row in events.get(key, []) if row["kind"] == "flag"]
         points.append(
             MeasuredPoint(

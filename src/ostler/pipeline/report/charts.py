@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 # Values further apart than this are told apart on a logarithmic axis only.
 _LOGARITHMIC_FROM: Final = 20.0
+# Rows of a dot chart that stand alone.
+_STRIPS_OF_ONE: Final = 6
 
 
 @dataclass(frozen=True)
 class Axis:
     """`ticks` are the values to mark where they are known; else they are chosen. A linear axis begins at 0, and ends at
-    `top` where that is known."""
+    `top` where that is known. `domain` are values that must have a place on it: charts side by side share an axis."""
 
     label: str
     is_log: bool = False
     ticks: tuple[float, ...] = ()
     is_size: bool = False
     top: float | None = None
+    domain: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,21 @@ class DotChart:
 
 
 Chart = LineChart | DotChart
+
+
+def side_by_side(
+    title: str, axis: Axis, strips: Sequence[Strip], reference: float | None = None, *, is_joined: bool = False
+) -> list[DotChart]:
+    """One chart, or two of one axis where one would be too long for a screen or a page."""
+    values = [each for strip in strips for _, _, dot in strip.dots for each in (dot.x, dot.low, dot.high)]
+    known = [each for each in values if each is not None]
+    shared = replace(axis, domain=(min(known), max(known)))
+    half = len(strips) if len(strips) <= _STRIPS_OF_ONE else (len(strips) + 1) // 2
+    return [
+        DotChart(title if not begin else f"{title}, continued", shared, tuple(strips[begin : begin + half]), reference,
+                 is_joined)
+        for begin in range(0, len(strips), half)
+    ]  # fmt: skip
 
 
 def spans_decades(values: Iterable[float]) -> bool:

@@ -14,9 +14,10 @@ from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Scenario
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts import Look
+from ostler.pipeline.report.curves import NO_MESSAGES, other_words
 from ostler.pipeline.report.document import Book, Cell, Link
 from ostler.pipeline.report.looks import contestant_looks, contestant_order
-from ostler.pipeline.report.rows import OSTLER, PeakRow, PointRow, RunRow, Tables
+from ostler.pipeline.report.rows import LIMIT, OSTLER, PeakRow, PointRow, RunRow, Tables
 
 _SIZE: Final = re.compile(r"\d+ (?:bytes|KB|MB)")
 
@@ -49,6 +50,11 @@ class Context:
                 best[run.scenario] = run
         order = {name: number for number, name in enumerate(catalogue().scenarios)}
         return {name: best[name].run for name in sorted(best, key=lambda each: (order.get(each, len(order)), each))}
+
+    @cached_property
+    def limits(self) -> set[str]:
+        """Names of the limits of the machine."""
+        return {point.contestant for point in self.tables.points if point.kind == LIMIT}
 
     @cached_property
     def peaks_of(self) -> dict[str, list[PeakRow]]:
@@ -102,7 +108,14 @@ def described(title: str, group: str) -> str:
 
 
 def messages(message_bytes: int, persistent: bool) -> str:
+    if not message_bytes:
+        return NO_MESSAGES
     return f"{numbers.size(message_bytes)}, {'persistent' if persistent else 'nonpersistent'}"
+
+
+def message_words(message_bytes: int, persistent: bool, series: str) -> str:
+    """Messages of a curve, with the other parameters that stay the same along it."""
+    return ", ".join([messages(message_bytes, persistent), *other_words(series)])
 
 
 # -- cells -------------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from ostler.pipeline.report.spreads import Spread, spread
 CLIENTS: Final = "clients"
 MESSAGE_BYTES: Final = "message_bytes"
 PERSISTENCE: Final = "persistence"
+NO_MESSAGES: Final = "no messages"
 # Parameters that say again what a column of its own says.
 _SAID_ELSEWHERE: Final = frozenset({MESSAGE_BYTES, PERSISTENCE, "persistent"})
 
@@ -109,11 +110,17 @@ def group_name(point: PointRow, sweep: Sweep | None) -> str:
     """What stays the same along a curve, in words: size, persistence, and the other parameters of the series."""
     parts = [] if sweep and sweep.name == MESSAGE_BYTES else [numbers.size(point.message_bytes)]
     parts.append("persistent" if point.persistent else "nonpersistent")
-    left = _SAID_ELSEWHERE | ({sweep.name} if sweep else set())
-    parts += [
-        f"{name.replace('_', ' ')} {text}" for name, text in series_parts(point.series).items() if name not in left
+    if not point.message_bytes:
+        parts = [NO_MESSAGES]
+    return ", ".join([*parts, *other_words(point.series, sweep.name if sweep else "")])
+
+
+def other_words(series: str, left_out: str = "") -> list[str]:
+    """Parameters of a series besides size and persistence, in words."""
+    left = _SAID_ELSEWHERE | {left_out}
+    return [
+        f"{name.replace('_', ' ')} {text}".strip() for name, text in series_parts(series).items() if name not in left
     ]
-    return ", ".join(parts)
 
 
 def curves(points: Sequence[PointRow], sweep: Sweep | None) -> list[Curve]:

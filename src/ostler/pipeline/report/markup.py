@@ -52,7 +52,8 @@ def _inline(part: Inline) -> str:
             sign = _SIGNS.get(part.meaning, "")
             return f'<span class="mark {escape(part.meaning)}">{sign}{escape(part.text)}</span>'
         case str():
-            return escape(part)
+            # Names of CipherSpecs are too long for a column unless they may break.
+            return escape(part).replace("_", "_<wbr>")
 
 
 def block(each: Block) -> str:
@@ -143,14 +144,15 @@ def _length(text: Text) -> int:
 def section(each: Section, level: int = 2) -> str:
     """A section with those inside it. The title is its own link, so that it can be passed on."""
     inside = "\n".join(section(inner, level + 1) for inner in each.sections)
-    title = f'<h{level}><a href="#{each.anchor}">{escape(each.title)}</a></h{level}>'
-    return f'<section id="{each.anchor}">{title}\n{blocks(each.blocks)}\n{inside}</section>'
+    anchor = escape(each.anchor)
+    title = f'<h{level}><a href="#{anchor}">{escape(each.title)}</a></h{level}>'
+    return f'<section id="{anchor}">{title}\n{blocks(each.blocks)}\n{inside}</section>'
 
 
 def contents(sections: Iterable[Section]) -> str:
     items = []
     for each in sections:
-        inner = "".join(f'<li><a href="#{sub.anchor}">{escape(sub.title)}</a></li>' for sub in each.sections)
+        inner = "".join(f'<li><a href="#{escape(sub.anchor)}">{escape(sub.title)}</a></li>' for sub in each.sections)
         below = f"<ol>{inner}</ol>" if inner else ""
-        items.append(f'<li><a href="#{each.anchor}">{escape(each.title)}</a>{below}</li>')
+        items.append(f'<li><a href="#{escape(each.anchor)}">{escape(each.title)}</a>{below}</li>')
     return f"<ol>{''.join(items)}</ol>"

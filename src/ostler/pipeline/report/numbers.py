@@ -7,6 +7,7 @@ from typing import Final
 
 NOTHING: Final = "\N{EN DASH}"
 MINUS: Final = "\N{MINUS SIGN}"
+TIMES: Final = "\N{MULTIPLICATION SIGN}"
 _DIGITS: Final = 3
 _KB: Final = 1024
 
@@ -39,6 +40,8 @@ def percent(value: float | None, *, signed: bool = False) -> str:
     """One place below ten, none above."""
     if value is None or math.isnan(value):
         return NOTHING
+    if value == 0:
+        return "0 %"
     places = 1 if abs(value) < 9.95 else 0
     text = f"{value:+,.{places}f}" if signed else f"{value:,.{places}f}"
     return f"{text.replace('-', MINUS)} %"
@@ -59,6 +62,25 @@ def duration(value_ns: float | None) -> str:
     return f"{figure(value_ns)} ns"
 
 
+def span(seconds: float | None) -> str:
+    """How long something took, as people say it: 37 s, 2 min 5 s, 1 h 20 min."""
+    if seconds is None:
+        return NOTHING
+    whole_seconds = round(seconds)
+    if whole_seconds < 60:
+        return f"{whole_seconds} s"
+    minutes, left = divmod(whole_seconds, 60)
+    if minutes < 60:
+        return f"{minutes} min {left} s" if left else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def count(number: int, word: str) -> str:
+    """1 client, 20 clients."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
 def size(value: float | None) -> str:
     """Bytes as the reports write them: 256 bytes, 2 KB, 2 MB."""
     if value is None:
@@ -71,9 +93,9 @@ def size(value: float | None) -> str:
 
 def times(value: float | None) -> str:
     """A ratio: 1.28 ×."""
-    return NOTHING if value is None else f"{figure(value)} \N{MULTIPLICATION SIGN}"
+    return NOTHING if value is None else f"{figure(value)} {TIMES}"
 
 
 def ratio(value: float | None) -> str:
     """A ratio with two places, as columns of ratios are read."""
-    return NOTHING if value is None else (f"{value:.2f}" if value < 100 else figure(value))
+    return NOTHING if value is None else (f"{value:.2f}" if 0.1 <= value < 100 else figure(value))

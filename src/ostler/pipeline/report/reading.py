@@ -41,7 +41,10 @@ def picked(tables: Tables, scenarios: Sequence[str], runs: Sequence[str]) -> Tab
     ]
     if not kept:
         raise PipelineRefused("None of the runs named is of a scenario named: leave out --run or --scenario.")
-    return tables.only(kept)
+    found = tables.only(kept)
+    if not found.points:
+        raise PipelineRefused("Nothing was measured in what was picked: its runs have no point. Pick others.")
+    return found
 
 
 def _check(kind: str, names: Sequence[str], known: tuple[str, ...]) -> None:

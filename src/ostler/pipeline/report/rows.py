@@ -138,6 +138,8 @@ class ComparisonRow:
     left_value: float
     right_value: float
     change_percent: float
+    left_repetitions: int | None
+    right_repetitions: int | None
     low_percent: float | None
     high_percent: float | None
     noise_percent: float
@@ -190,6 +192,25 @@ class CostRow:
 
 
 @dataclass(frozen=True)
+class PredictionRow:
+    run: str
+    scenario: str
+    contestant: str
+    kind: str
+    series: str
+    message_bytes: int
+    persistent: bool
+    resource: str
+    need: float
+    available: float
+    unit: str
+    limit: float
+    measured: float
+    used_percent: float
+    text: str
+
+
+@dataclass(frozen=True)
 class PublishedRow:
     figure: int
     report: str
@@ -231,6 +252,7 @@ ROWS: Final[dict[str, type]] = {
     "comparison": ComparisonRow,
     "scaling": ScalingRow,
     "cost": CostRow,
+    "prediction": PredictionRow,
     "published": PublishedRow,
     "rejected": RejectedRow,
 }
@@ -280,6 +302,7 @@ class Tables:
     comparisons: list[ComparisonRow] = field(default_factory=list)
     scalings: list[ScalingRow] = field(default_factory=list)
     costs: list[CostRow] = field(default_factory=list)
+    predictions: list[PredictionRow] = field(default_factory=list)
     published: list[PublishedRow] = field(default_factory=list)
     rejected: list[RejectedRow] = field(default_factory=list)
 
@@ -294,6 +317,7 @@ class Tables:
             [each for each in self.comparisons if each.left_run in names or each.right_run in names],
             [each for each in self.scalings if each.run in names],
             [each for each in self.costs if each.run in names],
+            [each for each in self.predictions if each.run in names],
             self.published,
             [each for each in self.rejected if not each.run or each.run in names],
         )

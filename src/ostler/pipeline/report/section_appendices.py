@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.context import Context, moment, number_cell, percent_cell, text_cell, whole_cell
+from ostler.pipeline.report.context import Context, moment, percent_cell, text_cell, whole_cell
 from ostler.pipeline.report.curves import middle
 from ostler.pipeline.report.document import (
     Anchor,
@@ -19,10 +21,12 @@ from ostler.pipeline.report.document import (
     Link,
     Paragraph,
     Section,
+    Table,
     Terms,
     Text,
 )
-from ostler.pipeline.report.rows import RunRow
+from ostler.pipeline.report.rows import OSTLER, RunRow
+from ostler.pipeline.report.section_glossary import FLAGS
 
 _SHOWN_PARAMETERS: Final = 24
 _COMMANDS: Final = "Commands"
@@ -75,7 +79,8 @@ def _machine_table(context: Context) -> Block:
 def _contestants(context: Context) -> tuple[Block, ...]:
     promises: dict[tuple[str, str, str, str], list[str]] = defaultdict(list)
     for row in context.tables.entrants:
-        promises[row.contestant, row.kind, row.promise, row.version].append(row.run)
+        own = context.runs[row.run].version if row.kind == OSTLER and row.run in context.runs else ""
+        promises[row.contestant, row.kind, row.promise, row.version or own].append(row.run)
     rows = [
         (
             text_cell(name),
@@ -101,12 +106,19 @@ def _contestants(context: Context) -> tuple[Block, ...]:
 
 def _run(context: Context, run: RunRow) -> Block:
     name = context.book.run_names[run.run]
-    parameters = ", ".join(
-        f"{key.replace('_', ' ')} {value}" for key, value in sorted(run.parameters.items())[:_SHOWN_PARAMETERS] if value
-    )
+    known = [(key.removeprefix("is_"), value) for key, value in sorted(run.parameters.items()) if value]
+    parameters = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in known[:_SHOWN_PARAMETERS])
     items: list[tuple[Text, Text]] = [
         (name, (Code(run.run),)),
-        ("scenario", (Link(context.title(run.scenario), f"scenario-{run.scenario}"), " (", Code(run.scenario), ")")),
+        (
+            "scenario",
+            (
+                replace(context.scenario_link(run.scenario), text=context.title(run.scenario)),
+                " (",
+                Code(run.scenario),
+                ")",
+            ),
+        ),
         ("when", f"{moment(run.began)} to {moment(run.ended)}, {run.condition}"),
         ("command", (Code(run.command),)),
         ("settings", parameters or numbers.NOTHING),
@@ -171,9 +183,14 @@ def _flags(context: Context) -> tuple[Block, ...]:
     for point in context.tables.points:
         for flag in point.flags:
             runs[flag].append(point.run)
-    headings = (Heading("Flag"), Heading("Points", True), Heading("Runs"))
+    headings = (Heading("Flag"), Heading("Meaning", is_wide=True), Heading("Points", True), Heading("Runs"))
     rows = [
-        (text_cell(flag), whole_cell(number), Cell(context.book.runs(runs[flag])))
+        (
+            text_cell(flag),
+            text_cell(FLAGS.get(flag, numbers.NOTHING)),
+            whole_cell(number),
+            Cell(context.book.runs(runs[flag])),
+        )
         for flag, number in counts.most_common()
     ]
     return (
@@ -222,18 +239,24 @@ def reproduce_section(context: Context) -> Section:
             context.book.run_cell(run.run),
             context.scenario_cell(run.scenario),
             Cell((Code(run.command),)),
-            number_cell(_minutes(run)),
+            Cell(numbers.span(_seconds(run)), _seconds(run)),
         )
         for run in _ordered(context)
     ]
-    command_headings = (Heading("Run"), Heading("Scenario"), Heading("Command", is_wide=True), Heading("Minutes", True))
+    command_headings = (Heading("Run"), Heading("Scenario"), Heading("Command", is_wide=True), Heading("Took", True))
     table = context.book.table(_COMMANDS, command_headings, commands, context.runs)
+    commands_anchor = table.anchor if isinstance(table, Table) else "reproduce"
     traces = [
-        (Cell((Link(trace.name, trace.anchor),)), text_cell(trace.caption), Cell(_traced(context, trace.runs)))
+        (
+            Cell((Link(trace.name, trace.anchor),)),
+            text_cell(trace.caption),
+            Cell(_traced(context, trace.runs)),
+            _commands_cell(context, trace.runs, commands_anchor),
+        )
         for trace in context.book.traces
         if trace.caption != _COMMANDS
     ]
-    headings = (Heading("Figure or table"), Heading("What it shows"), Heading("Runs"))
+    headings = (Heading("Figure or table"), Heading("What it shows"), Heading("Runs"), Heading("Command", is_wide=True))
     return Section(
         "reproduce",
         "How to reproduce each figure",
@@ -241,8 +264,18 @@ def reproduce_section(context: Context) -> Section:
     )
 
 
-def _minutes(run: RunRow) -> float | None:
-    return None if run.ended is None else (run.ended - run.began).total_seconds() / 60
+def _seconds(run: RunRow) -> float | None:
+    return None if run.ended is None else (run.ended - run.began).total_seconds()
+
+
+def _commands_cell(context: Context, runs: Sequence[str], anchor: str) -> Cell:
+    """The command itself where there is one; else where they are."""
+    commands = sorted({context.runs[run].command for run in runs if run in context.runs})
+    if not commands:
+        return Cell("none: published figures")
+    if len(commands) == 1:
+        return Cell((Code(commands[0]),), commands[0])
+    return Cell((f"{len(commands)} commands: ", Link("those of its runs", anchor)), f"{len(commands)} commands")
 
 
 def _traced(context: Context, runs: tuple[str, ...]) -> tuple[Inline, ...]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Final
 
-from ostler.pipeline.report.context import Context, number_cell, size_cell, text_cell, whole_cell
+from ostler.pipeline.report.context import Context, message_words, number_cell, size_cell, text_cell, whole_cell
 from ostler.pipeline.report.curves import middle
 from ostler.pipeline.report.document import Block, Cell, Heading, Paragraph, Section
-from ostler.pipeline.report.rows import LIMIT, CostRow, PointRow
-from ostler.pipeline.report.spreads import spread
-
-_OBJECTS_MAX: Final = 6
+from ostler.pipeline.report.looks import contestant_order
+from ostler.pipeline.report.rows import LIMIT, PointRow
+from ostler.pipeline.report.section_verbs import accounted_blocks
 
 
 def costs_section(context: Context) -> Section:
@@ -22,11 +20,13 @@ def costs_section(context: Context) -> Section:
     )
     table = _processor_table(context)
     inner = []
-    accounted = _accounted(context)
+    accounted = accounted_blocks(context)
     if accounted:
         told = (
-            "From the accounting and statistics records of the queue manager, at the step with most work. Processor "
-            "time is that of the whole queue manager, shared out by count."
+            "From the counters of the queue manager at the step with most work; from its accounting and statistics "
+            "records where a run was made with --accounting. These last as long as connections do, so their counts may "
+            "exceed those of the window. Processor time is that of the whole queue manager, shared out by count; so is "
+            "the time that a record has of a connection."
         )
         inner.append(Section("costs-verbs", "Verbs and transactions", (Paragraph(told), *accounted)))
     return Section("costs", "Costs", (Paragraph(text), table), tuple(inner))
@@ -37,17 +37,21 @@ def _peak_points(points: Sequence[PointRow]) -> list[list[PointRow]]:
     steps: dict[tuple[str, str], dict[int, list[PointRow]]] = defaultdict(lambda: defaultdict(list))
     for point in points:
         steps[point.contestant, point.series][point.step].append(point)
-    return [
+    best = [
         max(by_step.values(), key=lambda each: middle(each, lambda point: point.rate) or 0.0)
         for by_step in steps.values()
     ]
+    return sorted(
+        best,
+        key=lambda each: (each[0].message_bytes, each[0].persistent, each[0].series,
+                          contestant_order(each[0].contestant, each[0].kind)),
+    )  # fmt: skip
 
 
 def _processor_table(context: Context) -> Block:
     headings = (
-        Heading("Scenario"),
+        Heading("Curve", is_wide=True),
         Heading("Contestant"),
-        Heading("Size", True),
         Heading("Clients", True),
         Heading("Broker, µs", True, "processor time of the broker for each operation"),
         Heading("User, µs", True, "of it in user mode"),
@@ -64,7 +68,11 @@ def _processor_table(context: Context) -> Block:
         for points in _peak_points([each for each in context.points_of[run] if each.kind != LIMIT])
     ]
     runs = list(context.speaking.values())
-    return context.book.table("Costs of an operation at the peak", headings, rows, runs)
+    note = (
+        "Whoever needs a record on storage first writes and forces the log for all who wait, so most of the log's "
+        "processor time is in that of the broker; the log's own threads are told where they had any."
+    )
+    return context.book.table("Costs of an operation at the peak", headings, rows, runs, note, ("Log, µs",))
 
 
 def _each(point: PointRow, value: float | None) -> float | None:
@@ -73,84 +81,17 @@ def _each(point: PointRow, value: float | None) -> float | None:
 
 def _processor_row(context: Context, name: str, points: Sequence[PointRow]) -> tuple[Cell, ...]:
     first = points[0]
+    words = message_words(first.message_bytes, first.persistent, first.series)
     return (
-        context.scenario_cell(name),
+        Cell((context.scenario_link(name), f": {words}"), name),
         text_cell(first.contestant),
-        size_cell(first.message_bytes),
         whole_cell(first.clients),
         number_cell(middle(points, lambda point: point.broker_cpu_us), "µs"),
         number_cell(middle(points, lambda point: point.broker_user_us), "µs"),
-        number_cell(middle(points, lambda point: point.log_cpu_us), "µs"),
+        number_cell(middle(points, lambda point: point.log_cpu_us) or None, "µs"),
         number_cell(middle(points, lambda point: point.driver_cpu_us), "µs"),
         number_cell(middle(points, lambda point: _each(point, point.log_bytes)), "bytes"),
         number_cell(middle(points, lambda point: point.count / point.log_forces if point.log_forces else None)),
         size_cell(middle(points, lambda point: point.broker_memory_bytes)),
         context.book.run_cell(first.run),
-    )
-
-
-# -- accounting --------------------------------------------------------------------------------------------------------
-
-
-def _accounted(context: Context) -> list[Block]:
-    by_run: dict[str, list[CostRow]] = defaultdict(list)
-    for row in context.tables.costs:
-        by_run[row.run].append(row)
-    return [
-        _verb_table(context, name, by_run[run]) for name, run in context.speaking.items() if by_run.get(run)
-    ]  # fmt: skip
-
-
-def _verb_table(context: Context, name: str, rows: Sequence[CostRow]) -> Block:
-    work: dict[int, float] = defaultdict(float)
-    for row in rows:
-        work[row.step] += row.count
-    step = max(work, key=lambda each: (work[each], each))
-    groups: dict[tuple[str, str, str, str], list[CostRow]] = defaultdict(list)
-    objects: dict[str, list[str]] = defaultdict(list)
-    for row in sorted((each for each in rows if each.step == step), key=lambda each: -each.count):
-        if row.object not in objects[row.scope]:
-            objects[row.scope].append(row.object)
-        if objects[row.scope].index(row.object) < _OBJECTS_MAX:
-            groups[row.contestant, row.scope, row.object, row.verb].append(row)
-    headings = (
-        Heading("Contestant"),
-        Heading("Of"),
-        Heading("Verb"),
-        Heading("Count", True, "in the measured window, median of repetitions"),
-        Heading("Bytes, each", True),
-        Heading("Time, µs", True, "that was accounted for, of one"),
-        Heading("Processor, µs", True, "of the queue manager, shared out by count"),
-        Heading("Log, bytes", True, "for one"),
-    )
-    body = [
-        _verb_row(key, found)
-        for key, found in sorted(
-            groups.items(), key=lambda each: (each[0][0], each[0][1], each[0][2], -each[1][0].count)
-        )
-    ]
-    left = max((len(each) for each in objects.values()), default=0) - _OBJECTS_MAX
-    note = f"The {_OBJECTS_MAX} busiest objects of each kind; {left} more are in the table cost." if left > 0 else ""
-    clients = next((point.clients for point in context.points_of[rows[0].run] if point.step == step), 0)
-    caption = f"Accounting of {context.title(name)}, {clients:,} clients"
-    return context.book.table(caption, headings, body, [rows[0].run], note)
-
-
-def _median(values: Sequence[float | None]) -> float | None:
-    found = spread(values)
-    return None if found is None else found.middle
-
-
-def _verb_row(key: tuple[str, str, str, str], rows: Sequence[CostRow]) -> tuple[Cell, ...]:
-    contestant, scope, name, verb = key
-    each = [row.bytes / row.count if row.bytes is not None and row.count else None for row in rows]
-    return (
-        text_cell(contestant),
-        text_cell(f"{scope} {name}".strip()),
-        text_cell(verb),
-        whole_cell(_median([row.count for row in rows])),
-        number_cell(_median(each)),
-        number_cell(_median([row.time_us for row in rows]), "µs"),
-        number_cell(_median([row.broker_cpu_us for row in rows]), "µs"),
-        number_cell(_median([row.log_bytes for row in rows]), "bytes"),
     )

@@ -36,5 +36,21 @@ _WORDS: Final = (
 )  # fmt: skip
 
 
+FLAGS: Final = {
+    "process-ended": "a process of the run ended within the window",
+    "driver-saturated": "the load driver used nearly a whole core: it may be what was measured",
+    "driver-waited": "the load driver was ready and had no core: its clocks read late, so response times are too long",
+    "steal": "the hypervisor gave processor time to other machines",
+    "others-busy": "programs that are no part of the run used the processors",
+    "machine-full": "all processors were busy, as they should be at the end of a sweep",
+    "swapping": "memory was swapped to disk",
+    "memory-low": "hardly any memory was left",
+    "disk-low": "hardly any space was left on the disk",
+    "packets-dropped": "the network dropped packets",
+    "observer-late": "the observer itself had no core for a while: samples are further apart",
+    "noise": "the same work differed in time by more than 15 % within the run",
+}
+
+
 def glossary_section() -> Section:
     return Section("glossary", "Glossary", (Terms(tuple((word, text) for word, text in _WORDS)),))

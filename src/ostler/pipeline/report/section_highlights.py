@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts import Axis, Dot, DotChart, Strip, spans_decades
+from ostler.pipeline.report.charts import Axis, Dot, Look, Strip, side_by_side, spans_decades
 from ostler.pipeline.report.context import Context, described, messages
 from ostler.pipeline.report.document import Block, Bullets, Card, Cards, Figure, Link, Paragraph, Section, Text
 from ostler.pipeline.report.looks import contestant_order
-from ostler.pipeline.report.rows import OSTLER, PeakRow
+from ostler.pipeline.report.rows import LIMIT, OSTLER, PeakRow
 from ostler.pipeline.report.section_scenarios import operations_word, peak_table
 from ostler.pipeline.report.spreads import spread
 
 _CARDS_MAX: Final = 8
 _STRIPS_MAX: Final = 24
-# Differences that the same machine shows by itself; below it nothing is said.
-SILENT_BELOW_PERCENT: Final = 15.0
+# As verdicts have it: what is within this and the noise of the run is the same.
+TOLERANCE_PERCENT: Final = 6.0
 
 
 def highlights_section(context: Context) -> Section:
@@ -51,7 +52,7 @@ def _best_peaks(context: Context) -> list[PeakRow]:
 
 def _card(context: Context, peak: PeakRow) -> Card:
     operation = next((point.operation for point in context.points_of[peak.run]), "")
-    there = f"{operations_word(operation)}/s with {_count(peak.peak_clients, 'client')}"
+    there = f"{operations_word(operation)}/s with {numbers.count(peak.peak_clients, 'client')}"
     busy = "" if peak.peak_busy_percent is None else f", processors {numbers.percent(peak.peak_busy_percent)} busy"
     text: Text = (f"{there}{busy}. ", context.book.run(peak.run))
     label = described(context.title(peak.scenario), messages(peak.message_bytes, peak.persistent))
@@ -62,8 +63,8 @@ def _statements(context: Context) -> list[Text]:
     tables = context.tables
     found: list[Text] = [
         (
-            f"{_count(len(context.speaking), 'scenario')} from {_count(len(tables.runs), 'run')}, "
-            f"{_count(len(tables.points), 'measured point')}; every figure links to its run and the ",
+            f"{numbers.count(len(context.speaking), 'scenario')} from {numbers.count(len(tables.runs), 'run')}, "
+            f"{numbers.count(len(tables.points), 'measured point')}; every figure links to its run and the ",
             Link("command that repeats it", "reproduce"),
             ".",
         )
@@ -80,28 +81,28 @@ def _statements(context: Context) -> list[Text]:
         assert middle is not None
         median, worst = numbers.percent(middle.middle), numbers.percent(max(noises))
         noise = f"Noise of the machine within runs: median {median}, worst {worst}."
-        silent = f" Differences below {max(SILENT_BELOW_PERCENT, middle.middle):.0f} % mean nothing here."
+        silent = " Differences below that of their run mean nothing."
         found.append((noise + silent + " See ", Link("data quality and noise", "quality"), "."))
     rejected = sum(row.rows for row in tables.rejected)
     found.append(
-        f"{_count(rejected, 'row')} set aside for breaking a rule."
+        f"{numbers.count(rejected, 'row')} set aside for breaking a rule."
         if rejected
         else "No row broke a rule of data quality."
     )
+    empty = [run.run for run in tables.runs if not context.points_of.get(run.run)]
+    if empty:
+        found.append((f"{numbers.count(len(empty), 'run')} without a measured point: ", *context.book.runs(empty), "."))
     partial = sum(1 for run in tables.runs if not run.is_complete)
     if partial:
-        found.append(f"{_count(partial, 'run')} not complete: what was measured is told, and marked.")
+        found.append(f"{numbers.count(partial, 'run')} not complete: what was measured is told, and marked.")
     return found
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def _against_peers(context: Context) -> list[Text]:
     """How Ostler's peak stands to each peer's, over the scenarios that both took part in."""
     ratios: dict[str, list[float]] = {}
     runs: dict[str, list[str]] = {}
+    noises: dict[str, list[float]] = {}
     for run in context.speaking.values():
         main = context.main_contestant(run)
         own = {(peak.series): peak.peak_rate for peak in context.peaks_of.get(run, []) if peak.contestant == main}
@@ -109,12 +110,15 @@ def _against_peers(context: Context) -> list[Text]:
             if peak.kind == "peer" and peak.series in own and peak.peak_rate:
                 ratios.setdefault(peak.contestant, []).append(own[peak.series] / peak.peak_rate)
                 runs.setdefault(peak.contestant, []).append(run)
+                noises.setdefault(peak.contestant, []).append(context.runs[run].noise_percent or 0.0)
     found: list[Text] = []
     for name, values in sorted(ratios.items(), key=lambda each: -len(each[1])):
         middle = spread(values)
         assert middle is not None
         over = "" if len(values) == 1 else f", median of {len(values)} curves"
-        text = f"Ostler's peak is {numbers.times(middle.middle)} that of {name}{over} ("
+        is_same = abs(middle.middle - 1) * 100 <= TOLERANCE_PERCENT + max(noises[name])
+        within = ", which is within the noise" if is_same else ""
+        text = f"Ostler's peak is {numbers.times(middle.middle)} that of {name}{over}{within} ("
         found.append(
             (text, *context.book.runs(runs[name]), "); promises differ, see ", Link("contestants", "contestants"), ".")
         )
@@ -122,30 +126,41 @@ def _against_peers(context: Context) -> list[Text]:
 
 
 def _glance(context: Context) -> Figure | None:
-    """Peak rates of everybody, one row for each curve, on one axis."""
+    """Peak rates of all products, one row for each curve, on one axis. Limits of the machine are with the scenarios."""
     strips: list[Strip] = []
     runs: list[str] = []
+    left = 0
     for name, run in context.speaking.items():
-        groups: dict[str, list[PeakRow]] = {}
+        groups: dict[tuple[int, bool], list[PeakRow]] = {}
         for peak in context.peaks_of.get(run, []):
-            groups.setdefault(peak.series, []).append(peak)
+            if peak.kind != LIMIT:
+                groups.setdefault((peak.message_bytes, peak.persistent), []).append(peak)
         for peaks in groups.values():
             if len(strips) == _STRIPS_MAX:
-                break
+                left += 1
+                continue
             runs.append(run)
-            ordered = sorted(peaks, key=lambda each: contestant_order(each.contestant, each.kind), reverse=True)
             label = described(context.title(name), messages(peaks[0].message_bytes, peaks[0].persistent))
-            dots = tuple((each.contestant, context.looks[each.contestant], _peak_dot(each)) for each in ordered)
-            strips.append(Strip(label, dots))
+            strips.append(Strip(label, _glance_dots(context, peaks)))
     if not strips:
         return None
     values = [dot.x for strip in strips for _, _, dot in strip.dots]
-    chart = DotChart("Peak rates", Axis("operations a second", spans_decades(values)), tuple(strips))
-    note: Text = ("Runs ", *context.book.runs(runs), ".")
-    return context.book.figure("Peak rates at a glance", [chart], runs, note)
+    axis = Axis("operations a second", spans_decades(values))
+    more = f" {numbers.count(left, 'curve')} more: see the table of peaks." if left else ""
+    note: Text = ("Runs ", *context.book.runs(runs), f".{more}")
+    return context.book.figure("Peak rates at a glance", side_by_side("Peak rates", axis, strips), runs, note)
+
+
+def _glance_dots(context: Context, peaks: Sequence[PeakRow]) -> tuple[tuple[str, Look, Dot], ...]:
+    """The best of each contestant, Ostler drawn last and so on top."""
+    best: dict[str, PeakRow] = {}
+    for peak in sorted(peaks, key=lambda each: each.peak_rate):
+        best[peak.contestant] = peak
+    ordered = sorted(best.values(), key=lambda each: contestant_order(each.contestant, each.kind), reverse=True)
+    return tuple((each.contestant, context.looks[each.contestant], _peak_dot(each)) for each in ordered)
 
 
 def _peak_dot(peak: PeakRow) -> Dot:
-    words = f"{numbers.figure(peak.peak_rate)}/s with {_count(peak.peak_clients, 'client')}"
-    basis = _count(peak.repetitions, "repetition")
+    words = f"{numbers.figure(peak.peak_rate)}/s with {numbers.count(peak.peak_clients, 'client')}"
+    basis = numbers.count(peak.repetitions, "repetition")
     return Dot(peak.peak_rate, 0.0, None, None, numbers.size(peak.message_bytes), words, basis=basis)

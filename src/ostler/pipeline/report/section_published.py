@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts import Axis, Dot, DotChart, Look, Strip, spans_decades
+from ostler.pipeline.report.charts import Axis, Dot, Look, Strip, side_by_side, spans_decades
 from ostler.pipeline.report.context import Context, number_cell, size_cell, text_cell, whole_cell
 from ostler.pipeline.report.curves import series_words
 from ostler.pipeline.report.document import (
@@ -22,7 +23,7 @@ from ostler.pipeline.report.document import (
     Text,
 )
 from ostler.pipeline.report.rows import OSTLER, ComparisonRow, PublishedRow
-from ostler.pipeline.report.section_comparisons import RATIO
+from ostler.pipeline.report.section_comparisons import RATIO, subject_words
 
 _RATES: Final = frozenset(
     {"round_trips_per_s", "messages_per_s", "publications_per_s", "transactions_per_s", "sessions_per_s"}
@@ -33,6 +34,8 @@ _TELLING: Final = (
     "cipher", "ha", "dr", "latency_ms", "cores", "subscribers", "rate_per_app_per_h", "cflevel", "offload", "state",
 )  # fmt: skip
 _STRIPS_MAX: Final = 20
+_SIZES: Final = re.compile(r"\b(\d+) to (\d+) bytes")
+_BYTES: Final = re.compile(r"(\d+) bytes")
 _PUBLISHED_LOOK: Final = Look(1, 1)
 _OUR_LOOK: Final = Look(0, 0)
 
@@ -51,7 +54,7 @@ def published_section(context: Context) -> Section | None:
     if ratios:
         inner.append(_ratios(context, ratios))
     if beside:
-        inner.append(Section("published-rates", "Rates", (*_hardware(context, beside), _rates(context, beside))))
+        inner.append(Section("published-rates", "Rates", (*_hardware(context, beside), *_rates(context, beside))))
     text = (
         "Absolute figures of other machines say little about this one. What travels is the ratio of two figures of the "
         "same report, such as persistent to nonpersistent: it stands beside the same ratio of ours. IBM, MQ and "
@@ -91,9 +94,9 @@ def _ratio_table(context: Context, caption: str, ratios: Sequence[ComparisonRow]
         relative = row.our_ratio / row.published_ratio if row.our_ratio is not None and row.published_ratio else None
         rows.append(
             (
-                Cell(row.subject, row.subject.lower(), f"{row.left_name} → {row.right_name}"),
+                Cell(subject_words(row.subject), row.subject.lower(), f"{row.left_name} → {row.right_name}"),
                 context.scenario_cell(row.scenario),
-                text_cell(series_words(row.series)),
+                text_cell(_series(row.series)),
                 text_cell(row.metric),
                 Cell(numbers.ratio(row.published_ratio), row.published_ratio, numbers.exact(row.published_ratio)),
                 Cell(numbers.ratio(row.our_ratio), row.our_ratio, numbers.exact(row.our_ratio)),
@@ -103,7 +106,15 @@ def _ratio_table(context: Context, caption: str, ratios: Sequence[ComparisonRow]
             )
         )
     runs = [run for row in ratios for run in (row.left_run, row.right_run)]
-    return context.book.table(caption, headings, rows, [run for run in runs if run in context.runs])
+    empty = ("Metric", "Ours", "Ours to published")
+    return context.book.table(caption, headings, rows, [run for run in runs if run in context.runs], unless_same=empty)
+
+
+def _series(series: str) -> str:
+    """What both have in common: sizes as everywhere else, and no word of Ostler, whose ratios all of ours are."""
+    told = _SIZES.sub(lambda found: f"{numbers.size(int(found[1]))} to {found[2]} bytes", series_words(series))
+    words = [_BYTES.sub(lambda found: numbers.size(int(found[1])), each) for each in told.split(", ")]
+    return ", ".join(each for each in words if each != "Ostler")
 
 
 def _ratio_figure(context: Context, ratios: Sequence[ComparisonRow]) -> Figure | None:
@@ -118,12 +129,14 @@ def _ratio_figure(context: Context, ratios: Sequence[ComparisonRow]) -> Figure |
             ("published", _PUBLISHED_LOOK, _ratio_dot(row.published_ratio, row, row.published_source or "")),
             ("Ostler", _OUR_LOOK, _ratio_dot(row.our_ratio, row, "")),
         )
-        strips.append(Strip(f"{row.subject} · {row.scenario}, {series_words(row.series)}".rstrip(", "), dots))
+        strips.append(Strip(f"{subject_words(row.subject)} · {row.scenario}, {_series(row.series)}".rstrip(", "), dots))
     values = [dot.x for strip in strips for _, _, dot in strip.dots]
     axis = Axis("ratio of the second to the first", spans_decades(values))
-    chart = DotChart("Published ratios and ours", axis, tuple(strips), 1.0, True)
+    charts = side_by_side("Published ratios and ours", axis, strips, 1.0, is_joined=True)
     runs = [run for row in drawn for run in (row.left_run, row.right_run)]
-    return context.book.figure("Ratios inside published reports, and ours", [chart], runs)
+    left = len(ratios) - len(drawn)
+    note = f"{numbers.count(left, 'ratio')} more: see the table." if left else ""
+    return context.book.figure("Ratios inside published reports, and ours", charts, runs, note)
 
 
 def _ratio_dot(value: float, row: ComparisonRow, source: str) -> Dot:
@@ -147,22 +160,35 @@ def _hardware(context: Context, beside: Sequence[PublishedRow]) -> list[Block]:
     ]  # fmt: skip
 
 
-def _rates(context: Context, beside: Sequence[PublishedRow]) -> Block:
+def _rates(context: Context, beside: Sequence[PublishedRow]) -> list[Block]:
+    """Those that ours stand beside; the others can be unfolded."""
+    rows = sorted(
+        _highest(beside), key=lambda each: (list(context.speaking).index(each.scenario), each.message_bytes or 0)
+    )
+    ours = [row for row in rows if _ours(context, row)[0] is not None]
+    alone = [row for row in rows if _ours(context, row)[0] is None]
+    blocks = [_rate_table(context, "Published rates, and ours for orientation", ours)]
+    if alone:
+        table = _rate_table(context, "Published rates without one of ours", alone)
+        title = f"Published rates of these scenarios without one of ours ({len(alone):,})"
+        blocks.append(Fold(title, (table,), is_printed=False))
+    return blocks
+
+
+def _rate_table(context: Context, caption: str, published: Sequence[PublishedRow]) -> Block:
     headings = (
         Heading("Scenario"),
         Heading("Product", is_wide=True),
         Heading("Size", True),
-        Heading("Published, a second", True, "the highest rate that is printed"),
+        Heading("Published, 1/s", True, "the highest rate that is printed"),
         Heading("Clients", True, "at the published rate, where it is printed"),
-        Heading("Ours, a second", True, "Ostler's peak with messages of the same size and persistence"),
+        Heading("Ours, 1/s", True, "Ostler's peak with messages of the same size and persistence"),
         Heading("Our clients", True),
         Heading("Source", is_wide=True),
         Heading("Run"),
     )
     rows = []
-    for row in sorted(
-        _highest(beside), key=lambda each: (list(context.speaking).index(each.scenario), each.message_bytes or 0)
-    ):
+    for row in published:
         rate, clients, run = _ours(context, row)
         kind = "" if row.message_bytes is not None and _has_one_kind(context, row.scenario) else f", {row.persistence}"
         variant = "".join(
@@ -183,16 +209,12 @@ def _rates(context: Context, beside: Sequence[PublishedRow]) -> Block:
                     row.figure,
                     f"{row.report_title}; figure {row.figure} of the published figures",
                 ),
-                context.book.run_cell(run),
+                context.book.run_cell(run) if rate is not None else Cell(numbers.NOTHING),
             )
         )
-    return context.book.table(
-        "Published rates, and ours for orientation",
-        headings,
-        rows,
-        context.speaking.values(),
-        "Other hardware: see above.",
-    )
+    runs = [run for rate, _, run in (_ours(context, row) for row in published) if rate is not None]
+    empty = ("Ours, 1/s", "Our clients", "Run")
+    return context.book.table(caption, headings, rows, runs, "Other hardware: see above.", empty)
 
 
 def _has_one_kind(context: Context, scenario: str) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.context import (
     Context,
+    message_words,
     milliseconds_cell,
     number_cell,
     percent_cell,
@@ -17,7 +19,9 @@ from ostler.pipeline.report.context import (
 from ostler.pipeline.report.curves import Sweep as SweepOf
 from ostler.pipeline.report.curves import curves, middle
 from ostler.pipeline.report.document import Block, Cell, Heading, Paragraph, Section
-from ostler.pipeline.report.rows import LIMIT, PointRow
+from ostler.pipeline.report.looks import contestant_order
+from ostler.pipeline.report.rows import LIMIT, PeakRow, PointRow, ScalingRow
+from ostler.pipeline.report.section_predictions import predictions_section
 
 _CONNECT: Final = "connect"
 _THOUSAND: Final = 1000.0
@@ -25,7 +29,8 @@ _SIGMA: Final = "\N{GREEK SMALL LETTER SIGMA}"
 
 
 def scaling_section(context: Context) -> Section:
-    inner = [each for each in (_connections(context), _served(context), _law(context)) if each is not None]
+    made = (_connections(context), _served(context), _law(context), predictions_section(context))
+    inner = [each for each in made if each is not None]
     text = "How rates grow with clients, how many clients can be served, and what stops the growth."
     if not inner:
         text = "No run has enough steps yet to say how it scales: run a scenario without --quick."
@@ -36,7 +41,7 @@ def _served(context: Context) -> Section | None:
     headings = (
         Heading("Scenario"),
         Heading("Contestant"),
-        Heading("Size", True),
+        Heading("Messages"),
         Heading("Within a second", True, "most clients whose mean response time is within one second"),
         Heading("Knee", True, "clients where the curve bends: the step furthest above the chord"),
         Heading("Peak at", True, "clients at the highest rate"),
@@ -48,6 +53,7 @@ def _served(context: Context) -> Section | None:
     rows: list[tuple[Cell, ...]] = []
     runs = []
     for name, run in context.speaking.items():
+        most = _most_clients(context.points_of.get(run, []))
         for peak in context.peaks_of.get(run, []):
             if peak.steps > 1 and peak.kind != LIMIT:
                 growth = peak.peak_rate / peak.single_rate if peak.single_rate else None
@@ -56,8 +62,8 @@ def _served(context: Context) -> Section | None:
                     (
                         context.scenario_cell(name),
                         text_cell(peak.contestant),
-                        size_cell(peak.message_bytes),
-                        whole_cell(peak.clients_within_second),
+                        Cell(_messages(peak), peak.message_bytes),
+                        _within_cell(peak.clients_within_second, most.get((peak.contestant, peak.series), 0)),
                         whole_cell(peak.knee_clients),
                         whole_cell(peak.peak_clients),
                         number_cell(peak.peak_rate),
@@ -68,8 +74,25 @@ def _served(context: Context) -> Section | None:
                 )
     if not rows:
         return None
-    table = context.book.table("Clients served", headings, rows, runs)
+    note = "≥: more clients than that were not tried."
+    table = context.book.table("Clients served", headings, rows, runs, note, ("Knee",))
     return Section("scaling-clients", "Clients served", (table,))
+
+
+def _most_clients(points: Sequence[PointRow]) -> dict[tuple[str, str], int]:
+    """The most clients of each curve."""
+    found: dict[tuple[str, str], int] = {}
+    for point in points:
+        key = (point.contestant, point.series)
+        found[key] = max(found.get(key, 0), point.clients)
+    return found
+
+
+def _within_cell(clients: int | None, most: int) -> Cell:
+    """Where the last step is still within a second, it is a lower bound."""
+    if clients is None:
+        return Cell(numbers.NOTHING)
+    return Cell(f"≥ {clients:,}" if clients >= most else f"{clients:,}", clients)
 
 
 def _connections(context: Context) -> Section | None:
@@ -115,12 +138,16 @@ def _connections(context: Context) -> Section | None:
     return Section("scaling-connections", "Connecting", (context.book.table("Connecting", headings, rows, runs),))
 
 
+def _messages(row: PeakRow | ScalingRow) -> str:
+    return message_words(row.message_bytes, row.persistent, row.series)
+
+
 def _memory(point: PointRow) -> float | None:
     return point.broker_memory_bytes
 
 
 def _law(context: Context) -> Section | None:
-    rows = [row for row in context.tables.scalings if row.run in set(context.speaking.values())]
+    rows = _told(context)
     if not rows:
         return None
     blocks: list[Block] = [
@@ -132,21 +159,35 @@ def _law(context: Context) -> Section | None:
     ]
     fitted = [row for row in rows if row.is_fitted]
     if fitted:
-        blocks.append(_fit_table(context))
+        blocks.append(_fit_table(context, fitted))
     blocks.append(_limit_table(context))
     left = len(rows) - len(fitted)
     if left:
         blocks.append(
-            Paragraph(f"{left} of {len(rows)} curves have too few steps for a fit, or it did not converge.", "small")
+            Paragraph(
+                f"{left} of {numbers.count(len(rows), 'curve')} "
+                f"{'has' if left == 1 else 'have'} too few steps for a fit, or it did not converge.",
+                "small",
+            )
         )
-    return Section("scaling-law", "Fits and predictions", tuple(blocks))
+    return Section("scaling-law", "Fits, and where the limit is", tuple(blocks))
 
 
-def _fit_table(context: Context) -> Block:
+def _told(context: Context) -> list[ScalingRow]:
+    """Rows of the runs that speak, in the order of scenarios, Ostler first. Limits of the machine are not told."""
+    order = list(context.speaking.values())
+    return sorted(
+        (row for row in context.tables.scalings if row.run in order and row.kind != LIMIT),
+        key=lambda each: (order.index(each.run), each.message_bytes, each.persistent, each.series,
+                          contestant_order(each.contestant, each.kind)),
+    )  # fmt: skip
+
+
+def _fit_table(context: Context, fitted: Sequence[ScalingRow]) -> Block:
     headings = (
         Heading("Scenario"),
         Heading("Contestant"),
-        Heading("Size", True),
+        Heading("Messages"),
         Heading("λ, a second", True, "operations a second of one client"),
         Heading(_SIGMA, True, "contention"),
         Heading("κ · 1000", True, "coherence, times a thousand"),
@@ -160,7 +201,7 @@ def _fit_table(context: Context) -> Block:
         (
             context.scenario_cell(row.scenario),
             text_cell(row.contestant),
-            size_cell(row.message_bytes),
+            Cell(_messages(row), row.message_bytes),
             number_cell(row.lambda_),
             number_cell(row.sigma),
             number_cell(None if row.kappa is None else row.kappa * _THOUSAND),
@@ -170,32 +211,28 @@ def _fit_table(context: Context) -> Block:
             whole_cell(row.predicted_peak_clients),
             context.book.run_cell(row.run),
         )
-        for row in context.tables.scalings
-        if row.is_fitted and row.run in set(context.speaking.values())
+        for row in fitted
     ]
-    runs = [row.run for row in context.tables.scalings if row.is_fitted and row.run in set(context.speaking.values())]
-    return context.book.table("Fits of the Universal Scalability Law", headings, rows, runs)
+    return context.book.table("Fits of the Universal Scalability Law", headings, rows, [row.run for row in fitted])
 
 
 def _limit_table(context: Context) -> Block:
     headings = (
-        Heading("Scenario"),
+        Heading("Curve", is_wide=True),
         Heading("Contestant"),
-        Heading("Size", True),
         Heading("Limited by"),
         Heading("Why", is_wide=True),
         Heading("Full cores at", True, "operations a second at which the broker's cores would be full"),
         Heading("Cost growth", True, "processor time for each operation from the first step to the last"),
         Heading("Run"),
     )
-    told = [row for row in context.tables.scalings if row.kind != LIMIT and row.run in context.speaking.values()]
+    told = _told(context)
     rows = [
         (
-            context.scenario_cell(row.scenario),
+            Cell((context.scenario_link(row.scenario), f": {_messages(row)}"), row.scenario),
             text_cell(row.contestant),
-            size_cell(row.message_bytes),
             text_cell(row.limited_by),
-            text_cell(row.why),
+            text_cell(row.why.replace("%", "\N{NO-BREAK SPACE}%")),
             number_cell(row.cpu_limit_rate),
             percent_cell(row.cpu_growth_percent, signed=True),
             context.book.run_cell(row.run),

@@ -11,14 +11,14 @@ from ostler.pipeline.report.charts import Axis, Curve, Dot, Line, LineChart, spa
 from ostler.pipeline.report.context import (
     Context,
     described,
-    messages,
+    message_words,
     milliseconds_cell,
     number_cell,
     percent_cell,
     text_cell,
     whole_cell,
 )
-from ostler.pipeline.report.curves import CLIENTS, Sweep, choose_sweep, curves, middle, series_words
+from ostler.pipeline.report.curves import CLIENTS, Sweep, choose_sweep, curves, middle
 from ostler.pipeline.report.curves import Curve as Measured
 from ostler.pipeline.report.document import Block, Cell, Code, Figure, Fold, Heading, Inline, Paragraph, Section
 from ostler.pipeline.report.looks import contestant_order
@@ -37,6 +37,7 @@ OPERATIONS: Final = {
     "connect": "connections",
     "put": "puts",
     "get": "gets",
+    "MQPUT and MQGET": "puts and gets",
 }
 
 
@@ -71,6 +72,8 @@ def _panels(operation: str) -> tuple[_Panel, ...]:
         _Panel("Response time, median", "milliseconds", _milliseconds("p50_ns"), numbers.figure, "ms"),
         _Panel("Response time, 99th percentile", "milliseconds", _milliseconds("p99_ns"), numbers.figure, "ms"),
         _Panel("Processor time of the broker", "µs for each operation", lambda point: point.broker_cpu_us,
+               numbers.figure, "µs"),
+        _Panel("Processor time of the driver", "µs for each operation", lambda point: point.driver_cpu_us,
                numbers.figure, "µs"),
         _Panel("Processors busy", "% of all cores", lambda point: point.machine_busy_percent, numbers.figure, "%"),
     )  # fmt: skip
@@ -227,10 +230,9 @@ _PEAK_HEADINGS: Final = (
 
 def peak_table(context: Context, caption: str, runs: Sequence[str]) -> Block:
     peaks = [peak for run in runs for peak in context.peaks_of.get(run, [])]
-    several = len({peak.series for peak in peaks}) > len({(peak.message_bytes, peak.persistent) for peak in peaks})
     rows = []
     for peak in peaks:
-        words = series_words(peak.series) if several and peak.series else messages(peak.message_bytes, peak.persistent)
+        words = message_words(peak.message_bytes, peak.persistent, peak.series)
         rows.append(
             (
                 context.scenario_cell(peak.scenario),

@@ -10,6 +10,7 @@ from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts import Axis, Dot, Line, LineChart, spans_decades
 from ostler.pipeline.report.context import (
     Context,
+    described,
     milliseconds_cell,
     number_cell,
     percent_cell,
@@ -17,7 +18,7 @@ from ostler.pipeline.report.context import (
     text_cell,
     whole_cell,
 )
-from ostler.pipeline.report.document import Block, Figure, Heading, Paragraph, Section
+from ostler.pipeline.report.document import Block, Code, Figure, Heading, Paragraph, Section
 from ostler.pipeline.report.rows import LIMIT, PeakRow
 
 _MEGABYTE: Final = 1024 * 1024
@@ -39,9 +40,10 @@ def sizes_section(context: Context) -> Section | None:
     text = "Megabytes a second count requests only: the size of messages is theirs, and replies are as large."
     blocks: list[Block] = [Paragraph(text)]
     for name, peaks in large.items():
-        figure = _figure(context, name, peaks)
-        if figure is not None:
-            blocks.append(figure)
+        for persistent in (False, True):
+            figure = _figure(context, name, [peak for peak in peaks if peak.persistent == persistent])
+            if figure is not None:
+                blocks.append(figure)
     headings = (
         Heading("Scenario"),
         Heading("Contestant"),
@@ -100,13 +102,15 @@ def _figure(context: Context, name: str, peaks: Sequence[PeakRow]) -> Figure | N
         for contestant, by_size in lines.items():
             dots = tuple(
                 Dot(size, value(peak), None, None, numbers.size(size), f"{numbers.figure(value(peak))} {label}",
-                    f"{peak.peak_clients:,} clients")
+                    numbers.count(peak.peak_clients, "client"))
                 for size, peak in sorted(by_size.items())
             )  # fmt: skip
             drawn.append(Line(contestant, context.looks[contestant], dots))
         values = [dot.y for line in drawn for dot in line.dots]
         charts.append(LineChart(title, across, Axis(label, spans_decades(values)), tuple(drawn)))
     run = peaks[0].run
+    words = "persistent" if peaks[0].persistent else "nonpersistent"
+    note = ("Run ", context.book.run(run), ": ", Code(context.runs[run].command))
     return context.book.figure(
-        f"{context.title(name)}, by size of messages", charts, [run], ("Run ", context.book.run(run), ".")
+        f"{described(context.title(name), words)}: peaks by size of messages", charts, [run], note
     )

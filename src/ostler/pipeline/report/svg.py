@@ -6,8 +6,10 @@ where there is no script.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
+from itertools import accumulate
 from typing import Final
 
 from ostler.pipeline.report.charts import Axis, Chart, Curve, Dot, DotChart, Line, LineChart, Look, Strip
@@ -27,9 +29,10 @@ _TICK_GAP: Final = 8.0
 # Names of rows stand above them, not beside: so the chart can be read on a phone.
 _STRIP_LEFT: Final = 18
 _STRIP_RIGHT: Final = 22
-_STRIP_HEIGHT: Final = 36
+_STRIP_HEIGHT: Final = 40
 _STRIP_CHARACTERS: Final = 58
 
+_BREAKS: Final = re.compile(r"(?<!\d) +")
 _DASHES: Final = ("", "6 3", "2 3", "8 3 2 3")
 
 
@@ -194,7 +197,8 @@ def _labels(lines: Sequence[Line], across: Scale, up: Scale) -> list[str]:
 def wrap(name: str, characters: int, lines: int = 2) -> list[str]:
     """A name on at most so many lines; what does not fit ends in an ellipsis."""
     found = [""]
-    for word in name.split():
+    # A number stays with its unit.
+    for word in _BREAKS.split(name.strip()):
         joined = f"{found[-1]} {word}".strip()
         if len(joined) <= characters or not found[-1]:
             found[-1] = joined
@@ -214,11 +218,11 @@ def _dot_chart(chart: DotChart, anchor: str) -> str:
     values = [each for dot in dots for each in (dot.x, dot.low, dot.high) if each is not None]
     if chart.reference is not None:
         values.append(chart.reference)
+    values += chart.across.domain
     scale = _scale(chart.across, values, _STRIP_LEFT, _WIDTH - _STRIP_RIGHT)
     keys, top = _keys(chart)
-    lines = max(len(wrap(strip.label, _STRIP_CHARACTERS)) for strip in chart.strips)
-    height = _STRIP_HEIGHT + (lines - 1) * _LINE_HEIGHT
-    bottom = top + len(chart.strips) * height
+    places = list(accumulate(_strip_height(strip) for strip in chart.strips))
+    bottom = top + places[-1]
     names = ", ".join(strip.label for strip in chart.strips)
     parts = [
         _opening(_WIDTH, round(bottom) + 48, chart.title, f"{chart.across.label} of {names}.", anchor),
@@ -234,14 +238,19 @@ def _dot_chart(chart: DotChart, anchor: str) -> str:
         parts.append(_rule(x, top - 4, x, bottom + 2, "zero"))
     label = chart.across.label + (" (log)" if scale.is_log else "")
     parts.append(_text((_STRIP_LEFT + _WIDTH - _STRIP_RIGHT) / 2, bottom + 38, label, "axis", "middle"))
-    for number, strip in enumerate(chart.strips):
-        parts += _strip(strip, top + (number + 1) * height - 12, scale, chart.is_joined)
+    for strip, place in zip(chart.strips, places, strict=True):
+        parts += _strip(strip, top + place - 12, scale, chart.is_joined)
     return "".join([*parts, "</svg>"])
+
+
+def _strip_height(strip: Strip) -> float:
+    return _STRIP_HEIGHT + (len(wrap(strip.label, _STRIP_CHARACTERS)) - 1) * _LINE_HEIGHT
 
 
 def _keys(chart: DotChart) -> tuple[list[str], float]:
     """Which mark is whose, above the rows; and where the rows begin."""
-    looks = {name: look for strip in chart.strips for name, look, _ in strip.dots}
+    # Whose dots are drawn last, on top, is named first.
+    looks = {name: look for strip in chart.strips for name, look, _ in reversed(strip.dots)}
     parts: list[str] = []
     x, y = 14.0, 36.0
     for name, look in looks.items():

@@ -1,21 +1,49 @@
-"""Messages as rows: the columns of the data source, one table for reading and writing."""
+"""Messages as rows: the columns of the data source, one table for reading and writing.
+
+Rows are made a batch at a time, column by column, from descriptors as they are stored: a message of Python's for each
+would cost more than getting it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cached_property, lru_cache
+from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from ostler.client.get_options import message_of
 from ostler.client.message import Message
-from ostler.client.property_types import PropertyValue
+from ostler.client.property_types import PropertyValue, property_values
+from ostler.client.session import Taken
+from ostler.engine.code_pages import MalformedTextError, UnknownCodePageError
+from ostler.engine.code_pages import text as decoded
+from ostler.engine.property_control import properties_on_get, starts_with_rfh2
+from ostler.model.constants import MQCCSI_Q_MGR, MQFMT_STRING, MQGMO_PROPERTIES_IN_HANDLE, MQPROP_ALL
 from ostler.pipeline.refusals import PipelineRefused
+from ostler.pipeline.streaming.kinds import KINDS
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _BATCH_ROWS: Final = 4096
 _BATCH_BYTES: Final = 4 << 20
+# All fields of a descriptor but its first two, and the stamp of date and time as one.
+_DESCRIPTOR: Final = Struct("<8x6i8s2i24s24si48s48s12s32s32si28s16s4s24s3i4x")
+_FIELDS: Final = (
+    *("report", "message_type", "expiry", "feedback", "encoding", "ccsid", "format", "priority", "persistence"),
+    *("message_id", "correlation_id", "backout_count", "reply_to", "reply_to_manager", "user", "accounting_token"),
+    *("identity_data", "application_type", "application", "stamp", "origin_data", "group_id", "sequence_number"),
+    *("offset", "flags"),
+)
+_STRING: Final = MQFMT_STRING
+_UTF_8: Final = 1208
+_UTF_8_LIKE: Final = (MQCCSI_Q_MGR, _UTF_8)
+_NULL_ID: Final = bytes(24)
+# As the descriptor has it; what the queue is to decide tells nothing.
+_PERSISTENT: Final = {0: False, 1: True, 2: None}
 
 
 class Read(NamedTuple):
@@ -23,12 +51,55 @@ class Read(NamedTuple):
 
     queue: str
     position: int
-    message: Message
+    taken: Taken
+
+    @property
+    def message(self) -> Message:
+        """As a program would have got it."""
+        return message_of(self.taken, {})
 
 
-def _text(read: Read) -> str | None:
-    body = read.message.body
-    return body if isinstance(body, str) else None
+class Rows:
+    """Messages side by side: where they were read, fields of descriptors, bodies, properties."""
+
+    def __init__(self, reads: Sequence[Read]) -> None:
+        self.reads = reads
+        self.properties: list[list[tuple[str, str | None]]] = []
+        self.bodies: list[bytes] = []
+        self._descriptors: list[bytes] = []
+        for read in reads:
+            md, body, block, _, _ = read.taken
+            shown: list[tuple[str, str | None]] = []
+            if block or starts_with_rfh2(md):
+                # As a get does it: properties apart from the body.
+                view = properties_on_get(md, body, block, MQPROP_ALL, MQGMO_PROPERTIES_IN_HANDLE, True)
+                md, body = view.md, view.body
+                found = property_values(view.property_set.properties) if view.property_set is not None else {}
+                shown = [(name, _shown(value)) for name, value in found.items()]
+            self._descriptors.append(md)
+            self.bodies.append(body)
+            self.properties.append(shown)
+
+    @cached_property
+    def fields(self) -> dict[str, Sequence[Any]]:
+        """Each field of all descriptors; taken apart only if a column wants some."""
+        columns = zip(*_DESCRIPTOR.iter_unpack(b"".join(self._descriptors)), strict=True)
+        return dict(zip(_FIELDS, columns, strict=True))
+
+    def texts(self) -> list[str | None]:
+        """Bodies whose descriptors say that they are text, and that are."""
+        fields = self.fields
+        described = zip(self.bodies, fields["format"], fields["ccsid"], fields["encoding"], strict=True)
+        return [
+            _decoded(body, ccsid, encoding) if kind == _STRING else None for body, kind, ccsid, encoding in described
+        ]
+
+
+def _decoded(body: bytes, ccsid: int, encoding: int) -> str | None:
+    try:
+        return body.decode() if ccsid in _UTF_8_LIKE else decoded(body, ccsid, encoding)
+    except (UnknownCodePageError, MalformedTextError, UnicodeDecodeError):
+        return None
 
 
 def _shown(value: PropertyValue) -> str | None:
@@ -39,47 +110,73 @@ def _shown(value: PropertyValue) -> str | None:
     return value.hex() if isinstance(value, bytes) else str(value)
 
 
-def _properties(read: Read) -> list[tuple[str, str | None]]:
-    return [(name, _shown(value)) for name, value in read.message.properties.items()]
+# Neighbours on a queue often come from the same program: most of these are asked for again and again.
+@lru_cache(maxsize=1024)
+def _characters(field: bytes) -> str:
+    return field.partition(b"\0")[0].rstrip(b" ").decode("utf-8", "replace")
 
 
-Getter = Callable[[Read], object]
+@lru_cache(maxsize=1024)
+def _when(stamp: bytes) -> datetime | None:
+    """PutDate and PutTime, yyyymmddhhmmssth, in Greenwich."""
+    try:
+        year, month, day = int(stamp[:4]), int(stamp[4:6]), int(stamp[6:8])
+        hour, minute, second = int(stamp[8:10]), int(stamp[10:12]), int(stamp[12:14])
+        return datetime(year, month, day, hour, minute, second, int(stamp[14:16]) * 10_000, UTC)
+    except ValueError:
+        return None
 
-COLUMNS: Final[dict[str, tuple[str, Getter]]] = {
-    "queue": ("string", lambda read: read.queue),
-    "position": ("bigint", lambda read: read.position),
-    "body": ("binary", lambda read: read.message.data),
-    "text": ("string", _text),
-    "properties": ("map<string,string>", _properties),
-    "message_id": ("binary", lambda read: read.message.message_id or None),
-    "correlation_id": ("binary", lambda read: read.message.correlation_id or None),
-    "group_id": ("binary", lambda read: read.message.group_id or None),
-    "sequence_number": ("int", lambda read: read.message.sequence_number),
-    "segment_offset": ("int", lambda read: read.message.offset),
-    "flags": ("int", lambda read: read.message.flags),
-    "message_type": ("int", lambda read: read.message.message_type),
-    "format": ("string", lambda read: read.message.format),
-    "encoding": ("int", lambda read: read.message.encoding),
-    "ccsid": ("int", lambda read: read.message.ccsid),
-    "priority": ("int", lambda read: read.message.priority),
-    "persistent": ("boolean", lambda read: read.message.persistent),
-    "expiry_seconds": ("double", lambda read: read.message.expiry),
-    "report": ("int", lambda read: read.message.report),
-    "feedback": ("int", lambda read: read.message.feedback),
-    "reply_to": ("string", lambda read: read.message.reply_to or None),
-    "reply_to_manager": ("string", lambda read: read.message.reply_to_manager or None),
-    "user": ("string", lambda read: read.message.user or None),
-    "accounting_token": ("binary", lambda read: read.message.accounting_token or None),
-    "identity_data": ("string", lambda read: read.message.identity_data or None),
-    "application": ("string", lambda read: read.message.application or None),
-    "application_type": ("int", lambda read: read.message.application_type),
-    "origin_data": ("string", lambda read: read.message.origin_data or None),
-    "put_time": ("timestamp", lambda read: read.message.put_time),
-    "backout_count": ("int", lambda read: read.message.backout_count),
+
+def _field(name: str) -> Getter:
+    return lambda rows: rows.fields[name]
+
+
+def _words(name: str) -> Getter:
+    """A field of characters; null when it is blank."""
+    return lambda rows: [_characters(field) or None for field in rows.fields[name]]
+
+
+def _identifier(name: str) -> Getter:
+    return lambda rows: [None if field == _NULL_ID else field for field in rows.fields[name]]
+
+
+Getter = Callable[[Rows], Sequence[object]]
+
+_GETTERS: Final[dict[str, Getter]] = {
+    "queue": lambda rows: [read.queue for read in rows.reads],
+    "position": lambda rows: [read.position for read in rows.reads],
+    "body": lambda rows: rows.bodies,
+    "text": Rows.texts,
+    "properties": lambda rows: rows.properties,
+    "message_id": _identifier("message_id"),
+    "correlation_id": _identifier("correlation_id"),
+    "group_id": _identifier("group_id"),
+    "sequence_number": _field("sequence_number"),
+    "segment_offset": _field("offset"),
+    "flags": _field("flags"),
+    "message_type": _field("message_type"),
+    "format": lambda rows: [_characters(field) for field in rows.fields["format"]],
+    "encoding": _field("encoding"),
+    "ccsid": _field("ccsid"),
+    "priority": _field("priority"),
+    "persistent": lambda rows: [_PERSISTENT.get(field, False) for field in rows.fields["persistence"]],
+    "expiry_seconds": lambda rows: [None if field < 0 else field / 10 for field in rows.fields["expiry"]],
+    "report": _field("report"),
+    "feedback": _field("feedback"),
+    "reply_to": _words("reply_to"),
+    "reply_to_manager": _words("reply_to_manager"),
+    "user": _words("user"),
+    "accounting_token": lambda rows: [field.rstrip(b"\0") or None for field in rows.fields["accounting_token"]],
+    "identity_data": _words("identity_data"),
+    "application": _words("application"),
+    "application_type": _field("application_type"),
+    "origin_data": _words("origin_data"),
+    "put_time": lambda rows: [_when(field) for field in rows.fields["stamp"]],
+    "backout_count": _field("backout_count"),
 }
 
-SCHEMA: Final = ", ".join(f"{name} {kind}" for name, (kind, _) in COLUMNS.items())
-"""All columns, as Spark writes a schema."""
+COLUMNS: Final = {name: (kind, _GETTERS[name]) for name, kind in KINDS.items()}
+"""The type of each column, and what makes it."""
 
 
 def check_read_schema(schema: StructType) -> None:
@@ -102,7 +199,7 @@ def record_batches(reads: Iterable[Read], schema: StructType) -> Iterator[pa.Rec
     held_bytes = 0
     for read in reads:
         held.append(read)
-        held_bytes += len(read.message.body)
+        held_bytes += len(read.taken.body)
         if len(held) >= _BATCH_ROWS or held_bytes >= _BATCH_BYTES:
             yield _batch(held, getters, arrow)
             held, held_bytes = [], 0
@@ -111,10 +208,8 @@ def record_batches(reads: Iterable[Read], schema: StructType) -> Iterator[pa.Rec
 
 
 def _batch(reads: Sequence[Read], getters: Sequence[Getter], arrow: pa.Schema) -> pa.RecordBatch:
-    columns = [
-        pa.array([getter(read) for read in reads], type=field.type)
-        for getter, field in zip(getters, arrow, strict=True)
-    ]
+    rows = Rows(reads)
+    columns = [pa.array(getter(rows), type=field.type) for getter, field in zip(getters, arrow, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=arrow)
 
 

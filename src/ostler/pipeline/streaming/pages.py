@@ -25,6 +25,8 @@ MESSAGES_MAX: Final = 1 << 20
 _MAGIC: Final = b"OSTPAGE1"
 _HEAD: Final = struct.Struct("<8s8sQIQ48s")
 _ENTRY: Final = struct.Struct("<II364s")
+HEAD_BYTES: Final = 1024
+"""So much of a page, and of anything else on a staging queue, is enough to know what it is."""
 _READ_ID: Final = b"OSPR"
 _WRITE_ID: Final = b"OSPW"
 _ID_BYTES: Final = 24

@@ -23,26 +23,27 @@ from ostler.client.async_queue import put_parts
 from ostler.client.message import Message
 from ostler.client.queue_handle import Queue
 from ostler.client.session import Taken
-from ostler.client.waits import run
-from ostler.model.constants import MQPMO_FAIL_IF_QUIESCING, MQPMO_SYNCPOINT
+from ostler.model.constants import MQGMO_BROWSE_FIRST
+from ostler.model.structures.md import MD_BACKOUT_COUNT, MD_CORREL_ID, MD_MSG_ID
 from ostler.pipeline.refusals import PipelineRefused
 from ostler.pipeline.streaming.links import connected, get_stored, open_queue, open_staging, told
 from ostler.pipeline.streaming.options import WriteOptions
 from ostler.pipeline.streaming.pages import (
     EPOCH_BYTES,
     FORMAT,
+    HEAD_BYTES,
     collected,
     encode_page,
     is_page,
     stored_messages,
     write_page_id,
 )
+from ostler.pipeline.streaming.windows import browse, get_each, put_all
 
 CONTROL_FORMAT: Final = "OSTCTRL"
 _CONTROL_ID: Final = b"OSPC"
 _ATTEMPT_BYTES: Final = 16
 _ID_BYTES: Final = 24
-_PUT: Final = MQPMO_SYNCPOINT | MQPMO_FAIL_IF_QUIESCING
 _NO_EPOCH: Final = bytes(EPOCH_BYTES)
 
 
@@ -192,14 +193,16 @@ class Releases:
 
     def _survey(self, identity: str) -> tuple[list[Control], list[bytes]]:
         """All control records, and the identifiers of this sink's pages."""
-        controls: list[Control] = []
+        named: list[bytes] = []
         pages: list[bytes] = []
         with told(f"Reading staging queue {self._options.staging.queue}"):
-            for message in self._staging.browse():
-                if message.format == CONTROL_FORMAT and message.message_id.startswith(_CONTROL_ID):
-                    controls.append(_decoded(message.data))
-                elif message.correlation_id == _correlation(identity) and is_page(message.data):
-                    pages.append(message.message_id)
+            for taken in browse(self._staging, HEAD_BYTES):
+                message_id = taken.md[MD_MSG_ID:MD_CORREL_ID]
+                if message_id.startswith(_CONTROL_ID):
+                    named.append(message_id)
+                elif taken.md[MD_CORREL_ID:MD_BACKOUT_COUNT] == _correlation(identity) and is_page(taken.body):
+                    pages.append(message_id)
+            controls = [_decoded(each.body) for each in get_each(self._staging, named, MQGMO_BROWSE_FIRST) if each]
         return controls, pages
 
     def _check(self, control: Control, there: Sequence[bytes]) -> None:
@@ -237,9 +240,7 @@ class Releases:
             at += 1
             if page is None:
                 continue  # released before a crash
-            for each in stored_messages(page.body):
-                run(target.inner.handle.put(each.md, _PUT, each.block, each.body))
-                count += 1
+            count += put_all(target, stored_messages(page.body))
             size += len(page.body)
         return at
 
@@ -255,8 +256,8 @@ class Releases:
         step = self._options.staging.unit_messages
         for at in range(0, len(ids), step):
             with told(f"Removing pages from {self._options.staging.queue}"), self._connection.transaction():
-                for each in ids[at : at + step]:
-                    get_stored(self._staging, each)
+                for _ in get_each(self._staging, ids[at : at + step], length=0):
+                    pass
 
 
 def _is_repeated(known: Control, done: int, query: str, batch: int) -> bool:

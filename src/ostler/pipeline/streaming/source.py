@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource
 
-from ostler.pipeline.streaming.columns import SCHEMA
+from ostler.pipeline.streaming.kinds import SCHEMA
 from ostler.pipeline.streaming.options import read_options, write_options
 
 if TYPE_CHECKING:

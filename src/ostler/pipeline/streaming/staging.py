@@ -18,8 +18,8 @@ from typing import Final
 
 from ostler.client.api import Connection
 from ostler.client.queue_handle import Queue
-from ostler.client.session import Taken
 from ostler.model.constants import MQGMO_BROWSE_FIRST
+from ostler.model.structures.md import MD_CORREL_ID, MD_MSG_ID
 from ostler.pipeline.refusals import PipelineRefused
 from ostler.pipeline.streaming.columns import Read
 from ostler.pipeline.streaming.links import connected, get_stored, open_queue, open_staging, told
@@ -27,20 +27,21 @@ from ostler.pipeline.streaming.options import ReadOptions
 from ostler.pipeline.streaming.pages import (
     EPOCH_BYTES,
     FORMAT,
+    HEAD_BYTES,
     MESSAGES_MAX,
     PageHead,
     collected,
     encode_page,
     head_of,
     is_page,
-    messages_of_page,
     read_page_id,
+    stored_messages,
 )
+from ostler.pipeline.streaming.windows import browse, get_each, take
 
 CONTROL_ID: Final = b"OSPR.control".ljust(24, b"\0")
 CONTROL_FORMAT: Final = "OSTCTRL"
 _UNBOUNDED: Final = 1 << 62
-_MESSAGE_OVERHEAD: Final = 400
 
 
 class InputStaging:
@@ -67,13 +68,12 @@ class InputStaging:
 
     def _survey(self) -> None:
         """Learn what an earlier life left."""
-        for message in self._staging.browse():
-            body = message.data
-            if message.message_id == CONTROL_ID:
-                control = json.loads(body)
+        for taken in browse(self._staging, HEAD_BYTES):
+            if taken.md[MD_MSG_ID:MD_CORREL_ID] == CONTROL_ID:
+                control = json.loads(taken.body)
                 self.epoch, self.last = bytes.fromhex(control["epoch"]), control["last"]
-            elif is_page(body):
-                self.pages.append(head_of(body))
+            elif is_page(taken.body):
+                self.pages.append(head_of(taken.body))
         self.pages.sort(key=lambda page: page.number)
         if self.pages and not self.epoch:
             self.epoch = self.pages[-1].epoch
@@ -126,7 +126,7 @@ class InputStaging:
         page_bytes = min(options.staging.page_bytes, options.bytes_per_trigger_max or options.staging.page_bytes)
         made: list[PageHead] = []
         with told(f"Moving messages from {queue.name} to {options.staging.queue}"), self._connection.transaction():
-            for lot in collected(_taken(queue, messages_max, bytes_max, wait_seconds), count_max, page_bytes):
+            for lot in collected(take(queue, messages_max, bytes_max, wait_seconds), count_max, page_bytes):
                 number = self.last + len(made) + 1
                 page = encode_page(self.epoch, number, queue.name, lot)
                 page_id = read_page_id(self.epoch, number)
@@ -156,8 +156,9 @@ class InputStaging:
         step = max(1, self._options.staging.unit_messages)
         for at in range(0, len(gone), step):
             with told(f"Removing pages from {self._options.staging.queue}"), self._connection.transaction():
-                for page in gone[at : at + step]:
-                    get_stored(self._staging, read_page_id(page.epoch, page.number))
+                ids = [read_page_id(page.epoch, page.number) for page in gone[at : at + step]]
+                for _ in get_each(self._staging, ids, length=0):
+                    pass
         self.pages = [page for page in self.pages if page.number > number]
 
     def between(self, after: int | None, through: int) -> list[PageHead]:
@@ -178,28 +179,15 @@ def lost(queue: str, numbers: Sequence[int]) -> PipelineRefused:
     )
 
 
-def _taken(queue: Queue, messages_max: int, bytes_max: int, wait_seconds: float) -> Iterator[Taken]:
-    count = size = 0
-    while count < messages_max and size < bytes_max:
-        taken = get_stored(queue, wait_seconds=0.0 if count else wait_seconds)
-        if taken is None:
-            return
-        count += 1
-        size += len(taken.body) + _MESSAGE_OVERHEAD
-        yield taken
-
-
 def read_pages(options: ReadOptions, pages: Sequence[PageHead]) -> Iterator[Read]:
     """The messages of pages, as a task reads them: by browsing, as often as Spark likes."""
     with connected(options.connect) as connection:
         queue = open_queue(connection, options.staging.queue, "b")
         with queue, told(f"Browsing staging queue {options.staging.queue}"):
-            for page in pages:
-                page_id = read_page_id(page.epoch, page.number)
-                stored = queue.get(message_id=page_id, options=MQGMO_BROWSE_FIRST)
-                if stored is None:
-                    if options.fails_on_data_loss:
-                        raise lost(options.staging.queue, [page.number])
-                    continue
-                for index, message in enumerate(messages_of_page(stored.data)):
-                    yield Read(page.queue, page.number * MESSAGES_MAX + index, message)
+            ids = [read_page_id(page.epoch, page.number) for page in pages]
+            for page, stored in zip(pages, get_each(queue, ids, MQGMO_BROWSE_FIRST), strict=True):
+                if stored is not None:
+                    for index, taken in enumerate(stored_messages(stored.body)):
+                        yield Read(page.queue, page.number * MESSAGES_MAX + index, taken)
+                elif options.fails_on_data_loss:
+                    raise lost(options.staging.queue, [page.number])

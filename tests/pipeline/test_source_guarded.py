@@ -1,0 +1,68 @@
+"""The source and the sink as the user `app` of `ostler dev`, by password and over TLS, asked by hand as Spark would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.pipeline.guarded_stage import KEY_PASSWORD, PASSWORD, guarded
+from tests.pipeline.queue_stage import put_all, texts
+
+from ostler.client.message import Message
+from ostler.pipeline.refusals import PipelineRefused
+from ostler.pipeline.streaming.browsing import browse, slices
+from ostler.pipeline.streaming.offsets import START, Limit, Progress
+from ostler.pipeline.streaming.options import read_options, write_options
+from ostler.pipeline.streaming.release import Releases, stage
+from ostler.pipeline.streaming.staging import read_pages
+from ostler.testing import RunningQueueManager
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningQueueManager, dict[str, str]]]:
+    with guarded(tmp_path_factory.mktemp("guarded")) as made:
+        yield made
+
+
+def test_the_user_of_ostler_dev_reads_and_writes(place: tuple[RunningQueueManager, dict[str, str]]) -> None:
+    qm, where = place
+    put_all(qm, "DEV.QUEUE.1", [f"m{number}" for number in range(10)])
+    reading = read_options({**where, "queue": "DEV.QUEUE.1", "numPartitions": "2"})
+    found = [read.message.text for part in slices(reading) for read in browse(reading, part)]
+    assert sorted(found) == sorted(f"m{number}" for number in range(10))
+    progress = Progress(reading)
+    try:
+        progress.fix_target()
+        end = progress.latest(START, Limit())
+        read = [each.message.text for each in read_pages(reading, progress.pages(START, end))]
+        assert read == [f"m{number}" for number in range(10)]
+        assert progress.latest(end, Limit()) == end
+    finally:
+        progress.staging.close()
+    writing = write_options({**where, "queue": "DEV.QUEUE.2"})
+    attempt = stage(writing, "job", iter([Message("one"), Message("two")]))
+    with Releases(writing) as releases:
+        assert releases.release("job", "", 0, [attempt], False)
+    assert texts(qm, "DEV.QUEUE.2") == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"password": "not-the-one-77"}, r"Connecting to QMTEST at \S+ failed. MQRC_NOT_AUTHORIZED \(2035\)"),
+        ({"peerName": "CN=SOMEBODY"}, r"Connecting to QMTEST at \S+ failed. MQRC_SSL_PEER_NAME_MISMATCH"),
+        ({"keyRepository": "/nowhere"}, r"Connecting to QMTEST at \S+ failed. MQRC_KEY_REPOSITORY_ERROR"),
+        ({"queue": "SYSTEM.ADMIN.COMMAND.QUEUE"}, r"Opening queue \S+ of QMTEST failed. MQRC_NOT_AUTHORIZED"),
+    ],
+)
+def test_who_may_not_is_told_and_no_secret_is(
+    place: tuple[RunningQueueManager, dict[str, str]], changed: dict[str, str], words: str
+) -> None:
+    _, where = place
+    options = read_options({**where, "queue": "DEV.QUEUE.1", **changed})
+    with pytest.raises(PipelineRefused, match=words) as refused:
+        slices(options)
+    for told in (str(refused.value), repr(refused.value.__cause__), repr(options)):
+        assert PASSWORD not in told
+        assert KEY_PASSWORD not in told
+        assert "not-the-one-77" not in told
