@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from pathlib import Path
+
+_SCHEDULED = 2
 
 
 def used_ns(pid: int) -> int:
@@ -13,3 +16,8 @@ def used_ns(pid: int) -> int:
         with suppress(OSError):
             total += int((task / "schedstat").read_text(encoding="ascii").split()[0])
     return total
+
+
+def process_ns(pid: int) -> int:
+    """What a process has used, with all threads that have ended: its processor clock, as clock_getcpuclockid has it."""
+    return time.clock_gettime_ns(~pid << 3 | _SCHEDULED)

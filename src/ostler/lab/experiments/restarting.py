@@ -70,7 +70,8 @@ class Restarts(Prepared):
             phase = MEASURED if now >= timeline.measured_ns else WARMING_UP
             is_measured = is_measured or phase == MEASURED
             now = time.perf_counter_ns()
-            _count(recorder, phase, taken, now)
+            count_in(recorder, phase, RESTART, taken.restart, now)
+            count_in(recorder, phase, PROCESS, taken.process, now)
             if phase == MEASURED:
                 self._results += self.found()
         return (Counted(0, recorder.phases),)
@@ -82,12 +83,12 @@ class Restarts(Prepared):
         self.is_closed = True
 
 
-def _count(recorder: PhaseRecorder, phase: int, taken: Taken, ended_ns: int) -> None:
+def count_in(recorder: PhaseRecorder, phase: int, operation: str, seconds: float, ended_ns: int) -> None:
+    """Count what took so long in the phase in which it began, also when it ended behind it."""
     timeline = recorder.timeline
     ends = {WARMING_UP: timeline.measured_ns, MEASURED: timeline.cool_ns, COOLING_DOWN: timeline.end_ns}
     at_ns = min(ended_ns, ends[phase] - 1)
-    for operation, seconds in ((RESTART, taken.restart), (PROCESS, taken.process)):
-        recorder.phases[phase].record(operation, at_ns - round(seconds * 1e9), at_ns)
+    recorder.phases[phase].record(operation, at_ns - round(seconds * 1e9), at_ns)
 
 
 class QueueManagerRestarts(Restarts):

@@ -8,7 +8,7 @@ experiment knows what is to be started, and how a load is put on it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -88,14 +88,22 @@ class Settings:
 QUICK = Settings(is_quick=True, warm_up_seconds=0.3, measured_seconds=1.0, cool_down_seconds=0.1, repetitions=2)
 
 
+def _unheard(text: str) -> None:
+    """Nobody listens."""
+
+
 @dataclass(frozen=True)
 class Sitting:
-    """All that an experiment is made from. `scratch` is its own, and is removed at the end."""
+    """All that an experiment is made from. `scratch` is its own, and is removed at the end.
+
+    `say` is for whoever watches: how far something is that takes long to make.
+    """
 
     scenario: Scenario
     settings: Settings
     steps: tuple[Step, ...]
     scratch: Path
+    say: Callable[[str], None] = _unheard
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,8 @@ from ostler.server.statistics_writer import ACCOUNTING_QUEUE, STATISTICS_QUEUE
 READY: Final = "ready"
 FAILED: Final = "failed"
 FIGURES: Final = "figures"
+TOPIC_ROUNDS: Final = "topic rounds"
+TOPICS_REMOVED: Final = "topics removed"
 AUTHORITY_DIRECTORY: Final = "ssl/ca"
 KEY_DIRECTORY: Final = "ssl/key"
 SECONDS_TO_END_MAX: Final = 20.0
@@ -226,6 +228,9 @@ def figures(manager: QueueManager | None) -> Found:
     engine = manager.engine
     found: Found = [("queue-manager", name, int(value)) for name, value in verb_counts(engine.counters).items()]
     found.append(("queue-manager", "connections", int(engine.next_connection) - 1))
+    scavenger = manager.housekeeping.scavenger
+    found.append(("queue-manager", TOPIC_ROUNDS, scavenger.rounds))
+    found.append(("queue-manager", TOPICS_REMOVED, int(scavenger.removed)))
     status = manager.log.status()
     logged = log_counts(status, manager.log.figures, manager.writer.counters)
     found += [("log", ours, int(logged[theirs])) for theirs, ours in _LOG_COUNTERS.items()]

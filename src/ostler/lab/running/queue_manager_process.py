@@ -175,6 +175,12 @@ class LabQueueManager:
         for _ in self._asked("run_trusted", target=target, arguments=list(arguments), background=True):
             pass
 
+    def call_trusted(self, target: str, *arguments: str) -> None:
+        """Have a function called in its process, and wait for its end. Raises PointFailed when it failed."""
+        for reply in self._asked("run_trusted", target=target, arguments=list(arguments), background=False):
+            if reply.get("failure"):
+                raise PointFailed(f"{target} failed in queue manager {self.name}: {reply['failure']}")
+
     def _asked(self, action: str, **arguments: object) -> Iterator[dict[str, object]]:
         """What it answers over its own socket, as to any administrator."""
         try:

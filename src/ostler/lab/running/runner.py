@@ -161,7 +161,7 @@ def _run(
         view.note("Measuring the noise of this machine.")
         noise = _Noise(run, NoiseMeter.calibrated(clock))
         noise.measure("before")
-        experiment = make(Sitting(scenario, settings, planned, scratch))
+        experiment = make(Sitting(scenario, settings, planned, scratch, view.note))
         stack.callback(experiment.close)
         entrants = list(experiment.entrants())
         for name, why in experiment.absent.items():
