@@ -412,7 +412,8 @@ def test_malformed_topics(publisher: Publisher) -> None:
 )
 @pytest.mark.parametrize("length", [10241, 100, -2])
 def test_strings_of_a_descriptor_are_checked(publisher: Publisher, what: str, reason: int, length: int) -> None:
-    sd = made("MQSD", Options=MANAGED, **{what: "text"})
+    fields: dict[str, Any] = {"Options": MANAGED, what: "text"}
+    sd = made("MQSD", **fields)
     cut_string(sd, "MQSD", what, length)
     assert mqi.MQSUB(publisher.hconn, sd, 0)[1:] == (mqc.MQHO_UNUSABLE_HOBJ, mqc.MQCC_FAILED, reason)
 

@@ -95,7 +95,7 @@ class Publisher:
 
     def all(self, hobj: int) -> list[bytes]:
         """All messages that are there, without the properties that stand before the data."""
-        found = []
+        found: list[bytes] = []
         while True:
             data, rc = self.get(hobj, mqc.MQGMO_NO_SYNCPOINT | mqc.MQGMO_NO_PROPERTIES)
             if rc:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, NamedTuple, TypedDict
 
 from ostler.client.message import Message, identifier, unpacked
@@ -13,6 +14,7 @@ from ostler.engine import publication_properties
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.conversion import convert_message
 from ostler.engine.get_request import BY_SCAN, UNLIMITED, GetRequest
+from ostler.engine.property_block import PUBLICATION_LAYOUT, decode_block
 from ostler.engine.property_control import properties_on_get, starts_with_rfh2
 from ostler.engine.selector import Selector, compile_selector
 from ostler.engine.transfer import BROWSE
@@ -41,6 +43,7 @@ _MILLISECONDS_MAX: Final = (1 << 31) - 1
 _SYNCPOINTS: Final = MQGMO_SYNCPOINT | MQGMO_NO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 _UTF_8: Final = 1208
 _SELECTORS_KEPT: Final = 64
+_BLOCKS_KEPT: Final = 256
 # What is done here, with the message already off the queue, and not by the engine.
 _DONE_HERE: Final = MQGMO_CONVERT | MQGMO_ACCEPT_TRUNCATED_MSG
 
@@ -162,7 +165,10 @@ def message_of(taken: Taken, asked: GetOptions) -> Message:
     """The message a program gets: properties apart from the data, converted or cut if it asked for that."""
     md, body, block, token, warning = taken
     values: dict[str, PropertyValue] = {}
-    if block or starts_with_rfh2(md):
+    has_headers = starts_with_rfh2(md)
+    if block and block[0] == PUBLICATION_LAYOUT and not has_headers:
+        values = dict(_publication(block))
+    elif block or has_headers:
         view = properties_on_get(md, body, block, MQPROP_ALL, MQGMO_PROPERTIES_IN_HANDLE, True)
         md, body = view.md, view.body
         values = property_values(view.property_set.properties) if view.property_set is not None else {}
@@ -185,6 +191,12 @@ def message_of(taken: Taken, asked: GetOptions) -> Message:
         message.user_data = str(values.pop(publication_properties.USER_DATA, ""))
         message.is_retained = bool(values.pop(publication_properties.RETAINED, False))
     return message
+
+
+@lru_cache(_BLOCKS_KEPT)
+def _publication(block: bytes) -> dict[str, PropertyValue]:
+    """What the queue manager says of a publication, which is the same for many of them."""
+    return property_values(decode_block(block))
 
 
 def _number(md: bytes, at: int) -> int:
