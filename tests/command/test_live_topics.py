@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from ostler.command.command_events import command_number
 from ostler.command.dump import Dump, Layout, dump
 from ostler.command.interpreter import run_command
 from ostler.command.topic_walk import TopicPattern, TopicWalk
@@ -256,13 +257,13 @@ def test_only_what_can_fit_is_looked_at(forest: QueueManager, operator: Operator
 
 def test_many_subscriptions_are_shown_in_slices(operator: Operator, program: Program, target: LocalTarget) -> None:
     operator.says("def ql(Q1)")
-    for at in range(450):
+    for at in range(250):
         operator.says(f"def sub(S{at:03}) topicstr('a') dest(Q1)")
     target.looks = 0
     names = re.findall(r"\bSUB\((S[0-9]+)\)", "\n".join(operator.says("dis sub(S*)")))
-    assert names == [f"S{at:03}" for at in range(450)]
-    assert target.looks >= 6
-    assert len(topics(operator, "dis tps('a') type(sub)")) == 450
+    assert names == [f"S{at:03}" for at in range(250)]
+    assert target.looks >= 5
+    assert len(topics(operator, "dis tps('a') type(sub)")) == 250
 
 
 # -- the same by PCF ---------------------------------------------------------------------------------------------------
@@ -317,3 +318,19 @@ def test_durable_subscriptions_are_dumped(operator: Operator, program: Program) 
         "DEFINE SUB('S1') DESTCLAS(MANAGED) SUBUSER('') TOPICSTR('news/+') REPLACE",
         "DEFINE SUB('SYSTEM.DEFAULT.SUB') SUBUSER('') REPLACE",
     ]
+
+
+@pytest.mark.parametrize(
+    ("verb", "noun", "number"),
+    [
+        ("DEFINE", "SUB", mq.MQCMD_CREATE_SUBSCRIPTION),
+        ("ALTER", "SUB", mq.MQCMD_CHANGE_SUBSCRIPTION),
+        ("DELETE", "SUB", mq.MQCMD_DELETE_SUBSCRIPTION),
+        ("DISPLAY", "SUB", mq.MQCMD_INQUIRE_SUBSCRIPTION),
+        ("DISPLAY", "SBSTATUS", mq.MQCMD_INQUIRE_SUB_STATUS),
+        ("DISPLAY", "TPSTATUS", mq.MQCMD_INQUIRE_TOPIC_STATUS),
+        ("CLEAR", "TOPICSTR", mq.MQCMD_CLEAR_TOPIC_STRING),
+    ],
+)
+def test_command_events_say_what_was_done(verb: str, noun: str, number: int) -> None:
+    assert command_number(verb, noun) == number

@@ -124,7 +124,7 @@ def test_what_was_added_and_removed_leaves_nothing(
     for each in made:
         tree.add(each, 0)
     for each in data.draw(st.permutations(made)):
-        tree.remove(each)
+        tree.remove(each, 1)
         assert each.is_removed
     assert (tree.subscriptions, tree.by_name, tree.everyone) == ({}, {}, [])
     assert tree.by_level.positions() == 0

@@ -74,6 +74,22 @@ def test_what_is_needed_stays(manager: QueueManager, scavenger: Scavenger) -> No
     assert manager.engine.topics.find("old/4") is None
 
 
+def test_the_place_of_a_subscription_was_used_until_it_ended(manager: QueueManager, scavenger: Scavenger) -> None:
+    target = ManagerTarget(manager)
+    assert len(list(run_command(target, "def sub(S1) topicstr('long/ago') destclas(managed)"))) == 1
+    node = manager.engine.topics.find("long/ago")
+    assert node is not None
+    node.used_ms -= 3_600_000
+    turn_until_round(scavenger)
+    assert manager.engine.topics.find("long/ago") is node
+    assert len(list(run_command(target, "delete sub(S1)"))) == 1
+    turn_until_round(Scavenger(manager, threading.Event()))
+    assert manager.engine.topics.find("long/ago") is node
+    node.used_ms -= 3_600_000
+    turn_until_round(Scavenger(manager, threading.Event()))
+    assert manager.engine.topics.find("long/ago") is None
+
+
 def test_a_life_of_zero_is_without_end(manager: QueueManager, scavenger: Scavenger) -> None:
     alter(manager, "treelife(0)")
     grow(manager, 10, 1e6)

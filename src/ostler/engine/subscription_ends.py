@@ -68,7 +68,7 @@ def end_subscription(engine: Engine, subscription: Subscription) -> i64:
     if subscription.is_durable and subscription.name in engine.of_type(ObjectType.SUB):
         lsn = delete(engine, ObjectType.SUB, subscription.name)
     else:
-        engine.topics.remove(subscription)
+        engine.topics.remove(subscription, engine.now_ms)
     queue = engine.queues.get(subscription.destination) if subscription.is_managed else None
     if queue is not None:
         last: i64 = _end_queue(engine, queue)

@@ -77,7 +77,7 @@ def deleted(engine: Engine, name: str) -> None:
     """A definition is gone: live and at replay."""
     known = engine.topics.by_name.get(name)
     if known is not None:
-        engine.topics.remove(known)
+        engine.topics.remove(known, engine.now_ms)
 
 
 def lead(engine: Engine, subscription: Subscription) -> i64:

@@ -253,8 +253,8 @@ class TopicTree:
         else:
             subscriptions.append(subscription)
 
-    def remove(self, subscription: Subscription) -> None:
-        """It takes part no more."""
+    def remove(self, subscription: Subscription, now_ms: i64) -> None:
+        """It takes part no more. Its place was used until now."""
         self.version += 1
         subscription.is_removed = True
         if self.subscriptions.pop(subscription.identifier, None) is not None:
@@ -275,6 +275,7 @@ class TopicTree:
             topic = CharacterPattern(topic).plain
         node = self.find(topic)
         if node is not None and node.subscriptions is not None:
+            node.used_ms = now_ms
             take_out(node.subscriptions, subscription)
             if not node.subscriptions:
                 node.subscriptions = None
