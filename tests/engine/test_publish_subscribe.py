@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from ostler.engine import objects, retained
+from ostler.engine.get import get, new_request
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.properties import Property
 from ostler.engine.property_block import decode_block, encode_block
@@ -28,8 +29,10 @@ from ostler.model.constants import (
     MQFMT_DEAD_LETTER_HEADER,
     MQFMT_RF_HEADER_1,
     MQFMT_RF_HEADER_2,
+    MQGMO_NO_SYNCPOINT,
     MQMF_LAST_SEGMENT,
     MQMF_MSG_IN_GROUP,
+    MQMO_NONE,
     MQOO_BROWSE,
     MQOO_INPUT_SHARED,
     MQOO_OUTPUT,
@@ -61,6 +64,7 @@ from ostler.model.constants import (
     MQRC_OPTION_NOT_VALID_FOR_TYPE,
     MQRC_OPTIONS_ERROR,
     MQRC_PRIORITY_ERROR,
+    MQRC_PROPERTY_NOT_AVAILABLE,
     MQRC_PUBLICATION_FAILURE,
     MQRC_PUT_INHIBITED,
     MQRC_PUT_NOT_RETAINED,
@@ -285,6 +289,25 @@ def test_forms_of_properties(world: TopicWorld, style: int) -> None:
         assert message.md[32:40] == MQFMT_RF_HEADER_1
         assert b'MQPSCommand Publish MQPSTopic "a b" MQPSSubUserData u<1' in message.body
         assert struct.unpack_from("<i", message.body, 8)[0] == len(message.body) - 4
+
+
+def test_properties_go_by_their_synonyms(world: TopicWorld) -> None:
+    c = world.connect()
+    s = world.subscribe(c, "a/+", user_data="mine", selection="MQTopicString = 'a/b'")
+    world.publish(c, "a/c", b"not selected")
+    world.publish(c, "a/b", b"1")
+    assert s.destination is not None
+    match = MQMO_NONE
+    request = new_request(c, s.destination, MQGMO_NO_SYNCPOINT, match, bytes(24), bytes(24), 100)
+    request.has_message_handle = True
+    get(world.engine, request)
+    found = request.properties
+    assert found is not None
+    assert (request.body, found.inquire("MQTopicString").value) == (b"1", "a/b")
+    assert found.inquire("MQSubUserData").value == "mine"
+    with pytest.raises(MQError) as refusal:
+        found.inquire("MQIsRetained")
+    assert refusal.value.reason == MQRC_PROPERTY_NOT_AVAILABLE
 
 
 def test_groups_and_segments_are_not_published(world: TopicWorld) -> None:
