@@ -17,8 +17,8 @@ def test_list_shows_every_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == [
         "put-get-cost", "mqi-verb-timing", "driver-overhead", "mqi-response-time", "mqsc-define", "mqsc-display",
-        "depth", "group-commit", "memory", "chlauth-restart", "chlauth-connect-cost", "connections", "request-reply",
-        "restart",
+        "topic-matching", "depth", "group-commit", "memory", "chlauth-restart", "chlauth-connect-cost", "connections",
+        "request-reply", "restart",
     ]  # fmt: skip
 
 

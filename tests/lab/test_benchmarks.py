@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from ostler.lab import (
     mqi_verb_timing,
     put_get_cost,
     restart,
+    topic_matching,
 )
 from ostler.lab.catalogue import all_benchmarks
 from ostler.lab.own_process import silent
@@ -150,6 +152,30 @@ def test_every_benchmark_has_a_name_and_an_end() -> None:
     assert set(known) == {
         "put-get-cost", "mqi-verb-timing", "mqi-response-time", "mqsc-define", "mqsc-display", "depth",
         "group-commit", "memory", "chlauth-restart", "chlauth-connect-cost", "connections", "request-reply", "restart",
-        "driver-overhead",
+        "driver-overhead", "topic-matching",
     }  # fmt: skip
     assert all(each.seconds_max > 0 and each.title for each in known.values())
+
+
+def test_topic_matching(tmp_path: Path) -> None:
+    result = topic_matching.run(topic_matching.Parameters(40, 2, 7), tmp_path, silent)
+    read = written(result, tmp_path)
+    what = {each["labels"]["what"] for each in read["measurements"]}
+    assert what == {
+        topic_matching.MATCHING,
+        topic_matching.NONE,
+        topic_matching.SOME,
+        topic_matching.SUBSCRIBING,
+    }
+    assert {each["labels"]["subscriptions"] for each in read["measurements"]} == {10, 40}
+    assert [aim["limit"] for aim in read["aims"]] == [1.3]
+    few = result.find(topic_matching.TIME, what=topic_matching.SUBSCRIBING, subscriptions=10).median
+    many = result.find(topic_matching.TIME, what=topic_matching.SUBSCRIBING, subscriptions=40).median
+    assert read["aims"][0]["measured"] == pytest.approx(many / few)
+
+
+def test_topics_with_wildcards_are_all_different() -> None:
+    made = list(islice(topic_matching.patterns(), 1000))
+    assert len(set(made)) == 1000
+    assert sum(is_character for _, is_character in made) == 200
+    assert all(any(sign in topic for sign in ("?*" if is_character else "#+")) for topic, is_character in made)

@@ -32,13 +32,16 @@ zos-pq-np-out-single zos-pq-np-out-scal zos-pq-np-in-single zos-pq-np-in-scal zo
 p2p-multi-np p2p-multi-pm appl-c1 appl-c2 appl-c3 appl-c4 appl-connection-scaling
 chlauth-connect-cost chlauth-restart zos-svrconn-sharecnv0 zos-svrconn-sharecnv1 v6compat-properties
 zos-csa-usage zos-connection-storage zos-svrconn-footprint zos-object-sizes
+pubsub-1n-np pubsub-1n-pm pubsub-1n-cores-np pubsub-multi-np pubsub-multi-pm pubsub-multi-cores-np
+topic-scavenger-idle-empty topic-scavenger-idle-100k topic-tree-multi-pass topic-scavenger-subscribe-cost
+display-tpstatus-1m
 """
 NOW = _NAMES_NOW.split()
 
 
 def test_every_scenario_of_the_reports_is_there() -> None:
     assert Counter(each.kind for each in ALL.scenarios.values()) == {
-        Kind.SCENARIO: 125, Kind.BEHAVIOUR: 5, Kind.GUIDANCE: 4, Kind.CALCULATION: 4, Kind.CONFIGURATION: 3,
+        Kind.SCENARIO: 126, Kind.BEHAVIOUR: 4, Kind.GUIDANCE: 4, Kind.CALCULATION: 4, Kind.CONFIGURATION: 3,
         Kind.COMMAND_OUTPUT: 2,
     }  # fmt: skip
     assert Counter(each.report.name for each in ALL.scenarios.values()) == {
@@ -65,7 +68,7 @@ def test_what_the_product_has_features_for_lacks_at_most_its_driver(name: str) -
     ("name", "needs"),
     [
         ("dq-rr-np", "message channels"),
-        ("pubsub-1n-np", "publish/subscribe"),
+        ("pubsub-1n-cluster2-np", "clusters"),
         ("zos-clus-bind-on-open", "clusters"),
         ("sq-1qm-pm-in", "queue-sharing groups"),
         ("appl-ha1", "replication"),

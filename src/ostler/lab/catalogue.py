@@ -26,6 +26,7 @@ from ostler.lab import (
     put_get_cost,
     request_reply,
     restart,
+    topic_matching,
 )
 from ostler.lab.machine import between, cpu_moment, describe, flavour
 from ostler.lab.own_process import Report, in_own_process
@@ -54,6 +55,7 @@ _MODULES: Final[tuple[tuple[ModuleType, int], ...]] = (
     (mqi_response_time, 900),
     (mqsc_define, 600),
     (mqsc_display, 900),
+    (topic_matching, 600),
     (depth, 600),
     (group_commit, 300),
     (memory, 900),
