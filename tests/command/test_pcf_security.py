@@ -165,7 +165,7 @@ def test_subscriptions_by_name_and_by_identifier(admin: Administrator) -> None:
     assert again[mq.MQCACF_SUB_USER_DATA] == "ripe"
     admin.done(mq.MQCMD_COPY_SUBSCRIPTION, {mq.MQCACF_FROM_SUB_NAME: "fruit", mq.MQCACF_TO_SUB_NAME: "more"})
     admin.done(mq.MQCMD_DELETE_SUBSCRIPTION, {name: "fruit"})
-    assert admin.fails(mq.MQCMD_DELETE_SUBSCRIPTION, {name: "fruit"}) == (mq.MQRC_UNKNOWN_OBJECT_NAME,)
+    assert admin.fails(mq.MQCMD_DELETE_SUBSCRIPTION, {name: "fruit"}) == (mq.MQRC_NO_SUBSCRIPTION,)
     assert admin.fails(mq.MQCMD_DELETE_SUBSCRIPTION)[0] == mq.MQRCCF_PARM_MISSING
 
 
@@ -184,7 +184,7 @@ def test_the_status_of_topics_and_subscriptions(admin: Administrator) -> None:
     assert status[mq.MQBACF_SUB_ID] == sub[mq.MQBACF_SUB_ID]
     assert status[topic] == "fruit/apples"
     assert admin.fails(mq.MQCMD_INQUIRE_TOPIC_STATUS, {topic: "nope"}) == (mq.MQRCCF_TOPIC_STRING_NOT_FOUND,)
-    assert admin.fails(mq.MQCMD_INQUIRE_SUB_STATUS, {name: "nope"}) == (mq.MQRC_UNKNOWN_OBJECT_NAME,)
+    assert admin.fails(mq.MQCMD_INQUIRE_SUB_STATUS, {name: "nope"}) == (mq.MQRC_NO_SUBSCRIPTION,)
     (tree,) = admin.does(mq.MQCMD_INQUIRE_PUBSUB_STATUS)
     assert tree[mq.MQCA_Q_MGR_NAME] == "TEST"
     # The default subscription is shown, and is none.

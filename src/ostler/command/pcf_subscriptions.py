@@ -24,7 +24,7 @@ from ostler.model.constants import (
     MQIACF_REPLACE,
     MQIACF_SUB_ATTRS,
     MQIACF_SUB_TYPE,
-    MQRC_UNKNOWN_OBJECT_NAME,
+    MQRC_NO_SUBSCRIPTION,
     MQRCCF_OBJECT_ALREADY_EXISTS,
     MQRCCF_PARM_MISSING,
     MQRCCF_SUB_ALREADY_EXISTS,
@@ -128,7 +128,7 @@ def _inquire(target: Target, request: Request) -> Iterator[Reply]:
                 found = True
                 yield reply_row(_KIND, row, selection, ("SUB", "SUBID"))
     if not found:
-        raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
+        raise PcfRefused(MQRC_NO_SUBSCRIPTION)
 
 
 _NAME: Final = text("MQCACF_SUB_NAME", _NAME_LENGTH)

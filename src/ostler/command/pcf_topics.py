@@ -30,7 +30,7 @@ from ostler.model.constants import (
     MQIACF_TOPIC_SUB,
     MQPSST_ALL,
     MQPSST_LOCAL,
-    MQRC_UNKNOWN_OBJECT_NAME,
+    MQRC_NO_SUBSCRIPTION,
     MQRCCF_NONE_FOUND,
     MQRCCF_TOPIC_STRING_NOT_FOUND,
 )
@@ -72,7 +72,7 @@ def _subscription_status(target: Target, request: Request) -> Iterator[Reply]:
     authorize(target, "DISPLAY", ObjectType.SUB, "")
     rows = _status_rows(target, choice_of(request))
     yield from _shown(
-        request, ObjectType.SBSTATUS, MQIACF_SUB_STATUS_ATTRS, rows, ("SUB", "SUBID"), MQRC_UNKNOWN_OBJECT_NAME
+        request, ObjectType.SBSTATUS, MQIACF_SUB_STATUS_ATTRS, rows, ("SUB", "SUBID"), MQRC_NO_SUBSCRIPTION
     )
 
 

@@ -17,7 +17,7 @@ from ostler.engine.subscription import Subscription
 from ostler.engine.topic_tree import DEFAULT_SUBSCRIPTION
 from ostler.model.attributes import ObjectType, Value, defaults
 from ostler.model.constants import (
-    MQRC_UNKNOWN_OBJECT_NAME,
+    MQRC_NO_SUBSCRIPTION,
     MQSELTYPE_NONE,
     MQSELTYPE_STANDARD,
     MQSUB_DURABLE_NO,
@@ -75,7 +75,7 @@ def find_subscription(engine: Engine, name: str, identifier: str) -> Chosen:
     living = engine.topics.by_name.get(name) if name else _by_identifier(engine, identifier)
     definition = living.definition if living is not None else engine.of_type(ObjectType.SUB).get(name)
     if definition is None or (identifier and definition.attributes.get("SUBID") != identifier):
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no subscription {name or identifier}.")
+        raise MQError(MQRC_NO_SUBSCRIPTION, f"There is no subscription {name or identifier}.")
     return definition, living
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from ostler.command.arguments import Options, given_attributes, object_name
-from ostler.command.changes import Action, not_found, unknown_object
+from ostler.command.changes import Action, not_found
 from ostler.command.display import Wish, is_wanted, read_wish, show
 from ostler.command.nouns import PRODUCT, SUBSCRIPTION, message
 from ostler.command.permissions import authorize
@@ -18,7 +18,7 @@ from ostler.command.subscription_choice import DURABLE, SUBTYPES, Choice, chosen
 from ostler.command.target import CommandRefused, Target
 from ostler.command.words import SyntaxProblem, Word, WordKind
 from ostler.model.attributes import ObjectType, Value
-from ostler.model.constants import MQRC_OBJECT_ALREADY_EXISTS, MQRC_UNKNOWN_OBJECT_NAME, MQSUBTYPE_ADMIN
+from ostler.model.constants import MQRC_NO_SUBSCRIPTION, MQRC_OBJECT_ALREADY_EXISTS, MQSUBTYPE_ADMIN
 from ostler.model.errors import MQError
 
 _IDENTIFIER_BYTES: Final = 24
@@ -69,7 +69,7 @@ def _define(name: str, given: dict[str, Value], like: str | None, replace: bool,
             instead = error.detail if replace else "Use ALTER, or DEFINE with REPLACE."
             what = f"{PRODUCT} subscription {name} exists already. {instead}"
             raise CommandRefused("AMQ8150E", what) from None
-        raise unknown_object(error, like or name) if like else error from None
+        raise _unknown(error, like or name) from None
     yield message(SUBSCRIPTION.created, f"{PRODUCT} subscription created.")
 
 
@@ -84,8 +84,13 @@ def _alter(name: str, identifier: str, given: dict[str, Value], target: Target) 
     try:
         alter_subscription(target, name, identifier, given)
     except MQError as error:
-        raise unknown_object(error, name or identifier) from None
+        raise _unknown(error, name or identifier) from None
     yield message(SUBSCRIPTION.changed, f"{PRODUCT} subscription changed.")
+
+
+def _unknown(error: MQError, name: str) -> Exception:
+    """The same error, but for an unknown subscription with the number that commands have for that."""
+    return not_found(name) if error.reason == MQRC_NO_SUBSCRIPTION else error
 
 
 def delete(statement: Statement) -> Action:
@@ -100,8 +105,8 @@ def _delete(name: str, identifier: str, ignores: bool, target: Target) -> Iterat
     try:
         delete_subscription(target, name, identifier)
     except MQError as error:
-        if not ignores or error.reason != MQRC_UNKNOWN_OBJECT_NAME:
-            raise unknown_object(error, name or identifier) from None
+        if not ignores or error.reason != MQRC_NO_SUBSCRIPTION:
+            raise _unknown(error, name or identifier) from None
     yield message(SUBSCRIPTION.deleted, f"{PRODUCT} subscription deleted.")
 
 
