@@ -313,6 +313,13 @@ def test_subscriptions_that_cannot_be(qm: Connection, topic: str, expected: int,
     assert reason(refused) == expected
 
 
+def test_queue_of_another_connection(site: Any, way: str, qm: Connection, topic: str) -> None:
+    with site.connect(way) as other, other.open_dynamic() as queue:
+        with pytest.raises(MQError) as refused:
+            qm.subscribe(topic, queue=queue)
+        assert reason(refused) == mqc.MQRC_HOBJ_ERROR
+
+
 def test_topics_that_cannot_be(site: Any, qm: Connection, topic: str) -> None:
     for wrong, expected in (
         ("", mqc.MQRC_UNKNOWN_OBJECT_NAME),

@@ -56,7 +56,9 @@ def restart(site: RemoteSite, mode: str = "immediate") -> None:
 
 def test_subscription_is_made_again(again: RemoteSite) -> None:
     program, other = connected(again), connected(again)
+    gone = program.open("other")  # so that handles are others than before when they are made again
     hobj, hsub = program.subscribe("prices/#", SubName="MINE")
+    assert program.close(gone) == mqc.MQRC_NONE
     target = other.open("prices/fruit")
     break_link(program)
     assert program.all(hobj) == []
@@ -81,6 +83,20 @@ def test_durable_subscription_is_resumed(again: RemoteSite, mode: str) -> None:
     assert program.put1("prices/fruit", b"more") == mqc.MQRC_NONE
     assert program.get(hobj, WAIT, 30_000) == (b"more", mqc.MQRC_NONE)
     assert program.close(hsub, mqc.MQCO_REMOVE_SUB) == mqc.MQRC_NONE
+
+
+def test_link_breaks_while_a_durable_subscription_is_made(again: RemoteSite) -> None:
+    program = connected(again)
+    found: list[tuple[int, int]] = []
+    thread = threading.Thread(target=lambda: found.append(program.subscribe("prices", DURABLE, SubName="DURABLE")))
+    with again.manager.writer._turn:
+        # The subscription is there, and its answer waits for the log.
+        thread.start()
+        eventually(lambda: "DURABLE" in again.manager.engine.topics.by_name)
+        break_link(program)
+    thread.join(PATIENCE_SECONDS)
+    assert program.put1("prices", b"data") == mqc.MQRC_NONE
+    assert program.get(found[0][0], WAIT, 30_000) == (b"data", mqc.MQRC_NONE)
 
 
 def test_provided_destination_and_its_subscription(again: RemoteSite) -> None:

@@ -139,7 +139,10 @@ def test_managed_queue_is_its_subscribers_alone(site: RunningQueueManager) -> No
         assert eve.ask(wire.OPEN, OpenArguments(mq.MQOT_Q, name, options).encode()).reason == DENIED
 
 
-def test_nobody_subscribes_as_somebody_else(site: RunningQueueManager) -> None:
+def test_subscribing_as_somebody_else(site: RunningQueueManager) -> None:
     bob = let_in(site, "bob")
     options = MANAGED | mq.MQSO_ALTERNATE_USER_AUTHORITY
     assert subscribed(bob, "prices", options, user="ann").reason == DENIED
+    site.mqsc("SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('bob') AUTHADD(ALTUSR)")
+    assert subscribed(bob, "prices", options, user="ann").reason == 0
+    assert subscribed(bob, "secrets", options, user="ann").reason == DENIED

@@ -79,6 +79,8 @@ async def subscribe(connection: AsyncConnection, topic: str, wanted: SubscribeOp
         queue = given
     else:
         queue = given.inner
+    if queue is not None and queue.connection.session is not connection.session:
+        raise MQError(MQRC_HOBJ_ERROR, f"{queue.name} is open on another connection.")
     try:
         made = await connection.session.subscribe(asked, queue.handle if queue is not None else None)
     except BaseException:
