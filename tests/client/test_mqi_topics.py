@@ -343,6 +343,24 @@ def test_subscription_is_altered(publisher: Publisher, topic: str) -> None:
     publisher.close(hsub, mqc.MQCO_REMOVE_SUB)
 
 
+def test_options_tell_what_a_resumed_subscription_is(publisher: Publisher, topic: str) -> None:
+    """They can be passed with MQSO_ALTER as they come back."""
+    name = f"KINDS {topic}"
+    sd = made("MQSD", Options=DURABLE | mqc.MQSO_RESUME | mqc.MQSO_ANY_USERID, ObjectString=topic, SubName=name)
+    hsub = mqi.MQSUB(publisher.hconn, sd, mqc.MQHO_NONE)[1]
+    assert field("MQSD", sd, "Options") == DURABLE | mqc.MQSO_RESUME | mqc.MQSO_ANY_USERID
+    publisher.close(hsub, mqc.MQCO_KEEP_SUB)
+    sd = made("MQSD", Options=mqc.MQSO_RESUME | mqc.MQSO_FAIL_IF_QUIESCING, ObjectString=topic, SubName=name)
+    hsub = mqi.MQSUB(publisher.hconn, sd, mqc.MQHO_NONE)[1]
+    options = field("MQSD", sd, "Options")
+    assert options == (
+        mqc.MQSO_FAIL_IF_QUIESCING | mqc.MQSO_DURABLE | mqc.MQSO_MANAGED | mqc.MQSO_ANY_USERID | mqc.MQSO_WILDCARD_TOPIC
+    )
+    publisher.close(hsub, mqc.MQCO_KEEP_SUB)
+    _, hsub = publisher.subscribe(topic, options | mqc.MQSO_ALTER | mqc.MQSO_RESUME, SubName=name, PubPriority=8)
+    publisher.close(hsub, mqc.MQCO_REMOVE_SUB)
+
+
 def test_non_durable_subscription_ends_with_its_connection(app: Any, publisher: Publisher, topic: str) -> None:
     leaver = Publisher(app.connect())
     leaver.subscribe(topic, SubName=f"PASSING {topic}")

@@ -146,7 +146,6 @@ def dead_letters(world: TopicWorld) -> None:
     "options",
     [
         MQSO_MANAGED,
-        MQSO_RESUME | MQSO_ALTER,
         MANAGED | MQSO_ANY_USERID | MQSO_FIXED_USERID,
         MANAGED | MQSO_WILDCARD_CHAR | MQSO_WILDCARD_TOPIC,
         MANAGED | MQSO_READ_AHEAD | MQSO_NO_READ_AHEAD,

@@ -14,6 +14,18 @@ from ostler.model.constants import (
     MQRC_SELECTION_STRING_ERROR,
     MQRC_SUB_NAME_ERROR,
     MQRC_SUB_USER_DATA_ERROR,
+    MQSO_ALTER,
+    MQSO_ANY_USERID,
+    MQSO_CREATE,
+    MQSO_DURABLE,
+    MQSO_FIXED_USERID,
+    MQSO_GROUP_SUB,
+    MQSO_MANAGED,
+    MQSO_NEW_PUBLICATIONS_ONLY,
+    MQSO_PUBLICATIONS_ON_REQUEST,
+    MQSO_RESUME,
+    MQSO_WILDCARD_CHAR,
+    MQSO_WILDCARD_TOPIC,
 )
 from ostler.model.structures.consuming import MQSD, MQSRO
 from ostler.model.structures.layout import trim
@@ -21,6 +33,19 @@ from ostler.wire.subscriptions import SubscribeArguments, Subscribed
 
 _UTF_8: Final = 1208
 _TEXTS_MAX: Final = OBJECT_STRING_BYTES_MAX
+# What to do with a subscription; not told of one that was there before.
+_ACTIONS: Final = MQSO_CREATE | MQSO_RESUME | MQSO_ALTER | MQSO_NEW_PUBLICATIONS_ONLY
+# What a subscription is.
+_KINDS: Final = (
+    MQSO_DURABLE
+    | MQSO_MANAGED
+    | MQSO_GROUP_SUB
+    | MQSO_ANY_USERID
+    | MQSO_FIXED_USERID
+    | MQSO_PUBLICATIONS_ON_REQUEST
+    | MQSO_WILDCARD_CHAR
+    | MQSO_WILDCARD_TOPIC
+)
 
 
 def subscribe_arguments(sd: bytearray, destination: int) -> SubscribeArguments:
@@ -53,7 +78,13 @@ def _string(sd: bytearray, field: str, bytes_max: int, reason: int) -> str:
 
 
 def describe_subscribed(sd: bytearray, found: Subscribed) -> None:
-    """Fill in what a subscription descriptor says when the subscription is there."""
+    """Fill in what a subscription descriptor says when the subscription is there.
+
+    The options are changed for one that was there before, so that they tell what it is.
+    """
+    if found.options & MQSO_RESUME:
+        options = MQSD.read_int(sd, "Options") & ~(_ACTIONS | _KINDS)
+        MQSD.patch(sd, "Options", options | (found.options & ~MQSO_RESUME))
     MQSD.patch(sd, "SubExpiry", found.expiry)
     MQSD.patch(sd, "SubCorrelId", found.correlation_id)
     MQSD.patch(sd, "PubPriority", found.priority)

@@ -89,6 +89,7 @@ def resume(
             if made.destination is not None:
                 close_object(engine, connection, made.destination, 0)
             raise
+    made.is_resumed = True
     return made
 
 

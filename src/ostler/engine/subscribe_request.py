@@ -92,6 +92,7 @@ class Subscribed:
         self.handle = handle
         self.destination = destination  # of a managed subscription
         self.subscription = subscription
+        self.is_resumed = False  # it was there before
         self.warning: i64 = 0
 
 
@@ -104,7 +105,6 @@ def check_options(request: SubscribeRequest) -> None:
     if (
         options & ~_ALL_OPTIONS
         or not options & _ACTIONS
-        or (options & MQSO_RESUME and options & MQSO_ALTER)
         or (options & MQSO_GROUP_SUB and (options & MQSO_MANAGED or not options & MQSO_SET_CORREL_ID))
         or users & (users - 1)
         or schemes & (schemes - 1)

@@ -18,6 +18,8 @@ from ostler.model.constants import (
     MQSO_GROUP_SUB,
     MQSO_MANAGED,
     MQSO_PUBLICATIONS_ON_REQUEST,
+    MQSO_RESUME,
+    MQSO_SET_CORREL_ID,
     MQSO_WILDCARD_CHAR,
     MQSO_WILDCARD_TOPIC,
 )
@@ -59,7 +61,7 @@ def describe_subscribed(made: EngineSubscribed) -> Subscribed:
     attributes = subscription.definition.attributes
     found = Subscribed()
     found.hsub = made.handle.number
-    found.options = options_of(subscription)
+    found.options = options_of(subscription) | (MQSO_RESUME if made.is_resumed else 0)
     expiry = attributes.get("EXPIRY", MQEI_UNLIMITED)
     found.expiry = expiry if isinstance(expiry, int) else MQEI_UNLIMITED
     found.priority = subscription.priority
@@ -86,7 +88,7 @@ def options_of(subscription: Subscription) -> int:
     if subscription.is_managed:
         options |= MQSO_MANAGED
     if subscription.is_grouped:
-        options |= MQSO_GROUP_SUB
+        options |= MQSO_GROUP_SUB | MQSO_SET_CORREL_ID
     if subscription.is_on_request:
         options |= MQSO_PUBLICATIONS_ON_REQUEST
     return options

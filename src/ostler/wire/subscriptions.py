@@ -84,7 +84,7 @@ class Subscribed:
 
     def __init__(self) -> None:
         self.hsub: i64 = 0
-        self.options: i64 = 0  # MQSO_*: of what it is
+        self.options: i64 = 0  # MQSO_*: of what it is, and MQSO_RESUME when it was there before
         self.expiry: i64 = 0
         self.priority: i64 = 0
         self.level: i64 = 0
