@@ -23,11 +23,10 @@ from ostler.model.constants import (
     MQCC_FAILED,
     MQCCSI_APPL,
     MQOP_REGISTER,
-    MQRC_FUNCTION_NOT_SUPPORTED,
 )
 from ostler.model.structures.consuming import MQCBC
 from ostler.model.structures.properties import MQIMPO
-from ostler_dropin import messages
+from ostler_dropin import messages, subscriptions
 from ostler_dropin.buffers import property_name, sized
 from ostler_dropin.connecting import Connected, Structures, connect
 from ostler_dropin.property_values import Value, packed_value, unpacked_value
@@ -180,15 +179,14 @@ def MQSET(hconn: int, hobj: int, selectors: list[int], integers: list[int], char
         return mqi.MQSET(hconn, index(hobj), selectors, integers, bytes(characters))
 
 
-def MQSUB(hconn: int, sd: bytes, hobj: int) -> tuple[bytes, int, int, int, int]:
-    """Publish/subscribe is not there; the program is told so."""
-    descriptor = _structure("MQSD", sd)
-    return bytes(descriptor), index(hobj), 0, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED
+def MQSUB(hconn: int, sd: bytes, hobj: int) -> subscriptions.Subscribed:
+    """Subscribe: the descriptor, the handles of the destination and of the subscription, completion and reason."""
+    return subscriptions.subscribe(hconn, sd, hobj, error)
 
 
 def MQSUBRQ(hconn: int, hsub: int, action: int, sro: bytes) -> tuple[bytes, int, int]:
-    options = _structure("MQSRO", sro)
-    return bytes(options), MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED
+    """Have retained publications sent. The options come back with their number."""
+    return subscriptions.request(hconn, hsub, action, sro, error)
 
 
 def MQSTAT(hconn: int, type: int, sts: bytes) -> tuple[bytes, int, int]:

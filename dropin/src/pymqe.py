@@ -10,15 +10,9 @@ from collections.abc import Mapping
 from operator import index
 
 from ostler import mqi
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQHO_UNUSABLE_HOBJ,
-    MQIA_FIRST,
-    MQIA_LAST,
-    MQRC_FUNCTION_NOT_SUPPORTED,
-)
+from ostler.model.constants import MQIA_FIRST, MQIA_LAST
 from ostler.model.structures.properties import MQIMPO, MQPD
-from ostler_dropin import messages
+from ostler_dropin import messages, subscriptions
 from ostler_dropin.buffers import property_name, sized
 from ostler_dropin.connecting import Connected, Memory, Structures, connect, security_parameters
 from ostler_dropin.property_values import Value, packed_value, unpacked_value
@@ -119,10 +113,9 @@ def MQSET(hconn: int, hobj: int, selector: int, value: int | bytes) -> Result:
         return mqi.MQSET(hconn, index(hobj), [selector], integers, characters)
 
 
-def MQSUB(hconn: int, sd: bytes, hobj: int) -> tuple[bytes, int, int, int, int]:
-    """Publish/subscribe is not there; the program is told so."""
-    descriptor = sized("MQSD", sd, error)
-    return bytes(descriptor), index(hobj), MQHO_UNUSABLE_HOBJ, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED
+def MQSUB(hconn: int, sd: bytes, hobj: int) -> subscriptions.Subscribed:
+    """Subscribe: the descriptor, the handles of the destination and of the subscription, completion and reason."""
+    return subscriptions.subscribe(hconn, sd, hobj, error)
 
 
 def MQCRTMH(hconn: int, cmho: bytes) -> tuple[int, int, int]:
