@@ -28,8 +28,8 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_list_has_a_line_for_each_scenario_and_counts_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("list") == 0
     *lines, counts = capsys.readouterr().out.splitlines()
-    assert len(lines) == 125
-    assert counts.startswith("125 scenarios: ")
+    assert len(lines) == 126
+    assert counts.startswith("126 scenarios: ")
     line = next(each for each in lines if each.startswith("dq-rr-np "))
     assert "distributed" in line
     assert "needs message channels" in line
@@ -40,7 +40,7 @@ def test_list_with_the_other_entries(capsys: pytest.CaptureFixture[str]) -> None
     assert run("list", "--all") == 0
     *lines, counts = capsys.readouterr().out.splitlines()
     assert len(lines) == 143
-    assert counts.endswith("18 other entries.")
+    assert counts.endswith("17 other entries.")
     assert run("list", "--state", "not-measured", "--json") == 0
     kinds = {json.loads(line)["kind"] for line in capsys.readouterr().out.splitlines()}
     assert kinds == {"calculation", "guidance", "configuration", "behaviour", "command-output"}

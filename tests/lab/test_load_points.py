@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.lab.experiments.load_points import LoadPoint, load_point, one_way_point, session_point
+from ostler.lab.experiments.load_points import LoadPoint, load_point, one_way_point, publish_point, session_point
 from ostler.lab.load import plan
 from ostler.lab.running.contract import GET
 from ostler.lab.scenarios.loader import catalogue
@@ -30,14 +30,18 @@ LOADS = [
     "short-session",
     "point-to-point",
     "pass-through",
+    "publish-subscribe",
 ]
-SCENARIOS = [each for each in catalogue().scenarios.values() if each.family in LOADS]
+ALL = catalogue().scenarios.values()
+SCENARIOS = [each for each in ALL if each.family in LOADS and catalogue().readiness(each).can_run]
 
 
 def points(scenario: Scenario, is_quick: bool = False) -> list[LoadPoint]:
     read = one_way_point if scenario.family in ONE_WAY else load_point
     if scenario.family == "short-session":
         read = session_point
+    elif scenario.family == "publish-subscribe":
+        read = publish_point
     readiness = catalogue().readiness(scenario)
     return [read(scenario, step) for step in steps(scenario, readiness, is_quick)]
 
@@ -139,3 +143,31 @@ def test_producers_and_consumers() -> None:
 def test_sessions_keep_the_rate_of_their_round_trips() -> None:
     found = of("client-short-session")[0]
     assert (found.session_round_trips, found.rate_per_second) == (5, 0.2)
+
+
+@pytest.mark.parametrize(("name", "persistent"), [("pubsub-1n-np", False), ("pubsub-1n-pm", True)])
+def test_one_publisher_has_many_subscribers(name: str, persistent: bool) -> None:
+    found = of(name)
+    assert {(each.requesters, each.pairs, each.persistent) for each in found} == {(1, 1, persistent)}
+    assert [each.responders for each in found] == [each.subscribers for each in found]
+    assert {4, 8, 12, 16, 48, 80} <= {each.subscribers for each in found}
+    assert {each.main_operation for each in found} == {GET}
+    assert {each.units for each in found} == {plan.EVERYBODY if persistent else plan.NOBODY}
+    for each in found:
+        queues = [command for command in each.manager.commands if "LAB.SUBSCRIBER." in command]
+        assert len(queues) == each.subscribers
+        assert each.parameters == {"subscribers": str(each.subscribers), "topics": "1"}
+        assert each.manager.cores == 0
+
+
+@pytest.mark.parametrize(("name", "rate"), [("pubsub-multi-np", 1600), ("pubsub-multi-pm", 400)])
+def test_triplets_publish_at_a_rate_each(name: str, rate: int) -> None:
+    found = of(name)
+    assert [each.requesters for each in found] == [each.responders for each in found] == [each.pairs for each in found]
+    assert {each.subscribers for each in found} == {1}
+    assert {each.rate_per_second for each in found} == {rate}, "of each publisher"
+
+
+@pytest.mark.parametrize("name", ["pubsub-1n-cores-np", "pubsub-multi-cores-np"])
+def test_cores_are_those_of_the_queue_manager(name: str) -> None:
+    assert {each.manager.cores for each in of(name)} >= {2, 4, 8}

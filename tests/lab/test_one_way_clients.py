@@ -258,7 +258,7 @@ def test_messages_of_another_size_are_told() -> None:
 
 def test_a_protocol_without_one_way_clients_is_told() -> None:
     wanted = Plan("telegraph", ("", 0), range(1), range(1), 1, SIZE, False, kind=ONE_WAY)
-    with pytest.raises(LoadFailed, match="telegraph has no one-way clients"):
+    with pytest.raises(LoadFailed, match="telegraph has no clients for a one-way load"):
         one_way_client(wanted, running(), True, 0)
     assert isinstance(
         one_way_client(Plan(plan.MQTT, ("", 0), range(1), range(1), 1, SIZE, False, kind=ONE_WAY), running(), True, 0),

@@ -50,7 +50,8 @@ class MqProducer(MqClient):
         self._batch = 0
         self._waits_for_commit = False
         self._header = b""
-        self._one_way = OneWay(pace, terms.body_bytes, max(terms.subscribers, 1))
+        self._copies = max(terms.subscribers, 1)
+        self._one_way = OneWay(pace, terms.body_bytes, self._copies)
         self._put: PutFrames | None = None
         self._commit = frames.frame(frames.COMMIT, conversation, COMMIT_REQUEST)
         status = exchanges.numbers_payload([MQSTAT_TYPE_ASYNC_ERROR])
@@ -86,7 +87,7 @@ class MqProducer(MqClient):
         # Of messages that are due one by one none may wait for others.
         count = 1 if pace.is_rated or not pace.goes_on else BATCH
         self._batch = count
-        pace.outstanding += count - 1
+        pace.outstanding += (count - 1) * self._copies
         return b"".join([made] * count + [self._status])
 
     def work(self, reader: MqReader, now_ns: int) -> bytes:
