@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from ostler.pipeline.quality import FILE_RULES, RULES
 
 
 def run(*arguments: str) -> int:
-    parser = CommandParser(prog="ostler")
+    parser: argparse.ArgumentParser = CommandParser(prog="ostler")
     add_command(parser.add_subparsers(dest="command"))
     try:
         parsed = parser.parse_args(["pipeline", *arguments])

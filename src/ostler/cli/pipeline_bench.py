@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ostler.cli import commands
-from ostler.cli.pipeline_options import USAGE, add_spark_options, has_packages
+from ostler.cli.pipeline_options import USAGE, add_spark_options, is_about_java, need_packages
+from ostler.cli.pipeline_statuses import JAVA_MISSING
 
 if TYPE_CHECKING:
     from ostler.lab.own_process import Report
@@ -93,8 +94,7 @@ def _within(most: int) -> Callable[[str], int]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if not has_packages(("pyspark", "pyarrow", "psutil")):
-        return 1
+    need_packages(("pyspark", "pyarrow", "psutil"))
     from ostler.lab.own_process import MeasurementFailed
     from ostler.lab.result import write_result
     from ostler.pipeline.refusals import PipelineRefused
@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
         path = write_result(arguments.output, result, conditions)
     except (MeasurementFailed, PipelineRefused) as failure:
         print(f"ostler pipeline bench: {_sentence(str(failure))}", file=sys.stderr)
-        return USAGE
+        return JAVA_MISSING if is_about_java(failure) else USAGE
     except OSError as error:
         print(f"ostler pipeline bench: {error.filename}: {error.strerror}. Name other places.", file=sys.stderr)
         return USAGE
@@ -204,4 +204,5 @@ def _show(result: Result, conditions: Conditions, path: Path) -> None:
         f"of the machine, {cpu['steal_percent']:.1f}% was stolen; {path}"
     )
     if not conditions.is_quiet():
-        print("The machine was busy with other things: rates say little; ratios are of rounds side by side.")
+        noise = f"the same loop took {conditions.noise_percent():.0f} % longer at one end of it than at the other"
+        print(f"The machine was not quiet ({noise}): rates say little; ratios are of rounds side by side.")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ostler.cli import commands
-from ostler.cli.pipeline_options import USAGE, add_lake_option, has_packages
+from ostler.cli.pipeline_options import USAGE, add_lake_option, need_packages
 from ostler.cli.pipeline_statuses import DONE, FOUND, NOTHING_TO_COMPARE
 from ostler.pipeline.refusals import counted
 
@@ -67,7 +67,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def run(arguments: argparse.Namespace) -> int:
-    has_packages(("pyarrow", "rich"))
+    need_packages(("pyarrow", "rich"))
     from ostler.pipeline.lake import open_lake
     from ostler.pipeline.refusals import PipelineRefused
     from ostler.pipeline.tables import COMPARISON

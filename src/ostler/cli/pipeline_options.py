@@ -75,9 +75,8 @@ def is_about_java(refused: Exception) -> bool:
     return False
 
 
-def has_packages(names: Sequence[str]) -> bool:
-    """Whether the pipeline's packages are there. TaskFailed, which says what to do, when they are not."""
+def need_packages(names: Sequence[str]) -> None:
+    """TaskFailed, which says what to do, unless the pipeline's packages are there."""
     missing = [name for name in names if find_spec(name) is None]
     if missing:
         raise TaskFailed(PACKAGE_MISSING, f"it needs {' and '.join(missing)}: pip install 'ostler[pipeline]'")
-    return True

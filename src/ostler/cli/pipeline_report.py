@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from ostler.cli import commands
-from ostler.cli.pipeline_options import USAGE, add_lake_option, has_packages
+from ostler.cli.pipeline_options import USAGE, add_lake_option, need_packages
 
 REPORT: Final = Path("report")
 
@@ -40,8 +40,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if not has_packages(("pyarrow",)):
-        return 1
+    need_packages(("pyarrow",))
     from ostler.pipeline.refusals import PipelineRefused
     from ostler.pipeline.report.reading import picked, read_lake
     from ostler.pipeline.report.writing import TITLE, write_report

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from ostler.cli import commands
 from ostler.cli.lab_runs import RUNS
-from ostler.cli.pipeline_options import USAGE, add_lake_option, add_spark_options, has_packages, spark_opener
+from ostler.cli.pipeline_options import USAGE, add_lake_option, add_spark_options, need_packages, spark_opener
 from ostler.pipeline.refusals import counted
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def run(arguments: argparse.Namespace) -> int:
-    has_packages(("pyspark", "pyarrow"))
+    need_packages(("pyspark", "pyarrow"))
     from ostler.pipeline.conductor import conduct
     from ostler.pipeline.refusals import PipelineRefused
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ostler.cli import commands
-from ostler.cli.pipeline_options import USAGE, add_lake_option, add_spark_options, has_packages, spark_opener
+from ostler.cli.pipeline_options import USAGE, add_lake_option, add_spark_options, need_packages, spark_opener
 from ostler.pipeline.refusals import counted
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.rules:
         _show_rules(arguments.is_json)
         return 0
-    has_packages(("pyspark", "pyarrow") if arguments.places else ("pyarrow",))
+    need_packages(("pyspark", "pyarrow") if arguments.places else ("pyarrow",))
     from ostler.pipeline.lake import open_lake
     from ostler.pipeline.refusals import PipelineRefused
     from ostler.pipeline.validating import validate_runs, violations_in

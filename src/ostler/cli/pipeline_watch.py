@@ -16,7 +16,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 from ostler.cli import commands, sample_connection
-from ostler.cli.pipeline_options import USAGE, add_lake_option, add_spark_options, has_packages, spark_opener
+from ostler.cli.pipeline_options import USAGE, add_lake_option, add_spark_options, need_packages, spark_opener
 from ostler.cli.pipeline_watch_options import source_options
 from ostler.cli.pipeline_watch_view import WatchView
 from ostler.cli.sample_bodies import seconds
@@ -66,8 +66,7 @@ def _rows(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if not has_packages(("pyspark", "pyarrow")):
-        return 1
+    need_packages(("pyspark", "pyarrow"))
     from ostler.model.errors import MQError
     from ostler.pipeline.refusals import PipelineRefused
     from ostler.pipeline.watch import Watch

@@ -12,14 +12,12 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import psutil
-from pyspark import SparkContext
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -27,6 +25,7 @@ from ostler.lab.own_process import Report
 from ostler.lab.result import Aim, Result
 from ostler.lab.samples import Measurement, median, ratio
 from ostler.lab.store import schema as samples
+from ostler.pipeline.bench_session import spark_application
 from ostler.pipeline.conductor import make_points, take_samples
 from ostler.pipeline.lake import Snapshot, open_lake
 from ostler.pipeline.lake_change import LakeChange
@@ -34,7 +33,6 @@ from ostler.pipeline.lake_frames import read_table
 from ostler.pipeline.points import KEY, OPERATION_KEY
 from ostler.pipeline.refusals import PipelineRefused
 from ostler.pipeline.run_files import check_files, find_runs
-from ostler.pipeline.session import open_session
 from ostler.pipeline.spark_errors import spark_errors_told
 from ostler.pipeline.synthetic import Made, Shape, make_runs
 from ostler.pipeline.tables import BRONZE
@@ -48,7 +46,6 @@ RATIO_AIM: Final = 0.5
 GROWTH_MEGABYTES_MAX: Final = 64.0
 # A row takes 3 bytes of a run; the run, bronze of the last two versions and a bare copy are there at once.
 _DISK_BYTES_OF_ROW: Final = 20
-_END_SECONDS_MAX: Final = 30.0
 INGEST: Final = "ingest"
 POINTS: Final = "points"
 
@@ -82,7 +79,10 @@ def measure(asked: Asked, scratch: Path, report: Report) -> Result:
     deadline = time.monotonic() + asked.seconds_max
     found = _Found()
     report(0.0, "starting Spark")
-    with _spark(asked) as spark, spark_errors_told("The benchmark stopped"):
+    with (
+        spark_application(asked.master, "ostler pipeline bench", asked.settings) as spark,
+        spark_errors_told("The benchmark stopped"),
+    ):
         _remember(spark, found, "at the start")
         made = make_runs(spark, (scratch / "runs").absolute(), asked.rows, asked.shape, lambda text: report(0.05, text))
         few = made.runs[: max(1, len(made.runs) // 10)]
@@ -106,22 +106,6 @@ def _check_room(rows: int, scratch: Path) -> None:
             f"{rows:,} rows need {wanted / 1e9:.1f} GB, and {scratch} has {free / 1e9:.1f} GB left. "
             "Ask for fewer with --rows, or name another place with --scratch."
         )
-
-
-@contextmanager
-def _spark(asked: Asked) -> Iterator[SparkSession]:
-    """A session whose processes have ended when this is over."""
-    session = open_session(asked.master, "ostler pipeline bench", asked.settings)
-    try:
-        yield session
-    finally:
-        session.stop()
-        gateway = SparkContext._gateway
-        if gateway is not None:
-            process = gateway.proc
-            gateway.shutdown()
-            process.stdin.close()
-            process.wait(_END_SECONDS_MAX)
 
 
 # -- one round ---------------------------------------------------------------------------------------------------------
