@@ -386,8 +386,10 @@ class LoadExperiment(Experiment):
 
     def _shape(self, point: LoadPoint) -> Shape:
         parameters = {"responders": str(point.responders), "queue pairs": str(point.pairs), **point.parameters}
+        # Of publications, those who get them are clients that count.
+        clients = point.requesters + (point.responders if point.kind == plan.PUBLISH else 0)
         return Shape(
-            point.requesters,
+            clients,
             point.body_bytes,
             point.persistent,
             point.rate_of_all,
