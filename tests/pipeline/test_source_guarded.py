@@ -46,12 +46,35 @@ def test_the_user_of_ostler_dev_reads_and_writes(place: tuple[RunningQueueManage
     assert texts(qm, "DEV.QUEUE.2") == ["one", "two"]
 
 
+def test_the_user_of_ostler_dev_subscribes_and_publishes(place: tuple[RunningQueueManager, dict[str, str]]) -> None:
+    qm, where = place
+    qm.mqsc("DEFINE TOPIC(DEV.PRICES) TOPICSTR('prices')")
+    qm.mqsc("SET AUTHREC PROFILE('DEV.**') OBJTYPE(TOPIC) PRINCIPAL('app') AUTHADD(RESUME)")
+    reading = read_options({**where, "subscription": "mine", "topic": "prices/#", "numPartitions": "2"})
+    assert slices(reading)
+    writing = write_options({**where, "topic": "prices/hay"})
+    with Releases(writing) as releases:
+        attempt = stage(writing, "job", iter([Message("one"), Message("two")]))
+        assert releases.release("job", "", 0, [attempt], False)
+    assert [read.message.text for part in slices(reading) for read in browse(reading, part)] == ["one", "two"]
+    progress = Progress(reading)
+    try:
+        end = progress.latest(START, Limit())
+        assert [each.message.text for each in read_pages(reading, progress.pages(START, end))] == ["one", "two"]
+    finally:
+        progress.staging.close()
+
+
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
         ({"password": "not-the-one-77"}, r"Connecting to QMTEST at \S+ failed. MQRC_NOT_AUTHORIZED \(2035\)"),
         ({"peerName": "CN=SOMEBODY"}, r"Connecting to QMTEST at \S+ failed. MQRC_SSL_PEER_NAME_MISMATCH"),
         ({"keyRepository": "/nowhere"}, r"Connecting to QMTEST at \S+ failed. MQRC_KEY_REPOSITORY_ERROR"),
+        (
+            {"queue": "", "subscription": "s", "topic": "secret"},
+            r"Subscribing as s on QMTEST failed. MQRC_NOT_AUTHORIZED",
+        ),
         ({"queue": "SYSTEM.ADMIN.COMMAND.QUEUE"}, r"Opening queue \S+ of QMTEST failed. MQRC_NOT_AUTHORIZED"),
     ],
 )

@@ -52,14 +52,54 @@ def test_tls_and_users_reach_the_connection_and_passwords_are_not_shown() -> Non
         ({"startingPosition": "latest"}, "a queue has only 'earliest'"),
         ({"deleteAt": "never"}, "'trigger' or 'commit'"),
         ({"failOnDataLoss": "perhaps"}, "it is true or false"),
-        ({"subscription": "news"}, "no publish and subscribe"),
-        ({"topic": "news"}, "no publish and subscribe"),
+        ({"topic": "news"}, "topic needs option subscription, the name of a durable subscription"),
+        ({"wildcards": "characters"}, "wildcards needs option subscription"),
+        ({"subscription": "a, a"}, "A subscription is named twice"),
+        ({"subscription": "a, b"}, "There are 2 subscriptions and 1 in option queue. Give a queue for each"),
+        ({"subscription": "a, b", "topic": "t,,"}, "There are 2 subscriptions and 3 in option topic"),
+        ({"subscription": "a", "selector": "x = 1"}, "selector counts when a subscription is made. Give option topic"),
+        ({"subscription": "a", "startingPosition": "latest"}, "startingPosition counts when a subscription is made"),
+        ({"subscription": "a", "startingPosition": "now"}, "for a subscription it is 'earliest' or 'latest'"),
+        ({"subscription": "a", "topic": "t", "wildcards": "some"}, r"'levels', for # and \+, or 'characters'"),
+        ({"subscription": "a", "topic": "t" * 10241}, "MQRC_TOPIC_STRING_ERROR"),
+        ({"retain": "true"}, "There is no option 'retain' to read with"),
         ({"sinkId": "s"}, "There is no option 'sinkid' to read with"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_words(changed: dict[str, str], words: str) -> None:
     with pytest.raises(PipelineRefused, match=words):
         read_options({**HERE, **changed})
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"topic": "news"}, "Messages go to queue 'ORDERS' or are published to topic 'news'; give one of them"),
+        ({"retain": "true"}, "retain is for publications"),
+        ({"queue": "", "topic": "$SYS/MQ/x"}, "MQRC_ADMIN_TOPIC_STRING_ERROR"),
+        ({"queue": ""}, "Which queue"),
+        ({"subscription": "s"}, "There is no option 'subscription' to write with"),
+    ],
+)
+def test_what_cannot_be_written_to_is_refused_with_words(changed: dict[str, str], words: str) -> None:
+    with pytest.raises(PipelineRefused, match=words):
+        write_options({**HERE, **changed})
+
+
+def test_subscriptions_have_their_topics_and_staging_queues_names_that_a_queue_can_have() -> None:
+    here = {"host": "mq.example"}
+    one = read_options({**here, "subscription": "my prices", "topic": "a,b/#"})
+    assert [(each.name, each.topic) for each in one.subscriptions] == [("my prices", "a,b/#")]
+    two = read_options({**here, "subscription": "a, b", "topic": "t/1 , t/2", "startingPosition": "latest"})
+    assert [(each.name, each.topic, each.is_new_only) for each in two.subscriptions] == [
+        ("a", "t/1", True),
+        ("b", "t/2", True),
+    ]
+    names = [one.staging.queue, two.staging.queue, write_options({**here, "topic": "t/1"}).staging.queue]
+    assert names == ["SPARK.SUB.my_prices.6057bbb6", "SPARK.SUB.a", "SPARK.PUB.t/1"]
+    long = [write_options({**here, "topic": "t" * 50 + end}).staging.queue for end in "ab"]
+    assert long[0] != long[1]
+    assert all(len(name) == 48 for name in long)
 
 
 bodies = st.lists(st.one_of(st.binary(max_size=40), st.text(max_size=20)), max_size=20)

@@ -83,7 +83,7 @@ def test_only_the_columns_asked_for_and_only_what_the_selector_wants(
     [
         ({"queue": "NO.SUCH"}, r"Opening queue NO.SUCH of QMTEST failed. MQRC_UNKNOWN_OBJECT_NAME \(2085\)"),
         ({"queue": "Q1", "port": "1"}, r"Connecting to QMTEST at 127.0.0.1\(1\) failed. MQRC_\w+ \(\d+\)"),
-        ({"topic": "news"}, "no publish and subscribe"),
+        ({"topic": "news"}, "topic needs option subscription"),
     ],
 )
 def test_what_cannot_be_read_is_told_in_a_sentence(

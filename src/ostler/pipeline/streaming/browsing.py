@@ -14,6 +14,7 @@ from ostler.model.structures.md import MD_CORREL_ID, MD_MSG_ID
 from ostler.pipeline.streaming.columns import Read
 from ostler.pipeline.streaming.links import connected, open_queue, told
 from ostler.pipeline.streaming.options import ReadOptions
+from ostler.pipeline.streaming.subscriptions import queues_of
 from ostler.pipeline.streaming.windows import browse as browse_stored
 
 # Beyond that many, tasks look for their messages on the whole queue.
@@ -54,9 +55,10 @@ def slices(options: ReadOptions) -> list[QueueSlice]:
     Opening the queues here tells what is wrong before any task runs.
     """
     found: list[QueueSlice] = []
-    wanted = max(1, options.partitions // len(options.queues))
     with connected(options.connect) as connection:
-        for name in options.queues:
+        queues = queues_of(options, connection)
+        wanted = max(1, options.partitions // len(queues))
+        for name in queues:
             with open_queue(connection, name, "b", options.selector) as queue, told(f"Browsing queue {name}"):
                 if wanted == 1:
                     found.append(QueueSlice(name))

@@ -21,7 +21,10 @@ from ostler.client.session import Taken
 from ostler.engine.code_pages import MalformedTextError, UnknownCodePageError
 from ostler.engine.code_pages import text as decoded
 from ostler.engine.property_control import properties_on_get, starts_with_rfh2
+from ostler.engine.publication_properties import RETAINED, TOPIC
+from ostler.engine.topic_strings import check_published
 from ostler.model.constants import MQCCSI_Q_MGR, MQFMT_STRING, MQGMO_PROPERTIES_IN_HANDLE, MQPROP_ALL
+from ostler.model.errors import MQError
 from ostler.pipeline.refusals import PipelineRefused
 from ostler.pipeline.streaming.kinds import KINDS
 
@@ -65,20 +68,27 @@ class Rows:
     def __init__(self, reads: Sequence[Read]) -> None:
         self.reads = reads
         self.properties: list[list[tuple[str, str | None]]] = []
+        self.topics: list[str | None] = []
+        self.retained: list[bool | None] = []
         self.bodies: list[bytes] = []
         self._descriptors: list[bytes] = []
         for read in reads:
             md, body, block, _, _ = read.taken
             shown: list[tuple[str, str | None]] = []
+            topic: PropertyValue = None
+            is_retained: PropertyValue = False
             if block or starts_with_rfh2(md):
                 # As a get does it: properties apart from the body.
                 view = properties_on_get(md, body, block, MQPROP_ALL, MQGMO_PROPERTIES_IN_HANDLE, True)
                 md, body = view.md, view.body
                 found = property_values(view.property_set.properties) if view.property_set is not None else {}
+                topic, is_retained = found.pop(TOPIC, None), found.pop(RETAINED, False)
                 shown = [(name, _shown(value)) for name, value in found.items()]
             self._descriptors.append(md)
             self.bodies.append(body)
             self.properties.append(shown)
+            self.topics.append(_shown(topic))
+            self.retained.append(None if topic is None else bool(is_retained))
 
     @cached_property
     def fields(self) -> dict[str, Sequence[Any]]:
@@ -148,6 +158,8 @@ _GETTERS: Final[dict[str, Getter]] = {
     "body": lambda rows: rows.bodies,
     "text": Rows.texts,
     "properties": lambda rows: rows.properties,
+    "topic": lambda rows: rows.topics,
+    "retained": lambda rows: rows.retained,
     "message_id": _identifier("message_id"),
     "correlation_id": _identifier("correlation_id"),
     "group_id": _identifier("group_id"),
@@ -236,10 +248,13 @@ _WRITABLE: Final[dict[str, tuple[tuple[str, ...], str]]] = {
 }
 _BODIES: Final = ("body", "text", "value")
 _BODY_TYPES: Final = ("binary", "string")
-# What was read and says nothing about a new message.
+_TOPIC_TYPES: Final = ("string",)
+# What was read and says nothing about a new message; a topic does, where messages are published.
 _IGNORED: Final = (
     "queue",
     "position",
+    "topic",
+    "retained",
     "segment_offset",
     "user",
     "accounting_token",
@@ -260,6 +275,8 @@ def check_write_schema(schema: StructType) -> None:
             f"A message needs a body: a column body (binary or string), text or value. There are: {', '.join(kinds)}."
         )
     for name, kind in kinds.items():
+        if name == "topic" and kind not in _TOPIC_TYPES:
+            raise PipelineRefused(f"Column topic is {kind}; a topic is a string.")
         if name in _IGNORED:
             continue
         allowed = _BODY_TYPES if name in _BODIES else _WRITABLE.get(name, ((), ""))[0]
@@ -270,10 +287,28 @@ def check_write_schema(schema: StructType) -> None:
             raise PipelineRefused(f"Column {name} is {kind}; a message has it as {' or '.join(allowed)}.")
 
 
-def messages_of(batch: pa.RecordBatch, persistent: bool | None) -> Iterator[Message]:
-    """The messages of rows. A null is as if the column were not there."""
+def messages_of(batch: pa.RecordBatch, persistent: bool | None, topic: str = "") -> Iterator[Message]:
+    """The messages of rows. A null is as if the column were not there.
+
+    With a topic, messages wait to be published: each has the property that a publication has, with the row's own topic
+    or else this one. The queue manager replaces it when the message is published.
+    """
     for row in batch.to_pylist():
-        yield _message(row, persistent)
+        message = _message(row, persistent)
+        if topic:
+            message.properties = {**message.properties, TOPIC: _topic(row.get("topic"), topic)}
+        yield message
+
+
+def _topic(own: str | None, usual: str) -> str:
+    """The topic of a row, checked here, where the row is: a release that finds it wrong could not go on."""
+    if own is None:
+        return usual
+    try:
+        check_published(own)
+    except MQError as error:
+        raise PipelineRefused(f"A row cannot be published to topic {own[:80]!r}. {error}") from error
+    return own
 
 
 def _message(row: Mapping[str, Any], persistent: bool | None) -> Message:

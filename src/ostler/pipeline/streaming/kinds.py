@@ -13,6 +13,8 @@ KINDS: Final[dict[str, str]] = {
     "body": "binary",
     "text": "string",
     "properties": "map<string,string>",
+    "topic": "string",
+    "retained": "boolean",
     "message_id": "binary",
     "correlation_id": "binary",
     "group_id": "binary",

@@ -29,7 +29,8 @@ _LOOK_SECONDS: Final = 0.2
 _ADVICE: Final = {
     MQRC_MSG_TOO_BIG_FOR_Q: "Raise MAXMSGL of the queue; a staging queue needs some 400 bytes more than the messages.",
     MQRC_MSG_TOO_BIG_FOR_Q_MGR: "Raise MAXMSGL of the queue manager; staging needs some 400 bytes more than a message.",
-    MQRC_SYNCPOINT_LIMIT_REACHED: "Raise MAXUMSGS of the queue manager, or set option unitMessages to half of it.",
+    MQRC_SYNCPOINT_LIMIT_REACHED: "Raise MAXUMSGS of the queue manager, or set option unitMessages to half of it; "
+    "when publishing to many subscribers, pageMessages to less.",
     MQRC_Q_FULL: "Raise MAXDEPTH of the queue, or read smaller batches.",
 }
 

@@ -8,6 +8,13 @@ from typing import Final
 
 from ostler.client.connect_parameters import PORT, TlsSettings
 from ostler.pipeline.refusals import PipelineRefused
+from ostler.pipeline.streaming.topic_options import (
+    SubscriptionOptions,
+    check_target,
+    listed,
+    subscriptions_of,
+    usual_name,
+)
 
 MODEL: Final = "SYSTEM.DURABLE.MODEL.QUEUE"
 APPLICATION: Final = "spark"
@@ -15,6 +22,10 @@ _NAME_MAX: Final = 48
 _PORT_MAX: Final = 65535
 _READ_PREFIX: Final = "SPARK.IN."
 _WRITE_PREFIX: Final = "SPARK.OUT."
+_SUBSCRIPTION_PREFIX: Final = "SPARK.SUB."
+_PUBLISH_PREFIX: Final = "SPARK.PUB."
+# A publication is as many messages of a unit of work as it has subscribers, and one more; a page is in one unit.
+_PUBLISHED_PAGE_MESSAGES: Final = 100
 _TRUE: Final = ("true", "yes", "1")
 _FALSE: Final = ("false", "no", "0")
 
@@ -45,6 +56,9 @@ _READ: Final = (
     "queue",
     "queues",
     "path",
+    "subscription",
+    "topic",
+    "wildcards",
     "selector",
     "numPartitions",
     "maxMessagesPerTrigger",
@@ -54,9 +68,7 @@ _READ: Final = (
     "deleteAt",
     "failOnDataLoss",
 )
-_WRITE: Final = ("queue", "path", "sinkId", "writeId", "checkpointLocation", "persistent")
-# Publish and subscribe come to the product later; then these lead to a managed subscription's queue.
-_LATER: Final = ("topic", "topics", "subscription")
+_WRITE: Final = ("queue", "path", "topic", "retain", "sinkId", "writeId", "checkpointLocation", "persistent")
 # Spark hands these to every source and sink.
 _OF_SPARK: Final = ("checkpointlocation", "path", "queryname", "triggerinterval")
 
@@ -92,11 +104,12 @@ class StagingOptions:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What to read."""
+    """What to read: queues, or the queues that subscriptions lead to."""
 
     connect: ConnectOptions
     queues: tuple[str, ...]
     staging: StagingOptions
+    subscriptions: tuple[SubscriptionOptions, ...] = ()
     selector: str = ""
     partitions: int = 0
     messages_per_trigger_max: int = 100_000
@@ -108,11 +121,14 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """Where to write. `identity` tells one query's batches from another's; empty when nothing says it."""
+    """Where to write: a queue, or a topic. `identity` tells one query's batches from another's; empty when nothing
+    says it."""
 
     connect: ConnectOptions
     queue: str
     staging: StagingOptions
+    topic: str = ""
+    is_retained: bool = False
     identity: str = ""
     checkpoint: str = ""
     persistent: bool | None = None
@@ -121,21 +137,22 @@ class WriteOptions:
 def read_options(given: Mapping[str, str]) -> ReadOptions:
     """The options of a read, batch or stream."""
     options = _checked(given, _READ, "read")
-    queues = _queues(options)
-    position = options.get("startingposition", "earliest").lower()
-    if position != "earliest":
-        raise PipelineRefused(
-            f"startingPosition is {position!r}, and a queue has only 'earliest': its messages are there until somebody "
-            "takes them. Clear the queue to begin with what comes later."
-        )
+    subscriptions = subscriptions_of(options)
+    queues = () if subscriptions else _queues(options)
+    if subscriptions:
+        usual = usual_name(_SUBSCRIPTION_PREFIX, subscriptions[0].name)
+    else:
+        usual = _READ_PREFIX + queues[0]
     deletes = options.get("deleteat", "trigger").lower()
     if deletes not in ("trigger", "commit"):
         raise PipelineRefused(f"deleteAt is {deletes!r}; it is 'trigger' or 'commit'.")
     return ReadOptions(
         connect=_connect_options(options),
         queues=queues,
-        staging=_staging_options(options, _READ_PREFIX + queues[0]),
-        selector=options.get("selector", ""),
+        staging=_staging_options(options, usual),
+        subscriptions=subscriptions,
+        # That of a subscription is part of it.
+        selector="" if subscriptions else options.get("selector", ""),
         partitions=_number(options, "numPartitions", 0, 0, 10_000),
         messages_per_trigger_max=_number(options, "maxMessagesPerTrigger", 100_000, 1, 1 << 40),
         bytes_per_trigger_max=_number(options, "maxBytesPerTrigger", 0, 0, 1 << 50),
@@ -148,11 +165,25 @@ def read_options(given: Mapping[str, str]) -> ReadOptions:
 def write_options(given: Mapping[str, str]) -> WriteOptions:
     """The options of a write, batch or stream."""
     options = _checked(given, _WRITE, "write")
-    queue = _queue_name(options.get("queue") or options.get("path", ""), "queue")
+    topic = options.get("topic", "")
+    queue = options.get("queue") or options.get("path", "")
+    if topic and queue:
+        raise PipelineRefused(f"Messages go to queue {queue!r} or are published to topic {topic!r}; give one of them.")
+    is_retained = _flag(options, "retain", False)
+    if is_retained and not topic:
+        raise PipelineRefused("retain is for publications. Give option topic, or leave retain out.")
+    if topic:
+        check_target(topic)
+        staging = _staging_options(options, usual_name(_PUBLISH_PREFIX, topic), _PUBLISHED_PAGE_MESSAGES)
+    else:
+        _queue_name(queue, "queue")
+        staging = _staging_options(options, _WRITE_PREFIX + queue)
     return WriteOptions(
         connect=_connect_options(options),
         queue=queue,
-        staging=_staging_options(options, _WRITE_PREFIX + queue),
+        staging=staging,
+        topic=topic,
+        is_retained=is_retained,
         identity=options.get("sinkid") or options.get("writeid") or "",
         checkpoint=options.get("checkpointlocation", ""),
         persistent=_flag(options, "persistent", True) if "persistent" in options else None,
@@ -165,11 +196,6 @@ def write_options(given: Mapping[str, str]) -> WriteOptions:
 def _checked(given: Mapping[str, str], known: tuple[str, ...], verb: str) -> dict[str, str]:
     """The options by their names in lower case. One that is not known is refused: it may be a slip."""
     options = {name.lower(): str(value) for name, value in given.items()}
-    for name in _LATER:
-        if name in options:
-            raise PipelineRefused(
-                f"{name} is not there yet: this release has no publish and subscribe. Name a queue with option queue."
-            )
     names = (*_CONNECTION, *_STAGING, *known)
     allowed = {name.lower() for name in names} | set(_OF_SPARK)
     for name in options:
@@ -228,13 +254,13 @@ def _tls(options: Mapping[str, str]) -> TlsSettings | None:
     return settings
 
 
-def _staging_options(options: Mapping[str, str], usual: str) -> StagingOptions:
+def _staging_options(options: Mapping[str, str], usual: str, page_messages: int = 500) -> StagingOptions:
     unit_messages = _number(options, "unitMessages", 5000, 4, 1 << 30)
     return StagingOptions(
         queue=_queue_name(options.get("stagingqueue", usual), "stagingQueue"),
         model=_queue_name(options.get("stagingmodelqueue", MODEL), "stagingModelQueue"),
         # A page is moved in one unit of work.
-        page_messages=min(_number(options, "pageMessages", 500, 1, 100_000), unit_messages // 4),
+        page_messages=min(_number(options, "pageMessages", page_messages, 1, 100_000), unit_messages // 4),
         page_bytes=_number(options, "pageBytes", 1 << 20, 1024, 64 << 20),
         unit_messages=unit_messages,
         unit_bytes=_number(options, "unitBytes", 8 << 20, 1024, 1 << 40),
@@ -243,11 +269,17 @@ def _staging_options(options: Mapping[str, str], usual: str) -> StagingOptions:
 
 def _queues(options: Mapping[str, str]) -> tuple[str, ...]:
     text = ",".join(options[name] for name in ("queue", "queues", "path") if options.get(name))
-    names = [name.strip() for name in text.split(",") if name.strip()]
+    names = listed(text, "queue")
     if not names:
-        raise PipelineRefused("Which queue? Give option queue, or queues with several names and commas between them.")
-    if len(set(names)) != len(names):
-        raise PipelineRefused(f"A queue is named twice: {', '.join(names)}.")
+        raise PipelineRefused(
+            "Which queue? Give option queue, or queues with several names and commas between them; or subscription."
+        )
+    position = options.get("startingposition", "earliest").lower()
+    if position != "earliest":
+        raise PipelineRefused(
+            f"startingPosition is {position!r}, and a queue has only 'earliest': its messages are there until somebody "
+            "takes them. Clear the queue to begin with what comes later."
+        )
     return tuple(_queue_name(name, "queue") for name in names)
 
 

@@ -23,10 +23,11 @@ from ostler.client.async_queue import put_parts
 from ostler.client.message import Message
 from ostler.client.queue_handle import Queue
 from ostler.client.session import Taken
-from ostler.model.constants import MQGMO_BROWSE_FIRST
+from ostler.model.constants import MQGMO_BROWSE_FIRST, MQRC_SYNCPOINT_LIMIT_REACHED
+from ostler.model.errors import MQError
 from ostler.model.structures.md import MD_BACKOUT_COUNT, MD_CORREL_ID, MD_MSG_ID
 from ostler.pipeline.refusals import PipelineRefused
-from ostler.pipeline.streaming.links import connected, get_stored, open_queue, open_staging, told
+from ostler.pipeline.streaming.links import connected, get_stored, open_staging, told
 from ostler.pipeline.streaming.options import WriteOptions
 from ostler.pipeline.streaming.pages import (
     EPOCH_BYTES,
@@ -38,7 +39,8 @@ from ostler.pipeline.streaming.pages import (
     stored_messages,
     write_page_id,
 )
-from ostler.pipeline.streaming.windows import browse, get_each, put_all
+from ostler.pipeline.streaming.targets import Target
+from ostler.pipeline.streaming.windows import browse, get_each
 
 CONTROL_FORMAT: Final = "OSTCTRL"
 _CONTROL_ID: Final = b"OSPC"
@@ -65,6 +67,8 @@ class Control:
     attempts: list[Attempt] = field(default_factory=list)
     queue: str = ""
     is_kept: bool = True
+    topic: str = ""
+    is_retained: bool = False
 
     def finished(self) -> Control:
         return replace(self, done=self.done if self.batch is None else self.batch, batch=None, attempts=[])
@@ -153,6 +157,7 @@ class Releases:
 
     def __init__(self, options: WriteOptions) -> None:
         self._options = options
+        self._messages_max = options.staging.unit_messages // 2
         self._connection: Connection = connected(options.connect)
         try:
             self._staging = open_staging(self._connection, options.staging, "xbw", options.connect.timeout_seconds)
@@ -177,7 +182,12 @@ class Releases:
                 self._move(control)
         known = next((each for each in controls if each.identity == identity), Control(identity))
         done = known.batch if known.batch is not None else known.done
-        wanted = Control(identity, query, done, batch, list(attempts), self._options.queue, is_kept)
+        target = self._options
+        wanted = Control(
+            *(identity, query, done, batch, list(attempts), target.queue, is_kept),
+            topic=target.topic,
+            is_retained=target.is_retained,
+        )
         is_new = not _is_repeated(known, done, query, batch)
         if is_new:
             self._check(wanted, leftovers)
@@ -216,31 +226,42 @@ class Releases:
     def _move(self, control: Control) -> None:
         """Move all pages of a control record, in as few units of work as the options allow."""
         ids = list(_page_ids(control.attempts))
-        with open_queue(self._connection, control.queue, "w") as target:
+        with Target(self._connection, control.queue, control.topic, control.is_retained) as target:
             at = self._unit(target, control, ids, 0)
             while at < len(ids):
                 at = self._unit(target, control, ids, at)
 
-    def _unit(self, target: Queue, control: Control, ids: Sequence[bytes], at: int) -> int:
-        """One unit of work of a release, from a page on; the place of the next page."""
-        with told(f"Releasing messages to {control.queue}"), self._connection.transaction():
-            after = self._move_some(target, ids, at)
-            if after >= len(ids):
-                self._write(control.finished())
-            elif at == 0:
-                self._write(control)
-        return after
+    def _unit(self, target: Target, control: Control, ids: Sequence[bytes], at: int) -> int:
+        """One unit of work of a release, from a page on; the place of the next page.
 
-    def _move_some(self, target: Queue, ids: Sequence[bytes], at: int) -> int:
+        A publication counts once more for each that subscribed, and nobody knows beforehand how many these are. So a
+        unit that turns out too large is backed out and tried with half of it, as long as there is half a unit.
+        """
+        with told(f"Releasing messages to {target.name}"):
+            while True:
+                try:
+                    with self._connection.transaction():
+                        after = self._move_some(target, ids, at)
+                        if after >= len(ids):
+                            self._write(control.finished())
+                        elif at == 0:
+                            self._write(control)
+                        return after
+                except MQError as error:
+                    if error.reason != MQRC_SYNCPOINT_LIMIT_REACHED or not control.topic or self._messages_max == 1:
+                        raise
+                self._messages_max //= 2
+
+    def _move_some(self, target: Target, ids: Sequence[bytes], at: int) -> int:
         """Move pages within one unit of work, from a place on; the place of the next one."""
         unit = self._options.staging
         count = size = 0
-        while at < len(ids) and count < unit.unit_messages // 2 and size < unit.unit_bytes:
+        while at < len(ids) and count < self._messages_max and size < unit.unit_bytes:
             page = get_stored(self._staging, ids[at])
             at += 1
             if page is None:
                 continue  # released before a crash
-            count += put_all(target, stored_messages(page.body))
+            count += target.put_all(stored_messages(page.body))
             size += len(page.body)
         return at
 

@@ -37,6 +37,7 @@ from ostler.pipeline.streaming.pages import (
     read_page_id,
     stored_messages,
 )
+from ostler.pipeline.streaming.subscriptions import open_subscription
 from ostler.pipeline.streaming.windows import browse, get_each, take
 
 CONTROL_ID: Final = b"OSPR.control".ljust(24, b"\0")
@@ -53,6 +54,12 @@ class InputStaging:
         try:
             self._staging = open_staging(self._connection, options.staging, "xbw", options.connect.timeout_seconds)
             self._sources = [open_queue(self._connection, name, "s", options.selector) for name in options.queues]
+            # These are held: nobody else resumes them meanwhile, and their queues are open whoever may open them.
+            self._subscriptions = [
+                open_subscription(self._connection, wanted, options.connect.timeout_seconds)
+                for wanted in options.subscriptions
+            ]
+            self._sources += [each.queue for each in self._subscriptions]
             self.epoch = b""
             self.last = 0
             self.pages: list[PageHead] = []

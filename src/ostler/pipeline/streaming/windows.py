@@ -8,13 +8,14 @@ backed out as a whole when one of their verbs fails: a verb that was sent stands
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from ostler.client.link import Asked, checked, malformed
 from ostler.client.queue_handle import Queue
 from ostler.client.remote_session import RemoteSession
 from ostler.client.session import Taken
+from ostler.client.topic_handle import Topic
 from ostler.client.waits import run
 from ostler.model.constants import (
     MQCC_FAILED,
@@ -58,9 +59,9 @@ _PUT: Final = MQPMO_SYNCPOINT | MQPMO_FAIL_IF_QUIESCING
 
 
 class Window:
-    """Verbs of one queue that are under way, the oldest first."""
+    """Verbs of one queue that are under way, the oldest first; a window to put may have several queues and topics."""
 
-    def __init__(self, queue: Queue) -> None:
+    def __init__(self, queue: Queue | Topic) -> None:
         session = queue.connection.inner.session
         assert isinstance(session, RemoteSession), "the data source has its queue managers in other processes"
         self._session = session
@@ -100,11 +101,11 @@ class Window:
         )
         self._send(GET, payload)
 
-    def put(self, message: Taken) -> None:
-        """Have a message put, as part of the unit of work."""
+    def put(self, message: Taken, hobj: int, options: int = 0) -> None:
+        """Have a message put to what is open as `hobj`, as part of the unit of work."""
         self._session.check_length(message.body)
         self._note(len(message.body))
-        self._send(PUT, put_payload(self._hobj, _PUT, 0, message.md, message.block, message.body))
+        self._send(PUT, put_payload(hobj, _PUT | options, 0, message.md, message.block, message.body))
 
     def _send(self, verb: int, payload: bytes) -> None:
         self._asked.append(run(self._session.link.ask(self._session.conversation, verb, payload)))
@@ -201,12 +202,14 @@ def get_each(
             yield window.got()
 
 
-def put_all(queue: Queue, messages: Iterable[Taken]) -> int:
-    """Put messages, in the unit of work; how many."""
+def put_all(
+    queue: Queue | Topic, messages: Iterable[Taken], handle_for: Callable[[Taken], int] | None = None, options: int = 0
+) -> int:
+    """Put messages, in the unit of work; how many. They may go to several that are open, each as `handle_for` says."""
     count = 0
     with Window(queue) as window:
         for each in messages:
-            window.put(each)
+            window.put(each, queue.hobj if handle_for is None else handle_for(each), options)
             count += 1
             while not window.has_room():
                 window.has_put()

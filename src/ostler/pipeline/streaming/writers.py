@@ -13,9 +13,10 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 from ostler.client.message import Message
 from ostler.pipeline.refusals import PipelineRefused
 from ostler.pipeline.streaming.columns import check_write_schema, messages_of
-from ostler.pipeline.streaming.links import connected, open_queue
+from ostler.pipeline.streaming.links import connected
 from ostler.pipeline.streaming.options import WriteOptions
 from ostler.pipeline.streaming.release import Attempt, Releases, query_of, stage
+from ostler.pipeline.streaming.targets import Target
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -37,7 +38,7 @@ def _attempts(messages: Sequence[WriterCommitMessage | None]) -> list[Attempt]:
 
 def _messages(batches: Iterator[pa.RecordBatch], options: WriteOptions) -> Iterator[Message]:
     for batch in batches:
-        yield from messages_of(batch, options.persistent)
+        yield from messages_of(batch, options.persistent, options.topic)
 
 
 def _stage(options: WriteOptions, identity: str, batches: Iterator[pa.RecordBatch]) -> Staged:
@@ -71,7 +72,7 @@ class QueueWriter(DataSourceArrowWriter):
         self.identity = options.identity or secrets.token_hex(16)
         # Better told now than when all the work is done.
         with connected(options.connect) as connection:
-            open_queue(connection, options.queue, "w").close()
+            Target(connection, options.queue, options.topic, options.is_retained).close()
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
         return _stage(self.options, self.identity, iterator)
