@@ -34,6 +34,6 @@ def test_every_column_is_told() -> None:
 
 def test_the_program_is_python() -> None:
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 7
+    assert len(blocks) == 9
     for block in blocks:
         compile(block, str(PAGE), "exec")

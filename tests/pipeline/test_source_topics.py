@@ -68,6 +68,9 @@ def test_a_subscription_is_made_once_and_keeps_what_is_published_between_two_liv
     publish(qm, "prices/oats", "four")
     assert browsed(reading(qm)) == ["four"], "the subscription is found by its name alone"
     assert qm.depth("SPARK.SUB.prices") == 2, "the last page and the control record"
+    qm.mqsc("DELETE SUB('prices')")
+    with pytest.raises(PipelineRefused, match="There is no subscription prices on QMTEST"):
+        next_batch(reading(qm), START)
 
 
 def test_retained_publications_come_first_unless_only_the_latest_are_wanted(qm: RunningQueueManager) -> None:
