@@ -204,6 +204,29 @@ size XQH 104
 verbs True
 connections True
 """,
+    "subscriptions": """\
+defaults 1 0 -1 -1 1 False
+resolved b'news/#' 6 True ['CREATE', 'MANAGED']
+managed True 2
+got b'one' True
+browsed b'two'
+its queue 2085
+selected b'red' b'CCCCCCCCCCCCCCCCCCCCCCCC' 3
+properties red nets/colours mine
+same queue True []
+in use 2 2429
+exists 2 2432
+resumed ['sunny'] ['DURABLE', 'MANAGED', 'FIXED_USERID'] 36000 1 b'Weather'
+SubUserData b'rain' 4
+ResObjectString b'her' 7
+altered b'windy' 8
+gone 2 2428
+unasked []
+asked 2 ['1.08', '1.27']
+only new ['1']
+own ['to all']
+called ['to a callback']
+""",
     "syncpoint": """\
 before commit 2033
 after commit a backouts 0
@@ -217,6 +240,23 @@ no more 2033
     "threads": """\
 ['put', 'put', 'put'] 4
 left 3
+""",
+    "topics": """\
+resolved b'price/fruit/apples/red' 22 8
+came ['at once', 'later', 'with the first', 'described']
+came ['through an alias', 'put once', 'put once to an object']
+put True True 9 b''
+got b'told of' True True
+MQTopicString price/fruit
+mqps.Top price/fruit
+MQIsRetained 2471
+MQSubUserData 2471
+retained b'told of' 1
+levels ['to the highest'] ['below it']
+headers b'with a header' [b'<usr><colour>green</colour></usr>   ']
+before []
+after ['done']
+nobody 1 2550
 """,
     "wrong_calls": """\
 unknown queue 2 2085
@@ -245,7 +285,7 @@ selector 2 2459
 control 2 2488
 no callback 2 2448
 no function 2 2534
-subscribe 2 2298
+subscribe 2 2019
 unknown manager 2 2058
 connect options 2 2046
 cno 2 2139
@@ -254,6 +294,64 @@ token 2 2298
 short error
 text TypeError
 wrong handle (2, 2018) (2, 2019)
+""",
+    "wrong_topics": """\
+unknown topic 2 2085
+no topic 2 2085
+old descriptor 2 2085
+wildcard was allowed
+input 2 2045
+open options 2 2046
+closed to publishers 2 2051
+closed, put once 2 2051
+level 2 2173
+get from a topic 2 2019
+get from a subscription 2 2019
+put to a subscription 2 2019
+put to its queue 2 2039
+options of groups 2 2417
+close options 2 2045
+no action 2 2046
+unknown option 2 2046
+both schemes 2 2046
+group, managed 2 2046
+new, on request 2 2046
+level, on request 2 2046
+structure 2 2424
+version 2 2424
+no destination 2 2019
+destination is a topic 2 2019
+no name 2 2440
+no string 2 2085
+no object 2 2085
+expiry 2 2013
+priority 2 2050
+sub level 2 2046
+selector 2 2459
+closed to subscribers 2 2503
+must not be durable 2 2436
+already there 2 2432
+in use 2 2429
+unknown 2 2428
+place for the topic 2 2520
+other topic 2 2510
+other level 2 2512
+other selector 2 2524
+other destination class 2 2533
+other durability 2 2509
+nothing retained 2 2437
+action 2 2535
+request options 2 2046
+request version 2 2438
+keep what passes 2 2045
+keep and remove 2 2046
+request of a topic (2, 2019)
+request of nothing (2, 2019)
+no connection (0, -1, 2, 2018)
+no descriptor TypeError
+no options TypeError
+short error
+text TypeError
 """,
 }
 # Over the network the channel's limit comes first: it is that of the descriptor, 4 MB.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.metadata
 import inspect
 import logging
+import struct
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import ibmmqc
 import pymqe
@@ -139,12 +142,39 @@ def test_callbacks_need_a_function() -> None:
         ibmmqc.MQCBINIT("no function")  # type: ignore[arg-type]
 
 
-def test_subscriptions_are_not_there(hconn: int) -> None:
+@pytest.mark.parametrize("module", [ibmmqc, pymqe])
+def test_subscriptions(hconn: int, module: ModuleType) -> None:
+    """The handles come back; the descriptor that was passed stays as it was."""
+    text = ctypes.create_string_buffer(b"modules/topic")
+    sd = LAYOUTS["MQSD"].default()
+    LAYOUTS["MQSD"].patch(sd, "Options", mqc.MQSO_CREATE | mqc.MQSO_MANAGED)
+    fields = struct.pack("<Qiiii", ctypes.addressof(text), 0, 0, len(text.value), mqc.MQCCSI_APPL)
+    at = LAYOUTS["MQSD"].offset("ObjectString")
+    sd[at : at + len(fields)] = fields
+    given = bytes(sd)
+    told, queue, subscription, code, reason = module.MQSUB(hconn, given, mqc.MQHO_NONE)
+    assert (code, reason) == (mqc.MQCC_OK, mqc.MQRC_NONE)
+    assert len(told) == len(given)
+    assert LAYOUTS["MQSD"].read_bytes(told, "SubCorrelId") != mqc.MQCI_NONE
+    assert given == bytes(sd)
+    assert queue != subscription
+    for handle in (subscription, queue):
+        assert module.MQCLOSE(hconn, handle, mqc.MQCO_NONE) == (mqc.MQCC_OK, mqc.MQRC_NONE)
+
+
+def test_subscriptions_that_cannot_be(hconn: int) -> None:
     sd, sro = bytes(LAYOUTS["MQSD"].default()), bytes(LAYOUTS["MQSRO"].default())
-    refused = (mqc.MQCC_FAILED, mqc.MQRC_FUNCTION_NOT_SUPPORTED)
-    assert ibmmqc.MQSUB(hconn, sd, 0)[-2:] == refused
-    assert pymqe.MQSUB(hconn, sd, 0)[-2:] == refused
-    assert ibmmqc.MQSUBRQ(hconn, 1, mqc.MQSR_ACTION_PUBLICATION, sro) == (sro, *refused)
+    refused = (mqc.MQHO_UNUSABLE_HOBJ, mqc.MQCC_FAILED, mqc.MQRC_OPTIONS_ERROR)
+    for module in (ibmmqc, pymqe):
+        assert module.MQSUB(hconn, sd, mqc.MQHO_NONE) == (sd, mqc.MQHO_NONE, *refused)
+        with pytest.raises(module.error, match=r"MQSD wrong size\. Given: 1, expected 344"):
+            module.MQSUB(hconn, b"S", 0)
+        with pytest.raises(TypeError):
+            module.MQSUB(hconn, sd, None)
+    nothing = (mqc.MQCC_FAILED, mqc.MQRC_HOBJ_ERROR)
+    assert ibmmqc.MQSUBRQ(hconn, 4711, mqc.MQSR_ACTION_PUBLICATION, sro) == (sro, *nothing)
+    with pytest.raises(ibmmqc.error, match="MQSRO wrong size"):
+        ibmmqc.MQSUBRQ(hconn, 1, mqc.MQSR_ACTION_PUBLICATION, sd)
 
 
 def test_log(tmp_path: Path) -> None:

@@ -88,12 +88,35 @@ got b'committed' 1
 begin 1 2121
 depth 0
 """,
+    "topics": """\
+twice PYIFError
+got b'opened by the first' b'by object'
+managed b'SYSTEM.MANAGED.NDURABLE.'
+resolved b'price/fruit/pears' 8
+own b'for both' b'for both'
+exists (2, 2432)
+resumed b'sunny' True
+told b'rain' b'weather' 7
+properties weather rain
+gone (2, 2428)
+retained b'body' 1
+nobody (1, 2550)
+administered b'cloudy'
+inquired [b'weather/#']
+deleted (2, 2428)
+unknown (2, 2085)
+closed (2, 2051)
+no subscribers (2, 2503)
+unnamed (2, 2440)
+no queue (2, 2019)
+no action (2, 2046)
+""",
     "wrong_calls": """\
 unknown queue 2 2085
 get from output 2 2037
 md version 2 2026
 put options 2 2046
-subscribe 2 2298
+subscribe 2 2019
 unknown manager 2 2058
 short error MQPMO wrong size. Given: 4, expected 184
 wrong handle (2, 2018)
