@@ -92,7 +92,7 @@ def sample_rows() -> Rows:
     figures = {"left_value": 4000.0, "right_value": 4400.0, "change_percent": 10.0, "tolerance_percent": 8.0}
     change = {"metric": "rate", "low_percent": 9.0, "high_percent": 11.0, "left_name": "0.0.9", "right_name": "0.1.0"}
     rows["comparison"] = [
-        row("comparison", kind="release", subject="0.1.0 to 0.0.9", verdict="better", **both, **figures, **change),
+        row("comparison", kind="release", subject="0.1.0 after 0.0.9", verdict="better", **both, **figures, **change),
         row("comparison", kind="release", subject="again", clients=4, verdict="same", **both, **figures, **change),
         row("comparison", kind="ratio", subject="20 KB to 2 KB", published_ratio=0.44, our_ratio=0.5,
             published_source="windows-v53, Table 11", verdict="same", **both, **figures, **change),

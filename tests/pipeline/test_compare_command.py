@@ -30,9 +30,15 @@ _ROWS = [
     _row("ratio", "TLS to plain", published_ratio=0.66, our_ratio=0.5, published_source="A report", verdict="worse"),
     _row("ratio", "size to size", published_ratio=0.25, verdict="not comparable", scenario="appl-c1"),
     _row(
-        "release", "Ostler: 2 to 1", verdict="worse", left_run="a", right_run="b", low_percent=-12.0, high_percent=-8.0
+        "release",
+        "Ostler: 2 after 1",
+        verdict="worse",
+        left_run="a",
+        right_run="b",
+        low_percent=-12.0,
+        high_percent=-8.0,
     ),
-    _row("release", "Ostler: 2 to 1", clients=4, left_run="a", right_run="b"),
+    _row("release", "Ostler: 2 after 1", clients=4, left_run="a", right_run="b"),
     _row("product", "Ostler to RabbitMQ", metric="p99 response time, us"),
 ]
 
@@ -65,7 +71,7 @@ def _run(*words: str) -> int:
 def test_rates_at_peaks_are_told(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _run("--lake", str(lake)) == 0
     told = capsys.readouterr().out
-    assert "Ostler: 2 to 1" in told
+    assert "Ostler: 2 after 1" in told
     assert "0.660  0.500" in told
     assert "A report" in told
     assert "-12" in told
@@ -87,7 +93,7 @@ def test_all_and_filters(lake: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert len(subjects("--all", "--published")) == 5
     assert subjects("--scenario", "appl-c1") == []
     assert subjects("--scenario", "appl-c1", "--published") == ["size to size"]
-    assert subjects("--run", "b") == ["Ostler: 2 to 1"]
+    assert subjects("--run", "b") == ["Ostler: 2 after 1"]
     assert subjects("--kind", "product", "--all") == ["Ostler to RabbitMQ"]
 
 
@@ -96,9 +102,9 @@ def _line(kind: str, subject: str, left: str, right: str, **others: Any) -> dict
 
 
 _HISTORY = [
-    _line("release", "Ostler: 2 to 1", "a", "b", verdict="worse"),
+    _line("release", "Ostler: 2 after 1", "a", "b", verdict="worse"),
     _line("repeat", "Ostler, the same again", "b", "c"),
-    _line("release", "Ostler: 3 to 2", "c", "d", left_repetitions=1, right_repetitions=3),
+    _line("release", "Ostler: 3 after 2", "c", "d", left_repetitions=1, right_repetitions=3),
     _line("repeat", "RabbitMQ, the same again", "a", "c"),
 ]
 
@@ -111,9 +117,9 @@ def test_the_latest_run_of_each_is_told_and_checked(tmp_path: Path, capsys: pyte
         return [row["subject"] for row in json.loads(capsys.readouterr().out)["comparisons"]]
 
     # Nobody came after c among those of RabbitMQ.
-    assert subjects() == ["Ostler: 3 to 2", "RabbitMQ, the same again"]
+    assert subjects() == ["Ostler: 3 after 2", "RabbitMQ, the same again"]
     assert len(subjects("--history")) == 4
-    assert subjects("--run", "s-b") == ["Ostler: 2 to 1", "Ostler, the same again"]
+    assert subjects("--run", "s-b") == ["Ostler: 2 after 1", "Ostler, the same again"]
     # What was worse and has been mended is not held against the latest.
     assert _run("--lake", lake, "--check") == 0
     told = capsys.readouterr()
@@ -149,16 +155,31 @@ def test_no_interval_of_what_was_measured_once() -> None:
 
 def test_check(lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _run("--lake", str(lake), "--check") == 1
-    for words in (("--kind", "ratio"), ("--run", "none"), ("--scenario", "none", "--json")):
+    for words in (("--kind", "ratio"), ("--scenario", "appl-c1", "--json")):
         capsys.readouterr()
         assert _run("--lake", str(lake), "--check", *words) == 3
         assert "nothing was checked" in capsys.readouterr().err
-    unlike = _lake(tmp_path / "unlike", [_row("release", "Ostler: 2 to 1", verdict="not comparable")])
+    unlike = _lake(tmp_path / "unlike", [_row("release", "Ostler: 2 after 1", verdict="not comparable")])
     assert _run("--lake", str(unlike), "--check") == 3
 
 
+def test_names_that_the_lake_does_not_know_are_refused(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A build that lets 3 pass, for nothing to compare, must not let a slip of the pen pass."""
+    assert _run("--lake", str(lake), "--check", "--run", "none") == 2
+    assert "The lake has no run 'none'." in capsys.readouterr().err
+    assert _run("--lake", str(lake), "--check", "--scenario", "appl-c2") == 2
+    assert "The lake has no scenario 'appl-c2'. Was appl-c1 meant?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("tolerance", "text"), [(6.0, "-5.7 % to +6.0 %"), (248.0, "-71 % to +248 %")])
+def test_both_ends_of_a_tolerance(tolerance: float, text: str) -> None:
+    from ostler.cli.pipeline_compare_view import tolerance_text
+
+    assert tolerance_text(tolerance) == text
+
+
 def test_nothing_to_tell(lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run("--lake", str(lake), "--run", "none") == 0
+    assert _run("--lake", str(lake), "--scenario", "appl-c1") == 0
     assert "Nothing of ours to compare" in capsys.readouterr().out
     assert _run("--lake", str(tmp_path / "elsewhere")) == 2
     assert "ostler pipeline run RUNS" in capsys.readouterr().err

@@ -450,6 +450,22 @@ def test_without_a_lake_the_command_says_what_to_do(tmp_path: Path, capsys: pyte
     assert "ostler pipeline run" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("in_the_way", ["out", "out/report.html/"])
+def test_a_place_that_cannot_be_written_is_told(
+    in_the_way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_lake(tmp_path / "lake", sample_rows())
+    place = tmp_path / in_the_way
+    if in_the_way.endswith("/"):
+        place.mkdir(parents=True)
+    else:
+        place.write_text("hay")
+    assert _run_command("--lake", str(tmp_path / "lake"), "--output", str(tmp_path / "out"), "--no-pdf") == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"ostler pipeline report: The report cannot be written to {tmp_path / 'out'}: ")
+    assert told.endswith(". Name another place: --output DIR.\n")
+
+
 def test_a_pdf_that_was_asked_for_and_is_not_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_lake(tmp_path / "lake", sample_rows())
     common = ["--lake", str(tmp_path / "lake"), "--output", str(tmp_path / "out"), "--browser", "no-such-browser"]

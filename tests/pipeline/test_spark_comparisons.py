@@ -288,9 +288,9 @@ def test_releases_and_repeats(compared: list[Row]) -> None:
     found = [row for row in compared if row["metric"] == "rate" and row["kind"] in ("release", "repeat")]
     assert {(row["kind"], row["subject"], row["left_run"], row["right_run"]) for row in found} == {
         ("repeat", "Ostler, the same again", "first", "second"),
-        ("release", "Ostler: 1.1 a to 1.0 a", "second", "third"),
-        ("release", "Ostler: 1.2 a to 1.1 a", "third", "slow"),
-        ("release", "Ostler: 1.3 a to 1.2 a", "slow", "wider"),
+        ("release", "Ostler: 1.1 a after 1.0 a", "second", "third"),
+        ("release", "Ostler: 1.2 a after 1.1 a", "third", "slow"),
+        ("release", "Ostler: 1.3 a after 1.2 a", "slow", "wider"),
         ("repeat", "bare ping-pong, the same again", "first", "second"),
         ("repeat", "bare ping-pong, the same again", "second", "third"),
         ("repeat", "bare ping-pong, the same again", "third", "slow"),

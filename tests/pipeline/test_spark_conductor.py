@@ -230,6 +230,32 @@ def test_a_run_that_went_on_is_taken_again_and_damage_is_set_aside(copied: Sitti
     assert not conduct(no_spark, copied.lake, [copied.runs]).is_changed
 
 
+def test_tables_that_other_steps_made_are_made_again(copied: Sitting) -> None:
+    """Without the runs, which may be gone. The first steps had the version of the lake in place of that of a run."""
+    before = open_lake(copied.lake)
+    whole = [before.read(table).to_pylist() for table in (RUN, ENTRANT)]
+    assert {row["version"] for row in whole[0]} == {"0.1.0"}
+    for table in (RUN, ENTRANT):
+        (part,) = before.parts_of(table)
+        (path,) = (copied.lake / part.path).glob("*.parquet")
+        stored = pq.read_table(path, partitioning=None)
+        place = stored.column_names.index("version")
+        pq.write_table(stored.set_column(place, "version", pa.array(["1"] * stored.num_rows)), path)
+    content = json.loads((copied.lake / CURRENT).read_text())
+    content["made_from"]["steps"] = "1"
+    (copied.lake / CURRENT).write_text(json.dumps(content))
+    shutil.rmtree(copied.runs)
+    told: list[str] = []
+    copied.runs.mkdir()
+    outcome = conduct(lambda: copied.spark, copied.lake, [copied.runs], tell=told.append, gold=())
+    assert (outcome.is_changed, outcome.taken, told[0].partition(":")[0]) == (True, (), "Tables are made again")
+    after = outcome.snapshot
+    for rows, table in zip(whole, (RUN, ENTRANT), strict=True):
+        assert sorted(after.read(table).to_pylist(), key=repr) == sorted(rows, key=repr)
+    assert rows_by_key(after, ["run-1", "run-2"]) == rows_by_key(before, ["run-1", "run-2"])
+    assert not conduct(no_spark, copied.lake, [copied.runs]).is_changed
+
+
 def test_what_fails_on_the_way_leaves_the_tables(copied: Sitting) -> None:
     before = open_lake(copied.lake)
     run = make_run(copied.runs, "run-4", seed=4)

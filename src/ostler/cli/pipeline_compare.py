@@ -70,13 +70,19 @@ def run(arguments: argparse.Namespace) -> int:
     need_packages(("pyarrow", "rich"))
     from ostler.pipeline.lake import open_lake
     from ostler.pipeline.refusals import PipelineRefused
-    from ostler.pipeline.tables import COMPARISON
+    from ostler.pipeline.report.reading import check_names
+    from ostler.pipeline.tables import COMPARISON, RUN
 
     try:
         lake = open_lake(arguments.lake)
         if not lake.version:
             raise PipelineRefused(f"There is no lake in {arguments.lake}. Make one: ostler pipeline run RUNS")
-        found = chosen(lake.read(COMPARISON).to_pylist(), arguments)
+        rows = lake.read(COMPARISON).to_pylist()
+        listed = lake.read(RUN, ["run", "scenario"]).to_pylist()
+        check_names("scenario", arguments.scenario, tuple(row["scenario"] for row in [*listed, *rows]))
+        named = [row[side] for row in rows for side in ("left_run", "right_run")]
+        check_names("run", arguments.runs, (*(row["run"] for row in listed), *named))
+        found = chosen(rows, arguments)
     except PipelineRefused as refused:
         print(f"ostler pipeline compare: {refused}", file=sys.stderr)
         return USAGE

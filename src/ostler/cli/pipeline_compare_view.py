@@ -86,7 +86,7 @@ def _table(title: str, rows: Sequence[Row]) -> TextTable:
             percent(row["change_percent"], signed=True),
             interval_text(row),
             _times(row),
-            percent(row["tolerance_percent"]),
+            tolerance_text(row["tolerance_percent"]),
             row["verdict"],
         )
         for row in rows
@@ -107,6 +107,12 @@ def interval_text(row: Row) -> str:
         counts = [row[name] for name in ("left_repetitions", "right_repetitions")]
         return "none, measured once" if 1 in counts else ""
     return f"{_end(low)} to {_end(high)}"
+
+
+def tolerance_text(tolerance_percent: float) -> str:
+    """From where to where a change is called the same: a fall to a half is as far as a rise to the double."""
+    fall = 100 * (1 / (1 + tolerance_percent / 100) - 1)
+    return f"{percent(fall, signed=True)} to {percent(tolerance_percent, signed=True)}"
 
 
 def _end(value: float) -> str:

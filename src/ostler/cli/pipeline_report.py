@@ -1,6 +1,6 @@
 """`ostler pipeline report`: a page and a PDF of what the lake holds.
 
-Ends with 0 when the page was written, 1 when packages are missing, and 2 when it cannot be made. A PDF that could not
+Ends with 0 when the page was written, 2 when it cannot be made, and 4 when packages are missing. A PDF that could not
 be printed is told, and is no error unless it was asked for with --pdf.
 """
 
@@ -50,8 +50,12 @@ def run(arguments: argparse.Namespace) -> int:
         written = write_report(
             tables, arguments.output, arguments.title or TITLE, pdf=not arguments.no_pdf, browser=arguments.browser
         )
-    except (PipelineRefused, NotADirectoryError, FileExistsError, PermissionError) as refused:
+    except PipelineRefused as refused:
         print(f"ostler pipeline report: {refused}", file=sys.stderr)
+        return USAGE
+    except OSError as error:
+        why = f"The report cannot be written to {arguments.output}: {error.strerror or error}"
+        print(f"ostler pipeline report: {why}. Name another place: --output DIR.", file=sys.stderr)
         return USAGE
     if arguments.is_json:
         told = {"page": str(written.page), "pdf": str(written.pdf) if written.pdf else None, "why": written.why}

@@ -26,7 +26,7 @@ from ostler.lab.result import Aim, Result
 from ostler.lab.samples import Measurement, median, ratio
 from ostler.lab.store import schema as samples
 from ostler.pipeline.bench_session import spark_application
-from ostler.pipeline.conductor import make_points, take_samples
+from ostler.pipeline.conductor import list_runs, make_points, take_samples
 from ostler.pipeline.lake import Snapshot, open_lake
 from ostler.pipeline.lake_change import LakeChange
 from ostler.pipeline.lake_frames import read_table
@@ -152,6 +152,7 @@ def _ingest(spark: SparkSession, lake: Path, runs: Sequence[Path]) -> None:
     found, refused = find_runs(runs)
     with LakeChange(lake) as change:
         rejected = take_samples(spark, change, found, check_files(found), _silent)
+        list_runs(spark, change, found)
         change.commit({})
     # Synthetic samples keep all rules: what does not is a mistake here, and figures would mean nothing.
     assert not refused

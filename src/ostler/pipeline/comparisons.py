@@ -81,7 +81,7 @@ def release_pairs(figures: DataFrame) -> DataFrame:
         "scenario", "contestant", "kind", "series", "clients", "sweep", "metric", "machine", "is_quick"
     ).orderBy("began", "run")
     is_release = (F.col("kind") == _OSTLER) & (F.col("release") != F.col("before.release"))
-    names = F.concat("contestant", F.lit(": "), "release", F.lit(" to "), "before.release")
+    names = F.concat("contestant", F.lit(": "), "release", F.lit(" after "), "before.release")
     pairs = (
         figures.withColumn("before", F.lag(facts).over(line))
         .filter(F.col("before").isNotNull())

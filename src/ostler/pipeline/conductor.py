@@ -27,8 +27,11 @@ from ostler.pipeline.run_files import CheckedFiles, FoundRun, Refusal, check_fil
 from ostler.pipeline.spark_errors import spark_errors_told
 from ostler.pipeline.tables import BRONZE, ENTRANT, POINT, PUBLISHED, REJECTED, RUN
 
-STEPS: Final = 1
-"""Raised when the steps make other tables of the same samples: points are then made again."""
+STEPS: Final = 2
+"""Raised when the steps make other tables of the same samples: all but bronze is then made again.
+
+1: the first. 2: what was observed beyond the window counts by the window's share; runs keep their version.
+"""
 # What is rejected of the published figures belongs to no run.
 _NO_RUN: Final = ""
 
@@ -50,12 +53,16 @@ class Outcome:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is to be done: which runs are ingested, of which points are made, whether published figures are read."""
+    """What is to be done: which runs are ingested, of which points are made, whether published figures are read.
+
+    `is_stale` when other steps have made the lake.
+    """
 
     fresh: tuple[FoundRun, ...]
     pointed: tuple[str, ...]
     published: str | None
     made_from: Mapping[str, str]
+    is_stale: bool
 
     @property
     def is_empty(self) -> bool:
@@ -105,10 +112,11 @@ def _planned(before: Snapshot, found: Sequence[FoundRun], is_rebuild: bool) -> _
     fresh = tuple(run for run in found if is_rebuild or contents.get(run.name) != run.content)
     text = published.published_text()
     made_from = {"steps": str(STEPS), "published": published.published_content(text)}
-    is_stale = before.made_from.get("steps") != made_from["steps"]
+    # A lake without them has seen no steps: only what was watched can be in it.
+    is_stale = before.made_from.get("steps", made_from["steps"]) != made_from["steps"]
     pointed = {run.name for run in fresh} | (set(contents) if is_stale or is_rebuild else set())
     is_printed = not is_rebuild and before.made_from.get("published") == made_from["published"]
-    return _Plan(fresh, tuple(sorted(pointed)), None if is_printed else text, made_from)
+    return _Plan(fresh, tuple(sorted(pointed)), None if is_printed else text, made_from, is_stale)
 
 
 def _conducted(spark: SparkSession, change: LakeChange, plan: _Plan, say: Tell) -> int:
@@ -119,6 +127,10 @@ def _conducted(spark: SparkSession, change: LakeChange, plan: _Plan, say: Tell) 
         say(f"Checking the files of {counted(len(plan.fresh), 'run')}.")
         checked = check_files(plan.fresh)
         rejected += take_samples(spark, change, plan.fresh, checked, say)
+    if plan.is_stale:
+        say("Tables are made again: another version of the pipeline has made them.")
+    if plan.fresh or plan.is_stale:
+        list_runs(spark, change, plan.fresh, plan.is_stale)
     if plan.published is not None:
         rejected += _printed(spark, change, plan.published, say)
     if plan.pointed:
@@ -149,10 +161,18 @@ def take_samples(
         say(f"{counted(rows, 'row')} of {name}.")
         if rows < checked.rows[name]:
             rejected.append(ingest.rejected_samples(samples, table))
-    for table, make in ((RUN, ingest.run_table), (ENTRANT, ingest.entrant_table)):
-        before = read_table(spark, change.before, table)
-        write_table(change, ingest.with_runs(before, make(spark, runs), table, names).coalesce(1), table)
     return rejected
+
+
+def list_runs(spark: SparkSession, change: LakeChange, runs: Sequence[FoundRun], is_stale: bool = False) -> None:
+    """What manifests say. Of a lake that other steps made, what they said of its other runs is read once more."""
+    names = [run.name for run in runs]
+    listed, entrants = (read_table(spark, change.before, each) for each in (RUN, ENTRANT))
+    if is_stale:
+        listed, entrants = ingest.run_told_again(listed), ingest.entrants_told_again(listed)
+    fresh = ingest.run_table(spark, runs), ingest.entrant_table(spark, runs)
+    for table, before, added in ((RUN, listed, fresh[0]), (ENTRANT, entrants, fresh[1])):
+        write_table(change, ingest.with_runs(before, added, table, names).coalesce(1), table)
 
 
 def _printed(spark: SparkSession, change: LakeChange, text: str, say: Tell) -> list[DataFrame]:

@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -16,6 +17,9 @@ from ostler.pipeline.rule_columns import broken_rows, kept_rows
 from ostler.pipeline.run_files import FileProblem, FoundRun, problem_row
 from ostler.pipeline.spark_schemas import as_table, spark_schema
 from ostler.pipeline.tables import ENTRANT, REJECTED, RUN, LakeTable
+
+# As manifests list them.
+_ENTRANTS: Final = "array<struct<name string, kind string, promise string, version string>>"
 
 
 def read_samples(spark: SparkSession, table: LakeTable, paths: Sequence[str]) -> DataFrame:
@@ -57,6 +61,20 @@ def with_runs(before: DataFrame, fresh: DataFrame, table: LakeTable, names: Sequ
     """A small table by run, with the rows of some runs replaced."""
     others = before.filter(~F.col("run").isin(list(names)))
     return as_table(others.unionByName(fresh), table)
+
+
+def run_told_again(runs: DataFrame) -> DataFrame:
+    """The table of runs, from the environments in it: lakes of the first steps have the version of the lake there."""
+    told = F.get_json_object("environment", "$.versions.ostler")
+    return as_table(runs.withColumn("version", F.coalesce(told, F.col("version"))), RUN)
+
+
+def entrants_told_again(runs: DataFrame) -> DataFrame:
+    """Who took part, likewise."""
+    listed = F.from_json(F.get_json_object("environment", "$.entrants"), _ENTRANTS)
+    named = runs.select("run", F.inline(listed)).filter(F.col("name") != "").dropDuplicates(["run", "name"])
+    texts = [F.coalesce(F.col(name), F.lit("")).alias(name) for name in ("kind", "promise", "version")]
+    return as_table(named.select("run", F.col("name").alias("contestant"), *texts), ENTRANT)
 
 
 def _run_row(run: FoundRun) -> tuple[object, ...]:

@@ -32,8 +32,8 @@ def picked(tables: Tables, scenarios: Sequence[str], runs: Sequence[str]) -> Tab
     """Only some scenarios and runs; all when none is named. PipelineRefused when there is nothing of a name."""
     if not scenarios and not runs:
         return tables
-    _check("scenario", scenarios, tuple(each.scenario for each in tables.runs))
-    _check("run", runs, tuple(each.run for each in tables.runs))
+    check_names("scenario", scenarios, tuple(each.scenario for each in tables.runs))
+    check_names("run", runs, tuple(each.run for each in tables.runs))
     kept = [
         each.run
         for each in tables.runs
@@ -47,7 +47,8 @@ def picked(tables: Tables, scenarios: Sequence[str], runs: Sequence[str]) -> Tab
     return found
 
 
-def _check(kind: str, names: Sequence[str], known: tuple[str, ...]) -> None:
+def check_names(kind: str, names: Sequence[str], known: tuple[str, ...]) -> None:
+    """PipelineRefused for the first that is not known, with those that may have been meant."""
     for name in names:
         if name not in known:
             near = near_names(name, tuple(dict.fromkeys(known)))

@@ -9,7 +9,7 @@ from typing import Final
 
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts import Axis, Dot, Look, Strip, side_by_side
-from ostler.pipeline.report.context import Context, number_cell, percent_cell, text_cell
+from ostler.pipeline.report.context import Context, number_cell, text_cell
 from ostler.pipeline.report.curves import series_words
 from ostler.pipeline.report.document import Block, Cell, Figure, Fold, Heading, Inline, Mark, Paragraph, Section
 from ostler.pipeline.report.rows import ComparisonRow
@@ -56,7 +56,8 @@ def comparisons_section(context: Context) -> Section:
         f"percent, or as a ratio ({numbers.TIMES}) where it is far from the same. Intervals are those of ratios, so "
         "their ends are not equally far from the change in percent. From two repetitions they are wide, and where the "
         "ends differ a hundredfold they are not told: repeat the run with more repetitions. A change "
-        "within the tolerance is called the same: 6 %, widened by the noise that was measured."
+        "within the tolerance is called the same: 6 %, widened by the noise that was measured, and "
+        "counted from the smaller figure."
     )
     rows = sorted((row for row in context.tables.comparisons if row.kind != RATIO), key=_order)
     if not rows:
@@ -204,7 +205,7 @@ def _table(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Block
         Heading("Second", True, "median of what is held against it"),
         Heading("Change", True),
         Heading("95 % interval", True),
-        Heading("Tolerance", True, "6 %, widened by the noise"),
+        Heading("Tolerance", True, "6 %, widened by the noise; a fall to a half is as far as a rise to the double"),
         Heading("Verdict"),
         Heading("Runs"),
     )
@@ -217,7 +218,7 @@ def _table(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Block
             number_cell(row.right_value),
             _change_cell(row),
             _interval_cell(row),
-            percent_cell(row.tolerance_percent),
+            _tolerance_cell(row.tolerance_percent),
             verdict_cell(row.verdict),
             Cell(context.book.runs((row.left_run, row.right_run))),
         )
@@ -225,6 +226,13 @@ def _table(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Block
     ]  # fmt: skip
     runs = [run for row in rows for run in (row.left_run, row.right_run)]
     return context.book.table(title, headings, body, runs, unless_same=("Metric",))
+
+
+def _tolerance_cell(percent: float) -> Cell:
+    """Both ends: a fall is never as many percent as a rise that is as far."""
+    fall = 100 * (1 / (1 + percent / 100) - 1)
+    text = f"{numbers.percent(fall, signed=True)} to {numbers.percent(percent, signed=True)}"
+    return Cell(text, percent, f"{numbers.exact(percent)} % of the smaller")
 
 
 def _limit_table(context: Context, rows: Sequence[ComparisonRow]) -> Block:
