@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ostler.engine.open import close_object
 from ostler.engine.subscription import Subscription
 from ostler.engine.topic_strings import CharacterPattern, check_published, check_topic, full_topic
 from ostler.engine.topic_tree import BASE_TOPIC, TopicTree
@@ -22,6 +23,7 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
+from ostler.testing.topic_world import TopicWorld
 
 LEVELS = st.sampled_from(["", "a", "b", "c", "#", "+", "a+", "#b"])
 TOPICS = st.lists(st.sampled_from(["", "a", "b", "c", "+", "#"]), min_size=1, max_size=4).map("/".join).filter(bool)
@@ -318,12 +320,47 @@ def test_topics_are_joined_with_a_slash(of_object: str, given_string: str, whole
         ("x" * 10241, MQRC_TOPIC_STRING_ERROR),
         ("ä" * 5121, MQRC_TOPIC_STRING_ERROR),
         ("a\0b", MQRC_TOPIC_STRING_ERROR),
+        ("/" * 256, MQRC_TOPIC_STRING_ERROR),
     ],
 )
 def test_what_is_no_topic(topic: str, reason: int) -> None:
     with pytest.raises(MQError) as refusal:
         check_topic(topic)
     assert refusal.value.reason == reason
+
+
+def test_as_many_levels_as_may_be() -> None:
+    check_topic("/" * 255)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["#/a/" * 60 + "#", "#/+/" * 60 + "#/+", "#/" + "a/" * 120 + "#", "+/#/a/" * 40 + "#"]
+)
+def test_patterns_made_to_be_slow(pattern: str) -> None:
+    tree = TopicTree()
+    made = [a_subscription(0, pattern, False), a_subscription(1, pattern + "/b", False)]
+    for each in made:
+        tree.add(each, 0)
+    topic = "/".join(["a"] * 250)
+    assert [each.topic for each in tree.matching(tree.place(topic, 0))] == [pattern]
+    assert tree.is_match(made[0], topic)
+    assert not tree.is_match(made[1], topic)
+
+
+def test_among_very_many_places_those_not_needed_go_at_once() -> None:
+    world = TopicWorld.create()
+    world.prepare_topics()
+    publisher = world.connect()
+    tree = world.engine.topics
+    close_object(world.engine, publisher, world.open_topic(publisher, "kept/a/b/c"), 0)
+    tree.places_kept = len(tree.nodes)
+    needed = world.open_topic(publisher, "more/needed")
+    for number in range(20):
+        close_object(world.engine, publisher, world.open_topic(publisher, f"more/{number}/x/y"), 0)
+    assert len(tree.nodes) == tree.places_kept + 2
+    close_object(world.engine, publisher, needed, 0)
+    assert len(tree.nodes) == tree.places_kept
+    assert tree.find("kept/a/b/c") is not None
 
 
 def test_topics_of_the_queue_manager_are_not_published_to() -> None:

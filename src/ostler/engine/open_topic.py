@@ -119,3 +119,4 @@ def open_topic(
 def close_topic(engine: Engine, opened: OpenTopic) -> None:
     opened.node.publishers -= 1
     opened.node.used_ms = engine.now_ms
+    engine.topics.let_go(opened.node, engine.now_ms)

@@ -1,8 +1,9 @@
 """Subscriptions with wildcards, kept so that a topic finds those that are for it without looking at all of them.
 
 Those with wildcards of levels are in a tree, walked level by level with all possible positions at once: a match takes
-time by the levels of the topic and the positions that are still possible. Those with wildcards of characters are found
-by the characters before their first wildcard.
+time by the levels of the topic and the positions that are still possible. When a pattern's second `#` is reached, the
+first does not matter any more, so that many of them in one pattern cost no more than one. Those with wildcards of
+characters are found by the characters before their first wildcard.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
+from ostler.engine.selector_like import ANY_ONE, ANY_RUN, Pattern
 from ostler.engine.subscription import Subscription
 from ostler.engine.topic_strings import MANY, ONE, CharacterPattern
 
@@ -28,12 +30,28 @@ class PatternNode:
         self.many: PatternNode | None = None
         self.subscriptions: list[Subscription] = []
         self.seen: i64 = 0  # the step that reached it last
+        # The next `#` that everything below goes through. Once that is reached, nothing is to be found from here.
+        self.gate: PatternNode | None = None
 
     def below(self, level: str) -> PatternNode | None:
         """The position behind a level of a pattern."""
         if level == MANY:
             return self.many
         return self.one if level == ONE else self.children.get(level)
+
+    def find_gate(self) -> None:
+        """Find the gate again, when those of the positions below are right."""
+        self.gate = None
+        ways = len(self.children) + (1 if self.one is not None else 0) + (1 if self.many is not None else 0)
+        if self.subscriptions or ways != 1:
+            return
+        if self.many is not None:
+            self.gate = self.many
+        elif self.one is not None:
+            self.gate = self.one.gate
+        else:
+            for below in self.children.values():
+                self.gate = below.gate
 
 
 @final
@@ -46,6 +64,7 @@ class LevelPatterns:
     def add(self, levels: list[str], subscription: Subscription) -> None:
         self.count += 1
         node = self._root
+        path = [node]
         for level in levels:
             below = node.below(level)
             if below is None:
@@ -57,7 +76,9 @@ class LevelPatterns:
                 else:
                     node.children[level] = below
             node = below
+            path.append(node)
         node.subscriptions.append(subscription)
+        _find_gates(path)
 
     def remove(self, levels: list[str], subscription: Subscription) -> None:
         """Take a subscription out, with positions that nobody needs then."""
@@ -72,7 +93,7 @@ class LevelPatterns:
         while at > 0:
             node = path[at]
             if node.subscriptions or node.children or node.one is not None or node.many is not None:
-                return
+                break
             level = levels[at - 1]
             above = path[at - 1]
             if level == MANY:
@@ -82,6 +103,7 @@ class LevelPatterns:
             else:
                 del above.children[level]
             at -= 1
+        _find_gates(path[: at + 1])
 
     def alike(self, levels: list[str]) -> list[Subscription]:
         """The subscriptions with these levels. Not to be changed."""
@@ -95,12 +117,16 @@ class LevelPatterns:
     def match(self, levels: list[str], found: list[Subscription]) -> None:
         """Add those that are for a topic with these levels."""
         self._steps += 1
+        started: i64 = self._steps
         positions: list[PatternNode] = []
         self._reach(self._root, positions)
         for level in levels:
             self._steps += 1
             following: list[PatternNode] = []
             for node in positions:
+                gate = node.gate
+                if gate is not None and gate.seen >= started:
+                    continue
                 if node.is_many:
                     self._reach(node, following)
                 below = node.children.get(level)
@@ -179,30 +205,25 @@ class CharacterPatterns:
         return len(self.compiled) + len(self._by_prefix) + len(self._lengths)
 
 
+def _find_gates(path: list[PatternNode]) -> None:
+    at = len(path) - 1
+    while at >= 0:
+        path[at].find_gate()
+        at -= 1
+
+
 def levels_match(pattern: list[str], levels: list[str]) -> bool:
-    """Whether a pattern of levels is for a topic, position by position."""
-    positions = _closure({0}, pattern)
-    for level in levels:
-        following: set[int] = set()
-        for at in positions:
-            if at < len(pattern):
-                wanted = pattern[at]
-                if wanted == MANY:
-                    following.add(at)
-                elif wanted == ONE or wanted == level:
-                    following.add(at + 1)
-        positions = _closure(following, pattern)
-    return len(pattern) in positions
-
-
-def _closure(positions: set[int], pattern: list[str]) -> set[int]:
-    """Behind a `#`, what follows it is possible at once."""
-    found = set(positions)
-    for at in positions:
-        while at < len(pattern) and pattern[at] == MANY:
-            at += 1
-            found.add(at)
-    return found
+    """Whether a pattern of levels is for a topic. Levels are matched as the characters of a LIKE are."""
+    numbers: dict[str, int] = {}
+    codes: list[int] = []
+    for level in pattern:
+        if level == MANY:
+            codes.append(ANY_RUN)
+        elif level == ONE:
+            codes.append(ANY_ONE)
+        else:
+            codes.append(numbers.setdefault(level, len(numbers) + 1))
+    return Pattern(codes).matches("".join([chr(numbers.get(level, 0)) for level in levels]))
 
 
 def take_out(subscriptions: list[Subscription], subscription: Subscription) -> None:

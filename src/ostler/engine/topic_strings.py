@@ -10,6 +10,7 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
+from ostler.engine.selector_like import ANY_ONE, ANY_RUN, Pattern
 from ostler.model.constants import (
     MQRC_ADMIN_TOPIC_STRING_ERROR,
     MQRC_TOPIC_STRING_ERROR,
@@ -18,6 +19,9 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 
 TOPIC_BYTES_MAX: Final = 10240
+# MQ has no such limit. But each level takes hundreds of bytes of memory: a string of nothing but slashes would take
+# four megabytes, and hours of matching against patterns that are made for it.
+LEVELS_MAX: Final = 256
 MANY: Final = "#"
 ONE: Final = "+"
 # The queue manager itself publishes below this.
@@ -40,6 +44,8 @@ def check_topic(topic: str) -> None:
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, "Neither a topic object nor a topic string is given.")
     if len(topic) > TOPIC_BYTES_MAX or len(topic.encode("utf-8", "replace")) > TOPIC_BYTES_MAX:
         raise MQError(MQRC_TOPIC_STRING_ERROR, f"The topic string is longer than {TOPIC_BYTES_MAX} bytes; shorten it.")
+    if topic.count("/") >= LEVELS_MAX:
+        raise MQError(MQRC_TOPIC_STRING_ERROR, f"The topic string has more than {LEVELS_MAX} levels.")
     if "\0" in topic:
         raise MQError(MQRC_TOPIC_STRING_ERROR, "There is a null character in the topic string.")
 
@@ -81,84 +87,37 @@ class CharacterPattern:
     def __init__(self, text: str) -> None:
         """MQError when a `%` stands before anything but `*`, `?` and `%`."""
         self.text = text
-        pieces: list[str] = []  # what stands between asterisks
-        wild: list[list[bool]] = []  # for each character of a piece: is it a question mark
-        piece = ""
-        marks: list[bool] = []
+        codes: list[int] = []
+        fixed = 0  # how many characters stand before the first wildcard
+        is_wild = False
         at = 0
         while at < len(text):
             character = text[at]
-            if character == _ANY:
-                pieces.append(piece)
-                wild.append(marks)
-                piece = ""
-                marks = []
-            elif character == _ESCAPE:
-                at += 1
-                if at == len(text) or text[at] not in "*?%":
-                    raise MQError(
-                        MQRC_TOPIC_STRING_ERROR,
-                        "In a topic string with wildcard characters, % stands before *, ? or %.",
-                    )
-                piece += text[at]
-                marks.append(False)
+            if character == _ANY or character == _SINGLE:
+                codes.append(ANY_RUN if character == _ANY else ANY_ONE)
+                is_wild = True
             else:
-                piece += character
-                marks.append(character == _SINGLE)
+                if character == _ESCAPE:
+                    at += 1
+                    if at == len(text) or text[at] not in "*?%":
+                        raise MQError(
+                            MQRC_TOPIC_STRING_ERROR,
+                            "In a topic string with wildcard characters, % stands before *, ? or %.",
+                        )
+                    character = text[at]
+                codes.append(ord(character))
+            if not is_wild:
+                fixed += 1
             at += 1
-        pieces.append(piece)
-        wild.append(marks)
-        self._pieces: Final = pieces
-        self._wild: Final = wild
-        self.is_wild: Final = len(pieces) > 1 or True in marks
-        self.prefix: Final = self._prefix()
-
-    def _prefix(self) -> str:
-        """The characters that every match begins with."""
-        first = self._pieces[0]
-        marks = self._wild[0]
-        for at in range(len(first)):
-            if marks[at]:
-                return first[:at]
-        return first
+        self.is_wild: Final = is_wild
+        # The characters that every match begins with.
+        self.prefix: Final = "".join([chr(code) for code in codes[:fixed]])
+        self._pattern: Final = Pattern(codes)
 
     @property
     def plain(self) -> str:
         """The topic itself, when nothing in it is wild."""
-        return self._pieces[0]
+        return self.prefix
 
     def matches(self, topic: str) -> bool:
-        first = self._pieces[0]
-        if not self._fits(0, topic, 0):
-            return False
-        if len(self._pieces) == 1:
-            return len(topic) == len(first)
-        at = len(first)
-        last = len(self._pieces) - 1
-        for index in range(1, last):
-            at = self._find(index, topic, at)
-            if at < 0:
-                return False
-        tail = len(topic) - len(self._pieces[last])
-        return tail >= at and self._fits(last, topic, tail)
-
-    def _find(self, index: int, topic: str, at: int) -> int:
-        """Behind the first place, from `at` on, where a piece fits; -1 when it fits nowhere."""
-        length = len(self._pieces[index])
-        while at + length <= len(topic):
-            if self._fits(index, topic, at):
-                return at + length
-            at += 1
-        return -1
-
-    def _fits(self, index: int, topic: str, at: int) -> bool:
-        piece = self._pieces[index]
-        if at + len(piece) > len(topic):
-            return False
-        marks = self._wild[index]
-        if True not in marks:
-            return topic.startswith(piece, at)
-        for offset in range(len(piece)):
-            if not marks[offset] and topic[at + offset] != piece[offset]:
-                return False
-        return True
+        return self._pattern.matches(topic)

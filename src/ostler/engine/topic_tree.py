@@ -22,6 +22,8 @@ BASE_TOPIC: Final = "SYSTEM.BASE.TOPIC"
 DEFAULT_TOPIC: Final = "SYSTEM.DEFAULT.TOPIC"
 DEFAULT_SUBSCRIPTION: Final = "SYSTEM.DEFAULT.SUB"
 _ENDING_SPARE: Final = 64
+# Beyond so many places, those that nobody needs do not stay for TREELIFE.
+_PLACES_KEPT: Final = 2_000_000
 _NOBODY: Final[list[Subscription]] = []
 
 
@@ -55,6 +57,7 @@ class TopicNode:
 @final
 class TopicTree:
     def __init__(self) -> None:
+        self.places_kept: i64 = _PLACES_KEPT
         self.root = TopicNode("", None, 0)
         self.nodes: list[TopicNode] = [self.root]
         self.version: i64 = 0  # counts changes of subscriptions and objects, for those who keep what they found
@@ -420,6 +423,19 @@ class TopicTree:
                 gone += 1
                 node = above
         return gone
+
+    def let_go(self, node: TopicNode, now_ms: i64) -> None:
+        """Somebody is done with a place. When there are very many, it goes at once if nobody else needs it.
+
+        Who publishes to new topics again and again does not fill the memory.
+        """
+        at: TopicNode | None = node
+        while len(self.nodes) > self.places_kept and self.readers == 0:
+            if at is None or at.parent is None or not is_idle(at, now_ms):
+                return
+            above = at.parent
+            self._drop(at)
+            at = above
 
     def _drop(self, node: TopicNode) -> None:
         parent = node.parent
