@@ -9,9 +9,11 @@ import pytest
 
 from ostler.engine import objects, retained
 from ostler.engine.get import get, new_request
+from ostler.engine.message import MD_BYTES
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.properties import Property
 from ostler.engine.property_block import decode_block, encode_block
+from ostler.engine.put import put
 from ostler.engine.queue import RETAINED_QUEUE
 from ostler.engine.subscribing import request_publications
 from ostler.engine.subscription_ends import end_expired, remove_subscription
@@ -42,6 +44,8 @@ from ostler.model.constants import (
     MQPMO_NOT_OWN_SUBS,
     MQPMO_RETAIN,
     MQPMO_WARN_IF_NO_SUBS_MATCHED,
+    MQPSM_DISABLED,
+    MQPSM_ENABLED,
     MQPSPROP_COMPAT,
     MQPSPROP_MSGPROP,
     MQPSPROP_NONE,
@@ -66,6 +70,7 @@ from ostler.model.constants import (
     MQRC_PRIORITY_ERROR,
     MQRC_PROPERTY_NOT_AVAILABLE,
     MQRC_PUBLICATION_FAILURE,
+    MQRC_PUBSUB_INHIBITED,
     MQRC_PUT_INHIBITED,
     MQRC_PUT_NOT_RETAINED,
     MQRC_RETAINED_MSG_Q_ERROR,
@@ -102,9 +107,11 @@ from ostler.model.constants import (
     MQTA_SUB_INHIBITED,
     MQTYPE_STRING,
     MQUSEDLQ_NO,
+    MQWS_CHAR,
 )
 from ostler.model.definitions import Definition, new_definition
 from ostler.model.errors import MQError
+from ostler.model.structures.md import MD_DEFAULT
 from ostler.testing.audit import audit_engine
 from ostler.testing.topic_world import TopicWorld
 
@@ -136,6 +143,11 @@ def alter_queue(world: TopicWorld, name: str, **attributes: Value) -> None:
 def dead_letters(world: TopicWorld) -> None:
     world.define_queue("DLQ")
     manager = new_definition(ObjectType.QMGR, "WORLD", {"DEADQ": "DLQ"})
+    objects.define(world.engine, manager, True)
+
+
+def disable(world: TopicWorld, mode: int = MQPSM_DISABLED) -> None:
+    manager = Definition(ObjectType.QMGR, "WORLD", {**world.engine.manager.attributes, "PSMODE": mode})
     objects.define(world.engine, manager, True)
 
 
@@ -192,6 +204,39 @@ def test_topics_that_do_not_want_subscriptions_or_publications(world: TopicWorld
     assert world.put(c, handle, b"open since before").reason == 0
     world.define_topic("NOPUB", "no/pub", {"PUB": MQTA_PUB_INHIBITED})
     assert world.put(c, handle, b"and closed again").reason == MQRC_PUT_INHIBITED
+
+
+def test_nothing_is_published_while_publish_subscribe_is_off(world: TopicWorld) -> None:
+    own = world.connect()
+    made = world.subscribe(own, "a", MANAGED)
+    opened = world.open_topic(own, "a")
+    md = MD_DEFAULT.ljust(MD_BYTES, b"\0")
+    disable(world)
+    assert put(world.engine, own, opened, md, 0, b"", b"lost", None) == MQRC_PUBSUB_INHIBITED
+    assert refused(world.open_topic, own, "a") == MQRC_PUBSUB_INHIBITED
+    assert refused(world.subscribe, own, "a", MANAGED) == MQRC_PUBSUB_INHIBITED
+    disable(world, MQPSM_ENABLED)
+    assert put(world.engine, own, opened, md, 0, b"", b"there", None) == 0
+    assert world.take_all(own, made.destination) == [b"there"]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "reason"),
+    [
+        ({"TOPICSTR": "a", "SELECTOR": "a >"}, MQRC_SELECTOR_SYNTAX_ERROR),
+        ({"TOPICSTR": "a%b", "WSCHEMA": MQWS_CHAR}, MQRC_TOPIC_STRING_ERROR),
+        ({"TOPICSTR": "/" * 256}, MQRC_TOPIC_STRING_ERROR),
+        ({"TOPICOBJ": "NOWHERE"}, MQRC_TOPIC_STRING_ERROR),
+    ],
+)
+def test_a_definition_that_is_no_subscription_leaves_nothing(
+    world: TopicWorld, attributes: dict[str, Value], reason: int
+) -> None:
+    end = world.engine.journal.end_lsn()
+    definition = Definition(ObjectType.SUB, "S", {"SUBID": "AB" * 24, "DEST": "Q", **attributes})
+    assert refused(objects.define, world.engine, definition) == reason
+    assert "S" not in world.engine.of_type(ObjectType.SUB)
+    assert (world.engine.topics.by_name, world.engine.journal.end_lsn()) == ({}, end)
 
 
 def test_models_of_managed_queues(world: TopicWorld) -> None:

@@ -90,6 +90,7 @@ def define(engine: Engine, definition: Definition, replace: bool = False) -> i64
     _check_room(engine)
     if definition.object_type == ObjectType.SUB:
         definition = subscriptions.completed(engine, definition)
+        subscriptions.check(engine, definition)
     queue_id: i64 = engine.next_queue_id if definition.object_type == ObjectType.QLOCAL else 0
     before: i64 = engine.journal.end_lsn()
     apply_define(engine, definition, queue_id)

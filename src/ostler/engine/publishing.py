@@ -54,6 +54,7 @@ from ostler.model.constants import (
     MQPMO_SYNCPOINT,
     MQPMO_WARN_IF_NO_SUBS_MATCHED,
     MQPRT_ASYNC_RESPONSE,
+    MQPSM_DISABLED,
     MQRC_BACKED_OUT,
     MQRC_CONTEXT_HANDLE_ERROR,
     MQRC_CONTEXT_NOT_AVAILABLE,
@@ -65,6 +66,7 @@ from ostler.model.constants import (
     MQRC_NOT_OPEN_FOR_OUTPUT,
     MQRC_OBJECT_CHANGED,
     MQRC_PRIORITY_EXCEEDS_MAXIMUM,
+    MQRC_PUBSUB_INHIBITED,
     MQRC_PUT_INHIBITED,
     MQRC_PUT_NOT_RETAINED,
 )
@@ -97,6 +99,8 @@ def publish(
     settings = look(engine, opened)
     if not handle.valid:
         return MQRC_OBJECT_CHANGED
+    if engine.manager.attributes.get("PSMODE") == MQPSM_DISABLED:
+        return MQRC_PUBSUB_INHIBITED
     if not settings.may_publish or not handle.put_allowed_by_alias:
         return MQRC_PUT_INHIBITED
     if engine.state != RUNNING:

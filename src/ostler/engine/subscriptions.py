@@ -10,10 +10,10 @@ from ostler.engine.core import Engine
 from ostler.engine.names import resolve
 from ostler.engine.subscription import Subscription
 from ostler.engine.timestamps import milliseconds_of
-from ostler.engine.topic_strings import full_topic
+from ostler.engine.topic_strings import CharacterPattern, check_topic, full_topic
 from ostler.engine.topic_tree import DEFAULT_SUBSCRIPTION
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import MQRC_PUT_INHIBITED, MQRC_UNKNOWN_OBJECT_NAME
+from ostler.model.constants import MQRC_PUT_INHIBITED, MQRC_TOPIC_STRING_ERROR, MQRC_UNKNOWN_OBJECT_NAME
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 
@@ -45,6 +45,19 @@ def completed(engine: Engine, definition: Definition) -> Definition:
     attributes = dict(definition.attributes)
     attributes[WHOLE_TOPIC] = whole_topic(engine, definition)
     return Definition(definition.object_type, definition.name, attributes)
+
+
+def check(engine: Engine, definition: Definition) -> None:
+    """MQError for a definition that no subscription can be made of. Nothing of it is kept then."""
+    if definition.name == DEFAULT_SUBSCRIPTION:
+        return
+    topic = whole_topic(engine, definition)
+    if topic == "":
+        raise MQError(MQRC_TOPIC_STRING_ERROR, f"The subscription {definition.name} has no topic.")
+    check_topic(topic)
+    made = Subscription(definition, topic, engine.now_ms)
+    if made.is_character_scheme:
+        CharacterPattern(topic)
 
 
 def defined(engine: Engine, definition: Definition) -> None:
