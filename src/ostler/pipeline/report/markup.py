@@ -45,7 +45,7 @@ def _inline(part: Inline) -> str:
             title = f' title="{escape(part.title)}"' if part.title else ""
             return f'<a href="#{escape(part.anchor)}"{title}>{escape(part.text)}</a>'
         case Code():
-            return f"<code>{escape(part.text)}</code>"
+            return f"<code>{' '.join(_code_word(word) for word in part.text.split(' '))}</code>"
         case Strong():
             return f"<strong>{escape(part.text)}</strong>"
         case Mark():
@@ -54,6 +54,11 @@ def _inline(part: Inline) -> str:
         case str():
             # Names of CipherSpecs are too long for a column unless they may break.
             return escape(part).replace("_", "_<wbr>")
+
+
+def _code_word(word: str) -> str:
+    """Names of options stay whole: a line that ends with two hyphens is hard to read."""
+    return f"<span>{escape(word)}</span>" if word.startswith("--") else escape(word)
 
 
 def block(each: Block) -> str:
