@@ -15,12 +15,17 @@ from ostler.testing import RunningQueueManager, queue_manager
 
 PROGRAM = Path(__file__).parent / "waiting.py"
 NAME = "DROPIN.END"
+OBJECTS = """
+DEFINE QLOCAL(WAITING)
+DEFINE TOPIC(NEWS) TOPICSTR('waiting/news')
+DEFINE QALIAS(NEWS.ALIAS) TARGET(NEWS) TARGTYPE(TOPIC)
+"""
 Environment = Callable[[str, Path], dict[str, str]]
 
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[RunningQueueManager]:
-    with queue_manager(NAME, mqsc="DEFINE QLOCAL(WAITING)", data=tmp_path) as made:
+    with queue_manager(NAME, mqsc=OBJECTS, data=tmp_path) as made:
         yield made
 
 
@@ -42,7 +47,7 @@ def waiting(
     assert process.stdout is not None
     try:
         assert process.stdout.readline() == "waiting\n", process.stdout.read()
-        running.put("WAITING", "one")
+        running.put("NEWS.ALIAS" if how == "subscribe" else "WAITING", "one")
         assert process.stdout.readline() == "got one\n"
         yield process
     finally:
@@ -88,3 +93,15 @@ def test_reconnection(running: RunningQueueManager, program_environment: Environ
         running.put("WAITING", "end")
         events = [f"event {mqc.MQRC_RECONNECTING}", f"event {mqc.MQRC_RECONNECTED}"]
         assert last_words(process) == [*events, "got two", "got end", "disconnected"]
+
+
+def test_subscription_goes_on_over_a_new_link(running: RunningQueueManager, program_environment: Environment) -> None:
+    with waiting(running, program_environment, "subscribe", "client") as process:
+        running.end("preemptive")
+        running.start()
+        assert process.stdout is not None
+        events = [process.stdout.readline().strip() for _ in range(2)]
+        assert events == [f"event {mqc.MQRC_RECONNECTING}", f"event {mqc.MQRC_RECONNECTED}"]
+        running.put("NEWS.ALIAS", "two")
+        running.put("NEWS.ALIAS", "end")
+        assert last_words(process) == ["got two", "got end", "disconnected"]

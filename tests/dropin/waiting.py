@@ -1,6 +1,6 @@
 """A program that waits for messages and says what comes of it. Told to reconnect, it goes on after its link broke.
 
-Arguments: "get", "callback" or "reconnect"; name [, channel, address].
+Arguments: "get", "callback", "reconnect" or "subscribe", which reconnects too; name [, channel, address].
 """
 
 import sys
@@ -10,9 +10,14 @@ import ibmmq
 from ibmmq import CMQC
 
 how, *where = sys.argv[1:]
-options = CMQC.MQCNO_RECONNECT if how == "reconnect" else CMQC.MQCNO_NONE
+options = CMQC.MQCNO_RECONNECT if how in ("reconnect", "subscribe") else CMQC.MQCNO_NONE
 qmgr = ibmmq.connect(*where, cno=ibmmq.CNO(Options=options))
-queue = ibmmq.Queue(qmgr, "WAITING", CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_FAIL_IF_QUIESCING)
+if how == "subscribe":
+    subscription = ibmmq.Subscription(qmgr)
+    subscription.sub(topic_string="waiting/#")
+    queue = subscription.get_sub_queue()
+else:
+    queue = ibmmq.Queue(qmgr, "WAITING", CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_FAIL_IF_QUIESCING)
 gmo = ibmmq.GMO(Options=CMQC.MQGMO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING | CMQC.MQGMO_NO_SYNCPOINT, WaitInterval=60000)
 over = threading.Event()
 
