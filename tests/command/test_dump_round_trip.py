@@ -187,15 +187,14 @@ def definitions(draw: st.DrawFn) -> Definition | None:
     if subtype:
         values[SUBTYPE_KEYS[kind]] = subtype
     known = [each for each in attributes_of(kind) if each.at_define and has(each, subtype)]
-    # Commands take no other QSGDISP than QMGR, and nobody subscribes where SUB or DURSUB says no.
-    apart = (SUBTYPE_KEYS.get(kind), "QSGDISP", *(("SUB", "DURSUB") if kind == ObjectType.TOPIC else ()))
+    apart = (SUBTYPE_KEYS.get(kind), "QSGDISP")  # commands take no other QSGDISP than QMGR
     usable = [each for each in known if each.name not in apart and each.shown != Shown.MASKED]
     for attribute in draw(st.lists(st.sampled_from(usable), max_size=8, unique_by=lambda each: each.name)):
         values[attribute.name] = draw(_values(attribute))
     if kind == ObjectType.TOPIC:
         values["TOPICSTR"] = f"{draw(st.sampled_from(['a', 'ä b']))}/{name}"
     if kind == ObjectType.SUB:
-        values |= {"TOPICSTR": f"s/{name}", "DEST": DESTINATION, "SUBTYPE": "ADMIN"}
+        values |= {"TOPICSTR": f"{draw(st.sampled_from(['a', 's']))}/{name}", "DEST": DESTINATION, "SUBTYPE": "ADMIN"}
         # What only some topics, selectors and queues go with; other tests are about those.
         for absent in ("SUBID", "TOPICOBJ", "SELECTOR", "DESTCLAS", "DURABLE", "WSCHEMA"):
             values.pop(absent, None)
@@ -259,8 +258,7 @@ def alterations(draw: st.DrawFn, definition: Definition) -> Definition | None:
     kind = definition.object_type
     subtype = subtype_of(kind, definition.attributes)
     known = [each for each in attributes_of(kind) if each.at_alter and each.at_define and has(each, subtype)]
-    apart = ("QSGDISP", *(("SUB", "DURSUB") if kind == ObjectType.TOPIC else ()))
-    usable = [each for each in known if each.name not in apart and each.shown != Shown.MASKED]
+    usable = [each for each in known if each.name != "QSGDISP" and each.shown != Shown.MASKED]
     chosen = draw(st.lists(st.sampled_from(usable), max_size=4, unique_by=lambda each: each.name))
     try:
         return definition.altered({each.name: draw(_values(each)) for each in chosen})
@@ -295,3 +293,35 @@ def test_a_script_run_where_it_comes_from_changes_nothing(world: World, shows_al
     kept = world.contents()
     world.run(world.script(Dump(shows_all=shows_all)))
     assert world.contents() == kept
+
+
+CLOSED = """
+DEFINE TOPIC(A) TOPICSTR('a') DURSUB(YES)
+DEFINE TOPIC(AB) TOPICSTR('a/b')
+DEFINE TOPIC(OTHER) TOPICSTR('other') SUB(DISABLED)
+DEFINE SUB('s') TOPICOBJ(AB) TOPICSTR('c') DESTCLAS(MANAGED)
+ALTER TOPIC(A) DURSUB(NO)
+ALTER TOPIC(AB) SUB(DISABLED)
+ALTER TOPIC(SYSTEM.BASE.TOPIC) SUB(DISABLED)
+ALTER QMGR PSMODE(DISABLED)
+"""
+
+
+def test_subscriptions_come_back_where_none_is_taken_any_more() -> None:
+    before = World()
+    before.run(CLOSED.splitlines())
+    script = before.script(Dump(layout=Layout.ONE_LINE))
+    after = World()
+    after.run(script)
+    assert list(after.engine.topics.by_name) == ["s"]
+    assert after.script(Dump(layout=Layout.ONE_LINE)) == script
+    altered = [line for line in script if line.startswith("ALTER")]
+    assert altered == [
+        "ALTER TOPIC('A') DURSUB(YES)",
+        "ALTER TOPIC('AB') SUB(ENABLED)",
+        "ALTER TOPIC('SYSTEM.BASE.TOPIC') SUB(ENABLED)",
+        "ALTER TOPIC('A') DURSUB(NO)",
+        "ALTER TOPIC('AB') SUB(DISABLED)",
+        "ALTER TOPIC('SYSTEM.BASE.TOPIC') SUB(DISABLED)",
+        "ALTER QMGR PSMODE(DISABLED) FORCE",
+    ]

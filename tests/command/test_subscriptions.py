@@ -70,6 +70,14 @@ def test_where_a_subscription_leads(operator: Operator) -> None:
     assert "There is no topic object NONE" in operator.fails("def sub(S3) topicobj(NONE) destclas(managed)")
 
 
+def test_no_subscription_while_publish_subscribe_is_off(operator: Operator) -> None:
+    operator.says("def ql(Q1)")
+    operator.says("alter qmgr psmode(disabled)")
+    assert "MQRCCF_PUBSUB_INHIBITED (3318)" in operator.fails("def sub(S1) topicstr(a) dest(Q1)")
+    operator.says("alter qmgr psmode(enabled)")
+    operator.says("def sub(S1) topicstr(a) dest(Q1)")
+
+
 def test_which_subscriptions_are_shown(operator: Operator) -> None:
     operator.says("def sub(S1) topicstr(a) destclas(managed)")
     assert len([line for line in operator.says("dis sub(S*)") if line.startswith("AMQ8096I")]) == 2  # and the default

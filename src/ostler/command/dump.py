@@ -15,6 +15,7 @@ from functools import cache
 from typing import Final
 
 from ostler.command.administration import matches
+from ostler.command.dump_gates import closed_gates
 from ostler.command.dump_records import authority_parts, grant_line, removal_parts, rule_parts, setmqaut_line
 from ostler.command.dump_text import Command, items_of, quoted, written
 from ostler.engine.subscription_ends import MANAGED_DURABLE
@@ -52,6 +53,7 @@ _ORDER: Final = (
     ObjectType.CHLAUTH,
     ObjectType.AUTHREC,
 )
+_BEHIND_SUBSCRIPTIONS: Final = (ObjectType.CHLAUTH, ObjectType.AUTHREC)
 _SUBTYPE: Final = {ObjectType.CHANNEL: "CHLTYPE", ObjectType.AUTHINFO: "AUTHTYPE", ObjectType.LISTENER: "TRPTYPE"}
 _QUEUES: Final = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL)
 _OBJECTS: Final = frozenset(_ORDER) - {ObjectType.SUB, ObjectType.CHLAUTH, ObjectType.AUTHREC}
@@ -213,13 +215,22 @@ def _script(
 ) -> Iterator[Command]:
     """The commands one by one: the queue manager, what is to go, what is to be there, rules that are to go."""
     changed = _changed_defaults(kept)
+    gates = closed_gates(kept, chosen)
     for definition in chosen[:1]:
         if definition.object_type == ObjectType.QMGR:
-            yield from _commands(definition, asked, changed, ())
+            yield from _commands(gates.opened(definition), asked, changed, ())
     if asked.is_whole:
         yield from _missing(kept)
     for definition in chosen:
-        if definition.object_type != ObjectType.QMGR:
+        if definition.object_type not in (ObjectType.QMGR, ObjectType.SUB, *_BEHIND_SUBSCRIPTIONS):
+            yield from _commands(definition, asked, changed, default_records)
+    yield from gates.to_open()
+    for definition in chosen:
+        if definition.object_type == ObjectType.SUB:
+            yield from _commands(definition, asked, changed, default_records)
+    yield from gates.to_close()
+    for definition in chosen:
+        if definition.object_type in _BEHIND_SUBSCRIPTIONS:
             yield from _commands(definition, asked, changed, default_records)
     if RULES in asked.exports and asked.pattern == "*" and asked.type_word == "all":
         yield from _missing_records(kept, ObjectType.CHLAUTH, default_rules)
