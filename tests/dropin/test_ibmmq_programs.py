@@ -224,6 +224,14 @@ gone 2 2428
 unasked []
 asked 2 ['1.08', '1.27']
 only new ['1']
+left b'slunce' počasí/Brno
+texts počasí/Brno údaje
+context True b'ours' b'ours'
+by command ['defined'] ['DURABLE', 'MANAGED', 'ANY_USERID']
+inquired [1]
+by command ['defined'] ['DURABLE', 'ANY_USERID']
+inquired [2]
+no more 2 2428
 own ['to all']
 called ['to a callback']
 """,

@@ -151,6 +151,50 @@ publish("rates/usd", "1")
 print("only new", taken(only_new))
 only_new.close(close_sub_queue=True)
 
+# Texts beyond ASCII, a context of one's own, and what is left when the subscription is closed before its queue.
+sd = wanted(
+    MANAGED | CMQC.MQSO_SET_IDENTITY_CONTEXT,
+    ObjectString="počasí/Brno".encode(),
+    SubUserData="údaje".encode(),
+    ResObjectString=50,
+    PubAccountingToken=b"T" * 32,
+    PubApplIdentityData="ours",
+)
+named = ibmmq.Subscription(qmgr, sub_desc=sd)
+topic = ibmmq.Topic(qmgr, topic_string="počasí/Brno".encode())
+topic.pub("slunce")
+topic.close()
+named.close()
+md = ibmmq.MD()
+print("left", named.get(None, md, gmo), sd.get_vs("ResObjectString").decode())
+print("texts", read.properties["MQTopicString"], read.properties["MQSubUserData"])
+print("context", md.AccountingToken == b"T" * 32, md.ApplIdentityData.strip(), sd.PubApplIdentityData.strip())
+named.get_sub_queue().close()
+
+# Of an administrator: resumed by name alone, or with the queue that it leads to.
+pcf = ibmmq.PCFExecute(qmgr)
+create = {ibmmq.CMQCFC.MQCACF_SUB_NAME: "By command", CMQC.MQCA_TOPIC_STRING: "commands"}
+for kind, queue in ((CMQC.MQDC_MANAGED, None), (CMQC.MQDC_PROVIDED, "PROVIDED")):
+    create[ibmmq.CMQCFC.MQIACF_DESTINATION_CLASS] = kind
+    if queue:
+        create[ibmmq.CMQCFC.MQCACF_DESTINATION] = queue
+    pcf.MQCMD_CREATE_SUBSCRIPTION(create)
+    sd = wanted(CMQC.MQSO_RESUME, SubName="By command", ObjectString="commands")
+    by_command = ibmmq.Subscription(qmgr)
+    own = ibmmq.Queue(qmgr, queue, CMQC.MQOO_INPUT_SHARED) if queue else None
+    by_command.sub(sub_desc=sd, sub_queue=own)
+    publish("commands", "defined")
+    print("by command", taken(by_command), options_of(sd))
+    found = pcf.MQCMD_INQUIRE_SUBSCRIPTION({ibmmq.CMQCFC.MQCACF_SUB_NAME: "By *"})
+    print("inquired", [each[ibmmq.CMQCFC.MQIACF_DESTINATION_CLASS] for each in found])
+    by_command.close(close_sub_queue=True)
+    pcf.MQCMD_DELETE_SUBSCRIPTION({ibmmq.CMQCFC.MQBACF_SUB_ID: ibmmq.ByteString(found[0][ibmmq.CMQCFC.MQBACF_SUB_ID])})
+try:
+    pcf.MQCMD_INQUIRE_SUBSCRIPTION({ibmmq.CMQCFC.MQCACF_SUB_NAME: "By *"})
+except ibmmq.MQMIError as error:
+    print("no more", error.comp, error.reason)
+pcf.disconnect()
+
 # Not what this connection publishes itself, and what a callback is given.
 own = ibmmq.Subscription(qmgr)
 own.sub(topic_string="talk")
