@@ -433,3 +433,42 @@ def test_no_queue_manager_named(
     monkeypatch.setenv("OSTLER_DATA", str(tmp_path))
     run("get", "Q", status=1)
     assert "name a queue manager" in said(capsysbinary)
+
+
+# -- topics ------------------------------------------------------------------------------------------------------------
+
+
+def test_publications_are_shown(
+    run: Run, qm: Connection, name: str, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    run("subscribe", "orders/#", name, "--name", "shop", "--wait", "0")
+    assert f"subscribed to orders/# of {name}" in said(capsysbinary)
+    run("publish", "orders/ann", name, "-P", "n=1", given=b"one\ntwo\n")
+    assert f"2 messages published to orders/ann of {name}" in said(capsysbinary)
+    assert run("subscribe", "orders/#", name, "--name", "shop", "--count", "1") == b"one\n"
+    shown = run("subscribe", "orders/#", name, "--name", "shop", "--wait", "0", "--details", "--remove").decode()
+    assert "   published to orders/ann\n   n=1\ntwo\n" in shown
+    with pytest.raises(ostler.MQError) as refusal:
+        qm.subscribe("orders/#", name="shop", options=mq.MQSO_RESUME)
+    assert refusal.value.reason == mq.MQRC_NO_SUBSCRIPTION
+
+
+def test_a_retained_publication_as_json(run: Run, name: str) -> None:
+    run("publish", "status/door", name, "-m", "open", "--retain", "--batch", "5")
+    shown = json.loads(run("subscribe", "st*/door", name, "--wait", "0", "--json", "--characters", "--user-data", "me"))
+    assert (shown["body"], shown["topic"], shown["is_retained"], shown["user_data"]) == (
+        "open",
+        "status/door",
+        True,
+        "me",
+    )
+    assert run("subscribe", "status/#", name, "--wait", "0", "--new-only") == b""
+
+
+def test_topics_that_are_refused(run: Run, name: str, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    run("subscribe", "a", name, "--remove", status=1)
+    assert "--name" in said(capsysbinary)
+    run("subscribe", "a", name, "--count", "1", "--wait", "0", status=2)
+    assert "MQRC_NO_MSG_AVAILABLE" in said(capsysbinary)
+    run("publish", "x", name, "--object", "NO.SUCH", "-m", "x", status=2)
+    assert "MQRC_UNKNOWN_OBJECT_NAME" in said(capsysbinary)

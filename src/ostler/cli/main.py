@@ -46,6 +46,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "request": ("ostler.cli.samples", "put requests and show the replies"),
     "respond": ("ostler.cli.samples", "answer requests"),
     "forward": ("ostler.cli.samples", "move messages from one queue to another"),
+    "publish": ("ostler.cli.samples", "publish messages to a topic"),
+    "subscribe": ("ostler.cli.samples", "show what is published to topics"),
     "stats": ("ostler.cli.statistics", "show statistics and accounting"),
     "dev": ("ostler.cli.developer", "a developer's queue manager in one command"),
     "demo": ("ostler.cli.demo", "see a queue manager survive kill -9"),

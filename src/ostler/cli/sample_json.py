@@ -46,6 +46,8 @@ def json_of(message: Message) -> dict[str, object]:
     said["properties"] = {
         name: {"hex": value.hex()} if isinstance(value, bytes) else value for name, value in message.properties.items()
     }
+    if message.topic:
+        said |= {"topic": message.topic, "is_retained": message.is_retained, "user_data": message.user_data}
     return said
 
 

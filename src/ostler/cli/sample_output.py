@@ -85,6 +85,8 @@ class Output:
             return []
         remarks = [f"-- message {self.count}: {_described(message)}"] if self._details else []
         if self._details or self._is_terminal:
+            if message.topic:
+                remarks.append(f"   {self._safe(_published(message))}")
             remarks += [f"   {self._safe(line)}" for line in shown_properties(message.properties)]
         return remarks
 
@@ -120,6 +122,12 @@ def text_of(message: Message) -> str:
         return message.text
     except MQError:
         return f"0x{message.data.hex()}"
+
+
+def _published(message: Message) -> str:
+    """Where a publication comes from."""
+    user_data = f", for {message.user_data}" if message.user_data else ""
+    return f"{'retained for' if message.is_retained else 'published to'} {message.topic}{user_data}"
 
 
 def _described(message: Message) -> str:

@@ -1,4 +1,4 @@
-"""The sample programs: `ostler put`, `get`, `browse`, `request`, `respond` and `forward`.
+"""The sample programs: `ostler put`, `get`, `browse`, `request`, `respond`, `forward`, `publish` and `subscribe`.
 
 They end with 0 when all went well, 1 when what was asked for makes no sense, and 2 when the queue manager refused.
 """
@@ -37,6 +37,8 @@ def add_command(subparsers: Subparsers) -> None:
     _add_request(subparsers)
     _add_respond(subparsers)
     _add_forward(subparsers)
+    _add_publish(subparsers)
+    _add_subscribe(subparsers)
 
 
 # -- what each takes ---------------------------------------------------------------------------------------------------
@@ -141,6 +143,49 @@ def _add_forward(subparsers: Subparsers) -> None:
     sample_connection.add_arguments(parser, "to-")
 
 
+def _add_publish(subparsers: Subparsers) -> None:
+    parser = _program(
+        subparsers, "publish", "publish messages to a topic", "Publish messages to a topic, as MQ's amqspub does."
+    )
+    _add_topic(parser)
+    sample_bodies.add_arguments(parser)
+    group = parser.add_argument_group("how")
+    group.add_argument("--retain", action="store_true", help="keep the last one for those who subscribe later")
+    group.add_argument("--batch", type=positive, default=1, metavar="N", help="commit after every N; else each alone")
+    _add_quiet(group)
+    sample_connection.add_arguments(parser)
+
+
+def _add_subscribe(subparsers: Subparsers) -> None:
+    parser = _program(
+        subparsers,
+        "subscribe",
+        "show what is published to topics",
+        "Subscribe to topics and show what is published, as MQ's amqssub does. + stands for one level of a topic, # "
+        "for any number.",
+    )
+    _add_topic(parser)
+    group = parser.add_argument_group("which publications")
+    group.add_argument("--count", type=positive, metavar="N", help="end after so many")
+    group.add_argument("--wait", type=_wait, metavar="SECONDS", help="how long for each; else for ever")
+    group.add_argument("--selector", metavar="SQL", default="", help="that meet this condition, such as: price > 10")
+    group.add_argument("--new-only", action="store_true", help="nothing that was retained before")
+    group.add_argument("--characters", action="store_true", help="* and ? stand for characters; + and # for nothing")
+    group = parser.add_argument_group("the subscription")
+    group.add_argument("--name", metavar="NAME", help="durable: it stays, and the next who gives the name resumes it")
+    group.add_argument("--remove", action="store_true", help="take the durable subscription away at the end")
+    group.add_argument("--user-data", metavar="TEXT", default="", help="comes with each publication")
+    _add_quiet(group)
+    sample_output.add_arguments(parser)
+    sample_connection.add_arguments(parser)
+
+
+def _add_topic(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("topic", metavar="TOPIC", help="the topic string, such as prices/fruit")
+    parser.add_argument("queue_manager", nargs="?", metavar="QMGR", help="the queue manager; else the default one")
+    parser.add_argument("--object", metavar="NAME", default="", help="a topic object; its string goes before TOPIC")
+
+
 def _program(subparsers: Subparsers, name: str, words: str, description: str) -> argparse.ArgumentParser:
     parser = commands.add_command(subparsers, name, words, description, USAGE)
     parser.set_defaults(run=partial(_run, name))
@@ -177,13 +222,13 @@ def _wait(text: str) -> float | None:
 def _run(name: str, arguments: argparse.Namespace) -> int:
     """Run a program and say in a sentence what went wrong, if something did."""
     # Loaded here: to show the help of other commands, none of it is needed.
-    from ostler.cli import sample_programs
+    from ostler.cli import sample_programs, sample_topics
     from ostler.log.errors import LogRefused, LogSpace
     from ostler.model.disk import DiskFailed, DiskFull
     from ostler.model.errors import MQError
     from ostler.server.ini_file import ConfigurationError
 
-    program: Command = sample_programs.PROGRAMS[name]
+    program: Command = {**sample_programs.PROGRAMS, **sample_topics.PROGRAMS}[name]
     try:
         return program(arguments)
     except UsageError as error:
