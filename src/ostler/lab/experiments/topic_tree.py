@@ -57,7 +57,7 @@ from ostler.lab.running.contract import (
 )
 from ostler.lab.scenarios.steps import Step
 
-GONE: Final = "all unused topics gone"
+GONE: Final = "clearing"
 UNTIL_GONE: Final = "seconds until all are gone"
 REMOVED: Final = "topics removed"
 ROUNDS: Final = "rounds"
@@ -357,19 +357,15 @@ class Subscribing(TaskPrepared):
 
 
 class DisplayedTrees(_OnTrees):
-    """All topics are displayed by one command, and a client feels it or does not."""
+    """All topics are displayed by one command, and a client feels it or does not. The warm-up is its idle control."""
 
     def entrants(self) -> Sequence[Entrant]:
-        return [OSTLER, CONTROL]
+        return [OSTLER]
 
     def prepare(self, entrant: Entrant, step: Step) -> Prepared:
         tree = self.tree("")
         tree.fill(int(step.points["topics"]))
-        probe = TaskProcess(partial(LagProbe, tree.manager.address))
-        if entrant == CONTROL:
-            shape = Shape(1, 0, False, PROBES_PER_SECOND, main_operation=ROUND_TRIP)
-            agreements = (Agreement((ROUND_TRIP,), "gets_empty"),)
-            return TaskPrepared(shape, probe, tree.manager.watched(), tree.manager.figures, agreements)
+        probe = TaskProcess(partial(LagProbe, tree.manager.address, None, True))
         try:
             task = TaskProcess(partial(DisplayTask, tree.manager.directory, tree.manager.pid))
         except BaseException:

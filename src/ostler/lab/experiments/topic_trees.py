@@ -30,6 +30,7 @@ TOPICS: Final = "topics"
 PROBES_PER_SECOND: Final = 500.0
 LAG: Final = "loop lag p99.9, ms"
 WHILE: Final = "round trip while topics go"
+LAG_BEFORE: Final = "loop lag p99.9 before, idle, ms"
 LAG_WHILE: Final = "loop lag p99.9 while topics go, ms"
 NEVER: Final = 0
 _LOG: Final = LogSection(primary_files=3, file_pages=4096)
@@ -125,10 +126,12 @@ class LagProbe(Loop):
 
     main_operation = ROUND_TRIP
 
-    def __init__(self, address: tuple[str, int], flag: Flag | None = None) -> None:
+    def __init__(self, address: tuple[str, int], flag: Flag | None = None, is_idle_first: bool = False) -> None:
+        """With `is_idle_first` nothing else happens in the warm-up, which then is the control of the window."""
         self._connection = ostler.connect("", f"{address[0]}({address[1]})", channel=CHANNEL)
         self._queue = self._connection.open(PROBED, "r")
         self._flag = flag
+        self._is_idle_first = is_idle_first
         self._every_ns = round(_SECOND_NS / PROBES_PER_SECOND)
         self._next_ns = 0
         self._recorder: PhaseRecorder | None = None
@@ -155,6 +158,8 @@ class LagProbe(Loop):
     def results(self) -> list[Figure]:
         assert self._recorder is not None
         found = [lag(LAG, ROUND_TRIP, self._recorder)]
+        if self._is_idle_first:
+            found.append(lag(LAG_BEFORE, ROUND_TRIP, self._recorder, idle=True))
         if self._within is not None:
             found.append(lag(LAG_WHILE, WHILE, self._recorder))
         return [each for each in found if each is not None]
@@ -163,11 +168,11 @@ class LagProbe(Loop):
         self._connection.close()
 
 
-def lag(name: str, operation: str, recorder: PhaseRecorder) -> Figure | None:
-    """The 999th of a thousand, of all that ended within the window or behind it."""
+def lag(name: str, operation: str, recorder: PhaseRecorder, idle: bool = False) -> Figure | None:
+    """The 999th of a thousand, of all that ended within the window or behind it; `idle`: of those before it."""
     buckets: dict[int, int] = {}
     highest = 0
-    for phase in recorder.phases[MEASURED:]:
+    for phase in recorder.phases[:MEASURED] if idle else recorder.phases[MEASURED:]:
         for second in phase.operation(operation).seconds.values():
             merge(buckets, second.counts)
             highest = max(highest, second.highest_ns)

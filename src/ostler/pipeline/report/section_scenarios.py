@@ -38,6 +38,10 @@ OPERATIONS: Final = {
     "put": "puts",
     "get": "gets",
     "MQPUT and MQGET": "puts and gets",
+    "MQSUB": "subscriptions",
+    "display": "displays",
+    "look": "looks",
+    "clearing": "clearings",
 }
 
 
