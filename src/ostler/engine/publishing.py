@@ -39,6 +39,7 @@ from ostler.engine.put_descriptor import (
 from ostler.engine.queue import Queue
 from ostler.engine.reports import REPLY_OPTIONS
 from ostler.engine.states import check_state
+from ostler.engine.statistics import count_put
 from ostler.engine.topic_settings import TopicSettings
 from ostler.engine.transfer import GROUP_FLAGS, admit, patch_i32
 from ostler.engine.unit_of_work import UnitOfWork
@@ -154,7 +155,7 @@ def publish(
     connection.put_md = _answer(stored, md, options)
     opened.published += 1
     opened.published_ms = engine.now_ms
-    _count(engine, connection, handle, len(body), is_persistent)
+    count_put(engine, connection, handle, len(body), is_persistent)
     if plan.matched == 0 and warning == 0 and options & MQPMO_WARN_IF_NO_SUBS_MATCHED:
         warning = MQRC_NO_SUBS_MATCHED
     if not _waits_for_answer(settings, options):
@@ -207,16 +208,3 @@ def _waits_for_answer(settings: TopicSettings, options: i64) -> bool:
     if options & (MQPMO_ASYNC_RESPONSE | MQPMO_SYNC_RESPONSE):
         return options & MQPMO_ASYNC_RESPONSE == 0
     return settings.response != MQPRT_ASYNC_RESPONSE
-
-
-def _count(engine: Engine, connection: Connection, handle: Handle, size_bytes: i64, is_persistent: bool) -> None:
-    own = connection.counters
-    own.puts += 1
-    own.put_bytes += size_bytes
-    engine.counters.puts += 1
-    engine.counters.put_bytes += size_bytes
-    if is_persistent:
-        own.puts_persistent += 1
-        own.put_bytes_persistent += size_bytes
-        engine.counters.puts_persistent += 1
-        engine.counters.put_bytes_persistent += size_bytes

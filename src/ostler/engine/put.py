@@ -28,7 +28,7 @@ from ostler.engine.put_descriptor import (
 from ostler.engine.queue import Queue
 from ostler.engine.remote import HEADERS_BYTES, transmission_message
 from ostler.engine.states import check_state
-from ostler.engine.statistics import count_put1
+from ostler.engine.statistics import count_put, count_put1
 from ostler.engine.syncpoint import commit_unit
 from ostler.engine.transfer import admit, deliver, send_reports
 from ostler.engine.unit_of_work import UnitOfWork
@@ -134,7 +134,7 @@ def put(
             reason = 0
     if reason != 0:
         return reason
-    _count(engine, connection, handle, len(body), persistence == 1)
+    count_put(engine, connection, handle, len(body), persistence == 1)
     if not _waits_for_answer(handle, queue, options):
         connection.async_status.count(warning, handle.object_name)
     return warning
@@ -253,22 +253,6 @@ def _put_in_segments(
         if lsn != 0 and _waits_for_answer(handle, queue, options):
             connection.after_lsn = lsn
     return 0
-
-
-def _count(engine: Engine, connection: Connection, handle: Handle, size_bytes: i64, is_persistent: bool) -> None:
-    own = connection.counters
-    own.puts += 1
-    own.put_bytes += size_bytes
-    engine.counters.puts += 1
-    engine.counters.put_bytes += size_bytes
-    if is_persistent:
-        own.puts_persistent += 1
-        own.put_bytes_persistent += size_bytes
-        engine.counters.puts_persistent += 1
-        engine.counters.put_bytes_persistent += size_bytes
-    account = handle.account
-    if account is not None:
-        account.put(size_bytes, is_persistent, handle.is_put1)
 
 
 def put1(

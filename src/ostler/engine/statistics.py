@@ -53,6 +53,23 @@ MICROSECONDS: Final = 1000
 # -- messages ----------------------------------------------------------------------------------------------------------
 
 
+def count_put(engine: Engine, connection: Connection, handle: Handle, size_bytes: i64, is_persistent: bool) -> None:
+    """A message was put, or published."""
+    own = connection.counters
+    own.puts += 1
+    own.put_bytes += size_bytes
+    engine.counters.puts += 1
+    engine.counters.put_bytes += size_bytes
+    if is_persistent:
+        own.puts_persistent += 1
+        own.put_bytes_persistent += size_bytes
+        engine.counters.puts_persistent += 1
+        engine.counters.put_bytes_persistent += size_bytes
+    account = handle.account
+    if account is not None:
+        account.put(size_bytes, is_persistent, handle.is_put1)
+
+
 def count_put1(engine: Engine, connection: Connection, handle: Handle, reason: i64) -> None:
     """The put of an MQPUT1 came back with this reason. What was put has been counted as any put."""
     queue = handle.queue
