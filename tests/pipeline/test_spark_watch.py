@@ -231,14 +231,21 @@ def test_a_second_watch_is_refused(spark: SparkSession, qm: RunningQueueManager,
                 second.go_on(0, 1)
 
 
-def test_runs_that_are_taken_later_leave_what_was_watched(
-    spark: SparkSession, qm: RunningQueueManager, tmp_path: Path
+@pytest.mark.parametrize("runs", [0, pytest.param(1, marks=stress)])
+def test_what_is_taken_later_leaves_what_was_watched(
+    spark: SparkSession, qm: RunningQueueManager, tmp_path: Path, runs: int
 ) -> None:
+    """Published figures, and runs."""
     lake = tmp_path / "lake"
-    make_run(tmp_path / "runs", "run-1")
+    (tmp_path / "runs").mkdir()
+    for number in range(runs):
+        make_run(tmp_path / "runs", f"run-{number}")
     work(qm)
     take(spark, qm, lake)
     state = dict(open_lake(lake).made_from)
-    conduct(lambda: spark, lake, [tmp_path / "runs"], gold=[step for step in GOLD_STEPS if step.table is COST])
+    outcome = conduct(
+        lambda: spark, lake, [tmp_path / "runs"], gold=[step for step in GOLD_STEPS if step.table is COST]
+    )
+    assert (outcome.is_changed, len(outcome.taken)) == (True, runs)
     assert state.items() <= open_lake(lake).made_from.items()
     assert puts(lake) == [MESSAGES] * 4

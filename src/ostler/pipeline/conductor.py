@@ -84,9 +84,9 @@ def conduct(
     places: Iterable[Path],
     is_rebuild: bool = False,
     tell: Tell | None = None,
-    gold: Sequence[GoldStep] = GOLD_STEPS,
+    gold: Sequence[GoldStep] | None = None,
 ) -> Outcome:
-    """Bring the lake up to the runs in some places. `is_rebuild` ingests known runs too.
+    """Bring the lake up to the runs in some places. `is_rebuild` ingests known runs too. `gold` is for tests.
 
     PipelineRefused, and the lake as it was, when that cannot be done.
     """
@@ -100,7 +100,7 @@ def conduct(
         with spark_errors_told("The pipeline stopped"):
             spark = open_spark()
             rejected = _conducted(spark, change, plan, say)
-            _make_gold(spark, change, gold, say)
+            _make_gold(spark, change, GOLD_STEPS if gold is None else gold, say)
         # What others keep there stays.
         snapshot = change.commit({**change.before.made_from, **plan.made_from})
     return Outcome(snapshot, True, plan.fresh_names, known, tuple(refused), rejected)
