@@ -96,7 +96,7 @@ def _check_pyspark() -> None:
 def _connected(master: str, settings: Mapping[str, str]) -> SparkSession:
     missing = [name for name in _CONNECT_PACKAGES if not _is_there(name)]
     if missing:
-        raise PipelineRefused(f"Spark Connect needs {', '.join(missing)}: pip install 'pyspark[connect]'")
+        raise PipelineRefused(f"Spark Connect needs {', '.join(missing)}: pip install 'ostler[pipeline-connect]'")
     # What comes of it is told as an error.
     warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
     with warnings.catch_warnings():
