@@ -11,7 +11,7 @@ from tests.pipeline.queue_stage import options, texts
 from ostler.client.message import Message
 from ostler.pipeline.refusals import PipelineRefused
 from ostler.pipeline.streaming.options import WriteOptions, write_options
-from ostler.pipeline.streaming.release import Attempt, Releases, query_of, stage
+from ostler.pipeline.streaming.release import UNNAMED_SECONDS, Attempt, Releases, query_of, stage
 from ostler.testing import RunningQueueManager, queue_manager
 
 STAGING = "SPARK.OUT.Q1"
@@ -102,6 +102,15 @@ def test_an_abort_removes_what_was_staged_but_not_what_is_being_released(
     assert not release(sink, 0)
     assert texts(qm, "Q1") == numbered(0, 10)
     assert qm.depth(STAGING) == 1
+
+
+def test_only_pages_of_jobs_without_a_name_expire(qm: RunningQueueManager, sink: WriteOptions) -> None:
+    unnamed = write_options(options(qm, queue="Q1", connectTimeoutSeconds="0"))
+    stage(unnamed, "by chance", iter([Message("a")]))
+    staged(sink, "b")
+    lives = [message.expiry for message in qm.browse(STAGING)]
+    assert lives[0] == pytest.approx(UNNAMED_SECONDS, abs=60)
+    assert lives[1] is None
 
 
 def test_attempts_that_did_not_win_are_removed(qm: RunningQueueManager, sink: WriteOptions) -> None:

@@ -43,6 +43,8 @@ from ostler.pipeline.streaming.targets import Target
 from ostler.pipeline.streaming.windows import browse, get_each
 
 CONTROL_FORMAT: Final = "OSTCTRL"
+UNNAMED_SECONDS: Final = 24 * 3600.0
+"""How long pages of a job without `writeId` wait for their release."""
 _CONTROL_ID: Final = b"OSPC"
 _ATTEMPT_BYTES: Final = 16
 _ID_BYTES: Final = 24
@@ -108,6 +110,8 @@ def _put_pages(
 ) -> int:
     """Put pages, in units of work of bounded size; how many."""
     unit = options.staging
+    # Nobody looks again for pages of a job without a name: those of tasks that went on when it had failed just go.
+    life = None if options.identity or options.checkpoint else UNNAMED_SECONDS
     number = size = 0
     with told(f"Putting pages on staging queue {unit.queue}"):
         for lot in collected(stored, unit.page_messages, unit.page_bytes):
@@ -119,6 +123,7 @@ def _put_pages(
                 correlation_id=_correlation(identity),
                 format=FORMAT,
                 persistent=True,
+                expiry=life,
             )
             number += 1
             size += len(page)

@@ -48,7 +48,8 @@ def _stage(options: WriteOptions, identity: str, batches: Iterator[pa.RecordBatc
 def _discard(options: WriteOptions, identity: str) -> None:
     """Remove what was staged, if that can be done: why the job failed is what has to be told, not that this failed too.
 
-    What stays is removed by the sink's next commit.
+    What stays, and what tasks put that go on meanwhile, is removed by the sink's next commit. Of a job without a name
+    it expires.
     """
     with (
         suppress(PipelineRefused),
