@@ -14,6 +14,7 @@ import os
 import queue
 import signal
 import socket
+import sys
 import threading
 import time
 import traceback
@@ -33,6 +34,7 @@ from ostler.server.process_file import ManagerState, ProcessRecord, run_director
 from ostler.server.qm_ini import QueueManagerIni
 from ostler.server.queue_manager import Progress, QueueManager
 
+_TURN_SECONDS: Final = 0.0005
 QUIESCE: Final = "quiesce"
 IMMEDIATE: Final = "immediate"
 PREEMPTIVE: Final = "preemptive"
@@ -160,6 +162,8 @@ class Daemon:
         gc.freeze()
         # What applications do makes few cycles: looking for them seldom is enough.
         gc.set_threshold(50_000, 20, 100)
+        # A long command must not keep the reactor waiting five milliseconds each time it wants to go on.
+        sys.setswitchinterval(_TURN_SECONDS)
         self._reporter.ready(manager)
         notify_service_manager("READY=1")
         for call in self.when_ready:
