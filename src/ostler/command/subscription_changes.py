@@ -23,7 +23,6 @@ from ostler.model.authorities import PUT, SUB
 from ostler.model.constants import (
     MQDC_MANAGED,
     MQOT_Q,
-    MQPSM_DISABLED,
     MQRC_DURABILITY_NOT_ALLOWED,
     MQRC_OBJECT_ALREADY_EXISTS,
     MQRC_SUB_INHIBITED,
@@ -176,7 +175,7 @@ def _check_no_destination(given: dict[str, Value]) -> None:
 
 def _check_topic(engine: Engine, attributes: dict[str, Value]) -> str:
     """The whole topic of a new subscription, which must be one that may be subscribed to."""
-    if engine.manager.attributes.get("PSMODE") == MQPSM_DISABLED:
+    if engine.publishing_is_off:
         raise MQError(MQRCCF_PUBSUB_INHIBITED, "Publish/subscribe is off.")
     selector = str(attributes.get("SELECTOR", ""))
     if selector:

@@ -20,7 +20,7 @@ from ostler.engine.topic_tree import TopicTree
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.accounts import ManagerStatistics
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import MQMON_OFF
+from ostler.model.constants import MQMON_OFF, MQPSM_DISABLED
 from ostler.model.counters import VerbCounters, verb_counts
 from ostler.model.definitions import Definition
 from ostler.model.disk import Disk
@@ -125,6 +125,7 @@ class Engine:
         self.performance_events: bool = _integer(a, "PERFMEV", 0) != 0
         self.dead_letter_queue: str = _text(a, "DEADQ")
         self.default_transmission_queue: str = _text(a, "DEFXMITQ")
+        self.publishing_is_off: bool = a.get("PSMODE") == MQPSM_DISABLED
         self._switch_collection()
 
     def _switch_collection(self) -> None:

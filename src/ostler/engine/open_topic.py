@@ -23,7 +23,6 @@ from ostler.model.constants import (
     MQOO_OUTPUT,
     MQOO_SET,
     MQOT_TOPIC,
-    MQPSM_DISABLED,
     MQRC_NOT_AUTHORIZED,
     MQRC_OPTION_NOT_VALID_FOR_TYPE,
     MQRC_PUBSUB_INHIBITED,
@@ -58,7 +57,7 @@ def named_topic(engine: Engine, object_name: str, given: str) -> str:
 
 def check_enabled(engine: Engine) -> None:
     """Raise MQRC_PUBSUB_INHIBITED while the queue manager has PSMODE(DISABLED)."""
-    if engine.manager.attributes.get("PSMODE") == MQPSM_DISABLED:
+    if engine.publishing_is_off:
         raise MQError(MQRC_PUBSUB_INHIBITED, "Publish/subscribe is off; ALTER QMGR PSMODE(ENABLED) turns it on.")
 
 

@@ -55,7 +55,6 @@ from ostler.model.constants import (
     MQPMO_SYNCPOINT,
     MQPMO_WARN_IF_NO_SUBS_MATCHED,
     MQPRT_ASYNC_RESPONSE,
-    MQPSM_DISABLED,
     MQRC_BACKED_OUT,
     MQRC_CONTEXT_HANDLE_ERROR,
     MQRC_CONTEXT_NOT_AVAILABLE,
@@ -98,23 +97,9 @@ def publish(
             return reason
         handle.put_options_checked = options
     settings = look(engine, opened)
-    if not handle.valid:
-        return MQRC_OBJECT_CHANGED
-    if engine.manager.attributes.get("PSMODE") == MQPSM_DISABLED:
-        return MQRC_PUBSUB_INHIBITED
-    if not settings.may_publish or not handle.put_allowed_by_alias:
-        return MQRC_PUT_INHIBITED
-    if engine.state != RUNNING:
-        check_state(engine, options & MQPMO_FAIL_IF_QUIESCING != 0)
-    reason = check_descriptor(md, False)
+    reason = _refusal(engine, handle, settings, md, options, len(body))
     if reason != 0:
         return reason
-    if options & MQPMO_SUPPRESS_REPLYTO and i64(read_i32_le(md, REPORT_AT)) & REPLY_OPTIONS:
-        return MQRC_MISSING_REPLY_TO_Q
-    if i64(read_i32_le(md, FLAGS_AT)) & GROUP_FLAGS or options & MQPMO_LOGICAL_ORDER:
-        return MQRC_MSG_NOT_ALLOWED_IN_GROUP
-    if len(body) > engine.message_bytes_max:
-        return MQRC_MSG_TOO_BIG_FOR_Q_MGR
     unit: UnitOfWork | None = None
     if options & MQPMO_SYNCPOINT:
         unit = engine.unit_of_work_of(connection)
@@ -161,6 +146,26 @@ def publish(
     if not _waits_for_answer(settings, options):
         connection.async_status.count(warning, handle.object_name, MQOT_TOPIC, opened.topic)
     return warning
+
+
+def _refusal(engine: Engine, handle: Handle, settings: TopicSettings, md: bytes, options: i64, size_bytes: i64) -> i64:
+    """Why this cannot be published now, whoever has subscribed; 0 when it can."""
+    if not handle.valid:
+        return MQRC_OBJECT_CHANGED
+    if engine.publishing_is_off:
+        return MQRC_PUBSUB_INHIBITED
+    if not settings.may_publish or not handle.put_allowed_by_alias:
+        return MQRC_PUT_INHIBITED
+    if engine.state != RUNNING:
+        check_state(engine, options & MQPMO_FAIL_IF_QUIESCING != 0)
+    reason: i64 = check_descriptor(md, False)
+    if reason != 0:
+        return reason
+    if options & MQPMO_SUPPRESS_REPLYTO and i64(read_i32_le(md, REPORT_AT)) & REPLY_OPTIONS:
+        return MQRC_MISSING_REPLY_TO_Q
+    if i64(read_i32_le(md, FLAGS_AT)) & GROUP_FLAGS or options & MQPMO_LOGICAL_ORDER:
+        return MQRC_MSG_NOT_ALLOWED_IN_GROUP
+    return MQRC_MSG_TOO_BIG_FOR_Q_MGR if size_bytes > engine.message_bytes_max else 0
 
 
 def look(engine: Engine, opened: OpenTopic) -> TopicSettings:
