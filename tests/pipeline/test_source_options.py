@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from ostler.client.async_queue import put_parts
 from ostler.client.connect_parameters import TlsSettings
+from ostler.client.get_options import message_of
 from ostler.client.message import Message
 from ostler.client.session import Taken
 from ostler.pipeline.refusals import PipelineRefused
 from ostler.pipeline.streaming.browsing import ranges
 from ostler.pipeline.streaming.options import read_options, write_options
-from ostler.pipeline.streaming.pages import collected, encode_page, head_of, messages_of_page, stored_messages
+from ostler.pipeline.streaming.pages import collected, encode_page, head_of, stored_messages
 
 HERE = {"host": "mq.example", "queue": "ORDERS"}
 
@@ -115,7 +116,8 @@ def test_pages_hold_all_messages_in_order_and_keep_to_their_limits(
         stored.append(Taken(md, body, block, b"", 0))
     pages = [encode_page(b"epoch123", 7, "Q1", lot) for lot in collected(iter(stored), count_max, bytes_max)]
     assert [each for page in pages for each in stored_messages(page)] == stored
-    found = [(each.data, each.properties["n"]) for page in pages for each in messages_of_page(page)]
+    read = [message_of(each, {}) for page in pages for each in stored_messages(page)]
+    found = [(each.data, each.properties["n"]) for each in read]
     assert found == [(Message(each).data, number) for number, each in enumerate(given_bodies)]
     for page in pages:
         head = head_of(page)

@@ -39,7 +39,6 @@ from ostler.pipeline.tables import BRONZE
 
 NAME: Final = "pipeline"
 ROWS: Final = 100_000_000
-ROWS_MAX: Final = 10_000_000_000
 ROUNDS: Final = 3
 RATIO_AIM: Final = 0.5
 # Of the driver's memory, from a tenth of the rows to all of them: what it knows of files and partitions may grow.

@@ -38,7 +38,6 @@ NAME: Final = "pipeline-queues"
 MESSAGES: Final = 200_000
 MESSAGES_MAX: Final = 100_000_000
 BODY_BYTES: Final = 1024
-BODY_BYTES_MAX: Final = 1 << 20
 ROUNDS: Final = 3
 
 WRITE: Final = "write"

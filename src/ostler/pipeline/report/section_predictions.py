@@ -98,9 +98,7 @@ def _row(context: Context, curve: dict[str, PredictionRow]) -> tuple[Cell, ...]:
         number_cell(rates[0].measured if rates else None),
         _limit_cell(processor),
         _limit_cell(network),
-        Cell(f"{met.resource}, {numbers.percent(met.used_percent)}", met.used_percent)
-        if met
-        else Cell(numbers.NOTHING),
+        _met_cell(met),
         Cell(numbers.size(memory.need), memory.need) if memory else Cell(numbers.NOTHING),
         _limit_cell(memory),
         context.book.run_cell(first.run),

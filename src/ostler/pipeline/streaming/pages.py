@@ -14,8 +14,6 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ostler.client.get_options import message_of
-from ostler.client.message import Message
 from ostler.client.session import Taken
 from ostler.pipeline.refusals import PipelineRefused
 
@@ -80,12 +78,6 @@ def stored_messages(page: bytes) -> Iterator[Taken]:
         body_at = block_at + block_bytes
         at = body_at + body_bytes
         yield Taken(md, page[body_at:at], page[block_at:body_at], b"", 0)
-
-
-def messages_of_page(page: bytes) -> Iterator[Message]:
-    """The messages of a page, as a program would have got them."""
-    for taken in stored_messages(page):
-        yield message_of(taken, {})
 
 
 def collected(messages: Iterator[Taken], count_max: int, bytes_max: int) -> Iterator[list[Taken]]:
