@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from ostler.command.channel_status import ChannelStatus as ChannelStatus
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import words_of
@@ -65,40 +66,6 @@ class ServiceStatus:
     process_id: int = 0
     started_ms: int = 0
     status: str = "RUNNING"  # a word of STATUS in SVSTATUS
-
-
-@dataclass(frozen=True)
-class ChannelStatus:
-    """One running instance of a channel, or a channel that was stopped. Times are milliseconds since 1970."""
-
-    name: str
-    channel_type: str = "SVRCONN"
-    status: str = "RUNNING"  # a word of STATUS in CHSTATUS
-    substate: str = "RECEIVE"  # a word of SUBSTATE in CHSTATUS
-    connection_name: str = ""  # the address of the partner
-    local_address: str = ""  # such as 127.0.0.1(1414)
-    application: str = ""
-    user: str = ""
-    started_ms: int = 0
-    last_verb_ms: int = 0  # 0: none yet
-    verbs: int = 0
-    bytes_received: int = 0
-    bytes_sent: int = 0
-    buffers_received: int = 0
-    buffers_sent: int = 0
-    conversations: int = 0
-    conversations_max: int = 0
-    heartbeat_seconds: int = 0
-    job_name: str = ""
-    remote_product: str = ""
-    remote_version: str = ""
-    remote_manager: str = ""
-    security_protocol: str = "NONE"  # a word of SECPROT in CHSTATUS
-    cipher_spec: str = ""
-    peer_name: str = ""
-    certificate_issuer: str = ""
-    certificate_user: str = ""
-    is_stopping: bool = False
 
 
 @dataclass(frozen=True)
@@ -190,16 +157,41 @@ class Target(ABC):
 
     @abstractmethod
     def start_channel(self, name: str) -> None:
-        """Let a stopped channel be used again. The channel is defined."""
+        """Start a channel, or let one that was stopped be used again. The channel is defined."""
 
     @abstractmethod
     def stop_channel(
-        self, name: str, mode: str = "QUIESCE", status: str = "STOPPED", connection_name: str = ""
+        self,
+        name: str,
+        mode: str = "QUIESCE",
+        status: str = "STOPPED",
+        connection_name: str = "",
+        queue_manager: str = "",
     ) -> None:
-        """End the running instances of a channel, or those from one address.
+        """End the running instances of a channel, or those with one address or one partner queue manager.
 
         `mode` is QUIESCE, FORCE or TERMINATE. With `status` STOPPED new ones are refused until it is started.
         """
+
+    def ping_channel(self, name: str, data_bytes: int) -> None:
+        """Send so much data to the partner of a channel, and return when it has come back. CommandRefused else."""
+        raise _no_channels()
+
+    def reset_channel(self, name: str, sequence_number: int) -> None:
+        """Let the next message of a channel have this number; a sending end tells its partner so."""
+        raise _no_channels()
+
+    def resolve_channel(self, name: str, action: str) -> None:
+        """Decide a batch that is in doubt without asking the partner: `action` is COMMIT or BACKOUT."""
+        raise _no_channels()
+
+    def start_channel_initiator(self, queue: str) -> None:
+        """Start channels when an initiation queue says so; an empty name is the usual queue."""
+        raise _no_channels()
+
+    def stop_channel_initiator(self) -> None:
+        """Start no more channels because of an initiation queue."""
+        raise _no_channels()
 
     @abstractmethod
     def refresh_tls(self) -> None:
@@ -211,7 +203,7 @@ class Target(ABC):
 
     @abstractmethod
     def channel_status(self) -> list[ChannelStatus]:
-        """Every running instance of every channel, and the channels that were stopped."""
+        """Every running instance of every channel, the channels that were stopped, and what is saved of channels."""
 
     @abstractmethod
     def manager_status(self) -> ManagerStatus:
@@ -334,6 +326,10 @@ class Target(ABC):
     def expire_messages(self) -> None:
         """Look for expired messages on all queues now."""
         raise _no_services()
+
+
+def _no_channels() -> CommandRefused:
+    return CommandRefused("AMQ8101E", "This queue manager runs inside a program and runs no channels.")
 
 
 def _no_services() -> CommandRefused:

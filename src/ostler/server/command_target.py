@@ -117,7 +117,12 @@ class ManagerTarget(Target):
         raise _no_server()
 
     def stop_channel(
-        self, name: str, mode: str = "QUIESCE", status: str = "STOPPED", connection_name: str = ""
+        self,
+        name: str,
+        mode: str = "QUIESCE",
+        status: str = "STOPPED",
+        connection_name: str = "",
+        queue_manager: str = "",
     ) -> None:
         raise _no_server()
 
@@ -258,9 +263,29 @@ class ServerTarget(ManagerTarget):
         self._server.start_channel(name)
 
     def stop_channel(
-        self, name: str, mode: str = "QUIESCE", status: str = "STOPPED", connection_name: str = ""
+        self,
+        name: str,
+        mode: str = "QUIESCE",
+        status: str = "STOPPED",
+        connection_name: str = "",
+        queue_manager: str = "",
     ) -> None:
-        self._server.stop_channel(name, mode, status, connection_name)
+        self._server.stop_channel(name, mode, status, connection_name, queue_manager)
+
+    def ping_channel(self, name: str, data_bytes: int) -> None:
+        self._server.ping_channel(name, data_bytes)
+
+    def reset_channel(self, name: str, sequence_number: int) -> None:
+        self._server.reset_channel(name, sequence_number)
+
+    def resolve_channel(self, name: str, action: str) -> None:
+        self._server.resolve_channel(name, action)
+
+    def start_channel_initiator(self, queue: str) -> None:
+        self._server.start_channel_initiator(queue)
+
+    def stop_channel_initiator(self) -> None:
+        self._server.stop_channel_initiator()
 
     def refresh_tls(self) -> None:
         self._server.refresh_tls()
