@@ -13,12 +13,14 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 
-HOT_PACKAGES = ("model", "engine", "log", "observe", "security", "wire")
+HOT_PACKAGES = ("model", "engine", "log", "observe", "security", "wire", "channel")
 # Modules of other packages that sit on the data path.
 HOT_MODULES: tuple[str, ...] = (
     "server/journal_writer.py",
     "server/timers.py",
+    "server/agents.py",
     "server/server_link.py",
+    "server/message_agent.py",
     "server/conversation.py",
     "server/opened_objects.py",
     "server/object_verbs.py",

@@ -1,0 +1,210 @@
+"""The frames of message channels: how two queue managers agree, hand over batches of messages, and part.
+
+    CHANNEL_HELLO     who is there, what is wanted and what is in doubt; the reply has what is agreed, and what the
+                      receiving end committed last
+    CHANNEL_MESSAGE   0 number of the batch, 4 flags, 8 sequence number, 12 rest of its life in tenths of a second,
+                      16 length of the header as it is sent, then the header (MQXQH) and the data, each compressed or not
+    CHANNEL_CONFIRM   0 number of the batch, 4 sequence number of its last message, 8 its LUWID (8 bytes), 16 messages;
+                      the reply is the same, and says that the batch is committed
+    CHANNEL_END       the sending end has no more to say; the reply lets both close
+    CHANNEL_STOP      the receiving end asks the sending one to end after its batch
+    CHANNEL_PING      data to be sent back
+    CHANNEL_REKEY     both begin TLS anew behind this frame and its reply
+
+They travel in the same header as those of clients (`frames.py`), on conversation 0.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from librt.strings import BytesWriter, read_i32_le, write_i64_le
+from mypy_extensions import i64
+
+from ostler.wire.exchanges import CHANNEL_BYTES, NAME_BYTES
+from ostler.wire.frames import (
+    CHANNEL_HELLO,
+    CHANNEL_MESSAGE,
+    HEADER_BYTES,
+    MAGIC,
+    REPLY,
+    SEGMENT_BYTES,
+    MalformedFrame,
+    frame,
+    write_header,
+    write_number,
+)
+from ostler.wire.payloads import PayloadReader, PayloadWriter
+
+CHANNEL_VERSION: Final = 1
+# What a CHANNEL_HELLO is for.
+SENDS: Final = 1  # messages come from who connects
+REQUESTS: Final = 2  # messages are wanted by who connects
+PINGS: Final = 3
+
+# Flags of a message.
+IN_BATCH: Final = 1  # it counts in its batch; without it, it is nobody's concern whether it arrives
+HEADER_COMPRESSED: Final = 2
+METHOD_SHIFT: Final = 8  # above it stands how the data is compressed, a number of MQCOMPRESS
+
+MESSAGE_FIXED_BYTES: Final = 20
+CONFIRM_BYTES: Final = 20
+XQH_BYTES: Final = 428  # MQXQH with the descriptor in it
+PING_BYTES_MAX: Final = 32_768
+WINDOW_MAX: Final = 16
+_METHODS_MAX: Final = 16
+LUWID_BYTES: Final = 8
+
+
+@final
+class ChannelHello:
+    """What an end of a channel says of itself first; the answer has what both will keep to."""
+
+    def __init__(self) -> None:
+        self.version: i64 = CHANNEL_VERSION
+        self.purpose: i64 = SENDS
+        self.channel = ""
+        self.queue_manager = ""
+        self.ccsid: i64 = 0
+        self.encoding: i64 = 0
+        self.segment_bytes: i64 = SEGMENT_BYTES
+        self.message_bytes_max: i64 = 0
+        self.batch_size: i64 = 1
+        self.window: i64 = 1  # batches that may be under way at a time
+        self.heartbeat_seconds: i64 = 0
+        self.sequence_wrap: i64 = 0
+        self.is_fast = False  # non-persistent messages may travel outside batches
+        self.header_methods: list[int] = []
+        self.message_methods: list[int] = []
+        # Where both stand. Of the sending end: what it committed last, and what it is in doubt about.
+        self.is_reset = False  # the receiving end is to count from here
+        self.sequence: i64 = 0
+        self.luwid: bytes = bytes(LUWID_BYTES)
+        self.in_doubt: list[tuple[bytes, int]] = []  # LUWIDs with the number of the last message of each
+
+    def encode(self) -> bytes:
+        writer = PayloadWriter()
+        writer.fixed(MAGIC)
+        for number in (
+            self.version,
+            self.purpose,
+            self.ccsid,
+            self.encoding,
+            self.segment_bytes,
+            self.message_bytes_max,
+            self.batch_size,
+            self.window,
+            self.heartbeat_seconds,
+            self.sequence_wrap,
+            1 if self.is_fast else 0,
+            1 if self.is_reset else 0,
+            self.sequence,
+        ):
+            writer.integer(number)
+        writer.fixed(self.luwid)
+        writer.name(self.channel, CHANNEL_BYTES)
+        writer.name(self.queue_manager, NAME_BYTES)
+        writer.integers(self.header_methods)
+        writer.integers(self.message_methods)
+        writer.integer(len(self.in_doubt))
+        for luwid, sequence in self.in_doubt:
+            writer.fixed(luwid)
+            writer.integer(sequence)
+        return writer.getvalue()
+
+
+def decode_channel_hello(payload: bytes, at: i64 = 0) -> ChannelHello:
+    reader = PayloadReader(payload, at)
+    if reader.fixed(4) != MAGIC:
+        raise MalformedFrame("the peer does not speak this protocol")
+    hello = ChannelHello()
+    hello.version = reader.count(1 << 16)
+    hello.purpose = reader.count(PINGS)
+    hello.ccsid = reader.count(1 << 16)
+    hello.encoding = reader.count(1 << 20)
+    hello.segment_bytes = reader.count(1 << 30)
+    hello.message_bytes_max = reader.count(1 << 30)
+    hello.batch_size = reader.count(9999)
+    hello.window = reader.count(WINDOW_MAX)
+    hello.heartbeat_seconds = reader.count(999_999)
+    hello.sequence_wrap = reader.count(999_999_999)
+    hello.is_fast = reader.count(1) == 1
+    hello.is_reset = reader.count(1) == 1
+    hello.sequence = reader.count(999_999_999)
+    hello.luwid = reader.fixed(LUWID_BYTES)
+    hello.channel = reader.name(CHANNEL_BYTES)
+    hello.queue_manager = reader.name(NAME_BYTES)
+    hello.header_methods = reader.integers(_METHODS_MAX)
+    hello.message_methods = reader.integers(_METHODS_MAX)
+    for _ in range(reader.count(WINDOW_MAX)):
+        luwid = reader.fixed(LUWID_BYTES)
+        hello.in_doubt.append((luwid, reader.count(999_999_999)))
+    reader.done()
+    return hello
+
+
+def hello_frame(hello: ChannelHello) -> bytes:
+    return frame(CHANNEL_HELLO, 0, 1, hello.encode())
+
+
+def welcome_frame(request: i64, hello: ChannelHello) -> bytes:
+    """The reply to a CHANNEL_HELLO that was taken: nothing is wrong, and this is agreed."""
+    return frame(CHANNEL_HELLO | REPLY, 0, request, bytes(8) + hello.encode())
+
+
+def message_head(batch: i64, flags: i64, sequence: i64, expiry: i64, header_bytes: i64) -> bytes:
+    writer = BytesWriter()
+    write_number(writer, batch)
+    write_number(writer, flags)
+    write_number(writer, sequence)
+    write_number(writer, expiry)
+    write_number(writer, header_bytes)
+    return writer.getvalue()
+
+
+def message_frame(number: i64, batch: i64, flags: i64, sequence: i64, expiry: i64, header: i64, body: bytes) -> bytes:
+    """A message in one frame: `number` tells it from others on the link, `header` is the length of its MQXQH."""
+    writer = BytesWriter()
+    write_header(writer, HEADER_BYTES + MESSAGE_FIXED_BYTES + len(body), CHANNEL_MESSAGE, 0, number)
+    write_number(writer, batch)
+    write_number(writer, flags)
+    write_number(writer, sequence)
+    write_number(writer, expiry)
+    write_number(writer, header)
+    writer.write(body)
+    return writer.getvalue()
+
+
+def confirm_frame(type: i64, request: i64, batch: i64, sequence: i64, luwid: bytes, messages: i64) -> bytes:
+    writer = BytesWriter()
+    write_header(writer, HEADER_BYTES + CONFIRM_BYTES, type, 0, request)
+    write_number(writer, batch)
+    write_number(writer, sequence)
+    writer.write(luwid)
+    write_number(writer, messages)
+    return writer.getvalue()
+
+
+@final
+class Confirm:
+    """A batch is to be committed, or was."""
+
+    def __init__(self, buffer: bytes, start: i64, end: i64) -> None:
+        if end - start != CONFIRM_BYTES:
+            raise MalformedFrame(f"a confirmation of {end - start} bytes")
+        self.batch: i64 = i64(read_i32_le(buffer, start))
+        self.sequence: i64 = i64(read_i32_le(buffer, start + 4))
+        self.luwid: bytes = buffer[start + 8 : start + 8 + LUWID_BYTES]
+        self.messages: i64 = i64(read_i32_le(buffer, start + 16))
+
+
+def luwid_of(number: i64) -> bytes:
+    """The identifier of a logical unit of work, from a number that nobody had before."""
+    writer = BytesWriter()
+    write_i64_le(writer, number)
+    return writer.getvalue()
+
+
+def luwid_text(luwid: bytes) -> str:
+    """As DISPLAY CHSTATUS shows it."""
+    return luwid[::-1].hex().upper()
