@@ -192,7 +192,7 @@ def test_a_channel_that_is_altered_during_the_handshake(original: TestCertificat
     here.contexts.check(server)
     here.channels[NAME] = ChannelTls(NAME, ANY)
     assert (
-        "AMQ9637E: a client of channel APP.SVRCONN gave no certificate"
+        "AMQ9637E: the other side of channel APP.SVRCONN gave no certificate"
         in refusal(lambda: here.contexts.check(server)).text
     )
     here.channels[NAME] = ChannelTls(NAME, "TRIPLE_DES_SHA_US")

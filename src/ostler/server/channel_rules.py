@@ -1,4 +1,4 @@
-"""What a SVRCONN channel allows a link: how many, how long, under which user, with or without TLS."""
+"""What a channel allows a link: with or without TLS, and to clients how many, how long and under which user."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from collections import Counter
 from typing import Final
 
 from ostler.model.constants import (
+    MQCHT_RECEIVER,
+    MQCHT_REQUESTER,
+    MQCHT_SENDER,
+    MQCHT_SERVER,
     MQCHT_SVRCONN,
     MQRC_CHANNEL_NOT_AVAILABLE,
     MQRC_SSL_INITIALIZATION_ERROR,
@@ -24,6 +28,7 @@ from ostler.wire.frames import (
 )
 
 _LOCAL_CONVERSATIONS_MAX: Final = 1_000_000
+_MESSAGE_CHANNELS: Final = (MQCHT_SENDER, MQCHT_SERVER, MQCHT_RECEIVER, MQCHT_REQUESTER)
 
 
 class Instances:
@@ -60,9 +65,17 @@ def is_server_connection(channel: Definition | None) -> bool:
     return channel is not None and number_of(channel, "CHLTYPE") == MQCHT_SVRCONN
 
 
+def is_message_channel(channel: Definition | None) -> bool:
+    """Whether a channel leads to another queue manager."""
+    return channel is not None and number_of(channel, "CHLTYPE") in _MESSAGE_CHANNELS
+
+
 def tls_of(channel: Definition | None) -> ChannelTls | None:
-    """What a channel asks of TLS, for the handshake; None for what is no channel that clients use."""
-    if channel is None or not is_server_connection(channel):
+    """What a channel asks of TLS, for the handshake; None for what nobody connects to.
+
+    Requesters connect to servers and senders, and a sender that was asked to calls its requester back.
+    """
+    if channel is None or not (is_server_connection(channel) or is_message_channel(channel)):
         return None
     return ChannelTls.of(channel)
 
@@ -81,7 +94,7 @@ def channel_terms(
     name = hello.channel
     if channel is None or not is_server_connection(channel):
         raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, f"There is no channel {name} for clients here.")
-    _check_tls(channel, link)
+    check_tls(channel, link)
     if is_stopped:
         raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Channel {name} is stopped.")
     _check_instances(channel, link, instances)
@@ -90,7 +103,8 @@ def channel_terms(
     return _terms(hello, name, sharing, longest, number_of(channel, "HBINT"))
 
 
-def _check_tls(channel: Definition, link: ServerLink) -> None:
+def check_tls(channel: Definition, link: ServerLink) -> None:
+    """MQError when a link does not speak TLS as its channel asks."""
     if link.tls is None:
         if text_of(channel, "SSLCIPH"):
             raise MQError(MQRC_SSL_INITIALIZATION_ERROR, plain_refused(channel.name))

@@ -1,8 +1,11 @@
 """The queue manager's side of TLS: which rules a connection is under, by the channel that it names.
 
-A context is made for each combination of CipherSpec, client authentication and certificate that channels ask for, when
-the first connection needs it, and is kept. A refresh makes all of them anew from the files as they are now; if any
-cannot be made, everything stays as it was. Connections that are there go on as they are.
+The side that connects speaks as a client of TLS, be it an application or the end of a message channel that begins; the
+side that is connected to as a server. A queue manager is both, with the same certificates.
+
+A context is made for each combination of side, CipherSpec, client authentication and certificate that channels ask
+for, when the first connection needs it, and is kept. A refresh makes all of them anew from the files as they are now;
+if any cannot be made, everything stays as it was. Connections that are there go on as they are.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import Final
 
 from ostler.model.attributes import ObjectType, to_text
 from ostler.model.attributes import require as require_attribute
-from ostler.model.cipher_specs import require
+from ostler.model.cipher_specs import CipherSpec, require
 from ostler.model.constants import (
     MQRC_KEY_REPOSITORY_ERROR,
     MQRC_SSL_INITIALIZATION_ERROR,
@@ -34,6 +37,7 @@ from ostler.server.key_repository import (
     load_repository,
 )
 from ostler.server.tls_suites import check_suite, new_context
+from ostler.server.tls_trials import try_out, try_out_as_client
 from ostler.wire.tls_stream import (
     ALERT_ACCESS_DENIED,
     ALERT_MISSING_EXTENSION,
@@ -105,10 +109,8 @@ class RepositorySettings:
 
 _MANAGER_ATTRIBUTES: Final = ("SSLKEYR", "CERTLABL", "KEYRPWD")
 
-_TRIAL_TURNS: Final = 4
-
-# What contexts differ in: CipherSpec, client authentication, label.
-_Key = tuple[str, str, str]
+# What contexts differ in: the side, CipherSpec, client authentication, label.
+_Key = tuple[bool, str, str, str]
 
 
 class _Loaded:
@@ -125,15 +127,21 @@ class _Loaded:
         known = self.contexts.get(key)
         if known is not None and known.session_stats()["number"] < self.sessions_max:
             return known
-        made = self._make(*key)
+        is_server, cipher_spec, client_authentication, label = key
+        if is_server:
+            made = self._make_server(cipher_spec, client_authentication, label)
+        else:
+            made = self._make_client(cipher_spec, label)
         self.contexts[key] = made
         return made
 
-    def _make(self, cipher_spec: str, client_authentication: str, label: str) -> ssl.SSLContext:
+    def _make_server(self, cipher_spec: str, client_authentication: str, label: str) -> ssl.SSLContext:
         certificate = self._certificate(label)
+        if certificate is None:
+            raise RepositoryError(self._no_certificate(label))
         context = new_context(require(cipher_spec), is_server=True)
         self.repository.give_certificate(context, certificate)
-        _try_out(context, cipher_spec, certificate)
+        try_out(context, cipher_spec, certificate)
         if client_authentication == "REQUIRED" and not self.repository.authorities:
             raise RepositoryError(
                 f"{self.repository.place} holds no certificate of an authority (ca.crt) to judge clients by, "
@@ -143,17 +151,32 @@ class _Loaded:
         context.verify_mode = _VERIFY_MODES.get(client_authentication, ssl.CERT_REQUIRED)
         return context
 
-    def _certificate(self, label: str) -> OwnCertificate:
+    def _make_client(self, cipher_spec: str, label: str) -> ssl.SSLContext:
+        certificate = self._certificate(label)
+        if certificate is None and (label or self.settings.certificate_label):
+            raise RepositoryError(self._no_certificate(label))
+        if not self.repository.authorities:
+            raise RepositoryError(
+                f"{self.repository.place} holds no certificate of an authority (ca.crt) to judge the partner by"
+            )
+        context = new_context(require(cipher_spec), is_server=False)
+        # Without a certificate of our own the partner decides: it may have SSLCAUTH(OPTIONAL).
+        if certificate is not None:
+            self.repository.give_certificate(context, certificate)
+            try_out_as_client(self.repository, certificate)
+        self.repository.give_trust(context)
+        return context
+
+    def _certificate(self, label: str) -> OwnCertificate | None:
+        wanted = label or self.settings.certificate_label
+        return self.repository.find(wanted, default_labels(self.settings.queue_manager))
+
+    def _no_certificate(self, label: str) -> str:
         wanted = label or self.settings.certificate_label
         defaults = default_labels(self.settings.queue_manager)
-        found = self.repository.find(wanted, defaults)
-        if found is None:
-            names = repr(wanted) if wanted else " or ".join([repr(each) for each in defaults])
-            there = ", ".join(sorted(self.repository.certificates)) or "none"
-            raise RepositoryError(
-                f"{self.repository.place} holds no certificate with its key under label {names}; there are: {there}"
-            )
-        return found
+        names = repr(wanted) if wanted else " or ".join([repr(each) for each in defaults])
+        there = ", ".join(sorted(self.repository.certificates)) or "none"
+        return f"{self.repository.place} holds no certificate with its key under label {names}; there are: {there}"
 
 
 class TlsContexts(TlsRules):
@@ -175,28 +198,41 @@ class TlsContexts(TlsRules):
         """The TLS of one connection that came in. Its channel is known when the handshake is done, and before HELLO."""
         return TlsStream(self, is_server=True)
 
+    def client_stream(self, channel: ChannelTls) -> TlsStream:
+        """The TLS of a message channel that connects to its partner. Its first output is there at once. TlsFailed."""
+        return TlsStream(_PartnerRules(self, channel), is_server=False, channel=channel.name)
+
     def context(self, channel: str) -> ssl.SSLContext:
         asked = self._channel(channel)
+        return self._context((True, asked.cipher_spec, asked.client_authentication, asked.certificate_label), channel)
+
+    def client_context(self, asked: ChannelTls) -> ssl.SSLContext:
+        """The context of a channel that connects. TlsFailed."""
+        return self._context((False, asked.cipher_spec, "", asked.certificate_label), asked.name)
+
+    def _context(self, key: _Key, channel: str) -> ssl.SSLContext:
         try:
             if self._loaded is None:
                 self._loaded = _Loaded(self._settings(), self._sessions_max)
-            return self._loaded.context((asked.cipher_spec, asked.client_authentication, asked.certificate_label))
+            return self._loaded.context(key)
         except RepositoryError as error:
-            raise TlsFailed(MQRC_KEY_REPOSITORY_ERROR, f"AMQ9657E: for channel {channel}, {error}.") from None
+            raise TlsFailed(
+                MQRC_KEY_REPOSITORY_ERROR,
+                f"AMQ9657E: for channel {channel}, {error}. Put it right, then REFRESH SECURITY TYPE(SSL).",
+            ) from None
         except MQError as error:
-            raise TlsFailed(error.reason, f"AMQ9635E: for channel {channel}: {error.detail}") from None
+            raise TlsFailed(
+                error.reason, f"AMQ9635E: for channel {channel}: {error.detail} ALTER CHANNEL with another SSLCIPH."
+            ) from None
 
     def check(self, stream: TlsStream) -> None:
         # Asked again: the channel may have been altered while the handshake went on.
         asked = self._channel(stream.channel_name)
-        try:
-            spec = require(asked.cipher_spec)
-        except MQError as error:
-            raise TlsFailed(error.reason, f"AMQ9635E: for channel {asked.name}: {error.detail}") from None
-        check_suite(spec, stream)
+        check_suite(_spec(asked), stream)
         if asked.client_authentication == "REQUIRED" and not stream.has_certificate:
             raise TlsFailed(
-                MQRC_SSL_INITIALIZATION_ERROR, f"AMQ9637E: a client of channel {asked.name} gave no certificate."
+                MQRC_SSL_INITIALIZATION_ERROR,
+                f"AMQ9637E: the other side of channel {asked.name} gave no certificate, and SSLCAUTH is REQUIRED.",
             )
         check_peer_name(asked.peer_name, stream)
 
@@ -224,7 +260,7 @@ class TlsContexts(TlsRules):
         if not name:
             raise TlsFailed(
                 MQRC_SSL_INITIALIZATION_ERROR,
-                "AMQ9639E: a client speaks TLS, but its handshake names no channel (SNI).",
+                "AMQ9639E: somebody speaks TLS, but the handshake names no channel (SNI).",
                 ALERT_MISSING_EXTENSION,
             )
         found = self._find_channel(name)
@@ -235,7 +271,7 @@ class TlsContexts(TlsRules):
         if not found.cipher_spec:
             raise TlsFailed(
                 MQRC_SSL_INITIALIZATION_ERROR,
-                f"AMQ9635E: a client speaks TLS on channel {name}, which has no CipherSpec (SSLCIPH).",
+                f"AMQ9635E: the other side of channel {name} speaks TLS; the channel has no CipherSpec (SSLCIPH) here.",
                 ALERT_ACCESS_DENIED,
             )
         return found
@@ -261,8 +297,11 @@ def check_peer_name(pattern: str, stream: TlsStream) -> None:
 
 
 def plain_refused(channel: str) -> str:
-    """What to say of a client that came without TLS to a channel that has a CipherSpec."""
-    return f"AMQ9639E: a client of channel {channel} does not speak TLS, and the channel has a CipherSpec (SSLCIPH)."
+    """What to say of somebody who came without TLS to a channel that has a CipherSpec."""
+    return (
+        f"AMQ9639E: the other side of channel {channel} does not speak TLS, and the channel has a CipherSpec here. "
+        f"SSLCIPH must suit on both sides."
+    )
 
 
 def channel_mismatch(stream: TlsStream, channel: str) -> str:
@@ -272,38 +311,26 @@ def channel_mismatch(stream: TlsStream, channel: str) -> str:
     return f"AMQ9639E: the TLS handshake named channel {stream.channel_name}, the conversation is for {channel}."
 
 
-class _TrialRules(TlsRules):
-    """Rules for a handshake with ourselves."""
+class _PartnerRules(TlsRules):
+    """Rules for the end of a message channel that connects: what its definition said when it began."""
 
-    def __init__(self, context: ssl.SSLContext) -> None:
-        self._context = context
+    def __init__(self, contexts: TlsContexts, asked: ChannelTls) -> None:
+        self._contexts = contexts
+        self._asked = asked
 
     def context(self, channel: str) -> ssl.SSLContext:
-        return self._context
+        return self._contexts.client_context(self._asked)
 
     def check(self, stream: TlsStream) -> None:
-        return
+        check_suite(_spec(self._asked), stream)
+        check_peer_name(self._asked.peer_name, stream)
 
 
-def _try_out(context: ssl.SSLContext, cipher_spec: str, certificate: OwnCertificate) -> None:
-    """A handshake in memory: certificate, key and CipherSpec go together, and the certificate is valid today."""
-    other = new_context(require(cipher_spec), is_server=False)
-    other.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+def _spec(asked: ChannelTls) -> CipherSpec:
     try:
-        other.load_verify_locations(cadata=certificate.chain.decode("ascii", "replace"))
-        server = TlsStream(_TrialRules(context), is_server=True)
-        client = TlsStream(_TrialRules(other), is_server=False, channel="TRIAL")
-        for _ in range(_TRIAL_TURNS):
-            server.received(client.take_output())
-            client.received(server.take_output())
-        assert server.is_ready
-        assert client.is_ready
-    except TlsFailed as failure:
-        raise RepositoryError(
-            f"{certificate.files} cannot be used with CipherSpec {cipher_spec}: {str(failure).rstrip('.')}"
-        ) from None
-    except ssl.SSLError as error:
-        raise RepositoryError(f"{certificate.files}: {error.reason}") from None
+        return require(asked.cipher_spec)
+    except MQError as error:
+        raise TlsFailed(error.reason, f"AMQ9635E: for channel {asked.name}: {error.detail}") from None
 
 
 def _text(definition: Definition, name: str) -> str:

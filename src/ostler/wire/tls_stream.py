@@ -49,9 +49,12 @@ _VERIFY_REVOKED: Final = 23
 _FAILED: Final = MQRC_SSL_INITIALIZATION_ERROR
 # What the other side means by an alert, as OpenSSL names it, and the reason code that suits.
 _ALERTS: Final[dict[str, tuple[int, str]]] = {
-    "TLSV1_UNRECOGNIZED_NAME": (MQRC_UNKNOWN_CHANNEL_NAME, "AMQ9520E: the queue manager has no such channel."),
-    "TLSV13_ALERT_MISSING_EXTENSION": (_FAILED, "AMQ9639E: the queue manager was told no channel in SNI."),
-    "TLSV1_ALERT_ACCESS_DENIED": (_FAILED, "AMQ9641E: the channel at the queue manager has no CipherSpec."),
+    "TLSV1_UNRECOGNIZED_NAME": (MQRC_UNKNOWN_CHANNEL_NAME, "AMQ9520E: the remote queue manager has no such channel."),
+    "TLSV13_ALERT_MISSING_EXTENSION": (_FAILED, "AMQ9639E: the remote queue manager was told no channel in SNI."),
+    "TLSV1_ALERT_ACCESS_DENIED": (
+        _FAILED,
+        "AMQ9641E: the channel at the remote queue manager has no CipherSpec (SSLCIPH).",
+    ),
     "SSLV3_ALERT_HANDSHAKE_FAILURE": (
         _FAILED,
         "AMQ9616E: the other side refused: the CipherSpecs do not match, or it wants a certificate and got none.",
