@@ -15,9 +15,9 @@ import ostler
 from ostler.client import ccdt
 from ostler.client.ccdt import ClientChannel
 from ostler.client.connect_parameters import ConnectParameters, Endpoint, TlsSettings
-from ostler.client.connection_names import Address
 from ostler.client.endpoints import endpoints, in_order, parse_mqserver, tls_settings
 from ostler.model import constants as mq
+from ostler.model.connection_names import Address
 
 SERVER = {"MQSERVER": "ENV.CH/TCP/envhost(1500)"}
 

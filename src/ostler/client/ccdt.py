@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from ostler.client.connect_parameters import PORT, RECONNECTS, Reconnect
-from ostler.client.connection_names import PORT_MAX, Address
+from ostler.client.connect_parameters import RECONNECTS, Reconnect
+from ostler.model.connection_names import PORT, PORT_MAX, Address
 from ostler.model.constants import MQRC_CCDT_URL_ERROR, MQRC_CHANNEL_CONFIG_ERROR
 from ostler.model.errors import MQError
 

@@ -7,6 +7,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Final, Literal
 
+from ostler.model.connection_names import PORT
 from ostler.model.constants import MQRC_OPTIONS_ERROR
 from ostler.model.errors import MQError
 
@@ -18,7 +19,6 @@ Reconnect = Literal["no", "yes", "qmgr", "disabled"]
 
 BINDINGS: Final = ("auto", "local", "client", "embedded")
 RECONNECTS: Final = ("no", "yes", "qmgr", "disabled")
-PORT: Final = 1414
 CHANNEL: Final = "SYSTEM.DEF.SVRCONN"
 HEARTBEAT_SECONDS: Final = 300
 SHARING_CONVERSATIONS: Final = 10

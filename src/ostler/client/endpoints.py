@@ -19,8 +19,8 @@ from typing import Final
 
 from ostler.client import ccdt
 from ostler.client.ccdt import ClientChannel
-from ostler.client.connect_parameters import CHANNEL, PORT, ConnectParameters, Endpoint, TlsSettings
-from ostler.client.connection_names import Address, parse_connection_names
+from ostler.client.connect_parameters import CHANNEL, ConnectParameters, Endpoint, TlsSettings
+from ostler.model.connection_names import PORT, Address, parse_connection_names
 from ostler.model.constants import (
     MQRC_CHANNEL_CONFIG_ERROR,
     MQRC_Q_MGR_NAME_ERROR,

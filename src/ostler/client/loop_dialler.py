@@ -9,13 +9,13 @@ from typing import Final
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from ostler.client.connect_parameters import Endpoint, TlsSettings
-from ostler.client.connection_names import parse_local_address
 from ostler.client.dialler import Dialler
 from ostler.client.link import Link
 from ostler.client.loop_link import LoopLink
 from ostler.client.loop_waits import LoopWaits
 from ostler.client.remote_link import CONNECT_SECONDS, LOCAL_CONVERSATIONS, LOCAL_HEARTBEAT_SECONDS
 from ostler.client.tls_client import ClientTls
+from ostler.model.connection_names import parse_local_address
 from ostler.model.constants import MQRC_HOST_NOT_AVAILABLE, MQRC_Q_MGR_NOT_AVAILABLE
 from ostler.model.errors import MQError
 from ostler.server.directories import QueueManagerDirectory

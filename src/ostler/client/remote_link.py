@@ -16,10 +16,10 @@ from typing import Final
 
 from ostler.client.blocking_link import RECEIVE_BYTES, BlockingLink
 from ostler.client.connect_parameters import MESSAGE_BYTES_MAX, Endpoint, TlsSettings
-from ostler.client.connection_names import LocalAddress, parse_local_address
 from ostler.client.link_conversation import Conversation
 from ostler.client.link_keeper import keep
 from ostler.client.tls_client import ClientTls, as_error
+from ostler.model.connection_names import LocalAddress, parse_local_address
 from ostler.model.constants import (
     MQCC_FAILED,
     MQRC_CHANNEL_CONFIG_ERROR,

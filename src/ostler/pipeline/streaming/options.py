@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from ostler.client.connect_parameters import PORT, TlsSettings
+from ostler.client.connect_parameters import TlsSettings
+from ostler.model.connection_names import PORT
 from ostler.pipeline.refusals import PipelineRefused
 from ostler.pipeline.streaming.topic_options import (
     SubscriptionOptions,

@@ -1,4 +1,4 @@
-"""Connection names, local addresses, and what can be said when connecting."""
+"""Connection names and local addresses."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ostler
-from ostler.client.connect_parameters import ConnectParameters, Endpoint, TlsSettings
-from ostler.client.connection_names import Address, LocalAddress, parse_connection_names, parse_local_address
 from ostler.model import constants as mq
+from ostler.model.connection_names import (
+    Address,
+    LocalAddress,
+    parse_connection_names,
+    parse_local_address,
+    parse_local_addresses,
+)
 
 GOOD = {
     "host": [("host", 1414)],
@@ -87,38 +92,17 @@ def test_local_addresses(text: str, expected: LocalAddress) -> None:
     assert parse_local_address(text) == expected
 
 
-@pytest.mark.parametrize("text", ["host(1599,1500)", "host(1,2,3)", "host(", "host(,)"])
+def test_a_local_address_for_each_family() -> None:
+    text = "10.0.0.3(1500,1599), fe80::7(1600)"
+    assert parse_local_addresses(text) == [LocalAddress("10.0.0.3", 1500, 1599), LocalAddress("fe80::7", 1600, 1600)]
+
+
+def test_an_address_reads_as_it_is_written() -> None:
+    assert [str(address) for address in parse_connection_names("host,10.0.0.3(15)")] == ["host(1414)", "10.0.0.3(15)"]
+
+
+@pytest.mark.parametrize("text", ["host(1599,1500)", "host(1,2,3)", "host(", "host(,)", "host,", "host,other("])
 def test_local_addresses_that_are_none(text: str) -> None:
     with pytest.raises(ostler.MQError) as refused:
         parse_local_address(text)
     assert refused.value.reason == mq.MQRC_CHANNEL_CONFIG_ERROR
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"binding": "telepathy"},
-        {"reconnect": "maybe"},
-        {"heartbeat_seconds": -1},
-        {"heartbeat_seconds": 1_000_000},
-        {"sharing_conversations": 1_000_000_000},
-        {"message_bytes_max": 104_857_601},
-        {"binding": "local", "connection_name": "host"},
-        {"binding": "embedded", "connection_name": "host"},
-    ],
-)
-def test_parameters_that_make_no_sense(given: dict[str, object]) -> None:
-    with pytest.raises(ostler.MQError) as refused:
-        ConnectParameters(**given)  # type: ignore[arg-type]
-    assert refused.value.reason == mq.MQRC_OPTIONS_ERROR
-
-
-def test_secrets_are_not_shown() -> None:
-    parameters = ConnectParameters("QM1", user="fred", password="s3cret", tls=TlsSettings(key_password="pa55"))
-    assert "fred" in repr(parameters)
-    assert "s3cret" not in repr(parameters)
-    assert "pa55" not in repr(parameters)
-
-
-def test_an_endpoint_reads_well() -> None:
-    assert str(Endpoint("host", 1415, "APP")) == "APP at host(1415)"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from ostler.client.connect_parameters import PORT
 from ostler.model.constants import MQRC_CHANNEL_CONFIG_ERROR
 from ostler.model.errors import MQError
 
+PORT: Final = 1414
 PORT_MAX: Final = 65_535
 CHARACTERS_MAX: Final = 8192
 _ONE: Final = re.compile(r"(?P<host>\[[^\[\]]*\]|[^\[\]()]*)(?:\((?P<port>[^()]*)\))?")
@@ -24,9 +24,12 @@ class Address(NamedTuple):
     host: str
     port: int
 
+    def __str__(self) -> str:
+        return f"{self.host}({self.port})"
+
 
 class LocalAddress(NamedTuple):
-    """Where a client's sockets are bound. An empty host is any; port 0 is any; otherwise one of the range."""
+    """Where the sockets of a channel are bound. An empty host is any; port 0 is any; otherwise one of the range."""
 
     host: str
     port_low: int
@@ -54,10 +57,20 @@ def _address(part: str, text: str) -> Address:
 
 def parse_local_address(text: str) -> LocalAddress:
     """A local address: "host", "host(port)", "host(low,high)" or only ports. Of several, the first."""
+    return parse_local_addresses(text)[0]
+
+
+def parse_local_addresses(text: str) -> list[LocalAddress]:
+    """The local addresses of a list: MQ allows one for each family of addresses. Without any: any address."""
     if not text.strip():
-        return LocalAddress("", 0, 0)
-    first = _COMMAS_OUTSIDE_PARENTHESES.split(text, maxsplit=1)[0].strip()
-    host, ports = _host_and_parenthesis(first, text)
+        return [LocalAddress("", 0, 0)]
+    return [_local_address(part.strip(), text) for part in _COMMAS_OUTSIDE_PARENTHESES.split(text)]
+
+
+def _local_address(part: str, text: str) -> LocalAddress:
+    if not part:
+        raise _refused(text, "an address in it is empty")
+    host, ports = _host_and_parenthesis(part, text)
     if ports is None:
         return LocalAddress(host, 0, 0)
     low, comma, high = ports.partition(",")
@@ -94,4 +107,4 @@ def _port(digits: str, text: str) -> int:
 
 
 def _refused(text: str, why: str) -> MQError:
-    return MQError(MQRC_CHANNEL_CONFIG_ERROR, f"{text[:100]!r} is no connection name: {why}.")
+    return MQError(MQRC_CHANNEL_CONFIG_ERROR, f"{text[:100]!r} is no connection name or local address: {why}.")
