@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.model.attributes import ObjectType
+from ostler.model.attributes import ObjectType, Value
 from ostler.model.cipher_specs import cipher_specs, require
 from ostler.model.constants import (
     MQRC_KEY_REPOSITORY_ERROR,
@@ -248,17 +248,17 @@ def issue_for(authority: Authority, directory: Path, label: str, usage: str) -> 
     key, certificate = directory / f"{label}.key", directory / f"{label}.crt"
     request, extensions = directory / "request", directory / "extensions"
     extensions.write_text(f"extendedKeyUsage={usage}\n")
+    signing = ["-CA", str(authority.certificate), "-CAkey", str(authority.key), "-days", "3", "-set_serial", "7"]
     for arguments in (
         ["req", "-new", "-key", str(key), "-subj", "/CN=QM1", "-out", str(request)],
-        ["x509", "-req", "-in", str(request), "-extfile", str(extensions), "-CA", str(authority.certificate)]
-        + ["-CAkey", str(authority.key), "-days", "3", "-set_serial", "7", "-out", str(certificate)],
+        ["x509", "-req", "-in", str(request), "-extfile", str(extensions), *signing, "-out", str(certificate)],
     ):
         subprocess.run(["openssl", *arguments], check=True, capture_output=True, timeout=60)
 
 
 @pytest.mark.parametrize("kind", ["SDR", "SVR", "RCVR", "RQSTR", "SVRCONN"])
 def test_handshakes_come_in_on_all_channels_that_others_connect_to(kind: str) -> None:
-    values: dict[str, str] = {"CHLTYPE": kind, "SSLCIPH": ANY, "SSLPEER": "CN=x", "CERTLABL": "y"}
+    values: dict[str, Value] = {"CHLTYPE": kind, "SSLCIPH": ANY, "SSLPEER": "CN=x", "CERTLABL": "y"}
     if kind in ("SDR", "SVR"):
         values["XMITQ"] = "Q"
     if kind in ("SDR", "RQSTR"):

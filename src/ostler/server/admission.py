@@ -11,11 +11,8 @@ told only that it is not authorized; the error log says why.
 
 from __future__ import annotations
 
-import socket
 import time
-from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -31,14 +28,12 @@ from ostler.model.constants import (
     MQCHLA_ENABLED,
     MQOT_Q_MGR,
     MQRC_NOT_AUTHORIZED,
-    MQRC_RESOURCE_PROBLEM,
     MQRDNS_DISABLED,
     MQRQ_CHANNEL_BLOCKED_ADDRESS,
     MQRQ_CHANNEL_BLOCKED_NOACCESS,
     MQRQ_CHANNEL_BLOCKED_USERID,
 )
 from ostler.model.errors import MQError
-from ostler.security.addresses import read_address
 from ostler.security.authorities import EVERYBODY
 from ostler.security.channel_authentication import Decision
 from ostler.security.connection_authentication import (
@@ -50,6 +45,7 @@ from ostler.security.connection_authentication import (
     terms_of,
 )
 from ostler.server.channel_rules import host_of
+from ostler.server.inquiries import Inquiries
 from ostler.server.server_link import CLOSING, ServerLink
 from ostler.server.timers import Timer
 from ostler.wire.calls import failure_frame
@@ -59,11 +55,6 @@ from ostler.wire.frames import CONNECT, MalformedFrame
 if TYPE_CHECKING:
     from ostler.server.server import Server
 
-_THREADS: Final = 2  # a check takes a core and 16 megabytes for some time
-_CHECKS_MAX: Final = 512  # that wait for a thread
-_CHECKS_OF_ONE_MAX: Final = 384  # of those from one address: whoever guesses leaves room for others
-_NAMES_MAX: Final = 4096
-_NAME_SECONDS: Final = 300.0
 REFUSED: Final = "Not authorized. The error log of the queue manager says why."
 
 
@@ -97,10 +88,8 @@ class Admission:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._manager = server.manager
-        self._pool: ThreadPoolExecutor | None = None
-        self._checks: Counter[str] = Counter()  # by address
+        self.inquiries = Inquiries(server.reactor.post)
         self._pending: dict[ServerLink, set[int]] = {}
-        self._names: dict[str, tuple[str, float]] = {}
         self.terms: Terms | None = None
         self._trouble = ""  # why nobody can be asked for a password as CONNAUTH says
         self.configure()
@@ -115,8 +104,7 @@ class Admission:
         self._trouble = missing if name and self.terms is None else ""
 
     def close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+        self.inquiries.close()
 
     def forget(self, link: ServerLink) -> None:
         """A link is gone; what it waits for will find that out."""
@@ -128,11 +116,11 @@ class Admission:
 
     def blocked_address(self, address: str) -> Decision | None:
         """What BLOCKADDR says of an address; None when nothing."""
-        if not self._applies_rules():
+        if not self.applies_rules():
             return None
         decision = self._manager.guard.rules.address_blocked(address)
         if decision is not None:
-            self._tell_blocked(decision, MQRQ_CHANNEL_BLOCKED_ADDRESS, "", address, "", "")
+            self.tell_blocked(decision, MQRQ_CHANNEL_BLOCKED_ADDRESS, "", address, "", "")
         return decision
 
     # -- the way in ----------------------------------------------------------------------------------------------------
@@ -147,7 +135,7 @@ class Admission:
                 raise MalformedFrame(f"more than {link.conversations_max} conversations on one connection")
         wanted = Request(link, number, request, asked)
         checks = is_password_checked(self.terms, link.is_local, bool(asked.password)) if self.terms else False
-        asks_name = self._needs_name(link)
+        asks_name = bool(link.channel) and self.needs_name(link, link.channel)
         # Peers choose names, and the operating system may ask somebody far away about them.
         is_unknown = not link.is_local and not self._manager.users.is_remembered(asked.user)
         if checks or asks_name or is_unknown:
@@ -155,27 +143,24 @@ class Admission:
             return
         self._admit(wanted)
 
-    def _needs_name(self, link: ServerLink) -> bool:
-        if link.is_local or not self._applies_rules() or not link.channel:
+    def needs_name(self, link: ServerLink, channel: str) -> bool:
+        """Whether a rule for a channel wants to know the name of the host that a link comes from."""
+        if link.is_local or not self.applies_rules():
             return False
         if self._manager.engine.manager.attributes.get("REVDNS") == MQRDNS_DISABLED:
             return False
-        return self._manager.guard.rules.needs_host_name(link.channel)
+        return self._manager.guard.rules.needs_host_name(channel)
 
-    def _applies_rules(self) -> bool:
+    def applies_rules(self) -> bool:
+        """Whether channel rules count: CHLAUTH(ENABLED)."""
         return self._manager.engine.manager.attributes.get("CHLAUTH", MQCHLA_ENABLED) == MQCHLA_ENABLED
 
     # -- elsewhere -----------------------------------------------------------------------------------------------------
 
     def _check_elsewhere(self, wanted: Request, checks_password: bool, asks_name: bool) -> None:
-        address = host_of(wanted.link)
-        if self._checks.total() >= _CHECKS_MAX or self._checks[address] >= _CHECKS_OF_ONE_MAX:
-            raise MQError(MQRC_RESOURCE_PROBLEM, "Too many applications wait to be let in. Try again later.")
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(_THREADS, "ostler-admission")
-        self._checks[address] += 1
+        question = partial(self._check, wanted, checks_password, asks_name)
+        self.inquiries.ask(host_of(wanted.link), question, partial(self._checked, wanted))
         self._pending.setdefault(wanted.link, set()).add(wanted.number)
-        self._pool.submit(self._check, wanted, checks_password, asks_name)
 
     def _check(self, wanted: Request, checks_password: bool, asks_name: bool) -> None:
         """On a thread of the pool, without the lock."""
@@ -190,30 +175,14 @@ class Admission:
                 else:
                     wanted.failure = verdict.why
             if asks_name:
-                wanted.host = self._host_name(host_of(wanted.link))
+                wanted.host = self.inquiries.host_name(host_of(wanted.link))
             self._manager.users.groups_of(wanted.link.user if wanted.link.is_local else wanted.asked.user)
         except Exception as error:
             # Its words may have the password among them.
             wanted.failure = f"the check failed unexpectedly: {type(error).__name__}"
-        self._server.reactor.post(partial(self._checked, wanted))
-
-    def _host_name(self, address: str) -> str:
-        known = self._names.get(address)
-        now = time.monotonic()
-        if known is not None and now - known[1] < _NAME_SECONDS:
-            return known[0]
-        name = _name_of(address)
-        if len(self._names) >= _NAMES_MAX:
-            self._names.clear()
-        self._names[address] = (name, now)
-        return name
 
     def _checked(self, wanted: Request) -> None:
         link = wanted.link
-        address = host_of(link)
-        self._checks[address] -= 1
-        if not self._checks[address]:
-            del self._checks[address]
         if link.state >= CLOSING or link not in self._pending:
             self.forget(link)
             return
@@ -258,14 +227,14 @@ class Admission:
         adopts = terms is not None and terms.adopts
         is_early = self._manager.settings.channels.chlauth_early_adopt
         decision: Decision | None = None
-        if not link.is_local and self._applies_rules():
+        if not link.is_local and self.applies_rules():
             decision = self._map(wanted, mapped_user(asserted, wanted.authenticated, adopts, is_early))
         mapped = decision.user if decision is not None else ""
         user = final_user(asserted, wanted.authenticated, adopts, link.channel_user, mapped, is_early)
         self._check_name(wanted, user)
         user = user or EVERYBODY
         self._check_password_given(wanted, user, decision)
-        if not link.is_local and self._applies_rules():
+        if not link.is_local and self.applies_rules():
             self._check_blocked(wanted, user)
         is_privileged = guard.is_administrator(user)
         if not is_privileged:
@@ -284,7 +253,7 @@ class Admission:
         decision = rules.decide(link.channel, host_of(link), wanted.host, user, subject, issuer)
         if decision.warned or decision.refused:
             peer = str(subject) if subject is not None else ""
-            self._tell_blocked(decision, MQRQ_CHANNEL_BLOCKED_NOACCESS, link.channel, host_of(link), user, peer)
+            self.tell_blocked(decision, MQRQ_CHANNEL_BLOCKED_NOACCESS, link.channel, host_of(link), user, peer)
             who = f"user {user} from {host_of(link)}"
             verb = "is refused" if decision.refused else "would be refused, but for WARN(YES),"
             self._server.note_link(
@@ -339,7 +308,7 @@ class Admission:
         decision = guard.rules.user_blocked(link.channel, user, guard.is_administrator(user))
         if decision is None:
             return
-        self._tell_blocked(decision, MQRQ_CHANNEL_BLOCKED_USERID, link.channel, host_of(link), user, "")
+        self.tell_blocked(decision, MQRQ_CHANNEL_BLOCKED_USERID, link.channel, host_of(link), user, "")
         verb = "is blocked" if decision.refused else "would be blocked, but for WARN(YES)"
         self._server.note_link(link, f"AMQ9776E: Channel {link.channel}: user {user} {verb}: {decision.why}.")
         if decision.refused:
@@ -356,9 +325,10 @@ class Admission:
 
     # -- events --------------------------------------------------------------------------------------------------------
 
-    def _tell_blocked(
+    def tell_blocked(
         self, decision: Decision, qualifier: int, channel: str, address: str, user: str, peer: str
     ) -> None:
+        """Send the event of a rule that turned somebody away, or would have but for WARN(YES)."""
         engine = self._manager.engine
         engine.now_ms = int(time.time() * 1000)
         made = change_events.on_channel_blocked(engine, not decision.refused, qualifier, channel, address, user, peer)
@@ -373,15 +343,3 @@ class Admission:
             engine, user, asked.application_type, asked.application, address, link.channel, wrong_user
         )
         send_reports(engine, made, None)
-
-
-def _name_of(address: str) -> str:
-    """The host name of an address; empty when it has none, or none that can be relied on."""
-    try:
-        name = socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
-        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        return ""
-    # Whoever has an address says what it is called. That counts only if whoever has the name says so, too.
-    known = read_address(address)
-    return name if any(read_address(str(each[4][0])) == known for each in found) else ""
