@@ -3,7 +3,7 @@
     CHANNEL_HELLO     who is there, what is wanted and what is in doubt; the reply has what is agreed, and what the
                       receiving end committed last
     CHANNEL_MESSAGE   0 number of the batch, 4 flags, 8 sequence number, 12 rest of its life in tenths of a second,
-                      16 length of the header as it is sent, then the header (MQXQH) and the data, each compressed or not
+                      16 length of the header as it is sent, then the header (MQXQH) and the data, compressed or not
     CHANNEL_CONFIRM   0 number of the batch, 4 sequence number of its last message, 8 its LUWID (8 bytes), 16 messages;
                       the reply is the same, and says that the batch is committed
     CHANNEL_END       the sending end has no more to say; the reply lets both close

@@ -1,0 +1,73 @@
+"""What an end of a channel needs of the world: a way to its partner, a clock to be woken by, and log space.
+
+The server gives one over a socket; a simulation gives one over a network of its own making.
+"""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from typing import Final
+
+from mypy_extensions import i64, mypyc_attr
+
+# How an end is over.
+ORDERLY: Final = 0  # there was nothing more to do, or it was asked to stop
+FAILED: Final = 1  # it may be tried again
+HOPELESS: Final = 2  # somebody has to do something first
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ChannelPort(metaclass=ABCMeta):
+    """One connection with the partner. All is called by the one owner of the engine."""
+
+    @abstractmethod
+    def send(self, data: bytes) -> None:
+        """Send a frame behind all that was sent before."""
+
+    @abstractmethod
+    def send_after(self, lsn: i64, data: bytes) -> None:
+        """Send a frame when the log is durable up to an LSN. Those with the same LSN keep their order."""
+
+    @abstractmethod
+    def backlog_bytes(self) -> i64:
+        """What was sent and is still on this side. `pump` is called when it has become little again."""
+
+    @abstractmethod
+    def pump_again(self) -> None:
+        """Have `pump` called soon."""
+
+    @abstractmethod
+    def wake_in(self, milliseconds: i64) -> None:
+        """Have `tick` called after that time. Only the last wish counts."""
+
+    @abstractmethod
+    def pause(self, is_paused: bool) -> None:
+        """Hand over no more frames until told otherwise."""
+
+    @abstractmethod
+    def make_room(self) -> None:
+        """The log is full: have room made, and `tick` called when that was tried."""
+
+    @abstractmethod
+    def rekey(self) -> None:
+        """All that was sent before goes out as it is; what follows goes under a new TLS handshake."""
+
+    @abstractmethod
+    def traffic_bytes(self) -> i64:
+        """Bytes sent and received since the last TLS handshake; 0 without TLS."""
+
+    @abstractmethod
+    def silence_ms(self) -> i64:
+        """How long nothing has come from the partner."""
+
+    @abstractmethod
+    def ended(self, how: i64, reason: i64, text: str) -> None:
+        """This end is over: close the connection when all is sent. `text` is for the operator, with an AMQ number."""
+
+    @abstractmethod
+    def note(self, text: str) -> None:
+        """Something for the operator that does not end the channel."""
+
+    @abstractmethod
+    def changed(self) -> None:
+        """The end is in another state: others may want to know."""

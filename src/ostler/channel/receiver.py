@@ -1,0 +1,384 @@
+"""The receiving end of a message channel: from the partner to queues, in batches.
+
+Messages of a batch are put within a unit of work of their own, which is committed together with the channel's record
+when the partner asks for it; the answer goes out when the log has that. A message that cannot be put is tried again
+(MRRTY, MRTMR) while everything behind it waits, and then goes to the dead-letter queue. When the connection breaks,
+what was not committed is backed out: the partner still has it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from librt.strings import read_i32_le
+from mypy_extensions import i64
+
+from ostler.channel.arrival import Arrivals, may_retry
+from ostler.channel.compression import expand
+from ostler.channel.port import FAILED, ORDERLY, ChannelPort
+from ostler.channel.sender import Figures
+from ostler.channel.sync_records import NO_LUWID, RECEIVING, SyncRecords, check_room
+from ostler.channel.terms import ChannelSettings, agree, method_of, next_sequence
+from ostler.engine.connection import Connection
+from ostler.engine.core import Engine
+from ostler.engine.syncpoint import back_out_unit, commit_unit
+from ostler.engine.unit_of_work import UnitOfWork
+from ostler.model.constants import MQCOMPRESS_NONE, MQRC_RESOURCE_PROBLEM
+from ostler.model.errors import MQError
+from ostler.wire.channel_frames import (
+    HEADER_COMPRESSED,
+    IN_BATCH,
+    MESSAGE_FIXED_BYTES,
+    METHOD_SHIFT,
+    XQH_BYTES,
+    ChannelHello,
+    Confirm,
+    confirm_frame,
+    welcome_frame,
+)
+from ostler.wire.exchanges import decode_reason, reason_payload
+from ostler.wire.frames import (
+    CHANNEL_CONFIRM,
+    CHANNEL_END,
+    CHANNEL_MESSAGE,
+    CHANNEL_REKEY,
+    CHANNEL_STOP,
+    FAREWELL,
+    HEARTBEAT,
+    REPLY,
+    MalformedFrame,
+    frame,
+)
+from ostler.wire.payloads import PayloadReader
+
+RUNNING: Final = 1
+PAUSED: Final = 2  # a message waits to be tried again
+OVER: Final = 5
+
+_ROOM_TRIES: Final = 3
+
+
+@final
+class ReceivedBatch:
+    def __init__(self, unit: UnitOfWork) -> None:
+        self.unit = unit
+        self.messages: i64 = 0
+        self.last: i64 = 0
+
+
+@final
+class Stuck:
+    """A message that could not be put yet."""
+
+    def __init__(self, body: bytes, expiry: i64, batch: ReceivedBatch | None) -> None:
+        self.body = body
+        self.expiry: i64 = expiry
+        self.batch = batch
+        self.tries: i64 = 0
+
+
+@final
+class ReceivingEnd:
+    """The owner gives it frames and wakes it."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        records: SyncRecords,
+        settings: ChannelSettings,
+        connection: Connection,
+        arrivals: Arrivals,
+        port: ChannelPort,
+    ) -> None:
+        self.engine = engine
+        self.records = records
+        self.settings = settings
+        self.connection = connection
+        self.arrivals = arrivals
+        self.port = port
+        self.state: i64 = RUNNING
+        self.agreed = ChannelHello()
+        self.partner: str = ""
+        self.figures = Figures()
+        self.is_stopping = False
+        self.sequence: i64 = 0
+        self.batches: dict[int, ReceivedBatch] = {}  # those that are not committed, in their order
+        self._stuck: Stuck | None = None
+        self._confirm: Confirm | None = None  # that waits for log space
+        self._room_tries: i64 = 0
+        self._header_method: i64 = MQCOMPRESS_NONE
+        self._method: i64 = MQCOMPRESS_NONE
+
+    def welcome(self, request: i64, hello: ChannelHello) -> None:
+        """Take a partner on. MQError when the two do not go together; nothing was said then."""
+        agreed = agree(hello, self.settings, self.engine.name, self.engine.ccsid)
+        record = self.records.find(RECEIVING, self.settings.name, hello.queue_manager)
+        lsn: i64 = 0
+        if hello.is_reset:
+            fresh = record.successor()
+            fresh.sequence = hello.sequence
+            lsn = self.records.write(fresh)
+            record = fresh
+        self.agreed = agreed
+        self.partner = hello.queue_manager
+        self.sequence = record.sequence
+        self._header_method = method_of(agreed.header_methods)
+        self._method = method_of(agreed.message_methods)
+        agreed.sequence = record.sequence
+        agreed.luwid = record.luwid
+        data = welcome_frame(request, agreed)
+        if lsn == 0:
+            lsn = self.engine.journal.end_lsn() if record.luwid != NO_LUWID else 0
+        # What was committed last must be durable before the partner throws its messages away.
+        if lsn > 0:
+            self.port.send_after(lsn, data)
+        else:
+            self.port.send(data)
+        self.port.changed()
+
+    # -- what comes from the partner -----------------------------------------------------------------------------------
+
+    def received(self, type: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
+        """A frame came, whole. MalformedFrame when no correct partner would send it now."""
+        if self.state == OVER:
+            return
+        if type == CHANNEL_MESSAGE:
+            self._message(buffer, start, end)
+        elif type == CHANNEL_CONFIRM:
+            self._commit(Confirm(buffer, start, end))
+        elif type == CHANNEL_END:
+            self.port.send(frame(CHANNEL_END | REPLY, 0, request))
+            self._over(ORDERLY, 0, "")
+        elif type == CHANNEL_REKEY:
+            if self.batches:
+                raise MalformedFrame("new keys within a batch")
+            self.port.send(frame(CHANNEL_REKEY | REPLY, 0, request))
+            self.port.rekey()
+            self.figures.key_resets += 1
+            self.figures.key_reset_ms = self.engine.now_ms
+        elif type == FAREWELL:
+            reason, text = decode_reason(PayloadReader(buffer, start, end))
+            self._over(FAILED, reason, text if text.startswith("AMQ") else f"AMQ9999E: {self.partner} ended: {text}")
+        elif type != HEARTBEAT | REPLY:
+            raise MalformedFrame(f"a frame of type {type} where it cannot be")
+
+    def _message(self, buffer: bytes, start: i64, end: i64) -> None:
+        if end - start < MESSAGE_FIXED_BYTES:
+            raise MalformedFrame("a message is too short")
+        number: i64 = i64(read_i32_le(buffer, start))
+        flags: i64 = i64(read_i32_le(buffer, start + 4))
+        sequence: i64 = i64(read_i32_le(buffer, start + 8))
+        expiry: i64 = i64(read_i32_le(buffer, start + 12))
+        header: i64 = i64(read_i32_le(buffer, start + 16))
+        at: i64 = start + MESSAGE_FIXED_BYTES
+        if header < 0 or at + header > end or flags < 0:
+            raise MalformedFrame("the header of a message has a wrong length")
+        body = self._body(buffer, at, end, flags, header)
+        figures = self.figures
+        figures.messages += 1
+        figures.last_message_ms = self.engine.now_ms
+        figures.plain_bytes += len(body)
+        figures.sent_bytes += end - at
+        if flags & IN_BATCH:
+            batch = self._batch(number, sequence)
+            if batch is not None:
+                self._put(Stuck(body, expiry, batch))
+        elif self.agreed.is_fast:
+            self._put(Stuck(body, expiry, None))
+        else:
+            raise MalformedFrame("a message outside batches, which was not agreed upon")
+
+    def _body(self, buffer: bytes, at: i64, end: i64, flags: i64, header: i64) -> bytes:
+        """Header and data as they were on the transmission queue."""
+        method: i64 = flags >> METHOD_SHIFT
+        longest: i64 = self.agreed.message_bytes_max
+        if not flags & HEADER_COMPRESSED and method == MQCOMPRESS_NONE:
+            body = buffer[at:end]
+        else:
+            head = buffer[at : at + header]
+            data = buffer[at + header : end]
+            if flags & HEADER_COMPRESSED:
+                head = expand(self._header_method, head, XQH_BYTES)
+            if method != MQCOMPRESS_NONE:
+                if method != self._method:
+                    raise MalformedFrame("a message is compressed in a way that was not agreed upon")
+                data = expand(method, data, longest)
+            body = head + data
+            header = len(head)
+        if header != XQH_BYTES or body[:4] != b"XQH " or len(body) - XQH_BYTES > longest:
+            raise MalformedFrame("a message without the header of transmission queues, or too long for the channel")
+        return body
+
+    def _batch(self, number: i64, sequence: i64) -> ReceivedBatch | None:
+        """The batch of a message, begun with its first one. None: the number is wrong, and the channel has ended."""
+        expected: i64 = next_sequence(self.sequence, self.settings.sequence_wrap)
+        if sequence != expected:
+            name = self.settings.name
+            text = (
+                f"AMQ9526E: Message sequence number error for channel {name}: {sequence} came, {expected} is next. "
+                f"See that no message is missing, then RESET CHANNEL({name}) at {self.partner}."
+            )
+            self._refuse(0, text)
+            return None
+        self.sequence = sequence
+        batch = self.batches.get(number)
+        if batch is None:
+            if len(self.batches) >= self.agreed.window:
+                raise MalformedFrame("more batches at a time than were agreed upon")
+            batch = ReceivedBatch(self.engine.new_unit_of_work())
+            self.batches[number] = batch
+        batch.messages += 1
+        batch.last = sequence
+        if batch.messages > self.agreed.batch_size:
+            raise MalformedFrame("a batch has more messages than were agreed upon")
+        return batch
+
+    # -- putting -------------------------------------------------------------------------------------------------------
+
+    def _put(self, message: Stuck) -> None:
+        """Put a message, now or later."""
+        engine = self.engine
+        batch = message.batch
+        if batch is not None and batch.unit.backed_out_by_system:
+            self._refuse(0, f"AMQ9509E: The batch of channel {self.settings.name} was backed out: the log was full.")
+            return
+        engine.journal_full = False
+        unit = batch.unit if batch is not None else None
+        reason: i64 = self.arrivals.put(message.body, message.expiry, unit)
+        if reason == 0:
+            self._stuck = None
+            self._go_on()
+            return
+        if engine.journal_full and reason == MQRC_RESOURCE_PROBLEM and self._room_tries < _ROOM_TRIES:
+            self._room_tries += 1
+            self._stuck = message
+            self._wait()
+            self.port.make_room()
+            return
+        self._room_tries = 0
+        if message.tries < self.settings.retry_count and may_retry(reason) and not self.is_stopping:
+            message.tries += 1
+            self._stuck = message
+            self._wait()
+            self.port.wake_in(self.settings.retry_ms)
+            return
+        self._stuck = None
+        self._not_delivered(message, reason, unit)
+
+    def _not_delivered(self, message: Stuck, reason: i64, unit: UnitOfWork | None) -> None:
+        name = self.settings.name
+        gone: i64 = reason
+        if self.settings.uses_dead_letters:
+            gone = self.arrivals.dead_letter(message.body, message.expiry, reason, unit)
+        if gone == 0:
+            self.figures.dead_letters += 1
+            self.port.note(f"AMQ9544W: Channel {name} has put a message on the dead-letter queue: reason {reason}.")
+        elif unit is None:
+            self.port.note(f"AMQ9544E: Channel {name} has discarded a non-persistent message: reason {reason}.")
+        else:
+            text = (
+                f"AMQ9565E: Channel {name} cannot put a message (reason {reason}), and no dead-letter queue takes it. "
+                f"It stays at {self.partner}; see to its queue here, or to DEADQ and USEDLQ."
+            )
+            self._refuse(reason, text)
+            return
+        self._go_on()
+
+    def _wait(self) -> None:
+        if self.state != PAUSED:
+            self.state = PAUSED
+            self.port.pause(True)
+            self.port.changed()
+
+    def _go_on(self) -> None:
+        self._room_tries = 0
+        if self.state == PAUSED:
+            self.state = RUNNING
+            self.port.pause(False)
+            self.port.changed()
+
+    def _commit(self, told: Confirm) -> None:
+        batch = self.batches.get(told.batch)
+        if batch is None or told.sequence != batch.last or told.messages != batch.messages:
+            raise MalformedFrame("a batch is to be committed that did not come")
+        if next(iter(self.batches)) != told.batch:
+            raise MalformedFrame("a batch is to be committed before an earlier one")
+        if batch.unit.backed_out_by_system:
+            self._refuse(0, f"AMQ9509E: The batch of channel {self.settings.name} was backed out: the log was full.")
+            return
+        engine = self.engine
+        record = self.records.find(RECEIVING, self.settings.name, self.partner).successor()
+        record.sequence = told.sequence
+        record.luwid = told.luwid
+        engine.journal_full = False
+        try:
+            check_room(engine)
+            self.records.put(record, batch.unit)
+        except MQError as error:
+            if engine.journal_full and self._room_tries < _ROOM_TRIES:
+                self._room_tries += 1
+                self._confirm = told
+                self._wait()
+                self.port.make_room()
+                return
+            self._refuse(error.reason, f"AMQ9509E: Channel {self.settings.name}: {error.detail}")
+            return
+        lsn: i64 = commit_unit(engine, batch.unit)
+        self.records.committed(record)
+        del self.batches[told.batch]
+        self.figures.batches += 1
+        self.figures.batch_messages += told.messages
+        data = confirm_frame(CHANNEL_CONFIRM | REPLY, told.batch, told.batch, told.sequence, told.luwid, told.messages)
+        self.port.send_after(lsn, data)
+        self._go_on()
+
+    # -- time and the end ----------------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Time is over, or room was made: try again what had to wait."""
+        if self.state == OVER:
+            return
+        stuck = self._stuck
+        confirm = self._confirm
+        if stuck is not None:
+            self._put(stuck)
+        elif confirm is not None:
+            self._confirm = None
+            self._commit(confirm)
+
+    def pump(self) -> None:
+        """Nothing is sent from here."""
+
+    def stop(self) -> None:
+        """Have the partner end after its batch."""
+        self.is_stopping = True
+        self.port.send(frame(CHANNEL_STOP, 0, 0))
+        self.port.changed()
+        self.tick()  # what waits is not waited for any more
+
+    def cut(self) -> None:
+        """The connection is gone: what was not committed never came."""
+        if self.state != OVER:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        self.state = OVER
+        self._stuck = None
+        self._confirm = None
+        self.connection.unit_of_work = None
+        batches = list(self.batches.values())
+        self.batches = {}
+        for batch in reversed(batches):
+            if not batch.unit.backed_out_by_system:
+                back_out_unit(self.engine, batch.unit)
+
+    def _refuse(self, reason: i64, text: str) -> None:
+        """Go no further, and tell the partner why."""
+        self.port.send(frame(FAREWELL, 0, 0, reason_payload(reason, text)))
+        self._over(FAILED, reason, text)
+
+    def _over(self, how: i64, reason: i64, text: str) -> None:
+        if self.state == OVER:
+            return
+        self._let_go()
+        self.port.ended(how, reason, text)

@@ -1,0 +1,712 @@
+"""The sending end of a message channel: from a transmission queue to the partner, in batches.
+
+    hello      where this end stands, and which batches it is in doubt about; the answer settles those
+    messages   persistent ones are got within the unit of work of a batch, others on their own (NPMSPEED(FAST))
+    batch end  the unit gets the channel's record and is prepared; when the log has that, the partner is asked to commit
+    confirm    the partner has committed: the unit is committed here, too
+
+Further batches may be sent while the partner's word on earlier ones is still on its way; their messages say which batch
+they are of. What is prepared when the connection breaks stays so, whatever happens here, until the partner tells.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from librt.strings import read_i32_le
+from mypy_extensions import i64
+
+from ostler.channel.arrival import sender_dead_letter
+from ostler.channel.compression import compress
+from ostler.channel.conversion import converted_for
+from ostler.channel.port import FAILED, HOPELESS, ORDERLY, ChannelPort
+from ostler.channel.sync_records import (
+    SENDING,
+    InDoubt,
+    SyncRecord,
+    SyncRecords,
+    batch_xid,
+    batches_in_doubt,
+    check_room,
+    commit_batch,
+)
+from ostler.channel.terms import ChannelSettings, method_of, next_sequence, proposal
+from ostler.engine import get as getting
+from ostler.engine.connection import Connection, Handle
+from ostler.engine.core import Engine
+from ostler.engine.get_request import GetRequest
+from ostler.engine.message import EXPIRY_AT, FORMAT_AT, PERSISTENCE_AT
+from ostler.engine.queue import Queue
+from ostler.engine.slots import NONE, PERSISTENT
+from ostler.engine.syncpoint import back_out_unit, commit_unit, prepare
+from ostler.engine.unit_of_work import UnitOfWork
+from ostler.model.constants import (
+    MQCC_OK,
+    MQCOMPRESS_NONE,
+    MQFMT_XMIT_Q_HEADER,
+    MQGMO_FAIL_IF_QUIESCING,
+    MQGMO_PROPERTIES_FORCE_MQRFH2,
+    MQGMO_SYNCPOINT,
+    MQGMO_SYNCPOINT_IF_PERSISTENT,
+    MQGMO_WAIT,
+    MQRC_CONNECTION_QUIESCING,
+    MQRC_CONNECTION_STOPPING,
+    MQRC_MSG_TOO_BIG_FOR_CHANNEL,
+    MQRC_NO_MSG_AVAILABLE,
+    MQRC_Q_MGR_QUIESCING,
+    MQRC_Q_MGR_STOPPING,
+    MQRC_RESOURCE_PROBLEM,
+    MQRC_XQH_ERROR,
+)
+from ostler.model.errors import MQError
+from ostler.wire.channel_frames import (
+    HEADER_COMPRESSED,
+    IN_BATCH,
+    MESSAGE_FIXED_BYTES,
+    METHOD_SHIFT,
+    SENDS,
+    XQH_BYTES,
+    ChannelHello,
+    Confirm,
+    confirm_frame,
+    decode_channel_hello,
+    hello_frame,
+    luwid_of,
+    message_frame,
+    message_head,
+)
+from ostler.wire.exchanges import decode_reason
+from ostler.wire.frames import (
+    CHANNEL_CONFIRM,
+    CHANNEL_END,
+    CHANNEL_HELLO,
+    CHANNEL_MESSAGE,
+    CHANNEL_REKEY,
+    CHANNEL_STOP,
+    FAREWELL,
+    HEADER_BYTES,
+    HEARTBEAT,
+    MESSAGE_BYTES_MAX,
+    REPLY,
+    MalformedFrame,
+    frame,
+    frames_of,
+)
+from ostler.wire.outgoing import LargeReply
+from ostler.wire.payloads import PayloadReader
+
+# States of a sending end.
+GREETING: Final = 0
+RUNNING: Final = 1
+CHECKING: Final = 2  # it waits for a sign of life before it ends a batch (BATCHHB)
+REKEYING: Final = 3
+PARTING: Final = 4  # END was said
+OVER: Final = 5
+
+BACKLOG_BYTES: Final = 256 * 1024  # more than this unsent: no further messages are got
+_TURN_MESSAGES: Final = 256  # at most so many at a time, so that others get their turn
+_PARTING_MS: Final = 5_000
+_SHORT_MS: Final = 16
+_SLOW_PARTNER_MS: Final = 2  # a confirmation that takes longer is worth sending ahead of
+_ROOM_TRIES: Final = 3
+_LONGEST: Final = MESSAGE_BYTES_MAX + 65_536
+# What a partner refuses a channel with that is not there, is of the wrong type, or does not go with this one.
+_FOR_PEOPLE: Final = ("AMQ9505E", "AMQ9519E", "AMQ9520E", "AMQ9524E", "AMQ9526E", "AMQ9503E", "AMQ9534E")
+_ENDING: Final = (
+    MQRC_CONNECTION_QUIESCING,
+    MQRC_Q_MGR_QUIESCING,
+    MQRC_CONNECTION_STOPPING,
+    MQRC_Q_MGR_STOPPING,
+)
+
+
+@final
+class Batch:
+    """Messages that are committed together."""
+
+    def __init__(self, number: i64, unit: UnitOfWork, first: i64, now_ms: i64) -> None:
+        self.number: i64 = number
+        self.unit = unit
+        self.first: i64 = first
+        self.last: i64 = 0
+        self.messages: i64 = 0
+        self.bytes: i64 = 0
+        self.began_ms: i64 = now_ms
+        self.confirm_ms: i64 = 0
+        self.luwid: bytes = b""
+        self.record: SyncRecord | None = None
+
+    def doubt(self, channel: str) -> InDoubt:
+        return InDoubt(self.unit, channel, self.luwid, self.first, self.last, self.messages)
+
+
+@final
+class Figures:
+    """What went over a channel since it was started."""
+
+    def __init__(self) -> None:
+        self.messages: i64 = 0
+        self.batches: i64 = 0
+        self.last_message_ms: i64 = 0
+        self.plain_bytes: i64 = 0  # before they were compressed
+        self.sent_bytes: i64 = 0
+        self.dead_letters: i64 = 0
+        self.key_resets: i64 = 0
+        self.key_reset_ms: i64 = 0
+        self.confirm_ms: i64 = 0  # lately, from the question to the answer
+        self.batch_messages: i64 = 0  # in all batches
+
+
+@final
+class SendingEnd:
+    """The owner gives it frames, wakes it, and calls `pump` when messages may have come or room was made."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        records: SyncRecords,
+        settings: ChannelSettings,
+        connection: Connection,
+        handle: Handle,
+        port: ChannelPort,
+    ) -> None:
+        """`handle` has the transmission queue open for input, exclusively."""
+        self.engine = engine
+        self.records = records
+        self.settings = settings
+        self.connection = connection
+        self.handle = handle
+        self.port = port
+        self.state: i64 = GREETING
+        self.agreed = ChannelHello()
+        self.partner: str = ""
+        self.figures = Figures()
+        self.waker: object = None  # what the engine wakes when a message came
+        self.key_reset_bytes: i64 = 0  # SSLRKEYC
+        self.is_stopping = False
+        self.sequence: i64 = 0  # of the last message that was sent in a batch
+        self.current: Batch | None = None
+        self.in_flight: list[Batch] = []
+        self._request: GetRequest | None = None
+        self._large: LargeReply | None = None
+        self._batches: i64 = 0
+        self._numbers: i64 = 0
+        self._fast_lsn: i64 = 0  # what fast messages have to wait for in the log
+        self._last_work_ms: i64 = engine.now_ms
+        self._room_tries: i64 = 0
+        self._header_method: i64 = MQCOMPRESS_NONE
+        self._method: i64 = MQCOMPRESS_NONE
+        self._options: i64 = 0
+
+    # -- the beginning -------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Say hello, as the end that connected."""
+        hello = proposal(self.settings, self.engine.name, self.engine.ccsid, SENDS)
+        self._tell_standing(hello)
+        self.port.send(hello_frame(hello))
+
+    def answer(self, agreed: ChannelHello) -> None:
+        """What to answer a requester that connected: who sends says where it stands in any case."""
+        self._tell_standing(agreed)
+
+    def _tell_standing(self, hello: ChannelHello) -> None:
+        record = self.records.find(SENDING, self.settings.name)
+        hello.sequence = record.sequence
+        hello.luwid = record.luwid
+        hello.is_reset = record.is_reset
+        hello.in_doubt = [(each.luwid, each.last) for each in batches_in_doubt(self.engine, self.settings.name)]
+
+    def welcomed(self, agreed: ChannelHello) -> None:
+        """The partner has said what is agreed, and what it committed last."""
+        self.agreed = agreed
+        self.partner = agreed.queue_manager
+        self._header_method = method_of(agreed.header_methods)
+        self._method = method_of(agreed.message_methods)
+        self._options = MQGMO_FAIL_IF_QUIESCING | MQGMO_PROPERTIES_FORCE_MQRFH2
+        self._options |= MQGMO_SYNCPOINT_IF_PERSISTENT if agreed.is_fast else MQGMO_SYNCPOINT
+        if not self._settle_doubts(agreed):
+            return
+        record = self.records.find(SENDING, self.settings.name)
+        if record.is_reset:
+            fresh = record.successor()
+            fresh.sequence = record.sequence
+            self.records.write(fresh)
+        self.sequence = record.sequence
+        self.state = RUNNING
+        self._last_work_ms = self.engine.now_ms
+        self.port.changed()
+        self.pump()
+
+    def _settle_doubts(self, agreed: ChannelHello) -> bool:
+        """Commit what the partner has, and back out what it has not. False: nobody can tell, and it is over."""
+        name = self.settings.name
+        doubts = batches_in_doubt(self.engine, name)
+        record = self.records.find(SENDING, name)
+        known: i64 = 0
+        if doubts and agreed.luwid != record.luwid:
+            for index, batch in enumerate(doubts):
+                if batch.luwid == agreed.luwid:
+                    known = index + 1
+            if known == 0:
+                text = (
+                    f"AMQ9526E: Channel {name} is in doubt about {len(doubts)} batches, and {agreed.queue_manager} "
+                    f"knows none of them. Find out what arrived there, then RESOLVE CHANNEL({name}) and RESET it."
+                )
+                self._over(HOPELESS, 0, text)
+                return False
+        for batch in doubts[:known]:
+            commit_batch(self.engine, self.records, batch)
+        for batch in reversed(doubts[known:]):
+            back_out_unit(self.engine, batch.unit)
+        record = self.records.find(SENDING, name)
+        if record.sequence != agreed.sequence:
+            text = (
+                f"AMQ9526E: Message sequence number error for channel {name}: {agreed.queue_manager} has "
+                f"{agreed.sequence}, this queue manager {record.sequence}. See that no message is missing, "
+                f"then RESET CHANNEL({name}) here."
+            )
+            self._over(HOPELESS, 0, text)
+            return False
+        return True
+
+    # -- what comes from the partner -----------------------------------------------------------------------------------
+
+    def received(self, type: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
+        """A frame came, whole. MalformedFrame when no correct partner would send it now."""
+        if self.state == OVER:
+            return
+        if type == CHANNEL_CONFIRM | REPLY:
+            self._confirmed(Confirm(buffer, start, end))
+        elif type == HEARTBEAT | REPLY:
+            if self.state == CHECKING:
+                self.state = RUNNING
+                self._end_batch()
+                self.pump()
+        elif type == CHANNEL_STOP:
+            self.stop()
+        elif type == CHANNEL_END | REPLY and self.state == PARTING:
+            self._over(ORDERLY, 0, "")
+        elif type == CHANNEL_REKEY | REPLY and self.state == REKEYING:
+            self.port.rekey()
+            self.figures.key_resets += 1
+            self.figures.key_reset_ms = self.engine.now_ms
+            self.state = RUNNING
+            self.pump()
+        elif type == FAREWELL:
+            reason, text = decode_reason(PayloadReader(buffer, start, end))
+            self._over(FAILED, reason, _told(self.partner or "The partner", text))
+        elif type == CHANNEL_HELLO | REPLY and self.state == GREETING:
+            self._greeted(buffer, start, end)
+        else:
+            raise MalformedFrame(f"a frame of type {type} where it cannot be")
+
+    def _greeted(self, buffer: bytes, start: i64, end: i64) -> None:
+        payload = buffer[start:end]
+        if len(payload) < 8:
+            raise MalformedFrame("a reply is too short")
+        if read_i32_le(payload, 0) != MQCC_OK:
+            text = payload[8:].decode("utf-8", "replace")
+            self._over(
+                HOPELESS if _is_hopeless(text) else FAILED, i64(read_i32_le(payload, 4)), _told("The partner", text)
+            )
+            return
+        self.welcomed(decode_channel_hello(payload, 8))
+
+    def _confirmed(self, told: Confirm) -> None:
+        if not self.in_flight:
+            raise MalformedFrame("a confirmation that nobody asked for")
+        batch = self.in_flight.pop(0)
+        if told.luwid != batch.luwid or told.sequence != batch.last:
+            raise MalformedFrame("a confirmation of another batch")
+        commit_batch(self.engine, self.records, batch.doubt(self.settings.name))
+        figures = self.figures
+        took: i64 = self.engine.now_ms - batch.confirm_ms
+        figures.confirm_ms = (figures.confirm_ms * 3 + took) // 4 if figures.batches else took
+        figures.batches += 1
+        figures.batch_messages += batch.messages
+        self._last_work_ms = self.engine.now_ms
+        self.pump()
+
+    # -- from the queue to the partner ---------------------------------------------------------------------------------
+
+    def pump(self) -> None:
+        """Send what there is to send, as far as there is room for it."""
+        if self.state != RUNNING:
+            return
+        self._feed()
+        left: i64 = _TURN_MESSAGES
+        while self.state == RUNNING and self._large is None:
+            if self.port.backlog_bytes() > BACKLOG_BYTES:
+                return  # called again when there is less
+            if self.is_stopping or self._wants_rekey():
+                self._wind_up()
+                return
+            if not self._may_get():
+                return
+            if left == 0:
+                self.port.pump_again()
+                return
+            left -= 1
+            if not self._get():
+                return
+
+    def _may_get(self) -> bool:
+        """Whether the next message may be got now: within the batch that is open, or as the first of another."""
+        request = self._request
+        under_way: i64 = len(self.in_flight)
+        if self.current is not None or under_way == 0 or (request is not None and request.done):
+            return True
+        queue = self._queue()
+        first: i64 = queue.slots.first()
+        if first != NONE and self.agreed.is_fast and not queue.slots.flags[first] & PERSISTENT:
+            return True
+        # What comes while the partner answers makes one batch, unless there is enough for one already or it is far.
+        return under_way < self.agreed.window and (
+            self._is_far() or (first != NONE and queue.depth >= self.agreed.batch_size)
+        )
+
+    def _is_far(self) -> bool:
+        """Whether the partner takes so long to answer that it pays to send further batches meanwhile."""
+        return self.figures.confirm_ms > _SLOW_PARTNER_MS
+
+    def _queue(self) -> Queue:
+        queue = self.handle.queue
+        assert queue is not None
+        return queue
+
+    def _get(self) -> bool:
+        """Get a message and send it. False when there is none now."""
+        request = self._request
+        if request is None:
+            batch = self.current
+            self.connection.unit_of_work = batch.unit if batch is not None else None
+            request = GetRequest(self.connection, self.handle, self._options, _LONGEST)
+            getting.get(self.engine, request)
+            self._adopt_unit()
+        elif not request.done:
+            return False
+        else:
+            self._request = None
+            self._adopt_unit()
+        if request.reason == MQRC_NO_MSG_AVAILABLE:
+            self._nothing_there()
+            return False
+        if request.reason != 0:
+            self._get_failed(request.reason)
+            return False
+        self._room_tries = 0
+        self._send(request)
+        return True
+
+    def _adopt_unit(self) -> None:
+        """A get under syncpoint has begun a unit of work: it is a new batch's."""
+        unit = self.connection.unit_of_work
+        if unit is not None and self.current is None:
+            self._batches += 1
+            first: i64 = next_sequence(self.sequence, self.settings.sequence_wrap)
+            self.current = Batch(self._batches, unit, first, self.engine.now_ms)
+
+    def _nothing_there(self) -> None:
+        batch = self.current
+        if batch is not None:
+            interval: i64 = self.settings.batch_interval_ms
+            left: i64 = batch.began_ms + interval - self.engine.now_ms
+            if left <= 0:
+                self._end_batch()
+            else:
+                self.port.wake_in(left)
+        if self.state == RUNNING and self._may_wait():
+            self._wait()
+
+    def _may_wait(self) -> bool:
+        """Whether a message that comes may be taken at once. It need not while others are on their way."""
+        under_way: i64 = len(self.in_flight)
+        return self.current is not None or under_way == 0 or (under_way < self.agreed.window and self._is_far())
+
+    def _wait(self) -> None:
+        batch = self.current
+        self.connection.unit_of_work = batch.unit if batch is not None else None
+        request = GetRequest(self.connection, self.handle, self._options | MQGMO_WAIT, _LONGEST)
+        request.wait_ms = -1
+        request.waker = self.waker
+        self._request = request
+        if getting.get(self.engine, request):
+            self.port.pump_again()
+            return
+        if batch is None and not self.in_flight and self.settings.disconnect_seconds > 0:
+            self.port.wake_in(self._last_work_ms + self.settings.disconnect_seconds * 1000 - self.engine.now_ms + 1)
+
+    def _give_up_wait(self) -> None:
+        request = self._request
+        if request is not None and not request.done:
+            request.waker = None
+            getting.cancel(self.engine, request, MQRC_NO_MSG_AVAILABLE)
+            self._request = None
+
+    def _get_failed(self, reason: i64) -> None:
+        name = self.settings.name
+        if reason in _ENDING:
+            self.is_stopping = True
+            self._wind_up()
+        elif reason == MQRC_RESOURCE_PROBLEM and self._room_tries < _ROOM_TRIES:
+            self._room_tries += 1
+            self.port.make_room()
+        else:
+            queue = self.settings.transmission_queue
+            text = f"AMQ9508E: Channel {name} cannot get messages from queue {queue}: reason {reason}."
+            self._over(FAILED, reason, text)
+
+    def _send(self, request: GetRequest) -> None:
+        md = request.md
+        body = request.body
+        batch = self.current if read_i32_le(md, PERSISTENCE_AT) == 1 or not self.agreed.is_fast else None
+        self._last_work_ms = self.engine.now_ms
+        refused: i64 = 0
+        if md[FORMAT_AT : FORMAT_AT + 8] != MQFMT_XMIT_Q_HEADER or len(body) < XQH_BYTES or body[:4] != b"XQH ":
+            refused = MQRC_XQH_ERROR
+        elif len(body) - XQH_BYTES > self.agreed.message_bytes_max:
+            refused = MQRC_MSG_TOO_BIG_FOR_CHANNEL
+        elif self.settings.converts:
+            body = converted_for(self.engine, body, self.agreed.encoding, self.agreed.ccsid)
+        if refused != 0:
+            self._refuse(request, refused, batch)
+            return
+        plain: i64 = len(body)
+        flags: i64 = 0
+        header: i64 = XQH_BYTES
+        if self._header_method != MQCOMPRESS_NONE or self._method != MQCOMPRESS_NONE:
+            head = body[:XQH_BYTES]
+            data = body[XQH_BYTES:]
+            if self._header_method != MQCOMPRESS_NONE:
+                packed = compress(self._header_method, head)
+                if len(packed) < len(head):
+                    head = packed
+                    header = len(head)
+                    flags |= HEADER_COMPRESSED
+            if self._method != MQCOMPRESS_NONE:
+                packed = compress(self._method, data)
+                if len(packed) < len(data):
+                    data = packed
+                    flags |= self._method << METHOD_SHIFT
+            body = head + data
+        sequence: i64 = 0
+        number: i64 = 0
+        if batch is not None:
+            sequence = next_sequence(self.sequence, self.settings.sequence_wrap)
+            self.sequence = sequence
+            batch.last = sequence
+            batch.messages += 1
+            batch.bytes += plain
+            number = batch.number
+            flags |= IN_BATCH
+        figures = self.figures
+        figures.messages += 1
+        figures.last_message_ms = self.engine.now_ms
+        figures.plain_bytes += plain
+        figures.sent_bytes += len(body)
+        self._numbers = (self._numbers + 1) & 0x7FFFFFFF
+        expiry: i64 = i64(read_i32_le(md, EXPIRY_AT))
+        if HEADER_BYTES + MESSAGE_FIXED_BYTES + len(body) <= self.agreed.segment_bytes:
+            data = message_frame(self._numbers, number, flags, sequence, expiry, header, body)
+            self._hand_over([data], batch, request.after_lsn)
+        else:
+            start = message_head(number, flags, sequence, expiry, header)
+            if batch is None and request.after_lsn > 0:
+                whole = frames_of(CHANNEL_MESSAGE, 0, self._numbers, start + body, self.agreed.segment_bytes)
+                self._hand_over(whole, batch, request.after_lsn)
+            else:
+                self._large = LargeReply(CHANNEL_MESSAGE, 0, self._numbers, start, body)
+                self._feed()
+        if batch is not None and (batch.messages >= self.agreed.batch_size or self._is_full(batch)):
+            self._end_batch()
+
+    def _is_full(self, batch: Batch) -> bool:
+        return self.settings.batch_bytes_max > 0 and batch.bytes >= self.settings.batch_bytes_max
+
+    def _hand_over(self, frames: list[bytes], batch: Batch | None, visible_lsn: i64) -> None:
+        """Send a message. One outside batches must not be seen elsewhere while a crash here could take it back."""
+        if batch is None and visible_lsn > self._fast_lsn:
+            self._fast_lsn = visible_lsn
+        for data in frames:
+            if batch is None and self._fast_lsn > 0:
+                self.port.send_after(self._fast_lsn, data)
+            else:
+                self.port.send(data)
+
+    def _feed(self) -> None:
+        """Send more of a long message, as far as there is room."""
+        large = self._large
+        if large is None:
+            return
+        while self.port.backlog_bytes() <= BACKLOG_BYTES:
+            self.port.send(large.next_frame(self.agreed.segment_bytes - HEADER_BYTES))
+            if large.is_sent():
+                self._large = None
+                batch = self.current
+                if batch is not None and (batch.messages >= self.agreed.batch_size or self._is_full(batch)):
+                    self._end_batch()
+                return
+
+    def _refuse(self, request: GetRequest, reason: i64, batch: Batch | None) -> None:
+        """What cannot be sent goes to the dead-letter queue here, within the batch that it was got in."""
+        name = self.settings.name
+        unit = batch.unit if batch is not None else None
+        if not self.settings.uses_dead_letters or not sender_dead_letter(
+            self.engine, self.connection, request.md, request.body, reason, unit
+        ):
+            if batch is None:
+                self.port.note(f"AMQ9544E: Channel {name} has discarded a non-persistent message: reason {reason}.")
+                return
+            text = (
+                f"AMQ9544E: Channel {name} cannot send a message (reason {reason}), and no dead-letter queue takes it."
+            )
+            self._over(HOPELESS, reason, text)
+            return
+        self.figures.dead_letters += 1
+        self.port.note(f"AMQ9544W: Channel {name} has put a message on the dead-letter queue: reason {reason}.")
+
+    # -- batches -------------------------------------------------------------------------------------------------------
+
+    def _end_batch(self) -> None:
+        """Prepare the batch, and ask the partner to commit it."""
+        batch = self.current
+        if batch is None or self._large is not None or self.state != RUNNING:
+            return
+        if batch.unit.backed_out_by_system:
+            self._over(
+                FAILED, 0, f"AMQ9509E: The batch of channel {self.settings.name} was backed out: the log was full."
+            )
+            return
+        quiet: i64 = self.settings.batch_heartbeat_ms
+        if quiet > 0 and self.port.silence_ms() > quiet:
+            self.state = CHECKING
+            self.port.send(frame(HEARTBEAT, 0, 1))
+            self.port.wake_in(quiet)
+            return
+        self._give_up_wait()
+        engine = self.engine
+        if batch.messages == 0:
+            self._commit_refused(batch)
+            return
+        engine.unique += 1
+        batch.luwid = luwid_of(engine.unique)
+        record = self.records.find(SENDING, self.settings.name).successor()
+        record.sequence = batch.last
+        record.luwid = batch.luwid
+        engine.journal_full = False
+        try:
+            check_room(engine)
+            self.records.put(record, batch.unit)
+        except MQError as error:
+            if engine.journal_full and self._room_tries < _ROOM_TRIES:
+                self._room_tries += 1
+                self.port.make_room()
+                return
+            self._over(FAILED, error.reason, f"AMQ9509E: Channel {self.settings.name}: {error.detail}")
+            return
+        batch.record = record
+        xid = batch_xid(self.settings.name, batch.luwid, batch.first, batch.last, batch.messages)
+        lsn: i64 = prepare(engine, batch.unit, xid)
+        self.current = None
+        self.connection.unit_of_work = None
+        batch.confirm_ms = engine.now_ms
+        self.in_flight.append(batch)
+        data = confirm_frame(CHANNEL_CONFIRM, batch.number, batch.number, batch.last, batch.luwid, batch.messages)
+        self.port.send_after(lsn, data)
+
+    def _commit_refused(self, batch: Batch) -> None:
+        """Nothing of it was sent: all of it went to the dead-letter queue."""
+        self.current = None
+        self.connection.unit_of_work = None
+        commit_unit(self.engine, batch.unit)
+
+    def _wants_rekey(self) -> bool:
+        return self.key_reset_bytes > 0 and self.port.traffic_bytes() >= self.key_reset_bytes
+
+    def _wind_up(self) -> None:
+        """End the batch that is open, wait for those under way, and then part or begin TLS anew."""
+        self._give_up_wait()
+        if self._request is not None:
+            self._get()  # a message had come already
+            if self.state != RUNNING or self._large is not None:
+                return
+        self._end_batch()
+        if self.current is not None or self.in_flight or self.state != RUNNING:
+            return
+        if self.is_stopping:
+            self.state = PARTING
+            self.port.send(frame(CHANNEL_END, 0, 1))
+            self.port.wake_in(_PARTING_MS)
+        else:
+            self.state = REKEYING
+            self.port.send(frame(CHANNEL_REKEY, 0, 1))
+
+    # -- time and the end ----------------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """The time that was asked for is over."""
+        now: i64 = self.engine.now_ms
+        if self.state == PARTING:
+            self._over(ORDERLY, 0, "")
+            return
+        if self.state == CHECKING:
+            text = f"AMQ9259E: Channel {self.settings.name} heard nothing of {self.partner} within BATCHHB."
+            self._over(FAILED, 0, text)
+            return
+        if self.state != RUNNING:
+            return
+        batch = self.current
+        if batch is not None:
+            if now >= batch.began_ms + self.settings.batch_interval_ms and self._large is None:
+                self._end_batch()
+        elif not self.in_flight and self._request is not None and not self._request.done:
+            idle: i64 = self.settings.disconnect_seconds * 1000
+            if idle > 0 and now - self._last_work_ms >= idle:
+                self.stop()
+                return
+        self.pump()
+        if self.state == RUNNING and self._request is None and not self.in_flight:
+            self.port.wake_in(_SHORT_MS)  # it waits for room
+
+    def stop(self) -> None:
+        """End after the batch."""
+        self.is_stopping = True
+        self.port.changed()
+        if self.state == GREETING:
+            self._over(ORDERLY, 0, "")
+        else:
+            self.pump()
+
+    def cut(self) -> None:
+        """The connection is gone: what was not prepared goes back to its queue."""
+        if self.state != OVER:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        self.state = OVER
+        self._give_up_wait()
+        self._request = None
+        self._large = None
+        batch = self.current
+        self.current = None
+        unit = batch.unit if batch is not None else self.connection.unit_of_work
+        self.connection.unit_of_work = None
+        if unit is not None and not unit.backed_out_by_system:
+            back_out_unit(self.engine, unit)
+
+    def _over(self, how: i64, reason: i64, text: str) -> None:
+        if self.state == OVER:
+            return
+        self._let_go()
+        self.port.ended(how, reason, text)
+
+
+def _told(partner: str, text: str) -> str:
+    """What a partner said of the end, as an operator here is told."""
+    return text if text.startswith("AMQ") else f"AMQ9999E: {partner} ended the channel: {text}"
+
+
+def _is_hopeless(text: str) -> bool:
+    """Whether trying again is no use before somebody has done something."""
+    return text[:8] in _FOR_PEOPLE

@@ -1,0 +1,275 @@
+"""Where channels stand: records on SYSTEM.CHANNEL.SYNCQ, one persistent message each.
+
+A sending end and a receiving end each keep the number and the LUWID of the last batch that was committed. The new
+record is put within the unit of work of its batch, so that both are committed or neither is; the old one goes
+afterwards. A crash in between leaves two, of which the later counts. What people want of a channel is kept the same
+way.
+
+A batch that is in doubt is a prepared unit of work whose identifier says which channel it is of.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from librt.strings import BytesWriter, read_i32_le, write_i32_le
+from mypy_extensions import i32, i64
+
+from ostler.engine.core import Engine
+from ostler.engine.queue import Queue
+from ostler.engine.records import GET, get_head
+from ostler.engine.reports import own_descriptor
+from ostler.engine.slots import AVAILABLE, NONE
+from ostler.engine.syncpoint import commit_unit
+from ostler.engine.transfer import admit, deliver
+from ostler.engine.unit_of_work import PREPARED, UnitOfWork
+from ostler.model.constants import MQPER_PERSISTENT, MQRC_RESOURCE_PROBLEM, MQRC_UNKNOWN_OBJECT_NAME
+from ostler.model.errors import MQError
+from ostler.wire.channel_frames import LUWID_BYTES
+
+SYNC_QUEUE: Final = "SYSTEM.CHANNEL.SYNCQ"
+_FORMAT: Final = b"OSTLSYNC"
+_VERSION: Final = 1
+
+# Kinds of records.
+SENDING: Final = 1
+RECEIVING: Final = 2
+WISH: Final = 3
+
+# What people want of a channel.
+NO_WISH: Final = 0
+ACTIVE_WISH: Final = 1
+STOPPED_WISH: Final = 2
+
+NO_LUWID: Final = bytes(LUWID_BYTES)
+
+_BODY_BYTES: Final = 4 * 5 + LUWID_BYTES + 20 + 48
+_XID_MAGIC: Final = b"OSCH"
+_XID_BYTES: Final = 4 + 20 + LUWID_BYTES + 12
+_ORPHANS_MAX: Final = 16
+
+
+@final
+class SyncRecord:
+    def __init__(self, kind: i64, channel: str, partner: str) -> None:
+        self.kind: i64 = kind
+        self.channel = channel
+        self.partner = partner  # the other queue manager, of a receiving end
+        self.sequence: i64 = 0
+        self.luwid: bytes = NO_LUWID
+        self.is_reset = False  # of a sending end: the partner is to be told to count from here
+        self.wish: i64 = NO_WISH
+        # Where it is on the queue; NONE: nowhere yet.
+        self.slot: i64 = NONE
+        self.seq: i64 = 0
+
+    def key(self) -> tuple[int, str, str]:
+        return self.kind, self.channel, self.partner
+
+    def encode(self) -> bytes:
+        writer = BytesWriter()
+        write_i32_le(writer, _VERSION)
+        write_i32_le(writer, i32(self.kind))
+        write_i32_le(writer, i32(self.sequence))
+        write_i32_le(writer, 1 if self.is_reset else 0)
+        write_i32_le(writer, i32(self.wish))
+        writer.write(self.luwid)
+        writer.write(self.channel.encode("latin-1", "replace")[:20].ljust(20))
+        writer.write(self.partner.encode("latin-1", "replace")[:48].ljust(48))
+        return writer.getvalue()
+
+    def successor(self) -> SyncRecord:
+        """A record of the same channel that is yet to be filled in."""
+        return SyncRecord(self.kind, self.channel, self.partner)
+
+
+def decode_record(body: bytes) -> SyncRecord | None:
+    """None for a message that is no such record."""
+    if len(body) != _BODY_BYTES or read_i32_le(body, 0) != _VERSION:
+        return None
+    kind: i64 = i64(read_i32_le(body, 4))
+    if kind < SENDING or kind > WISH:
+        return None
+    at: i64 = 20 + LUWID_BYTES
+    channel = body[at : at + 20].decode("latin-1").rstrip()
+    record = SyncRecord(kind, channel, body[at + 20 : at + 68].decode("latin-1").rstrip())
+    record.sequence = i64(read_i32_le(body, 8))
+    record.is_reset = read_i32_le(body, 12) != 0
+    record.wish = i64(read_i32_le(body, 16))
+    record.luwid = body[20:at]
+    return record
+
+
+@final
+class SyncRecords:
+    """All records of a queue manager."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._records: dict[tuple[int, str, str], SyncRecord] = {}
+
+    def load(self) -> None:
+        """Read what is on the queue, after a start. Of two records of the same end the later counts."""
+        queue = self.engine.queues.get(SYNC_QUEUE)
+        if queue is None:
+            return
+        slot: i64 = queue.slots.first()
+        while slot != NONE:
+            following: i64 = queue.slots.following(slot)
+            self._load_slot(queue, slot)
+            slot = following
+
+    def _load_slot(self, queue: Queue, slot: i64) -> None:
+        record = decode_record(queue.load(slot).body)
+        if record is None:
+            return
+        record.slot = slot
+        record.seq = queue.slots.seqs[slot]
+        earlier = self._records.get(record.key())
+        if earlier is not None:
+            if earlier.seq > record.seq:
+                self._remove(queue, record)
+                return
+            self._remove(queue, earlier)
+        self._records[record.key()] = record
+
+    def find(self, kind: i64, channel: str, partner: str = "") -> SyncRecord:
+        """The record of an end; a new one, which is nowhere yet, when it has none."""
+        found = self._records.get((kind, channel, partner))
+        return found if found is not None else SyncRecord(kind, channel, partner)
+
+    def has(self, kind: i64, channel: str, partner: str = "") -> bool:
+        return (kind, channel, partner) in self._records
+
+    def all(self) -> list[SyncRecord]:
+        return list(self._records.values())
+
+    def put(self, record: SyncRecord, unit: UnitOfWork) -> None:
+        """Put a new record within a unit of work. MQError when the queue does not take it."""
+        queue = self._queue()
+        body = record.encode()
+        reason: i64 = admit(self.engine, queue, len(body), True)
+        if reason != 0:
+            raise MQError(reason, f"Queue {SYNC_QUEUE} does not take a record of channel {record.channel}.")
+        record.seq = queue.next_seq
+        md = own_descriptor(self.engine, _FORMAT, 0, MQPER_PERSISTENT)
+        deliver(self.engine, queue, md, b"", body, unit)
+        record.slot = unit.entries[-1].slot
+
+    def committed(self, record: SyncRecord) -> None:
+        """The unit of work of a record is committed: it counts, and the one before it goes."""
+        key = record.key()
+        earlier = self._records.get(key)
+        self._records[key] = record
+        if earlier is not None:
+            queue = self.engine.queues.get(SYNC_QUEUE)
+            if queue is not None:
+                self._remove(queue, earlier)
+
+    def write(self, record: SyncRecord) -> i64:
+        """Put a record that counts at once; the LSN behind which it is durable. MQError when it cannot be."""
+        unit = self.engine.new_unit_of_work()
+        try:
+            self.put(record, unit)
+        except MQError:
+            self.engine.units_of_work.pop(unit.number, None)
+            raise
+        lsn: i64 = commit_unit(self.engine, unit)
+        self.committed(record)
+        return lsn
+
+    def forget(self, kind: i64, channel: str, partner: str = "") -> None:
+        record = self._records.pop((kind, channel, partner), None)
+        queue = self.engine.queues.get(SYNC_QUEUE)
+        if record is not None and queue is not None:
+            self._remove(queue, record)
+
+    def _queue(self) -> Queue:
+        queue = self.engine.queues.get(SYNC_QUEUE)
+        if queue is None:
+            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no queue {SYNC_QUEUE}, where channels keep their state.")
+        return queue
+
+    def _remove(self, queue: Queue, record: SyncRecord) -> None:
+        """Take a record off its queue, unless somebody else did."""
+        slot: i64 = record.slot
+        if slot == NONE or queue.slots.seqs[slot] != record.seq or queue.slots.state(slot) != AVAILABLE:
+            return
+        if self.engine.journal.reserve_bytes() < _ORPHANS_MAX * 4096:
+            return  # the next start finds two, and knows which counts
+        self.engine.journal.append(GET, get_head(0, queue.queue_id, record.seq), b"", b"")
+        queue.unlink(slot)
+        queue.depth -= 1
+        queue.changed = True
+        queue.release(slot)
+
+
+@final
+class InDoubt:
+    """A batch that was sent, and of which it is not known whether the partner has committed it."""
+
+    def __init__(self, unit: UnitOfWork, channel: str, luwid: bytes, first: i64, last: i64, messages: i64) -> None:
+        self.unit = unit
+        self.channel = channel
+        self.luwid = luwid
+        self.first: i64 = first
+        self.last: i64 = last
+        self.messages: i64 = messages
+
+
+def batch_xid(channel: str, luwid: bytes, first: i64, last: i64, messages: i64) -> bytes:
+    """The identifier under which the unit of work of a batch is prepared."""
+    writer = BytesWriter()
+    writer.write(_XID_MAGIC)
+    writer.write(channel.encode("latin-1", "replace")[:20].ljust(20))
+    writer.write(luwid)
+    write_i32_le(writer, i32(first))
+    write_i32_le(writer, i32(last))
+    write_i32_le(writer, i32(messages))
+    return writer.getvalue()
+
+
+def batches_in_doubt(engine: Engine, channel: str = "") -> list[InDoubt]:
+    """The prepared batches of a channel, or of all of them, in the order in which they were sent."""
+    found: list[InDoubt] = []
+    for number in sorted(engine.units_of_work):
+        unit = engine.units_of_work[number]
+        xid = unit.xid
+        if unit.state != PREPARED or len(xid) != _XID_BYTES or xid[:4] != _XID_MAGIC:
+            continue
+        name = xid[4:24].decode("latin-1").rstrip()
+        if channel and name != channel:
+            continue
+        at: i64 = 24 + LUWID_BYTES
+        found.append(
+            InDoubt(
+                unit,
+                name,
+                xid[24:at],
+                i64(read_i32_le(xid, at)),
+                i64(read_i32_le(xid, at + 4)),
+                i64(read_i32_le(xid, at + 8)),
+            )
+        )
+    return found
+
+
+def commit_batch(engine: Engine, records: SyncRecords, batch: InDoubt) -> i64:
+    """The partner has the batch: its messages are gone for good, and its record counts."""
+    record = records.find(SENDING, batch.channel).successor()
+    record.sequence = batch.last
+    record.luwid = batch.luwid
+    for entry in batch.unit.entries:
+        if entry.is_put and entry.queue.name == SYNC_QUEUE:
+            record.slot = entry.slot
+            record.seq = entry.seq
+    lsn: i64 = commit_unit(engine, batch.unit)
+    records.committed(record)
+    return lsn
+
+
+def check_room(engine: Engine) -> None:
+    """MQError when the log has no room for what ends a batch."""
+    if engine.journal.room_bytes() < 4 * 4096:
+        engine.journal_full = True
+        raise MQError(MQRC_RESOURCE_PROBLEM, "The log is full.")

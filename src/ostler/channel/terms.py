@@ -1,0 +1,120 @@
+"""What both ends of a channel keep to: from two definitions to one agreement."""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from mypy_extensions import i64
+
+from ostler.channel.compression import METHODS, choose
+from ostler.model.constants import (
+    MQCDC_SENDER_CONVERSION,
+    MQCOMPRESS_NONE,
+    MQNPMS_FAST,
+    MQRCCF_SEQ_NUMBER_WRAP_ERROR,
+    MQUSEDLQ_NO,
+)
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+from ostler.wire.channel_frames import WINDOW_MAX, ChannelHello
+from ostler.wire.frames import MESSAGE_BYTES_MAX, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN
+
+# Batches that are under way at a time, where the partner agrees. One is what MQ has.
+WINDOW: Final = 8
+_METHOD_WORDS: Final = {number: word for word, number in METHODS.items()}
+_NATIVE: Final = 546  # MQENC_NATIVE of little-endian machines
+
+
+@final
+class ChannelSettings:
+    """The attributes of a message channel that its ends work by."""
+
+    def __init__(self, channel: Definition) -> None:
+        self.name = channel.name
+        self.batch_size: i64 = number_of(channel, "BATCHSZ", 50)
+        self.batch_interval_ms: i64 = number_of(channel, "BATCHINT", 0)
+        self.batch_bytes_max: i64 = number_of(channel, "BATCHLIM", 5000) * 1024
+        self.batch_heartbeat_ms: i64 = number_of(channel, "BATCHHB", 0)
+        self.disconnect_seconds: i64 = number_of(channel, "DISCINT", 0)
+        self.heartbeat_seconds: i64 = number_of(channel, "HBINT", 300)
+        self.sequence_wrap: i64 = number_of(channel, "SEQWRAP", 999_999_999)
+        self.is_fast: bool = number_of(channel, "NPMSPEED", MQNPMS_FAST) == MQNPMS_FAST
+        self.converts: bool = number_of(channel, "CONVERT", 0) == MQCDC_SENDER_CONVERSION
+        self.message_bytes_max: i64 = number_of(channel, "MAXMSGL", 0) or MESSAGE_BYTES_MAX
+        self.uses_dead_letters: bool = number_of(channel, "USEDLQ", 0) != MQUSEDLQ_NO
+        self.retry_count: i64 = number_of(channel, "MRRTY", 0)
+        self.retry_ms: i64 = number_of(channel, "MRTMR", 0)
+        self.header_methods = words_of(channel, "COMPHDR")
+        self.message_methods = words_of(channel, "COMPMSG")
+        self.transmission_queue = text_of(channel, "XMITQ")
+        self.window: i64 = WINDOW
+
+
+def proposal(settings: ChannelSettings, queue_manager: str, ccsid: i64, purpose: i64) -> ChannelHello:
+    """What the end that connects says first, but for where it stands."""
+    hello = ChannelHello()
+    hello.purpose = purpose
+    hello.channel = settings.name
+    hello.queue_manager = queue_manager
+    hello.ccsid = ccsid
+    hello.encoding = _NATIVE
+    hello.message_bytes_max = settings.message_bytes_max
+    hello.batch_size = settings.batch_size
+    hello.window = settings.window
+    hello.heartbeat_seconds = settings.heartbeat_seconds
+    hello.sequence_wrap = settings.sequence_wrap
+    hello.is_fast = settings.is_fast
+    hello.header_methods = [METHODS[word] for word in settings.header_methods if word in METHODS]
+    hello.message_methods = [METHODS[word] for word in settings.message_methods if word in METHODS]
+    return hello
+
+
+def agree(hello: ChannelHello, settings: ChannelSettings, queue_manager: str, ccsid: i64) -> ChannelHello:
+    """What becomes of a proposal here. MQError when the two definitions do not go together."""
+    if hello.sequence_wrap != settings.sequence_wrap:
+        raise MQError(
+            MQRCCF_SEQ_NUMBER_WRAP_ERROR,
+            f"AMQ9505E: The sequence wrap values of channel {settings.name} differ: {hello.sequence_wrap} at "
+            f"{hello.queue_manager}, {settings.sequence_wrap} at {queue_manager}. Alter SEQWRAP at one of them.",
+        )
+    agreed = proposal(settings, queue_manager, ccsid, hello.purpose)
+    agreed.version = min(agreed.version, hello.version)
+    agreed.segment_bytes = min(max(hello.segment_bytes, SEGMENT_BYTES_MIN), SEGMENT_BYTES_MAX)
+    agreed.message_bytes_max = min(hello.message_bytes_max, settings.message_bytes_max)
+    agreed.batch_size = max(1, min(hello.batch_size, settings.batch_size))
+    agreed.window = max(1, min(hello.window, settings.window, WINDOW_MAX))
+    # As MQ has it, the longer of both intervals counts; and what one end wants safe is safe.
+    agreed.heartbeat_seconds = max(hello.heartbeat_seconds, settings.heartbeat_seconds)
+    agreed.is_fast = hello.is_fast and settings.is_fast
+    agreed.header_methods = [choose(_words(hello.header_methods), settings.header_methods)]
+    agreed.message_methods = [choose(_words(hello.message_methods), settings.message_methods)]
+    return agreed
+
+
+def method_of(methods: list[int]) -> i64:
+    """The one way of compressing that was agreed upon."""
+    return methods[0] if methods else MQCOMPRESS_NONE
+
+
+def next_sequence(sequence: i64, wrap: i64) -> i64:
+    return sequence + 1 if sequence < wrap else 1
+
+
+def number_of(definition: Definition, name: str, default: i64) -> i64:
+    value = definition.attributes.get(name)
+    return value if isinstance(value, int) else default
+
+
+def text_of(definition: Definition, name: str) -> str:
+    value = definition.attributes.get(name, "")
+    return value.strip() if isinstance(value, str) else ""
+
+
+def words_of(definition: Definition, name: str) -> tuple[str, ...]:
+    """The words of a list, such as COMPMSG."""
+    value = definition.attributes.get(name)
+    return value if isinstance(value, tuple) else ("NONE",)
+
+
+def _words(methods: list[int]) -> tuple[str, ...]:
+    return tuple([_METHOD_WORDS[method] for method in methods if method in _METHOD_WORDS])
