@@ -206,6 +206,20 @@ def test_partners_are_known_by_queue_manager_and_clients_by_user() -> None:
     assert decide(table, user="QM2").rule is None
 
 
+def test_a_partner_is_known_by_certificate_then_by_name_and_address_then_by_address() -> None:
+    by_address = address_rule("*", "192.0.2.6")
+    by_name = rule("*", MQCAUT_QMGRMAP, QMNAME="QM1")
+    by_both = rule("*", MQCAUT_QMGRMAP, QMNAME="QM1", ADDRESS="192.0.2.*")
+    by_pattern = rule("*", MQCAUT_QMGRMAP, QMNAME="QM*", ADDRESS="192.0.2.6")
+    by_certificate = rule("*", MQCAUT_SSLPEERMAP, SSLPEER="CN=alice")
+    order = [by_certificate, by_both, by_name, by_pattern, by_address]
+    table = rules(*reversed(order))
+    for expected in order:
+        assert decide(table, subject="CN=alice", manager="QM1").rule is expected
+        table.remove(expected)
+    assert decide(table, subject="CN=alice", manager="QM1").rule is None
+
+
 def test_issuers_are_looked_at() -> None:
     table = rules(rule("*", MQCAUT_SSLPEERMAP, SSLPEER="CN=a*", SSLCERTI="O=Trust*"))
     assert decide(table, subject="CN=alice", issuer="O=Trust me").rule is not None
