@@ -2,7 +2,8 @@
 
 The check is made on the name the application gave and not on what it leads to, so somebody may use an alias without
 any authority on its target. A name at another queue manager is checked on the transmission queue. Some options need
-an authority on the queue manager too.
+an authority on the queue manager too. Who works with the authority of an alternate user still sets and passes context
+with its own.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ from ostler.model.errors import MQError
 
 _INPUT: Final = MQOO_INPUT_AS_Q_DEF | MQOO_INPUT_SHARED | MQOO_INPUT_EXCLUSIVE
 _ALSO_ON_MANAGER: Final = SETID | SETALL
+_CONTEXTS: Final = PASSID | PASSALL | SETID | SETALL
 
 
 def needed_to_open(options: i64) -> i64:
@@ -107,9 +109,17 @@ def require(engine: Engine, user: str, object_type: int, name: str, needed: i64)
         raise MQError(MQRC_NOT_AUTHORIZED, f"User {user} has no {','.join(words_of(missing))} authority on {what}.")
 
 
-def check_queue(engine: Engine, user: str, name: str, manager_name: str, options: i64, found: Resolved) -> None:
+def check_queue(
+    engine: Engine,
+    connection: Connection,
+    user: str,
+    name: str,
+    manager_name: str,
+    options: i64,
+    found: Resolved,
+) -> None:
     """Before a queue is opened or a dynamic one is made. `user` is from `user_of_open`."""
-    if user == "":
+    if engine.guard is None:
         return
     needed: i64 = needed_to_open(options)
     queue = found.queue
@@ -117,16 +127,35 @@ def check_queue(engine: Engine, user: str, name: str, manager_name: str, options
         needed |= DSP
     elif found.remote_manager and manager_name not in ("", engine.name) and queue is not None:
         name = queue.name
-    require(engine, user, MQOT_Q, name, needed)
-    if needed & _ALSO_ON_MANAGER:
-        require(engine, user, MQOT_Q_MGR, engine.name, needed & _ALSO_ON_MANAGER)
+    check_named_queue(engine, connection, user, name, options, needed)
 
 
-def check_context(engine: Engine, user: str, options: i64) -> None:
+def check_named_queue(engine: Engine, connection: Connection, user: str, name: str, options: i64, needed: i64) -> None:
+    """These authorities on a queue, and those that go with them on the queue manager."""
+    setter = _user_of_context(connection, user, options)
+    if user and user == setter:
+        require(engine, user, MQOT_Q, name, needed)
+    elif user:
+        require(engine, user, MQOT_Q, name, needed & ~_CONTEXTS)
+    if setter and user != setter and needed & _CONTEXTS:
+        require(engine, setter, MQOT_Q, name, needed & _CONTEXTS)
+    if setter and needed & _ALSO_ON_MANAGER:
+        require(engine, setter, MQOT_Q_MGR, engine.name, needed & _ALSO_ON_MANAGER)
+
+
+def _user_of_context(connection: Connection, user: str, options: i64) -> str:
+    """The user whose authorities count for context: the connection's own, whoever an open is made for."""
+    if not options & MQOO_ALTERNATE_USER_AUTHORITY:
+        return user
+    return "" if connection.is_privileged else connection.user
+
+
+def check_context(engine: Engine, connection: Connection, user: str, options: i64) -> None:
     """What context options of a publisher need: topics have no such authorities, the queue manager does."""
+    setter = _user_of_context(connection, user, options)
     needed: i64 = needed_to_open(options) & _ALSO_ON_MANAGER
-    if user and needed:
-        require(engine, user, MQOT_Q_MGR, engine.name, needed)
+    if setter and needed:
+        require(engine, setter, MQOT_Q_MGR, engine.name, needed)
 
 
 def check_delete(engine: Engine, connection: Connection, name: str) -> None:

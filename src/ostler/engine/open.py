@@ -198,7 +198,7 @@ def _open_queue(engine: Engine, connection: Connection, request: OpenRequest) ->
     if alias is not None and alias.attributes.get("TARGTYPE") == MQOT_TOPIC:
         return _open_topic_alias(engine, connection, request, alias, user)
     found = resolve(engine, request.name, request.manager_name)
-    authority.check_queue(engine, user, request.name, request.manager_name, request.options, found)
+    authority.check_queue(engine, connection, user, request.name, request.manager_name, request.options, found)
     is_created = False
     if found.model is not None:
         found.queue = create_dynamic(engine, found.model, request.dynamic_name, user)
@@ -228,9 +228,8 @@ def _open_topic_alias(
     """An alias queue that leads to a topic object: who may put to it need not be allowed to publish."""
     if request.manager_name not in ("", engine.name):
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"The alias {alias.name} is one of this queue manager's.")
-    if user:
-        authority.require(engine, user, MQOT_Q, alias.name, authority.needed_to_open(request.options))
-        authority.check_context(engine, user, request.options)
+    needed: i64 = authority.needed_to_open(request.options)
+    authority.check_named_queue(engine, connection, user, alias.name, request.options, needed)
     target = alias.attributes.get("TARGET", "")
     name = target if isinstance(target, str) else ""
     if name not in engine.of_type(ObjectType.TOPIC):

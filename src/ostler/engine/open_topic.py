@@ -101,7 +101,7 @@ def open_topic(
     check_published(topic)
     if alias is None:
         require_on_topic(engine, user, topic, PUB)
-        authority.check_context(engine, user, options)
+        authority.check_context(engine, connection, user, options)
     node = engine.topics.place(topic, engine.now_ms)
     node.publishers += 1
     handle = Handle(connection.next_handle, TOPIC, object_name, options)

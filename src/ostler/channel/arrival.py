@@ -1,0 +1,280 @@
+"""The last step of a channel: from a transmission queue message of the partner to a put on the queue it is for.
+
+The message is as it lay on the partner's transmission queue: MQXQH, with the descriptor it was put with, and its data.
+It is put as MQ's receiving end does it: with all its context, under the name the header gives, which may lead to
+another transmission queue and so to a third queue manager. What cannot be put goes to the dead-letter queue, or is
+discarded, with the reports that it asks for.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from librt.strings import BytesWriter, read_i32_le, write_i32_le
+from mypy_extensions import i32, i64
+
+from ostler.channel.undelivered import NOT_DONE, Undelivered, dispose
+from ostler.engine.connection import Connection, Handle
+from ostler.engine.core import Engine
+from ostler.engine.extension import PLAIN_TAIL, without_extension
+from ostler.engine.message import (
+    CONTEXT_AT,
+    EXPIRY_AT,
+    FLAGS_AT,
+    FORMAT_AT,
+    OFFSET_AT,
+    ORIGINAL_LENGTH_AT,
+    PRIORITY_AT,
+    SEQUENCE_NUMBER_AT,
+)
+from ostler.engine.names import resolve
+from ostler.engine.open import OpenRequest, close_object, open_object
+from ostler.engine.put import put
+from ostler.engine.reports import field_text
+from ostler.engine.unit_of_work import UnitOfWork
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import (
+    MQFMT_MD_EXTENSION,
+    MQMF_LAST_MSG_IN_GROUP,
+    MQMF_LAST_SEGMENT,
+    MQMF_MSG_IN_GROUP,
+    MQMF_SEGMENT,
+    MQMF_SEGMENTATION_ALLOWED,
+    MQOO_ALTERNATE_USER_AUTHORITY,
+    MQOO_OUTPUT,
+    MQOO_SET_ALL_CONTEXT,
+    MQOT_Q,
+    MQPA_ALTERNATE_OR_MCA,
+    MQPA_CONTEXT,
+    MQPMO_NO_SYNCPOINT,
+    MQPMO_SET_ALL_CONTEXT,
+    MQPMO_SYNC_RESPONSE,
+    MQPMO_SYNCPOINT,
+    MQRC_BACKED_OUT,
+    MQRC_HANDLE_NOT_AVAILABLE,
+    MQRC_OBJECT_CHANGED,
+    MQRC_PAGESET_FULL,
+    MQRC_PUT_INHIBITED,
+    MQRC_Q_DELETED,
+    MQRC_Q_FULL,
+    MQRC_Q_SPACE_NOT_AVAILABLE,
+    MQRC_UNKNOWN_OBJECT_NAME,
+    MQRC_XQH_ERROR,
+)
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+from ostler.model.reasons import WARNINGS
+
+HEADER_BYTES: Final = 428  # MQXQH with the descriptor in it
+_QUEUE_AT: Final = 8
+_MANAGER_AT: Final = 56
+_MD_AT: Final = 104
+_USER_AT: Final = _MD_AT + CONTEXT_AT
+_USER_END: Final = _USER_AT + 12
+
+_HEADER_START: Final = b"XQH \x01\0\0\0"
+_MD_1_START: Final = b"MD  \x01\0\0\0"
+_MD_2_START: Final = b"MD  \x02\0\0\0"
+_EXPIRY_IN_BODY: Final = _MD_AT + EXPIRY_AT
+_FORMAT_IN_BODY: Final = _MD_AT + FORMAT_AT
+_FORMAT_END: Final = _MD_AT + PRIORITY_AT
+
+_HANDLES_MAX: Final = 64
+_OPENING: Final = MQOO_OUTPUT | MQOO_SET_ALL_CONTEXT
+_OUTSIDE: Final = MQPMO_SET_ALL_CONTEXT | MQPMO_SYNC_RESPONSE | MQPMO_NO_SYNCPOINT
+_WITHIN: Final = MQPMO_SET_ALL_CONTEXT | MQPMO_SYNC_RESPONSE | MQPMO_SYNCPOINT
+
+_RETRIED: Final = (MQRC_Q_FULL, MQRC_PUT_INHIBITED, MQRC_PAGESET_FULL, MQRC_Q_SPACE_NOT_AVAILABLE)
+_FLAGS: Final = (
+    MQMF_SEGMENTATION_ALLOWED | MQMF_SEGMENT | MQMF_LAST_SEGMENT | MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP
+)
+
+
+def has_header(body: bytes) -> bool:
+    """Whether a message begins with a transmission header and the descriptor that belongs into it."""
+    return len(body) >= HEADER_BYTES and body[:8] == _HEADER_START and body[_MD_AT : _MD_AT + 8] == _MD_1_START
+
+
+def may_retry(reason: i64) -> bool:
+    """Whether a put that failed for this reason may succeed a little later, so that MRRTY applies."""
+    return reason in _RETRIED
+
+
+@final
+class Arrivals:
+    """Puts what comes over one channel. The queues it puts to stay open until `close`."""
+
+    def __init__(self, engine: Engine, connection: Connection, channel: Definition) -> None:
+        self.engine = engine
+        self.connection = connection
+        self.channel = channel
+        self.by_context: bool = channel.attributes.get("PUTAUT") in (MQPA_CONTEXT, MQPA_ALTERNATE_OR_MCA)
+        self.disposal: i64 = NOT_DONE  # what `dead_letter` did last: DEAD_LETTERED or DISCARDED
+        self._handles: dict[bytes, Handle] = {}  # by queue, queue manager and, with PUTAUT(CTX), user
+        self._version: i64 = engine.definitions_version  # of the definitions that the names were resolved with
+        self._refusal: i64 = 0
+
+    def put(self, body: bytes, expiry: i64, unit: UnitOfWork | None) -> i64:
+        """Put a message: 0, or the reason why it was refused, and then nothing has changed.
+
+        `expiry` is what is left of its life in tenths of a second, -1 without end. Without a unit of work it is put
+        outside syncpoint; `connection.after_lsn` then says when the put may be called done.
+        """
+        self.connection.after_lsn = 0
+        if not has_header(body):
+            return MQRC_XQH_ERROR
+        try:
+            md, data = _unwrapped(body, expiry)
+        except MQError as error:
+            return error.reason
+        key = body[_QUEUE_AT:_MD_AT]
+        if self.by_context:
+            key += body[_USER_AT:_USER_END]
+        if self._version != self.engine.definitions_version:
+            self.close()  # names may lead elsewhere now
+        handle = self._handles.get(key)
+        if handle is not None:
+            reason: i64 = self._put(handle, md, data, unit)
+            if reason != MQRC_Q_DELETED and reason != MQRC_OBJECT_CHANGED:
+                return reason
+            del self._handles[key]
+            close_object(self.engine, self.connection, handle, 0)
+        handle = self._open(key, body)
+        return self._refusal if handle is None else self._put(handle, md, data, unit)
+
+    def _put(self, handle: Handle, md: bytes, data: bytes, unit: UnitOfWork | None) -> i64:
+        connection = self.connection
+        before = connection.unit_of_work
+        connection.unit_of_work = unit
+        options: i64 = _OUTSIDE if unit is None else _WITHIN
+        try:
+            reason: i64 = put(self.engine, connection, handle, md, options, b"", data, None)
+        except MQError as error:
+            reason = error.reason
+        finally:
+            connection.unit_of_work = before
+        if reason == 0 or reason == MQRC_BACKED_OUT:  # which is a warning for a commit only
+            return reason
+        return 0 if reason in WARNINGS else reason
+
+    def _open(self, key: bytes, body: bytes) -> Handle | None:
+        """Open the queue that a message is for. None: `_refusal` says why not."""
+        request = OpenRequest(MQOT_Q, field_text(body[_QUEUE_AT:_MANAGER_AT]), _OPENING)
+        request.manager_name = field_text(body[_MANAGER_AT:_MD_AT])
+        if self.by_context:
+            request.options |= MQOO_ALTERNATE_USER_AUTHORITY
+            request.alternate_user = body[_USER_AT:_USER_END].decode("utf-8", "replace").rstrip(" \0")
+        if len(self._handles) >= _HANDLES_MAX:
+            oldest = next(iter(self._handles))
+            close_object(self.engine, self.connection, self._handles.pop(oldest), 0)
+        try:
+            self._refuse_model(request)
+            handle = self._try_open(request)
+        except MQError as error:
+            self._refusal = error.reason
+            return None
+        self._handles[key] = handle
+        return handle
+
+    def _try_open(self, request: OpenRequest) -> Handle:
+        try:
+            return open_object(self.engine, self.connection, request)
+        except MQError as error:
+            if error.reason != MQRC_HANDLE_NOT_AVAILABLE or not self._handles:
+                raise
+        self.close()
+        return open_object(self.engine, self.connection, request)
+
+    def _refuse_model(self, request: OpenRequest) -> None:
+        """A message that comes by a channel makes no queue: nobody would know its name."""
+        if request.name not in self.engine.of_type(ObjectType.QMODEL):
+            return
+        if resolve(self.engine, request.name, request.manager_name).model is not None:
+            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"{request.name} is a model queue.")
+
+    def dead_letter(self, body: bytes, expiry: i64, reason: i64, unit: UnitOfWork | None) -> i64:
+        """Have done with a message that `put` refused for this reason: 0, or why the channel cannot go on.
+
+        It goes to the dead-letter queue, unless its report options or the channel say that it is to be discarded; the
+        report of the exception goes out, if it asks for one. `disposal` says which it was.
+        """
+        self.connection.after_lsn = 0
+        self.disposal = NOT_DONE
+        if not has_header(body):
+            return reason
+        item = _undelivered(body, expiry)
+        refused, self.disposal = dispose(self.engine, self.connection, self.channel, item, reason, unit)
+        return refused
+
+    def close(self) -> None:
+        """Close the queues, so that others may delete them; the next put opens its queue again."""
+        for handle in self._handles.values():
+            close_object(self.engine, self.connection, handle, 0)
+        self._handles.clear()
+        self._version = self.engine.definitions_version
+
+
+def sender_dead_letter(
+    engine: Engine,
+    connection: Connection,
+    md: bytes,
+    body: bytes,
+    reason: i64,
+    unit: UnitOfWork | None,
+    channel: Definition | None = None,
+    transmission_queue: str = "",
+) -> i64:
+    """Have done with a message that cannot be sent: 0, or why the channel cannot go on.
+
+    `md` and `body` are as they were got from the transmission queue. Without a transmission header the message is
+    dead-lettered as it is; with one, as what it was before.
+    """
+    connection.after_lsn = 0
+    if has_header(body):
+        item = _undelivered(body, i64(read_i32_le(md, EXPIRY_AT)))
+    else:
+        item = Undelivered(transmission_queue, engine.name, md, body)
+    return dispose(engine, connection, channel, item, reason, unit)[0]
+
+
+def _undelivered(body: bytes, expiry: i64) -> Undelivered:
+    """A message as it goes on the dead-letter queue. An extension that makes no sense stays in front of the data."""
+    queue_name = field_text(body[_QUEUE_AT:_MANAGER_AT])
+    manager_name = field_text(body[_MANAGER_AT:_MD_AT])
+    try:
+        md, data = _unwrapped(body, expiry)
+        if _is_sensible(md):
+            return Undelivered(queue_name, manager_name, md, data)
+    except MQError:
+        pass
+    return Undelivered(queue_name, manager_name, _descriptor(body, expiry), body[HEADER_BYTES:])
+
+
+def _is_sensible(md: bytes) -> bool:
+    return (
+        i64(read_i32_le(md, FLAGS_AT)) & ~_FLAGS == 0
+        and read_i32_le(md, SEQUENCE_NUMBER_AT) >= 1
+        and read_i32_le(md, OFFSET_AT) >= 0
+        and read_i32_le(md, ORIGINAL_LENGTH_AT) >= -1
+    )
+
+
+def _unwrapped(body: bytes, expiry: i64) -> tuple[bytes, bytes]:
+    """The version 2 descriptor of a message and its data, without header and extension. MQError: it is no extension."""
+    md = _descriptor(body, expiry)
+    data = body[HEADER_BYTES:]
+    if body[_FORMAT_IN_BODY:_FORMAT_END] == MQFMT_MD_EXTENSION:
+        return without_extension(md, data)
+    return md, data
+
+
+def _descriptor(body: bytes, expiry: i64) -> bytes:
+    if expiry == -1 and read_i32_le(body, _EXPIRY_IN_BODY) == -1:
+        return _MD_2_START + body[_MD_AT + 8 : HEADER_BYTES] + PLAIN_TAIL
+    writer = BytesWriter()
+    writer.write(_MD_2_START)
+    writer.write(body[_MD_AT + 8 : _EXPIRY_IN_BODY])
+    write_i32_le(writer, i32(expiry) if expiry != 0 else 1)  # what is just about to expire has not yet
+    writer.write(body[_EXPIRY_IN_BODY + 4 : HEADER_BYTES])
+    writer.write(PLAIN_TAIL)
+    return writer.getvalue()
