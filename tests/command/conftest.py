@@ -49,6 +49,7 @@ class LocalTarget(Target):
         self.channels: list[ChannelStatus] = []
         self.programs: dict[int, ApplicationStatus] = {}
         self.asked: list[tuple[str, ...]] = []
+        self.channel_refusal: Exception | None = None  # what commands to channels are refused with
         self.hours_on = 0  # how far the clock is ahead
         self.looks = 0
 
@@ -76,14 +77,39 @@ class LocalTarget(Target):
         del self.listeners[name]
 
     def start_channel(self, name: str) -> None:
-        self.asked.append(("start", name))
+        self._tell("start", name)
 
     def stop_channel(
-        self, name: str, mode: str = "QUIESCE", status: str = "STOPPED", connection_name: str = ""
+        self,
+        name: str,
+        mode: str = "QUIESCE",
+        status: str = "STOPPED",
+        connection_name: str = "",
+        queue_manager: str = "",
     ) -> None:
         if not any(channel.name == name for channel in self.channels):
             raise CommandRefused(CHANNEL_NOT_ACTIVE, f"Channel {name} is not active.")
-        self.asked.append(("stop", name, mode, status, connection_name))
+        self.asked.append(("stop", name, mode, status, connection_name, queue_manager))
+
+    def _tell(self, *words: str) -> None:
+        if self.channel_refusal is not None:
+            raise self.channel_refusal
+        self.asked.append(words)
+
+    def ping_channel(self, name: str, data_bytes: int) -> None:
+        self._tell("ping", name, str(data_bytes))
+
+    def reset_channel(self, name: str, sequence_number: int) -> None:
+        self._tell("reset", name, str(sequence_number))
+
+    def resolve_channel(self, name: str, action: str) -> None:
+        self._tell("resolve", name, action)
+
+    def start_channel_initiator(self, queue: str) -> None:
+        self._tell("start initiator", queue)
+
+    def stop_channel_initiator(self) -> None:
+        self._tell("stop initiator")
 
     def refresh_tls(self) -> None:
         self.asked.append(("refresh",))

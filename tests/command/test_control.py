@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.command.target import ChannelStatus
+from ostler.command.target import CHANNEL_ACTIVE, ChannelStatus, CommandRefused
+from ostler.model import constants as mq
+from ostler.model.errors import MQError
 
 from .conftest import LocalTarget, Operator, Program
 
@@ -37,9 +39,9 @@ def test_channels(operator: Operator, target: LocalTarget) -> None:
     operator.says("stop chl(C1) conname('10.0.0.1')")
     assert operator.says("start chl(C1)") == ["AMQ8018I: Start of Ostler channel accepted."]
     assert target.asked == [
-        ("stop", "C1", "QUIESCE", "STOPPED", ""),
-        ("stop", "C1", "FORCE", "INACTIVE", ""),
-        ("stop", "C1", "QUIESCE", "INACTIVE", "10.0.0.1"),
+        ("stop", "C1", "QUIESCE", "STOPPED", "", ""),
+        ("stop", "C1", "FORCE", "INACTIVE", "", ""),
+        ("stop", "C1", "QUIESCE", "INACTIVE", "10.0.0.1", ""),
         ("start", "C1"),
     ]
     assert operator.fails("start chl(NONE)") == "AMQ8227E: Channel NONE not found."
@@ -62,6 +64,7 @@ def test_ping_and_refresh(operator: Operator, target: LocalTarget) -> None:
         ("stop lstr", "stop lstr", "LSTR needs a name in brackets."),
         ("stop chl(C1) mode(gently)", "stop chl(C1) mode(gently", "MODE is one of QUIESCE, FORCE, TERMINATE."),
         ("stop chl(C1) status(stopped) conname(a)", "stop chl(C1) status(stopped) conname(a)", "does not go with CONN"),
+        ("stop chl(C1) qmname(QM2) status(stopped)", "stop chl(C1) qmname(QM2) status(stopped)", "not go with QMNAME"),
         ("ping chl(C1) datalen(1)", "ping chl(C1) datalen(1", "DATALEN is a number between 16 and 32768"),
         ("reset chl(C1) seqnum(x)", "reset chl(C1) seqnum(x", "SEQNUM is a number between 1 and 999999999"),
         ("resolve chl(C1)", "resolve chl(C1)", "ACTION is missing"),
@@ -116,26 +119,95 @@ def test_the_command_server(operator: Operator, target: LocalTarget) -> None:
     operator.says("start cmdserv")
     operator.says("stop cmdserv")
     assert target.asked == [("start command server",), ("stop command server",)]
-    assert operator.fails("start chinit").startswith("AMQ8101E: There is no channel initiator")
-    assert operator.fails("stop chinit").startswith("AMQ8101E: There is no channel initiator")
 
 
-@pytest.mark.parametrize("kind", ["sdr", "svr", "rcvr", "rqstr", "clussdr", "clusrcvr"])
-def test_message_channels_do_not_run_yet(operator: Operator, target: LocalTarget, kind: str) -> None:
+def test_the_channel_initiator(operator: Operator, target: LocalTarget) -> None:
+    assert operator.says("start chinit") == ["AMQ8024I: Ostler channel initiator started."]
+    operator.says("start chinit initq(MY.INITQ)")
+    assert operator.says("stop chinit") == ["AMQ8732I: Request to stop the Ostler channel initiator accepted."]
+    assert target.asked == [("start initiator", ""), ("start initiator", "MY.INITQ"), ("stop initiator",)]
+
+
+def defined(operator: Operator, kind: str) -> None:
     given = "" if kind in ("rcvr", "clusrcvr") else "conname(there)"
     given += " xmitq(X)" if kind in ("sdr", "svr") else ""
     operator.says(f"def chl(C1) chltype({kind}) {given}")
+
+
+@pytest.mark.parametrize("kind", ["sdr", "svr", "rcvr", "rqstr"])
+def test_message_channels(operator: Operator, target: LocalTarget, kind: str) -> None:
+    defined(operator, kind)
+    assert operator.says("start chl(C1)") == ["AMQ8018I: Start of Ostler channel accepted."]
+    target.channels.append(ChannelStatus("C1", kind.upper()))
+    operator.says("stop chl(C1) mode(terminate)")
+    assert operator.says("stop chl(C1) qmname(QM2)") == ["AMQ8019I: Stop of Ostler channel accepted."]
+    assert operator.says("reset chl(C1)") == ["AMQ8023I: Ostler channel reset."]
+    operator.says("reset chl(C1) seqnum(7)")
+    assert target.asked == [
+        ("start", "C1"),
+        ("stop", "C1", "TERMINATE", "STOPPED", "", ""),
+        ("stop", "C1", "QUIESCE", "INACTIVE", "", "QM2"),
+        ("reset", "C1", "1"),
+        ("reset", "C1", "7"),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["sdr", "svr"])
+def test_channels_that_send(operator: Operator, target: LocalTarget, kind: str) -> None:
+    defined(operator, kind)
+    assert operator.says("ping chl(C1)") == ["AMQ8020I: Ping of Ostler channel complete."]
+    operator.says("ping channel(C1) datalen(32768)")
+    assert operator.says("resolve chl(C1) action(commit)") == ["AMQ8025I: Ostler channel resolved."]
+    operator.says("resolve channel(C1) action(backout)")
+    assert target.asked == [
+        ("ping", "C1", "16"),
+        ("ping", "C1", "32768"),
+        ("resolve", "C1", "COMMIT"),
+        ("resolve", "C1", "BACKOUT"),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["rcvr", "rqstr"])
+def test_channels_that_receive(operator: Operator, target: LocalTarget, kind: str) -> None:
+    defined(operator, kind)
+    wrong = f"is not for channels of type {kind.upper()}, and C1 is one."
+    assert operator.fails("ping chl(C1)") == f"AMQ9512E: PING {wrong}"
+    assert operator.fails("resolve chl(C1) action(commit)") == f"AMQ8101E: RESOLVE {wrong}"
+    assert target.asked == []
+
+
+@pytest.mark.parametrize("kind", ["clussdr", "clusrcvr"])
+def test_channels_of_clusters_do_not_run_yet(operator: Operator, target: LocalTarget, kind: str) -> None:
+    defined(operator, kind)
     said = f"AMQ8101E: Channel C1 is of type {kind.upper()}, and this release does not run such channels."
     assert operator.fails("start chl(C1)") == said
+    assert operator.fails("reset chl(C1)") == said
     assert operator.fails("stop chl(C1)") == "AMQ9533W: Channel C1 is not active."
     operator.says("stop chl(C1) ignstate(yes)")
-    sends = kind in ("sdr", "svr", "clussdr")
-    wrong = f"is not for channels of type {kind.upper()}"
-    assert operator.fails("ping chl(C1)") == said if sends else wrong in operator.fails("ping chl(C1)")
-    assert operator.says("reset chl(C1)") == ["AMQ8023I: Ostler channel reset."]
-    assert "has never run" in operator.fails("reset chl(C1) seqnum(7)")
-    assert ("is not in doubt" if sends else wrong) in operator.fails("resolve chl(C1) action(commit)")
+    if kind == "clussdr":
+        assert operator.fails("ping chl(C1)") == said
+        assert operator.fails("resolve chl(C1) action(commit)") == said
     assert target.asked == []
+
+
+@pytest.mark.parametrize(
+    "command", ["start chl(C1)", "ping chl(C1)", "reset chl(C1)", "resolve chl(C1) action(commit)"]
+)
+def test_what_a_channel_is_refused_with(operator: Operator, target: LocalTarget, command: str) -> None:
+    defined(operator, "sdr")
+    target.channel_refusal = CommandRefused(CHANNEL_ACTIVE, "Channel C1 is in use.")
+    assert operator.fails(command) == "AMQ9514E: Channel C1 is in use."
+    target.channel_refusal = MQError(mq.MQRCCF_HOST_NOT_AVAILABLE, "Host there does not answer.")
+    assert operator.fails(command) == "AMQ9202E: Host there does not answer."
+    target.channel_refusal = MQError(mq.MQRCCF_CHANNEL_INDOUBT, "Resolve it first.")
+    assert operator.fails(command).endswith("MQRCCF_CHANNEL_INDOUBT (4025): Resolve it first.")
+    assert target.asked == []
+
+
+def test_a_channel_that_runs_already_may_be_ignored(operator: Operator, target: LocalTarget) -> None:
+    defined(operator, "sdr")
+    target.channel_refusal = CommandRefused(CHANNEL_ACTIVE, "Channel C1 is in use.")
+    assert operator.says("start chl(C1) ignstate(yes)") == ["AMQ8018I: Start of Ostler channel accepted."]
 
 
 def test_commands_that_are_not_for_a_channel(operator: Operator) -> None:

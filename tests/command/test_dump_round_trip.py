@@ -132,7 +132,12 @@ class World(Target):
     def start_channel(self, name: str) -> None: ...
 
     def stop_channel(
-        self, name: str, mode: str = "QUIESCE", status: str = "STOPPED", connection_name: str = ""
+        self,
+        name: str,
+        mode: str = "QUIESCE",
+        status: str = "STOPPED",
+        connection_name: str = "",
+        queue_manager: str = "",
     ) -> None: ...
 
     def refresh_tls(self) -> None: ...

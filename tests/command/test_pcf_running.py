@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ostler.command.pcf_answers import COMMANDS
-from ostler.command.target import ChannelStatus, ListenerStatus, ServiceStatus
+from ostler.command.target import ChannelStatus, CommandRefused, ListenerStatus, ServiceStatus
 from ostler.model import constants as mq
+from ostler.model.errors import MQError
 from ostler.model.pcf import ByteStringFilter, IntegerFilter, Parameter, String
 
 from .conftest import STARTED_MS, LocalTarget, Program
@@ -102,8 +103,8 @@ def test_channels_are_started_and_stopped(admin: Administrator, target: LocalTar
     admin.done(mq.MQCMD_STOP_CHANNEL, {CHANNEL: "TO.ME", mq.MQCACH_CONNECTION_NAME: "10.0.0.1"})
     admin.done(mq.MQCMD_START_CHANNEL, {CHANNEL: "TO.ME"})
     assert target.asked == [
-        ("stop", "TO.ME", "FORCE", "STOPPED", ""),
-        ("stop", "TO.ME", "QUIESCE", "INACTIVE", "10.0.0.1"),
+        ("stop", "TO.ME", "FORCE", "STOPPED", "", ""),
+        ("stop", "TO.ME", "QUIESCE", "INACTIVE", "10.0.0.1", ""),
         ("start", "TO.ME"),
     ]
     assert admin.fails(mq.MQCMD_START_CHANNEL, {CHANNEL: "NOPE"}) == (mq.MQRCCF_CHANNEL_NOT_FOUND,)
@@ -111,15 +112,96 @@ def test_channels_are_started_and_stopped(admin: Administrator, target: LocalTar
     assert client == (mq.MQRCCF_WRONG_CHANNEL_TYPE,)
 
 
-def test_message_channels_do_not_run_yet(admin: Administrator) -> None:
-    sender, server = {CHANNEL: "SYSTEM.DEF.SENDER"}, {CHANNEL: "SYSTEM.DEF.SVRCONN"}
-    assert admin.fails(mq.MQCMD_START_CHANNEL, {**sender}) == (mq.MQRCCF_CHANNEL_DISABLED,)
-    assert admin.fails(mq.MQCMD_STOP_CHANNEL, {**sender}) == (mq.MQRCCF_CHANNEL_NOT_ACTIVE,)
-    assert admin.fails(mq.MQCMD_PING_CHANNEL, {**sender}) == (mq.MQRCCF_CHANNEL_NOT_ACTIVE,)
-    assert admin.fails(mq.MQCMD_RESET_CHANNEL, {**sender}) == (mq.MQRCCF_CHANNEL_NOT_ACTIVE,)
-    doubt: dict[int, Given] = {**sender, mq.MQIACH_IN_DOUBT: mq.MQIDO_COMMIT}
-    assert admin.fails(mq.MQCMD_RESOLVE_CHANNEL, doubt) == (mq.MQRCCF_CHANNEL_NOT_ACTIVE,)
-    assert admin.fails(mq.MQCMD_PING_CHANNEL, {**server}) == (mq.MQRCCF_WRONG_CHANNEL_TYPE,)
+def test_message_channels(admin: Administrator, target: LocalTarget) -> None:
+    sender: dict[int, Given] = {CHANNEL: "SYSTEM.DEF.SENDER"}
+    target.channels = [ChannelStatus("SYSTEM.DEF.SENDER", "SDR")]
+    admin.done(mq.MQCMD_START_CHANNEL, sender)
+    admin.done(mq.MQCMD_STOP_CHANNEL, {**sender, mq.MQCA_Q_MGR_NAME: "QM2"})
+    both: dict[int, Given] = {mq.MQCA_Q_MGR_NAME: "QM2", mq.MQIACH_CHANNEL_STATUS: mq.MQCHS_STOPPED}
+    refused = admin.fails(mq.MQCMD_STOP_CHANNEL, {**sender, **both})
+    assert refused[0] == mq.MQRCCF_PARM_CONFLICT
+    admin.done(mq.MQCMD_PING_CHANNEL, sender)
+    admin.done(mq.MQCMD_PING_CHANNEL, {**sender, mq.MQIACH_DATA_COUNT: 4096})
+    admin.done(mq.MQCMD_RESET_CHANNEL, sender)
+    admin.done(mq.MQCMD_RESET_CHANNEL, {**sender, mq.MQIACH_MSG_SEQUENCE_NUMBER: 12})
+    admin.done(mq.MQCMD_RESOLVE_CHANNEL, {**sender, mq.MQIACH_IN_DOUBT: mq.MQIDO_COMMIT})
+    admin.done(mq.MQCMD_RESOLVE_CHANNEL, {**sender, mq.MQIACH_IN_DOUBT: mq.MQIDO_BACKOUT})
+    admin.done(mq.MQCMD_START_CHANNEL_INIT, {mq.MQCA_INITIATION_Q_NAME: "SYSTEM.CHANNEL.INITQ"})
+    admin.done(mq.MQCMD_STOP_CHANNEL_INIT, {})
+    name = "SYSTEM.DEF.SENDER"
+    assert target.asked == [
+        ("start", name),
+        ("stop", name, "QUIESCE", "INACTIVE", "", "QM2"),
+        ("ping", name, "64"),
+        ("ping", name, "4096"),
+        ("reset", name, "1"),
+        ("reset", name, "12"),
+        ("resolve", name, "COMMIT"),
+        ("resolve", name, "BACKOUT"),
+        ("start initiator", "SYSTEM.CHANNEL.INITQ"),
+        ("stop initiator",),
+    ]
+
+
+def test_what_message_channels_refuse(admin: Administrator, target: LocalTarget) -> None:
+    sender: dict[int, Given] = {CHANNEL: "SYSTEM.DEF.SENDER"}
+    doubt: dict[int, Given] = {mq.MQIACH_IN_DOUBT: mq.MQIDO_COMMIT}
+    for channel in ("SYSTEM.DEF.SVRCONN", "SYSTEM.DEF.RECEIVER", "SYSTEM.DEF.REQUESTER"):
+        assert admin.fails(mq.MQCMD_PING_CHANNEL, {CHANNEL: channel}) == (mq.MQRCCF_WRONG_CHANNEL_TYPE,)
+        wrong = admin.fails(mq.MQCMD_RESOLVE_CHANNEL, {CHANNEL: channel, **doubt})
+        assert wrong == (mq.MQRCCF_WRONG_CHANNEL_TYPE,)
+    assert admin.fails(mq.MQCMD_RESET_CHANNEL, {CHANNEL: "SYSTEM.DEF.SVRCONN"}) == (mq.MQRCCF_WRONG_CHANNEL_TYPE,)
+    assert admin.fails(mq.MQCMD_START_CHANNEL, {CHANNEL: "SYSTEM.DEF.CLUSSDR"}) == (mq.MQRCCF_CHANNEL_DISABLED,)
+    assert admin.fails(mq.MQCMD_STOP_CHANNEL, {CHANNEL: "SYSTEM.DEF.CLUSSDR"}) == (mq.MQRCCF_CHANNEL_NOT_ACTIVE,)
+    assert admin.fails(mq.MQCMD_STOP_CHANNEL, sender) == (mq.MQRCCF_CHANNEL_NOT_ACTIVE,)
+    short = admin.fails(mq.MQCMD_PING_CHANNEL, {**sender, mq.MQIACH_DATA_COUNT: 15})
+    assert short[0] == mq.MQRCCF_PING_DATA_COUNT_ERROR
+    low = admin.fails(mq.MQCMD_RESET_CHANNEL, {**sender, mq.MQIACH_MSG_SEQUENCE_NUMBER: 0})
+    assert low[0] == mq.MQRCCF_MSG_SEQ_NUMBER_ERROR
+    odd = admin.fails(mq.MQCMD_RESOLVE_CHANNEL, {**sender, mq.MQIACH_IN_DOUBT: 9})
+    assert odd[0] == mq.MQRCCF_INDOUBT_VALUE_ERROR
+    assert target.asked == []
+
+
+@pytest.mark.parametrize(
+    ("refusal", "reason"),
+    [
+        (CommandRefused("AMQ9514E", "in use"), mq.MQRCCF_CHANNEL_IN_USE),
+        (CommandRefused("AMQ9520E", "not there"), mq.MQRCCF_UNKNOWN_REMOTE_CHANNEL),
+        (CommandRefused("AMQ9526E", "other number"), mq.MQRCCF_MSG_SEQ_NUMBER_ERROR),
+        (CommandRefused("AMQ9531E", "wrong queue"), mq.MQRCCF_NOT_XMIT_Q),
+        (MQError(mq.MQRCCF_CHANNEL_INDOUBT, "in doubt"), mq.MQRCCF_CHANNEL_INDOUBT),
+    ],
+)
+def test_reasons_of_channels(admin: Administrator, target: LocalTarget, refusal: Exception, reason: int) -> None:
+    target.channel_refusal = refusal
+    sender: dict[int, Given] = {CHANNEL: "SYSTEM.DEF.SENDER"}
+    for command in (mq.MQCMD_START_CHANNEL, mq.MQCMD_PING_CHANNEL, mq.MQCMD_RESET_CHANNEL):
+        assert admin.fails(command, sender) == (reason,)
+
+
+def test_what_is_saved_of_channels(admin: Administrator, target: LocalTarget) -> None:
+    saved = ChannelStatus(
+        "TO.YOU", "SDR", "INACTIVE", instance="SAVED", transmission_queue="YOU", last_luwid=b"\x11" * 8, last_sequence=7
+    )
+    target.channels = [ChannelStatus("TO.YOU", "SDR", transmission_queue="YOU", current_sequence=9), saved]
+    asked: dict[int, Given] = {CHANNEL: "TO.*", mq.MQIACH_CHANNEL_INSTANCE_TYPE: mq.MQOT_SAVED_CHANNEL}
+    (found,) = admin.does(mq.MQCMD_INQUIRE_CHANNEL_STATUS, asked)
+    assert found[mq.MQIACH_CHANNEL_INSTANCE_TYPE] == mq.MQOT_SAVED_CHANNEL
+    assert found[mq.MQCACH_LAST_LUWID] == "11" * 8
+    assert found[mq.MQIACH_LAST_SEQUENCE_NUMBER] == 7
+    assert found[mq.MQIACH_INDOUBT_STATUS] == mq.MQCHIDS_NOT_INDOUBT
+    assert found[mq.MQCACH_XMIT_Q_NAME] == "YOU"
+    assert mq.MQIACH_BYTES_SENT not in found
+    (current,) = admin.does(mq.MQCMD_INQUIRE_CHANNEL_STATUS, {CHANNEL: "TO.YOU", mq.MQCACH_XMIT_Q_NAME: "YOU"})
+    assert current[mq.MQIACH_CURRENT_SEQUENCE_NUMBER] == 9
+    assert current[mq.MQIACH_BATCH_SIZE_INDICATOR] == [0, 0]
+    asked[mq.MQIACH_CHANNEL_INSTANCE_TYPE] = mq.MQOT_SHORT_CHANNEL
+    (short,) = admin.does(mq.MQCMD_INQUIRE_CHANNEL_STATUS, asked)
+    assert short[mq.MQIACH_CHANNEL_STATUS] == mq.MQCHS_RUNNING
+    assert mq.MQIACH_CURRENT_SEQUENCE_NUMBER not in short
+    asked[mq.MQIACH_CHANNEL_INSTANCE_TYPE] = 4711
+    assert admin.fails(mq.MQCMD_INQUIRE_CHANNEL_STATUS, asked)[0] == mq.MQRCCF_CHL_INST_TYPE_ERROR
 
 
 def test_listeners(admin: Administrator, target: LocalTarget) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -168,6 +169,112 @@ def test_channels(operator: Operator, target: LocalTarget) -> None:
     assert operator.fails("dis chs(APP.SVRCONN) saved").startswith("AMQ8420I")
 
 
+SENDING = ChannelStatus(
+    "HERE.TO.THERE",
+    "SDR",
+    substate="MQGET",
+    connection_name="10.0.0.2(1414)",
+    transmission_queue="THERE",
+    remote_manager="THERE",
+    started_ms=STARTED_MS,
+    last_message_ms=STARTED_MS,
+    messages=120,
+    batches=3,
+    batch_size=50,
+    current_luwid=bytes.fromhex("80679A56CA090010"),
+    current_sequence=120,
+    last_luwid=bytes.fromhex("80679A56C9090010"),
+    last_sequence=100,
+    current_messages=20,
+    short_retries_left=10,
+    long_retries_left=999_999_999,
+    network_time=(250, 300),
+    transmission_messages=7,
+    message_bytes_max=4_194_304,
+)
+RECEIVING = ChannelStatus(
+    "THERE.TO.HERE", "RCVR", connection_name="10.0.0.2", remote_manager="THERE", user="mqm", in_doubt=False
+)
+
+
+def test_message_channels(operator: Operator, target: LocalTarget) -> None:
+    target.channels = [RECEIVING, SENDING]
+    assert operator.says("dis chs(*)") == [
+        "AMQ8417I: Channel status.",
+        "   CHANNEL(HERE.TO.THERE)                  CHLTYPE(SDR)",
+        "   CONNAME(10.0.0.2(1414))                 CURRENT",
+        "   RQMNAME(THERE)                          STATUS(RUNNING)",
+        "   SUBSTATE(MQGET)                         XMITQ(THERE)",
+        "AMQ8417I: Channel status.",
+        "   CHANNEL(THERE.TO.HERE)                  CHLTYPE(RCVR)",
+        "   CONNAME(10.0.0.2)                       CURRENT",
+        "   RQMNAME(THERE)                          STATUS(RUNNING)",
+        "   SUBSTATE(RECEIVE)",
+    ]
+    assert "   CURLUWID(0000000000000000)" in "\n".join(operator.says("dis chs(THERE.TO.HERE) curluwid"))
+    both = operator.says("dis chs(*) conname(10.0.0.2)")
+    assert both.count("AMQ8417I: Channel status.") == 2  # the port may be left out
+    assert len(operator.says("dis chs(*) xmitq(THERE)")) == 5
+    assert len(operator.says("dis chs(*) where(curmsgs gt 10)")) == 6
+    assert "XQMSGSA" not in "\n".join(operator.says("dis chs(HERE.TO.THERE) all"))
+    assert "MAXMSGL(4194304)" in "\n".join(operator.says("dis chs(HERE.TO.THERE) maxmsgl"))
+    assert "XQMSGSA(7)" in "\n".join(operator.says("dis chs(HERE.TO.THERE) monitor"))
+
+
+@pytest.mark.parametrize(
+    ("status", "substate", "agent"),
+    [
+        ("RUNNING", "MQGET", "RUNNING"),
+        ("BINDING", "MQGET", "RUNNING"),
+        ("STOPPING", "MQGET", "RUNNING"),
+        ("RETRYING", " ", "STOPPED"),
+        ("STOPPED", " ", "STOPPED"),
+    ],
+)
+def test_where_a_channel_is_in_its_work(
+    operator: Operator, target: LocalTarget, status: str, substate: str, agent: str
+) -> None:
+    target.channels = [replace(SENDING, status=status)]
+    said = "\n".join(operator.says("dis chs(*) mcastat"))
+    assert f"STATUS({status})" in said
+    assert f"SUBSTATE({substate})" in said
+    assert f"MCASTAT({agent})" in said
+
+
+def test_what_is_saved_of_channels(operator: Operator, target: LocalTarget) -> None:
+    target.channels = [SENDING]
+    assert operator.fails("dis chs(*) saved") == "AMQ8420I: There is no channel status to show."
+    target.channels.append(replace(SENDING, instance="SAVED", status="INACTIVE", in_doubt=True))
+    assert operator.says("dis chs(*) saved all") == [
+        "AMQ8417I: Channel status.",
+        "   CHANNEL(HERE.TO.THERE)                  CHLTYPE(SDR)",
+        "   CONNAME(10.0.0.2(1414))                 CURLUWID(80679A56CA090010)",
+        "   CURMSGS(20)                             CURSEQNO(120)",
+        "   INDOUBT(YES)                            LSTLUWID(80679A56C9090010)",
+        "   LSTSEQNO(100)                           RQMNAME(THERE)",
+        "   SAVED                                   STATUS(INACTIVE)",
+        "   XMITQ(THERE)",
+    ]
+    assert operator.says("dis chs(*) saved batches lstseqno")[2:] == [  # how many batches is not saved
+        "   CONNAME(10.0.0.2(1414))                 LSTSEQNO(100)",
+        "   RQMNAME(THERE)                          SAVED",
+        "   STATUS(INACTIVE)                        XMITQ(THERE)",
+    ]
+    assert len(operator.says("dis chs(*) current")) == 5
+    assert operator.fails("dis chs(*) saved where(indoubt eq no)").startswith("AMQ8420I")
+
+
+def test_channels_in_short(operator: Operator, target: LocalTarget) -> None:
+    target.channels = [SENDING, replace(SENDING, instance="SAVED")]
+    assert operator.says("dis chs(*) short all") == [
+        "AMQ8417I: Channel status.",
+        "   CHANNEL(HERE.TO.THERE)                  CHLTYPE(SDR)",
+        "   CONNAME(10.0.0.2(1414))                 QMNAME(TEST)",
+        "   RQMNAME(THERE)                          SHORT",
+        "   STATUS(RUNNING)                         XMITQ(THERE)",
+    ]
+
+
 def test_listeners(operator: Operator) -> None:
     assert operator.fails("dis lsstatus(*)") == "AMQ8147E: Ostler object * not found."
     operator.says("def lstr(L1) port(1415) descr('The door')")
@@ -195,6 +302,7 @@ def test_listeners(operator: Operator) -> None:
         ("dis qs(Q1) maxdepth", "dis qs(Q1) maxdepth", "MAXDEPTH is not a keyword of QSTATUS"),
         ("dis qmstatus(TEST)", "dis qmstatus(TEST", "QMSTATUS takes no name."),
         ("dis conn", "dis conn", "CONN needs a name in brackets"),
+        ("dis chs(*) current saved", "dis chs(*) current saved", "CURRENT and SAVED exclude each other"),
         ("dis chs(*) substat", "dis chs(*) substat", "did you mean SUBSTATE?"),
     ],
 )

@@ -15,7 +15,7 @@ _SORTED_AS: Final = {
     "CLCHNAME": "CLUSTER~",
     "DEFPRESP": "DEFPSIST~",
     "PROPCTL": "PUT~",
-    "INSTTYPE": "CURRENT",
+    "SHORTRTS": "SECO",
     "CURSHCNV": "~1",
     "MAXSHCNV": "~2",
     "RVERSION": "~3",
@@ -76,7 +76,8 @@ def _shown(
 
 @lru_cache(maxsize=64)
 def _flags(kind: ObjectType) -> tuple[str, ...]:
-    return tuple(attribute.name for attribute in attributes_of(kind) if attribute.kind == ValueKind.FLAG)
+    found = [each.name for each in attributes_of(kind) if each.kind == ValueKind.FLAG or each.name == "INSTTYPE"]
+    return tuple(found)
 
 
 @lru_cache(maxsize=256)

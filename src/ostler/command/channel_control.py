@@ -8,6 +8,7 @@ from typing import Final, NoReturn
 
 from ostler.command.arguments import Options, object_name
 from ostler.command.changes import Action
+from ostler.command.channel_refusals import WRONG_TYPE
 from ostler.command.nouns import PRODUCT, message
 from ostler.command.permissions import authorize
 from ostler.command.statements import Statement
@@ -21,10 +22,13 @@ _KIND: Final = ObjectType.CHANNEL
 _REFUSED: Final = "AMQ8101E"
 # What IGNSTATE(YES) does not mind.
 _ALREADY_SO: Final = (CHANNEL_ACTIVE, CHANNEL_NOT_ACTIVE)
-# The types that each command is for, beside those of server connections.
+# The types that each command is for.
 _SENDING: Final = ("SDR", "SVR", "CLUSSDR")
 _MESSAGES: Final = (*_SENDING, "RCVR", "RQSTR", "CLUSRCVR")
-_RUN: Final = (*_MESSAGES, "SVRCONN", "MQTT", "AMQP")
+_CONTROLLED: Final = (*_MESSAGES, "SVRCONN", "MQTT", "AMQP")
+# The types that run here.
+_RUN: Final = ("SDR", "SVR", "RCVR", "RQSTR", "SVRCONN")
+_PING_BYTES: Final = 16
 
 
 def _type_of(target: Target, verb: str, name: str, types: tuple[str, ...]) -> str:
@@ -34,8 +38,16 @@ def _type_of(target: Target, verb: str, name: str, types: tuple[str, ...]) -> st
     if not found:
         raise CommandRefused("AMQ8227E", f"Channel {name} not found.")
     if found not in types:
-        raise CommandRefused(_REFUSED, f"{verb} is not for channels of type {found}, and {name} is one.")
+        number = WRONG_TYPE if verb == "PING" else _REFUSED
+        raise CommandRefused(number, f"{verb} is not for channels of type {found}, and {name} is one.")
     return found
+
+
+def _check_runs(target: Target, verb: str, name: str, types: tuple[str, ...]) -> None:
+    """The same for what only channels can do that run here."""
+    kind = _type_of(target, verb, name, types)
+    if kind not in _RUN:
+        raise _not_yet(name, kind)
 
 
 def _find_type(name: str, engine: Engine) -> str:
@@ -64,9 +76,7 @@ def start(statement: Statement) -> Action:
 
 
 def _start(name: str, ignores: bool, target: Target) -> Iterator[str]:
-    kind = _type_of(target, "START", name, _RUN)
-    if kind != "SVRCONN":
-        raise _not_yet(name, kind)
+    _check_runs(target, "START", name, _CONTROLLED)
     _ignoring(ignores, partial(target.start_channel, name))
     yield message("AMQ8018I", f"Start of {PRODUCT} channel accepted.")
 
@@ -77,22 +87,26 @@ def stop(statement: Statement) -> Action:
     ignores = options.choice("IGNSTATE", "NO", "YES") == "YES"
     mode = options.choice("MODE", "QUIESCE", "FORCE", "TERMINATE")
     address = options.text("CONNAME")
-    options.text("QMNAME")  # which of several partners a message channel has; a server connection has none
+    manager = options.text("QMNAME")
     # A stop that concerns one partner only leaves the channel usable for the others.
-    status = options.choice("STATUS", *(("INACTIVE", "STOPPED") if address else ("STOPPED", "INACTIVE")))
-    if address and status == "STOPPED":
-        raise SyntaxProblem(statement.end, "STATUS(STOPPED) concerns the whole channel; it does not go with CONNAME")
+    one = bool(address or manager)
+    status = options.choice("STATUS", *(("INACTIVE", "STOPPED") if one else ("STOPPED", "INACTIVE")))
+    if one and status == "STOPPED":
+        what = "CONNAME" if address else "QMNAME"
+        raise SyntaxProblem(statement.end, f"STATUS(STOPPED) concerns the whole channel; it does not go with {what}")
     options.finish()
-    return partial(_stop, name, mode, status, address, ignores)
+    return partial(_stop, name, mode, status, address, manager, ignores)
 
 
-def _stop(name: str, mode: str, status: str, address: str, ignores: bool, target: Target) -> Iterator[str]:
-    kind = _type_of(target, "STOP", name, _RUN)
+def _stop(
+    name: str, mode: str, status: str, address: str, manager: str, ignores: bool, target: Target
+) -> Iterator[str]:
+    kind = _type_of(target, "STOP", name, _CONTROLLED)
 
     def do() -> None:
-        if kind != "SVRCONN":
+        if kind not in _RUN:
             raise CommandRefused(CHANNEL_NOT_ACTIVE, f"Channel {name} is not active.")
-        target.stop_channel(name, mode, status, address)
+        target.stop_channel(name, mode, status, address, manager)
 
     _ignoring(ignores, do)
     yield message("AMQ8019I", f"Stop of {PRODUCT} channel accepted.")
@@ -101,13 +115,15 @@ def _stop(name: str, mode: str, status: str, address: str, ignores: bool, target
 def ping(statement: Statement) -> Action:
     name = object_name(statement, _KIND)
     options = Options(statement)
-    _number(options, "DATALEN", 16, 32_768)
+    size = _number(options, "DATALEN", 16, 32_768)
     options.finish()
-    return partial(_ping, name)
+    return partial(_ping, name, size or _PING_BYTES)
 
 
-def _ping(name: str, target: Target) -> NoReturn:
-    raise _not_yet(name, _type_of(target, "PING", name, _SENDING))
+def _ping(name: str, size: int, target: Target) -> Iterator[str]:
+    _check_runs(target, "PING", name, _SENDING)
+    target.ping_channel(name, size)
+    yield message("AMQ8020I", f"Ping of {PRODUCT} channel complete.")
 
 
 def reset(statement: Statement) -> Action:
@@ -119,9 +135,8 @@ def reset(statement: Statement) -> Action:
 
 
 def _reset(name: str, number: int, target: Target) -> Iterator[str]:
-    kind = _type_of(target, "RESET", name, _MESSAGES)
-    if number != 1:
-        raise CommandRefused(_REFUSED, f"Channel {name} ({kind}) has never run, and will begin with SEQNUM(1).")
+    _check_runs(target, "RESET", name, _MESSAGES)
+    target.reset_channel(name, number)
     yield message("AMQ8023I", f"{PRODUCT} channel reset.")
 
 
@@ -130,14 +145,15 @@ def resolve(statement: Statement) -> Action:
     options = Options(statement)
     if statement.argument("ACTION") is None:
         raise SyntaxProblem(statement.end, "ACTION is missing: it is COMMIT or BACKOUT")
-    options.choice("ACTION", "COMMIT", "BACKOUT")
+    action = options.choice("ACTION", "COMMIT", "BACKOUT")
     options.finish()
-    return partial(_resolve, name)
+    return partial(_resolve, name, action)
 
 
-def _resolve(name: str, target: Target) -> NoReturn:
-    kind = _type_of(target, "RESOLVE", name, _SENDING)
-    raise CommandRefused(_REFUSED, f"Channel {name} ({kind}) is not in doubt about any messages.")
+def _resolve(name: str, action: str, target: Target) -> Iterator[str]:
+    _check_runs(target, "RESOLVE", name, _SENDING)
+    target.resolve_channel(name, action)
+    yield message("AMQ8025I", f"{PRODUCT} channel resolved.")
 
 
 def purge(statement: Statement) -> Action:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Final, NoReturn
+from typing import Final
 
 from ostler.command.arguments import Options, object_name
 from ostler.command.changes import Action, not_found
@@ -148,23 +148,28 @@ def _command_server(verb: str, target: Target) -> Iterator[str]:
 
 def start_initiator(statement: Statement) -> Action:
     options = _plain(statement)
-    options.text("INITQ")
+    queue = options.text("INITQ")
     options.finish()
-    return _no_initiator
+    return partial(_start_initiator, queue)
+
+
+def _start_initiator(queue: str, target: Target) -> Iterator[str]:
+    authorize(target, "START", ObjectType.QMGR, "")
+    target.start_channel_initiator(queue)
+    yield message("AMQ8024I", f"{PRODUCT} channel initiator started.")
 
 
 def stop_initiator(statement: Statement) -> Action:
     options = _plain(statement)
     options.choice("SHARED", "RESTART", "STOP")
     options.finish()
-    return _no_initiator
+    return _stop_initiator
 
 
-def _no_initiator(target: Target) -> NoReturn:
-    authorize(target, "START", ObjectType.QMGR, "")
-    raise CommandRefused(
-        "AMQ8101E", "There is no channel initiator of its own to start or stop: this release runs no message channels."
-    )
+def _stop_initiator(target: Target) -> Iterator[str]:
+    authorize(target, "STOP", ObjectType.QMGR, "")
+    target.stop_channel_initiator()
+    yield message("AMQ8732I", f"Request to stop the {PRODUCT} channel initiator accepted.")
 
 
 def refresh_security(statement: Statement) -> Action:

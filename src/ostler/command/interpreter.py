@@ -25,6 +25,7 @@ from ostler.command import (
 )
 from ostler.command.arguments import unknown
 from ostler.command.changes import Action
+from ostler.command.channel_refusals import CHANNEL_NUMBERS
 from ostler.command.nouns import OBJECT_NOUNS, PRODUCT, STATUS_NOUNS, VERBS, Noun, message
 from ostler.command.refusals import REFUSED
 from ostler.command.scope import scoped, without_scope
@@ -105,6 +106,7 @@ _NUMBERS: Final = {
     MQRC_OBJECT_IN_USE: "AMQ8148E",
     MQRC_SUBSCRIPTION_IN_USE: "AMQ8148E",
     MQRCCF_MISSING_CONN_NAME: "AMQ8214E",
+    **CHANNEL_NUMBERS,
 }
 _OTHER_ERROR: Final = "AMQ8101E"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Final, NoReturn
+from typing import Final
 
 from ostler.command.pcf_refusals import PcfRefused, bad_parameter
 from ostler.command.pcf_request import Request
@@ -14,15 +14,19 @@ from ostler.command.target import Target
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (
+    MQCA_INITIATION_Q_NAME,
+    MQCA_Q_MGR_NAME,
     MQCA_SERVICE_NAME,
     MQCACH_CHANNEL_NAME,
     MQCACH_CONNECTION_NAME,
     MQCACH_LISTENER_NAME,
     MQCHS_INACTIVE,
     MQCHS_STOPPED,
+    MQCHT_AMQP,
     MQCHT_CLNTCONN,
     MQCHT_CLUSRCVR,
     MQCHT_CLUSSDR,
+    MQCHT_MQTT,
     MQCHT_RECEIVER,
     MQCHT_REQUESTER,
     MQCHT_SENDER,
@@ -31,6 +35,10 @@ from ostler.model.constants import (
     MQIACF_MODE,
     MQIACF_SECURITY_TYPE,
     MQIACH_CHANNEL_STATUS,
+    MQIACH_DATA_COUNT,
+    MQIACH_IN_DOUBT,
+    MQIACH_MSG_SEQUENCE_NUMBER,
+    MQIDO_COMMIT,
     MQMODE_FORCE,
     MQMODE_QUIESCE,
     MQMODE_TERMINATE,
@@ -40,7 +48,9 @@ from ostler.model.constants import (
     MQRCCF_CHANNEL_NOT_FOUND,
     MQRCCF_LISTENER_RUNNING,
     MQRCCF_LISTENER_STOPPED,
+    MQRCCF_MSG_SEQ_NUMBER_ERROR,
     MQRCCF_PARM_CONFLICT,
+    MQRCCF_PING_DATA_COUNT_ERROR,
     MQRCCF_SERVICE_RUNNING,
     MQRCCF_SERVICE_STOPPED,
     MQRCCF_WRONG_CHANNEL_TYPE,
@@ -60,6 +70,13 @@ _SECURITY: Final = {
 }
 _SENDING: Final = (MQCHT_SENDER, MQCHT_SERVER, MQCHT_CLUSSDR)
 _MESSAGES: Final = (*_SENDING, MQCHT_RECEIVER, MQCHT_REQUESTER, MQCHT_CLUSRCVR)
+_CONTROLLED: Final = (*_MESSAGES, MQCHT_SVRCONN, MQCHT_MQTT, MQCHT_AMQP)
+# The types that run here.
+_RUN: Final = (MQCHT_SENDER, MQCHT_SERVER, MQCHT_RECEIVER, MQCHT_REQUESTER, MQCHT_SVRCONN)
+_PING_BYTES: Final = 64
+_PING_BYTES_MIN: Final = 16
+_PING_BYTES_MAX: Final = 32_768
+_SEQUENCE_NUMBER_MAX: Final = 999_999_999
 
 
 def _ping(target: Target, request: Request) -> Iterator[Reply]:
@@ -94,12 +111,18 @@ def _channel_type(name: str, engine: Engine) -> Value | None:
     return None
 
 
-def _start_channel(target: Target, request: Request) -> Iterator[Reply]:
-    name, channel_type = _channel(target, request, "START")
-    if channel_type != MQCHT_SVRCONN:
-        # Message channels do not run yet.
+def _runs(target: Target, request: Request, verb: str, types: tuple[int, ...]) -> str:
+    """The channel that a command is about, when it is one that the command is for and that runs here."""
+    name, channel_type = _channel(target, request, verb)
+    if channel_type not in types:
+        raise PcfRefused(MQRCCF_WRONG_CHANNEL_TYPE)
+    if channel_type not in _RUN:
         raise PcfRefused(MQRCCF_CHANNEL_DISABLED)
-    target.start_channel(name)
+    return name
+
+
+def _start_channel(target: Target, request: Request) -> Iterator[Reply]:
+    target.start_channel(_runs(target, request, "START", _CONTROLLED))
     yield []
 
 
@@ -107,21 +130,52 @@ def _stop_channel(target: Target, request: Request) -> Iterator[Reply]:
     name, channel_type = _channel(target, request, "STOP")
     mode = _MODES[request.number(MQIACF_MODE, MQMODE_QUIESCE)]
     address = request.text(MQCACH_CONNECTION_NAME)
+    manager = request.text(MQCA_Q_MGR_NAME)
     # A stop that concerns one partner only leaves the channel usable for the others.
-    default = MQCHS_INACTIVE if address else MQCHS_STOPPED
-    status = request.number(MQIACH_CHANNEL_STATUS, default)
-    if address and status == MQCHS_STOPPED:
+    one = bool(address or manager)
+    status = request.number(MQIACH_CHANNEL_STATUS, MQCHS_INACTIVE if one else MQCHS_STOPPED)
+    if one and status == MQCHS_STOPPED:
         raise bad_parameter(MQRCCF_PARM_CONFLICT, MQIACH_CHANNEL_STATUS)
-    if channel_type != MQCHT_SVRCONN:
+    if channel_type not in _RUN:
         raise PcfRefused(MQRCCF_CHANNEL_NOT_ACTIVE)
-    target.stop_channel(name, mode, "STOPPED" if status == MQCHS_STOPPED else "INACTIVE", address)
+    target.stop_channel(name, mode, "STOPPED" if status == MQCHS_STOPPED else "INACTIVE", address, manager)
     yield []
 
 
-def _not_running(verb: str, types: tuple[int, ...], target: Target, request: Request) -> NoReturn:
-    """Ping, Reset and Resolve Channel: message channels do not run yet, so there is no partner, number or doubt."""
-    _, channel_type = _channel(target, request, verb)
-    raise PcfRefused(MQRCCF_CHANNEL_NOT_ACTIVE if channel_type in types else MQRCCF_WRONG_CHANNEL_TYPE)
+def _ping_channel(target: Target, request: Request) -> Iterator[Reply]:
+    name = _runs(target, request, "PING", _SENDING)
+    size = request.number(MQIACH_DATA_COUNT, _PING_BYTES)
+    if not _PING_BYTES_MIN <= size <= _PING_BYTES_MAX:
+        raise bad_parameter(MQRCCF_PING_DATA_COUNT_ERROR, MQIACH_DATA_COUNT)
+    target.ping_channel(name, size)
+    yield []
+
+
+def _reset_channel(target: Target, request: Request) -> Iterator[Reply]:
+    name = _runs(target, request, "RESET", _MESSAGES)
+    sequence_number = request.number(MQIACH_MSG_SEQUENCE_NUMBER, 1)
+    if not 1 <= sequence_number <= _SEQUENCE_NUMBER_MAX:
+        raise bad_parameter(MQRCCF_MSG_SEQ_NUMBER_ERROR, MQIACH_MSG_SEQUENCE_NUMBER)
+    target.reset_channel(name, sequence_number)
+    yield []
+
+
+def _resolve_channel(target: Target, request: Request) -> Iterator[Reply]:
+    name = _runs(target, request, "RESOLVE", _SENDING)
+    target.resolve_channel(name, "COMMIT" if request.number(MQIACH_IN_DOUBT) == MQIDO_COMMIT else "BACKOUT")
+    yield []
+
+
+def _start_initiator(target: Target, request: Request) -> Iterator[Reply]:
+    authorize(target, "START", ObjectType.QMGR, "")
+    target.start_channel_initiator(request.text(MQCA_INITIATION_Q_NAME))
+    yield []
+
+
+def _stop_initiator(target: Target, request: Request) -> Iterator[Reply]:
+    authorize(target, "STOP", ObjectType.QMGR, "")
+    target.stop_channel_initiator()
+    yield []
 
 
 # -- listeners and services --------------------------------------------------------------------------------------------
@@ -206,20 +260,19 @@ COMMANDS: Final = (
             _CHANNEL,
             number("MQIACH_CHANNEL_STATUS", "MQCHS_STOPPED", "MQCHS_INACTIVE"),
             text("MQCACH_CONNECTION_NAME", 264),
+            text("MQCA_Q_MGR_NAME"),
             number("MQIACF_MODE", "MQMODE_QUIESCE", "MQMODE_FORCE", "MQMODE_TERMINATE"),
         ),
     ),
-    Command("MQCMD_PING_CHANNEL", partial(_not_running, "PING", _SENDING), (_CHANNEL, number("MQIACH_DATA_COUNT"))),
-    Command(
-        "MQCMD_RESET_CHANNEL",
-        partial(_not_running, "RESET", _MESSAGES),
-        (_CHANNEL, number("MQIACH_MSG_SEQUENCE_NUMBER")),
-    ),
+    Command("MQCMD_PING_CHANNEL", _ping_channel, (_CHANNEL, number("MQIACH_DATA_COUNT"))),
+    Command("MQCMD_RESET_CHANNEL", _reset_channel, (_CHANNEL, number("MQIACH_MSG_SEQUENCE_NUMBER"))),
     Command(
         "MQCMD_RESOLVE_CHANNEL",
-        partial(_not_running, "RESOLVE", _SENDING),
+        _resolve_channel,
         (_CHANNEL, number("MQIACH_IN_DOUBT", "MQIDO_COMMIT", "MQIDO_BACKOUT", required=True)),
     ),
+    Command("MQCMD_START_CHANNEL_INIT", _start_initiator, (text("MQCA_INITIATION_Q_NAME"),)),
+    Command("MQCMD_STOP_CHANNEL_INIT", _stop_initiator),
     Command(
         "MQCMD_START_CHANNEL_LISTENER",
         _start_listener,

@@ -7,13 +7,14 @@ from functools import partial
 from typing import Final
 
 from ostler.command.administration import matches, matching
+from ostler.command.channel_rows import SHORT, channel_row, is_about, ordered
+from ostler.command.channel_status import CURRENT, SAVED
 from ostler.command.pcf_inquire import reply_row
 from ostler.command.pcf_refusals import PcfRefused
 from ostler.command.pcf_request import Request
 from ostler.command.pcf_table import CHANNEL_NAME_LENGTH, NAME_LENGTH, Command, Reply, number, numbers, octets, text
 from ostler.command.permissions import authorize, may_see, needed
 from ostler.command.status_rows import (
-    channel_row,
     connection_row,
     handle_row,
     listener_row,
@@ -59,6 +60,8 @@ from ostler.model.constants import (
     MQIACH_CHANNEL_INSTANCE_TYPE,
     MQOT_CURRENT_CHANNEL,
     MQOT_Q,
+    MQOT_SAVED_CHANNEL,
+    MQOT_SHORT_CHANNEL,
     MQQSOT_ALL,
     MQQSOT_INPUT,
     MQRC_UNKNOWN_OBJECT_NAME,
@@ -75,6 +78,7 @@ Row = Mapping[str, Value]
 
 _CHUNK_QUEUES: Final = 100
 _IDENTITY_BYTES: Final = 24
+_INSTANCES: Final = {MQOT_CURRENT_CHANNEL: CURRENT, MQOT_SAVED_CHANNEL: SAVED, MQOT_SHORT_CHANNEL: SHORT}
 _CHANNEL_HEADS: Final = (
     "CHANNEL",
     "CHLTYPE",
@@ -191,13 +195,15 @@ def _channel_status(target: Target, request: Request) -> Iterator[Reply]:
     if "*" not in pattern:
         authorize(target, "DISPLAY", ObjectType.CHANNEL, pattern)
     selection = request.selected(MQIACH_CHANNEL_INSTANCE_ATTRS, (ObjectType.CHSTATUS,))
-    is_current = request.number(MQIACH_CHANNEL_INSTANCE_TYPE, MQOT_CURRENT_CHANNEL) == MQOT_CURRENT_CHANNEL
+    instance = _INSTANCES[request.number(MQIACH_CHANNEL_INSTANCE_TYPE, MQOT_CURRENT_CHANNEL)]
+    manager, _ = target.look(_name_and_connections)
     found = False
-    for status in sorted(target.channel_status(), key=lambda each: (each.name, each.started_ms)):
-        row = channel_row(status)
-        is_asked = matches(status.name, pattern) and matches(status.connection_name, address)
-        is_asked = is_asked and matches(str(row.get("XMITQ", "")), transmission)
-        if not is_current or not is_asked or not _is_wanted(request, ObjectType.CHSTATUS, row):
+    for status in ordered(target.channel_status()):
+        if not is_about(status, instance, pattern, address):
+            continue
+        row = channel_row(status, instance, manager)
+        is_asked = matches(str(row.get("XMITQ", "")), transmission)
+        if not is_asked or not _is_wanted(request, ObjectType.CHSTATUS, row):
             continue
         if "*" in pattern and not may_see(target, ObjectType.CHANNEL, status.name):
             continue

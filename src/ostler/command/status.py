@@ -8,12 +8,13 @@ from functools import partial
 from ostler.command.administration import matches, matching
 from ostler.command.arguments import Options
 from ostler.command.changes import Action, not_found
+from ostler.command.channel_rows import SHORT, always_shown, channel_row, is_about, ordered
+from ostler.command.channel_status import CURRENT, SAVED
 from ostler.command.display import Row, Wish, is_wanted, read_wish, show
 from ostler.command.nouns import Noun
 from ostler.command.permissions import authorize, may_see
 from ostler.command.statements import Statement
 from ostler.command.status_rows import (
-    channel_row,
     connection_row,
     handle_row,
     listener_row,
@@ -23,6 +24,7 @@ from ostler.command.status_rows import (
     service_row,
 )
 from ostler.command.target import ApplicationStatus, CommandRefused, ListenerStatus, ServiceStatus, Target
+from ostler.command.words import SyntaxProblem
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType
 
@@ -125,9 +127,11 @@ def _name_and_connections(engine: Engine) -> tuple[str, int]:
 def channel_status(statement: Statement, noun: Noun) -> Action:
     options = Options(statement)
     address = options.text("CONNAME") if _has_value(statement, "CONNAME") else ""
-    options.switch("CURRENT")
-    is_saved = options.switch("SAVED") | options.switch("SHORT")
-    return partial(_channel_status, read_wish(statement, noun, options, False), address, is_saved)
+    asked = [word for word in (CURRENT, SAVED, SHORT) if options.switch(word)]
+    if len(asked) > 1:
+        raise SyntaxProblem(statement.end, f"{asked[0]} and {asked[1]} exclude each other")
+    instance = asked[0] if asked else CURRENT
+    return partial(_channel_status, read_wish(statement, noun, options, False), address or "*", instance)
 
 
 def _has_value(statement: Statement, keyword: str) -> bool:
@@ -135,19 +139,22 @@ def _has_value(statement: Statement, keyword: str) -> bool:
     return argument is not None and argument.values is not None
 
 
-def _channel_status(wish: Wish, address: str, is_saved: bool, target: Target) -> Iterator[str]:
+def _channel_status(wish: Wish, address: str, instance: str, target: Target) -> Iterator[str]:
+    manager = target.look(_name)
     found = False
-    for status in sorted(target.channel_status(), key=lambda each: (each.name, each.started_ms)):
-        row = channel_row(status)
-        is_asked = matches(status.name, wish.pattern) and matches(status.connection_name, address or "*")
-        is_asked = is_asked and may_see(target, ObjectType.CHSTATUS, status.name)
-        if is_asked and not is_saved and is_wanted(wish, ObjectType.CHSTATUS, row):
+    for status in ordered(target.channel_status()):
+        if not is_about(status, instance, wish.pattern, address):
+            continue
+        row = channel_row(status, instance, manager)
+        if may_see(target, ObjectType.CHSTATUS, status.name) and is_wanted(wish, ObjectType.CHSTATUS, row):
             found = True
-            always = ["CONNAME", "INSTTYPE", "STATUS", "SUBSTATE"]
-            always += [name for name in ("RQMNAME", "XMITQ") if row.get(name)]
-            yield from show(wish, ObjectType.CHSTATUS, row, always)
+            yield from show(wish, ObjectType.CHSTATUS, row, always_shown(row))
     if not found:
         raise CommandRefused("AMQ8420I", "There is no channel status to show.")
+
+
+def _name(engine: Engine) -> str:
+    return engine.name
 
 
 def listener_status(statement: Statement, noun: Noun) -> Action:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ostler.command.administration import date_and_time
-from ostler.command.target import ApplicationStatus, ChannelStatus, ListenerStatus, ManagerStatus, ServiceStatus
+from ostler.command.target import ApplicationStatus, ListenerStatus, ManagerStatus, ServiceStatus
 from ostler.engine.connection import QUEUE, Connection, Handle
 from ostler.engine.core import Engine
 from ostler.engine.queue import Queue
@@ -180,56 +180,6 @@ def _open_topic(handle: Handle) -> dict[str, Value]:
         "SUBID": subscription.identifier.hex().upper(),
         "DEST": subscription.destination,
         "DESTQMGR": subscription.destination_manager,
-    }
-
-
-def channel_row(status: ChannelStatus) -> dict[str, Value]:
-    """CHSTATUS: what a server-connection channel has, and what every channel has."""
-    started_date, started_time = date_and_time(status.started_ms)
-    verb_date, verb_time = date_and_time(status.last_verb_ms)
-    is_running = status.status == "RUNNING"
-    return {
-        "CHANNEL": status.name,
-        "CHLTYPE": status.channel_type,
-        "BUFSRCVD": status.buffers_received,
-        "BUFSSENT": status.buffers_sent,
-        "BYTSRCVD": status.bytes_received,
-        "BYTSSENT": status.bytes_sent,
-        "CHSTADA": started_date,
-        "CHSTATI": started_time,
-        "COMPHDR": ("NONE", "NONE"),
-        "COMPMSG": ("NONE", "NONE"),
-        "COMPRATE": ("0", "0"),
-        "COMPTIME": ("0", "0"),
-        "CONNAME": status.connection_name,
-        "INSTTYPE": "CURRENT",
-        "EXITTIME": ("0", "0"),
-        "HBINT": status.heartbeat_seconds,
-        "JOBNAME": status.job_name,
-        "LOCLADDR": status.local_address,
-        "LSTMSGDA": verb_date,
-        "LSTMSGTI": verb_time,
-        "MCASTAT": "RUNNING" if is_running else "STOPPED",
-        "MCAUSER": status.user,
-        "MONCHL": "OFF",
-        "MSGS": status.verbs,
-        "RAPPLTAG": status.application[-28:],
-        "RQMNAME": status.remote_manager,
-        "SECPROT": status.security_protocol,
-        "SSLCERTI": status.certificate_issuer,
-        "SSLCERTU": status.certificate_user,
-        "SSLCIPH": status.cipher_spec,
-        "SSLKEYDA": "",
-        "SSLKEYTI": "",
-        "SSLPEER": status.peer_name,
-        "SSLRKEYS": 0,
-        "STATUS": status.status,
-        "STOPREQ": _yes(status.is_stopping),
-        "SUBSTATE": status.substate if is_running else "",
-        "CURSHCNV": status.conversations,
-        "MAXSHCNV": status.conversations_max,
-        "RVERSION": status.remote_version,
-        "RPRODUCT": status.remote_product,
     }
 
 

@@ -84,7 +84,7 @@ HBINT MQIACH_HB_INTERVAL integer=0..999999
     The agreed interval of heartbeats in seconds.
 JOBNAME MQCACH_MCA_JOB_NAME text=28
     The process and thread of the channel.
-KAINT MQIACH_KEEP_ALIVE_INTERVAL integer=0..99999 AUTO=MQKAI_AUTO
+KAINT MQIACH_KEEP_ALIVE_INTERVAL integer=0..99999 request AUTO=MQKAI_AUTO
     After how many seconds TCP itself checks the connection.
 LOCLADDR MQCACH_LOCAL_ADDRESS text=48
     The local address and port.
@@ -96,6 +96,8 @@ LSTMSGDA MQCACH_LAST_MSG_DATE date
     The day of the last message or verb.
 LSTMSGTI MQCACH_LAST_MSG_TIME time
     The time of day of the last message or verb.
+MAXMSGL MQIACH_MAX_MSG_LENGTH integer=0..104857600 request
+    The longest message, in bytes, as agreed.
 MCASTAT MQIACH_MCA_STATUS word STOPPED=MQMCAS_STOPPED RUNNING=MQMCAS_RUNNING
     Whether the message channel agent runs.
 MCAUSER MQCACH_MCA_USER_ID text=64
@@ -139,7 +141,7 @@ STOPREQ MQIACH_STOP_REQUESTED word NO=MQCHSR_STOP_NOT_REQUESTED YES=MQCHSR_STOP_
     Whether somebody asked the channel to stop.
 XBATCHSZ MQIACH_BATCH_SIZE_INDICATOR integers=2
     How many messages a batch has: lately, and over a longer time.
-XQMSGSA MQIACH_XMITQ_MSGS_AVAILABLE integer=0..999999999
+XQMSGSA MQIACH_XMITQ_MSGS_AVAILABLE integer=0..999999999 request
     How many messages wait on the transmission queue for the channel.
 XQTIME MQIACH_XMITQ_TIME_INDICATOR integers=2
     How many microseconds messages wait on the transmission queue: lately, and over a longer time.
