@@ -5,7 +5,6 @@ Conversations of this process to the same place share a link, as many as were ag
 
 from __future__ import annotations
 
-import errno
 import os
 import socket
 import threading
@@ -19,7 +18,7 @@ from ostler.client.connect_parameters import MESSAGE_BYTES_MAX, Endpoint, TlsSet
 from ostler.client.link_conversation import Conversation
 from ostler.client.link_keeper import keep
 from ostler.client.tls_client import ClientTls, as_error
-from ostler.model.connection_names import LocalAddress, parse_local_address
+from ostler.model.connection_names import parse_local_addresses
 from ostler.model.constants import (
     MQCC_FAILED,
     MQRC_CHANNEL_CONFIG_ERROR,
@@ -31,6 +30,7 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 from ostler.server.directories import QueueManagerDirectory
 from ostler.server.local_socket import connect_local
+from ostler.server.outgoing_sockets import LocalBinding, bindings_of, call, look_up, wait_for
 from ostler.wire.exchanges import Hello, decode_hello, decode_reason, decode_reply
 from ostler.wire.frames import (
     FAREWELL,
@@ -149,43 +149,38 @@ def _conversation(place: Hashable, connect: Callable[[], BlockingLink], shares: 
 def _connected(endpoint: Endpoint) -> socket.socket:
     """A TCP connection to one of the addresses that a host has."""
     try:
-        found = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
+        found = look_up(endpoint.host)
+    except OSError as error:
         raise MQError(MQRC_HOST_NOT_AVAILABLE, f"Host {endpoint.host} is not known: {error}.") from error
-    local = parse_local_address(endpoint.local_address)
+    bindings = _bindings(endpoint.local_address)
     last = "it has no address"
-    for family, kind, protocol, _, address in found:
-        made = socket.socket(family, kind, protocol)
+    for address in found:
+        made: socket.socket | None = None
         try:
+            made = call(address, endpoint.port, bindings)
+            wait_for(made, CONNECT_SECONDS)
             made.settimeout(CONNECT_SECONDS)
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            _bind(made, local)
-            made.connect(address)
         except OSError as error:
-            made.close()
+            if made is not None:
+                made.close()
             last = error.strerror or str(error)
         except BaseException:
-            made.close()
+            if made is not None:
+                made.close()
             raise
         else:
             return made
     raise MQError(MQRC_HOST_NOT_AVAILABLE, f"{endpoint.host}({endpoint.port}) does not answer: {last}.")
 
 
-def _bind(made: socket.socket, local: LocalAddress) -> None:
-    """Bind to a local address, to the first free port of its range."""
-    if not local.host and not local.port_low:
-        return
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    for port in range(local.port_low, local.port_high + 1):
-        try:
-            made.bind((local.host, port))
-        except OSError as error:
-            if error.errno != errno.EADDRINUSE or port == local.port_high:
-                raise
-        else:
-            return
+def _bindings(local_address: str) -> list[LocalBinding]:
+    """Where sockets are bound as a local address says."""
+    local = parse_local_addresses(local_address)
+    try:
+        return bindings_of(local, {each.host: look_up(each.host) for each in local if each.host})
+    except OSError as error:
+        raise MQError(MQRC_CHANNEL_CONFIG_ERROR, f"Local address {local_address} is not known: {error}.") from error
 
 
 def _secured(connected: socket.socket, rules: ClientTls, channel: str, peer: str) -> TlsStream:
