@@ -10,6 +10,10 @@ single byte of the conversation is given to anybody.
     handshake                                                 handshake
     rules.check(stream)                                       rules.check(stream)
     is_ready                                                  is_ready
+
+New keys on the same connection: each side ends its stream (`close`) behind the last that it has to say under the old
+keys, and says nothing more. Who has said and heard both ends goes on with the `successor`, which is handed the bytes
+that came behind the peer's end (`leftover`). Those ends are under the old keys, so nobody else can set them.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from ostler.model.cipher_specs import name_of_suite
 from ostler.model.constants import (
     MQRC_SSL_CERTIFICATE_REVOKED,
     MQRC_SSL_INITIALIZATION_ERROR,
+    MQRC_SSL_PEER_NAME_MISMATCH,
     MQRC_UNKNOWN_CHANNEL_NAME,
 )
 from ostler.model.distinguished_names import DistinguishedName, from_certificate
@@ -111,6 +116,7 @@ class TlsStream:
         self.is_server: bool = is_server
         self.channel_name: str = channel
         self.is_ready: bool = False
+        self.is_ended_here: bool = False
         self.is_ended_by_peer: bool = False
         self._rules: TlsRules = rules
         self._hello: HelloReader | None = None
@@ -135,6 +141,7 @@ class TlsStream:
             if not self.is_ready:
                 return b""
         if self.is_ended_by_peer:
+            self._keep(data)
             return b""
         before = self._outgoing.pending
         self._incoming.write(data)
@@ -170,14 +177,40 @@ class TlsStream:
         return self._is_shaken
 
     def close(self) -> None:
-        """Put a proper end into the output, if there is a conversation to end."""
-        if self._object is None or not self._is_shaken:
+        """Put a proper end into the output, if there is a conversation to end. Nothing is encrypted after it.
+
+        What the peer says until it ends, too, is still understood.
+        """
+        if self._object is None or not self._is_shaken or self.is_ended_here:
             return
+        self.is_ended_here = True
         try:
             self._object.unwrap()
         except (ssl.SSLError, ValueError):
             # It waits for the peer's own end, or the peer broke off. Ours is in the output where there can be one.
             return
+
+    @property
+    def is_over(self) -> bool:
+        """Whether both sides have ended it, so that a successor may follow."""
+        return self.is_ended_here and self.is_ended_by_peer
+
+    def leftover(self) -> bytes:
+        """What came behind the peer's end, for the successor. It is forgotten here."""
+        assert self.is_ended_by_peer
+        return self._incoming.read()
+
+    def successor(self) -> TlsStream:
+        """Another handshake on the same connection: same side, channel, context, suite and certificate of the peer.
+
+        Whoever let the peer in looked at these; a peer that comes with others has to connect anew. A client's first
+        output is there at once; the output of this stream goes before it.
+        """
+        assert self.is_over
+        assert self.is_ready
+        assert self._object is not None
+        rules = _SameAgain(self._object.context, self)
+        return TlsStream(rules, self.is_server, "" if self.is_server else self.channel_name)
 
     def ended(self) -> None:
         """The network says that nothing more will come. TlsFailed in the middle of a handshake."""
@@ -208,6 +241,12 @@ class TlsStream:
         return {} if found is None else dict(found)
 
     @property
+    def peer_bytes(self) -> bytes:
+        """The peer's certificate byte for byte; empty when it gave none."""
+        found = self._object.getpeercert(True) if self._object is not None and self._is_shaken else None
+        return b"" if found is None else found
+
+    @property
     def has_certificate(self) -> bool:
         return len(self.peer_certificate) > 0
 
@@ -234,6 +273,12 @@ class TlsStream:
             if self._object is not None:
                 self._shake()
         return data[at:] if self.is_ready else b""
+
+    def _keep(self, data: bytes) -> None:
+        """Bytes behind the peer's end: the beginning of a handshake at most, which waits for an answer."""
+        if self._incoming.pending + len(data) > HANDSHAKE_BYTES_MAX:
+            raise TlsFailed(_FAILED, "AMQ9620E: the other side goes on behind the end of its conversation.")
+        self._incoming.write(data)
 
     def _receive_hello(self, hello: HelloReader, piece: bytes) -> None:
         try:
@@ -271,6 +316,7 @@ class TlsStream:
 
     def _read(self) -> bytes:
         assert self._object is not None
+        # Without reading ahead OpenSSL takes record by record: what is behind the peer's end stays where it is.
         parts: list[bytes] = []
         try:
             while not self.is_ended_by_peer:
@@ -286,6 +332,39 @@ class TlsStream:
         except ssl.SSLError as error:
             raise _failure(error) from None
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+@final
+class _SameAgain(TlsRules):
+    """Rules for a successor."""
+
+    def __init__(self, context: ssl.SSLContext, before: TlsStream) -> None:
+        self._context: ssl.SSLContext = context
+        self._channel: str = before.channel_name
+        self._suite: str = before.suite
+        self._peer: bytes = before.peer_bytes
+
+    def context(self, channel: str) -> ssl.SSLContext:
+        if channel != self._channel:
+            raise TlsFailed(
+                _FAILED,
+                f"AMQ9639E: new keys were to be agreed on channel {self._channel}, and the handshake names another.",
+                ALERT_UNRECOGNIZED_NAME,
+            )
+        return self._context
+
+    def check(self, stream: TlsStream) -> None:
+        if stream.suite != self._suite:
+            raise TlsFailed(
+                _FAILED,
+                f"AMQ9631E: new keys for channel {self._channel} came with {stream.cipher}, another CipherSpec.",
+            )
+        if stream.peer_bytes != self._peer:
+            raise TlsFailed(
+                MQRC_SSL_PEER_NAME_MISMATCH,
+                f"AMQ9636E: with new keys for channel {self._channel} the other side shows another certificate "
+                f"({stream.peer_subject()}). It is looked at when the channel starts again.",
+            )
 
 
 def _channel(name: str) -> str:
