@@ -28,6 +28,7 @@ HOT_MODULES: tuple[str, ...] = (
     "server/topic_verbs.py",
     "server/looks.py",
     "server/policy.py",
+    "server/held_back.py",
     "server/reactor.py",
     "client/mqi.py",
     "client/link_waiters.py",

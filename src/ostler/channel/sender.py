@@ -552,9 +552,13 @@ class SendingEnd:
         """What cannot be sent goes to the dead-letter queue here, within the batch that it was got in."""
         name = self.settings.name
         unit = batch.unit if batch is not None else None
-        if not self.settings.uses_dead_letters or not sender_dead_letter(
-            self.engine, self.connection, request.md, request.body, reason, unit
-        ):
+        refused: i64 = reason
+        if self.settings.uses_dead_letters:
+            queue = self.settings.transmission_queue
+            refused = sender_dead_letter(
+                self.engine, self.connection, request.md, request.body, reason, unit, None, queue
+            )
+        if refused != 0:
             if batch is None:
                 self.port.note(f"AMQ9544E: Channel {name} has discarded a non-persistent message: reason {reason}.")
                 return

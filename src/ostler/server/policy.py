@@ -28,6 +28,10 @@ class Policy(metaclass=ABCMeta):
         """A link says what it wants: what it gets, or MQError."""
 
     @abstractmethod
+    def greet_channel(self, link: ServerLink, request: int, payload: bytes) -> None:
+        """A queue manager wants to use a message channel: answered now or later."""
+
+    @abstractmethod
     def new_tls(self, link: ServerLink) -> TlsStream:
         """A link begins with TLS. TlsFailed when there is none here."""
 

@@ -22,7 +22,9 @@ from ostler.engine.core import Engine
 from ostler.log.recovery_log import RecoveryLog
 from ostler.model.constants import MQCC_FAILED
 from ostler.model.errors import MQError
+from ostler.server.agents import Agent
 from ostler.server.conversation import Conversation, Waiting
+from ostler.server.held_back import HeldReply, Parked
 from ostler.server.journal_writer import JournalWriter
 from ostler.server.policy import Policy
 from ostler.server.server_link import (
@@ -65,57 +67,6 @@ class ReactorCounters:
 
 
 @final
-class HeldReply:
-    """A reply that waits for the log."""
-
-    def __init__(self, lsn: i64, link: ServerLink, data: bytes) -> None:
-        self.lsn: i64 = lsn
-        self.link = link
-        self.data = data
-        self.type: i64 = 0  # of a large one
-        self.conversation: i64 = 0
-        self.request: i64 = 0  # of a large one, or of those it comes behind
-        self.body: bytes = b""
-        self.is_last = False  # it promises nothing, and only waits for those that do
-
-    def release(self) -> None:
-        link = self.link
-        link.held -= 1
-        if self.type != 0:
-            link.send_large(self.type, self.conversation, self.request, self.data, self.body)
-            return
-        link.held_bytes -= len(self.data)
-        if self.request != 0:
-            link.send_behind(self.conversation, self.request, self.data)
-        else:
-            link.send(self.data)
-
-    def drop(self) -> None:
-        """What it promises does not hold: it is never sent."""
-        if self.is_last:
-            self.release()
-            return
-        self.link.held -= 1
-        if self.type != 0:
-            self.link.large_bytes -= len(self.data) + len(self.body)
-            self.link.reactor.let_go(len(self.body))
-        else:
-            self.link.held_bytes -= len(self.data)
-
-
-@final
-class Parked:
-    """A request that waits for log space."""
-
-    def __init__(self, conversation: Conversation, type: i64, number: i64, payload: bytes) -> None:
-        self.conversation = conversation
-        self.type: i64 = type
-        self.number: i64 = number
-        self.payload = payload
-        self.tries: i64 = 0
-
-
-@final
 class Reactor:
     def __init__(self, engine: Engine, lock: Lock, writer: JournalWriter, policy: Policy) -> None:
         self.engine = engine
@@ -135,6 +86,7 @@ class Reactor:
         self.answered: list[Waiting] = []  # by other threads, under the engine's lock
         self.resuming: list[Waiting] = []  # streams that have more to do
         self.reading: list[ServerLink] = []  # links that are read from again
+        self.pumping: list[Agent] = []  # message channels that have something to send
         self.released_lsn: i64 = 0  # replies that promise no more than this have been sent
         self._held: list[HeldReply] = []
         self._parked: list[Parked] = []
@@ -232,6 +184,10 @@ class Reactor:
         for assembly in link.assemblies.values():
             self.let_go(assembly.cost_bytes)
         link.assemblies = {}
+        agent = link.agent
+        if agent is not None:
+            link.agent = None
+            agent.closed(link.why)
         if self._parked:
             self._parked = [each for each in self._parked if each.conversation.link is not link]
 
@@ -426,7 +382,7 @@ class Reactor:
     def run_pass(self, sleep_ms_max: i64) -> None:
         """Wait for something to do, and do a bounded share of it."""
         sleep_ms: i64 = 0
-        if not (self._posted or self.resuming or self.dirty or self.reading):
+        if not (self._posted or self.resuming or self.dirty or self.reading or self.pumping):
             sleep_ms = self.wheel.sleep_ms(self.now_ms, sleep_ms_max)
         events: list[tuple[int, int]] = self.epoll.poll(float(sleep_ms) / _MILLISECONDS, _EVENTS_MAX)
         self.now_ms = i64(monotonic() * _MILLISECONDS) + self.ahead_ms
@@ -500,8 +456,23 @@ class Reactor:
             self._fire(timer)
         if self.engine.woken:
             self.tell_woken()
+        if self.pumping:
+            self._pump()
         if self._held:
             self._release()
+
+    def _pump(self) -> None:
+        """Let message channels send what has come for them, once for all that came in this pass."""
+        pumping = self.pumping
+        self.pumping = []
+        for agent in pumping:
+            agent.is_marked = False
+            try:
+                agent.pump()
+            except Exception as error:
+                agent.broke_down(error)
+        if self.engine.woken:
+            self.tell_woken()
 
     def _run_posted(self) -> None:
         tasks = self._posted[:_POSTED_MAX]
@@ -527,7 +498,7 @@ class Reactor:
         except Exception as error:
             if isinstance(timer, Waiting):
                 timer.conversation.link.broke_down(error)
-            elif isinstance(timer, ServerLink):
+            elif isinstance(timer, (ServerLink, Agent)):
                 timer.broke_down(error)
 
     def tell_woken(self) -> None:
@@ -539,6 +510,8 @@ class Reactor:
                 waker = request.waker
                 if isinstance(waker, Waiting):
                     self._answer(waker)
+                elif isinstance(waker, Agent):
+                    waker.mark()
                 elif callable(waker):
                     try:
                         waker()

@@ -26,10 +26,13 @@ from ostler.model.constants import (
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.admission import Admission
+from ostler.server.channel_admission import ChannelAdmission
+from ostler.server.channel_commands import ChannelCommands
 from ostler.server.channel_rules import (
     Instances,
     channel_terms,
     host_of,
+    is_message_channel,
     is_server_connection,
     local_terms,
     number_of,
@@ -44,6 +47,7 @@ from ostler.server.link_status import link_status, raise_descriptor_limit
 from ostler.server.listeners import ListenerRefused, ListenerSocket, open_listener
 from ostler.server.local_socket import bind_local, socket_path, unlink_local
 from ostler.server.looks import add_credit, begin_look, begin_stream, end_stream
+from ostler.server.message_channels import MessageChannels
 from ostler.server.mqsc_action import run_mqsc
 from ostler.server.new_links import new_link
 from ostler.server.object_verbs import object_verb
@@ -99,6 +103,9 @@ class Server(Policy):
         self._runs = CommandRuns(self.reactor, self.actions, manager.note)
         self._tls = TlsContexts(self._repository, self._channel_tls)
         self._admission = Admission(self)
+        self._partners = ChannelAdmission(self, self._admission)
+        self.channels = MessageChannels(self, self._partners, self._tls)
+        self.channel_commands = ChannelCommands(self, self.channels, self._tls)
         self.services = Services(manager.name, manager.directory.path, manager.directory.root, manager.note)
         self.commands = CommandServer(manager, self.target_for)
         manager.statistics_writer.channels.links = self.reactor.links.values
@@ -137,6 +144,7 @@ class Server(Policy):
             if self.manager.engine.manager.attributes.get("SCMDSERV", _CONTROL_QMGR) == _CONTROL_QMGR:
                 self.commands.start()
             self.services.start_all(self._service_definitions())
+            self.reactor.post(self.channels.begin)
 
     def _service_definitions(self) -> list[Definition]:
         with self.manager.lock:
@@ -148,6 +156,7 @@ class Server(Policy):
         for listener in list(self._listeners.values()):
             if not listener.is_local:
                 self._unlisten(listener)
+        self.reactor.post(partial(self.channels.end, mode != "quiesce"))
         if mode == "quiesce":
             self.reactor.post(self._tell_quiescing)
         if mode != "preemptive":
@@ -189,6 +198,7 @@ class Server(Policy):
         self.reactor.stop()
         self._thread.join()
         self.reactor.close_all()
+        self.channels.close()
         self._admission.close()
         for listener in self._by_fd.values():  # those that a thread that failed has left
             listener.close()
@@ -263,14 +273,30 @@ class Server(Policy):
     # -- channels ------------------------------------------------------------------------------------------------------
 
     def start_channel(self, name: str) -> None:
-        """Let a stopped channel be used again."""
+        """Let a stopped channel be used again; run a message channel."""
+        if self._is_for_messages(name):
+            self.channel_commands.start(name)
+            return
         self._channel(name)
         self._stopped_channels.discard(name)
 
+    def _is_for_messages(self, name: str) -> bool:
+        with self.manager.lock:
+            definition = self.manager.engine.of_type(ObjectType.CHANNEL).get(name)
+        return definition is not None and is_message_channel(definition)
+
     def stop_channel(
-        self, name: str, mode: str = "QUIESCE", status: str = "STOPPED", connection_name: str = ""
+        self,
+        name: str,
+        mode: str = "QUIESCE",
+        status: str = "STOPPED",
+        connection_name: str = "",
+        queue_manager: str = "",
     ) -> None:
         """End the running instances of a channel, or those from one address."""
+        if self._is_for_messages(name):
+            self.channel_commands.stop(name, mode, status, connection_name, queue_manager)
+            return
         self._channel(name)
         if status == "STOPPED" and not connection_name:
             self._stopped_channels.add(name)
@@ -300,7 +326,20 @@ class Server(Policy):
             found = [link_status(link) for link in self.reactor.links.values() if link.channel]
             running = {each.name for each in found}
             stopped = [name for name in self._stopped_channels if name not in running]
-        return found + [ChannelStatus(name, status="STOPPED", substate="") for name in sorted(stopped)]
+        found += [ChannelStatus(name, status="STOPPED", substate="") for name in sorted(stopped)]
+        return found + self.channel_commands.status()
+
+    def ping_channel(self, name: str, data_bytes: int) -> None:
+        self.channel_commands.ping(name, data_bytes)
+
+    def reset_channel(self, name: str, sequence_number: int) -> None:
+        self.channel_commands.reset(name, sequence_number)
+
+    def resolve_channel(self, name: str, action: str) -> None:
+        self.channel_commands.resolve(name, action)
+
+    def is_serving(self) -> bool:
+        return self._thread.is_alive()
 
     def application_status(self) -> dict[int, ApplicationStatus]:
         with self.manager.lock:
@@ -413,7 +452,7 @@ class Server(Policy):
         self._next_look_ms = now + _LOOK_MS
         before = now - _STRANGER_MS
         for link in list(self.reactor.links.values()):
-            is_stranger = not link.conversations and not self._admission.is_considering(link)
+            is_stranger = not link.conversations and link.agent is None and not self._admission.is_considering(link)
             if is_stranger and not link.is_local and link.started_ms < before:
                 link.farewell(MQRC_CHANNEL_NOT_AVAILABLE, "Others need the place, and nothing was connected.")
 
@@ -476,6 +515,9 @@ class Server(Policy):
         link.channel_user = text_attribute(channel, "MCAUSER")
         self._instances.add(agreed.channel, link)
         return agreed
+
+    def greet_channel(self, link: ServerLink, request: int, payload: bytes) -> None:
+        self.channels.greet(link, request, payload)
 
     def new_tls(self, link: ServerLink) -> TlsStream:
         return self._tls.stream()
@@ -561,6 +603,7 @@ class Server(Policy):
 
     def closed(self, link: ServerLink) -> None:
         self._admission.forget(link)
+        self._partners.forget(link)
         self.manager.statistics_writer.channels.closed(link)
         if link.channel:
             self._instances.remove(link.channel, link)

@@ -28,6 +28,8 @@ from ostler.wire.calls import failure_frame, reply_frame
 from ostler.wire.exchanges import decode_connect, decode_hello, reason_payload
 from ostler.wire.frames import (
     CANCEL,
+    CHANNEL_HELLO,
+    CHANNEL_MESSAGE,
     COMMAND,
     CONNECT,
     FAREWELL,
@@ -52,6 +54,7 @@ from ostler.wire.outgoing import READY_FRAME, LargeReply
 from ostler.wire.tls_stream import TlsFailed, TlsStream
 
 if TYPE_CHECKING:
+    from ostler.server.agents import Agent
     from ostler.server.conversation import Conversation, Waiting
     from ostler.server.reactor import Reactor
 
@@ -100,6 +103,7 @@ class ServerLink(Timer):
         self.heartbeat_ms: i64 = 0
         self.conversations_max: i64 = 1
         self.conversations: dict[int, Conversation] = {}
+        self.agent: Agent | None = None  # of a message channel, instead of conversations
         self.reader = FrameReader(FIRST_FRAME_BYTES_MAX)
         self.tls: TlsStream | None = None
         self.assemblies: dict[tuple[int, int], Assembly] = {}
@@ -126,6 +130,8 @@ class ServerLink(Timer):
         self.sent_bytes: i64 = 0
         self.calls: i64 = 0
         self.why: str = ""
+        self.is_rekeying = False  # TLS begins anew: nothing goes out between the two
+        self.keyed_bytes: i64 = 0  # sent and received before the last TLS handshake
         self._recv: Callable[[int], bytes] = sock.recv
         self._send: Callable[[bytes], int] = sock.send
 
@@ -204,6 +210,9 @@ class ServerLink(Timer):
             if reader.flags & MORE or self.assemblies:
                 self._segment(reader)
                 continue
+            if self.agent is not None:
+                self._agent_frame(reader.type, reader.request, reader.buffer, reader.start, reader.end)
+                continue
             conversation = self.conversations.get(reader.conversation)
             if conversation is not None:
                 account = conversation.connection.account
@@ -224,7 +233,7 @@ class ServerLink(Timer):
                 self._whole(reader.type, reader.conversation, reader.request, reader.buffer, reader.start, reader.end)
                 return
             is_command: bool = reader.type == COMMAND and self.is_local and self.is_owner and self.state == OPEN
-            is_expected: bool = is_command or reader.conversation in self.conversations
+            is_expected: bool = is_command or reader.conversation in self.conversations or self._takes_long(reader.type)
             if not is_expected or len(self.assemblies) >= _ASSEMBLIES_MAX:
                 raise MalformedFrame("segments where none are expected")
             assembly = Assembly(reader.type, self.message_bytes_max + PAYLOAD_OVERHEAD_BYTES)
@@ -245,7 +254,26 @@ class ServerLink(Timer):
             whole = assembly.whole()
             self._whole(reader.type, reader.conversation, reader.request, whole, 0, len(whole))
 
+    def _takes_long(self, type: i64) -> bool:
+        """Whether a message of a channel may come in segments: one at a time."""
+        return self.agent is not None and type == CHANNEL_MESSAGE and self.state == OPEN and not self.assemblies
+
+    def _agent_frame(self, type: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
+        """A frame of a message channel. Heartbeats are the link's concern, whatever it is used for."""
+        agent = self.agent
+        assert agent is not None
+        if type == HEARTBEAT:
+            self.send(reply_frame(HEARTBEAT, 0, request, MQCC_OK, 0))
+            return
+        if type == HEARTBEAT | REPLY:
+            self.heartbeat_sent = False
+            self._watch_heart()
+        agent.frame(type, request, buffer, start, end)
+
     def _whole(self, type: i64, number: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
+        if self.agent is not None:
+            self._agent_frame(type, request, buffer, start, end)
+            return
         conversation = self.conversations.get(number)
         if conversation is not None:
             conversation.handle(type, request, buffer, start, end)
@@ -256,6 +284,9 @@ class ServerLink(Timer):
 
     def _link_frame(self, type: i64, number: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
         if self.state == NEW:
+            if type == CHANNEL_HELLO and number == 0 and not self.is_local:
+                self.reactor.policy.greet_channel(self, request, buffer[start:end])
+                return
             if type != HELLO or number != 0:
                 raise MalformedFrame("the first frame is no HELLO")
             self._greet(request, buffer[start:end])
@@ -303,6 +334,35 @@ class ServerLink(Timer):
         self.reader.frame_bytes_max = agreed.segment_bytes
         self.send(frame(HELLO | REPLY, 0, request, bytes(8) + agreed.encode()))
         self._watch_heart()
+
+    def open_channel(self, segment_bytes: i64, message_bytes_max: i64, heartbeat_seconds: i64) -> None:
+        """Both ends of a message channel have agreed."""
+        self.state = OPEN
+        self.segment_bytes = segment_bytes
+        self.message_bytes_max = message_bytes_max
+        self.heartbeat_ms = heartbeat_seconds * 1000
+        self.reader.frame_bytes_max = segment_bytes
+        self.last_heard_ms = self.reactor.now_ms
+        self._watch_heart()
+
+    def begin_tls(self, tls: TlsStream) -> None:
+        """Speak TLS from here on, as the end that connected."""
+        self.tls = tls
+        self.keyed_bytes = self.sent_bytes + self.received_bytes
+        self._encrypted()
+
+    def rekey(self, tls: TlsStream) -> None:
+        """Begin TLS anew: what was said before goes out under the old keys, and nothing more until both agree again."""
+        old = self.tls
+        assert old is not None
+        if self.out:
+            old.encrypt(b"".join(self.out))
+            self.out = []
+            self.out_bytes = 0
+            self.unsent += old.take_output()
+        self.is_rekeying = False
+        self.begin_tls(tls)
+        self._mark()
 
     def _connect(self, number: i64, request: i64, payload: bytes) -> None:
         asked = decode_connect(payload)
@@ -394,6 +454,10 @@ class ServerLink(Timer):
         if self.stalled and self.backlog_bytes() <= OUT_LOW_BYTES:
             self.reactor.resuming.extend(self.stalled)
             self.stalled = []
+        agent = self.agent
+        if agent is not None and agent.wants_room and self.backlog_bytes() <= OUT_LOW_BYTES:
+            agent.wants_room = False
+            agent.mark()
 
     def _next_bytes(self) -> bytes:
         """The next bytes for the socket: frames that are ready, and segments of large ones in turn."""
@@ -545,7 +609,8 @@ class ServerLink(Timer):
         elif silent >= self.heartbeat_ms:
             if not self.heartbeat_sent:
                 self.heartbeat_sent = True
-                self.send(frame(HEARTBEAT, 0, 1))
+                if not self.is_rekeying:
+                    self.send(frame(HEARTBEAT, 0, 1))
                 self._asked_life_ms = now_ms
             self.reactor.wheel.add(self, self._asked_life_ms + SIGN_OF_LIFE_MS)
         else:

@@ -1,0 +1,659 @@
+"""The message channels of a queue manager: who runs, who is to run, and what becomes of those that end.
+
+Everything here is on the reactor's thread and under the engine's lock, unless it says otherwise. The ends themselves
+are in `channel/`; what they say and hear goes through `message_agent.py`.
+"""
+
+from __future__ import annotations
+
+import socket
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from ostler.channel import port, states, sync_records
+from ostler.channel.arrival import Arrivals
+from ostler.channel.receiver import PAUSED, ReceivingEnd
+from ostler.channel.sender import SendingEnd
+from ostler.channel.states import (
+    AGREED,
+    CALLED,
+    CALLED_BACK,
+    CONNECTED,
+    ENDED,
+    FAILED,
+    GAVE_UP,
+    MESSAGE_RETRY,
+    REFUSED,
+    REQUESTED,
+    REQUESTING,
+    RETRY_DUE,
+    RETRY_OVER,
+    RETRYING,
+    START,
+    STOP_ASKED,
+    STOPPED,
+    STOPPED_NOW,
+    TAKEN_UP,
+)
+from ostler.channel.sync_records import SyncRecord, SyncRecords, batches_in_doubt
+from ostler.channel.terms import ChannelSettings, number_of, proposal, text_of
+from ostler.command.channel_status import ChannelStatus
+from ostler.command.target import CHANNEL_ACTIVE, CHANNEL_NOT_ACTIVE, CommandRefused
+from ostler.engine import channel_events
+from ostler.engine.connection import Connection
+from ostler.engine.open import OpenRequest, open_object
+from ostler.engine.transfer import send_reports
+from ostler.model.attributes import ObjectType, subtype_of
+from ostler.model.constants import (
+    MQAT_QMGR,
+    MQCC_FAILED,
+    MQKAI_AUTO,
+    MQOO_FAIL_IF_QUIESCING,
+    MQOO_INPUT_EXCLUSIVE,
+    MQOT_Q,
+    MQRC_CHANNEL_NOT_AVAILABLE,
+    MQRC_OBJECT_IN_USE,
+    MQRC_Q_MGR_STOPPING,
+    MQRC_UNKNOWN_CHANNEL_NAME,
+    MQRQ_CHANNEL_STOPPED_ERROR,
+    MQRQ_CHANNEL_STOPPED_OK,
+    MQRQ_CHANNEL_STOPPED_RETRY,
+)
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+from ostler.server.channel_admission import ChannelAdmission
+from ostler.server.channel_connector import Connector
+from ostler.server.channel_instance import Instance, RetryTimer, instance_status, now_ms, saved_status
+from ostler.server.message_agent import ChannelOwner, MessageAgent
+from ostler.server.operating_system_users import user_name
+from ostler.server.outgoing_sockets import keep_alive_seconds
+from ostler.server.server_link import CLOSING, ServerLink
+from ostler.server.tls_contexts import ChannelTls, TlsContexts
+from ostler.wire.calls import failure_frame
+from ostler.wire.channel_frames import PINGS, REQUESTS, SENDS, ChannelHello, decode_channel_hello, hello_frame
+from ostler.wire.frames import CHANNEL_END, CHANNEL_HELLO, REPLY, MalformedFrame, frame
+from ostler.wire.tls_stream import TlsFailed, TlsStream
+
+if TYPE_CHECKING:
+    from ostler.server.server import Server
+
+CALLING: Final = ("SDR", "SVR", "RQSTR")
+SENDING: Final = ("SDR", "SVR")
+RECEIVING: Final = ("RCVR", "RQSTR")
+_AT_REST: Final = (states.INACTIVE, states.STOPPED, states.RETRYING)
+_QUALIFIERS: Final = {
+    port.ORDERLY: MQRQ_CHANNEL_STOPPED_OK,
+    port.FAILED: MQRQ_CHANNEL_STOPPED_RETRY,
+    port.HOPELESS: MQRQ_CHANNEL_STOPPED_ERROR,
+}
+
+
+class MessageChannels(ChannelOwner):
+    def __init__(self, server: Server, admission: ChannelAdmission, tls: TlsContexts) -> None:
+        self.server = server
+        self.manager = server.manager
+        self.engine = server.manager.engine
+        self.reactor = server.reactor
+        self.records = SyncRecords(self.engine)
+        self.connector = Connector(self.reactor.post)
+        self.calling: dict[str, Instance] = {}  # those that connect, by name
+        self.called: dict[tuple[str, str], Instance] = {}  # those that are connected to, by name and partner
+        self.stopped: set[str] = set()  # of those that are connected to
+        self.is_ending = False
+        self._admission = admission
+        self._tls = tls
+
+    # -- life ----------------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """The queue manager has started: take up what was running, and leave stopped what was stopped."""
+        self.records.load()
+        for record in self.records.all():
+            if record.kind != sync_records.WISH:
+                continue
+            definition = self._find(record.channel)
+            if definition is None:
+                self.records.forget(sync_records.WISH, record.channel)
+            elif record.wish == sync_records.STOPPED_WISH:
+                self._remember_stopped(definition)
+            elif record.wish == sync_records.ACTIVE_WISH:
+                try:
+                    self.start(record.channel)
+                except (CommandRefused, MQError) as error:
+                    self.note_channel(f"AMQ9999E: Channel {record.channel} could not be started again: {error}")
+
+    def _remember_stopped(self, definition: Definition) -> None:
+        kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
+        if kind in CALLING:
+            instance = Instance(definition, False)
+            instance.state = STOPPED
+            self.calling[definition.name] = instance
+        if kind in RECEIVING:
+            self.stopped.add(definition.name)
+
+    def end(self, at_once: bool) -> None:
+        """The queue manager ends: channels finish their batches, or are cut. They run again with it."""
+        self.is_ending = True
+        for instance in [*self.calling.values(), *self.called.values()]:
+            self._cease(instance)
+            agent = instance.agent
+            if agent is not None and at_once:
+                agent.finish(port.FAILED, 0, "the queue manager ends")
+            elif agent is not None:
+                agent.stop()
+
+    def close(self) -> None:
+        self.connector.close()
+
+    # -- starting ------------------------------------------------------------------------------------------------------
+
+    def start(self, name: str) -> None:
+        """START CHANNEL. CommandRefused and MQError."""
+        definition = self.require(name)
+        kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
+        if kind in RECEIVING:
+            self.stopped.discard(name)
+        if kind not in CALLING:
+            self.records.forget(sync_records.WISH, name)
+            return
+        if kind == "SVR" and not text_of(definition, "CONNAME"):
+            raise CommandRefused(
+                "AMQ8101E", f"Channel {name} is a server without CONNAME: it waits for its requester to connect."
+            )
+        before = self.calling.get(name)
+        if before is not None and before.state not in _AT_REST:
+            raise CommandRefused(CHANNEL_ACTIVE, f"Channel {name} is in use.")
+        if before is not None:
+            self._cease(before)
+        instance = Instance(definition, False)
+        instance.happens(START)
+        self.calling[name] = instance
+        self._wish(name, sync_records.ACTIVE_WISH)
+        self.note_channel(f"AMQ9002I: Channel '{name}' is starting.")
+        self._call(instance)
+
+    def trigger(self, name: str) -> None:
+        """Messages wait on the transmission queue of a channel: start it, unless it runs, retries or was stopped."""
+        instance = self.calling.get(name)
+        if self.is_ending or (instance is not None and instance.state != states.INACTIVE):
+            return
+        try:
+            self.start(name)
+        except (CommandRefused, MQError) as error:
+            self.note_channel(f"AMQ9519E: Channel {name} could not be started by its trigger: {error}")
+
+    def _call(self, instance: Instance) -> None:
+        """Connect to the partner of a channel."""
+        definition = self._find(instance.name)
+        if definition is None:
+            self._fail(instance, port.HOPELESS, f"AMQ9519E: Channel {instance.name} is not defined any more.")
+            return
+        instance.definition = definition
+        instance.happens(TAKEN_UP)
+        try:
+            if instance.kind in SENDING:
+                self._open_transmission_queue(instance)
+        except MQError as error:
+            how = port.FAILED if error.reason == MQRC_OBJECT_IN_USE else port.HOPELESS
+            self._fail(instance, how, f"AMQ9509E: Channel {instance.name}: {error.detail or error}")
+            return
+        instance.address = text_of(definition, "CONNAME")
+        alive = keep_alive_seconds(number_of(definition, "KAINT", MQKAI_AUTO), number_of(definition, "HBINT", 300))
+        instance.attempt = self.connector.connect(
+            instance.address,
+            text_of(definition, "LOCLADDR"),
+            alive,
+            partial(self._connected, instance),
+            partial(self._not_connected, instance),
+        )
+
+    def _open_transmission_queue(self, instance: Instance) -> None:
+        """Have the transmission queue for this channel alone. MQError."""
+        name = text_of(instance.definition, "XMITQ")
+        queue = self.engine.queues.get(name)
+        if queue is None or not queue.is_transmission:
+            raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, f"{name} is no transmission queue. Define it with USAGE(XMITQ).")
+        connection = self._connect("", instance.name)
+        try:
+            open_object(
+                self.engine, connection, OpenRequest(MQOT_Q, name, MQOO_INPUT_EXCLUSIVE | MQOO_FAIL_IF_QUIESCING)
+            )
+        except MQError as error:
+            self.manager.release(connection, False)
+            if error.reason == MQRC_OBJECT_IN_USE:
+                raise MQError(
+                    error.reason, f"Somebody else has the transmission queue {name} open for input."
+                ) from None
+            raise
+        instance.connection = connection
+
+    def _connect(self, user: str, channel: str) -> Connection:
+        """A connection of the queue manager's own, or of a user who is less."""
+        own = user_name(self.manager.directory.path.stat().st_uid)
+        connection = self.manager.admit(user or own, f"CHANNEL {channel}", MQAT_QMGR)
+        connection.is_privileged = not user or self.manager.guard.is_administrator(user)
+        return connection
+
+    def _connected(self, instance: Instance, sock: socket.socket, address: str) -> None:
+        instance.attempt = None
+        if self.is_ending or instance.state != states.INITIALIZING:
+            sock.close()
+            return
+        instance.happens(CONNECTED)
+        instance.address = address
+        link = ServerLink(self.reactor, sock, address, False)
+        agent = self._new_agent(instance, link)
+        try:
+            self.reactor.add(link)
+            asked = ChannelTls.of(instance.definition)
+            if asked.cipher_spec:
+                link.begin_tls(self._tls.client_stream(asked))
+        except (TlsFailed, OSError) as error:
+            agent.finish(port.HOPELESS, 0, str(error))
+            return
+        settings = ChannelSettings(instance.definition)
+        if instance.kind == "RQSTR":
+            link.send(hello_frame(proposal(settings, self.engine.name, self.engine.ccsid, REQUESTS)))
+        else:
+            self._send_from(agent, instance, settings)
+
+    def _new_agent(self, instance: Instance, link: ServerLink) -> MessageAgent:
+        agent = MessageAgent(self.reactor, self, instance.name, link)
+        agent.instance = instance
+        instance.agent = agent
+        link.agent = agent
+        return agent
+
+    def _send_from(self, agent: MessageAgent, instance: Instance, settings: ChannelSettings) -> None:
+        """Be the sending end of a link, and say hello."""
+        connection = instance.connection
+        assert connection is not None
+        handle = next(iter(connection.handles.values()))
+        end = SendingEnd(self.engine, self.records, settings, connection, handle, agent.port())
+        end.waker = agent
+        end.key_reset_bytes = number_of(self.engine.manager, "SSLRKEYC", 0)
+        agent.sending = end
+        end.start()
+
+    def _not_connected(self, instance: Instance, text: str) -> None:
+        instance.attempt = None
+        if instance.state == states.INITIALIZING:
+            self._fail(instance, port.FAILED, f"AMQ9202E: Channel {instance.name}: the partner is not there. {text}")
+
+    # -- who connects --------------------------------------------------------------------------------------------------
+
+    def greet(self, link: ServerLink, request: int, payload: bytes) -> None:
+        """A queue manager has connected, and wants to use a channel."""
+        hello = decode_channel_hello(payload)
+        refused = partial(self._turn_away, link, request)
+        if self.is_ending:
+            refused(MQError(MQRC_Q_MGR_STOPPING, f"Queue manager {self.engine.name} is ending."))
+            return
+        if hello.version < 1:
+            refused(MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Version {hello.version} of channels is not spoken here."))
+            return
+        then = partial(self._admitted, link, request, hello)
+        self._admission.consider(link, hello.channel, hello.queue_manager, then, refused)
+
+    def _turn_away(self, link: ServerLink, request: int, error: MQError) -> None:
+        text = error.detail or str(error)
+        link.send(failure_frame(CHANNEL_HELLO, 0, request, MQCC_FAILED, error.reason, text))
+        link.last_word(f"refused: {text}")
+
+    def _admitted(self, link: ServerLink, request: int, hello: ChannelHello, user: str) -> None:
+        """A partner may use the channel, in the name of a user."""
+        if link.state >= CLOSING:
+            return
+        try:
+            definition = self.require(hello.channel)
+            if hello.purpose == PINGS:
+                self.server.channel_commands.answer_ping(link, request, hello, definition)
+            elif hello.purpose == SENDS:
+                self._receive_by(link, request, hello, definition, user)
+            else:
+                self._requested(link, request, hello, definition)
+        except MQError as error:
+            self.server.note_link(link, error.detail)
+            self._turn_away(link, request, error)
+        except CommandRefused as refusal:
+            self._turn_away(link, request, MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"{refusal}"))
+
+    def _receive_by(
+        self, link: ServerLink, request: int, hello: ChannelHello, definition: Definition, user: str
+    ) -> None:
+        """A sending end has connected. MQError."""
+        name, partner = hello.channel, hello.queue_manager
+        kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
+        if kind not in RECEIVING:
+            raise MQError(
+                MQRC_UNKNOWN_CHANNEL_NAME,
+                f"AMQ9534E: Channel {name} is of type {kind} at {self.engine.name}; {partner} needs RCVR or RQSTR there.",
+            )
+        if name in self.stopped:
+            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9558E: Channel {name} is stopped at {self.engine.name}.")
+        self._adopt(name, partner, link)
+        instance = Instance(definition, True)
+        waiting = self.calling.get(name)
+        if waiting is not None and waiting.state == REQUESTING:
+            waiting.happens(CALLED_BACK)
+            waiting.happens(ENDED)
+        instance.happens(CALLED)
+        self.called[(name, partner)] = instance
+        self._receive(self._new_agent(instance, link), request, hello, user)
+
+    def _adopt(self, name: str, partner: str, link: ServerLink) -> None:
+        """A partner that connects again has lost its old connection, whatever it looks like from here. MQError."""
+        before = self.called.get((name, partner))
+        if before is None or before.agent is None:
+            return
+        if before.host != link.address.partition("(")[0]:
+            raise MQError(
+                MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {name} is in use by {partner} from {before.address}."
+            )
+        self.note_channel(f"AMQ9543I: Channel {name}: {partner} has connected again; its old connection is given up.")
+        before.agent.finish(port.FAILED, 0, "the partner has connected again")
+
+    def _receive(self, agent: MessageAgent, request: int, hello: ChannelHello, user: str) -> None:
+        """Be the receiving end of a link. MQError."""
+        instance = agent.instance
+        assert isinstance(instance, Instance)
+        instance.partner = hello.queue_manager
+        instance.address = agent.link.address
+        instance.user = user
+        connection = self._connect(user, instance.name)
+        agent.connection = connection
+        settings = ChannelSettings(instance.definition)
+        arrivals = Arrivals(self.engine, connection, instance.definition)
+        end = ReceivingEnd(self.engine, self.records, settings, connection, arrivals, agent.port())
+        try:
+            end.welcome(request, hello)
+        except MQError:
+            agent.finish(port.FAILED, 0, "")
+            raise
+        agent.receiving = end
+        agent.opened(end.agreed)
+        self._running(instance)
+
+    def _requested(self, link: ServerLink, request: int, hello: ChannelHello, definition: Definition) -> None:
+        """A requester has connected. MQError."""
+        name = hello.channel
+        kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
+        if kind not in SENDING:
+            raise MQError(
+                MQRC_UNKNOWN_CHANNEL_NAME,
+                f"AMQ9534E: Channel {name} is of type {kind} at {self.engine.name}; requesters need SVR or SDR there.",
+            )
+        before = self.calling.get(name)
+        if before is not None and before.state == STOPPED:
+            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9558E: Channel {name} is stopped at {self.engine.name}.")
+        if before is not None and before.state not in _AT_REST:
+            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {name} is in use at {self.engine.name}.")
+        if kind == "SDR":
+            link.send(frame(CHANNEL_END, 0, request))
+            link.last_word("the requester is called back")
+            self.trigger(name)
+            return
+        if before is not None:
+            self._cease(before)
+        instance = Instance(definition, True)
+        instance.happens(CALLED)
+        instance.partner = hello.queue_manager
+        instance.address = link.address
+        self._open_transmission_queue(instance)
+        self.calling[name] = instance
+        self._send_from(self._new_agent(instance, link), instance, ChannelSettings(definition))
+
+    # -- for the agents ------------------------------------------------------------------------------------------------
+
+    def agent_greeted(self, agent: MessageAgent, request: int, payload: bytes) -> None:
+        instance = agent.instance
+        if not isinstance(instance, Instance) or instance.kind != "RQSTR":
+            raise MalformedFrame("a hello where none is expected")
+        hello = decode_channel_hello(payload)
+        if hello.channel != instance.name or hello.purpose != SENDS:
+            raise MalformedFrame("a hello for another channel")
+        try:
+            self._receive(agent, request, hello, text_of(instance.definition, "MCAUSER"))
+        except MQError as error:
+            agent.link.send(failure_frame(CHANNEL_HELLO, 0, request, MQCC_FAILED, error.reason, error.detail))
+
+    def agent_frame(self, agent: MessageAgent, type: int, request: int, payload: bytes) -> None:
+        instance = agent.instance
+        if not isinstance(instance, Instance):
+            self.server.channel_commands.ping_frame(agent, type, request, payload)
+        elif type == CHANNEL_END and instance.kind == "RQSTR":
+            instance.happens(REQUESTED)
+            agent.finish(port.ORDERLY, 0, "")
+        elif type == CHANNEL_HELLO | REPLY and len(payload) >= 8:
+            text = payload[8:].decode("utf-8", "replace")
+            agent.finish(port.FAILED, 0, text if text.startswith("AMQ") else f"AMQ9999E: The partner refused: {text}")
+        else:
+            raise MalformedFrame(f"a frame of type {type} where it cannot be")
+
+    def agent_changed(self, agent: MessageAgent) -> None:
+        instance = agent.instance
+        if not isinstance(instance, Instance):
+            return
+        sending, receiving = agent.sending, agent.receiving
+        if sending is not None and instance.state == states.BINDING and sending.partner:
+            instance.partner = sending.partner
+            instance.retries.reset()
+            self._running(instance)
+        elif receiving is not None and receiving.state == PAUSED and instance.state == states.RUNNING:
+            instance.happens(MESSAGE_RETRY)
+        elif receiving is not None and receiving.state != PAUSED and instance.state == states.PAUSED:
+            instance.happens(RETRY_OVER)
+        elif sending is not None and sending.is_stopping and instance.state == states.RUNNING:
+            instance.happens(states.END_DUE)
+
+    def _running(self, instance: Instance) -> None:
+        instance.happens(AGREED)
+        instance.started_ms = now_ms()
+        instance.was_told = True
+        queue = text_of(instance.definition, "XMITQ")
+        send_reports(
+            self.engine, channel_events.on_channel_started(self.engine, instance.name, queue, instance.address), None
+        )
+
+    def agent_over(self, agent: MessageAgent, how: int, reason: int, text: str) -> None:
+        if agent.connection is not None:
+            self.manager.release(agent.connection, False)
+            agent.connection = None
+        instance = agent.instance
+        if not isinstance(instance, Instance):
+            self.server.channel_commands.ping_over(agent, text)
+            return
+        self._fail(instance, int(how), text)
+
+    def _fail(self, instance: Instance, how: int, text: str) -> None:
+        """A channel is over, well or not: say so, and see what comes next."""
+        name = instance.name
+        self._release(instance)
+        instance.agent = None
+        if instance.is_called and self.called.get((name, instance.partner)) is instance:
+            del self.called[(name, instance.partner)]
+        if text and how != port.ORDERLY:
+            self.note_channel(text if text.startswith("AMQ") else f"AMQ9208E: Channel {name}: {text}.")
+        end = "normally" if how == port.ORDERLY else "abnormally"
+        self.note_channel(
+            f"AMQ9001I: Channel '{name}' ended {end}."
+            if how == port.ORDERLY
+            else f"AMQ9999E: Channel '{name}' to '{instance.address}' ended {end}."
+        )
+        self._tell_stopped(instance, how, text)
+        if instance.state == REQUESTING:
+            return
+        if self.is_ending:
+            instance.happens(ENDED)
+        elif instance.status_after == "STOPPED":
+            instance.happens(STOPPED_NOW)
+        elif instance.status_after or how == port.ORDERLY:
+            self._ended(instance)
+        elif how == port.HOPELESS and not instance.is_called:
+            instance.happens(REFUSED)
+            self._wish(name, sync_records.STOPPED_WISH)
+        elif instance.is_called or instance.kind == "RQSTR":
+            self._ended(instance)
+        else:
+            self._retry(instance)
+
+    def _ended(self, instance: Instance) -> None:
+        instance.happens(ENDED)
+        if not instance.is_called:
+            self.records.forget(sync_records.WISH, instance.name)
+
+    def _retry(self, instance: Instance) -> None:
+        instance.happens(FAILED)
+        seconds = int(instance.retries.next_seconds())
+        if seconds < 0:
+            instance.happens(GAVE_UP)
+            self._wish(instance.name, sync_records.STOPPED_WISH)
+            self.note_channel(
+                f"AMQ9999E: Channel {instance.name} has no retries left, and is stopped. START CHANNEL when its "
+                "partner is there."
+            )
+            return
+        instance.timer = RetryTimer(partial(self._retry_due, instance))
+        self.reactor.wheel.add(instance.timer, self.reactor.now_ms + seconds * 1000)
+
+    def _retry_due(self, instance: Instance) -> None:
+        instance.timer = None
+        if instance.state == RETRYING and not self.is_ending:
+            instance.happens(RETRY_DUE)
+            self._call(instance)
+
+    def _release(self, instance: Instance) -> None:
+        if instance.connection is not None:
+            self.manager.release(instance.connection, False)
+            instance.connection = None
+
+    def _tell_stopped(self, instance: Instance, how: int, text: str) -> None:
+        if not instance.was_told:
+            return
+        instance.was_told = False
+        number = int(text[3:7]) if text[:3] == "AMQ" and text[3:7].isdigit() else 0
+        queue = text_of(instance.definition, "XMITQ")
+        made = channel_events.on_channel_stopped(
+            self.engine, _QUALIFIERS[how], instance.name, queue, instance.address, number
+        )
+        send_reports(self.engine, made, None)
+
+    def new_tls(self, agent: MessageAgent) -> TlsStream:
+        link = agent.link
+        if link.tls is not None and link.tls.is_server:
+            return self._tls.stream()
+        definition = self._find(agent.channel)
+        if definition is None:
+            raise TlsFailed(MQRC_UNKNOWN_CHANNEL_NAME, f"AMQ9519E: channel {agent.channel} is not defined any more.")
+        return self._tls.client_stream(ChannelTls.of(definition))
+
+    def note_channel(self, text: str) -> None:
+        self.server.notes.tell(text, text)
+
+    # -- stopping ------------------------------------------------------------------------------------------------------
+
+    def stop(self, name: str, mode: str, status: str, connection_name: str, queue_manager: str) -> None:
+        """STOP CHANNEL. CommandRefused."""
+        definition = self.require(name)
+        kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
+        concerned = [each for each in self.called.values() if each.name == name]
+        if name in self.calling:
+            concerned.append(self.calling[name])
+        if connection_name:
+            concerned = [each for each in concerned if connection_name in (each.host, each.address)]
+        if queue_manager:
+            concerned = [each for each in concerned if each.partner == queue_manager]
+        is_whole = not connection_name and not queue_manager
+        if status == "STOPPED" and is_whole:
+            self._wish(name, sync_records.STOPPED_WISH)
+            if kind in RECEIVING:
+                self.stopped.add(name)
+            if kind in CALLING and name not in self.calling:
+                self.calling[name] = Instance(definition, False)
+                concerned.append(self.calling[name])
+            send_reports(self.engine, channel_events.on_channel_stopped_by_user(self.engine, name), None)
+        elif is_whole:
+            self.records.forget(sync_records.WISH, name)
+            self.stopped.discard(name)
+        if not concerned and status != "STOPPED":
+            raise CommandRefused(CHANNEL_NOT_ACTIVE, f"Channel {name} is not active.")
+        for instance in concerned:
+            self._stop_instance(instance, mode, status)
+
+    def _stop_instance(self, instance: Instance, mode: str, status: str) -> None:
+        agent = instance.agent
+        if agent is None:
+            self._cease(instance)
+            instance.happens(STOPPED_NOW if status == "STOPPED" else _ending_event(instance))
+            return
+        instance.status_after = status
+        if mode == "QUIESCE":
+            instance.happens(STOP_ASKED)
+            agent.stop()
+        else:
+            agent.finish(port.FAILED, 0, f"AMQ9528I: Channel {instance.name} was stopped with MODE({mode}).")
+
+    def _cease(self, instance: Instance) -> None:
+        """Neither call nor wait any more."""
+        if instance.timer is not None:
+            self.reactor.wheel.remove(instance.timer)
+            instance.timer = None
+        if instance.attempt is not None:
+            instance.attempt.cancel()
+            instance.attempt = None
+        if instance.agent is None:
+            self._release(instance)
+
+    # -- looking -------------------------------------------------------------------------------------------------------
+
+    def status(self) -> list[ChannelStatus]:
+        """Every channel that runs, tries to or was stopped; and what is saved of all."""
+        found = [
+            instance_status(each, self.engine, self.records)
+            for each in [*self.calling.values(), *self.called.values()]
+            if each.state != states.INACTIVE
+        ]
+        there = {each.name for each in found}
+        for name in sorted(self.stopped - there):
+            definition = self._find(name)
+            if definition is not None:
+                instance = Instance(definition, True)
+                instance.state = STOPPED
+                found.append(instance_status(instance, self.engine, self.records))
+        doubted = {each.channel for each in batches_in_doubt(self.engine)}
+        for record in self.records.all():
+            if record.kind != sync_records.WISH:
+                is_in_doubt = record.kind == sync_records.SENDING and record.channel in doubted
+                found.append(saved_status(record, self._find(record.channel), is_in_doubt))
+        return found
+
+    def is_active(self, name: str) -> bool:
+        """Whether an instance of a channel does anything that its definition or records must not change under."""
+        instance = self.calling.get(name)
+        if instance is not None and instance.state not in _AT_REST:
+            return True
+        return any(each.name == name for each in self.called.values())
+
+    def require(self, name: str) -> Definition:
+        definition = self._find(name)
+        if definition is None:
+            raise CommandRefused("AMQ8227E", f"Channel {name} not found.")
+        return definition
+
+    def _find(self, name: str) -> Definition | None:
+        return self.engine.of_type(ObjectType.CHANNEL).get(name)
+
+    def _wish(self, name: str, wish: int) -> None:
+        """Remember over a restart what people want of a channel."""
+        if self.records.find(sync_records.WISH, name).wish == wish:
+            return
+        record = SyncRecord(sync_records.WISH, name, "")
+        record.wish = wish
+        try:
+            self.records.write(record)
+        except MQError as error:
+            self.note_channel(f"AMQ9509E: The state of channel {name} could not be saved: {error.detail or error}")
+
+
+def _ending_event(instance: Instance) -> int:
+    return states.ENABLED if instance.state in (states.INACTIVE, STOPPED) else ENDED
