@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ostler.command.target import ChannelStatus
@@ -176,6 +178,18 @@ def test_what_runs_is_not_deleted(operator: Operator, target: LocalTarget) -> No
     target.channels.append(ChannelStatus("C1"))
     assert operator.fails("delete chl(C1)") == "AMQ8148E: Ostler channel C1 is in use. Stop it first."
     target.channels[0] = ChannelStatus("C1", status="STOPPED")
+    assert operator.says("delete chl(C1)") == ["AMQ8015I: Ostler channel deleted."]
+
+
+def test_message_channels_are_deleted_at_rest(operator: Operator, target: LocalTarget) -> None:
+    operator.says("def chl(C1) chltype(sdr) conname(there) xmitq(X)")
+    for status in ("RUNNING", "RETRYING", "BINDING", "PAUSED"):
+        target.channels = [ChannelStatus("C1", "SDR", status)]
+        assert operator.fails("delete chl(C1)") == "AMQ8148E: Ostler channel C1 is in use. Stop it first."
+    saved = ChannelStatus("C1", "SDR", instance="SAVED", in_doubt=True)
+    target.channels = [ChannelStatus("C1", "SDR", "STOPPED"), saved]
+    assert "MQRCCF_CHANNEL_INDOUBT" in operator.fails("delete chl(C1)")
+    target.channels = [replace(saved, in_doubt=False)]
     assert operator.says("delete chl(C1)") == ["AMQ8015I: Ostler channel deleted."]
 
 

@@ -180,6 +180,16 @@ def test_reasons_of_channels(admin: Administrator, target: LocalTarget, refusal:
         assert admin.fails(command, sender) == (reason,)
 
 
+def test_a_channel_in_doubt_is_not_deleted(admin: Administrator, target: LocalTarget) -> None:
+    admin.done(mq.MQCMD_CREATE_CHANNEL, {CHANNEL: "TO.ME", mq.MQIACH_CHANNEL_TYPE: mq.MQCHT_RECEIVER})
+    target.channels = [ChannelStatus("TO.ME", "RCVR", "RETRYING")]
+    assert admin.fails(mq.MQCMD_DELETE_CHANNEL, {CHANNEL: "TO.ME"}) == (mq.MQRCCF_CHANNEL_IN_USE,)
+    target.channels = [ChannelStatus("TO.ME", "RCVR", instance="SAVED", in_doubt=True)]
+    assert admin.fails(mq.MQCMD_DELETE_CHANNEL, {CHANNEL: "TO.ME"}) == (mq.MQRCCF_CHANNEL_INDOUBT,)
+    target.channels = []
+    admin.done(mq.MQCMD_DELETE_CHANNEL, {CHANNEL: "TO.ME"})
+
+
 def test_what_is_saved_of_channels(admin: Administrator, target: LocalTarget) -> None:
     saved = ChannelStatus(
         "TO.YOU", "SDR", "INACTIVE", instance="SAVED", transmission_queue="YOU", last_luwid=b"\x11" * 8, last_sequence=7

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from ostler.command import administration
 from ostler.command.arguments import Options, find_attribute, given_attributes, object_name, value_of
+from ostler.command.channel_status import CURRENT
 from ostler.command.in_use import check_not_open
 from ostler.command.nouns import PRODUCT, Noun, message
 from ostler.command.permissions import authorize, authorize_define
@@ -30,6 +31,7 @@ from ostler.model.constants import (
     MQOT_TOPIC,
     MQRC_OBJECT_ALREADY_EXISTS,
     MQRC_UNKNOWN_OBJECT_NAME,
+    MQRCCF_CHANNEL_INDOUBT,
 )
 from ostler.model.errors import MQError
 
@@ -54,6 +56,8 @@ _RECORD_TYPES: Final = {
     ObjectType.AUTHINFO: MQOT_AUTH_INFO,
     ObjectType.COMMINFO: MQOT_COMM_INFO,
 }
+# The states in which a channel can be deleted.
+_AT_REST: Final = ("INACTIVE", "STOPPED")
 _SUBTYPE_KEYWORDS = {ObjectType.CHANNEL: "CHLTYPE", ObjectType.AUTHINFO: "AUTHTYPE", ObjectType.LISTENER: "TRPTYPE"}
 
 
@@ -163,6 +167,7 @@ def _delete(
     authorize(target, "DELETE", kind, name)
     if is_running(kind, name, target):
         raise CommandRefused("AMQ8148E", f"{PRODUCT} {noun.label} {name} is in use. Stop it first.")
+    check_not_in_doubt(kind, name, target)
     try:
         target.change(partial(remove, kind, name, purge, takes_records))
     except MQError as error:
@@ -195,10 +200,21 @@ def is_running(kind: ObjectType, name: str, target: Target) -> bool:
     if kind == ObjectType.LISTENER:
         return any(status.name == name for status in target.listener_status())
     if kind == ObjectType.CHANNEL:
-        return any(status.name == name and status.status != "STOPPED" for status in target.channel_status())
+        return any(
+            status.name == name and status.instance == CURRENT and status.status not in _AT_REST
+            for status in target.channel_status()
+        )
     if kind == ObjectType.SERVICE:
         return any(status.name == name for status in target.service_status())
     return False
+
+
+def check_not_in_doubt(kind: ObjectType, name: str, target: Target) -> None:
+    """Raise MQError for a channel that waits to learn what became of a batch: without it nobody could resolve that."""
+    if kind == ObjectType.CHANNEL and any(each.name == name and each.in_doubt for each in target.channel_status()):
+        raise MQError(
+            MQRCCF_CHANNEL_INDOUBT, f"Channel {name} is in doubt about a batch. Start it, or use RESOLVE CHANNEL first."
+        )
 
 
 def clear(statement: Statement, noun: Noun) -> Action:

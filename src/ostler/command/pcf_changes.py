@@ -7,8 +7,7 @@ from functools import partial
 from typing import Final
 
 from ostler.command import administration
-from ostler.command.changes import is_running as is_running
-from ostler.command.changes import remove as remove
+from ostler.command.changes import check_not_in_doubt, is_running, remove
 from ostler.command.pcf_kinds import CHANNELS, KINDS, QUEUE_TYPES, QUEUES, PcfKind
 from ostler.command.pcf_refusals import PcfRefused, bad_parameter, refused
 from ostler.command.pcf_request import Request
@@ -187,6 +186,7 @@ def _delete(about: PcfKind, target: Target, request: Request) -> Iterator[Reply]
     authorize(target, "DELETE", kind, name)
     if is_running(kind, name, target):
         raise PcfRefused(_RUNNING.get(kind, MQRCCF_OBJECT_OPEN))
+    check_not_in_doubt(kind, name, target)
     purge = request.number(MQIACF_PURGE) == MQPO_YES
     # Only objects that authorities can be given on have records.
     takes_records = mqot(kind) != MQOT_Q_MGR and request.number(MQIACF_REMOVE_AUTHREC, MQRAR_YES) == MQRAR_YES

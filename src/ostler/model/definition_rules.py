@@ -11,21 +11,25 @@ from ostler.model.constants import (
     MQIT_MSG_TOKEN,
     MQPER_PERSISTENT,
     MQQDT_TEMPORARY_DYNAMIC,
+    MQRCCF_ATTR_VALUE_ERROR,
     MQRCCF_CLUSTER_NAME_CONFLICT,
     MQRCCF_CLUSTER_Q_USAGE_ERROR,
     MQRCCF_DEF_XMIT_Q_CLUS_ERROR,
     MQRCCF_DEST_NAME_ERROR,
+    MQRCCF_MCA_NAME_ERROR,
     MQRCCF_MISSING_CONN_NAME,
     MQRCCF_OBJECT_NAME_ERROR,
     MQRCCF_PARM_MISSING,
     MQRCCF_Q_ATTR_CONFLICT,
     MQRCCF_REPOS_NAME_CONFLICT,
     MQRCCF_SSL_CIPHER_SPEC_ERROR,
+    MQRCCF_SSL_CLIENT_AUTH_ERROR,
     MQRCCF_SSL_PEER_NAME_ERROR,
     MQRCCF_STREAMQ_CONFLICT,
     MQRCCF_STREAMQ_DEST_CONFLICT,
     MQRCCF_TOPIC_STRING_NOT_FOUND,
     MQRCCF_XMIT_Q_NAME_ERROR,
+    MQSCA_NEVER_REQUIRED,
     MQUS_TRANSMISSION,
 )
 from ostler.model.distinguished_names import check_pattern
@@ -37,6 +41,8 @@ _NAME_LENGTHS: Final = {ObjectType.CHANNEL: 20, ObjectType.CFSTRUCT: 12, ObjectT
 # Subscriptions and rules go by any text: a rule is known by its profile and by what it looks at.
 _TEXT_NAMES: Final = (ObjectType.SUB, ObjectType.CHLAUTH, ObjectType.AUTHREC)
 _TEXT_NAME_BYTES_MAX: Final = 10240
+# Channels that may leave it to the partner how data is compressed.
+_ACCEPTS_ANY: Final = ("RCVR", "RQSTR", "SVRCONN")
 
 
 def check_name(object_type: ObjectType, name: str) -> None:
@@ -121,14 +127,26 @@ def _check_channel(name: str, values: dict[str, Value]) -> None:
         _check_cipher_spec(_text(values, "SSLCIPH"))
     if _text(values, "SSLPEER"):
         _check_peer_name(_text(values, "SSLPEER"))
+    subtype = subtype_of(ObjectType.CHANNEL, values)
+    _check_agreed(subtype, values)
     # The models of channels that come with the queue manager leave open what every real channel must have.
     if name.startswith("SYSTEM.DEF."):
         return
-    subtype = subtype_of(ObjectType.CHANNEL, values)
     if subtype in ("SDR", "SVR") and not _text(values, "XMITQ"):
         raise MQError(MQRCCF_XMIT_Q_NAME_ERROR, f"A channel of type {subtype} needs XMITQ.")
     if subtype in ("SDR", "RQSTR", "CLNTCONN", "CLUSSDR") and not _text(values, "CONNAME"):
         raise MQError(MQRCCF_MISSING_CONN_NAME, f"A channel of type {subtype} needs CONNAME.")
+
+
+def _check_agreed(subtype: str, values: dict[str, Value]) -> None:
+    """What a channel cannot agree on with a partner, or has no use for."""
+    if _text(values, "MCANAME"):
+        raise MQError(MQRCCF_MCA_NAME_ERROR, "MCANAME must be blank.")
+    techniques = values.get("COMPMSG")
+    if isinstance(techniques, tuple) and "ANY" in techniques and subtype not in _ACCEPTS_ANY:
+        raise MQError(MQRCCF_ATTR_VALUE_ERROR, f"COMPMSG(ANY) is for channels that receive, not for {subtype}.")
+    if subtype != "MQTT" and _number(values, "SSLCAUTH") == MQSCA_NEVER_REQUIRED:
+        raise MQError(MQRCCF_SSL_CLIENT_AUTH_ERROR, f"SSLCAUTH(NEVER) is for MQTT channels, not for {subtype}.")
 
 
 def _check_cipher_spec(name: str) -> None:
