@@ -101,6 +101,7 @@ class WorldLives:
         self.disk = disk
         self.settings = settings
         self.buffer_bytes = buffer_bytes
+        self.name = "WORLD"
         self.now_ms = START_MS
         self.backed_out: list[BackedOut] = []
         self.records: list[Record] = []
@@ -122,11 +123,13 @@ class WorldLives:
         settings: LogSettings = SMALL_LOG,
         buffer_bytes: int = 4096,
         disk: SimulatedDisk | None = None,
+        name: str = "WORLD",
     ) -> Self:
         """A new queue manager, started for the first time. `seed` becomes the identity of its log."""
         disk = disk if disk is not None else SimulatedDisk()
         create_log_of_any_size(disk, LOG_DIRECTORY, settings, seed.to_bytes(16, "little"))
         world = cls(disk, settings, buffer_bytes)
+        world.name = name
         world.restart()
         return world
 
@@ -137,7 +140,7 @@ class WorldLives:
         self._lives += 1
         self._batch = None
         self._checkpoint = None
-        engine = Engine("WORLD", self.disk, _NoJournal(), new_definition(ObjectType.QMGR, "WORLD", {}))
+        engine = Engine(self.name, self.disk, _NoJournal(), new_definition(ObjectType.QMGR, self.name, {}))
         engine.buffer_bytes_nonpersistent = self.buffer_bytes
         engine.buffer_bytes_persistent = self.buffer_bytes
         engine.now_ms = self.now_ms

@@ -1,0 +1,337 @@
+"""Two queue managers with channels to one another, a network between them, and trouble: all from one number.
+
+Each step is one thing that may happen next: work of an application, bytes that arrive, the log's force, a cut, a crash
+of one side. In the end the troubles cease, everything comes to rest, and what arrived is compared with what was sent.
+
+    ChannelWorld(7).run(400)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from ostler.channel.port import HOPELESS
+from ostler.channel.sync_records import RECEIVING, SENDING
+from ostler.log import LogSettings
+from ostler.model.attributes import Value
+from ostler.model.constants import MQNPMS_FAST, MQNPMS_NORMAL
+from ostler.testing.channel_account import Account
+from ostler.testing.channel_agent import SimulatedAgent
+from ostler.testing.channel_network import new_line
+from ostler.testing.channel_site import ChannelSite
+from ostler.testing.simulated_disk import PowerLost
+from ostler.testing.world_lives import SMALL_LOG
+
+BIG_LOG = LogSettings(primary_files=3, secondary_files=1, file_pages=256)
+_ROUNDS_TO_REST_MAX = 4000
+_CRASHES = ["kill", "power", "power", "garbage", "end"]
+
+Step = Callable[[], None]
+
+
+class ChannelWorld:
+    """See the module's text."""
+
+    def __init__(self, seed: int) -> None:
+        self._chance = Random(seed)
+        self._pieces: Random | None = self._chance
+        chance = self._chance
+        self.is_fast = chance.random() < 0.5
+        self._trouble = chance.choice([0.0, 0.005, 0.02, 0.06])
+        wrap = chance.choice([100, 999_999_999])
+        log = chance.choice([SMALL_LOG, BIG_LOG])
+        self.sites = [ChannelSite.create(2 * seed + n, log, name=name) for n, name in enumerate(("A", "B"))]
+        accounts = [Account(self.is_fast), Account(self.is_fast)]
+        speed = MQNPMS_FAST if self.is_fast else MQNPMS_NORMAL
+        for number, site in enumerate(self.sites):
+            site.outgoing, site.incoming = accounts[number], accounts[1 - number]
+            sending: dict[str, Value] = {
+                "BATCHSZ": chance.choice([1, 2, 5, 50]),
+                "BATCHINT": chance.choice([0, 0, 20, 200]),
+                "BATCHLIM": chance.choice([0, 5000, 8]),
+                "DISCINT": chance.choice([0, 0, 3]),
+                "NPMSPEED": speed,
+                "SEQWRAP": wrap,
+            }
+            receiving: dict[str, Value] = {
+                "MRRTY": chance.choice([0, 2]),
+                "MRTMR": 50,
+                "NPMSPEED": speed,
+                "SEQWRAP": wrap,
+            }
+            site.open_site(self.sites[1 - number].name, sending, receiving)
+            site.window = chance.choice([1, 2, 4])
+        self.wants_running = [True, True]
+        self.done: list[str] = []
+        """What happened, for those who look into a bad day."""
+        self.crashes = 0
+        self.cuts = 0
+        self.resets = 0
+
+    def run(self, steps: int) -> None:
+        for _ in range(steps):
+            self._step()
+        self.come_to_rest()
+        self.check()
+
+    # -- one step ------------------------------------------------------------------------------------------------------
+
+    def _step(self) -> None:
+        number = self._chance.randrange(2)
+        site = self.sites[number]
+        if self._chance.random() < self._trouble:
+            what, step = self._trouble_of(number)
+        else:
+            what, step = self._work_of(number)
+        self.done.append(f"{site.name}: {what}")
+        try:
+            step()
+            self._look_at_agents(site)
+        except PowerLost:
+            self._power_lost(number)
+
+    def _work_of(self, number: int) -> tuple[str, Step]:
+        site = self.sites[number]
+        choices: list[tuple[float, str, Step]] = [
+            (4, "work", lambda: self._work(site)),
+            (2, "force", lambda: _force(site)),
+            (1, "write log", site.write_log),
+            (0.5, "checkpoint step", lambda: _ignore(site.step_checkpoint())),
+            (0.5, "housekeep", site.housekeep),
+            (2, "time", lambda: self._time_passes(self._chance.choice([1, 5, 20, 60, 300, 3100]))),
+            (0.5, "consume", lambda: self._consume(number)),
+            (1, "connect", lambda: self._connect(number)),
+        ]
+        for agent in site.agents:
+            choices += self._agent_steps(site, agent)
+        if site.engine.woken:
+            choices.append((2, "wake", site.tell_woken))
+        weights = [each[0] for each in choices]
+        _, what, step = self._chance.choices(choices, weights)[0]
+        return what, step
+
+    def _agent_steps(self, site: ChannelSite, agent: SimulatedAgent) -> list[tuple[float, str, Step]]:
+        name = "sender" if agent.sender is not None else "receiver"
+        steps: list[tuple[float, str, Step]] = []
+        if agent.line.can_transmit():
+            steps.append((4, f"{name} transmits", lambda: self._transmit(agent)))
+        if agent.can_receive():
+            steps.append((4, f"{name} receives", lambda: self._receive(site, agent)))
+        if agent.line.can_hear_end():
+            steps.append((1, f"{name} hears the end", lambda: site.lost(agent)))
+        if agent.wants_pump:
+            steps.append((4, f"{name} pumps", lambda: self._pump(site, agent)))
+        if agent.wants_room:
+            steps.append((2, f"{name} gets room", lambda: self._make_room(site, agent)))
+        if 0 <= agent.wake_ms <= site.now_ms:
+            steps.append((4, f"{name} ticks", lambda: self._wake(site, agent)))
+        return steps
+
+    def _transmit(self, agent: SimulatedAgent) -> None:
+        agent.line.transmit(self._pieces)
+        if not agent.line.unsent:
+            agent.wants_pump = True
+
+    def _receive(self, site: ChannelSite, agent: SimulatedAgent) -> None:
+        site.tick(0)
+        agent.receive(self._pieces)
+
+    def _pump(self, site: ChannelSite, agent: SimulatedAgent) -> None:
+        agent.wants_pump = False
+        end = agent.end()
+        if end is not None and not agent.is_over:
+            site.tick(0)
+            end.pump()
+
+    def _make_room(self, site: ChannelSite, agent: SimulatedAgent) -> None:
+        agent.wants_room = False
+        site.make_room()
+        self._tick(site, agent)
+
+    def _wake(self, site: ChannelSite, agent: SimulatedAgent) -> None:
+        if 0 <= agent.wake_ms <= site.now_ms:  # it may be set anew meanwhile
+            agent.wake_ms = -1
+            self._tick(site, agent)
+
+    def _tick(self, site: ChannelSite, agent: SimulatedAgent) -> None:
+        end = agent.end()
+        if end is not None and not agent.is_over:
+            site.tick(0)
+            end.tick()
+
+    def _look_at_agents(self, site: ChannelSite) -> None:
+        """Have done with ends that are over and have sent their last word."""
+        for agent in list(site.agents):
+            if agent.is_over and agent in site.agents and not agent.line.can_transmit():
+                assert agent.how != HOPELESS, agent.text
+                self.done.append(f"{site.name}: {'sender' if agent.sender else 'receiver'} is over: {agent.text}")
+                site.finished(agent)
+
+    def _work(self, site: ChannelSite) -> None:
+        application = self._chance.choice(site.applications)
+        draw = self._chance.random()
+        if draw < 0.25:
+            application.commit()
+        elif draw < 0.32:
+            application.back_out()
+        else:
+            in_unit = self._chance.random() < 0.5
+            for _ in range(self._chance.choice([1, 1, 2, 6])):
+                application.put(self._chance, in_unit)
+
+    def _time_passes(self, milliseconds: int) -> None:
+        for site in self.sites:
+            site.tick(milliseconds)
+
+    def _consume(self, number: int) -> None:
+        site = self.sites[number]
+        site.disk.lose_power_after(-1)
+        site.consume(self._chance.choice([1, 5, 100]))
+
+    def _connect(self, number: int) -> None:
+        site, other = self.sites[number], self.sites[1 - number]
+        if self.wants_running[number] and site.sending_agent() is None:
+            near, far = new_line()
+            other.accept(far)
+            site.start_sending(near)
+
+    # -- trouble -------------------------------------------------------------------------------------------------------
+
+    def _trouble_of(self, number: int) -> tuple[str, Step]:
+        site = self.sites[number]
+        chance = self._chance
+        kind = chance.choices(["cut", "crash", "crash both", "power", "stop", "start"], [6, 3, 1, 3, 2, 3])[0]
+        if kind == "cut":
+            return kind, lambda: self._cut(site)
+        if kind == "crash":
+            how = chance.choice(_CRASHES)
+            return f"crash {how}", lambda: self._crash(number, how)
+        if kind == "crash both":
+            return kind, self._crash_both
+        if kind == "power":
+            changes = chance.randrange(12)
+            return f"power fails after {changes} changes", lambda: site.disk.lose_power_after(changes)
+        if kind == "stop":
+            return kind, lambda: self._stop(number)
+        return kind, lambda: self._start(number)
+
+    def _cut(self, site: ChannelSite) -> None:
+        if site.agents:
+            self.cuts += 1
+            line = self._chance.choice(site.agents).line
+            line.cut_after(self._chance)
+
+    def _crash(self, number: int, how: str) -> None:
+        self.crashes += 1
+        site = self.sites[number]
+        while True:
+            try:
+                site.crash(self._chance, how)
+                return
+            except PowerLost:
+                # The power may fail again before it is up.
+                how = "power"
+
+    def _crash_both(self) -> None:
+        for number in (0, 1):
+            self._crash(number, self._chance.choice(_CRASHES))
+
+    def _power_lost(self, number: int) -> None:
+        self.done.append(f"{self.sites[number].name}: power lost")
+        self._crash(number, "power")
+
+    def _stop(self, number: int) -> None:
+        """STOP CHANNEL at either end, quiescing; or as FORCE does it."""
+        site = self.sites[number]
+        if not site.agents:
+            return
+        agent = self._chance.choice(site.agents)
+        end = agent.end()
+        if end is None or agent.is_over:
+            return
+        if agent.sender is not None:
+            self.wants_running[number] = False
+        if self._chance.random() < 0.7:
+            end.stop()
+        else:
+            site.lost(agent)
+
+    def _start(self, number: int) -> None:
+        self.wants_running[number] = True
+        self._connect(number)
+
+    # -- the end -------------------------------------------------------------------------------------------------------
+
+    def come_to_rest(self) -> None:
+        """No more troubles: everything that is committed arrives."""
+        self.done.append("come to rest")
+        self.wants_running = [True, True]
+        self._pieces = None
+        for site in self.sites:
+            site.disk.lose_power_after(-1)
+            for application in site.applications:
+                application.commit()
+        for _ in range(_ROUNDS_TO_REST_MAX):
+            busy = False
+            for number in (0, 1):
+                busy = self._one_round(number) or busy
+            self._time_passes(50)
+            if not busy and self._is_at_rest():
+                return
+        raise AssertionError(f"no rest: {[self._describe(site) for site in self.sites]}")
+
+    def _one_round(self, number: int) -> bool:
+        """Everything that can happen at a site, once. Whether there was something."""
+        site = self.sites[number]
+        site.finish_checkpoint()
+        site.force()
+        site.housekeep()
+        self._connect(number)
+        site.tell_woken()
+        busy = False
+        for agent in list(site.agents):
+            for _, _, step in self._agent_steps(site, agent):
+                if agent in site.agents:
+                    step()
+                    busy = True
+            self._look_at_agents(site)
+        return bool(site.consume(100)) or busy
+
+    def _is_at_rest(self) -> bool:
+        return all(not site.waiting_to_go() and not site.engine.units_of_work for site in self.sites)
+
+    def _describe(self, site: ChannelSite) -> str:
+        ends = [
+            (agent.channel, getattr(agent.end(), "state", None), agent.is_over, agent.text) for agent in site.agents
+        ]
+        return (
+            f"{site.name}: {site.waiting_to_go()} wait, {len(site.engine.units_of_work)} units of work, "
+            f"{site.units_in_doubt()} in doubt, {ends}"
+        )
+
+    def check(self) -> None:
+        for site in self.sites:
+            site.outgoing.check()
+        self._check_sync_records()
+        # What is true now is true after a loss of power, too.
+        for number in (0, 1):
+            self._crash(number, "power")
+            assert not self.sites[number].engine.units_of_work
+            assert not self.sites[number].waiting_to_go()
+        self._check_sync_records()
+
+    def _check_sync_records(self) -> None:
+        for site, other in (self.sites, self.sites[::-1]):
+            channel = f"{site.name}.{other.name}"
+            sent = site.sync.find(SENDING, channel)
+            received = other.sync.find(RECEIVING, channel, site.name)
+            assert (sent.sequence, sent.luwid) == (received.sequence, received.luwid), channel
+
+
+def _force(site: ChannelSite) -> None:
+    site.force()
+
+
+def _ignore(_: object) -> None:
+    return None
