@@ -35,7 +35,12 @@ _OPTIONS: Final[dict[str, tuple[str, ...]]] = {
 _MORE_OPTIONS: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("DELETE", "QLOCAL"): ("NOPURGE", "PURGE"),
     ("DELETE", "CHANNEL"): ("CHLTABLE(",),
-    ("STOP", "CHANNEL"): ("CONNAME(", "MODE(", "STATUS("),
+    ("STOP", "CHANNEL"): ("CONNAME(", "MODE(", "QMNAME(", "STATUS("),
+    ("PING", "CHANNEL"): ("DATALEN(",),
+    ("RESET", "CHANNEL"): ("SEQNUM(",),
+    ("RESOLVE", "CHANNEL"): ("ACTION(",),
+    ("START", "CHINIT"): ("INITQ(",),
+    ("DISPLAY", "CHSTATUS"): ("CURRENT", "SAVED", "SHORT"),
     ("REFRESH", "SECURITY"): ("TYPE(",),
     ("SET", "CHLAUTH"): ("ACTION(",),
     ("SET", "AUTHREC"): ("AUTHADD(", "AUTHRMV(", "GROUP(", "OBJTYPE(", "PRINCIPAL(", "PROFILE("),
@@ -51,6 +56,7 @@ _OPTION_VALUES: Final[dict[str, tuple[str, ...]]] = {
     "ACTION": ("ADD", "REMOVE", "REMOVEALL", "REPLACE"),
     "MATCH": ("ALL", "EXACT", "GENERIC", "RUNCHECK"),
 }
+_RESOLVE_ACTIONS: Final = ("BACKOUT", "COMMIT")
 _SECURITY_TYPES: Final = ("AUTHSERV", "CONNAUTH", "SSL")
 # Attributes whose value is the name of an object.
 _REFERENCES: Final = {
@@ -219,6 +225,8 @@ def _words(verb: str, noun: str, keyword: str) -> tuple[list[str], bool]:
     """The words that a keyword takes, and whether it takes several."""
     if verb == "REFRESH":
         return list(_SECURITY_TYPES), False
+    if verb == "RESOLVE":
+        return list(_RESOLVE_ACTIONS), False
     if noun == "AUTHREC" and keyword in ("AUTHADD", "AUTHRMV"):
         keyword = "AUTHLIST"
     for kind in kinds_of(noun):
