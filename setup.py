@@ -19,6 +19,8 @@ HOT_MODULES: tuple[str, ...] = (
     "server/journal_writer.py",
     "server/timers.py",
     "server/agents.py",
+    "server/link_keys.py",
+    "server/link_limits.py",
     "server/server_link.py",
     "server/message_agent.py",
     "server/conversation.py",

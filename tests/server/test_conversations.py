@@ -35,7 +35,7 @@ from ostler.model.constants import (
     MQRC_TRUNCATED_MSG_FAILED,
     MQRC_UOW_IN_PROGRESS,
 )
-from ostler.server.server_link import PENDING_MAX
+from ostler.server.link_limits import PENDING_MAX
 from ostler.testing.wire_bench import Answer, Peer, WireBench, get, numbers, put
 from ostler.wire import frames as wire
 from ostler.wire.calls import HELD

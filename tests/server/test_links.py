@@ -22,21 +22,19 @@ from ostler.model.constants import (
     MQRC_UNKNOWN_CHANNEL_NAME,
 )
 from ostler.server.conversation import Conversation
+from ostler.server.link_limits import (
+    GREETING_MS,
+    LARGE_HIGH_BYTES,
+    LAST_WORD_MS,
+    OUT_HIGH_BYTES,
+    OUT_LOW_BYTES,
+    SIGN_OF_LIFE_MS,
+)
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.reactor import KEPT_BYTES_MAX
 from ostler.server.server import Server
-from ostler.server.server_link import (
-    CLOSED,
-    GREETING_MS,
-    LARGE_HIGH_BYTES,
-    LAST_WORD_MS,
-    OPEN,
-    OUT_HIGH_BYTES,
-    OUT_LOW_BYTES,
-    SIGN_OF_LIFE_MS,
-    ServerLink,
-)
+from ostler.server.server_link import CLOSED, OPEN, ServerLink
 from ostler.testing.unguarded import unguarded
 from ostler.testing.wire_bench import Peer, WireBench, get, numbers, put
 from ostler.wire import frames as wire

@@ -194,6 +194,7 @@ class SendingEnd:
         self._fast_lsn: i64 = 0  # what fast messages have to wait for in the log
         self._last_work_ms: i64 = engine.now_ms
         self._room_tries: i64 = 0
+        self._wants_room = False  # in the log: nothing is got until it was tried to make some
         self._header_method: i64 = MQCOMPRESS_NONE
         self._method: i64 = MQCOMPRESS_NONE
         self._options: i64 = 0
@@ -288,7 +289,6 @@ class SendingEnd:
         elif type == CHANNEL_END | REPLY and self.state == PARTING:
             self._over(ORDERLY, 0, "")
         elif type == CHANNEL_REKEY | REPLY and self.state == REKEYING:
-            self.port.rekey()
             self.figures.key_resets += 1
             self.figures.key_reset_ms = self.engine.now_ms
             self.state = RUNNING
@@ -332,7 +332,7 @@ class SendingEnd:
 
     def pump(self) -> None:
         """Send what there is to send, as far as there is room for it."""
-        if self.state != RUNNING:
+        if self.state != RUNNING or self._wants_room:
             return
         self._feed()
         left: i64 = _TURN_MESSAGES
@@ -451,6 +451,7 @@ class SendingEnd:
             self._wind_up()
         elif reason == MQRC_RESOURCE_PROBLEM and self._room_tries < _ROOM_TRIES:
             self._room_tries += 1
+            self._wants_room = True
             self.port.make_room()
         else:
             queue = self.settings.transmission_queue
@@ -577,6 +578,10 @@ class SendingEnd:
         batch = self.current
         if batch is None or self._large is not None or self.state != RUNNING:
             return
+        request = self._request
+        if request is not None and request.done:
+            self.port.pump_again()  # a message has come into the batch, and is sent before it ends
+            return
         if batch.unit.backed_out_by_system:
             self._over(
                 FAILED, 0, f"AMQ9509E: The batch of channel {self.settings.name} was backed out: the log was full."
@@ -605,6 +610,7 @@ class SendingEnd:
         except MQError as error:
             if engine.journal_full and self._room_tries < _ROOM_TRIES:
                 self._room_tries += 1
+                self._wants_room = True
                 self.port.make_room()
                 return
             self._over(FAILED, error.reason, f"AMQ9509E: Channel {self.settings.name}: {error.detail}")
@@ -645,11 +651,13 @@ class SendingEnd:
         else:
             self.state = REKEYING
             self.port.send(frame(CHANNEL_REKEY, 0, 1))
+            self.port.rekey()
 
     # -- time and the end ----------------------------------------------------------------------------------------------
 
     def tick(self) -> None:
-        """The time that was asked for is over."""
+        """The time that was asked for is over, or room was made in the log."""
+        self._wants_room = False
         now: i64 = self.engine.now_ms
         if self.state == PARTING:
             self._over(ORDERLY, 0, "")

@@ -20,8 +20,9 @@ from ostler.model.constants import MQCC_OK, MQRC_Q_MGR_STOPPING
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.channel_connector import Attempt
+from ostler.server.channel_instance import SENDING
 from ostler.server.message_agent import MessageAgent
-from ostler.server.message_channels import SENDING, MessageChannels
+from ostler.server.message_channels import MessageChannels
 from ostler.server.server_link import ServerLink
 from ostler.server.tls_contexts import ChannelTls, TlsContexts
 from ostler.wire.channel_frames import (
@@ -126,7 +127,7 @@ class ChannelCommands:
             if doubts:
                 raise CommandRefused(
                     "AMQ8101E",
-                    f"Channel {name} is in doubt about {len(doubts)} batches. Start it, which settles them, or RESOLVE it.",
+                    f"Channel {name} is in doubt about {len(doubts)} batches. Start it to settle them, or RESOLVE it.",
                 )
             record = channels.records.find(sync_records.SENDING, name).successor()
             record.sequence = sequence_number - 1

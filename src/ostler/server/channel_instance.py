@@ -11,7 +11,7 @@ from ostler.channel import sync_records
 from ostler.channel.compression import METHODS
 from ostler.channel.retrying import Retries
 from ostler.channel.sender import Figures
-from ostler.channel.states import INACTIVE, NAMES, STOPPING, after
+from ostler.channel.states import INACTIVE, NAMES, RETRYING, STOPPED, STOPPING, after
 from ostler.channel.sync_records import SyncRecord, SyncRecords, batches_in_doubt
 from ostler.channel.terms import number_of, text_of
 from ostler.command.channel_status import SAVED, ChannelStatus
@@ -25,6 +25,13 @@ from ostler.server.timers import Timer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+# Types of channels: that connect by themselves, that send, that receive.
+CALLING: Final = ("SDR", "SVR", "RQSTR")
+SENDING: Final = ("SDR", "SVR")
+RECEIVING: Final = ("RCVR", "RQSTR")
+# States in which nothing goes on.
+AT_REST: Final = (INACTIVE, STOPPED, RETRYING)
 
 _NO_FIGURES: Final = Figures()
 _METHOD_WORDS: Final = {number: word for word, number in METHODS.items()}

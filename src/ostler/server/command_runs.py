@@ -19,8 +19,9 @@ from ostler.model.constants import (
     MQRC_UNEXPECTED_ERROR,
 )
 from ostler.model.errors import MQError
+from ostler.server.link_limits import OUT_HIGH_BYTES
 from ostler.server.reactor import Reactor
-from ostler.server.server_link import CLOSING, OUT_HIGH_BYTES, ServerLink
+from ostler.server.server_link import CLOSING, ServerLink
 from ostler.wire.calls import failure_frame
 from ostler.wire.frames import COMMAND, OUTPUT, REPLY, frame, frames_of
 

@@ -304,7 +304,9 @@ class ServerTarget(ManagerTarget):
 
     def manager_status(self) -> ManagerStatus:
         return replace(
-            super().manager_status(), channel_initiator="RUNNING", command_server=self._server.commands.status
+            super().manager_status(),
+            channel_initiator=self._server.initiator.status,
+            command_server=self._server.commands.status,
         )
 
     def stop_connection(self, number: int) -> bool:

@@ -46,7 +46,8 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
-from ostler.server.server_link import PENDING_MAX, ServerLink
+from ostler.server.link_limits import PENDING_MAX
+from ostler.server.server_link import ServerLink
 from ostler.server.timers import Timer
 from ostler.wire.calls import (
     AS_STORED,

@@ -30,7 +30,7 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.server.conversation import Conversation, Waiting, completion
-from ostler.server.server_link import OUT_LOW_BYTES
+from ostler.server.link_limits import OUT_LOW_BYTES
 from ostler.wire.calls import GET_HOBJ, check_get, reply_frame
 from ostler.wire.exchanges import CONSUMERS_MAX
 from ostler.wire.frames import LOOK, MESSAGE, REPLY, UNSTREAM, MalformedFrame, frame

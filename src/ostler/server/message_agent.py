@@ -12,10 +12,10 @@ from ostler.channel.receiver import ReceivingEnd
 from ostler.channel.sender import BACKLOG_BYTES, SendingEnd
 from ostler.engine.connection import Connection
 from ostler.server.agents import Agent
+from ostler.server.link_keys import rekey
 from ostler.server.server_link import CLOSING, NEW, ServerLink
 from ostler.wire.channel_frames import XQH_BYTES, ChannelHello
-from ostler.wire.frames import CHANNEL_HELLO, MalformedFrame
-from ostler.wire.tls_stream import TlsFailed, TlsStream
+from ostler.wire.frames import CHANNEL_HELLO
 
 if TYPE_CHECKING:
     from ostler.server.reactor import Reactor
@@ -44,10 +44,6 @@ class ChannelOwner(metaclass=ABCMeta):
         """Another frame for an agent that has no end: of a ping, or a refusal."""
 
     @abstractmethod
-    def new_tls(self, agent: MessageAgent) -> TlsStream:
-        """The next TLS of a channel, of the same side as the last. TlsFailed."""
-
-    @abstractmethod
     def note_channel(self, text: str) -> None:
         """Something for the operator."""
 
@@ -74,7 +70,7 @@ class MessageAgent(Agent):
     def opened(self, agreed: ChannelHello) -> None:
         """Both ends have agreed."""
         longest: i64 = agreed.message_bytes_max + XQH_BYTES
-        self.link.open_channel(agreed.segment_bytes, longest, agreed.heartbeat_seconds)
+        self.link.agreed_on(agreed.segment_bytes, longest, agreed.heartbeat_seconds)
 
     def frame(self, type: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
         sending = self.sending
@@ -179,10 +175,7 @@ class LinkPort(ChannelPort):
         self.reactor.policy.make_room(self.agent.tick)
 
     def rekey(self) -> None:
-        try:
-            self.link.rekey(self.agent.owner.new_tls(self.agent))
-        except TlsFailed as error:
-            raise MalformedFrame(str(error)) from None
+        rekey(self.link)
 
     def traffic_bytes(self) -> i64:
         link = self.link

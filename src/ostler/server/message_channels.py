@@ -11,13 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ostler.channel import port, states, sync_records
-from ostler.channel.arrival import Arrivals
-from ostler.channel.receiver import PAUSED, ReceivingEnd
+from ostler.channel.receiver import PAUSED
 from ostler.channel.sender import SendingEnd
 from ostler.channel.states import (
     AGREED,
-    CALLED,
-    CALLED_BACK,
     CONNECTED,
     ENDED,
     FAILED,
@@ -51,9 +48,7 @@ from ostler.model.constants import (
     MQOO_FAIL_IF_QUIESCING,
     MQOO_INPUT_EXCLUSIVE,
     MQOT_Q,
-    MQRC_CHANNEL_NOT_AVAILABLE,
     MQRC_OBJECT_IN_USE,
-    MQRC_Q_MGR_STOPPING,
     MQRC_UNKNOWN_CHANNEL_NAME,
     MQRQ_CHANNEL_STOPPED_ERROR,
     MQRQ_CHANNEL_STOPPED_OK,
@@ -62,25 +57,32 @@ from ostler.model.constants import (
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.channel_admission import ChannelAdmission
+from ostler.server.channel_callers import Callers
 from ostler.server.channel_connector import Connector
-from ostler.server.channel_instance import Instance, RetryTimer, instance_status, now_ms, saved_status
+from ostler.server.channel_instance import (
+    AT_REST,
+    CALLING,
+    RECEIVING,
+    SENDING,
+    Instance,
+    RetryTimer,
+    instance_status,
+    now_ms,
+    saved_status,
+)
 from ostler.server.message_agent import ChannelOwner, MessageAgent
 from ostler.server.operating_system_users import user_name
 from ostler.server.outgoing_sockets import keep_alive_seconds
-from ostler.server.server_link import CLOSING, ServerLink
+from ostler.server.server_link import ServerLink
 from ostler.server.tls_contexts import ChannelTls, TlsContexts
 from ostler.wire.calls import failure_frame
-from ostler.wire.channel_frames import PINGS, REQUESTS, SENDS, ChannelHello, decode_channel_hello, hello_frame
-from ostler.wire.frames import CHANNEL_END, CHANNEL_HELLO, REPLY, MalformedFrame, frame
-from ostler.wire.tls_stream import TlsFailed, TlsStream
+from ostler.wire.channel_frames import REQUESTS, SENDS, decode_channel_hello, hello_frame
+from ostler.wire.frames import CHANNEL_END, CHANNEL_HELLO, REPLY, MalformedFrame
+from ostler.wire.tls_stream import TlsFailed
 
 if TYPE_CHECKING:
     from ostler.server.server import Server
 
-CALLING: Final = ("SDR", "SVR", "RQSTR")
-SENDING: Final = ("SDR", "SVR")
-RECEIVING: Final = ("RCVR", "RQSTR")
-_AT_REST: Final = (states.INACTIVE, states.STOPPED, states.RETRYING)
 _QUALIFIERS: Final = {
     port.ORDERLY: MQRQ_CHANNEL_STOPPED_OK,
     port.FAILED: MQRQ_CHANNEL_STOPPED_RETRY,
@@ -100,7 +102,7 @@ class MessageChannels(ChannelOwner):
         self.called: dict[tuple[str, str], Instance] = {}  # those that are connected to, by name and partner
         self.stopped: set[str] = set()  # of those that are connected to
         self.is_ending = False
-        self._admission = admission
+        self.callers = Callers(self, admission)
         self._tls = tls
 
     # -- life ----------------------------------------------------------------------------------------------------------
@@ -135,7 +137,7 @@ class MessageChannels(ChannelOwner):
         """The queue manager ends: channels finish their batches, or are cut. They run again with it."""
         self.is_ending = True
         for instance in [*self.calling.values(), *self.called.values()]:
-            self._cease(instance)
+            self.cease(instance)
             agent = instance.agent
             if agent is not None and at_once:
                 agent.finish(port.FAILED, 0, "the queue manager ends")
@@ -161,10 +163,10 @@ class MessageChannels(ChannelOwner):
                 "AMQ8101E", f"Channel {name} is a server without CONNAME: it waits for its requester to connect."
             )
         before = self.calling.get(name)
-        if before is not None and before.state not in _AT_REST:
+        if before is not None and before.state not in AT_REST:
             raise CommandRefused(CHANNEL_ACTIVE, f"Channel {name} is in use.")
         if before is not None:
-            self._cease(before)
+            self.cease(before)
         instance = Instance(definition, False)
         instance.happens(START)
         self.calling[name] = instance
@@ -192,7 +194,7 @@ class MessageChannels(ChannelOwner):
         instance.happens(TAKEN_UP)
         try:
             if instance.kind in SENDING:
-                self._open_transmission_queue(instance)
+                self.open_transmission_queue(instance)
         except MQError as error:
             how = port.FAILED if error.reason == MQRC_OBJECT_IN_USE else port.HOPELESS
             self._fail(instance, how, f"AMQ9509E: Channel {instance.name}: {error.detail or error}")
@@ -207,13 +209,13 @@ class MessageChannels(ChannelOwner):
             partial(self._not_connected, instance),
         )
 
-    def _open_transmission_queue(self, instance: Instance) -> None:
+    def open_transmission_queue(self, instance: Instance) -> None:
         """Have the transmission queue for this channel alone. MQError."""
         name = text_of(instance.definition, "XMITQ")
         queue = self.engine.queues.get(name)
         if queue is None or not queue.is_transmission:
             raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, f"{name} is no transmission queue. Define it with USAGE(XMITQ).")
-        connection = self._connect("", instance.name)
+        connection = self.connect_as("", instance.name)
         try:
             open_object(
                 self.engine, connection, OpenRequest(MQOT_Q, name, MQOO_INPUT_EXCLUSIVE | MQOO_FAIL_IF_QUIESCING)
@@ -227,7 +229,7 @@ class MessageChannels(ChannelOwner):
             raise
         instance.connection = connection
 
-    def _connect(self, user: str, channel: str) -> Connection:
+    def connect_as(self, user: str, channel: str) -> Connection:
         """A connection of the queue manager's own, or of a user who is less."""
         own = user_name(self.manager.directory.path.stat().st_uid)
         connection = self.manager.admit(user or own, f"CHANNEL {channel}", MQAT_QMGR)
@@ -242,7 +244,7 @@ class MessageChannels(ChannelOwner):
         instance.happens(CONNECTED)
         instance.address = address
         link = ServerLink(self.reactor, sock, address, False)
-        agent = self._new_agent(instance, link)
+        agent = self.new_agent(instance, link)
         try:
             self.reactor.add(link)
             asked = ChannelTls.of(instance.definition)
@@ -255,16 +257,16 @@ class MessageChannels(ChannelOwner):
         if instance.kind == "RQSTR":
             link.send(hello_frame(proposal(settings, self.engine.name, self.engine.ccsid, REQUESTS)))
         else:
-            self._send_from(agent, instance, settings)
+            self.send_from(agent, instance, settings)
 
-    def _new_agent(self, instance: Instance, link: ServerLink) -> MessageAgent:
+    def new_agent(self, instance: Instance, link: ServerLink) -> MessageAgent:
         agent = MessageAgent(self.reactor, self, instance.name, link)
         agent.instance = instance
         instance.agent = agent
         link.agent = agent
         return agent
 
-    def _send_from(self, agent: MessageAgent, instance: Instance, settings: ChannelSettings) -> None:
+    def send_from(self, agent: MessageAgent, instance: Instance, settings: ChannelSettings) -> None:
         """Be the sending end of a link, and say hello."""
         connection = instance.connection
         assert connection is not None
@@ -280,129 +282,6 @@ class MessageChannels(ChannelOwner):
         if instance.state == states.INITIALIZING:
             self._fail(instance, port.FAILED, f"AMQ9202E: Channel {instance.name}: the partner is not there. {text}")
 
-    # -- who connects --------------------------------------------------------------------------------------------------
-
-    def greet(self, link: ServerLink, request: int, payload: bytes) -> None:
-        """A queue manager has connected, and wants to use a channel."""
-        hello = decode_channel_hello(payload)
-        refused = partial(self._turn_away, link, request)
-        if self.is_ending:
-            refused(MQError(MQRC_Q_MGR_STOPPING, f"Queue manager {self.engine.name} is ending."))
-            return
-        if hello.version < 1:
-            refused(MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Version {hello.version} of channels is not spoken here."))
-            return
-        then = partial(self._admitted, link, request, hello)
-        self._admission.consider(link, hello.channel, hello.queue_manager, then, refused)
-
-    def _turn_away(self, link: ServerLink, request: int, error: MQError) -> None:
-        text = error.detail or str(error)
-        link.send(failure_frame(CHANNEL_HELLO, 0, request, MQCC_FAILED, error.reason, text))
-        link.last_word(f"refused: {text}")
-
-    def _admitted(self, link: ServerLink, request: int, hello: ChannelHello, user: str) -> None:
-        """A partner may use the channel, in the name of a user."""
-        if link.state >= CLOSING:
-            return
-        try:
-            definition = self.require(hello.channel)
-            if hello.purpose == PINGS:
-                self.server.channel_commands.answer_ping(link, request, hello, definition)
-            elif hello.purpose == SENDS:
-                self._receive_by(link, request, hello, definition, user)
-            else:
-                self._requested(link, request, hello, definition)
-        except MQError as error:
-            self.server.note_link(link, error.detail)
-            self._turn_away(link, request, error)
-        except CommandRefused as refusal:
-            self._turn_away(link, request, MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"{refusal}"))
-
-    def _receive_by(
-        self, link: ServerLink, request: int, hello: ChannelHello, definition: Definition, user: str
-    ) -> None:
-        """A sending end has connected. MQError."""
-        name, partner = hello.channel, hello.queue_manager
-        kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
-        if kind not in RECEIVING:
-            raise MQError(
-                MQRC_UNKNOWN_CHANNEL_NAME,
-                f"AMQ9534E: Channel {name} is of type {kind} at {self.engine.name}; {partner} needs RCVR or RQSTR there.",
-            )
-        if name in self.stopped:
-            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9558E: Channel {name} is stopped at {self.engine.name}.")
-        self._adopt(name, partner, link)
-        instance = Instance(definition, True)
-        waiting = self.calling.get(name)
-        if waiting is not None and waiting.state == REQUESTING:
-            waiting.happens(CALLED_BACK)
-            waiting.happens(ENDED)
-        instance.happens(CALLED)
-        self.called[(name, partner)] = instance
-        self._receive(self._new_agent(instance, link), request, hello, user)
-
-    def _adopt(self, name: str, partner: str, link: ServerLink) -> None:
-        """A partner that connects again has lost its old connection, whatever it looks like from here. MQError."""
-        before = self.called.get((name, partner))
-        if before is None or before.agent is None:
-            return
-        if before.host != link.address.partition("(")[0]:
-            raise MQError(
-                MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {name} is in use by {partner} from {before.address}."
-            )
-        self.note_channel(f"AMQ9543I: Channel {name}: {partner} has connected again; its old connection is given up.")
-        before.agent.finish(port.FAILED, 0, "the partner has connected again")
-
-    def _receive(self, agent: MessageAgent, request: int, hello: ChannelHello, user: str) -> None:
-        """Be the receiving end of a link. MQError."""
-        instance = agent.instance
-        assert isinstance(instance, Instance)
-        instance.partner = hello.queue_manager
-        instance.address = agent.link.address
-        instance.user = user
-        connection = self._connect(user, instance.name)
-        agent.connection = connection
-        settings = ChannelSettings(instance.definition)
-        arrivals = Arrivals(self.engine, connection, instance.definition)
-        end = ReceivingEnd(self.engine, self.records, settings, connection, arrivals, agent.port())
-        try:
-            end.welcome(request, hello)
-        except MQError:
-            agent.finish(port.FAILED, 0, "")
-            raise
-        agent.receiving = end
-        agent.opened(end.agreed)
-        self._running(instance)
-
-    def _requested(self, link: ServerLink, request: int, hello: ChannelHello, definition: Definition) -> None:
-        """A requester has connected. MQError."""
-        name = hello.channel
-        kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
-        if kind not in SENDING:
-            raise MQError(
-                MQRC_UNKNOWN_CHANNEL_NAME,
-                f"AMQ9534E: Channel {name} is of type {kind} at {self.engine.name}; requesters need SVR or SDR there.",
-            )
-        before = self.calling.get(name)
-        if before is not None and before.state == STOPPED:
-            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9558E: Channel {name} is stopped at {self.engine.name}.")
-        if before is not None and before.state not in _AT_REST:
-            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {name} is in use at {self.engine.name}.")
-        if kind == "SDR":
-            link.send(frame(CHANNEL_END, 0, request))
-            link.last_word("the requester is called back")
-            self.trigger(name)
-            return
-        if before is not None:
-            self._cease(before)
-        instance = Instance(definition, True)
-        instance.happens(CALLED)
-        instance.partner = hello.queue_manager
-        instance.address = link.address
-        self._open_transmission_queue(instance)
-        self.calling[name] = instance
-        self._send_from(self._new_agent(instance, link), instance, ChannelSettings(definition))
-
     # -- for the agents ------------------------------------------------------------------------------------------------
 
     def agent_greeted(self, agent: MessageAgent, request: int, payload: bytes) -> None:
@@ -413,7 +292,7 @@ class MessageChannels(ChannelOwner):
         if hello.channel != instance.name or hello.purpose != SENDS:
             raise MalformedFrame("a hello for another channel")
         try:
-            self._receive(agent, request, hello, text_of(instance.definition, "MCAUSER"))
+            self.callers.receive(agent, request, hello, text_of(instance.definition, "MCAUSER"))
         except MQError as error:
             agent.link.send(failure_frame(CHANNEL_HELLO, 0, request, MQCC_FAILED, error.reason, error.detail))
 
@@ -438,7 +317,7 @@ class MessageChannels(ChannelOwner):
         if sending is not None and instance.state == states.BINDING and sending.partner:
             instance.partner = sending.partner
             instance.retries.reset()
-            self._running(instance)
+            self.running(instance)
         elif receiving is not None and receiving.state == PAUSED and instance.state == states.RUNNING:
             instance.happens(MESSAGE_RETRY)
         elif receiving is not None and receiving.state != PAUSED and instance.state == states.PAUSED:
@@ -446,7 +325,7 @@ class MessageChannels(ChannelOwner):
         elif sending is not None and sending.is_stopping and instance.state == states.RUNNING:
             instance.happens(states.END_DUE)
 
-    def _running(self, instance: Instance) -> None:
+    def running(self, instance: Instance) -> None:
         instance.happens(AGREED)
         instance.started_ms = now_ms()
         instance.was_told = True
@@ -538,15 +417,6 @@ class MessageChannels(ChannelOwner):
         )
         send_reports(self.engine, made, None)
 
-    def new_tls(self, agent: MessageAgent) -> TlsStream:
-        link = agent.link
-        if link.tls is not None and link.tls.is_server:
-            return self._tls.stream()
-        definition = self._find(agent.channel)
-        if definition is None:
-            raise TlsFailed(MQRC_UNKNOWN_CHANNEL_NAME, f"AMQ9519E: channel {agent.channel} is not defined any more.")
-        return self._tls.client_stream(ChannelTls.of(definition))
-
     def note_channel(self, text: str) -> None:
         self.server.notes.tell(text, text)
 
@@ -583,7 +453,7 @@ class MessageChannels(ChannelOwner):
     def _stop_instance(self, instance: Instance, mode: str, status: str) -> None:
         agent = instance.agent
         if agent is None:
-            self._cease(instance)
+            self.cease(instance)
             instance.happens(STOPPED_NOW if status == "STOPPED" else _ending_event(instance))
             return
         instance.status_after = status
@@ -593,7 +463,7 @@ class MessageChannels(ChannelOwner):
         else:
             agent.finish(port.FAILED, 0, f"AMQ9528I: Channel {instance.name} was stopped with MODE({mode}).")
 
-    def _cease(self, instance: Instance) -> None:
+    def cease(self, instance: Instance) -> None:
         """Neither call nor wait any more."""
         if instance.timer is not None:
             self.reactor.wheel.remove(instance.timer)
@@ -630,7 +500,7 @@ class MessageChannels(ChannelOwner):
     def is_active(self, name: str) -> bool:
         """Whether an instance of a channel does anything that its definition or records must not change under."""
         instance = self.calling.get(name)
-        if instance is not None and instance.state not in _AT_REST:
+        if instance is not None and instance.state not in AT_REST:
             return True
         return any(each.name == name for each in self.called.values())
 

@@ -26,15 +26,9 @@ from ostler.server.agents import Agent
 from ostler.server.conversation import Conversation, Waiting
 from ostler.server.held_back import HeldReply, Parked
 from ostler.server.journal_writer import JournalWriter
+from ostler.server.link_limits import LARGE_HIGH_BYTES, OUT_HIGH_BYTES, OUT_LOW_BYTES
 from ostler.server.policy import Policy
-from ostler.server.server_link import (
-    CLOSED,
-    CLOSING,
-    LARGE_HIGH_BYTES,
-    OUT_HIGH_BYTES,
-    OUT_LOW_BYTES,
-    ServerLink,
-)
+from ostler.server.server_link import CLOSED, CLOSING, ServerLink
 from ostler.server.timers import Timer, TimerWheel
 
 _EVENTS_MAX: Final = 256

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import errno
 import logging
-import os
-import socket
 import threading
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from ostler.command.target import ApplicationStatus, ChannelStatus, ListenerStatus, Target
+from ostler.command.target import ApplicationStatus, ChannelStatus, CommandRefused, ListenerStatus, Target
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
     MQRC_CHANNEL_NOT_AVAILABLE,
     MQRC_CONNECTION_BROKEN,
     MQRC_CONNECTION_QUIESCING,
-    MQRC_MAX_CONNS_LIMIT_REACHED,
     MQRC_Q_MGR_NAME_ERROR,
     MQRC_Q_MGR_STOPPING,
     MQRC_UNKNOWN_OBJECT_NAME,
@@ -28,6 +24,7 @@ from ostler.model.errors import MQError
 from ostler.server.admission import Admission
 from ostler.server.channel_admission import ChannelAdmission
 from ostler.server.channel_commands import ChannelCommands
+from ostler.server.channel_initiator import ChannelInitiator
 from ostler.server.channel_rules import (
     Instances,
     channel_terms,
@@ -43,13 +40,13 @@ from ostler.server.command_runs import Action, CommandRuns
 from ostler.server.command_server import CommandServer
 from ostler.server.command_target import ServerTarget, UserTarget
 from ostler.server.conversation import Conversation, completion
-from ostler.server.link_status import link_status, raise_descriptor_limit
+from ostler.server.link_status import link_status
 from ostler.server.listeners import ListenerRefused, ListenerSocket, open_listener
 from ostler.server.local_socket import bind_local, socket_path, unlink_local
 from ostler.server.looks import add_credit, begin_look, begin_stream, end_stream
 from ostler.server.message_channels import MessageChannels
 from ostler.server.mqsc_action import run_mqsc
-from ostler.server.new_links import new_link
+from ostler.server.newcomers import Newcomers
 from ostler.server.object_verbs import object_verb
 from ostler.server.policy import Policy
 from ostler.server.queue_manager import QueueManager
@@ -61,13 +58,12 @@ from ostler.server.thread_names import show_thread_name
 from ostler.server.tls_contexts import ChannelTls, RepositorySettings, TlsContexts
 from ostler.server.topic_verbs import topic_verb
 from ostler.wire.calls import reply_frame
-from ostler.wire.exchanges import Connect, Connected, Hello, reason_payload
+from ostler.wire.exchanges import Connect, Connected, Hello
 from ostler.wire.frames import (
     COMMAND,
     CONNECT,
     CREDIT,
     DISCONNECT,
-    FAREWELL,
     LOOK,
     REPLY,
     STREAM,
@@ -80,14 +76,9 @@ from ostler.wire.tls_stream import TlsStream
 
 log: Final = logging.getLogger("ostler.server")
 
-_ACCEPTS_MAX: Final = 64  # in one pass
-# Descriptors that are kept for files and for what else the queue manager opens.
-_DESCRIPTORS_KEPT: Final = 256
 _CONTROL_QMGR: Final = 0  # MQSVC_CONTROL_Q_MGR
 _CONTROL_START: Final = 1  # MQSVC_CONTROL_Q_MGR_START
 _FAREWELL_SECONDS: Final = 2.0
-_STRANGER_MS: Final = 60_000  # by then a client has connected
-_LOOK_MS: Final = 1_000  # between two looks at all links
 _IDENTITY_BYTES: Final = 12  # of the user in a message descriptor
 
 
@@ -102,10 +93,11 @@ class Server(Policy):
         manager.statistics_writer.channels.links = self._links
         self._runs = CommandRuns(self.reactor, self.actions, manager.note)
         self._tls = TlsContexts(self._repository, self._channel_tls)
-        self._admission = Admission(self)
-        self._partners = ChannelAdmission(self, self._admission)
+        self.admission = Admission(self)
+        self._partners = ChannelAdmission(self, self.admission)
         self.channels = MessageChannels(self, self._partners, self._tls)
         self.channel_commands = ChannelCommands(self, self.channels, self._tls)
+        self.initiator = ChannelInitiator(manager, self.reactor, self.channels.trigger)
         self.services = Services(manager.name, manager.directory.path, manager.directory.root, manager.note)
         self.commands = CommandServer(manager, self.target_for)
         manager.statistics_writer.channels.links = self.reactor.links.values
@@ -113,11 +105,8 @@ class Server(Policy):
         self._by_fd: dict[int, ListenerSocket] = {}
         self._stopped_channels: set[str] = set()
         self._instances = Instances()
-        self._reserve = -1
-        descriptors = raise_descriptor_limit()
-        self._links_max = max(descriptors - _DESCRIPTORS_KEPT, descriptors // 4)
+        self._newcomers = Newcomers(self)
         self.notes = SeldomNotes(manager.note)
-        self._next_look_ms = 0
         self._is_ending = False
         self._thread = threading.Thread(target=self._run, name="ostler-reactor", daemon=True)
         self._room_thread: threading.Thread | None = None
@@ -126,7 +115,7 @@ class Server(Policy):
 
     def start(self, with_listeners: bool = True) -> None:
         """Let applications in: over the queue manager's own socket, and the listeners that start with it."""
-        self._reserve = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        self._newcomers.open()
         own = bind_local(self.manager.directory)
         own.setblocking(False)
         self._listen(ListenerSocket("", own, str(socket_path(self.manager.directory)), 0, 0, is_local=True))
@@ -144,7 +133,24 @@ class Server(Policy):
             if self.manager.engine.manager.attributes.get("SCMDSERV", _CONTROL_QMGR) == _CONTROL_QMGR:
                 self.commands.start()
             self.services.start_all(self._service_definitions())
-            self.reactor.post(self.channels.begin)
+            self.reactor.post(self._begin_channels)
+
+    def _begin_channels(self) -> None:
+        self.channels.begin()
+        if self.manager.engine.manager.attributes.get("SCHINIT", _CONTROL_QMGR) == _CONTROL_QMGR:
+            self.initiator.begin()
+
+    def start_channel_initiator(self, queue: str = "") -> None:
+        """START CHINIT. MQError."""
+        with self.manager.lock:
+            if not self.initiator.start(queue):
+                raise CommandRefused("AMQ8101E", f"The channel initiator serves {queue or 'its queue'} already.")
+
+    def stop_channel_initiator(self) -> None:
+        """STOP CHINIT. Channels run on."""
+        with self.manager.lock:
+            if not self.initiator.stop():
+                raise CommandRefused("AMQ8101E", "The channel initiator is not running.")
 
     def _service_definitions(self) -> list[Definition]:
         with self.manager.lock:
@@ -156,13 +162,21 @@ class Server(Policy):
         for listener in list(self._listeners.values()):
             if not listener.is_local:
                 self._unlisten(listener)
-        self.reactor.post(partial(self.channels.end, mode != "quiesce"))
+        self.reactor.post(self._end_channels if mode == "quiesce" else self._cut_channels)
         if mode == "quiesce":
             self.reactor.post(self._tell_quiescing)
         if mode != "preemptive":
             self.services.stop_all(self._service_definitions())
         self.commands.stop()
         self.manager.end(mode, wait_seconds)
+
+    def _end_channels(self) -> None:
+        self.initiator.stop()
+        self.channels.end(False)
+
+    def _cut_channels(self) -> None:
+        self.initiator.stop()
+        self.channels.end(True)
 
     def _tell_quiescing(self) -> None:
         text = f"Queue manager {self.manager.name} is ending."
@@ -199,15 +213,13 @@ class Server(Policy):
         self._thread.join()
         self.reactor.close_all()
         self.channels.close()
-        self._admission.close()
+        self.admission.close()
         for listener in self._by_fd.values():  # those that a thread that failed has left
             listener.close()
         self._by_fd.clear()
         # While the instance lock is still held: the next instance makes its own.
         unlink_local(self.manager.directory)
-        if self._reserve >= 0:
-            os.close(self._reserve)
-            self._reserve = -1
+        self._newcomers.close()
 
     def _run(self) -> None:
         show_thread_name()
@@ -394,7 +406,7 @@ class Server(Policy):
         with self.manager.lock:
             self.manager.users.forget()
             if what == "CONNAUTH":
-                self._admission.configure()
+                self.admission.configure()
             for connection in self.manager.engine.connections.values():
                 # Who was an administrator need not be one for ever.
                 if connection.is_privileged and isinstance(connection.owner, Conversation):
@@ -417,85 +429,8 @@ class Server(Policy):
 
     def accept(self, fd: int) -> None:
         listener = self._by_fd.get(fd)
-        if listener is None:
-            return
-        for _ in range(_ACCEPTS_MAX):
-            try:
-                sock, address = listener.sock.accept()
-            except BlockingIOError:
-                return
-            except OSError as error:
-                self._accept_failed(listener, error)
-                return
-            if isinstance(address, tuple) and self._is_blocked(address[0]):
-                sock.close()
-                continue
-            if len(self.reactor.links) >= self._links_max:
-                self._drop_strangers()
-                self._refuse(
-                    sock, f"{len(self.reactor.links)} connections are open, which is all this process may have"
-                )
-                continue
-            try:
-                self.reactor.add(new_link(self.reactor, listener, sock, address, self.manager.users.is_administrator))
-            except OSError as error:
-                # It may be gone already, or the kernel is short of something.
-                self.notes.tell("accept", f"AMQ9208E: A connection could not be taken: {error.strerror or error}.")
-                self.reactor.links.pop(sock.fileno(), None)
-                sock.close()
-
-    def _drop_strangers(self) -> None:
-        """There is no room: those who came some time ago and are nobody's connection make way for others."""
-        now = self.reactor.now_ms
-        if now < self._next_look_ms:
-            return
-        self._next_look_ms = now + _LOOK_MS
-        before = now - _STRANGER_MS
-        for link in list(self.reactor.links.values()):
-            is_stranger = not link.conversations and link.agent is None and not self._admission.is_considering(link)
-            if is_stranger and not link.is_local and link.started_ms < before:
-                link.farewell(MQRC_CHANNEL_NOT_AVAILABLE, "Others need the place, and nothing was connected.")
-
-    def _is_blocked(self, address: str) -> bool:
-        """Whether BLOCKADDR turns an address away before it has said anything."""
-        decision = self._admission.blocked_address(address)
-        if decision is None:
-            return False
-        verb = "is turned away" if decision.refused else "would be turned away, but for WARN(YES)"
-        self.notes.tell(f"blocked {address}", f"AMQ9778E: A connection from {address} {verb}: {decision.why}.")
-        return decision.refused
-
-    def _accept_failed(self, listener: ListenerSocket, error: OSError) -> None:
-        if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
-            return
-        self._drop_strangers()
-        if self._reserve < 0:
-            self.notes.tell("reserve", "AMQ9513E: Connections wait: the queue manager has no descriptors left.")
-        # One descriptor was kept for this: it lets the application be told.
-        if self._reserve >= 0:
-            os.close(self._reserve)
-            self._reserve = -1
-        try:
-            sock, _ = listener.sock.accept()
-            self._refuse(sock, "the queue manager has no descriptors left")
-        except OSError:
-            pass
-        try:
-            self._reserve = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            self._reserve = -1
-
-    def _refuse(self, sock: socket.socket, why: str) -> None:
-        self.reactor.counters.refused += 1
-        self.notes.tell(
-            "refused", f"AMQ9513E: Connections are refused: {why}. End some applications, or raise the limit."
-        )
-        try:
-            sock.setblocking(False)
-            sock.send(frame(FAREWELL, 0, 0, reason_payload(MQRC_MAX_CONNS_LIMIT_REACHED, f"Refused: {why}.")))
-        except OSError:
-            pass
-        sock.close()
+        if listener is not None:
+            self._newcomers.accept(listener)
 
     def greet(self, link: ServerLink, hello: Hello) -> Hello:
         if self._is_ending and not link.is_local:
@@ -509,7 +444,7 @@ class Server(Policy):
         except MQError as error:
             self.note_link(link, error.detail)
             if error.reason == MQRC_CHANNEL_NOT_AVAILABLE:
-                self._drop_strangers()
+                self._newcomers.drop_strangers()
             raise
         assert channel is not None
         link.channel_user = text_attribute(channel, "MCAUSER")
@@ -517,7 +452,7 @@ class Server(Policy):
         return agreed
 
     def greet_channel(self, link: ServerLink, request: int, payload: bytes) -> None:
-        self.channels.greet(link, request, payload)
+        self.channels.callers.greet(link, request, payload)
 
     def new_tls(self, link: ServerLink) -> TlsStream:
         return self._tls.stream()
@@ -528,7 +463,7 @@ class Server(Policy):
         if wanted and not wanted.startswith("*") and wanted != manager.name:
             raise MQError(MQRC_Q_MGR_NAME_ERROR, f"This is queue manager {manager.name}, not {wanted}.")
         self.check_open(link)
-        self._admission.consider(link, number, request, asked)
+        self.admission.consider(link, number, request, asked)
 
     def check_open(self, link: ServerLink) -> None:
         """MQError when nobody may come in by a link any more."""
@@ -602,7 +537,7 @@ class Server(Policy):
         self._runs.begin(link, conversation, request, payload)
 
     def closed(self, link: ServerLink) -> None:
-        self._admission.forget(link)
+        self.admission.forget(link)
         self._partners.forget(link)
         self.manager.statistics_writer.channels.closed(link)
         if link.channel:

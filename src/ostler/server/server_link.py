@@ -23,6 +23,18 @@ from ostler.model.constants import (
     MQRC_UNEXPECTED_ERROR,
 )
 from ostler.model.errors import MQError
+from ostler.server.link_keys import renew
+from ostler.server.link_limits import (
+    FLUSH_BYTES_MAX,
+    GREETING_MS,
+    LARGE_HIGH_BYTES,
+    LAST_WORD_MS,
+    OUT_HIGH_BYTES,
+    OUT_LOW_BYTES,
+    RECEIVE_BYTES,
+    RECEIVE_BYTES_MAX,
+    SIGN_OF_LIFE_MS,
+)
 from ostler.server.timers import Timer
 from ostler.wire.calls import failure_frame, reply_frame
 from ostler.wire.exchanges import decode_connect, decode_hello, reason_payload
@@ -64,17 +76,6 @@ OPEN: Final = 1
 CLOSING: Final = 2  # a last word is being sent
 CLOSED: Final = 3
 
-RECEIVE_BYTES: Final = 8 * 1024
-RECEIVE_BYTES_MAX: Final = 128 * 1024
-OUT_HIGH_BYTES: Final = 1024 * 1024  # more than this unsent: nothing further is read from the link
-OUT_LOW_BYTES: Final = 256 * 1024
-# The same for long messages. One of the longest may be on its way while others on the same socket go on.
-LARGE_HIGH_BYTES: Final = 128 * 1024 * 1024
-FLUSH_BYTES_MAX: Final = 1024 * 1024  # of one link in one pass
-PENDING_MAX: Final = 8192  # requests of one link that wait for something
-GREETING_MS: Final = 10_000  # a link says what it wants within this time
-SIGN_OF_LIFE_MS: Final = 60_000  # after the heartbeat interval
-LAST_WORD_MS: Final = 5_000
 _TLS_RECORD: Final = 0x16
 _ASSEMBLIES_MAX: Final = 64
 
@@ -162,7 +163,7 @@ class ServerLink(Timer):
         if self.state >= CLOSING:
             return
         try:
-            self._take(data)
+            self.take(data)
         except MalformedFrame as error:
             self._broke(error)
         except TlsFailed as error:
@@ -190,17 +191,22 @@ class ServerLink(Timer):
         self.reactor.counters.malformed += 1
         self.farewell(MQRC_CONNECTION_ERROR, f"The peer broke the protocol: {error}.")
 
-    def _take(self, data: bytes) -> None:
+    def take(self, data: bytes) -> None:
         if self.state == NEW and self.tls is None and self.received_bytes == len(data) and data[0] == _TLS_RECORD:
             self.tls = self.reactor.policy.new_tls(self)
         tls = self.tls
         if tls is not None:
             data = tls.received(data)
-            self._encrypted()
+            self.encrypted()
+            if self.out:
+                self._mark()  # the handshake may be what it waited for
             if not data:
+                renew(self, tls)
                 return
         self.reader.feed(data)
         self.dispatch()
+        if tls is not None:
+            renew(self, tls)
 
     def dispatch(self) -> None:
         """Hand out the frames that have come whole."""
@@ -324,19 +330,14 @@ class ServerLink(Timer):
             return
         if agreed.version > PROTOCOL_VERSION:
             agreed.version = PROTOCOL_VERSION
-        self.state = OPEN
         self.version = agreed.version
         self.channel = agreed.channel
-        self.segment_bytes = agreed.segment_bytes
-        self.message_bytes_max = agreed.message_bytes_max
-        self.heartbeat_ms = agreed.heartbeat_seconds * 1000
         self.conversations_max = agreed.conversations_max
-        self.reader.frame_bytes_max = agreed.segment_bytes
         self.send(frame(HELLO | REPLY, 0, request, bytes(8) + agreed.encode()))
-        self._watch_heart()
+        self.agreed_on(agreed.segment_bytes, agreed.message_bytes_max, agreed.heartbeat_seconds)
 
-    def open_channel(self, segment_bytes: i64, message_bytes_max: i64, heartbeat_seconds: i64) -> None:
-        """Both ends of a message channel have agreed."""
+    def agreed_on(self, segment_bytes: i64, message_bytes_max: i64, heartbeat_seconds: i64) -> None:
+        """Both sides know what they keep to."""
         self.state = OPEN
         self.segment_bytes = segment_bytes
         self.message_bytes_max = message_bytes_max
@@ -349,20 +350,7 @@ class ServerLink(Timer):
         """Speak TLS from here on, as the end that connected."""
         self.tls = tls
         self.keyed_bytes = self.sent_bytes + self.received_bytes
-        self._encrypted()
-
-    def rekey(self, tls: TlsStream) -> None:
-        """Begin TLS anew: what was said before goes out under the old keys, and nothing more until both agree again."""
-        old = self.tls
-        assert old is not None
-        if self.out:
-            old.encrypt(b"".join(self.out))
-            self.out = []
-            self.out_bytes = 0
-            self.unsent += old.take_output()
-        self.is_rekeying = False
-        self.begin_tls(tls)
-        self._mark()
+        self.encrypted()
 
     def _connect(self, number: i64, request: i64, payload: bytes) -> None:
         asked = decode_connect(payload)
@@ -478,7 +466,7 @@ class ServerLink(Timer):
         if not out:
             return b""
         tls = self.tls
-        if tls is not None and not tls.can_tell:
+        if tls is not None and (not tls.can_tell or self.is_rekeying):
             return b""
         data = out[0] if len(out) == 1 else b"".join(out)
         self.out = []
@@ -492,7 +480,7 @@ class ServerLink(Timer):
                 return b""
         return data
 
-    def _encrypted(self) -> None:
+    def encrypted(self) -> None:
         """What TLS itself has to say goes out as it is."""
         tls = self.tls
         if tls is not None:
@@ -531,7 +519,7 @@ class ServerLink(Timer):
 
     def _tls_failed(self, error: TlsFailed) -> None:
         self.reactor.counters.malformed += 1
-        self._encrypted()
+        self.encrypted()
         self.reactor.policy.note_link(self, str(error))
         tls = self.tls
         if tls is not None and tls.can_tell:

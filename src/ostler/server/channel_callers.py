@@ -1,0 +1,164 @@
+"""Queue managers that connect to this one, and want to send by a channel or be sent to."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ostler.channel import port
+from ostler.channel.arrival import Arrivals
+from ostler.channel.receiver import ReceivingEnd
+from ostler.channel.states import CALLED, CALLED_BACK, ENDED, REQUESTING, STOPPED
+from ostler.channel.terms import ChannelSettings
+from ostler.command.target import CommandRefused
+from ostler.model.attributes import ObjectType, subtype_of
+from ostler.model.constants import (
+    MQCC_FAILED,
+    MQRC_CHANNEL_NOT_AVAILABLE,
+    MQRC_Q_MGR_STOPPING,
+    MQRC_UNKNOWN_CHANNEL_NAME,
+)
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+from ostler.server.channel_admission import ChannelAdmission
+from ostler.server.channel_instance import AT_REST, RECEIVING, SENDING, Instance
+from ostler.server.message_agent import MessageAgent
+from ostler.server.server_link import CLOSING, ServerLink
+from ostler.wire.calls import failure_frame
+from ostler.wire.channel_frames import PINGS, SENDS, ChannelHello, decode_channel_hello
+from ostler.wire.frames import CHANNEL_END, CHANNEL_HELLO, frame
+
+if TYPE_CHECKING:
+    from ostler.server.message_channels import MessageChannels
+
+
+class Callers:
+    """On the reactor's thread, under the engine's lock."""
+
+    def __init__(self, channels: MessageChannels, admission: ChannelAdmission) -> None:
+        self._channels = channels
+        self._admission = admission
+        self._name = channels.engine.name
+
+    def greet(self, link: ServerLink, request: int, payload: bytes) -> None:
+        """A queue manager has connected, and wants to use a channel."""
+        hello = decode_channel_hello(payload)
+        refused = partial(self._turn_away, link, request)
+        if self._channels.is_ending:
+            refused(MQError(MQRC_Q_MGR_STOPPING, f"Queue manager {self._name} is ending."))
+            return
+        if hello.version < 1:
+            refused(MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Version {hello.version} of channels is not spoken here."))
+            return
+        then = partial(self._admitted, link, request, hello)
+        self._admission.consider(link, hello.channel, hello.queue_manager, then, refused)
+
+    def _turn_away(self, link: ServerLink, request: int, error: MQError) -> None:
+        text = error.detail or str(error)
+        link.send(failure_frame(CHANNEL_HELLO, 0, request, MQCC_FAILED, error.reason, text))
+        link.last_word(f"refused: {text}")
+
+    def _admitted(self, link: ServerLink, request: int, hello: ChannelHello, user: str) -> None:
+        """A partner may use the channel, in the name of a user."""
+        if link.state >= CLOSING:
+            return
+        try:
+            definition = self._channels.require(hello.channel)
+            if hello.purpose == PINGS:
+                self._channels.server.channel_commands.answer_ping(link, request, hello, definition)
+            elif hello.purpose == SENDS:
+                self._receive_by(link, request, hello, definition, user)
+            else:
+                self._requested(link, request, hello, definition)
+        except MQError as error:
+            self._channels.server.note_link(link, error.detail)
+            self._turn_away(link, request, error)
+        except CommandRefused as refusal:
+            self._turn_away(link, request, MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"{refusal}"))
+
+    def _receive_by(
+        self, link: ServerLink, request: int, hello: ChannelHello, definition: Definition, user: str
+    ) -> None:
+        """A sending end has connected. MQError."""
+        name, partner = hello.channel, hello.queue_manager
+        kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
+        if kind not in RECEIVING:
+            raise MQError(
+                MQRC_UNKNOWN_CHANNEL_NAME,
+                f"AMQ9534E: Channel {name} is {kind} at {self._name}; {partner} needs RCVR or RQSTR there.",
+            )
+        if name in self._channels.stopped:
+            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9558E: Channel {name} is stopped at {self._name}.")
+        self._adopt(name, partner, link)
+        instance = Instance(definition, True)
+        waiting = self._channels.calling.get(name)
+        if waiting is not None and waiting.state == REQUESTING:
+            waiting.happens(CALLED_BACK)
+            waiting.happens(ENDED)
+        instance.happens(CALLED)
+        self._channels.called[(name, partner)] = instance
+        self.receive(self._channels.new_agent(instance, link), request, hello, user)
+
+    def _adopt(self, name: str, partner: str, link: ServerLink) -> None:
+        """A partner that connects again has lost its old connection, whatever it looks like from here. MQError."""
+        before = self._channels.called.get((name, partner))
+        if before is None or before.agent is None:
+            return
+        if before.host != link.address.partition("(")[0]:
+            raise MQError(
+                MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {name} is in use by {partner} from {before.address}."
+            )
+        self._channels.note_channel(
+            f"AMQ9543I: Channel {name}: {partner} has connected again; its old connection is given up."
+        )
+        before.agent.finish(port.FAILED, 0, "the partner has connected again")
+
+    def receive(self, agent: MessageAgent, request: int, hello: ChannelHello, user: str) -> None:
+        """Be the receiving end of a link. MQError."""
+        instance = agent.instance
+        assert isinstance(instance, Instance)
+        instance.partner = hello.queue_manager
+        instance.address = agent.link.address
+        instance.user = user
+        connection = self._channels.connect_as(user, instance.name)
+        agent.connection = connection
+        settings = ChannelSettings(instance.definition)
+        arrivals = Arrivals(self._channels.engine, connection, instance.definition)
+        end = ReceivingEnd(self._channels.engine, self._channels.records, settings, connection, arrivals, agent.port())
+        try:
+            end.welcome(request, hello)
+        except MQError:
+            agent.finish(port.FAILED, 0, "")
+            raise
+        agent.receiving = end
+        agent.opened(end.agreed)
+        self._channels.running(instance)
+
+    def _requested(self, link: ServerLink, request: int, hello: ChannelHello, definition: Definition) -> None:
+        """A requester has connected. MQError."""
+        name = hello.channel
+        kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
+        if kind not in SENDING:
+            raise MQError(
+                MQRC_UNKNOWN_CHANNEL_NAME,
+                f"AMQ9534E: Channel {name} is {kind} at {self._name}; requesters need SVR or SDR there.",
+            )
+        before = self._channels.calling.get(name)
+        if before is not None and before.state == STOPPED:
+            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9558E: Channel {name} is stopped at {self._name}.")
+        if before is not None and before.state not in AT_REST:
+            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {name} is in use at {self._name}.")
+        if kind == "SDR":
+            link.send(frame(CHANNEL_END, 0, request))
+            link.last_word("the requester is called back")
+            self._channels.trigger(name)
+            return
+        if before is not None:
+            self._channels.cease(before)
+        instance = Instance(definition, True)
+        instance.happens(CALLED)
+        instance.partner = hello.queue_manager
+        instance.address = link.address
+        self._channels.open_transmission_queue(instance)
+        self._channels.calling[name] = instance
+        self._channels.send_from(self._channels.new_agent(instance, link), instance, ChannelSettings(definition))
