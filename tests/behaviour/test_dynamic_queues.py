@@ -133,10 +133,10 @@ def test_disconnecting_deletes_temporary_queues(site: Any) -> None:
     assert name not in site.manager.engine.queues
 
 
-def test_put1_to_a_model_queue_makes_and_loses_a_temporary_one(site: Any, program: Any) -> None:
+def test_put1_makes_no_queue(site: Any, program: Any) -> None:
     model = site.model(DEFTYPE="TEMPDYN")
     before = set(site.manager.engine.queues)
-    assert program.put1(model, b"").reason == 0
+    assert program.put1(model, b"").reason == mq.MQRC_Q_TYPE_ERROR
     assert set(site.manager.engine.queues) == before
 
 

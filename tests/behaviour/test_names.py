@@ -269,6 +269,101 @@ def test_a_definition_that_names_a_queue_is_no_queue_manager_alias(site: Any, pr
     assert program.reason_of_open("ANY", OUTPUT, at=definition) == mq.MQRC_UNKNOWN_REMOTE_Q_MGR
 
 
+def test_a_queue_manager_alias_without_a_name_means_this_one(site: Any, program: Any) -> None:
+    name = site.local()
+    alias = site.remote()
+    program.open(name, OUTPUT, at=alias)
+    own = site.manager.name.encode()
+    assert (program.opened["ResolvedQName"], program.opened["ResolvedQMgrName"]) == (name.encode(), own)
+    assert program.put1(name, b"here", at=alias).reason == 0
+    assert [each.body for each in program.browse(name)] == [b"here"]
+
+
+def test_a_queue_manager_alias_of_this_one_needs_no_way(site: Any, program: Any) -> None:
+    name = site.local()
+    alias = site.remote(RQMNAME=site.manager.name, XMITQ="NO.SUCH.QUEUE")
+    assert program.put1(name, at=alias).reason == 0
+
+
+def test_through_an_alias_of_this_queue_manager_to_a_remote_definition(site: Any, program: Any) -> None:
+    way = transmission(site)
+    definition = site.remote(RNAME="THERE", RQMNAME="FAR", XMITQ=way)
+    program.open(definition, OUTPUT, at=site.remote(RQMNAME=site.manager.name))
+    assert (program.opened["ResolvedQName"], program.opened["ResolvedQMgrName"]) == (b"THERE", b"FAR")
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_a_queue_manager_alias_is_followed_once(site: Any, program: Any, given: bool) -> None:
+    way = transmission(site)
+    second = site.remote(RQMNAME="REAL", XMITQ=way)
+    first = site.remote(RQMNAME=second, XMITQ=way if given else "")
+    reason = program.reason_of_open("THERE", OUTPUT, at=first)
+    assert reason == (0 if given else mq.MQRC_XMIT_Q_TYPE_ERROR)
+    if given:
+        assert program.opened["ResolvedQMgrName"] == second.encode()
+
+
+def test_a_queue_manager_alias_takes_the_queue_named_as_the_queue_manager(site: Any, program: Any) -> None:
+    way = transmission(site)
+    assert program.put1("THERE", at=site.remote(RQMNAME=way)).reason == 0
+    assert program.browse(way)[0].body[8:104] == b"THERE".ljust(48) + way.encode().ljust(48)
+
+
+def test_a_queue_manager_alias_without_a_way(site: Any, program: Any) -> None:
+    for attributes, reason in (
+        ({"RQMNAME": "UNHEARD.OF"}, mq.MQRC_UNKNOWN_REMOTE_Q_MGR),
+        ({"RQMNAME": "FAR", "XMITQ": "NO.SUCH.QUEUE"}, mq.MQRC_UNKNOWN_XMIT_Q),
+        ({"RQMNAME": "FAR", "XMITQ": site.local()}, mq.MQRC_XMIT_Q_USAGE_ERROR),
+        ({"RQMNAME": "FAR", "XMITQ": site.model()}, mq.MQRC_XMIT_Q_TYPE_ERROR),
+        ({"RQMNAME": site.local()}, mq.MQRC_XMIT_Q_USAGE_ERROR),
+    ):
+        assert program.reason_of_open("THERE", OUTPUT, at=site.remote(**attributes)) == reason
+
+
+def test_no_queue_is_made_through_a_queue_manager_alias(site: Any, program: Any) -> None:
+    model = site.model()
+    alias = site.remote(RQMNAME=site.manager.name)
+    count = len(site.manager.engine.queues)
+    assert program.reason_of_open(model, OUTPUT, at=alias) == mq.MQRC_Q_TYPE_ERROR
+    assert program.reason_of_open(alias, OUTPUT, at=model) == mq.MQRC_UNKNOWN_REMOTE_Q_MGR
+    assert len(site.manager.engine.queues) == count
+
+
+@pytest.mark.parametrize(
+    ("attributes", "reason"),
+    [
+        ({"RQMNAME": "FAR"}, mq.MQRC_REMOTE_Q_NAME_ERROR),
+        ({"RNAME": "THERE"}, mq.MQRC_UNKNOWN_REMOTE_Q_MGR),
+        ({"RNAME": "THERE", "RQMNAME": "own"}, mq.MQRC_UNKNOWN_REMOTE_Q_MGR),
+    ],
+)
+@pytest.mark.parametrize("through", ["definition", "alias"])
+def test_a_definition_that_names_too_little(
+    site: Any, program: Any, attributes: dict[str, str], reason: int, through: str
+) -> None:
+    names = {key: site.manager.name if value == "own" else value for key, value in attributes.items()}
+    definition = site.remote(**names, XMITQ=transmission(site))
+    opened = site.alias(definition) if through == "alias" else definition
+    assert program.reason_of_open(opened, OUTPUT) == reason
+    assert program.reason_of_open(opened, OUTPUT, at=site.manager.name) == reason
+
+
+def test_a_queue_elsewhere_without_a_name(site: Any, program: Any) -> None:
+    way = transmission(site)
+    assert program.reason_of_open("", OUTPUT, at=way) == mq.MQRC_REMOTE_Q_NAME_ERROR
+    alias = site.remote(RQMNAME="FAR", XMITQ=way)
+    assert program.reason_of_open("", OUTPUT, at=alias) == mq.MQRC_REMOTE_Q_NAME_ERROR
+
+
+def test_the_queue_here_that_a_name_elsewhere_leads_to(site: Any, program: Any) -> None:
+    way = transmission(site)
+    own = site.manager.name.encode()
+    program.open(site.remote(RNAME="THERE", RQMNAME="FAR", XMITQ=way), OUTPUT | mq.MQOO_RESOLVE_LOCAL_Q)
+    assert (program.opened["ResolvedQName"], program.opened["ResolvedQMgrName"]) == (way.encode(), own)
+    program.open(site.remote(RNAME="THERE", RQMNAME="FAR", XMITQ=way), mq.MQOO_INQUIRE)
+    assert (program.opened["ResolvedQName"], program.opened["ResolvedQMgrName"]) == (b"", b"")
+
+
 def test_the_own_name_means_this_queue_manager(site: Any, program: Any) -> None:
     name = site.local()
     assert program.reason_of_open(name, BOTH, at=site.manager.name) == 0
@@ -294,6 +389,23 @@ def test_a_reply_to_alias(site: Any, program: Any) -> None:
     program.put1(name, ReplyToQ=alias, ReplyToQMgr="GIVEN")
     addresses = [(each.md["ReplyToQ"], each.md["ReplyToQMgr"]) for each in program.browse(name)]
     assert addresses == [(b"REAL.ANSWERS", b"BACK"), (alias.encode(), b"GIVEN")]
+
+
+def test_a_reply_to_alias_that_names_the_half(site: Any, program: Any) -> None:
+    name = site.local()
+    program.put1(name, ReplyToQ=site.remote(RNAME="REAL.ANSWERS"))
+    elsewhere = site.remote(RQMNAME="BACK")
+    program.put1(name, ReplyToQ=elsewhere)
+    addresses = [(each.md["ReplyToQ"], each.md["ReplyToQMgr"]) for each in program.browse(name)]
+    assert addresses == [(b"REAL.ANSWERS", site.manager.name.encode()), (elsewhere.encode(), b"BACK")]
+
+
+def test_a_reply_to_alias_needs_no_way_and_travels(site: Any, program: Any) -> None:
+    way = transmission(site)
+    alias = site.remote(RNAME="REAL.ANSWERS", RQMNAME="BACK", XMITQ="NO.SUCH.QUEUE")
+    assert program.put1("THERE", at=way, ReplyToQ=alias).reason == 0
+    embedded = program.browse(way)[0].body[104:428]
+    assert embedded[100:196] == b"REAL.ANSWERS".ljust(48) + b"BACK".ljust(48)
 
 
 # -- other names

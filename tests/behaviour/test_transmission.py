@@ -161,6 +161,24 @@ def test_taking_a_message_off_a_transmission_queue_delivers_nothing(site: Any, p
     assert site.depth(replies) == 0
 
 
+@pytest.mark.parametrize("is_grouped", [False, True])
+def test_who_put_a_message_that_expires_on_its_way_is_told_of_that(
+    site: Any, program: Any, way: str, is_grouped: bool
+) -> None:
+    replies = site.local()
+    changes = {"Report": mq.MQRO_EXPIRATION_WITH_FULL_DATA, "Expiry": 1, "ReplyToQMgr": site.manager.name}
+    group = {"GroupId": b"g" * 24, "MsgFlags": mq.MQMF_MSG_IN_GROUP} if is_grouped else {}
+    definition = site.remote(RNAME="THERE", RQMNAME="FAR", XMITQ=way)
+    assert program.put1(definition, b"data", **{**GIVEN, **changes, **group, "ReplyToQ": replies}).reason == 0
+    site.outlive()
+    assert program.browse(way) == []
+    report = program.browse(replies)[0]
+    assert (report.md["MsgType"], report.md["Feedback"]) == (mq.MQMT_REPORT, mq.MQFB_EXPIRATION)
+    assert report.md.id("CorrelId") == b"m" * 24
+    assert (report.md["Format"], report.md["CodedCharSetId"]) == (mq.MQFMT_STRING.rstrip(), 500)
+    assert report.body == b"data"
+
+
 def test_segments_leave_room_for_the_headers(site: Any, program: Any) -> None:
     narrow = site.local(USAGE="XMITQ", MAXMSGL=5000)
     queue = program.open(site.remote(RNAME="THERE", RQMNAME="FAR", XMITQ=narrow), OUTPUT)

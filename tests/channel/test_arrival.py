@@ -326,7 +326,7 @@ def test_an_alias_leads_to_its_target(place: Place) -> None:
         ("NO.SUCH.QUEUE", "", mq.MQRC_UNKNOWN_OBJECT_NAME),
         ("", "", mq.MQRC_UNKNOWN_OBJECT_NAME),
         ("TARGET", "UNHEARD.OF", mq.MQRC_UNKNOWN_REMOTE_Q_MGR),
-        ("MODEL", "", mq.MQRC_UNKNOWN_OBJECT_NAME),
+        ("MODEL", "", mq.MQRC_Q_TYPE_ERROR),
         ("\N{BULLET}", "", mq.MQRC_UNKNOWN_OBJECT_NAME),
     ],
 )

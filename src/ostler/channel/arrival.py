@@ -27,12 +27,10 @@ from ostler.engine.message import (
     PRIORITY_AT,
     SEQUENCE_NUMBER_AT,
 )
-from ostler.engine.names import resolve
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.put import put
 from ostler.engine.reports import field_text
 from ostler.engine.unit_of_work import UnitOfWork
-from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
     MQFMT_MD_EXTENSION,
     MQMF_LAST_MSG_IN_GROUP,
@@ -58,7 +56,6 @@ from ostler.model.constants import (
     MQRC_Q_DELETED,
     MQRC_Q_FULL,
     MQRC_Q_SPACE_NOT_AVAILABLE,
-    MQRC_UNKNOWN_OBJECT_NAME,
     MQRC_XQH_ERROR,
 )
 from ostler.model.definitions import Definition
@@ -167,8 +164,8 @@ class Arrivals:
         if len(self._handles) >= _HANDLES_MAX:
             oldest = next(iter(self._handles))
             close_object(self.engine, self.connection, self._handles.pop(oldest), 0)
+        request.may_make_queue = False  # nobody would know its name
         try:
-            self._refuse_model(request)
             handle = self._try_open(request)
         except MQError as error:
             self._refusal = error.reason
@@ -184,13 +181,6 @@ class Arrivals:
                 raise
         self.close()
         return open_object(self.engine, self.connection, request)
-
-    def _refuse_model(self, request: OpenRequest) -> None:
-        """A message that comes by a channel makes no queue: nobody would know its name."""
-        if request.name not in self.engine.of_type(ObjectType.QMODEL):
-            return
-        if resolve(self.engine, request.name, request.manager_name).model is not None:
-            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"{request.name} is a model queue.")
 
     def dead_letter(self, body: bytes, expiry: i64, reason: i64, unit: UnitOfWork | None) -> i64:
         """Have done with a message that `put` refused for this reason: 0, or why the channel cannot go on.

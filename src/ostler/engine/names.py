@@ -104,8 +104,8 @@ def _resolve_remote(engine: Engine, name: str, manager_name: str, found: Resolve
         raise MQError(MQRC_UNKNOWN_REMOTE_Q_MGR, f"{manager_name} is a queue, not an alias of a queue manager.")
     if alias is not None:
         found.path.append(alias)
-        real_manager = _text(alias, "RQMNAME") or manager_name
-        if real_manager == engine.name:
+        real_manager = _text(alias, "RQMNAME")
+        if real_manager == "" or real_manager == engine.name:
             _resolve_local(engine, name, found, 0)
             return
         _send_through(engine, name, real_manager, _text(alias, "XMITQ"), found)

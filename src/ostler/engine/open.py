@@ -64,6 +64,7 @@ from ostler.model.constants import (
     MQRC_OPTION_NOT_VALID_FOR_TYPE,
     MQRC_OPTIONS_ERROR,
     MQRC_Q_NOT_EMPTY,
+    MQRC_Q_TYPE_ERROR,
     MQRC_UNKNOWN_ALIAS_BASE_Q,
     MQRC_UNKNOWN_OBJECT_NAME,
 )
@@ -95,6 +96,7 @@ class OpenRequest:
         self.alternate_user: str = ""
         self.selection: str = ""
         self.topic_string: str = ""  # ObjectString, of a topic
+        self.may_make_queue = True  # by naming a model queue
 
 
 def open_object(engine: Engine, connection: Connection, request: OpenRequest) -> Handle:
@@ -198,6 +200,8 @@ def _open_queue(engine: Engine, connection: Connection, request: OpenRequest) ->
     if alias is not None and alias.attributes.get("TARGTYPE") == MQOT_TOPIC:
         return _open_topic_alias(engine, connection, request, alias, user)
     found = resolve(engine, request.name, request.manager_name)
+    if found.model is not None and not (request.may_make_queue and request.manager_name in ("", engine.name)):
+        raise MQError(MQRC_Q_TYPE_ERROR, f"{request.name} is a model queue; only MQOPEN here makes a queue of it.")
     authority.check_queue(engine, connection, user, request.name, request.manager_name, request.options, found)
     is_created = False
     if found.model is not None:

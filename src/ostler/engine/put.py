@@ -275,6 +275,7 @@ def put1(
     if options & MQPMO_FAIL_IF_QUIESCING:
         opening |= MQPMO_FAIL_IF_QUIESCING
     request.options = opening
+    request.may_make_queue = False
     handle = open_object(engine, connection, request)
     try:
         handle.is_put1 = True
@@ -283,6 +284,4 @@ def put1(
         return reason
     finally:
         connection.put_resolved_names = handle.resolved_names
-        if handle.created_dynamic and handle.queue is not None and not handle.queue.is_temporary:
-            handle.created_dynamic = False
         close_object(engine, connection, handle, 0)

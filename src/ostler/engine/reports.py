@@ -13,6 +13,7 @@ from librt.strings import BytesWriter, read_i32_be, read_i32_le, write_i32_le
 from mypy_extensions import i32, i64
 
 from ostler.engine.core import Engine
+from ostler.engine.extension import without_extension
 from ostler.engine.message import (
     CONTEXT_AT,
     CORRELATION_ID_AT,
@@ -80,6 +81,7 @@ from ostler.model.constants import (
     MQRO_PASS_MSG_ID,
     MQRO_REJECT_UNSUP_MASK,
 )
+from ostler.model.errors import MQError
 
 # The bits by which a message asks for a report: with no data, with the first of it, with all of it.
 ARRIVAL_OPTIONS: Final = MQRO_COA_WITH_FULL_DATA
@@ -103,6 +105,7 @@ _EXPIRY_OF_EXPIRATION_REPORT: Final = 600
 _BLANK_NAME: Final = b" " * 48
 _HEADER_BYTES_MIN: Final = 28
 _TRANSMISSION_HEADER_BYTES: Final = 428
+_EMBEDDED_AT: Final = 104
 DEAD_LETTER_BYTES: Final = 172
 # The part of the descriptor that only version 2 has, as it is for a message that is in no group.
 _NO_GROUP: Final = NULL_ID + b"\1\0\0\0" + bytes(8) + b"\xff\xff\xff\xff"
@@ -184,7 +187,20 @@ def on_delivery(engine: Engine, message: Message, queue_name: str, expiry_ms: i6
 
 
 def on_expiry(engine: Engine, message: Message) -> list[Outgoing]:
-    return _report(engine, message, MQRO_EXPIRATION, MQFB_EXPIRATION, 0)
+    """Reports for a message that expired. One that was on its way elsewhere is reported as what it was put as."""
+    return _report(engine, _as_put(message), MQRO_EXPIRATION, MQFB_EXPIRATION, 0)
+
+
+def _as_put(message: Message) -> Message:
+    """A message without its transmission header: who asked for a report knows only what they put."""
+    body = message.body
+    if message.md[FORMAT_AT : FORMAT_AT + 8] != MQFMT_XMIT_Q_HEADER or len(body) < _TRANSMISSION_HEADER_BYTES:
+        return message
+    try:
+        md, data = without_extension(body[_EMBEDDED_AT:_TRANSMISSION_HEADER_BYTES], body[_TRANSMISSION_HEADER_BYTES:])
+    except MQError:
+        return message
+    return Message(md, b"", data, message.seq)
 
 
 def on_exception(engine: Engine, message: Message, reason: i64) -> list[Outgoing]:
@@ -284,7 +300,7 @@ def headers_length(md: bytes, body: bytes) -> i64:
             encoding_at = at + 108
         elif format_name == MQFMT_XMIT_Q_HEADER:
             length = _TRANSMISSION_HEADER_BYTES
-            encoding_at = at + 104 + ENCODING_AT
+            encoding_at = at + _EMBEDDED_AT + ENCODING_AT
         elif format_name in (MQFMT_CICS, MQFMT_IMS) or format_name.startswith(b"MQH"):
             length = _integer(body, at + 8, is_big)
         if length < _HEADER_BYTES_MIN or at + length > len(body):

@@ -70,10 +70,10 @@ from ostler.model.constants import (
     MQRC_PUT_INHIBITED,
     MQRC_Q_FULL,
     MQRC_Q_SPACE_NOT_AVAILABLE,
+    MQRC_Q_TYPE_ERROR,
     MQRC_RESOURCE_PROBLEM,
     MQRC_TRUNCATED_MSG_ACCEPTED,
     MQRC_TRUNCATED_MSG_FAILED,
-    MQRC_UNKNOWN_OBJECT_NAME,
 )
 from ostler.model.disk import DiskFull
 from ostler.model.errors import MQError
@@ -529,7 +529,7 @@ def _send(engine: Engine, item: reports.Outgoing, unit: UnitOfWork | None) -> i6
         return error.reason
     target = found.queue
     if target is None:
-        return MQRC_UNKNOWN_OBJECT_NAME
+        return MQRC_Q_TYPE_ERROR  # a model queue
     if not target.put_allowed:
         return MQRC_PUT_INHIBITED
     if item.is_for_user and not _may_report(engine, item, found.remote_manager != "", target):
