@@ -21,6 +21,7 @@ from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.channel_connector import Attempt
 from ostler.server.channel_instance import SENDING
+from ostler.server.link_keys import begin_tls
 from ostler.server.message_agent import MessageAgent
 from ostler.server.message_channels import MessageChannels
 from ostler.server.server_link import ServerLink
@@ -182,7 +183,7 @@ class ChannelCommands:
             channels.reactor.add(link)
             asked = ChannelTls.of(definition)
             if asked.cipher_spec:
-                link.begin_tls(self._tls.client_stream(asked))
+                begin_tls(link, self._tls.client_stream(asked))
         except (TlsFailed, OSError) as error:
             agent.finish(1, 0, str(error))
             return

@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     from ostler.server.server_link import ServerLink
 
 
+def begin_tls(link: ServerLink, tls: TlsStream) -> None:
+    """Speak TLS from here on, as the end that connected."""
+    link.tls = tls
+    link.keyed_bytes = link.sent_bytes + link.received_bytes
+    link.encrypted()
+
+
 def rekey(link: ServerLink) -> None:
     """What was said before goes out under the old keys, and nothing more until both agree again."""
     tls = link.tls
@@ -31,6 +38,6 @@ def renew(link: ServerLink, tls: TlsStream) -> None:
     if link.is_rekeying and tls.is_over:
         link.is_rekeying = False
         left = tls.leftover()
-        link.begin_tls(tls.successor())
+        begin_tls(link, tls.successor())
         if left:
             link.take(left)

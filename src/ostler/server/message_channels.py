@@ -70,6 +70,7 @@ from ostler.server.channel_instance import (
     now_ms,
     saved_status,
 )
+from ostler.server.link_keys import begin_tls
 from ostler.server.message_agent import ChannelOwner, MessageAgent
 from ostler.server.operating_system_users import user_name
 from ostler.server.outgoing_sockets import keep_alive_seconds
@@ -249,7 +250,7 @@ class MessageChannels(ChannelOwner):
             self.reactor.add(link)
             asked = ChannelTls.of(instance.definition)
             if asked.cipher_spec:
-                link.begin_tls(self._tls.client_stream(asked))
+                begin_tls(link, self._tls.client_stream(asked))
         except (TlsFailed, OSError) as error:
             agent.finish(port.HOPELESS, 0, str(error))
             return

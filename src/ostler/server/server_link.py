@@ -346,12 +346,6 @@ class ServerLink(Timer):
         self.last_heard_ms = self.reactor.now_ms
         self._watch_heart()
 
-    def begin_tls(self, tls: TlsStream) -> None:
-        """Speak TLS from here on, as the end that connected."""
-        self.tls = tls
-        self.keyed_bytes = self.sent_bytes + self.received_bytes
-        self.encrypted()
-
     def _connect(self, number: i64, request: i64, payload: bytes) -> None:
         asked = decode_connect(payload)
         if len(self.conversations) >= self.conversations_max:
