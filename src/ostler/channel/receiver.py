@@ -14,9 +14,9 @@ from librt.strings import read_i32_le
 from mypy_extensions import i64
 
 from ostler.channel.arrival import Arrivals, may_retry
-from ostler.channel.compression import expand
+from ostler.channel.batch import Figures
+from ostler.channel.packing import unpack
 from ostler.channel.port import FAILED, ORDERLY, ChannelPort
-from ostler.channel.sender import Figures
 from ostler.channel.sync_records import NO_LUWID, RECEIVING, SyncRecords, check_room
 from ostler.channel.terms import ChannelSettings, agree, method_of, next_sequence
 from ostler.engine.connection import Connection
@@ -26,11 +26,8 @@ from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.constants import MQCOMPRESS_NONE, MQRC_RESOURCE_PROBLEM
 from ostler.model.errors import MQError
 from ostler.wire.channel_frames import (
-    HEADER_COMPRESSED,
     IN_BATCH,
     MESSAGE_FIXED_BYTES,
-    METHOD_SHIFT,
-    XQH_BYTES,
     ChannelHello,
     Confirm,
     confirm_frame,
@@ -173,7 +170,8 @@ class ReceivingEnd:
         at: i64 = start + MESSAGE_FIXED_BYTES
         if header < 0 or at + header > end or flags < 0:
             raise MalformedFrame("the header of a message has a wrong length")
-        body = self._body(buffer, at, end, flags, header)
+        longest: i64 = self.agreed.message_bytes_max
+        body = unpack(buffer, at, end, flags, header, self._header_method, self._method, longest)
         figures = self.figures
         figures.messages += 1
         figures.last_message_ms = self.engine.now_ms
@@ -187,27 +185,6 @@ class ReceivingEnd:
             self._put(Stuck(body, expiry, None))
         else:
             raise MalformedFrame("a message outside batches, which was not agreed upon")
-
-    def _body(self, buffer: bytes, at: i64, end: i64, flags: i64, header: i64) -> bytes:
-        """Header and data as they were on the transmission queue."""
-        method: i64 = flags >> METHOD_SHIFT
-        longest: i64 = self.agreed.message_bytes_max
-        if not flags & HEADER_COMPRESSED and method == MQCOMPRESS_NONE:
-            body = buffer[at:end]
-        else:
-            head = buffer[at : at + header]
-            data = buffer[at + header : end]
-            if flags & HEADER_COMPRESSED:
-                head = expand(self._header_method, head, XQH_BYTES)
-            if method != MQCOMPRESS_NONE:
-                if method != self._method:
-                    raise MalformedFrame("a message is compressed in a way that was not agreed upon")
-                data = expand(method, data, longest)
-            body = head + data
-            header = len(head)
-        if header != XQH_BYTES or body[:4] != b"XQH " or len(body) - XQH_BYTES > longest:
-            raise MalformedFrame("a message without the header of transmission queues, or too long for the channel")
-        return body
 
     def _batch(self, number: i64, sequence: i64) -> ReceivedBatch | None:
         """The batch of a message, begun with its first one. None: the number is wrong, and the channel has ended."""

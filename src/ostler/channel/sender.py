@@ -17,13 +17,14 @@ from librt.strings import read_i32_le
 from mypy_extensions import i64
 
 from ostler.channel.arrival import sender_dead_letter
-from ostler.channel.compression import compress
+from ostler.channel.batch import Batch, Figures
 from ostler.channel.conversion import converted_for
+from ostler.channel.packing import pack
 from ostler.channel.port import FAILED, HOPELESS, ORDERLY, ChannelPort
+from ostler.channel.refusals import is_hopeless, refusal_text, told
+from ostler.channel.settling import settle_doubts
 from ostler.channel.sync_records import (
     SENDING,
-    InDoubt,
-    SyncRecord,
     SyncRecords,
     batch_xid,
     batches_in_doubt,
@@ -39,7 +40,6 @@ from ostler.engine.message import EXPIRY_AT, FORMAT_AT, PERSISTENCE_AT
 from ostler.engine.queue import Queue
 from ostler.engine.slots import NONE, PERSISTENT
 from ostler.engine.syncpoint import back_out_unit, commit_unit, prepare
-from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.constants import (
     MQCC_OK,
     MQCOMPRESS_NONE,
@@ -60,10 +60,8 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.wire.channel_frames import (
-    HEADER_COMPRESSED,
     IN_BATCH,
     MESSAGE_FIXED_BYTES,
-    METHOD_SHIFT,
     SENDS,
     XQH_BYTES,
     ChannelHello,
@@ -75,7 +73,7 @@ from ostler.wire.channel_frames import (
     message_frame,
     message_head,
 )
-from ostler.wire.exchanges import decode_reason
+from ostler.wire.exchanges import decode_reason, reason_payload
 from ostler.wire.frames import (
     CHANNEL_CONFIRM,
     CHANNEL_END,
@@ -110,51 +108,12 @@ _SHORT_MS: Final = 16
 _SLOW_PARTNER_MS: Final = 2  # a confirmation that takes longer is worth sending ahead of
 _ROOM_TRIES: Final = 3
 _LONGEST: Final = MESSAGE_BYTES_MAX + 65_536
-# What a partner refuses a channel with that is not there, is of the wrong type, or does not go with this one.
-_FOR_PEOPLE: Final = ("AMQ9505E", "AMQ9519E", "AMQ9520E", "AMQ9524E", "AMQ9526E", "AMQ9503E", "AMQ9534E")
 _ENDING: Final = (
     MQRC_CONNECTION_QUIESCING,
     MQRC_Q_MGR_QUIESCING,
     MQRC_CONNECTION_STOPPING,
     MQRC_Q_MGR_STOPPING,
 )
-
-
-@final
-class Batch:
-    """Messages that are committed together."""
-
-    def __init__(self, number: i64, unit: UnitOfWork, first: i64, now_ms: i64) -> None:
-        self.number: i64 = number
-        self.unit = unit
-        self.first: i64 = first
-        self.last: i64 = 0
-        self.messages: i64 = 0
-        self.bytes: i64 = 0
-        self.began_ms: i64 = now_ms
-        self.confirm_ms: i64 = 0
-        self.luwid: bytes = b""
-        self.record: SyncRecord | None = None
-
-    def doubt(self, channel: str) -> InDoubt:
-        return InDoubt(self.unit, channel, self.luwid, self.first, self.last, self.messages)
-
-
-@final
-class Figures:
-    """What went over a channel since it was started."""
-
-    def __init__(self) -> None:
-        self.messages: i64 = 0
-        self.batches: i64 = 0
-        self.last_message_ms: i64 = 0
-        self.plain_bytes: i64 = 0  # before they were compressed
-        self.sent_bytes: i64 = 0
-        self.dead_letters: i64 = 0
-        self.key_resets: i64 = 0
-        self.key_reset_ms: i64 = 0
-        self.confirm_ms: i64 = 0  # lately, from the question to the answer
-        self.batch_messages: i64 = 0  # in all batches
 
 
 @final
@@ -197,6 +156,7 @@ class SendingEnd:
         self._wants_room = False  # in the log: nothing is got until it was tried to make some
         self._header_method: i64 = MQCOMPRESS_NONE
         self._method: i64 = MQCOMPRESS_NONE
+        self._compresses = False
         self._options: i64 = 0
 
     # -- the beginning -------------------------------------------------------------------------------------------------
@@ -224,9 +184,12 @@ class SendingEnd:
         self.partner = agreed.queue_manager
         self._header_method = method_of(agreed.header_methods)
         self._method = method_of(agreed.message_methods)
+        self._compresses = self._header_method != MQCOMPRESS_NONE or self._method != MQCOMPRESS_NONE
         self._options = MQGMO_FAIL_IF_QUIESCING | MQGMO_PROPERTIES_FORCE_MQRFH2
         self._options |= MQGMO_SYNCPOINT_IF_PERSISTENT if agreed.is_fast else MQGMO_SYNCPOINT
-        if not self._settle_doubts(agreed):
+        wrong = settle_doubts(self.engine, self.records, self.settings.name, agreed)
+        if wrong:
+            self._fail(HOPELESS, 0, wrong)
             return
         record = self.records.find(SENDING, self.settings.name)
         if record.is_reset:
@@ -238,38 +201,6 @@ class SendingEnd:
         self._last_work_ms = self.engine.now_ms
         self.port.changed()
         self.pump()
-
-    def _settle_doubts(self, agreed: ChannelHello) -> bool:
-        """Commit what the partner has, and back out what it has not. False: nobody can tell, and it is over."""
-        name = self.settings.name
-        doubts = batches_in_doubt(self.engine, name)
-        record = self.records.find(SENDING, name)
-        known: i64 = 0
-        if doubts and agreed.luwid != record.luwid:
-            for index, batch in enumerate(doubts):
-                if batch.luwid == agreed.luwid:
-                    known = index + 1
-            if known == 0:
-                text = (
-                    f"AMQ9526E: Channel {name} is in doubt about {len(doubts)} batches, and {agreed.queue_manager} "
-                    f"knows none of them. Find out what arrived there, then RESOLVE CHANNEL({name}) and RESET it."
-                )
-                self._over(HOPELESS, 0, text)
-                return False
-        for batch in doubts[:known]:
-            commit_batch(self.engine, self.records, batch)
-        for batch in reversed(doubts[known:]):
-            back_out_unit(self.engine, batch.unit)
-        record = self.records.find(SENDING, name)
-        if record.sequence != agreed.sequence:
-            text = (
-                f"AMQ9526E: Message sequence number error for channel {name}: {agreed.queue_manager} has "
-                f"{agreed.sequence}, this queue manager {record.sequence}. See that no message is missing, "
-                f"then RESET CHANNEL({name}) here."
-            )
-            self._over(HOPELESS, 0, text)
-            return False
-        return True
 
     # -- what comes from the partner -----------------------------------------------------------------------------------
 
@@ -295,7 +226,7 @@ class SendingEnd:
             self.pump()
         elif type == FAREWELL:
             reason, text = decode_reason(PayloadReader(buffer, start, end))
-            self._over(FAILED, reason, _told(self.partner or "The partner", text))
+            self._over(HOPELESS if is_hopeless(0, text) else FAILED, reason, told(self.partner or "The partner", text))
         elif type == CHANNEL_HELLO | REPLY and self.state == GREETING:
             self._greeted(buffer, start, end)
         else:
@@ -306,10 +237,9 @@ class SendingEnd:
         if len(payload) < 8:
             raise MalformedFrame("a reply is too short")
         if read_i32_le(payload, 0) != MQCC_OK:
-            text = payload[8:].decode("utf-8", "replace")
-            self._over(
-                HOPELESS if _is_hopeless(text) else FAILED, i64(read_i32_le(payload, 4)), _told("The partner", text)
-            )
+            reason: i64 = i64(read_i32_le(payload, 4))
+            text = refusal_text(self.settings.name, reason, payload[8:].decode("utf-8", "replace"))
+            self._over(HOPELESS if is_hopeless(reason, text) else FAILED, reason, text)
             return
         self.welcomed(decode_channel_hello(payload, 8))
 
@@ -456,7 +386,7 @@ class SendingEnd:
         else:
             queue = self.settings.transmission_queue
             text = f"AMQ9508E: Channel {name} cannot get messages from queue {queue}: reason {reason}."
-            self._over(FAILED, reason, text)
+            self._fail(FAILED, reason, text)
 
     def _send(self, request: GetRequest) -> None:
         md = request.md
@@ -476,21 +406,11 @@ class SendingEnd:
         plain: i64 = len(body)
         flags: i64 = 0
         header: i64 = XQH_BYTES
-        if self._header_method != MQCOMPRESS_NONE or self._method != MQCOMPRESS_NONE:
-            head = body[:XQH_BYTES]
-            data = body[XQH_BYTES:]
-            if self._header_method != MQCOMPRESS_NONE:
-                packed = compress(self._header_method, head)
-                if len(packed) < len(head):
-                    head = packed
-                    header = len(head)
-                    flags |= HEADER_COMPRESSED
-            if self._method != MQCOMPRESS_NONE:
-                packed = compress(self._method, data)
-                if len(packed) < len(data):
-                    data = packed
-                    flags |= self._method << METHOD_SHIFT
-            body = head + data
+        if self._compresses:
+            packed = pack(body, self._header_method, self._method)
+            body = packed.body
+            flags = packed.flags
+            header = packed.header_bytes
         sequence: i64 = 0
         number: i64 = 0
         if batch is not None:
@@ -566,7 +486,7 @@ class SendingEnd:
             text = (
                 f"AMQ9544E: Channel {name} cannot send a message (reason {reason}), and no dead-letter queue takes it."
             )
-            self._over(HOPELESS, reason, text)
+            self._fail(HOPELESS, reason, text)
             return
         self.figures.dead_letters += 1
         self.port.note(f"AMQ9544W: Channel {name} has put a message on the dead-letter queue: reason {reason}.")
@@ -583,7 +503,7 @@ class SendingEnd:
             self.port.pump_again()  # a message has come into the batch, and is sent before it ends
             return
         if batch.unit.backed_out_by_system:
-            self._over(
+            self._fail(
                 FAILED, 0, f"AMQ9509E: The batch of channel {self.settings.name} was backed out: the log was full."
             )
             return
@@ -613,9 +533,8 @@ class SendingEnd:
                 self._wants_room = True
                 self.port.make_room()
                 return
-            self._over(FAILED, error.reason, f"AMQ9509E: Channel {self.settings.name}: {error.detail}")
+            self._fail(FAILED, error.reason, f"AMQ9509E: Channel {self.settings.name}: {error.detail}")
             return
-        batch.record = record
         xid = batch_xid(self.settings.name, batch.luwid, batch.first, batch.last, batch.messages)
         lsn: i64 = prepare(engine, batch.unit, xid)
         self.current = None
@@ -664,7 +583,7 @@ class SendingEnd:
             return
         if self.state == CHECKING:
             text = f"AMQ9259E: Channel {self.settings.name} heard nothing of {self.partner} within BATCHHB."
-            self._over(FAILED, 0, text)
+            self._fail(FAILED, 0, text)
             return
         if self.state != RUNNING:
             return
@@ -707,18 +626,14 @@ class SendingEnd:
         if unit is not None and not unit.backed_out_by_system:
             back_out_unit(self.engine, unit)
 
+    def _fail(self, how: i64, reason: i64, text: str) -> None:
+        """Go no further, and tell the partner why."""
+        if self.state != OVER:
+            self.port.send(frame(FAREWELL, 0, 0, reason_payload(reason, text)))
+            self._over(how, reason, text)
+
     def _over(self, how: i64, reason: i64, text: str) -> None:
         if self.state == OVER:
             return
         self._let_go()
         self.port.ended(how, reason, text)
-
-
-def _told(partner: str, text: str) -> str:
-    """What a partner said of the end, as an operator here is told."""
-    return text if text.startswith("AMQ") else f"AMQ9999E: {partner} ended the channel: {text}"
-
-
-def _is_hopeless(text: str) -> bool:
-    """Whether trying again is no use before somebody has done something."""
-    return text[:8] in _FOR_PEOPLE

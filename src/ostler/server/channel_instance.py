@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from mypy_extensions import i64
 
 from ostler.channel import sync_records
+from ostler.channel.batch import Figures
 from ostler.channel.compression import METHODS
 from ostler.channel.retrying import Retries
-from ostler.channel.sender import Figures
 from ostler.channel.states import INACTIVE, NAMES, RETRYING, STOPPED, STOPPING, after
 from ostler.channel.sync_records import SyncRecord, SyncRecords, batches_in_doubt
 from ostler.channel.terms import number_of, text_of

@@ -49,10 +49,13 @@ from ostler.model.constants import (
     MQOO_INPUT_EXCLUSIVE,
     MQOT_Q,
     MQRC_OBJECT_IN_USE,
+    MQRC_Q_MGR_STOPPING,
     MQRC_UNKNOWN_CHANNEL_NAME,
     MQRQ_CHANNEL_STOPPED_ERROR,
     MQRQ_CHANNEL_STOPPED_OK,
     MQRQ_CHANNEL_STOPPED_RETRY,
+    MQRQ_SSL_HANDSHAKE_ERROR,
+    MQRQ_SSL_PEER_NAME_ERROR,
 )
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
@@ -78,12 +81,15 @@ from ostler.server.server_link import ServerLink
 from ostler.server.tls_contexts import ChannelTls, TlsContexts
 from ostler.wire.calls import failure_frame
 from ostler.wire.channel_frames import REQUESTS, SENDS, decode_channel_hello, hello_frame
-from ostler.wire.frames import CHANNEL_END, CHANNEL_HELLO, REPLY, MalformedFrame
+from ostler.wire.exchanges import reason_payload
+from ostler.wire.frames import CHANNEL_END, CHANNEL_HELLO, FAREWELL, REPLY, MalformedFrame, frame
 from ostler.wire.tls_stream import TlsFailed
 
 if TYPE_CHECKING:
     from ostler.server.server import Server
 
+_ENDING_MS: Final = 5_000
+_TLS_CUT: Final = "AMQ9665"  # the connection was closed during the handshake, for whatever reason
 _QUALIFIERS: Final = {
     port.ORDERLY: MQRQ_CHANNEL_STOPPED_OK,
     port.FAILED: MQRQ_CHANNEL_STOPPED_RETRY,
@@ -141,9 +147,14 @@ class MessageChannels(ChannelOwner):
             self.cease(instance)
             agent = instance.agent
             if agent is not None and at_once:
-                agent.finish(port.FAILED, 0, "the queue manager ends")
+                text = f"AMQ9524E: Queue manager {self.engine.name} is ending."
+                agent.link.send(frame(FAREWELL, 0, 0, reason_payload(MQRC_Q_MGR_STOPPING, text)))
+                agent.finish(port.FAILED, 0, text)
             elif agent is not None:
                 agent.stop()
+        if not at_once:
+            # A partner that does not answer does not keep the queue manager from ending.
+            self.reactor.wheel.add(RetryTimer(partial(self.end, True)), self.reactor.now_ms + _ENDING_MS)
 
     def close(self) -> None:
         self.connector.close()
@@ -343,7 +354,16 @@ class MessageChannels(ChannelOwner):
         if not isinstance(instance, Instance):
             self.server.channel_commands.ping_over(agent, text)
             return
+        if text.startswith("AMQ96") and not text.startswith(_TLS_CUT):
+            self._tell_tls(instance, text)
+            how = port.HOPELESS  # certificates and ciphers do not mend by themselves
         self._fail(instance, int(how), text)
+
+    def _tell_tls(self, instance: Instance, text: str) -> None:
+        qualifier = MQRQ_SSL_PEER_NAME_ERROR if text.startswith("AMQ9636") else MQRQ_SSL_HANDSHAKE_ERROR
+        queue = text_of(instance.definition, "XMITQ")
+        made = channel_events.on_channel_ssl_error(self.engine, qualifier, instance.name, queue, instance.address)
+        send_reports(self.engine, made, None)
 
     def _fail(self, instance: Instance, how: int, text: str) -> None:
         """A channel is over, well or not: say so, and see what comes next."""

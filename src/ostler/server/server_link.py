@@ -150,7 +150,7 @@ class ServerLink(Timer):
         if not data:
             if self.reactor.is_gathering:
                 return  # it may still listen: what it was promised is sent first, and then this is found again
-            self.lost("the application closed the connection")
+            self.lost(f"the {'application' if self.agent is None else 'partner'} closed the connection")
             return
         self.last_heard_ms = self.reactor.now_ms
         size: i64 = len(data)
