@@ -1,0 +1,61 @@
+"""Header and data of a message as they travel: each compressed, if that was agreed upon and makes it smaller."""
+
+from __future__ import annotations
+
+from typing import final
+
+from mypy_extensions import i64
+
+from ostler.channel.compression import compress, expand
+from ostler.model.constants import MQCOMPRESS_NONE
+from ostler.wire.channel_frames import HEADER_COMPRESSED, METHOD_SHIFT, XQH_BYTES
+from ostler.wire.frames import MalformedFrame
+
+
+@final
+class Packed:
+    def __init__(self, body: bytes, header_bytes: i64, flags: i64) -> None:
+        self.body = body
+        self.header_bytes: i64 = header_bytes
+        self.flags: i64 = flags
+
+
+def pack(body: bytes, header_method: i64, method: i64) -> Packed:
+    """A message from a transmission queue, made smaller."""
+    head = body[:XQH_BYTES]
+    data = body[XQH_BYTES:]
+    flags: i64 = 0
+    if header_method != MQCOMPRESS_NONE:
+        smaller = compress(header_method, head)
+        if len(smaller) < len(head):
+            head = smaller
+            flags |= HEADER_COMPRESSED
+    if method != MQCOMPRESS_NONE:
+        smaller = compress(method, data)
+        if len(smaller) < len(data):
+            data = smaller
+            flags |= method << METHOD_SHIFT
+    return Packed(head + data, len(head), flags)
+
+
+def unpack(
+    buffer: bytes, at: i64, end: i64, flags: i64, header: i64, header_method: i64, method: i64, longest: i64
+) -> bytes:
+    """A message as it was on the transmission queue. MalformedFrame for what cannot be one, or is too long."""
+    used: i64 = flags >> METHOD_SHIFT
+    if not flags & HEADER_COMPRESSED and used == MQCOMPRESS_NONE:
+        body = buffer[at:end]
+    else:
+        head = buffer[at : at + header]
+        data = buffer[at + header : end]
+        if flags & HEADER_COMPRESSED:
+            head = expand(header_method, head, XQH_BYTES)
+        if used != MQCOMPRESS_NONE:
+            if used != method:
+                raise MalformedFrame("a message is compressed in a way that was not agreed upon")
+            data = expand(used, data, longest)
+        body = head + data
+        header = len(head)
+    if header != XQH_BYTES or body[:4] != b"XQH " or len(body) - XQH_BYTES > longest:
+        raise MalformedFrame("a message without the header of transmission queues, or too long for the channel")
+    return body

@@ -1,0 +1,48 @@
+"""What partners say when they will not, or not any more: for operators, and whether it is worth another try."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from ostler.model.constants import (
+    MQRC_NOT_AUTHORIZED,
+    MQRC_Q_MGR_NAME_ERROR,
+    MQRC_SSL_INITIALIZATION_ERROR,
+    MQRC_SSL_PEER_NAME_MISMATCH,
+    MQRC_UNKNOWN_CHANNEL_NAME,
+)
+
+# What a partner refuses a channel with that is not there, is of the wrong type, or does not go with this one.
+_FOR_PEOPLE: Final = (
+    MQRC_UNKNOWN_CHANNEL_NAME,
+    MQRC_NOT_AUTHORIZED,
+    MQRC_Q_MGR_NAME_ERROR,
+    MQRC_SSL_INITIALIZATION_ERROR,
+    MQRC_SSL_PEER_NAME_MISMATCH,
+)
+_TEXTS_FOR_PEOPLE: Final = ("AMQ9505E", "AMQ9526E", "AMQ9534E")
+
+
+def told(partner: str, text: str) -> str:
+    """What a partner said of the end, as an operator here is told."""
+    return text if text.startswith("AMQ") else f"AMQ9999E: {partner} ended the channel: {text}"
+
+
+def refusal_text(channel: str, reason: i64, text: str) -> str:
+    """What a partner refused a channel with, as an operator here is told, and what to do about it."""
+    if text.startswith("AMQ"):
+        return text
+    if reason == MQRC_UNKNOWN_CHANNEL_NAME:
+        return (
+            f"AMQ9520E: Channel {channel} is not defined at the partner. Define it there, with the type that goes here."
+        )
+    if reason == MQRC_NOT_AUTHORIZED:
+        return f"AMQ9557E: The partner lets nobody in by channel {channel} from here: its error log says which rule."
+    return f"AMQ9999E: The partner refused channel {channel}: {text}"
+
+
+def is_hopeless(reason: i64, text: str) -> bool:
+    """Whether trying again is no use before somebody has done something."""
+    return reason in _FOR_PEOPLE or text[:8] in _TEXTS_FOR_PEOPLE

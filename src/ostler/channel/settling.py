@@ -1,0 +1,36 @@
+"""After a cut: what became of the batches that were under way, by what the partner committed last."""
+
+from __future__ import annotations
+
+from ostler.channel.sync_records import SENDING, SyncRecords, batches_in_doubt, commit_batch
+from ostler.engine.core import Engine
+from ostler.engine.syncpoint import back_out_unit
+from ostler.wire.channel_frames import ChannelHello
+
+
+def settle_doubts(engine: Engine, records: SyncRecords, name: str, agreed: ChannelHello) -> str:
+    """Commit what the partner has, and back out what it has not. A text when that does not fit together."""
+    doubts = batches_in_doubt(engine, name)
+    record = records.find(SENDING, name)
+    known = 0
+    if doubts and agreed.luwid != record.luwid:
+        for index, batch in enumerate(doubts):
+            if batch.luwid == agreed.luwid:
+                known = index + 1
+        if known == 0:
+            return (
+                f"AMQ9526E: Channel {name} is in doubt about {len(doubts)} batches, and {agreed.queue_manager} "
+                f"knows none of them. Find out what arrived there, then RESOLVE CHANNEL({name}) and RESET it."
+            )
+    for batch in doubts[:known]:
+        commit_batch(engine, records, batch)
+    for batch in reversed(doubts[known:]):
+        back_out_unit(engine, batch.unit)
+    record = records.find(SENDING, name)
+    if record.sequence != agreed.sequence:
+        return (
+            f"AMQ9526E: Message sequence number error for channel {name}: {agreed.queue_manager} has "
+            f"{agreed.sequence}, this queue manager {record.sequence}. See that no message is missing, "
+            f"then RESET CHANNEL({name}) here."
+        )
+    return ""
