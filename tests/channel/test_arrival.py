@@ -442,6 +442,9 @@ def test_the_user_of_the_message_must_be_allowed_to_put(word: str) -> None:
     grants.granted["mca", "TARGET"] = SETALL
     assert place.put(sent("TARGET")) == mq.MQRC_NOT_AUTHORIZED
     grants.granted["paul", "TARGET"] = PUT
+    grants.granted["mca", "TARGET"] = 0
+    assert place.put(sent("TARGET")) == mq.MQRC_NOT_AUTHORIZED
+    grants.granted["mca", "TARGET"] = SETALL
     assert place.put(sent("TARGET")) == 0
     assert place.put(sent("TARGET", UserIdentifier=b"mary")) == mq.MQRC_NOT_AUTHORIZED
     assert place.put(sent("TARGET", UserIdentifier=b"")) == mq.MQRC_NOT_AUTHORIZED
@@ -596,6 +599,16 @@ def test_a_dead_letter_queue_that_is_missing(place: Place) -> None:
     assert place.dead_letter(sent("LOST"), mq.MQRC_Q_FULL) == mq.MQRC_UNKNOWN_OBJECT_NAME
 
 
+def test_a_dead_letter_queue_elsewhere(place: Place) -> None:
+    place.define(ObjectType.QLOCAL, "WAY", USAGE="XMITQ")
+    place.define(ObjectType.QREMOTE, "DLQ", RNAME="FAR.DLQ", RQMNAME="FAR", XMITQ="WAY")
+    place.manager(DEADQ="DLQ")
+    assert place.dead_letter(sent("LOST")) == 0
+    body = place.world.bodies("WAY")[0]
+    assert body[8:104] == b"FAR.DLQ".ljust(48) + b"FAR".ljust(48)
+    assert body[428:432] == b"DLH "
+
+
 def test_a_channel_that_does_not_use_the_dead_letter_queue(place: Place) -> None:
     place.use_dead_letter_queue()
     place.receive(USEDLQ="NO")
@@ -676,7 +689,9 @@ def test_a_unit_has_its_limit(place: Place) -> None:
     unit = place.engine.new_unit_of_work()
     assert place.arrivals.put(sent("TARGET"), -1, unit) == 0
     assert place.arrivals.put(sent("TARGET"), -1, unit) == mq.MQRC_SYNCPOINT_LIMIT_REACHED
-    assert place.arrivals.dead_letter(sent("T"), -1, mq.MQRC_Q_FULL, unit) == mq.MQRC_SYNCPOINT_LIMIT_REACHED
+    for persistence in (0, 1):
+        body = sent("T", Persistence=persistence)
+        assert place.arrivals.dead_letter(body, -1, mq.MQRC_Q_FULL, unit) == mq.MQRC_SYNCPOINT_LIMIT_REACHED
 
 
 def test_the_dead_letter_queue_needs_authority_too() -> None:

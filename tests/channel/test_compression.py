@@ -101,6 +101,23 @@ def test_a_bomb_takes_no_more_memory_than_allowed(word: str, bomb: bytes) -> Non
     assert peak < 4 * allowed
 
 
+def test_no_memory_is_taken_for_what_cannot_be_there() -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(MalformedFrame):
+            expand(METHODS["LZ4FAST"], b"\xff\xff\xff\0" + bytes(1000), 1 << 30)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 100_000
+
+
+@pytest.mark.parametrize("data", [b"\x80" * 5 + b"\0", b"\xff" * 20, b"\x80", b"\x05abc", b"\0\x05"])
+def test_lengths_without_an_end(data: bytes) -> None:
+    with pytest.raises(MalformedFrame):
+        expand(METHODS["RLE"], data, 1000)
+
+
 @pytest.mark.parametrize("word", REAL)
 def test_what_repeats_becomes_smaller(word: str) -> None:
     data = b"header".ljust(500) + bytes(2000)
