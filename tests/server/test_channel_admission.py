@@ -22,7 +22,7 @@ from ostler.model.pcf import Integer, PcfMessage, String, decode
 from ostler.server.admission import Admission
 from ostler.server.certificate_maker import Authority
 from ostler.server.channel_admission import ChannelAdmission
-from ostler.server.server_link import CLOSING, ServerLink
+from ostler.server.server_link import CLOSING, OPEN, ServerLink
 from ostler.server.tls_contexts import ChannelTls, RepositorySettings, TlsContexts
 from ostler.testing import queue_manager
 from ostler.testing.running import RunningQueueManager
@@ -432,18 +432,20 @@ def test_what_changes_while_a_name_is_asked_for_counts(door: Door, qm: RunningQu
     assert answer.reason == mq.MQRC_UNKNOWN_CHANNEL_NAME
 
 
-@pytest.mark.parametrize("is_forgotten", [True, False])
-def test_who_has_gone_is_not_answered(door: Door, qm: RunningQueueManager, is_forgotten: bool) -> None:
+@pytest.mark.parametrize("state", [CLOSING, OPEN, None])
+def test_who_has_gone_or_does_something_else_is_not_answered(
+    door: Door, qm: RunningQueueManager, state: int | None
+) -> None:
     by_host(qm)
     with names_stand_still(door, "far.example.com") as go_on:
         gone, other = door.link(), door.link()
         door.knock(gone)
         door.knock(other)
         with qm.manager.lock:
-            if is_forgotten:
+            if state is None:
                 door.admission.forget(gone)
             else:
-                gone.state = CLOSING
+                gone.state = state
         go_on.set()
         assert door.answered.wait(30)
     settled = threading.Event()

@@ -27,7 +27,7 @@ from ostler.model.errors import MQError
 from ostler.security.channel_authentication import Decision
 from ostler.server.admission import REFUSED, Admission
 from ostler.server.channel_rules import check_tls, host_of, is_message_channel, text_of
-from ostler.server.server_link import CLOSING, ServerLink
+from ostler.server.server_link import CLOSING, NEW, ServerLink
 from ostler.wire.frames import MalformedFrame
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ class ChannelAdmission:
         """Somebody connected, and says to be queue manager `partner`: one of both is called, now or later.
 
         `then` gets the user in whose name messages are put; an empty one is the queue manager itself, which may do
-        everything. Neither is called when the link is closed meanwhile. MalformedFrame for a link that is considered.
+        everything. Neither is called when the link is closed or used otherwise meanwhile. MalformedFrame for a link that
+        is considered already.
         """
         if link in self._pending:
             raise MalformedFrame("a second word of who is there, before the first is answered")
@@ -116,7 +117,8 @@ class ChannelAdmission:
         if self._pending.get(link) is not wanted:
             return
         del self._pending[link]
-        if link.state >= CLOSING:
+        # It may be gone, or the peer went on as a client without waiting, and then it is nobody's message channel.
+        if link.state != NEW:
             return
         try:
             self._answer(wanted)
