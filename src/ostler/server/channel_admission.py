@@ -77,8 +77,8 @@ class ChannelAdmission:
         """Somebody connected, and says to be queue manager `partner`: one of both is called, now or later.
 
         `then` gets the user in whose name messages are put; an empty one is the queue manager itself, which may do
-        everything. Neither is called when the link is closed or used otherwise meanwhile. MalformedFrame for a link that
-        is considered already.
+        everything. Neither is called when the link is closed or used otherwise meanwhile. MalformedFrame for a link
+        that is considered already.
         """
         if link in self._pending:
             raise MalformedFrame("a second word of who is there, before the first is answered")
