@@ -35,9 +35,7 @@ def refusal_text(channel: str, reason: i64, text: str) -> str:
     if text.startswith("AMQ"):
         return text
     if reason == MQRC_UNKNOWN_CHANNEL_NAME:
-        return (
-            f"AMQ9520E: Channel {channel} is not defined at the partner. Define it there, with the type that goes here."
-        )
+        return f"AMQ9520E: Channel {channel} is not defined at the partner. Define it there, to go with this one."
     if reason == MQRC_NOT_AUTHORIZED:
         return f"AMQ9557E: The partner lets nobody in by channel {channel} from here: its error log says which rule."
     return f"AMQ9999E: The partner refused channel {channel}: {text}"

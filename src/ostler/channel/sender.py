@@ -19,7 +19,7 @@ from mypy_extensions import i64
 from ostler.channel.arrival import sender_dead_letter
 from ostler.channel.batch import Batch, Figures
 from ostler.channel.conversion import converted_for
-from ostler.channel.packing import pack
+from ostler.channel.message_writer import BACKLOG_BYTES, MessageWriter
 from ostler.channel.port import FAILED, HOPELESS, ORDERLY, ChannelPort
 from ostler.channel.refusals import is_hopeless, refusal_text, told
 from ostler.channel.settling import settle_doubts
@@ -31,7 +31,7 @@ from ostler.channel.sync_records import (
     check_room,
     commit_batch,
 )
-from ostler.channel.terms import ChannelSettings, method_of, next_sequence, proposal
+from ostler.channel.terms import ChannelSettings, next_sequence, proposal
 from ostler.engine import get as getting
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import Engine
@@ -42,7 +42,6 @@ from ostler.engine.slots import NONE, PERSISTENT
 from ostler.engine.syncpoint import back_out_unit, commit_unit, prepare
 from ostler.model.constants import (
     MQCC_OK,
-    MQCOMPRESS_NONE,
     MQFMT_XMIT_Q_HEADER,
     MQGMO_FAIL_IF_QUIESCING,
     MQGMO_PROPERTIES_FORCE_MQRFH2,
@@ -60,8 +59,6 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.wire.channel_frames import (
-    IN_BATCH,
-    MESSAGE_FIXED_BYTES,
     SENDS,
     XQH_BYTES,
     ChannelHello,
@@ -70,27 +67,21 @@ from ostler.wire.channel_frames import (
     decode_channel_hello,
     hello_frame,
     luwid_of,
-    message_frame,
-    message_head,
 )
 from ostler.wire.exchanges import decode_reason, reason_payload
 from ostler.wire.frames import (
     CHANNEL_CONFIRM,
     CHANNEL_END,
     CHANNEL_HELLO,
-    CHANNEL_MESSAGE,
     CHANNEL_REKEY,
     CHANNEL_STOP,
     FAREWELL,
-    HEADER_BYTES,
     HEARTBEAT,
     MESSAGE_BYTES_MAX,
     REPLY,
     MalformedFrame,
     frame,
-    frames_of,
 )
-from ostler.wire.outgoing import LargeReply
 from ostler.wire.payloads import PayloadReader
 
 # States of a sending end.
@@ -101,7 +92,6 @@ REKEYING: Final = 3
 PARTING: Final = 4  # END was said
 OVER: Final = 5
 
-BACKLOG_BYTES: Final = 256 * 1024  # more than this unsent: no further messages are got
 _TURN_MESSAGES: Final = 256  # at most so many at a time, so that others get their turn
 _PARTING_MS: Final = 5_000
 _SHORT_MS: Final = 16
@@ -147,16 +137,11 @@ class SendingEnd:
         self.current: Batch | None = None
         self.in_flight: list[Batch] = []
         self._request: GetRequest | None = None
-        self._large: LargeReply | None = None
+        self._writer = MessageWriter(port, self.agreed)
         self._batches: i64 = 0
-        self._numbers: i64 = 0
-        self._fast_lsn: i64 = 0  # what fast messages have to wait for in the log
         self._last_work_ms: i64 = engine.now_ms
         self._room_tries: i64 = 0
         self._wants_room = False  # in the log: nothing is got until it was tried to make some
-        self._header_method: i64 = MQCOMPRESS_NONE
-        self._method: i64 = MQCOMPRESS_NONE
-        self._compresses = False
         self._options: i64 = 0
 
     # -- the beginning -------------------------------------------------------------------------------------------------
@@ -182,9 +167,7 @@ class SendingEnd:
         """The partner has said what is agreed, and what it committed last."""
         self.agreed = agreed
         self.partner = agreed.queue_manager
-        self._header_method = method_of(agreed.header_methods)
-        self._method = method_of(agreed.message_methods)
-        self._compresses = self._header_method != MQCOMPRESS_NONE or self._method != MQCOMPRESS_NONE
+        self._writer = MessageWriter(self.port, agreed)
         self._options = MQGMO_FAIL_IF_QUIESCING | MQGMO_PROPERTIES_FORCE_MQRFH2
         self._options |= MQGMO_SYNCPOINT_IF_PERSISTENT if agreed.is_fast else MQGMO_SYNCPOINT
         wrong = settle_doubts(self.engine, self.records, self.settings.name, agreed)
@@ -266,7 +249,7 @@ class SendingEnd:
             return
         self._feed()
         left: i64 = _TURN_MESSAGES
-        while self.state == RUNNING and self._large is None:
+        while self.state == RUNNING and not self._writer.is_busy():
             if self.port.backlog_bytes() > BACKLOG_BYTES:
                 return  # called again when there is less
             if self.is_stopping or self._wants_rekey():
@@ -391,7 +374,7 @@ class SendingEnd:
     def _send(self, request: GetRequest) -> None:
         md = request.md
         body = request.body
-        batch = self.current if read_i32_le(md, PERSISTENCE_AT) == 1 or not self.agreed.is_fast else None
+        batch: Batch | None = self.current if read_i32_le(md, PERSISTENCE_AT) == 1 or not self.agreed.is_fast else None
         self._last_work_ms = self.engine.now_ms
         refused: i64 = 0
         if md[FORMAT_AT : FORMAT_AT + 8] != MQFMT_XMIT_Q_HEADER or len(body) < XQH_BYTES or body[:4] != b"XQH ":
@@ -403,71 +386,34 @@ class SendingEnd:
         if refused != 0:
             self._refuse(request, refused, batch)
             return
-        plain: i64 = len(body)
-        flags: i64 = 0
-        header: i64 = XQH_BYTES
-        if self._compresses:
-            packed = pack(body, self._header_method, self._method)
-            body = packed.body
-            flags = packed.flags
-            header = packed.header_bytes
-        sequence: i64 = 0
-        number: i64 = 0
-        if batch is not None:
-            sequence = next_sequence(self.sequence, self.settings.sequence_wrap)
-            self.sequence = sequence
-            batch.last = sequence
-            batch.messages += 1
-            batch.bytes += plain
-            number = batch.number
-            flags |= IN_BATCH
+        expiry: i64 = i64(read_i32_le(md, EXPIRY_AT))
         figures = self.figures
         figures.messages += 1
         figures.last_message_ms = self.engine.now_ms
-        figures.plain_bytes += plain
-        figures.sent_bytes += len(body)
-        self._numbers = (self._numbers + 1) & 0x7FFFFFFF
-        expiry: i64 = i64(read_i32_le(md, EXPIRY_AT))
-        if HEADER_BYTES + MESSAGE_FIXED_BYTES + len(body) <= self.agreed.segment_bytes:
-            data = message_frame(self._numbers, number, flags, sequence, expiry, header, body)
-            self._hand_over([data], batch, request.after_lsn)
-        else:
-            start = message_head(number, flags, sequence, expiry, header)
-            if batch is None and request.after_lsn > 0:
-                whole = frames_of(CHANNEL_MESSAGE, 0, self._numbers, start + body, self.agreed.segment_bytes)
-                self._hand_over(whole, batch, request.after_lsn)
-            else:
-                self._large = LargeReply(CHANNEL_MESSAGE, 0, self._numbers, start, body)
-                self._feed()
-        if batch is not None and (batch.messages >= self.agreed.batch_size or self._is_full(batch)):
+        figures.plain_bytes += len(body)
+        if batch is None:
+            figures.sent_bytes += self._writer.write_alone(body, expiry, request.after_lsn)
+            return
+        self.sequence = next_sequence(self.sequence, self.settings.sequence_wrap)
+        batch.last = self.sequence
+        batch.messages += 1
+        batch.bytes += len(body)
+        figures.sent_bytes += self._writer.write_in_batch(body, batch.number, self.sequence, expiry)
+        if self._is_full(batch):
             self._end_batch()
 
     def _is_full(self, batch: Batch) -> bool:
-        return self.settings.batch_bytes_max > 0 and batch.bytes >= self.settings.batch_bytes_max
-
-    def _hand_over(self, frames: list[bytes], batch: Batch | None, visible_lsn: i64) -> None:
-        """Send a message. One outside batches must not be seen elsewhere while a crash here could take it back."""
-        if batch is None and visible_lsn > self._fast_lsn:
-            self._fast_lsn = visible_lsn
-        for data in frames:
-            if batch is None and self._fast_lsn > 0:
-                self.port.send_after(self._fast_lsn, data)
-            else:
-                self.port.send(data)
+        limit: i64 = self.settings.batch_bytes_max
+        return batch.messages >= self.agreed.batch_size or (limit > 0 and batch.bytes >= limit)
 
     def _feed(self) -> None:
-        """Send more of a long message, as far as there is room."""
-        large = self._large
-        if large is None:
+        """Send more of a long message; when all of it is sent, its batch may be full."""
+        if not self._writer.is_busy():
             return
-        while self.port.backlog_bytes() <= BACKLOG_BYTES:
-            self.port.send(large.next_frame(self.agreed.segment_bytes - HEADER_BYTES))
-            if large.is_sent():
-                self._large = None
-                batch = self.current
-                if batch is not None and (batch.messages >= self.agreed.batch_size or self._is_full(batch)):
-                    self._end_batch()
-                return
+        self._writer.feed()
+        batch = self.current
+        if batch is not None and self._is_full(batch) and not self._writer.is_busy():
+            self._end_batch()
 
     def _refuse(self, request: GetRequest, reason: i64, batch: Batch | None) -> None:
         """What cannot be sent goes to the dead-letter queue here, within the batch that it was got in."""
@@ -496,7 +442,7 @@ class SendingEnd:
     def _end_batch(self) -> None:
         """Prepare the batch, and ask the partner to commit it."""
         batch = self.current
-        if batch is None or self._large is not None or self.state != RUNNING:
+        if batch is None or self._writer.is_busy() or self.state != RUNNING:
             return
         request = self._request
         if request is not None and request.done:
@@ -558,7 +504,7 @@ class SendingEnd:
         self._give_up_wait()
         if self._request is not None:
             self._get()  # a message had come already
-            if self.state != RUNNING or self._large is not None:
+            if self.state != RUNNING or self._writer.is_busy():
                 return
         self._end_batch()
         if self.current is not None or self.in_flight or self.state != RUNNING:
@@ -589,7 +535,7 @@ class SendingEnd:
             return
         batch = self.current
         if batch is not None:
-            if now >= batch.began_ms + self.settings.batch_interval_ms and self._large is None:
+            if now >= batch.began_ms + self.settings.batch_interval_ms and not self._writer.is_busy():
                 self._end_batch()
         elif not self.in_flight and self._request is not None and not self._request.done:
             idle: i64 = self.settings.disconnect_seconds * 1000
@@ -618,7 +564,7 @@ class SendingEnd:
         self.state = OVER
         self._give_up_wait()
         self._request = None
-        self._large = None
+        self._writer.drop()
         batch = self.current
         self.current = None
         unit = batch.unit if batch is not None else self.connection.unit_of_work

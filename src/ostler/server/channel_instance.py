@@ -34,6 +34,7 @@ RECEIVING: Final = ("RCVR", "RQSTR")
 AT_REST: Final = (INACTIVE, STOPPED, RETRYING)
 
 _NO_FIGURES: Final = Figures()
+_WELL_MS: Final = 10_000
 _METHOD_WORDS: Final = {number: word for word, number in METHODS.items()}
 
 
@@ -77,6 +78,13 @@ class Instance:
     def happens(self, event: int) -> None:
         """Go where an event leads."""
         self.state = after(self.state, event)
+
+    def went_well(self) -> bool:
+        """Whether it did what it is there for, or ran for a while: to have connected is not enough.
+
+        What ends a channel right after each start, such as a message that nobody takes, uses up its retries.
+        """
+        return self.figures().batches > 0 or (self.started_ms > 0 and now_ms() - self.started_ms > _WELL_MS)
 
     @property
     def host(self) -> str:

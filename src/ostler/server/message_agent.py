@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final, final
 
 from mypy_extensions import i64, mypyc_attr
 
+from ostler.channel.message_writer import BACKLOG_BYTES
 from ostler.channel.port import FAILED, ChannelPort
 from ostler.channel.receiver import ReceivingEnd
-from ostler.channel.sender import BACKLOG_BYTES, SendingEnd
+from ostler.channel.sender import SendingEnd
 from ostler.engine.connection import Connection
 from ostler.server.agents import Agent
 from ostler.server.link_keys import rekey

@@ -368,6 +368,8 @@ class MessageChannels(ChannelOwner):
     def _fail(self, instance: Instance, how: int, text: str) -> None:
         """A channel is over, well or not: say so, and see what comes next."""
         name = instance.name
+        if instance.went_well():
+            instance.retries.reset()
         self._release(instance)
         instance.agent = None
         if instance.is_called and self.called.get((name, instance.partner)) is instance:

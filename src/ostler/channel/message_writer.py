@@ -1,0 +1,109 @@
+"""Messages as frames: compressed as agreed, in several frames when they are long, and none before its time."""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from mypy_extensions import i64
+
+from ostler.channel.packing import pack
+from ostler.channel.port import ChannelPort
+from ostler.channel.terms import method_of
+from ostler.model.constants import MQCOMPRESS_NONE
+from ostler.wire.channel_frames import (
+    IN_BATCH,
+    MESSAGE_FIXED_BYTES,
+    XQH_BYTES,
+    ChannelHello,
+    message_frame,
+    message_head,
+)
+from ostler.wire.frames import CHANNEL_MESSAGE, HEADER_BYTES, frames_of
+from ostler.wire.outgoing import LargeReply
+
+BACKLOG_BYTES: Final = 256 * 1024  # more than this unsent: no further messages are got
+_NUMBERS: Final = 0x7FFFFFFF
+
+
+@final
+class MessageWriter:
+    """Writes the messages of one channel to its partner."""
+
+    def __init__(self, port: ChannelPort, agreed: ChannelHello) -> None:
+        self._port = port
+        self._segment_bytes: i64 = agreed.segment_bytes
+        self._header_method: i64 = method_of(agreed.header_methods)
+        self._method: i64 = method_of(agreed.message_methods)
+        self._compresses: bool = self._header_method != MQCOMPRESS_NONE or self._method != MQCOMPRESS_NONE
+        self._numbers: i64 = 0
+        self._large: LargeReply | None = None
+        self._fast_lsn: i64 = 0  # what messages outside batches have to wait for in the log
+
+    def write_in_batch(self, body: bytes, batch: i64, sequence: i64, expiry: i64) -> i64:
+        """Send a message of a batch, which may be long; its length as it travels. `feed` until it is not busy."""
+        flags: i64 = IN_BATCH
+        header: i64 = XQH_BYTES
+        if self._compresses:
+            packed = pack(body, self._header_method, self._method)
+            body = packed.body
+            flags |= packed.flags
+            header = packed.header_bytes
+        self._numbers = (self._numbers + 1) & _NUMBERS
+        if HEADER_BYTES + MESSAGE_FIXED_BYTES + len(body) <= self._segment_bytes:
+            self._port.send(message_frame(self._numbers, batch, flags, sequence, expiry, header, body))
+        else:
+            start = message_head(batch, flags, sequence, expiry, header)
+            self._large = LargeReply(CHANNEL_MESSAGE, 0, self._numbers, start, body)
+            self.feed()
+        return len(body)
+
+    def write_alone(self, body: bytes, expiry: i64, visible_lsn: i64) -> i64:
+        """Send a message outside batches; its length as it travels.
+
+        It must not be seen elsewhere while a crash here could take back that it was ever put; and those behind it
+        must not overtake it.
+        """
+        flags: i64 = 0
+        header: i64 = XQH_BYTES
+        if self._compresses:
+            packed = pack(body, self._header_method, self._method)
+            body = packed.body
+            flags = packed.flags
+            header = packed.header_bytes
+        self._numbers = (self._numbers + 1) & _NUMBERS
+        if visible_lsn > self._fast_lsn:
+            self._fast_lsn = visible_lsn
+        if HEADER_BYTES + MESSAGE_FIXED_BYTES + len(body) <= self._segment_bytes:
+            self._send_alone(message_frame(self._numbers, 0, flags, 0, expiry, header, body))
+            return len(body)
+        start = message_head(0, flags, 0, expiry, header)
+        if self._fast_lsn > 0:
+            for data in frames_of(CHANNEL_MESSAGE, 0, self._numbers, start + body, self._segment_bytes):
+                self._send_alone(data)
+        else:
+            self._large = LargeReply(CHANNEL_MESSAGE, 0, self._numbers, start, body)
+            self.feed()
+        return len(body)
+
+    def _send_alone(self, data: bytes) -> None:
+        if self._fast_lsn > 0:
+            self._port.send_after(self._fast_lsn, data)
+        else:
+            self._port.send(data)
+
+    def is_busy(self) -> bool:
+        """Whether a long message is on its way, behind which nothing may be sent yet."""
+        return self._large is not None
+
+    def feed(self) -> None:
+        """Send more of a long message, as far as there is room."""
+        large = self._large
+        while large is not None and self._port.backlog_bytes() <= BACKLOG_BYTES:
+            self._port.send(large.next_frame(self._segment_bytes - HEADER_BYTES))
+            if large.is_sent():
+                self._large = None
+                large = None
+
+    def drop(self) -> None:
+        """Nothing more is sent."""
+        self._large = None
