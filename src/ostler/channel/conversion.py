@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, final
 
 from librt.strings import read_i32_le
 from mypy_extensions import i64
@@ -11,23 +11,38 @@ from ostler.engine.conversion import convert_message
 from ostler.engine.core import Engine
 from ostler.engine.message import CCSID_AT, ENCODING_AT, FORMAT_AT
 from ostler.engine.transfer import patch_i32
+from ostler.model.constants import MQFMT_NONE
 from ostler.wire.channel_frames import XQH_BYTES
 
 _MD_AT: Final = 104  # of the descriptor within MQXQH
 _LONGEST: Final = 1 << 28
 
 
-def converted_for(engine: Engine, body: bytes, encoding: i64, ccsid: i64) -> bytes:
-    """The transmission message with its data in another encoding. One that cannot be converted goes as it is."""
+@final
+class Converted:
+    """A transmission message for a partner: with its data converted, or as it was and why."""
+
+    def __init__(self, body: bytes, reason: i64) -> None:
+        self.body = body
+        self.reason: i64 = reason
+
+
+def converted_for(engine: Engine, body: bytes, encoding: i64, ccsid: i64) -> Converted:
+    """The transmission message with its data in another encoding. Data without a format is nobody's to convert."""
     has_encoding: i64 = i64(read_i32_le(body, _MD_AT + ENCODING_AT))
     has_ccsid: i64 = i64(read_i32_le(body, _MD_AT + CCSID_AT))
-    if ccsid == 0 or (has_encoding == encoding and has_ccsid == ccsid):
-        return body
-    described = body[_MD_AT + FORMAT_AT : _MD_AT + FORMAT_AT + 8]
+    described = format_of(body)
+    if ccsid == 0 or (has_encoding == encoding and has_ccsid == ccsid) or described == MQFMT_NONE:
+        return Converted(body, 0)
     made = convert_message(
         described, body[XQH_BYTES:], has_encoding, has_ccsid, encoding, ccsid, _LONGEST, False, engine.ccsid
     )
     if made.reason != 0:
-        return body
+        return Converted(body, made.reason)
     head = patch_i32(body[:XQH_BYTES], _MD_AT + ENCODING_AT, made.encoding)
-    return patch_i32(head, _MD_AT + CCSID_AT, made.ccsid) + made.body
+    return Converted(patch_i32(head, _MD_AT + CCSID_AT, made.ccsid) + made.body, 0)
+
+
+def format_of(body: bytes) -> bytes:
+    """The format of the data that travels in a transmission message."""
+    return body[_MD_AT + FORMAT_AT : _MD_AT + FORMAT_AT + 8]

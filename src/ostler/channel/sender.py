@@ -18,7 +18,7 @@ from mypy_extensions import i64
 
 from ostler.channel.arrival import sender_dead_letter
 from ostler.channel.batch import Batch, Figures
-from ostler.channel.conversion import converted_for
+from ostler.channel.conversion import converted_for, format_of
 from ostler.channel.message_writer import BACKLOG_BYTES, MessageWriter
 from ostler.channel.port import FAILED, HOPELESS, ORDERLY, ChannelPort
 from ostler.channel.refusals import is_hopeless, refusal_text, told
@@ -33,6 +33,7 @@ from ostler.channel.sync_records import (
 )
 from ostler.channel.terms import ChannelSettings, next_sequence, proposal
 from ostler.engine import get as getting
+from ostler.engine.channel_events import on_channel_conversion_error
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import Engine
 from ostler.engine.get_request import GetRequest
@@ -40,6 +41,7 @@ from ostler.engine.message import EXPIRY_AT, FORMAT_AT, PERSISTENCE_AT
 from ostler.engine.queue import Queue
 from ostler.engine.slots import NONE, PERSISTENT
 from ostler.engine.syncpoint import back_out_unit, commit_unit, prepare
+from ostler.engine.transfer import send_reports
 from ostler.model.constants import (
     MQCC_OK,
     MQFMT_XMIT_Q_HEADER,
@@ -382,7 +384,11 @@ class SendingEnd:
         elif len(body) - XQH_BYTES > self.agreed.message_bytes_max:
             refused = MQRC_MSG_TOO_BIG_FOR_CHANNEL
         elif self.settings.converts:
-            body = converted_for(self.engine, body, self.agreed.encoding, self.agreed.ccsid)
+            made = converted_for(self.engine, body, self.agreed.encoding, self.agreed.ccsid)
+            body = made.body
+            refused = made.reason
+            if refused != 0:
+                self._tell_conversion(refused, body)
         if refused != 0:
             self._refuse(request, refused, batch)
             return
@@ -405,6 +411,12 @@ class SendingEnd:
     def _is_full(self, batch: Batch) -> bool:
         limit: i64 = self.settings.batch_bytes_max
         return batch.messages >= self.agreed.batch_size or (limit > 0 and batch.bytes >= limit)
+
+    def _tell_conversion(self, reason: i64, body: bytes) -> None:
+        described = format_of(body).decode("latin-1").rstrip()
+        queue = self.settings.transmission_queue
+        made = on_channel_conversion_error(self.engine, reason, self.settings.name, described, queue, "")
+        send_reports(self.engine, made, None)
 
     def _feed(self) -> None:
         """Send more of a long message; when all of it is sent, its batch may be full."""

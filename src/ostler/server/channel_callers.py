@@ -9,11 +9,12 @@ from ostler.channel import port
 from ostler.channel.arrival import Arrivals
 from ostler.channel.receiver import ReceivingEnd
 from ostler.channel.states import CALLED, CALLED_BACK, ENDED, REQUESTING, STOPPED
-from ostler.channel.terms import ChannelSettings
+from ostler.channel.terms import ChannelSettings, number_of
 from ostler.command.target import CommandRefused
 from ostler.model.attributes import ObjectType, subtype_of
 from ostler.model.constants import (
     MQCC_FAILED,
+    MQKAI_AUTO,
     MQRC_CHANNEL_NOT_AVAILABLE,
     MQRC_Q_MGR_STOPPING,
     MQRC_UNKNOWN_CHANNEL_NAME,
@@ -23,6 +24,7 @@ from ostler.model.errors import MQError
 from ostler.server.channel_admission import ChannelAdmission
 from ostler.server.channel_instance import AT_REST, RECEIVING, SENDING, Instance
 from ostler.server.message_agent import MessageAgent
+from ostler.server.outgoing_sockets import keep_alive_seconds, set_keep_alive
 from ostler.server.server_link import CLOSING, ServerLink
 from ostler.wire.calls import failure_frame
 from ostler.wire.channel_frames import PINGS, SENDS, ChannelHello, decode_channel_hello
@@ -120,6 +122,9 @@ class Callers:
         instance.partner = hello.queue_manager
         instance.address = agent.link.address
         instance.user = user
+        definition = instance.definition
+        alive = keep_alive_seconds(number_of(definition, "KAINT", MQKAI_AUTO), number_of(definition, "HBINT", 300))
+        set_keep_alive(agent.link.sock, alive)
         connection = self._channels.connect_as(user, instance.name)
         agent.connection = connection
         settings = ChannelSettings(instance.definition)
