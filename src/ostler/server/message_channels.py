@@ -328,7 +328,6 @@ class MessageChannels(ChannelOwner):
         sending, receiving = agent.sending, agent.receiving
         if sending is not None and instance.state == states.BINDING and sending.partner:
             instance.partner = sending.partner
-            instance.retries.reset()
             self.running(instance)
         elif receiving is not None and receiving.state == PAUSED and instance.state == states.RUNNING:
             instance.happens(MESSAGE_RETRY)
