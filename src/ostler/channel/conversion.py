@@ -7,10 +7,11 @@ from typing import Final, final
 from librt.strings import read_i32_le
 from mypy_extensions import i64
 
+from ostler.engine.channel_events import on_channel_conversion_error
 from ostler.engine.conversion import convert_message
 from ostler.engine.core import Engine
 from ostler.engine.message import CCSID_AT, ENCODING_AT, FORMAT_AT
-from ostler.engine.transfer import patch_i32
+from ostler.engine.transfer import patch_i32, send_reports
 from ostler.model.constants import MQFMT_NONE
 from ostler.wire.channel_frames import XQH_BYTES
 
@@ -41,6 +42,12 @@ def converted_for(engine: Engine, body: bytes, encoding: i64, ccsid: i64) -> Con
         return Converted(body, made.reason)
     head = patch_i32(body[:XQH_BYTES], _MD_AT + ENCODING_AT, made.encoding)
     return Converted(patch_i32(head, _MD_AT + CCSID_AT, made.ccsid) + made.body, 0)
+
+
+def tell_unconverted(engine: Engine, reason: i64, body: bytes, channel: str, transmission_queue: str) -> None:
+    """An event says which data a channel could not convert."""
+    described = format_of(body).decode("latin-1").rstrip()
+    send_reports(engine, on_channel_conversion_error(engine, reason, channel, described, transmission_queue, ""), None)
 
 
 def format_of(body: bytes) -> bytes:

@@ -18,7 +18,7 @@ from mypy_extensions import i64
 
 from ostler.channel.arrival import sender_dead_letter
 from ostler.channel.batch import Batch, Figures
-from ostler.channel.conversion import converted_for, format_of
+from ostler.channel.conversion import converted_for, tell_unconverted
 from ostler.channel.message_writer import BACKLOG_BYTES, MessageWriter
 from ostler.channel.port import FAILED, HOPELESS, ORDERLY, ChannelPort
 from ostler.channel.refusals import is_hopeless, refusal_text, told
@@ -33,7 +33,6 @@ from ostler.channel.sync_records import (
 )
 from ostler.channel.terms import ChannelSettings, next_sequence, proposal
 from ostler.engine import get as getting
-from ostler.engine.channel_events import on_channel_conversion_error
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import Engine
 from ostler.engine.get_request import GetRequest
@@ -41,7 +40,6 @@ from ostler.engine.message import EXPIRY_AT, FORMAT_AT, PERSISTENCE_AT
 from ostler.engine.queue import Queue
 from ostler.engine.slots import NONE, PERSISTENT
 from ostler.engine.syncpoint import back_out_unit, commit_unit, prepare
-from ostler.engine.transfer import send_reports
 from ostler.model.constants import (
     MQCC_OK,
     MQFMT_XMIT_Q_HEADER,
@@ -96,6 +94,7 @@ OVER: Final = 5
 
 _TURN_MESSAGES: Final = 256  # at most so many at a time, so that others get their turn
 _PARTING_MS: Final = 5_000
+_REKEYING_MS: Final = 10_000
 _SHORT_MS: Final = 16
 _SLOW_PARTNER_MS: Final = 2  # a confirmation that takes longer is worth sending ahead of
 _ROOM_TRIES: Final = 3
@@ -388,7 +387,7 @@ class SendingEnd:
             body = made.body
             refused = made.reason
             if refused != 0:
-                self._tell_conversion(refused, body)
+                tell_unconverted(self.engine, refused, body, self.settings.name, self.settings.transmission_queue)
         if refused != 0:
             self._refuse(request, refused, batch)
             return
@@ -411,12 +410,6 @@ class SendingEnd:
     def _is_full(self, batch: Batch) -> bool:
         limit: i64 = self.settings.batch_bytes_max
         return batch.messages >= self.agreed.batch_size or (limit > 0 and batch.bytes >= limit)
-
-    def _tell_conversion(self, reason: i64, body: bytes) -> None:
-        described = format_of(body).decode("latin-1").rstrip()
-        queue = self.settings.transmission_queue
-        made = on_channel_conversion_error(self.engine, reason, self.settings.name, described, queue, "")
-        send_reports(self.engine, made, None)
 
     def _feed(self) -> None:
         """Send more of a long message; when all of it is sent, its batch may be full."""
@@ -529,6 +522,7 @@ class SendingEnd:
             self.state = REKEYING
             self.port.send(frame(CHANNEL_REKEY, 0, 1))
             self.port.rekey()
+            self.port.wake_in(_REKEYING_MS)
 
     # -- time and the end ----------------------------------------------------------------------------------------------
 
@@ -538,6 +532,9 @@ class SendingEnd:
         now: i64 = self.engine.now_ms
         if self.state == PARTING:
             self._over(ORDERLY, 0, "")
+            return
+        if self.state == REKEYING:
+            self._fail(FAILED, 0, f"AMQ9259E: Channel {self.settings.name}: {self.partner} did not agree on new keys.")
             return
         if self.state == CHECKING:
             text = f"AMQ9259E: Channel {self.settings.name} heard nothing of {self.partner} within BATCHHB."

@@ -19,6 +19,7 @@ from ostler.model.constants import (
     MQBACF_EVENT_SECURITY_ID,
     MQCA_Q_MGR_NAME,
     MQCA_Q_NAME,
+    MQCA_REMOTE_Q_MGR_NAME,
     MQCACF_APPL_NAME,
     MQCACF_COMMAND_MQSC,
     MQCACF_CSP_USER_IDENTIFIER,
@@ -313,7 +314,14 @@ def on_command_refused(engine: Engine, user: str, command: int) -> list[Outgoing
 
 
 def on_channel_blocked(
-    engine: Engine, is_warning: bool, qualifier: int, channel: str, address: str, user: str, peer: str
+    engine: Engine,
+    is_warning: bool,
+    qualifier: int,
+    channel: str,
+    address: str,
+    user: str,
+    peer: str,
+    partner: str = "",
 ) -> list[Outgoing]:
     """A channel rule turned somebody away, or would have. `qualifier` is MQRQ_CHANNEL_BLOCKED_..."""
     if not _is_on(engine, "CHLEV"):
@@ -329,5 +337,7 @@ def on_channel_blocked(
         parameters.append(String(MQCACH_CLIENT_USER_ID, user))
     if peer:
         parameters.append(String(MQCACH_SSL_PEER_NAME, peer))
+    if partner:
+        parameters.append(fixed_name(MQCA_REMOTE_Q_MGR_NAME, partner))
     reason = MQRC_CHANNEL_BLOCKED_WARNING if is_warning else MQRC_CHANNEL_BLOCKED
     return [event_message(engine, CHANNEL_QUEUE, MQCMD_CHANNEL_EVENT, reason, parameters)]

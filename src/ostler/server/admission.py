@@ -326,12 +326,14 @@ class Admission:
     # -- events --------------------------------------------------------------------------------------------------------
 
     def tell_blocked(
-        self, decision: Decision, qualifier: int, channel: str, address: str, user: str, peer: str
+        self, decision: Decision, qualifier: int, channel: str, address: str, user: str, peer: str, partner: str = ""
     ) -> None:
         """Send the event of a rule that turned somebody away, or would have but for WARN(YES)."""
         engine = self._manager.engine
         engine.now_ms = int(time.time() * 1000)
-        made = change_events.on_channel_blocked(engine, not decision.refused, qualifier, channel, address, user, peer)
+        made = change_events.on_channel_blocked(
+            engine, not decision.refused, qualifier, channel, address, user, peer, partner
+        )
         send_reports(engine, made, None)
 
     def _tell_refused(self, wanted: Request, user: str, wrong_user: str = "") -> None:

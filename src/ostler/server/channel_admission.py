@@ -184,7 +184,9 @@ class ChannelAdmission:
     def _tell(self, wanted: Partner, decision: Decision, peer: str) -> None:
         """What a rule refuses, or would, is an event and a note."""
         address = host_of(wanted.link)
-        self._admission.tell_blocked(decision, MQRQ_CHANNEL_BLOCKED_NOACCESS, wanted.channel, address, "", peer)
+        self._admission.tell_blocked(
+            decision, MQRQ_CHANNEL_BLOCKED_NOACCESS, wanted.channel, address, "", peer, wanted.name
+        )
         verb = "is refused" if decision.refused else "would be refused, but for WARN(YES),"
         certificate = f" SSLPEER('{peer}')" if peer else ""
         self._note(

@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from ostler.server.server import Server
 
 _ENDING_MS: Final = 5_000
+_KEY_RESET_BYTES_MIN: Final = 32 * 1024  # as MQ has it: fewer bytes than that are not worth a handshake
 _TLS_CUT: Final = "AMQ9665"  # the connection was closed during the handshake, for whatever reason
 _QUALIFIERS: Final = {
     port.ORDERLY: MQRQ_CHANNEL_STOPPED_OK,
@@ -285,7 +286,8 @@ class MessageChannels(ChannelOwner):
         handle = next(iter(connection.handles.values()))
         end = SendingEnd(self.engine, self.records, settings, connection, handle, agent.port())
         end.waker = agent
-        end.key_reset_bytes = number_of(self.engine.manager, "SSLRKEYC", 0)
+        key_reset = number_of(self.engine.manager, "SSLRKEYC", 0)
+        end.key_reset_bytes = max(key_reset, _KEY_RESET_BYTES_MIN) if key_reset else 0
         agent.sending = end
         end.start()
 

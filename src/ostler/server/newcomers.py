@@ -82,9 +82,7 @@ class Newcomers:
         self._next_look_ms = now + _LOOK_MS
         before = now - _STRANGER_MS
         for link in list(self.reactor.links.values()):
-            is_stranger = (
-                not link.conversations and link.agent is None and not self._server.admission.is_considering(link)
-            )
+            is_stranger = not link.conversations and link.agent is None and not self._server.is_considering(link)
             if is_stranger and not link.is_local and link.started_ms < before:
                 link.farewell(MQRC_CHANNEL_NOT_AVAILABLE, "Others need the place, and nothing was connected.")
 

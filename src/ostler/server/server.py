@@ -350,6 +350,10 @@ class Server(Policy):
     def resolve_channel(self, name: str, action: str) -> None:
         self.channel_commands.resolve(name, action)
 
+    def is_considering(self, link: ServerLink) -> bool:
+        """Whether somebody on a link waits to be let in."""
+        return self.admission.is_considering(link) or self._partners.is_considering(link)
+
     def is_serving(self) -> bool:
         return self._thread.is_alive()
 

@@ -516,6 +516,9 @@ class ServerLink(Timer):
         self.encrypted()
         self.reactor.policy.note_link(self, str(error))
         tls = self.tls
+        if self.agent is not None:
+            self.out = []  # what a channel had to say is not for this partner
+            self.out_bytes = 0
         if tls is not None and tls.can_tell:
             self.farewell(error.reason, error.text)
         else:
