@@ -239,7 +239,9 @@ class ServerLink(Timer):
                 self._whole(reader.type, reader.conversation, reader.request, reader.buffer, reader.start, reader.end)
                 return
             is_command: bool = reader.type == COMMAND and self.is_local and self.is_owner and self.state == OPEN
-            is_expected: bool = is_command or reader.conversation in self.conversations or self._takes_long(reader.type)
+            # A channel sends its long messages one at a time.
+            is_message: bool = self.agent is not None and reader.type == CHANNEL_MESSAGE and not self.assemblies
+            is_expected: bool = is_command or is_message or reader.conversation in self.conversations
             if not is_expected or len(self.assemblies) >= _ASSEMBLIES_MAX:
                 raise MalformedFrame("segments where none are expected")
             assembly = Assembly(reader.type, self.message_bytes_max + PAYLOAD_OVERHEAD_BYTES)
@@ -259,10 +261,6 @@ class ServerLink(Timer):
             self.reactor.let_go(assembly.cost_bytes)
             whole = assembly.whole()
             self._whole(reader.type, reader.conversation, reader.request, whole, 0, len(whole))
-
-    def _takes_long(self, type: i64) -> bool:
-        """Whether a message of a channel may come in segments: one at a time."""
-        return self.agent is not None and type == CHANNEL_MESSAGE and self.state == OPEN and not self.assemblies
 
     def _agent_frame(self, type: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
         """A frame of a message channel. Heartbeats are the link's concern, whatever it is used for."""
