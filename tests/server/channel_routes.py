@@ -198,6 +198,8 @@ class Routes:
     ) -> Route:
         """Define a route. `sender` and `receiver` are further attributes of the channel's ends."""
         first, second = here or self.here, there or self.there
+        for qm in (first, second):
+            qm.server.notes.forget()  # tests say more in a few seconds than queue managers want to hear
         route = Route(first, second, f"{first.name}.{second.name}.{next(_numbers)}", kinds)
         called = {"SDR": True, "SVR": kinds[1] != "RQSTR"}.get(kinds[0], False)
         address = f"CONNAME('{second.host}({port or second.port})')" if called and "CONNAME" not in sender else ""

@@ -1,0 +1,124 @@
+"""Stands between the ends of a channel, knows their frames, and breaks connections at frames that a test chooses."""
+
+from __future__ import annotations
+
+import contextlib
+import selectors
+import socket
+import threading
+from collections import Counter
+
+from ostler.wire.frames import HEADER_BYTES, REPLY, TYPE_NAMES
+
+FORWARD = 0  # from who connected
+BACK = 1
+
+
+class Frames:
+    """Cuts one direction of a connection into whole frames."""
+
+    def __init__(self) -> None:
+        self._data = b""
+
+    def cut(self, data: bytes) -> list[tuple[int, bytes]]:
+        self._data += data
+        found: list[tuple[int, bytes]] = []
+        while len(self._data) >= HEADER_BYTES:
+            length = int.from_bytes(self._data[:4], "little")
+            if len(self._data) < length:
+                break
+            found.append((self._data[4], self._data[:length]))
+            self._data = self._data[length:]
+        return found
+
+
+class Proxy:
+    """Listens on `port` for one connection at a time. Not for TLS."""
+
+    def __init__(self, target_port: int) -> None:
+        self._target_port = target_port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self.frames: Counter[tuple[int, str]] = Counter()  # that have gone through, by direction and name
+        self.cuts = 0
+        self._cut_at: tuple[int, int, bool] | None = None
+        self._held: set[tuple[int, int]] = set()
+        self._is_closed = False
+        self._pair: list[socket.socket] = []
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def cut_at(self, direction: int, type: int, lets_through: bool = False) -> None:
+        """Break the connection at the next frame of a type, before or right after it has gone through."""
+        self._cut_at = (direction, type, lets_through)
+
+    def swallow(self, direction: int, type: int) -> None:
+        """From now on frames of a type do not arrive."""
+        self._held.add((direction, type))
+
+    def let_through(self) -> None:
+        self._held.clear()
+
+    def close(self) -> None:
+        self._is_closed = True
+        self._listener.close()
+        self._hang_up()
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", self.port), 0.1).close()
+        self._thread.join(5)
+
+    def __enter__(self) -> Proxy:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _hang_up(self) -> None:
+        for sock in self._pair:
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
+    def _run(self) -> None:
+        while not self._is_closed:
+            try:
+                first, _ = self._listener.accept()
+            except OSError:
+                return
+            try:
+                second = socket.create_connection(("127.0.0.1", self._target_port), 5)
+            except OSError:
+                first.close()
+                continue
+            self._pair = [first, second]
+            with first, second, contextlib.suppress(OSError):
+                self._carry(first, second)
+
+    def _carry(self, first: socket.socket, second: socket.socket) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(first, selectors.EVENT_READ, (FORWARD, second, Frames()))
+            selector.register(second, selectors.EVENT_READ, (BACK, first, Frames()))
+            while True:
+                for key, _ in selector.select():
+                    direction, other, frames = key.data
+                    assert isinstance(key.fileobj, socket.socket)
+                    data = key.fileobj.recv(65536)
+                    if not data:
+                        return
+                    for type, whole in frames.cut(data):
+                        if not self._pass(direction, type, whole, other):
+                            return
+
+    def _pass(self, direction: int, type: int, whole: bytes, other: socket.socket) -> bool:
+        """Let a frame through, or not. False: the connection is to break here."""
+        wanted = self._cut_at
+        is_cut = wanted is not None and wanted[:2] == (direction, type)
+        if is_cut and wanted is not None:
+            self._cut_at = None
+            self.cuts += 1
+            if not wanted[2]:
+                return False
+        if (direction, type) not in self._held:
+            other.sendall(whole)
+        name = TYPE_NAMES.get(type & ~REPLY, str(type))
+        self.frames[(direction, f"{name} REPLY" if type & REPLY else name)] += 1
+        return not is_cut
