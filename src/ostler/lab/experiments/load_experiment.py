@@ -302,6 +302,12 @@ class LoadExperiment(Experiment):
     def absent(self) -> Mapping[str, str]:
         return self._brokers.absent
 
+    def forces(self, point: LoadPoint) -> int:
+        """How often an operation waits for the log: a request, a reply, and the requester's get in a unit of work."""
+        if point.kind in (plan.ONE_WAY, plan.PUBLISH):
+            return 1
+        return 3 if point.units == plan.EVERYBODY else 2
+
     # -- one point -----------------------------------------------------------------------------------------------------
 
     def prepare(self, entrant: Entrant, step: Step) -> Prepared:
@@ -309,7 +315,7 @@ class LoadExperiment(Experiment):
         if entrant.kind is EntrantKind.LIMIT:
             log_directory = self._memory() if point.on_tmpfs else None
             shape = self._shape(point)
-            needed = str(_forces(point) if entrant.name == FORCES.name else 1)
+            needed = str(self.forces(point) if entrant.name == FORCES.name else 1)
             parameters = {**shape.parameters, NEEDED_PARAMETER: needed}
             made = self._bare_plan(point)
             shape = replace(shape, clients=len(made.requesters), rate_per_second=None, parameters=parameters)
@@ -320,7 +326,7 @@ class LoadExperiment(Experiment):
             if ended:
                 raise PointFailed(ended)
             load = self._load(entrant.name, 1 if peer.is_library else self._sitting.settings.drivers)
-            _opened(load, peer.plan(self._plan(point, VERB_BY_VERB, ())))
+            opened(load, peer.plan(self._plan(point, VERB_BY_VERB, ())))
             return LoadPrepared(load, self._shape(point), peer.watched(point.persistent))
         return self._prepare_ostler(self._variants[entrant.name], point)
 
@@ -328,7 +334,7 @@ class LoadExperiment(Experiment):
         managers = self._started(point)
         loads: list[AnyLoad] = []
         for load, made in self._shared_out(variant, point, managers):
-            _opened(load, made)
+            opened(load, made)
             # Whoever asks is opened last, and is the one whose operations are counted.
             loads.insert(0, load)
         prepared = OstlerPrepared(loads[0], loads[1:], self._shape(point), managers, point.kind)
@@ -382,6 +388,7 @@ class LoadExperiment(Experiment):
             async_put=point.async_put,
             read_ahead=point.read_ahead or variant.read_ahead,
             subscribers=point.subscribers,
+            window=point.window,
         )
 
     def _shape(self, point: LoadPoint) -> Shape:
@@ -462,7 +469,8 @@ class LoadExperiment(Experiment):
         self._stack.close()
 
 
-def _opened(load: AnyLoad, made: Plan) -> None:
+def opened(load: AnyLoad, made: Plan) -> None:
+    """Open a load. Raises PointFailed."""
     try:
         load.open(made)
     except LoadFailed as failure:
@@ -481,13 +489,6 @@ def _can(variant: Variant, point: LoadPoint) -> bool:
 def _is_plain(point: LoadPoint) -> bool:
     """Whether others can do the same: nothing encrypted, no option of a log, no cores taken away."""
     return not point.manager.cipher_spec and not point.media_image_seconds and not point.manager.cores
-
-
-def _forces(point: LoadPoint) -> int:
-    """How often an operation waits for the log: a request, a reply, and the requester's get in a unit of work."""
-    if point.kind in (plan.ONE_WAY, plan.PUBLISH):
-        return 1
-    return 3 if point.units == plan.EVERYBODY else 2
 
 
 def _same_managers(running: LoadPoint, wanted: LoadPoint) -> bool:

@@ -58,6 +58,8 @@ class LoadPoint:
     conversations: int = 1
     async_put: bool = False
     read_ahead: bool = False
+    window: int = 0
+    """How many one-way messages may be on their way; 0: any number."""
     on_tmpfs: bool = False
     media_image_seconds: float = 0.0
     main_operation: str = ROUND_TRIP
@@ -75,7 +77,7 @@ def load_point(scenario: Scenario, step: Step) -> LoadPoint:
     points = step.points
     pairs = _pairs(scenario, points)
     managers = scenario.queue_managers[0] if scenario.queue_managers else 1
-    asking, answering = _role(scenario, REQUESTERS), _role(scenario, RESPONDERS)
+    asking, answering = role_of(scenario, REQUESTERS), role_of(scenario, RESPONDERS)
     requesters = _requesters(scenario, points, asking, pairs * managers)
     persistent = _persistent(scenario, points)
     body_bytes = _body_bytes(scenario, points)
@@ -186,7 +188,8 @@ def publish_point(scenario: Scenario, step: Step) -> LoadPoint:
 # -- pieces ------------------------------------------------------------------------------------------------------------
 
 
-def _role(scenario: Scenario, names: tuple[str, ...]) -> Role | None:
+def role_of(scenario: Scenario, names: tuple[str, ...]) -> Role | None:
+    """The first role with one of these names."""
     return next((role for role in scenario.roles if role.name in names), None)
 
 

@@ -3,6 +3,9 @@
 AMQP has no get by correlation id, so every requester has a reply queue of its own, as is usual there, and compares the
 id itself. Durable: durable queues and messages; a request counts when it is confirmed and its reply is there; a
 responder acknowledges a request when its reply is confirmed. Transient: nothing is confirmed or acknowledged.
+
+Where responders are at another node, requests go to one of several exchanges, from which they are taken there. What a
+request says of its reply queue begins with the number of the exchange through which the reply comes back.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
 
 CHANNEL = 1
 _CHANNELS_MAX = 16
+
+_ROUTE_END = b"/"
 
 Step = tuple[tuple[int, int], bytes]
 """The method that is waited for, and what is sent then."""
@@ -26,6 +31,17 @@ def connecting() -> list[Step]:
     ]
 
 
+class AmqpRoutes:
+    """Exchanges that lead to another node: their number, and what their names begin with. None: all is at one node."""
+
+    def __init__(self, count: int = 0, line: bytes = b"") -> None:
+        self.count = count
+        self.line = line
+
+    def exchange(self, route: int) -> bytes:
+        return b"%b.%d" % (self.line, route) if self.count else b""
+
+
 class AmqpClient(LoadClient):
     """A requester that goes through the request queues in turn, or a responder of one of them."""
 
@@ -38,8 +54,10 @@ class AmqpClient(LoadClient):
         body_bytes: int,
         durable: bool,
         goes_round: bool = True,
+        routes: AmqpRoutes | None = None,
     ) -> None:
         super().__init__(pace, is_requester)
+        self._routes = routes if routes is not None else AmqpRoutes()
         self._pairs = pairs
         self._pair = number % pairs
         self._goes_round = goes_round
@@ -47,8 +65,14 @@ class AmqpClient(LoadClient):
         self._body_bytes = body_bytes
         kind = b"durable" if durable else b"transient"
         self._request_queues = [b"%b.request.%d" % (kind, pair) for pair in range(pairs)]
-        self._requests = [amqp.publish_method(CHANNEL, queue) for queue in self._request_queues]
         self._reply_queue = b"%b.reply.%d" % (kind, number)
+        self._requests: list[bytes] = []
+        self._reply_to: list[bytes] = []
+        for pair, queue in enumerate(self._request_queues):
+            route = (number + pair if goes_round else number) % max(self._routes.count, 1)
+            self._requests.append(amqp.publish_method(CHANNEL, queue, self._routes.exchange(route)))
+            back = b"%d%b" % (route, _ROUTE_END) if self._routes.count else b""
+            self._reply_to.append(back + self._reply_queue)
         self._replies: dict[bytes, bytes] = {}
         self._steps = self._setup()
         self._sequence = 0
@@ -92,7 +116,7 @@ class AmqpClient(LoadClient):
         self._correlation_id = b"%d" % self._sequence
         body = reply_for(self._sequence, self._body_bytes)
         first = self._requests[self._pair]
-        return amqp.content(CHANNEL, self._durable, self._correlation_id, self._reply_queue, body, first)
+        return amqp.content(CHANNEL, self._durable, self._correlation_id, self._reply_to[self._pair], body, first)
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
         if self.pending:
@@ -144,12 +168,17 @@ class AmqpClient(LoadClient):
             return done if self._waits_for_confirm else done + self.replied(now_ns)
         first = self._replies.get(self._received_reply_to, b"")
         if not first:
-            first = amqp.publish_method(CHANNEL, self._received_reply_to)
-            self._replies[self._received_reply_to] = first
+            first = self._replies[self._received_reply_to] = self._reply_method(self._received_reply_to)
         if self._durable:
             self._published += 1
             self._unconfirmed[self._published] = self._delivery_tag
         return amqp.content(CHANNEL, self._durable, self._received_id, b"", body, first)
+
+    def _reply_method(self, reply_to: bytes) -> bytes:
+        if not self._routes.count:
+            return amqp.publish_method(CHANNEL, reply_to)
+        route, _, queue = reply_to.partition(_ROUTE_END)
+        return amqp.publish_method(CHANNEL, queue, self._routes.exchange(int(route)))
 
     def _confirm(self, tag: int, with_all_before: bool, now_ns: int) -> bytes:
         if self.is_requester:

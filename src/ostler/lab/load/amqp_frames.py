@@ -94,9 +94,9 @@ def select_confirms(channel: int) -> bytes:
     return method(channel, CONFIRM_SELECT, b"\x00")
 
 
-def publish_method(channel: int, queue: bytes) -> bytes:
-    """The first frame of a publication to a queue through the default exchange; it can be kept and used again."""
-    return method(channel, BASIC_PUBLISH, b"\x00\x00" + short_string(b"") + short_string(queue) + b"\x00")
+def publish_method(channel: int, queue: bytes, exchange: bytes = b"") -> bytes:
+    """The first frame of a publication to a queue, through the default exchange or another; it can be used again."""
+    return method(channel, BASIC_PUBLISH, b"\x00\x00" + short_string(exchange) + short_string(queue) + b"\x00")
 
 
 def content(

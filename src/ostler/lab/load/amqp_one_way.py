@@ -7,7 +7,7 @@ acknowledge durable messages one by one, and others not at all.
 from __future__ import annotations
 
 from ostler.lab.load import amqp_frames as amqp
-from ostler.lab.load.amqp_client import CHANNEL, AmqpClient, Step, connecting
+from ostler.lab.load.amqp_client import CHANNEL, AmqpClient, AmqpRoutes, Step, connecting
 from ostler.lab.load.client import Pace
 from ostler.lab.load.one_way import OneWay
 
@@ -15,11 +15,21 @@ from ostler.lab.load.one_way import OneWay
 class AmqpOneWayClient(AmqpClient):
     """A producer or a consumer of one queue."""
 
-    def __init__(self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int, durable: bool) -> None:
-        super().__init__(pace, is_requester, number, pairs, body_bytes, durable)
+    def __init__(
+        self,
+        pace: Pace,
+        is_requester: bool,
+        number: int,
+        pairs: int,
+        body_bytes: int,
+        durable: bool,
+        routes: AmqpRoutes | None = None,
+    ) -> None:
+        super().__init__(pace, is_requester, number, pairs, body_bytes, durable, False, routes)
         self._way = OneWay(pace, body_bytes)
         self._queue = b"%b.one-way.%d" % (b"durable" if durable else b"transient", number % pairs)
-        self._publish = amqp.publish_method(CHANNEL, self._queue)
+        exchange = self._routes.exchange(number % max(self._routes.count, 1))
+        self._publish = amqp.publish_method(CHANNEL, self._queue, exchange)
         self._steps = self._one_way_setup()
 
     def _one_way_setup(self) -> list[Step]:

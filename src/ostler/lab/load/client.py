@@ -24,8 +24,12 @@ class Pace:
     In a round, latencies of the main operation are kept one by one. While a timeline runs they go into its recorder.
     """
 
-    def __init__(self, pacing: Pacing | None = None) -> None:
+    def __init__(self, pacing: Pacing | None = None, window: int = 0) -> None:
         self.pacing = pacing if pacing is not None else Pacing()
+        self.window = window
+        """So many messages may be outstanding before producers are parked; 0: any number."""
+        self.parked: list[LoadClient] = []
+        """Producers that go on when fewer are outstanding."""
         self.goes_on = False
         self.active = 0
         """Requesters with an operation under way."""
@@ -65,6 +69,7 @@ class Pace:
         pacing = self.pacing
         self.goes_on = True
         self.active = 0
+        self.parked = []
         self.schedule = None
         if pacing.rate_per_second > 0:
             rate, offset = pacing.rate_per_second, pacing.offset
@@ -78,6 +83,14 @@ class Pace:
         self.latencies_ns = []
         self.goes_on = goes_on
         self.active = requesters
+        self.parked = []
+
+    def takes_up(self) -> list[LoadClient]:
+        """Those who were parked and go on now, because half of the window is free."""
+        if not self.parked or 2 * self.outstanding > self.window:
+            return []
+        found, self.parked = self.parked, []
+        return found if self.goes_on else []
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -135,11 +148,14 @@ class LoadClient:
         if pace.goes_on:
             schedule = pace.schedule
             if schedule is None:
-                return self.begin(now_ns)
-            due_ns = schedule.finished(self.place, now_ns)
-            if due_ns >= 0:
-                self.is_late = True
-                return self.begin(due_ns)
+                if not pace.window or pace.outstanding < pace.window:
+                    return self.begin(now_ns)
+                pace.parked.append(self)
+            else:
+                due_ns = schedule.finished(self.place, now_ns)
+                if due_ns >= 0:
+                    self.is_late = True
+                    return self.begin(due_ns)
         self.is_begun = False
         pace.active -= 1
         return b""

@@ -271,6 +271,10 @@ class EpollDriver:
             again, self._refused = self._refused, []
             for link in again:
                 self._connect(link)
+        if self._pace.parked:
+            for client in self._pace.takes_up():
+                self._pace.active += 1
+                self._begin(client, self._requester_links[client.place], time.perf_counter_ns())
 
     def _receive(self, link: Link) -> None:
         sock = link.sock

@@ -42,6 +42,16 @@ def reply_queue(pair: int) -> str:
     return f"LAB.REPLY.{pair}"
 
 
+def routed_queue(pair: int, route: int) -> str:
+    """The request queue of another queue manager, by the channel that leads there."""
+    return f"LAB.REQUEST.{pair}.{route}"
+
+
+def way_back(route: int) -> str:
+    """The queue manager of requesters, as responders at another one know it, by the channel that leads there."""
+    return f"LAB.BACK.{route}"
+
+
 def own_reply_queue(number: int) -> str:
     return f"LAB.REPLY.OWN.{number}"
 
@@ -67,10 +77,20 @@ class MqTerms:
     """Of each topic."""
     managers: int = 1
     """Queue managers that share the clients: those of one of them have every so many a number."""
+    routes: int = 0
+    """Channels each way to the queue manager of the responders; 0: it is that of the requesters."""
 
     def pair(self, number: int) -> int:
         """The pair of queues of a client that has only one, and the first of a client that goes round."""
         return number // self.managers % self.pairs
+
+    def route(self, number: int, pair: int) -> int:
+        """The channel by which a client reaches the request queue of a pair."""
+        return (number + pair if self.goes_round else number) % self.routes
+
+    def request_queue(self, number: int, pair: int) -> str:
+        """As a requester or a producer has it open."""
+        return routed_queue(pair, self.route(number, pair)) if self.routes else request_queue(pair)
 
 
 class MqClient(LoadClient):
@@ -226,12 +246,13 @@ def link_answer(reader: MqReader) -> bytes:
     raise failure(reader.type, reader.buffer, reader.start, reader.end)
 
 
-def descriptor(terms: MqTerms, reply_to: str) -> bytes:
+def descriptor(terms: MqTerms, reply_to: str, reply_to_manager: str = "") -> bytes:
     """The message descriptor of all messages of a client."""
     md = MQMD.default(2)
     MQMD.patch(md, "Persistence", MQPER_PERSISTENT if terms.persistent else MQPER_NOT_PERSISTENT)
     if reply_to:
         MQMD.patch(md, "ReplyToQ", reply_to)
+        MQMD.patch(md, "ReplyToQMgr", reply_to_manager)
     if terms.is_jms:
         MQMD.patch(md, "Format", FORMAT)
         MQMD.patch(md, "CodedCharSetId", UTF_8)

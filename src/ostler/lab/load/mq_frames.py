@@ -192,12 +192,13 @@ class Put1Frames:
         whole = exchanges.Put1(target, options, 0, md, b"", b"").encode()
         ids = whole.index(md) + MD_MESSAGE_ID
         self._head = whole[:_PUT1_NAME]
-        self._middle = whole[_PUT1_NAME + exchanges.NAME_BYTES : ids]
+        self._manager = whole[_PUT1_NAME + exchanges.NAME_BYTES : _PUT1_NAME + 2 * exchanges.NAME_BYTES]
+        self._middle = whole[_PUT1_NAME + 2 * exchanges.NAME_BYTES : ids]
         self._tail = whole[ids + 2 * ID_BYTES :]
 
-    def filled(self, queue: bytes, ids: bytes, data: bytes, behind: bytes) -> bytes:
-        """To a queue, by its name as a descriptor has it: 48 bytes."""
-        payload = b"".join((self._head, queue, self._middle, ids, self._tail, data))
+    def filled(self, queue: bytes, ids: bytes, data: bytes, behind: bytes, manager: bytes = b"") -> bytes:
+        """To a queue, by its name and that of its queue manager as a descriptor has them: 48 bytes each."""
+        payload = b"".join((self._head, queue, manager or self._manager, self._middle, ids, self._tail, data))
         made = frames.frames_of(frames.PUT1, self._conversation, self._request, payload, frames.SEGMENT_BYTES)
         return b"".join((*made, behind))
 

@@ -8,7 +8,7 @@ from ostler.lab.load.client import LoadClient, Pace
 from ostler.lab.load.mq_client import MqCarrier, MqClient, MqTerms
 from ostler.lab.load.mq_one_way import MqConsumer, MqProducer
 from ostler.lab.load.mq_publish import MqPublisher, MqSubscriber
-from ostler.lab.load.mq_request_reply import MqRequester, MqResponder
+from ostler.lab.load.mq_request_reply import MqRemoteResponder, MqRequester, MqResponder
 from ostler.lab.load.mq_session import MqSession
 from ostler.lab.load.plan import (
     BY_PERSISTENCE,
@@ -55,6 +55,8 @@ def _client(plan: Plan, pace: Pace, terms: MqTerms, is_requester: bool, number: 
             return MqProducer(pace, number, terms, conversation)
         return MqConsumer(pace, number, terms, conversation)
     if not is_requester:
+        if plan.routes:
+            return MqRemoteResponder(pace, number, terms, conversation)
         return MqResponder(pace, number, terms, conversation)
     if plan.kind == SESSIONS:
         return MqSession(pace, number, terms)
@@ -87,6 +89,7 @@ def mq_terms(plan: Plan) -> MqTerms:
         session_round_trips=plan.session_round_trips,
         subscribers=plan.subscribers,
         managers=1 + len(plan.other_addresses),
+        routes=plan.routes,
     )
 
 

@@ -43,7 +43,7 @@ class MqProducer(MqClient):
 
     def __init__(self, pace: Pace, number: int, terms: MqTerms, conversation: int = 1) -> None:
         super().__init__(pace, True, number, terms, conversation)
-        self._queue = request_queue(terms.pair(number))
+        self._queue = terms.request_queue(number, terms.pair(number))
         self._in_units = terms.requester_units
         self._is_unanswered = terms.async_put and (self._in_units or not terms.persistent)
         self._pipelined = terms.pipelined

@@ -22,6 +22,7 @@ from ostler.lab.load.mq_client import (
     own_reply_queue,
     reply_queue,
     request_queue,
+    way_back,
 )
 from ostler.lab.load.mq_frames import (
     COMMIT_REQUEST,
@@ -41,6 +42,7 @@ from ostler.lab.load.mq_frames import (
 )
 from ostler.lab.load.mq_jms import HEADER_BYTES_MAX, JmsHeader, data_at
 from ostler.model.constants import (
+    MQOT_Q,
     MQPMO_ASYNC_RESPONSE,
     MQPMO_NEW_MSG_ID,
     MQPMO_NO_SYNCPOINT,
@@ -52,7 +54,10 @@ PUT_REPLY: Final = frames.PUT | frames.REPLY
 PUT1_REPLY = frames.PUT1 | frames.REPLY
 GET_REPLY: Final = frames.GET | frames.REPLY
 COMMIT_REPLY: Final = frames.COMMIT | frames.REPLY
+OPEN_REPLY: Final = frames.OPEN | frames.REPLY
 SHOWN_BYTES: Final = 16
+# A queue manager lets a connection have 256 handles, if nobody says otherwise.
+KEPT_OPEN_MAX: Final = 64
 
 
 class MqRequester(MqClient):
@@ -80,7 +85,7 @@ class MqRequester(MqClient):
         return own_reply_queue(self.number) if self.terms.own_replies else reply_queue(pair)
 
     def opens(self) -> list[tuple[str, int]]:
-        found = [(request_queue(pair), OUTPUT) for pair in self._pairs]
+        found = [(self.terms.request_queue(self.number, pair), OUTPUT) for pair in self._pairs]
         if self.terms.own_replies:
             return [*found, (self.reply_to(0), INPUT)]
         return found + [(self.reply_to(pair), INPUT) for pair in self._pairs]
@@ -97,7 +102,8 @@ class MqRequester(MqClient):
             if terms.is_jms:
                 header = JmsHeader(request_queue(pair), self.reply_to(pair), terms.persistent, False).whole
             self._headers.append(header)
-            md = descriptor(terms, self.reply_to(pair))
+            back = way_back(terms.route(self.number, pair)) if terms.routes else ""
+            md = descriptor(terms, self.reply_to(pair), back)
             length = len(header) + self._body_bytes
             self._puts.append(PutFrames(self.conversation, request, handles[at], options, md, length))
             intake = handles[len(self._pairs)] if terms.own_replies else handles[len(self._pairs) + at]
@@ -268,9 +274,85 @@ class MqResponder(MqClient):
     def _header_to(self, queue: bytes) -> JmsHeader:
         found = self._headers.get(queue)
         if found is None:
-            name = queue.decode().rstrip(" \0")
-            found = self._headers[queue] = JmsHeader(name, "", self.terms.persistent, True)
+            found = self._headers[queue] = JmsHeader(_name(queue), "", self.terms.persistent, True)
         return found
+
+
+class MqRemoteResponder(MqClient):
+    """Gets requests of one queue and answers each where it asks for it: at another queue manager.
+
+    It opens a queue for replies when it is first wanted, and keeps it. Where there are too many of them for that, each
+    reply is put with MQPUT1.
+    """
+
+    def __init__(self, pace: Pace, number: int, terms: MqTerms, conversation: int = 1) -> None:
+        super().__init__(pace, False, number, terms, conversation)
+        self._queue = request_queue(terms.pair(number))
+        self._body_bytes = terms.body_bytes
+        self._in_units = terms.responder_units
+        self._keeps_open = terms.routes <= KEPT_OPEN_MAX and not terms.own_replies
+        self._options = put_options(self._in_units, False) | MQPMO_NEW_MSG_ID
+        self._md = descriptor(terms, "")
+        self._put1 = Put1Frames(conversation, PUT_REQUEST, self._options, self._md)
+        self._puts: dict[bytes, PutFrames] = {}
+        # The reply that waits for its queue to be opened.
+        self._wanted = self._ids = self._body = b""
+        self._get = b""
+        self._commit = frames.frame(frames.COMMIT, conversation, COMMIT_REQUEST)
+
+    def opens(self) -> list[tuple[str, int]]:
+        return [(self._queue, INPUT)]
+
+    def prepare(self) -> None:
+        options = get_options(self._in_units, False)
+        self._get = GetFrames(self.conversation, self.handles[0], options, False, self._body_bytes).any
+
+    def first(self, now_ns: int) -> bytes:
+        return self._get
+
+    def work(self, reader: MqReader, now_ns: int) -> bytes:
+        kind = reader.type
+        if kind == GET_REPLY:
+            return self._reply(reader)
+        if kind in (PUT_REPLY, PUT1_REPLY):
+            return self._commit if self._in_units else self._get
+        if kind == COMMIT_REPLY:
+            return self._get
+        if kind == OPEN_REPLY:
+            return self._opened_for_reply(reader)
+        raise failure(kind, reader.buffer, reader.start, reader.end)
+
+    def _reply(self, reader: MqReader) -> bytes:
+        buffer, start = reader.buffer, reader.start
+        at = start + calls.GOT_MD + MD_MESSAGE_ID
+        ids = NO_ID + buffer[at : at + ID_BYTES]
+        data = reader.data(start + calls.GOT_FIXED_BYTES)
+        if len(data) != self._body_bytes:
+            raise LoadFailed(f"a request has {len(data)} bytes of data, and not {self._body_bytes}")
+        at = start + calls.GOT_MD + MD_REPLY_TO
+        # The queue and its queue manager, as they stand one behind the other.
+        wanted = buffer[at : at + 2 * exchanges.NAME_BYTES]
+        put = self._puts.get(wanted)
+        if put is not None:
+            return put.filled(ids, data)
+        if not self._keeps_open:
+            queue, manager = wanted[: exchanges.NAME_BYTES], wanted[exchanges.NAME_BYTES :]
+            return self._put1.filled(queue, ids, data, b"", manager)
+        self._wanted, self._ids, self._body = wanted, ids, data
+        asked = exchanges.OpenArguments(MQOT_Q, _name(wanted[: exchanges.NAME_BYTES]), OUTPUT)
+        asked.manager_name = _name(wanted[exchanges.NAME_BYTES :])
+        return frames.frame(frames.OPEN, self.conversation, PUT_REQUEST, asked.encode())
+
+    def _opened_for_reply(self, reader: MqReader) -> bytes:
+        replied = exchanges.decode_reply(reader.buffer, reader.start, reader.end)
+        hobj = exchanges.decode_opened(replied.reader).hobj
+        made = PutFrames(self.conversation, PUT_REQUEST, hobj, self._options, self._md, self._body_bytes)
+        self._puts[self._wanted] = made
+        return made.filled(self._ids, self._body)
+
+
+def _name(field: bytes) -> str:
+    return field.decode().rstrip(" \0")
 
 
 _long_zeros: dict[int, bytes] = {}

@@ -29,7 +29,8 @@ def _bare(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
 
 
 def _amqp(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
-    return AmqpOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes, plan.persistent)
+    routes = plans.amqp_routes(plan)
+    return AmqpOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes, plan.persistent, routes)
 
 
 def _nats(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:

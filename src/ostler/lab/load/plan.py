@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from ostler.lab.load.amqp_client import AmqpClient
+from ostler.lab.load.amqp_client import AmqpClient, AmqpRoutes
 from ostler.lab.load.bare_client import BareClient
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
 from ostler.lab.load.connection_flood import sockets_max
@@ -126,6 +126,14 @@ class Plan:
     """How many share the load of which this is a part."""
     subscribers: int = 0
     """Of each topic, in all parts of the load."""
+    routes: int = 0
+    """Channels each way, where responders are at another queue manager than requesters; 0: they are at the same one.
+    Client n uses route n modulo so many; one that goes round, for pair p, route n + p modulo so many."""
+    line: str = ""
+    """What names of routes begin with, where brokers need that."""
+    window: int = 0
+    """How many one-way messages may be on their way before producers wait; 0: any number. Not with several drivers, of
+    which none knows what others get."""
 
     def part(self, number: int, parts: int) -> Plan:
         """What the driver with this number does, of so many."""
@@ -204,7 +212,7 @@ def start_driver(plan: Plan) -> Driver:
 def _lean_driver(plan: Plan) -> Driver:
     """Responders are all there before the first requester. They may have a protocol and an address of their own."""
     _check_descriptors(plan)
-    pace = Pace(plan.pacing())
+    pace = Pace(plan.pacing(), plan.window if plan.drivers == 1 else 0)
     driver = EpollDriver(plan.address, pace, _tls_use(plan))
     theirs = plan
     if plan.responder_protocol:
@@ -303,8 +311,13 @@ def _jetstream(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadC
     return JetStreamClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.goes_round)
 
 
+def amqp_routes(plan: Plan) -> AmqpRoutes:
+    return AmqpRoutes(plan.routes, plan.line.encode())
+
+
 def _amqp(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
-    return AmqpClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent, plan.goes_round)
+    terms = (plan.pairs, plan.body_bytes, plan.persistent, plan.goes_round)
+    return AmqpClient(pace, is_requester, number, *terms, amqp_routes(plan))
 
 
 def _mqtt(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:

@@ -134,9 +134,10 @@ class TrustedWorker(Worker):
         self.hconn, code, reason = MQCONNX("", options)
         self._check("MQCONNX", code, reason)
 
-    def open_queue(self, name: str, options: int) -> int:
+    def open_queue(self, name: str, options: int, manager: str = "") -> int:
         descriptor = MQOD.default()
         MQOD.patch(descriptor, "ObjectName", name)
+        MQOD.patch(descriptor, "ObjectQMgrName", manager)
         hobj, code, reason = MQOPEN(self.hconn, descriptor, options)
         self._check("MQOPEN", code, reason)
         return hobj
@@ -251,10 +252,12 @@ class TrustedResponder(TrustedWorker):
         if found is None:
             return
         request, body = found
-        name = request[_REPLY_TO : _REPLY_TO + _NAME_BYTES]
+        # The queue and its queue manager, as they stand one behind the other.
+        name = request[_REPLY_TO : _REPLY_TO + 2 * _NAME_BYTES]
         hobj = self._replies.get(name)
         if hobj is None:
-            hobj = self._replies[name] = self.open_queue(name.decode().rstrip(" \0"), _OUTPUT)
+            queue, manager = (each.decode().rstrip(" \0") for each in (name[:_NAME_BYTES], name[_NAME_BYTES:]))
+            hobj = self._replies[name] = self.open_queue(queue, _OUTPUT, manager)
         wanted = request[_MESSAGE_ID : _MESSAGE_ID + _ID_BYTES]
         descriptor = self.descriptor
         self.put(hobj, descriptor[:_CORRELATION_ID] + wanted + descriptor[_CORRELATION_ID + _ID_BYTES :], body)
@@ -273,6 +276,8 @@ def _get_options(in_units: bool, wait_milliseconds: int, match: int) -> bytes:
 def trusted_driver(plan: Plan) -> ThreadedDriver:
     if plan.kind not in (REQUEST_REPLY, SESSIONS) or plan.messages != PLAIN:
         raise LoadFailed(f"applications inside the queue manager do no {plan.kind} with {plan.messages} messages")
+    if plan.routes and plan.requesters:
+        raise LoadFailed("applications inside the queue manager send no requests to another queue manager")
     requester = TrustedSession if plan.kind == SESSIONS else TrustedRequester
     return ThreadedDriver(
         [partial(requester, plan, number) for number in plan.requesters],

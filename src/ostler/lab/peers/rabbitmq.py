@@ -37,15 +37,26 @@ _OPTIONS = (
 
 def start(scratch: Path) -> Peer:
     """Start it with its state in `scratch`. Raises PeerUnavailable."""
+    return start_node(scratch, free_port())
+
+
+def start_node(scratch: Path, port: int, plugins: tuple[str, ...] = (), definitions: str = "") -> Peer:
+    """A node that listens on the given port. `definitions` are what it has from the beginning, as JSON.
+
+    Raises PeerUnavailable.
+    """
     root = unpacked(NAME, PACKAGES, PROOF)
     emulators = sorted(root.glob(_EMULATOR))
     if not emulators:
         raise PeerUnavailable(f"{NAME}: there is no Erlang below {root}")
     home = sorted(root.glob(_SERVER))[-1]
     scratch.mkdir(parents=True, exist_ok=True)
-    (scratch / "plugins").write_text("[].\n")
-    (scratch / "rabbitmq.conf").write_text(_SETTINGS)
-    port = free_port()
+    (scratch / "plugins").write_text(f"[{','.join(plugins)}].\n")
+    settings = _SETTINGS
+    if definitions:
+        (scratch / "definitions.json").write_text(definitions)
+        settings += f"load_definitions = {scratch / 'definitions.json'}\n"
+    (scratch / "rabbitmq.conf").write_text(settings)
     environment = _environment(root, emulators[-1], home, scratch, port)
     peer = Peer(NAME, version(root), port, scratch / "rabbitmq.log", durability=DURABILITY)
     mapper_port = environment["ERL_EPMD_PORT"]

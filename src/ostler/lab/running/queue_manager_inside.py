@@ -152,17 +152,21 @@ def create(directory: QueueManagerDirectory, plan: QueueManagerPlan) -> None:
         for name, value in values.items():
             ini.set_value(stanza, name, value)
     ini.write(directory.ini)
-    if plan.cipher_spec:
-        _certify(directory, plan)
+    if plan.authority_directory:
+        _certify(directory, plan.name, plan.key_type_of, Path(plan.authority_directory))
+    elif plan.cipher_spec:
+        _certify(directory, plan.name, plan.cipher_spec, directory.path / AUTHORITY_DIRECTORY)
 
 
-def _certify(directory: QueueManagerDirectory, plan: QueueManagerPlan) -> None:
-    key_type: KeyType = "ec" if "ECDSA" in plan.cipher_spec else "rsa"
-    authority = Authority(directory.path / AUTHORITY_DIRECTORY)
-    subject = [("CN", plan.name), ("O", "Ostler laboratory")]
+def _certify(directory: QueueManagerDirectory, name: str, cipher_spec: str, place: Path) -> None:
+    """A certificate by the authority in a place, which is made unless it is there."""
+    key_type: KeyType = "ec" if "ECDSA" in cipher_spec else "rsa"
+    authority = Authority(place)
+    subject = [("CN", name), ("O", "Ostler laboratory")]
     try:
-        authority.create(f"{plan.name} authority", key_type, _CERTIFICATE_DAYS)
-        label = default_labels(plan.name)[0]
+        if not authority.exists():
+            authority.create(f"{name} authority", key_type, _CERTIFICATE_DAYS)
+        label = default_labels(name)[0]
         hosts = ("localhost", "127.0.0.1")
         authority.issue(directory.path / KEY_DIRECTORY, label, subject, key_type, _CERTIFICATE_DAYS, hosts)
     except CertificateError as error:

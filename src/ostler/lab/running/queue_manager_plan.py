@@ -30,6 +30,11 @@ class QueueManagerPlan:
     commands: tuple[str, ...] = ()
     stanzas: dict[str, dict[str, str]] = field(default_factory=dict, hash=False)
     cipher_spec: str = ""
+    authority_directory: str = ""
+    """A certificate authority of several queue managers, made by the first of them: this one has a certificate of it,
+    for channels of its own."""
+    key_type_of: str = ""
+    """The CipherSpec that certificate is for."""
     conversations: int = 999_999_999
     """SHARECNV of the channel."""
     is_accounting: bool = False

@@ -1,0 +1,187 @@
+"""Two RabbitMQ nodes with shovels between them, both ways: the nearest that RabbitMQ has to message channels.
+
+A line is a number of shovels each way, all with the same distance and the same way of acknowledging. Each shovel has
+a queue of its own at the node it takes from, and a fan-out exchange before it: what is published there, with the name
+of a queue of the other node for routing key, arrives in that queue. So the queue is what a transmission queue is for
+a channel.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from ostler.lab.load import amqp_frames as amqp
+from ostler.lab.load.amqp_client import CHANNEL, connecting
+from ostler.lab.peers import rabbitmq
+from ostler.lab.peers.packages import PeerUnavailable
+from ostler.lab.peers.running import LOOPBACK, Peer
+
+PLUGIN: Final = "rabbitmq_shovel"
+# What RabbitMQ takes when nobody says otherwise: messages that may be under way without an acknowledgement.
+PREFETCH: Final = 1000
+_HOST: Final = "/"
+_USER: Final = "guest"
+_SALT: Final = b"ostl"
+_READY_SECONDS_MAX: Final = 60.0
+_POLL_SECONDS: Final = 0.1
+_READ_BYTES: Final = 65_536
+
+
+@dataclass(frozen=True)
+class Line:
+    """Shovels each way. `there` and `back` are the ports at which they reach the other node, if need be by a relay."""
+
+    name: str
+    shovels: int
+    is_durable: bool
+    there: int
+    back: int
+
+    def routes(self) -> list[str]:
+        """The names of its exchanges and queues, at both nodes."""
+        return [route_name(self.name, number) for number in range(self.shovels)]
+
+
+def route_name(line: str, number: int) -> str:
+    return f"{line}.{number}"
+
+
+def definitions(own_port: int, routes: Sequence[tuple[str, bool, int]]) -> str:
+    """What a node has: exchanges, queues, and shovels from them. Of each route its name, whether messages are durable,
+    and the port they are sent to."""
+    password = base64.b64encode(_SALT + hashlib.sha256(_SALT + _USER.encode()).digest()).decode()
+    durable = {"vhost": _HOST, "durable": True, "auto_delete": False, "arguments": {}}
+    names = [name for name, _, _ in routes]
+    return json.dumps(
+        {
+            "users": [{"name": _USER, "password_hash": password, "tags": "administrator"}],
+            "vhosts": [{"name": _HOST}],
+            "permissions": [{"user": _USER, "vhost": _HOST, "configure": ".*", "write": ".*", "read": ".*"}],
+            "exchanges": [{"name": name, "type": "fanout", "internal": False, **durable} for name in names],
+            "queues": [{"name": name, **durable} for name in names],
+            "bindings": [
+                {
+                    "source": name,
+                    "vhost": _HOST,
+                    "destination": name,
+                    "destination_type": "queue",
+                    "routing_key": "",
+                    "arguments": {},
+                }
+                for name in names
+            ],
+            "parameters": [_shovel(own_port, *each) for each in routes],
+        }
+    )
+
+
+def _shovel(own_port: int, name: str, is_durable: bool, port: int) -> dict[str, object]:
+    value: dict[str, object] = {
+        "src-protocol": "amqp091",
+        "src-uri": f"amqp://{LOOPBACK}:{own_port}",
+        "src-queue": name,
+        "src-prefetch-count": PREFETCH,
+        "dest-protocol": "amqp091",
+        "dest-uri": f"amqp://{LOOPBACK}:{port}",
+        "dest-exchange": "",
+        "ack-mode": "on-confirm" if is_durable else "no-ack",
+        "reconnect-delay": 1,
+    }
+    return {"component": "shovel", "vhost": _HOST, "name": name, "value": value}
+
+
+class ShovelPair:
+    """Both nodes, and all lines between them. Whoever made it ends it."""
+
+    def __init__(self, scratch: Path, ports: tuple[int, int], lines: Sequence[Line]) -> None:
+        """Start them, and wait until every shovel takes messages. Raises PeerUnavailable."""
+        there = [(name, line.is_durable, line.there) for line in lines for name in line.routes()]
+        back = [(name, line.is_durable, line.back) for line in lines for name in line.routes()]
+        self.nodes: list[Peer] = []
+        try:
+            for place, port, routes in (("asking", ports[0], there), ("answering", ports[1], back)):
+                made = definitions(port, routes)
+                self.nodes.append(rabbitmq.start_node(scratch / place, port, (PLUGIN,), made))
+            for port in ports:
+                _wait_for_consumers(port, [name for name, _, _ in there])
+        except BaseException:
+            self.end()
+            raise
+
+    @property
+    def version(self) -> str:
+        return self.nodes[0].version
+
+    @property
+    def pids(self) -> list[int]:
+        return [pid for node in self.nodes for pid in node.pids]
+
+    def last_words(self) -> str:
+        """How one of them ended, if it did."""
+        return next((said for node in self.nodes if (said := node.last_words())), "")
+
+    def end(self) -> None:
+        while self.nodes:
+            self.nodes.pop().end()
+
+
+def _wait_for_consumers(port: int, queues: Sequence[str]) -> None:
+    """Until somebody takes from each of the queues: its shovel has reached the other node before it does."""
+    deadline = time.monotonic() + _READY_SECONDS_MAX
+    left = list(queues)
+    while left:
+        try:
+            counts = consumer_counts(port, left)
+        except (OSError, PeerUnavailable):
+            counts = {}
+        left = [name for name in left if not counts.get(name)]
+        if left and time.monotonic() > deadline:
+            raise PeerUnavailable(f"{rabbitmq.NAME}: the shovel of {left[0]} did not start")
+        if left:
+            time.sleep(_POLL_SECONDS)
+
+
+def consumer_counts(port: int, queues: Sequence[str]) -> dict[str, int]:
+    """How many consumers queues of a node have. Raises PeerUnavailable for one that is not there, and OSError."""
+    found: dict[str, int] = {}
+    steps = connecting()
+    with closing(socket.create_connection((LOOPBACK, port), _READY_SECONDS_MAX)) as link:
+        link.sendall(amqp.PROTOCOL_HEADER)
+        for which, data in _methods(link):
+            if steps and which == steps[0][0]:
+                link.sendall(steps.pop(0)[1])
+                continue
+            if which == amqp.QUEUE_DECLARE_OK:
+                name = data[1 : 1 + data[0]].decode()
+                found[name] = int.from_bytes(data[-4:], "big")
+            elif which != amqp.CHANNEL_OPEN_OK:
+                raise PeerUnavailable(f"{rabbitmq.NAME} sent method {which[0]}.{which[1]}")
+            if len(found) == len(queues):
+                break
+            link.sendall(amqp.declare_queue(CHANNEL, queues[len(found)].encode(), True))
+    return found
+
+
+def _methods(link: socket.socket) -> Iterator[tuple[tuple[int, int], bytes]]:
+    """Methods as they come, with their arguments."""
+    data = b""
+    while received := link.recv(_READ_BYTES):
+        data += received
+        at = 0
+        while True:
+            kind, payload, after = amqp.read_frame(data, at)
+            if kind == 0:
+                break
+            if kind == amqp.METHOD:
+                yield amqp.read_method(data, payload), data[payload + 4 : after - 1]
+            at = after
+        data = data[at:]

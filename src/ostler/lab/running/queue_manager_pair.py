@@ -1,0 +1,132 @@
+"""Two queue managers joined by message channels that run, with a distance between them where one is wanted."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from ostler.lab.observing.process_sampler import Watched
+from ostler.lab.running import channel_wiring as wires
+from ostler.lab.running.channel_wiring import ANSWERING, ASKING, Wiring
+from ostler.lab.running.contract import LABORATORY, Figure, PointFailed, SittingOver
+from ostler.lab.running.queue_manager_plan import QueueManagerPlan
+from ostler.lab.running.queue_manager_process import LabQueueManager
+from ostler.lab.running.relay import Relay, RelayFailed
+
+_RUNNING: Final = "RUNNING"
+_RUNNING_SECONDS_MAX: Final = 60.0
+_CHANNELS_PER_SECOND_LEAST: Final = 25
+_POLL_SECONDS: Final = 0.05
+# So that a session of commands does not keep a queue manager for long.
+_COMMANDS_AT_A_TIME: Final = 200
+
+
+class QueueManagerPair:
+    """The queue manager of requesters and that of responders. Whoever made it ends it."""
+
+    def __init__(
+        self,
+        root: Path,
+        plan: QueueManagerPlan,
+        wiring: Wiring,
+        pairs: int,
+        own_replies: tuple[str, ...] = (),
+        starts_channels: bool = True,
+    ) -> None:
+        """Start both, and all channels between them. `plan` is for both, without objects.
+
+        Raises SittingOver when a queue manager does not start, and PointFailed when a channel does not.
+        """
+        self.wiring = wiring
+        self._stack = ExitStack()
+        self._relays: list[Relay] = []
+        stanzas = {**plan.stanzas, **wiring.stanzas}
+        authority = str(root / "authority") if wiring.cipher_spec else ""
+        plan = replace(plan, stanzas=stanzas, authority_directory=authority, key_type_of=wiring.cipher_spec)
+        asking = replace(plan, name=ASKING, commands=wires.asking_commands(wiring, pairs, own_replies))
+        answering = replace(plan, name=ANSWERING, commands=wires.answering_commands(wiring, pairs))
+        try:
+            self.asking = self._started(root, asking)
+            self.answering = self._started(root, answering)
+            if starts_channels:
+                self._join(self.asking, self.answering)
+                self._join(self.answering, self.asking)
+                self._wait_until_running()
+        except BaseException:
+            self.end()
+            raise
+
+    def _started(self, root: Path, plan: QueueManagerPlan) -> LabQueueManager:
+        manager = LabQueueManager(root, plan)
+        self._stack.callback(manager.end)
+        return manager
+
+    @property
+    def managers(self) -> list[LabQueueManager]:
+        return [self.asking, self.answering]
+
+    @property
+    def is_alive(self) -> bool:
+        return all(each.is_alive for each in self.managers)
+
+    def watched(self) -> list[Watched]:
+        """The relays. Queue managers are watched by who uses them."""
+        return [Watched(LABORATORY, relay.pid) for relay in self._relays]
+
+    def _join(self, own: LabQueueManager, other: LabQueueManager) -> None:
+        """Define and start the channels one way."""
+        port = other.address[1]
+        if self.wiring.round_trip_ms:
+            try:
+                relay = Relay(port, self.wiring.round_trip_ms / 2)
+            except (RelayFailed, OSError) as failure:
+                raise SittingOver(f"The relay does not start: {failure}") from None
+            self._relays.append(relay)
+            self._stack.callback(relay.close)
+            port = relay.port
+        commands = wires.sender_commands(self.wiring, own.name, other.name, port)
+        for at in range(0, len(commands), _COMMANDS_AT_A_TIME):
+            own.mqsc("\n".join(commands[at : at + _COMMANDS_AT_A_TIME]))
+
+    def _wait_until_running(self) -> None:
+        seconds_max = _RUNNING_SECONDS_MAX + self.wiring.routes / _CHANNELS_PER_SECOND_LEAST
+        deadline = time.monotonic() + seconds_max
+        for own, other in ((self.asking, self.answering), (self.answering, self.asking)):
+            while True:
+                found = self._states(own, other)
+                waiting = {name: state for name, state in found.items() if state != _RUNNING}
+                if len(found) == self.wiring.routes and not waiting:
+                    break
+                if time.monotonic() > deadline:
+                    name, state = next(iter(waiting.items()), (own.name, "not shown"))
+                    raise PointFailed(
+                        f"{len(found) - len(waiting)} of {self.wiring.routes} channels of {own.name} run after "
+                        f"{seconds_max:.0f} s; {name} is {state}: {own.last_words()}"
+                    )
+                time.sleep(_POLL_SECONDS)
+
+    @staticmethod
+    def _states(own: LabQueueManager, other: LabQueueManager) -> dict[str, str]:
+        try:
+            return wires.states(own.mqsc(wires.status_command(own.name, other.name)))
+        except PointFailed:
+            # Nothing to show yet.
+            if not own.is_alive:
+                raise
+            return {}
+
+    def end(self) -> None:
+        self._stack.close()
+
+
+def channel_figures(pair: QueueManagerPair) -> list[Figure]:
+    """Messages and batches of the channels that send, all together of each queue manager."""
+    found: list[Figure] = []
+    for own, other in ((pair.asking, pair.answering), (pair.answering, pair.asking)):
+        lines = own.mqsc(wires.status_command(own.name, other.name))
+        for name, shown in (("messages", "MSGS"), ("batches", "BATCHES")):
+            found.append(Figure("channels", name, float(wires.total(lines, shown)), own.name))
+    return found

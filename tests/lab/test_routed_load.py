@@ -1,0 +1,161 @@
+"""Loads whose responders are at another queue manager. Here that other one is the same, by another name."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from ostler.lab.load import plan
+from ostler.lab.load.amqp_client import AmqpRoutes
+from ostler.lab.load.client import LoadClient, LoadFailed, Pace
+from ostler.lab.load.mq_client import request_queue, routed_queue, way_back
+from ostler.lab.load.mq_request_reply import KEPT_OPEN_MAX
+from ostler.lab.load.plan import Plan, start_driver
+from ostler.lab.load.timeline import PhaseRecorder, Timeline
+from ostler.lab.load.trusted_load import TrustedLoad
+from ostler.lab.running.contract import GET, PUT, ROUND_TRIP
+from ostler.lab.running.queue_manager_plan import NAME, QueueManagerPlan, pair_commands
+from ostler.lab.running.queue_manager_process import LabQueueManager
+from ostler.server.qm_ini import LogSection
+
+PAIRS = 2
+MANY = KEPT_OPEN_MAX + 1
+BODY_BYTES = 300
+
+
+@pytest.fixture(scope="module")
+def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabQueueManager]:
+    routed = [
+        f"DEFINE QALIAS({routed_queue(pair, route)}) TARGET({request_queue(pair)})"
+        for pair in range(PAIRS)
+        for route in range(MANY)
+    ]
+    back = [f"DEFINE QREMOTE({way_back(route)}) RNAME(' ') RQMNAME({NAME})" for route in range(MANY)]
+    commands = (*pair_commands(PAIRS), *routed, *back)
+    log = LogSection(primary_files=2, secondary_files=1, file_pages=2048)
+    with LabQueueManager(tmp_path_factory.mktemp("routed"), QueueManagerPlan(log=log, commands=commands)) as running:
+        yield running
+
+
+@pytest.fixture
+def base(manager: LabQueueManager) -> Plan:
+    local = manager.local_path
+    return Plan(plan.MQ_VERBS, local, range(5), range(4), PAIRS, BODY_BYTES, False, responder_address=local, routes=3)
+
+
+def ran(load: Plan) -> PhaseRecorder:
+    driver = start_driver(load)
+    try:
+        begin = time.perf_counter_ns()
+        return driver.run(Timeline.starting(begin, 0.02, 0.05, 0.02), lambda moment: None)
+    finally:
+        driver.close()
+
+
+def counted(recorder: PhaseRecorder, operation: str) -> int:
+    return sum(each.count for phase in recorder.phases for each in phase.operation(operation).seconds.values())
+
+
+def queue_counts(manager: LabQueueManager) -> tuple[int, int]:
+    found = {each.name: int(each.value) for each in manager.figures() if each.source == "queues"}
+    return found["puts"], found["gets"]
+
+
+@pytest.mark.parametrize("routes", [1, 3, MANY])
+@pytest.mark.parametrize("persistent", [False, True], ids=["nonpersistent", "persistent"])
+@pytest.mark.parametrize("goes_round", [False, True], ids=["own pair", "all pairs"])
+def test_replies_come_back_by_the_route_of_the_request(
+    manager: LabQueueManager, base: Plan, routes: int, persistent: bool, goes_round: bool
+) -> None:
+    before = queue_counts(manager)
+    trips = counted(ran(replace(base, routes=routes, persistent=persistent, goes_round=goes_round)), ROUND_TRIP)
+    after = queue_counts(manager)
+    assert trips >= 5
+    assert (after[0] - before[0], after[1] - before[1]) == (2 * trips, 2 * trips)
+
+
+def test_units_of_work_and_long_messages(base: Plan) -> None:
+    load = replace(base, persistent=True, units=plan.EVERYBODY, body_bytes=400_000, routes=MANY)
+    assert counted(ran(load), ROUND_TRIP) >= 5
+    assert counted(ran(replace(load, routes=2)), ROUND_TRIP) >= 5
+
+
+def test_one_way_messages_arrive_and_producers_wait_for_that(base: Plan) -> None:
+    recorder = ran(replace(base, kind=plan.ONE_WAY, goes_round=False, window=3))
+    assert counted(recorder, GET) == counted(recorder, PUT) >= 5
+
+
+def test_a_way_back_that_is_not_there_is_told(manager: LabQueueManager, base: Plan) -> None:
+    manager.mqsc(f"DELETE QREMOTE({way_back(2)})")
+    try:
+        with pytest.raises(LoadFailed, match="MQOPEN with MQRC_UNKNOWN_REMOTE_Q_MGR"):
+            ran(base)
+    finally:
+        manager.mqsc(f"DEFINE QREMOTE({way_back(2)}) RNAME(' ') RQMNAME({NAME})")
+
+
+def test_trusted_responders_answer_where_they_are_asked_to(manager: LabQueueManager, base: Plan) -> None:
+    trusted = TrustedLoad(manager)
+    try:
+        trusted.open(replace(base, requesters=range(0)))
+        assert counted(ran(replace(base, responders=range(0))), ROUND_TRIP) >= 5
+        trusted.close()
+    finally:
+        trusted.end()
+
+
+def test_trusted_requesters_have_no_routes(manager: LabQueueManager, base: Plan) -> None:
+    trusted = TrustedLoad(manager)
+    try:
+        with pytest.raises(LoadFailed, match="another queue manager"):
+            trusted.open(base)
+    finally:
+        trusted.end()
+
+
+class Parked(LoadClient):
+    """A producer that notes when it begins."""
+
+    def __init__(self, pace: Pace) -> None:
+        super().__init__(pace, True)
+        self.begun = 0
+
+    def begin(self, now_ns: int) -> bytes:
+        self.begun += 1
+        self.pace.outstanding += 1
+        return b"message"
+
+
+def test_producers_are_parked_when_the_window_is_full_and_taken_up_when_half_of_it_is_free() -> None:
+    pace = Pace(window=4)
+    pace.begin_round(True, 1)
+    producer = Parked(pace)
+    producer.begin(0)
+    while producer.replied(0):
+        pass
+    assert (producer.begun, pace.outstanding, pace.parked, pace.active) == (4, 4, [producer], 0)
+    pace.outstanding = 3
+    assert pace.takes_up() == []
+    pace.outstanding = 2
+    assert pace.takes_up() == [producer]
+    assert pace.parked == []
+
+
+def test_nobody_is_taken_up_after_the_end() -> None:
+    pace = Pace(window=1)
+    pace.begin_round(True, 1)
+    producer = Parked(pace)
+    producer.begin(0)
+    producer.replied(0)
+    pace.goes_on = False
+    pace.outstanding = 0
+    assert pace.takes_up() == []
+    assert pace.parked == []
+
+
+def test_exchanges_are_named_by_line_and_route() -> None:
+    assert AmqpRoutes(2, b"durable-0ms").exchange(1) == b"durable-0ms.1"
+    assert AmqpRoutes().exchange(0) == b""
