@@ -472,7 +472,12 @@ class Reactor:
         tasks = self._posted[:_POSTED_MAX]
         del self._posted[: len(tasks)]
         for task in tasks:
-            task()
+            try:
+                task()
+            except Exception as error:
+                # Whatever it was for fails; everybody else is served.
+                self.counters.breakdowns += 1
+                self.policy.note(f"AMQ6109E: Something could not be done: {type(error).__name__}: {error}.")
 
     def _tell_answered(self) -> None:
         answered = self.answered
