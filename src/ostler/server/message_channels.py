@@ -77,6 +77,7 @@ from ostler.server.link_keys import begin_tls
 from ostler.server.message_agent import ChannelOwner, MessageAgent
 from ostler.server.operating_system_users import user_name
 from ostler.server.outgoing_sockets import keep_alive_seconds
+from ostler.server.seldom_notes import SeldomNotes
 from ostler.server.server_link import ServerLink
 from ostler.server.tls_contexts import ChannelTls, TlsContexts
 from ostler.wire.calls import failure_frame
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
     from ostler.server.server import Server
 
 _ENDING_MS: Final = 5_000
+_NOTES_MAX: Final = 4096  # there may be thousands of channels, and each has its own to say
 _KEY_RESET_BYTES_MIN: Final = 32 * 1024  # as MQ has it: fewer bytes than that are not worth a handshake
 _TLS_CUT: Final = "AMQ9665"  # the connection was closed during the handshake, for whatever reason
 _QUALIFIERS: Final = {
@@ -110,6 +112,7 @@ class MessageChannels(ChannelOwner):
         self.called: dict[tuple[str, str], Instance] = {}  # those that are connected to, by name and partner
         self.stopped: set[str] = set()  # of those that are connected to
         self.is_ending = False
+        self._notes = SeldomNotes(server.manager.note, _NOTES_MAX)
         self.callers = Callers(self, admission)
         self._tls = tls
 
@@ -442,7 +445,7 @@ class MessageChannels(ChannelOwner):
         send_reports(self.engine, made, None)
 
     def note_channel(self, text: str) -> None:
-        self.server.notes.tell(text, text)
+        self._notes.tell(text, text)
 
     # -- stopping ------------------------------------------------------------------------------------------------------
 

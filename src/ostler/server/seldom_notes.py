@@ -13,8 +13,9 @@ _NOTES_MAX: Final = 64  # within those seconds
 class SeldomNotes:
     """Tells the same trouble now and then only, so that nobody can fill the error log."""
 
-    def __init__(self, note: Callable[[str], None]) -> None:
+    def __init__(self, note: Callable[[str], None], notes_max: int = _NOTES_MAX) -> None:
         self._note = note
+        self._notes_max = notes_max
         self._noted: dict[str, float] = {}
 
     def tell(self, key: str, text: str) -> None:
@@ -22,10 +23,10 @@ class SeldomNotes:
         now = time.monotonic()
         if now - self._noted.get(key, -_NOTE_SECONDS) < _NOTE_SECONDS:
             return
-        if len(self._noted) >= _NOTES_MAX:
+        if len(self._noted) >= self._notes_max:
             # Others are told too seldom rather than too often: what differs may be made up by a hostile peer.
             self._noted = {each: at for each, at in self._noted.items() if now - at < _NOTE_SECONDS}
-            if len(self._noted) >= _NOTES_MAX:
+            if len(self._noted) >= self._notes_max:
                 return
         self._noted[key] = now
         self._note(printable(text))
