@@ -83,14 +83,7 @@ class Callers:
     ) -> None:
         """A sending end has connected. MQError."""
         name, partner = hello.channel, hello.queue_manager
-        kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
-        if kind not in RECEIVING:
-            raise MQError(
-                MQRC_UNKNOWN_CHANNEL_NAME,
-                f"AMQ9534E: Channel {name} is {kind} at {self._name}; {partner} needs RCVR or RQSTR there.",
-            )
-        if name in self._channels.stopped:
-            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9558E: Channel {name} is stopped at {self._name}.")
+        self.check_receiver(hello, definition)
         self._adopt(name, partner, link)
         instance = Instance(definition, True)
         waiting = self._channels.calling.get(name)
@@ -100,6 +93,18 @@ class Callers:
         instance.happens(CALLED)
         self._channels.called[(name, partner)] = instance
         self.receive(self._channels.new_agent(instance, link), request, hello, user)
+
+    def check_receiver(self, hello: ChannelHello, definition: Definition) -> None:
+        """MQError when a sending end that has connected, or pings, does not find a receiving one that may be used."""
+        name = hello.channel
+        kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
+        if kind not in RECEIVING:
+            raise MQError(
+                MQRC_UNKNOWN_CHANNEL_NAME,
+                f"AMQ9534E: Channel {name} is {kind} at {self._name}; {hello.queue_manager} needs RCVR or RQSTR there.",
+            )
+        if name in self._channels.stopped:
+            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9558E: Channel {name} is stopped at {self._name}.")
 
     def _adopt(self, name: str, partner: str, link: ServerLink) -> None:
         """A partner that connects again has lost its old connection, whatever it looks like from here. MQError."""

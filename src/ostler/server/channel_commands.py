@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ostler.channel import sync_records
+from ostler.channel.refusals import refusal_text
 from ostler.channel.sync_records import batches_in_doubt, commit_batch
 from ostler.channel.terms import ChannelSettings, agree, proposal, text_of
 from ostler.command.channel_status import ChannelStatus
@@ -165,6 +166,8 @@ class ChannelCommands:
         definition = channels.require(ping.name)
         if channels.is_active(ping.name):
             raise CommandRefused(CHANNEL_ACTIVE, f"Channel {ping.name} is in use, so its partner is there.")
+        if subtype_of(ObjectType.CHANNEL, definition.attributes) not in SENDING:
+            raise CommandRefused("AMQ8101E", f"Channel {ping.name} does not send: ping it from the other end.")
         names = text_of(definition, "CONNAME")
         if not names:
             raise CommandRefused("AMQ8101E", f"Channel {ping.name} has no CONNAME to ping.")
@@ -200,6 +203,7 @@ class ChannelCommands:
     def answer_ping(self, link: ServerLink, request: int, hello: ChannelHello, definition: Definition) -> None:
         """Somebody pings a channel of ours. MQError when the two ends do not go together."""
         engine = self._channels.engine
+        self._channels.callers.check_receiver(hello, definition)
         agreed = agree(hello, ChannelSettings(definition), engine.name, engine.ccsid)
         agent = MessageAgent(self._channels.reactor, self._channels, hello.channel, link)
         link.agent = agent
@@ -215,7 +219,8 @@ class ChannelCommands:
             agent.link.send(frame(CHANNEL_PING | REPLY, 0, request, payload))
         elif type == CHANNEL_HELLO | REPLY and len(payload) >= 8:
             if int.from_bytes(payload[:4], "little") != MQCC_OK:
-                ping.over(payload[8:].decode("utf-8", "replace"))
+                reason = int.from_bytes(payload[4:8], "little")
+                ping.over(refusal_text(ping.name, reason, payload[8:].decode("utf-8", "replace")))
                 return
             agent.opened(decode_channel_hello(payload, 8))
             agent.link.send(frame(CHANNEL_PING, 0, 1, ping.data))

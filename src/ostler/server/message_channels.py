@@ -379,7 +379,8 @@ class MessageChannels(ChannelOwner):
         if instance.is_called and self.called.get((name, instance.partner)) is instance:
             del self.called[(name, instance.partner)]
         if text and how != port.ORDERLY:
-            self.note_channel(text if text.startswith("AMQ") else f"AMQ9208E: Channel {name}: {text}.")
+            text = text if text.startswith("AMQ") else f"AMQ9208E: Channel {name}: {text}."
+            self.note_channel(text)
         end = "normally" if how == port.ORDERLY else "abnormally"
         self.note_channel(
             f"AMQ9001I: Channel '{name}' ended {end}."
@@ -505,6 +506,7 @@ class MessageChannels(ChannelOwner):
 
     def status(self) -> list[ChannelStatus]:
         """Every channel that runs, tries to or was stopped; and what is saved of all."""
+        self._forget_deleted()
         found = [
             instance_status(each, self.engine, self.records)
             for each in [*self.calling.values(), *self.called.values()]
@@ -523,6 +525,14 @@ class MessageChannels(ChannelOwner):
                 is_in_doubt = record.kind == sync_records.SENDING and record.channel in doubted
                 found.append(saved_status(record, self._find(record.channel), is_in_doubt))
         return found
+
+    def _forget_deleted(self) -> None:
+        """Nothing is left of channels that were stopped and then deleted."""
+        for name in [each for each in self.calling if self._find(each) is None]:
+            if self.calling[name].state in AT_REST:
+                self.cease(self.calling.pop(name))
+                self.records.forget(sync_records.WISH, name)
+        self.stopped = {each for each in self.stopped if self._find(each) is not None}
 
     def is_active(self, name: str) -> bool:
         """Whether an instance of a channel does anything that its definition or records must not change under."""
