@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
+import pytest
+
 from ostler.client.message import Message
 from ostler.command.channel_status import CURRENT, SAVED, ChannelStatus
 from ostler.model.structures.headers import MQDLH
@@ -93,6 +95,12 @@ class Route:
         assert found is not None
         return found
 
+    def refused(self, command: str, where: RunningQueueManager | None = None) -> str:
+        """What a command that cannot be done is answered with; {} in it is the channel."""
+        with pytest.raises(MqscError) as caught:
+            (where or self.here).mqsc(command.format(self.channel))
+        return str(caught.value)
+
     def state(self, where: RunningQueueManager | None = None) -> str:
         found = self.status(where)
         return found.status if found is not None else "INACTIVE"
@@ -126,7 +134,8 @@ class Route:
     # -- messages ------------------------------------------------------------------------------------------------------
 
     def put(self, *bodies: bytes | str, persistent: bool = True) -> None:
-        with self.here.connect() as connection:
+        """Put messages, all at once."""
+        with self.here.connect() as connection, connection.transaction():
             for body in bodies:
                 connection.put(self.out, body, persistent=persistent)
 
