@@ -148,14 +148,14 @@ class SendingEnd:
     # -- the beginning -------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Say hello, as the end that connected."""
+        """Say hello: as the end that connected, or to a requester that did."""
         hello = proposal(self.settings, self.engine.name, self.engine.ccsid, SENDS)
         self._tell_standing(hello)
-        self.port.send(hello_frame(hello))
-
-    def answer(self, agreed: ChannelHello) -> None:
-        """What to answer a requester that connected: who sends says where it stands in any case."""
-        self._tell_standing(agreed)
+        if hello.is_reset:
+            # The partner resets itself by this: a crash must not take the wish back here alone.
+            self.port.send_after(self.engine.journal.end_lsn(), hello_frame(hello))
+        else:
+            self.port.send(hello_frame(hello))
 
     def _tell_standing(self, hello: ChannelHello) -> None:
         record = self.records.find(SENDING, self.settings.name)
@@ -250,7 +250,7 @@ class SendingEnd:
             return
         self._feed()
         left: i64 = _TURN_MESSAGES
-        while self.state == RUNNING and not self._writer.is_busy():
+        while self.state == RUNNING and not self._wants_room and not self._writer.is_busy():
             if self.port.backlog_bytes() > BACKLOG_BYTES:
                 return  # called again when there is less
             if self.is_stopping or self._wants_rekey():
