@@ -53,6 +53,7 @@ PAUSED: Final = 2  # a message waits to be tried again
 OVER: Final = 5
 
 _ROOM_TRIES: Final = 3
+_IDLE_MS: Final = 3_000
 
 
 @final
@@ -103,6 +104,7 @@ class ReceivingEnd:
         self._stuck: Stuck | None = None
         self._confirm: Confirm | None = None  # that waits for log space
         self._room_tries: i64 = 0
+        self._is_watching = False  # `tick` will come to see whether messages still do
         self._header_method: i64 = MQCOMPRESS_NONE
         self._method: i64 = MQCOMPRESS_NONE
 
@@ -225,6 +227,9 @@ class ReceivingEnd:
         if reason == 0:
             self._stuck = None
             self._go_on()
+            if not self._is_watching:
+                self._is_watching = True
+                self.port.wake_in(_IDLE_MS)
             return
         if engine.journal_full and reason == MQRC_RESOURCE_PROBLEM and self._room_tries < _ROOM_TRIES:
             self._room_tries += 1
@@ -317,11 +322,17 @@ class ReceivingEnd:
             return
         stuck = self._stuck
         confirm = self._confirm
+        self._is_watching = False
         if stuck is not None:
             self._put(stuck)
         elif confirm is not None:
             self._confirm = None
             self._commit(confirm)
+        elif self.engine.now_ms - self.figures.last_message_ms < _IDLE_MS or self.batches:
+            self._is_watching = True
+            self.port.wake_in(_IDLE_MS)
+        else:
+            self.arrivals.close()  # others may want to delete or clear the queues
 
     def pump(self) -> None:
         """Nothing is sent from here."""
