@@ -161,7 +161,7 @@ class Callers:
         if kind == "SDR":
             link.send(frame(CHANNEL_END, 0, request))
             link.last_word("the requester is called back")
-            self._channels.trigger(name)
+            self._channels.call_back(name)
             return
         if before is not None:
             self._channels.cease(before)

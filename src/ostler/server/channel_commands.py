@@ -166,8 +166,6 @@ class ChannelCommands:
         definition = channels.require(ping.name)
         if channels.is_active(ping.name):
             raise CommandRefused(CHANNEL_ACTIVE, f"Channel {ping.name} is in use, so its partner is there.")
-        if subtype_of(ObjectType.CHANNEL, definition.attributes) not in SENDING:
-            raise CommandRefused("AMQ8101E", f"Channel {ping.name} does not send: ping it from the other end.")
         names = text_of(definition, "CONNAME")
         if not names:
             raise CommandRefused("AMQ8101E", f"Channel {ping.name} has no CONNAME to ping.")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from ostler.channel import port, states, sync_records
 from ostler.channel.receiver import PAUSED
+from ostler.channel.refusals import refusal_text
 from ostler.channel.sender import SendingEnd
 from ostler.channel.states import (
     AGREED,
@@ -32,7 +33,7 @@ from ostler.channel.states import (
     STOPPED_NOW,
     TAKEN_UP,
 )
-from ostler.channel.sync_records import SyncRecord, SyncRecords, batches_in_doubt
+from ostler.channel.sync_records import InDoubt, SyncRecord, SyncRecords, batches_in_doubt
 from ostler.channel.terms import ChannelSettings, number_of, proposal, text_of
 from ostler.command.channel_status import ChannelStatus
 from ostler.command.target import CHANNEL_ACTIVE, CHANNEL_NOT_ACTIVE, CommandRefused
@@ -174,13 +175,12 @@ class MessageChannels(ChannelOwner):
         if kind not in CALLING:
             self.records.forget(sync_records.WISH, name)
             return
-        if kind == "SVR" and not text_of(definition, "CONNAME"):
-            raise CommandRefused(
-                "AMQ8101E", f"Channel {name} is a server without CONNAME: it waits for its requester to connect."
-            )
-        before = self.calling.get(name)
-        if before is not None and before.state not in AT_REST:
+        if self.is_active(name):
             raise CommandRefused(CHANNEL_ACTIVE, f"Channel {name} is in use.")
+        before = self.calling.get(name)
+        if kind == "SVR" and not text_of(definition, "CONNAME"):
+            self._enable_server(before, name)
+            return
         if before is not None:
             self.cease(before)
         instance = Instance(definition, False)
@@ -189,6 +189,23 @@ class MessageChannels(ChannelOwner):
         self._wish(name, sync_records.ACTIVE_WISH)
         self.note_channel(f"AMQ9002I: Channel '{name}' is starting.")
         self._call(instance)
+
+    def _enable_server(self, instance: Instance | None, name: str) -> None:
+        """A server that cannot call may be called again, if it was stopped. CommandRefused."""
+        if instance is None or instance.state != STOPPED:
+            raise CommandRefused(
+                "AMQ8101E", f"Channel {name} is a server without CONNAME: it waits for its requester to connect."
+            )
+        instance.happens(states.ENABLED)
+        self.records.forget(sync_records.WISH, name)
+
+    def call_back(self, name: str) -> None:
+        """A requester has asked a sender for its call: there is no need to wait for the next try."""
+        instance = self.calling.get(name)
+        if instance is not None and instance.state == RETRYING:
+            self.cease(instance)
+            instance.happens(ENDED)
+        self.trigger(name)
 
     def trigger(self, name: str) -> None:
         """Messages wait on the transmission queue of a channel: start it, unless it runs, retries or was stopped."""
@@ -311,6 +328,7 @@ class MessageChannels(ChannelOwner):
         try:
             self.callers.receive(agent, request, hello, text_of(instance.definition, "MCAUSER"))
         except MQError as error:
+            self.note_channel(error.detail)
             agent.link.send(failure_frame(CHANNEL_HELLO, 0, request, MQCC_FAILED, error.reason, error.detail))
 
     def agent_frame(self, agent: MessageAgent, type: int, request: int, payload: bytes) -> None:
@@ -321,8 +339,9 @@ class MessageChannels(ChannelOwner):
             instance.happens(REQUESTED)
             agent.finish(port.ORDERLY, 0, "")
         elif type == CHANNEL_HELLO | REPLY and len(payload) >= 8:
-            text = payload[8:].decode("utf-8", "replace")
-            agent.finish(port.FAILED, 0, text if text.startswith("AMQ") else f"AMQ9999E: The partner refused: {text}")
+            reason = int.from_bytes(payload[4:8], "little")
+            text = refusal_text(instance.name, reason, payload[8:].decode("utf-8", "replace"))
+            agent.finish(port.FAILED, reason, text)
         else:
             raise MalformedFrame(f"a frame of type {type} where it cannot be")
 
@@ -406,7 +425,7 @@ class MessageChannels(ChannelOwner):
 
     def _ended(self, instance: Instance) -> None:
         instance.happens(ENDED)
-        if not instance.is_called:
+        if not instance.is_called or instance.kind == "RQSTR":
             self.records.forget(sync_records.WISH, instance.name)
 
     def _retry(self, instance: Instance) -> None:
@@ -507,8 +526,11 @@ class MessageChannels(ChannelOwner):
     def status(self) -> list[ChannelStatus]:
         """Every channel that runs, tries to or was stopped; and what is saved of all."""
         self._forget_deleted()
+        doubts: dict[str, InDoubt] = {}
+        for doubt in batches_in_doubt(self.engine):
+            doubts.setdefault(doubt.channel, doubt)
         found = [
-            instance_status(each, self.engine, self.records)
+            instance_status(each, self.engine, self.records, doubts.get(each.name))
             for each in [*self.calling.values(), *self.called.values()]
             if each.state != states.INACTIVE
         ]
@@ -518,21 +540,12 @@ class MessageChannels(ChannelOwner):
             if definition is not None:
                 instance = Instance(definition, True)
                 instance.state = STOPPED
-                found.append(instance_status(instance, self.engine, self.records))
-        doubted = {each.channel for each in batches_in_doubt(self.engine)}
+                found.append(instance_status(instance, self.engine, self.records, None))
         for record in self.records.all():
             if record.kind != sync_records.WISH:
-                is_in_doubt = record.kind == sync_records.SENDING and record.channel in doubted
+                is_in_doubt = record.kind == sync_records.SENDING and record.channel in doubts
                 found.append(saved_status(record, self._find(record.channel), is_in_doubt))
         return found
-
-    def _forget_deleted(self) -> None:
-        """Nothing is left of channels that were stopped and then deleted."""
-        for name in [each for each in self.calling if self._find(each) is None]:
-            if self.calling[name].state in AT_REST:
-                self.cease(self.calling.pop(name))
-                self.records.forget(sync_records.WISH, name)
-        self.stopped = {each for each in self.stopped if self._find(each) is not None}
 
     def is_active(self, name: str) -> bool:
         """Whether an instance of a channel does anything that its definition or records must not change under."""
