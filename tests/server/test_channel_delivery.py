@@ -10,6 +10,7 @@ import pytest
 from tests.server.channel_routes import DEAD, Routes, dead_letter, eventually, queue_managers
 
 from ostler.client.message import Message
+from ostler.client.property_types import PropertyValue
 from ostler.model import constants as mq
 from ostler.testing import RunningQueueManager
 
@@ -106,7 +107,7 @@ def test_default_context_is_that_of_who_put(route: Routes) -> None:
 
 def test_properties_travel_in_a_header(route: Routes) -> None:
     way = route().run()
-    properties = {"colour": "blue", "shop.count": 3, "exact": True, "data": b"\0\1"}
+    properties: dict[str, PropertyValue] = {"colour": "blue", "shop.count": 3, "exact": True, "data": b"\0\1"}
     way.here.put(way.out, "with properties", properties=properties, persistent=True)
     came = way.get()
     assert came.text == "with properties"
