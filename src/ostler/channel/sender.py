@@ -31,7 +31,7 @@ from ostler.channel.sync_records import (
     check_room,
     commit_batch,
 )
-from ostler.channel.terms import ChannelSettings, next_sequence, proposal
+from ostler.channel.terms import ChannelSettings, check_agreement, next_sequence, proposal
 from ostler.engine import get as getting
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import Engine
@@ -225,7 +225,9 @@ class SendingEnd:
             text = refusal_text(self.settings.name, reason, payload[8:].decode("utf-8", "replace"))
             self._over(HOPELESS if is_hopeless(reason, text) else FAILED, reason, text)
             return
-        self.welcomed(decode_channel_hello(payload, 8))
+        agreed = decode_channel_hello(payload, 8)
+        check_agreement(agreed, self.settings)
+        self.welcomed(agreed)
 
     def _confirmed(self, told: Confirm) -> None:
         if not self.in_flight:

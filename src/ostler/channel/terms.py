@@ -9,6 +9,7 @@ from mypy_extensions import i64
 from ostler.channel.compression import METHODS, choose
 from ostler.model.constants import (
     MQCDC_SENDER_CONVERSION,
+    MQCOMPRESS_ANY,
     MQCOMPRESS_NONE,
     MQNPMS_FAST,
     MQRCCF_SEQ_NUMBER_WRAP_ERROR,
@@ -17,7 +18,7 @@ from ostler.model.constants import (
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.wire.channel_frames import WINDOW_MAX, ChannelHello
-from ostler.wire.frames import MESSAGE_BYTES_MAX, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN
+from ostler.wire.frames import MESSAGE_BYTES_MAX, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, MalformedFrame
 
 # Batches that are under way at a time, where the partner agrees. One is what MQ has.
 WINDOW: Final = 8
@@ -89,6 +90,26 @@ def agree(hello: ChannelHello, settings: ChannelSettings, queue_manager: str, cc
     agreed.header_methods = [choose(_words(hello.header_methods), settings.header_methods)]
     agreed.message_methods = [choose(_words(hello.message_methods), settings.message_methods)]
     return agreed
+
+
+def check_agreement(agreed: ChannelHello, settings: ChannelSettings) -> None:
+    """MalformedFrame when a partner agrees to what nobody proposed."""
+    methods = proposal(settings, "", 0, agreed.purpose)
+    if (
+        agreed.channel != settings.name
+        or not SEGMENT_BYTES_MIN <= agreed.segment_bytes <= SEGMENT_BYTES_MAX
+        or not 1 <= agreed.batch_size <= settings.batch_size
+        or not 1 <= agreed.window <= settings.window
+        or agreed.message_bytes_max > settings.message_bytes_max
+        or (agreed.is_fast and not settings.is_fast)
+        or not _is_one_of(agreed.header_methods, methods.header_methods)
+        or not _is_one_of(agreed.message_methods, methods.message_methods)
+    ):
+        raise MalformedFrame("the partner agrees to what was not proposed")
+
+
+def _is_one_of(agreed: list[int], proposed: list[int]) -> bool:
+    return len(agreed) == 1 and (agreed[0] == MQCOMPRESS_NONE or agreed[0] in proposed or MQCOMPRESS_ANY in proposed)
 
 
 def method_of(methods: list[int]) -> i64:

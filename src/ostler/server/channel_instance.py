@@ -12,7 +12,7 @@ from ostler.channel.batch import Figures
 from ostler.channel.compression import METHODS
 from ostler.channel.retrying import Retries
 from ostler.channel.states import INACTIVE, NAMES, RETRYING, STOPPED, STOPPING, after
-from ostler.channel.sync_records import SyncRecord, SyncRecords, batches_in_doubt
+from ostler.channel.sync_records import InDoubt, SyncRecord, SyncRecords
 from ostler.channel.terms import number_of, text_of
 from ostler.command.channel_status import SAVED, ChannelStatus
 from ostler.engine.connection import Connection
@@ -99,8 +99,8 @@ class Instance:
         return agent.receiving.figures if agent.receiving is not None else _NO_FIGURES
 
 
-def instance_status(instance: Instance, engine: Engine, records: SyncRecords) -> ChannelStatus:
-    """What goes on in a channel now."""
+def instance_status(instance: Instance, engine: Engine, records: SyncRecords, doubt: InDoubt | None) -> ChannelStatus:
+    """What goes on in a channel now. `doubt` is the first batch that it is in doubt about."""
     agent = instance.agent
     figures = instance.figures()
     definition = instance.definition
@@ -112,7 +112,6 @@ def instance_status(instance: Instance, engine: Engine, records: SyncRecords) ->
     receiving = agent.receiving if agent is not None else None
     end = sending or receiving
     agreed = end.agreed if end is not None else None
-    doubts = batches_in_doubt(engine, instance.name) if not instance.is_called else []
     record = _record(instance, records)
     batch = sending.current if sending is not None else None
     open_batches = list(receiving.batches.values()) if receiving is not None else []
@@ -150,11 +149,11 @@ def instance_status(instance: Instance, engine: Engine, records: SyncRecords) ->
         batches=int(figures.batches),
         batch_size=int(agreed.batch_size) if agreed is not None else number_of(definition, "BATCHSZ", 50),
         current_messages=int(batch.messages) if batch is not None else sum(int(each.messages) for each in open_batches),
-        current_luwid=doubts[0].luwid if doubts else record.luwid,
+        current_luwid=doubt.luwid if doubt is not None else record.luwid,
         current_sequence=int(sequence),
         last_luwid=record.luwid,
         last_sequence=int(record.sequence),
-        in_doubt=bool(doubts),
+        in_doubt=doubt is not None,
         nonpersistent_speed="FAST" if agreed is None or agreed.is_fast else "NORMAL",
         short_retries_left=int(instance.retries.short_left),
         long_retries_left=int(instance.retries.long_left),

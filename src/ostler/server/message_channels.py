@@ -547,6 +547,14 @@ class MessageChannels(ChannelOwner):
                 found.append(saved_status(record, self._find(record.channel), is_in_doubt))
         return found
 
+    def _forget_deleted(self) -> None:
+        """Nothing is left of channels that were stopped and then deleted."""
+        for name in [each for each in self.calling if self._find(each) is None]:
+            if self.calling[name].state in AT_REST:
+                self.cease(self.calling.pop(name))
+                self.records.forget(sync_records.WISH, name)
+        self.stopped = {each for each in self.stopped if self._find(each) is not None}
+
     def is_active(self, name: str) -> bool:
         """Whether an instance of a channel does anything that its definition or records must not change under."""
         instance = self.calling.get(name)
