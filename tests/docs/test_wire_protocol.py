@@ -8,99 +8,23 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.docs.protocol_page import ProtocolPage, number, value, walk
 
 import ostler.testing
 from ostler.model import constants
 from ostler.model.structures.md import MQMD
-from ostler.server import looks, reactor, server_link
+from ostler.server import link_limits, looks, reactor, server_link
 from ostler.wire import calls, exchanges, frames, subscriptions
 from ostler.wire.server_names import SUFFIX, server_name
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "wire-protocol.md"
+PAGE = ProtocolPage(Path(__file__).resolve().parents[2] / "docs" / "reference" / "wire-protocol.md")
 
-pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not beside the tests")
+pytestmark = pytest.mark.skipif(not PAGE.path.exists(), reason="the documentation is not beside the tests")
 
-Row = list[str]
 MD = bytes(range(256)) + bytes(range(108))
 NAMES = b"RESOLVED.QUEUE".ljust(48) + b"RESOLVED.MANAGER".ljust(48)
 BLOCK = b"\1 some properties"
 REPLY = b"\1\0\0\0\7\0\0\0"
-
-
-# -- reading the page --------------------------------------------------------------------------------------------------
-
-
-def tables() -> list[tuple[str, list[Row]]]:
-    """The tables of the page, each with the first line of the paragraph before it; the first row is the heading."""
-    found: list[tuple[str, list[Row]]] = []
-    before, rows, is_over = "", list[Row](), True
-    for line in [*PAGE.read_text().splitlines(), ""]:
-        if line.startswith("|"):
-            cells = [cell.strip() for cell in line.strip("|").split("|")]
-            if not set("".join(cells)) <= {"-"}:
-                rows.append(cells)
-        elif rows:
-            found.append((before, rows))
-            rows = []
-        elif line:
-            before = line if is_over else before
-            is_over = False
-        else:
-            is_over = True
-    return found
-
-
-def table(*columns: str, after: str = "") -> list[Row]:
-    """The rows of the one table with these first columns, behind a paragraph that begins so."""
-    found = [
-        rows[1:] for before, rows in tables() if tuple(rows[0][: len(columns)]) == columns and before.startswith(after)
-    ]
-    assert len(found) == 1, f"{len(found)} tables {columns} after {after!r}"
-    return found[0]
-
-
-def layout(title: str) -> list[Row]:
-    return table("offset", "bytes", "field", after=title)
-
-
-def walk(rows: list[Row], payload: bytes) -> dict[str, bytes]:
-    """Read a payload as a table says; the bytes of each field. Every byte must belong to one."""
-    at = 0
-    read: dict[str, bytes] = {}
-    for offset, width, field, *_ in rows:
-        assert offset in (str(at), "then"), f"{field} is at {at}, the page says {offset}"
-        start = at
-        times, of, kind = width.rpartition(" \u00d7 ")
-        repeats = 1
-        if of:
-            repeats, kind = number(read[kind.strip("*")]), times
-        elif kind.startswith("*"):
-            kind = str(number(read[kind.strip("*")]))
-        for _ in range(repeats):
-            if kind == "rest":
-                at = len(payload)
-            elif kind in ("text", "counted"):
-                at += 4 + number(payload[at : at + 4])
-            else:
-                at += int(kind)
-        read[field] = payload[start:at]
-    assert at == len(payload), f"the page tells of {at} bytes, there are {len(payload)}"
-    return read
-
-
-def number(data: bytes) -> int:
-    assert len(data) <= 4
-    return int.from_bytes(data, "little")
-
-
-def value(data: bytes, like: object) -> object:
-    """A field as what it is expected to be."""
-    if isinstance(like, int):
-        return number(data)
-    if isinstance(like, str):
-        text = data.decode("latin-1")
-        return text.rstrip() if len(like) != number(data[:4]) else data[4:].decode()
-    return data
 
 
 # -- samples of every payload ------------------------------------------------------------------------------------------
@@ -418,12 +342,12 @@ LAYOUTS: dict[str, tuple[bytes, dict[str, object]]] = {
 @pytest.mark.parametrize("title", LAYOUTS)
 def test_a_payload_is_laid_out_as_the_page_says(title: str) -> None:
     payload, expected = LAYOUTS[title]
-    read = walk(layout(title), payload)
+    read = walk(PAGE.layout(title), payload)
     assert {field: value(read[field], expected.get(field)) for field in read} == expected
 
 
 def test_every_layout_of_the_page_is_held_against_the_code() -> None:
-    titles = [before for before, rows in tables() if rows[0][:3] == ["offset", "bytes", "field"]]
+    titles = PAGE.layouts()
     known = [*LAYOUTS, "A link carries frames", "Every reply begins"]
     assert [title for title in titles if not title.startswith(tuple(known))] == []
     assert len(titles) == len(known)
@@ -439,13 +363,13 @@ def test_the_header() -> None:
         "conversation": 0x01020304,
         "request": 0x05060708,
     }
-    read = walk(layout("A link carries frames"), made)
+    read = walk(PAGE.layout("A link carries frames"), made)
     assert {field: number(data) for field, data in read.items()} == expected
 
 
 def test_what_every_reply_begins_with() -> None:
     made = calls.reply_frame(frames.COMMIT, 1, 1, 1, 7)[frames.HEADER_BYTES :]
-    read = walk(layout("Every reply begins"), made)
+    read = walk(PAGE.layout("Every reply begins"), made)
     assert {field: number(data) for field, data in read.items()} == CODES
     assert made[: calls.REPLY_FIXED_BYTES] == REPLY
 
@@ -455,7 +379,7 @@ def test_what_every_reply_begins_with() -> None:
 )
 def test_fixed_offsets_are_those_the_server_reads_at(title: str, prefix: str) -> None:
     """What the queue manager reads and writes by offset, not only what a client encodes."""
-    offsets = {int(row[0]) for row in layout(title) if row[0] != "then"}
+    offsets = {int(row[0]) for row in PAGE.layout(title) if row[0] != "then"}
     names = [name for name in vars(calls) if name.startswith(prefix)]
     assert len(names) > 5
     assert {getattr(calls, name) for name in names} <= offsets
@@ -490,50 +414,50 @@ def test_a_real_queue_manager_answers_as_the_page_says() -> None:
 
 
 def _talk(talk: Talk, channel: str, manager: str) -> None:
-    agreed = walk(layout("**HELLO reply**"), talk.ask(frames.HELLO, 0, exchanges.Hello(channel).encode()))
+    agreed = walk(PAGE.layout("**HELLO reply**"), talk.ask(frames.HELLO, 0, exchanges.Hello(channel).encode()))
     assert value(agreed["channel"], channel) == channel
-    told = walk(layout("**CONNECT reply**"), talk.ask(frames.CONNECT, 5, exchanges.Connect().encode()))
+    told = walk(PAGE.layout("**CONNECT reply**"), talk.ask(frames.CONNECT, 5, exchanges.Connect().encode()))
     assert value(told["queue manager"], manager) == manager
     asked = exchanges.OpenArguments(1, "Q1", 0x10 | 0x20 | 0x2)
-    found = walk(layout("**OPEN reply**"), talk.ask(frames.OPEN, 5, asked.encode()))
+    found = walk(PAGE.layout("**OPEN reply**"), talk.ask(frames.OPEN, 5, asked.encode()))
     assert value(found["name"], "Q1") == "Q1"
     handle = number(found["handle"])
     selectors = [constants.MQIA_CURRENT_Q_DEPTH, constants.MQCA_Q_DESC]
     answer = talk.ask(frames.INQUIRE, 5, exchanges.Inquiry(handle, selectors, [], b"").encode())
-    inquired = walk(layout("**INQUIRE reply**"), answer)
+    inquired = walk(PAGE.layout("**INQUIRE reply**"), answer)
     assert (number(inquired["integers"]), inquired["texts"][4:].rstrip()) == (0, b"a queue")
     md = bytes(MQMD.default(2))
-    put = walk(layout("**PUT reply**"), talk.ask(frames.PUT, 5, calls.put_payload(handle, 0, 0, md, b"", b"one")))
+    put = walk(PAGE.layout("**PUT reply**"), talk.ask(frames.PUT, 5, calls.put_payload(handle, 0, 0, md, b"", b"one")))
     assert put["md"][:4] == b"MD  "
     put1 = exchanges.Put1(exchanges.OpenArguments(1, "Q1", 0), 0, 0, md, b"", b"two").encode()
-    assert walk(layout("**PUT1 reply**"), talk.ask(frames.PUT1, 5, put1))["resolved names"][:3] == b"Q1 "
+    assert walk(PAGE.layout("**PUT1 reply**"), talk.ask(frames.PUT1, 5, put1))["resolved names"][:3] == b"Q1 "
     none, zero = bytes(16), bytes(24)
     wanted = calls.get_payload(handle, 0, 0, 0, 100, 546, 1208, 0, zero, zero, zero, 1, 0, none, b"")
-    assert walk(layout("**GET reply, MESSAGE**"), talk.ask(frames.GET, 5, wanted))["data"] == b"one"
+    assert walk(PAGE.layout("**GET reply, MESSAGE**"), talk.ask(frames.GET, 5, wanted))["data"] == b"one"
     looked = talk.ask(frames.LOOK, 5, exchanges.look_payload(0, [wanted]))
-    assert walk(layout("**LOOK reply**"), looked)["message"].endswith(b"two")
+    assert walk(PAGE.layout("**LOOK reply**"), looked)["message"].endswith(b"two")
     _talk_of_topics(talk, md)
-    walk(layout("**STATUS**"), talk.ask(frames.STATUS, 5, exchanges.numbers_payload([0])))
+    walk(PAGE.layout("**STATUS**"), talk.ask(frames.STATUS, 5, exchanges.numbers_payload([0])))
     for kind, payload in ((frames.COMMIT, b""), (frames.DISCONNECT, exchanges.numbers_payload([1]))):
-        walk(layout("Every reply begins"), talk.ask(kind, 5, payload))
-    walk(layout("Every reply begins"), talk.ask(frames.HEARTBEAT, 0, b""))
+        walk(PAGE.layout("Every reply begins"), talk.ask(kind, 5, payload))
+    walk(PAGE.layout("Every reply begins"), talk.ask(frames.HEARTBEAT, 0, b""))
 
 
 def _talk_of_topics(talk: Talk, md: bytes) -> None:
     asked = subscriptions.SubscribeArguments(constants.MQSO_CREATE | constants.MQSO_MANAGED)
     asked.topic_string = "a/#"
-    made = walk(layout("**SUBSCRIBE reply**"), talk.ask(frames.SUBSCRIBE, 5, asked.encode()))
+    made = walk(PAGE.layout("**SUBSCRIBE reply**"), talk.ask(frames.SUBSCRIBE, 5, asked.encode()))
     assert value(made["topic"], "a/#") == "a/#"
     topic = exchanges.OpenArguments(constants.MQOT_TOPIC, "", constants.MQOO_OUTPUT)
     topic.object_string = "a/b"
-    found = walk(layout("**OPEN reply**"), talk.ask(frames.OPEN, 5, topic.encode()))
+    found = walk(PAGE.layout("**OPEN reply**"), talk.ask(frames.OPEN, 5, topic.encode()))
     assert value(found["object string"], "a/b") == "a/b"
     put = calls.publish_payload(5, number(found["handle"]), constants.MQPMO_RETAIN, 0, md, b"", b"one")
-    assert walk(layout("**PUT reply**"), talk.ask(frames.PUBLISH, 5, put))["completion"] == bytes(4)
+    assert walk(PAGE.layout("**PUT reply**"), talk.ask(frames.PUBLISH, 5, put))["completion"] == bytes(4)
     put1 = exchanges.numbers_payload([5]) + exchanges.Put1(topic, 0, 0, md, b"", b"two").encode()
-    assert walk(layout("**PUT1 reply**"), talk.ask(frames.PUBLISH1, 5, put1))["completion"] == bytes(4)
+    assert walk(PAGE.layout("**PUT1 reply**"), talk.ask(frames.PUBLISH1, 5, put1))["completion"] == bytes(4)
     request = exchanges.numbers_payload([number(made["handle"]), 1, 0])
-    answer = walk(layout("**SUBSCRIPTION_REQUEST reply**"), talk.ask(frames.SUBSCRIPTION_REQUEST, 5, request))
+    answer = walk(PAGE.layout("**SUBSCRIPTION_REQUEST reply**"), talk.ask(frames.SUBSCRIPTION_REQUEST, 5, request))
     assert number(answer["publications"]) == 1
 
 
@@ -541,15 +465,17 @@ def _talk_of_topics(talk: Talk, md: bytes) -> None:
 
 
 def test_every_type_of_frame() -> None:
-    rows = table("type", "number", "sent by")
-    assert {row[0]: int(row[1]) for row in rows} == {name: kind for kind, name in frames.TYPE_NAMES.items()}
-    assert {name: getattr(frames, name) for name in frames.TYPE_NAMES.values()} == {row[0]: int(row[1]) for row in rows}
-    assert f"the type of its request + {frames.REPLY} |" in PAGE.read_text()
+    """Those of message channels have a page of their own."""
+    told = {row[0]: int(row[1]) for row in PAGE.table("type", "number", "sent by")}
+    there = {name: kind for kind, name in frames.TYPE_NAMES.items() if not name.startswith("CHANNEL_")}
+    assert told == there
+    assert {name: getattr(frames, name) for name in there} == told
+    assert f"the type of its request + {frames.REPLY} |" in PAGE.text()
 
 
 @pytest.mark.parametrize(("index", "module"), [(0, exchanges), (1, calls)], ids=["OPEN", "GET"])
 def test_flags(index: int, module: ModuleType) -> None:
-    rows = [rows[1:] for _, rows in tables() if rows[0][:2] == ["flag", "value"]][index]
+    rows = [rows[1:] for _, rows in PAGE.tables() if rows[0][:2] == ["flag", "value"]][index]
     assert len(rows) >= 5
     assert {row[0]: int(row[1]) for row in rows} == {row[0]: getattr(module, row[0]) for row in rows}
 
@@ -568,34 +494,34 @@ LIMITS: dict[str, list[int]] = {
     "characters": [exchanges.CHARACTERS_MAX],
     "consumers": [exchanges.CONSUMERS_MAX],
     "credit": [looks._CREDIT_MAX],
-    "waiting": [server_link.PENDING_MAX],
+    "waiting": [link_limits.PENDING_MAX],
     "unfinished": [server_link._ASSEMBLIES_MAX],
     "kept": [reactor.KEPT_BYTES_MAX],
-    "greeting": [server_link.GREETING_MS],
-    "silence": [server_link.SIGN_OF_LIFE_MS],
-    "last word": [server_link.LAST_WORD_MS],
-    "high water": [server_link.OUT_HIGH_BYTES],
-    "low water": [server_link.OUT_LOW_BYTES],
-    "high water in segments": [server_link.LARGE_HIGH_BYTES],
+    "greeting": [link_limits.GREETING_MS],
+    "silence": [link_limits.SIGN_OF_LIFE_MS],
+    "last word": [link_limits.LAST_WORD_MS],
+    "high water": [link_limits.OUT_HIGH_BYTES],
+    "low water": [link_limits.OUT_LOW_BYTES],
+    "high water in segments": [link_limits.LARGE_HIGH_BYTES],
 }
 
 
 def test_limits() -> None:
-    told = {row[0]: int(row[1].replace(",", "")) for row in table("limit", "value")}
+    told = PAGE.limits()
     assert set(told) == set(LIMITS)
     assert {name: [told[name]] * len(values) for name, values in LIMITS.items()} == LIMITS
 
 
 def test_the_version_and_the_magic() -> None:
-    text = PAGE.read_text()
+    text = PAGE.text()
     assert f"a queue manager, version {frames.PROTOCOL_VERSION}." in text
-    assert [int(row[0]) for row in table("version", "what it brought")] == [*range(1, frames.PROTOCOL_VERSION + 1)]
+    assert [int(row[0]) for row in PAGE.table("version", "what it brought")] == [*range(1, frames.PROTOCOL_VERSION + 1)]
     assert subscriptions.SUBSCRIPTIONS_VERSION == frames.PROTOCOL_VERSION
     assert f"`{frames.MAGIC.decode()}`" in text
 
 
 def test_the_channel_in_sni() -> None:
-    text = PAGE.read_text()
+    text = PAGE.text()
     assert f"`TO.QM1` is `{server_name('TO.QM1')}`" in text
     assert f"`{SUFFIX}` follows" in text
 
@@ -622,7 +548,7 @@ REASONS = {
 
 
 def test_reasons() -> None:
-    told = {int(each) for each in re.findall(r"\b2\d{3}\b", PAGE.read_text())}
+    told = {int(each) for each in re.findall(r"\b2\d{3}\b", PAGE.text())}
     assert told == set(REASONS)
     known = {name: getattr(constants, f"MQRC_{name}") for name in REASONS.values()}
     assert known == {name: reason for reason, name in REASONS.items()}
