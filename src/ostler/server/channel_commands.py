@@ -15,6 +15,7 @@ from ostler.channel.sync_records import batches_in_doubt, commit_batch
 from ostler.channel.terms import ChannelSettings, agree, proposal, text_of
 from ostler.command.channel_status import ChannelStatus
 from ostler.command.target import CHANNEL_ACTIVE, CommandRefused
+from ostler.engine.core import Engine
 from ostler.engine.syncpoint import back_out_unit
 from ostler.model.attributes import ObjectType, subtype_of
 from ostler.model.constants import MQCC_OK, MQRC_Q_MGR_STOPPING
@@ -74,10 +75,15 @@ class ChannelCommands:
     # -- from other threads --------------------------------------------------------------------------------------------
 
     def start(self, name: str) -> None:
-        self._ask(partial(self._channels.start, name))
+        self._ask_for_good(partial(self._channels.start, name))
 
     def stop(self, name: str, mode: str, status: str, connection_name: str, queue_manager: str) -> None:
-        self._ask(partial(self._channels.stop, name, mode, status, connection_name, queue_manager))
+        self._ask_for_good(partial(self._channels.stop, name, mode, status, connection_name, queue_manager))
+
+    def _ask_for_good(self, question: Callable[[], None]) -> None:
+        """Have something done that counts after a crash, too."""
+        lsn = self._ask(partial(_done_at, question, self._channels.engine))
+        self._server.manager.writer.wait_durable(lsn)
 
     def status(self) -> list[ChannelStatus]:
         with self._server.manager.lock:
@@ -231,6 +237,12 @@ class ChannelCommands:
         ping = self._pings.pop(agent, None)
         if ping is not None:
             ping.over(text or "the connection was closed")
+
+
+def _done_at(question: Callable[[], None], engine: Engine) -> int:
+    """Do something; the LSN behind which it is durable."""
+    question()
+    return int(engine.journal.end_lsn())
 
 
 def _answer(
