@@ -20,6 +20,7 @@ from ostler.channel.arrival import sender_dead_letter
 from ostler.channel.batch import Batch, Figures
 from ostler.channel.conversion import converted_for, tell_unconverted
 from ostler.channel.message_writer import BACKLOG_BYTES, MessageWriter
+from ostler.channel.monitoring import PROBE, ChannelMonitor
 from ostler.channel.port import FAILED, HOPELESS, ORDERLY, ChannelPort
 from ostler.channel.refusals import is_hopeless, refusal_text, told
 from ostler.channel.settling import settle_doubts
@@ -131,6 +132,7 @@ class SendingEnd:
         self.agreed = ChannelHello()
         self.partner: str = ""
         self.figures = Figures()
+        self.monitor: ChannelMonitor | None = None
         self.waker: object = None  # what the engine wakes when a message came
         self.key_reset_bytes: i64 = 0  # SSLRKEYC
         self.is_stopping = False
@@ -142,8 +144,15 @@ class SendingEnd:
         self._batches: i64 = 0
         self._last_work_ms: i64 = engine.now_ms
         self._room_tries: i64 = 0
+        self._is_sent_away = False  # the partner asked for the end
         self._wants_room = False  # in the log: nothing is got until it was tried to make some
         self._options: i64 = 0
+
+    def watch(self, monitor: ChannelMonitor) -> None:
+        """Measure from now on what only those want who watch."""
+        self.monitor = monitor
+        self._writer.monitor = monitor
+        monitor.begin(self._queue().counters)
 
     # -- the beginning -------------------------------------------------------------------------------------------------
 
@@ -195,17 +204,19 @@ class SendingEnd:
         if type == CHANNEL_CONFIRM | REPLY:
             self._confirmed(Confirm(buffer, start, end))
         elif type == HEARTBEAT | REPLY:
+            if request == PROBE and self.monitor is not None:
+                self.monitor.answered()
             if self.state == CHECKING:
                 self.state = RUNNING
                 self._end_batch()
                 self.pump()
         elif type == CHANNEL_STOP:
+            self._is_sent_away = True
             self.stop()
         elif type == CHANNEL_END | REPLY and self.state == PARTING:
-            self._over(ORDERLY, 0, "")
+            self._part()
         elif type == CHANNEL_REKEY | REPLY and self.state == REKEYING:
-            self.figures.key_resets += 1
-            self.figures.key_reset_ms = self.engine.now_ms
+            self.figures.keys_renewed(self.engine.now_ms)
             self.state = RUNNING
             self.pump()
         elif type == FAREWELL:
@@ -236,11 +247,9 @@ class SendingEnd:
         if told.luwid != batch.luwid or told.sequence != batch.last:
             raise MalformedFrame("a confirmation of another batch")
         commit_batch(self.engine, self.records, batch.doubt(self.settings.name))
-        figures = self.figures
-        took: i64 = self.engine.now_ms - batch.confirm_ms
-        figures.confirm_ms = (figures.confirm_ms * 3 + took) // 4 if figures.batches else took
-        figures.batches += 1
-        figures.batch_messages += batch.messages
+        self.figures.confirmed(batch, self.engine.now_ms)
+        if self.monitor is not None:
+            self.monitor.batch_sent(batch.messages)
         self._last_work_ms = self.engine.now_ms
         self.pump()
 
@@ -321,7 +330,8 @@ class SendingEnd:
         if unit is not None and self.current is None:
             self._batches += 1
             first: i64 = next_sequence(self.sequence, self.settings.sequence_wrap)
-            self.current = Batch(self._batches, unit, first, self.engine.now_ms)
+            size: i64 = self.agreed.batch_size
+            self.current = Batch(self._batches, unit, first, self.engine.now_ms, size, self.settings.batch_bytes_max)
 
     def _nothing_there(self) -> None:
         batch = self.current
@@ -377,7 +387,8 @@ class SendingEnd:
     def _send(self, request: GetRequest) -> None:
         md = request.md
         body = request.body
-        batch: Batch | None = self.current if read_i32_le(md, PERSISTENCE_AT) == 1 or not self.agreed.is_fast else None
+        is_persistent: bool = read_i32_le(md, PERSISTENCE_AT) == 1
+        batch: Batch | None = self.current if is_persistent or not self.agreed.is_fast else None
         self._last_work_ms = self.engine.now_ms
         refused: i64 = 0
         if md[FORMAT_AT : FORMAT_AT + 8] != MQFMT_XMIT_Q_HEADER or len(body) < XQH_BYTES or body[:4] != b"XQH ":
@@ -395,23 +406,17 @@ class SendingEnd:
             return
         expiry: i64 = i64(read_i32_le(md, EXPIRY_AT))
         figures = self.figures
-        figures.messages += 1
-        figures.last_message_ms = self.engine.now_ms
-        figures.plain_bytes += len(body)
+        figures.message(self.engine.now_ms, len(body), is_persistent)
+        if self.monitor is not None:
+            self.monitor.sent(self._queue().counters, batch is None)
         if batch is None:
             figures.sent_bytes += self._writer.write_alone(body, expiry, request.after_lsn)
             return
         self.sequence = next_sequence(self.sequence, self.settings.sequence_wrap)
-        batch.last = self.sequence
-        batch.messages += 1
-        batch.bytes += len(body)
+        batch.add(self.sequence, len(body))
         figures.sent_bytes += self._writer.write_in_batch(body, batch.number, self.sequence, expiry)
-        if self._is_full(batch):
+        if batch.is_full():
             self._end_batch()
-
-    def _is_full(self, batch: Batch) -> bool:
-        limit: i64 = self.settings.batch_bytes_max
-        return batch.messages >= self.agreed.batch_size or (limit > 0 and batch.bytes >= limit)
 
     def _feed(self) -> None:
         """Send more of a long message; when all of it is sent, its batch may be full."""
@@ -419,7 +424,7 @@ class SendingEnd:
             return
         self._writer.feed()
         batch = self.current
-        if batch is not None and self._is_full(batch) and not self._writer.is_busy():
+        if batch is not None and batch.is_full() and not self._writer.is_busy():
             self._end_batch()
 
     def _refuse(self, request: GetRequest, reason: i64, batch: Batch | None) -> None:
@@ -468,8 +473,10 @@ class SendingEnd:
             return
         self._give_up_wait()
         engine = self.engine
-        if batch.messages == 0:
-            self._commit_refused(batch)
+        if batch.messages == 0:  # all of it went to the dead-letter queue
+            self.current = None
+            self.connection.unit_of_work = None
+            commit_unit(engine, batch.unit)
             return
         engine.unique += 1
         batch.luwid = luwid_of(engine.unique)
@@ -496,12 +503,6 @@ class SendingEnd:
         self.in_flight.append(batch)
         data = confirm_frame(CHANNEL_CONFIRM, batch.number, batch.number, batch.last, batch.luwid, batch.messages)
         self.port.send_after(lsn, data)
-
-    def _commit_refused(self, batch: Batch) -> None:
-        """Nothing of it was sent: all of it went to the dead-letter queue."""
-        self.current = None
-        self.connection.unit_of_work = None
-        commit_unit(self.engine, batch.unit)
 
     def _wants_rekey(self) -> bool:
         return self.key_reset_bytes > 0 and self.port.traffic_bytes() >= self.key_reset_bytes
@@ -533,7 +534,7 @@ class SendingEnd:
         self._wants_room = False
         now: i64 = self.engine.now_ms
         if self.state == PARTING:
-            self._over(ORDERLY, 0, "")
+            self._part()
             return
         if self.state == REKEYING:
             self._fail(FAILED, 0, f"AMQ9259E: Channel {self.settings.name}: {self.partner} did not agree on new keys.")
@@ -565,6 +566,15 @@ class SendingEnd:
             self._over(ORDERLY, 0, "")
         else:
             self.pump()
+
+    def _part(self) -> None:
+        """Both have said all. Who was sent away tries again later; who had nothing more to do does not."""
+        if self._is_sent_away:
+            self._over(
+                FAILED, 0, f"AMQ9558E: Channel {self.settings.name} was ended by {self.partner}: it stopped there."
+            )
+        else:
+            self._over(ORDERLY, 0, "")
 
     def cut(self) -> None:
         """The connection is gone: what was not prepared goes back to its queue."""
