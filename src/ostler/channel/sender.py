@@ -139,6 +139,8 @@ class SendingEnd:
         self.sequence: i64 = 0  # of the last message that was sent in a batch
         self.current: Batch | None = None
         self.in_flight: list[Batch] = []
+        assert handle.queue is not None
+        self._queue: Queue = handle.queue
         self._request: GetRequest | None = None
         self._writer = MessageWriter(port, self.agreed)
         self._batches: i64 = 0
@@ -264,7 +266,8 @@ class SendingEnd:
         while self.state == RUNNING and not self._wants_room and not self._writer.is_busy():
             if self.port.backlog_bytes() > BACKLOG_BYTES:
                 return  # called again when there is less
-            if self.is_stopping or self._wants_rekey():
+            key_bytes: i64 = self.key_reset_bytes
+            if self.is_stopping or (key_bytes > 0 and self.port.traffic_bytes() >= key_bytes):
                 self._wind_up()
                 return
             if not self._may_get():
@@ -282,7 +285,7 @@ class SendingEnd:
         under_way: i64 = len(self.in_flight)
         if self.current is not None or under_way == 0 or (request is not None and request.done):
             return True
-        queue = self._queue()
+        queue = self._queue
         first: i64 = queue.slots.first()
         if first != NONE and self.agreed.is_fast and not queue.slots.flags[first] & PERSISTENT:
             return True
@@ -294,11 +297,6 @@ class SendingEnd:
     def _is_far(self) -> bool:
         """Whether the partner takes so long to answer that it pays to send further batches meanwhile."""
         return self.figures.confirm_ms > _SLOW_PARTNER_MS
-
-    def _queue(self) -> Queue:
-        queue = self.handle.queue
-        assert queue is not None
-        return queue
 
     def _get(self) -> bool:
         """Get a message and send it. False when there is none now."""
@@ -441,9 +439,7 @@ class SendingEnd:
             if batch is None:
                 self.port.note(f"AMQ9544E: Channel {name} has discarded a non-persistent message: reason {reason}.")
                 return
-            text = (
-                f"AMQ9544E: Channel {name} cannot send a message (reason {reason}), and no dead-letter queue takes it."
-            )
+            text = f"AMQ9544E: Channel {name} cannot send a message (reason {reason}), nor dead-letter it."
             self._fail(HOPELESS, reason, text)
             return
         self.figures.dead_letters += 1
@@ -503,9 +499,6 @@ class SendingEnd:
         self.in_flight.append(batch)
         data = confirm_frame(CHANNEL_CONFIRM, batch.number, batch.number, batch.last, batch.luwid, batch.messages)
         self.port.send_after(lsn, data)
-
-    def _wants_rekey(self) -> bool:
-        return self.key_reset_bytes > 0 and self.port.traffic_bytes() >= self.key_reset_bytes
 
     def _wind_up(self) -> None:
         """End the batch that is open, wait for those under way, and then part or begin TLS anew."""
