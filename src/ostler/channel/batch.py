@@ -14,7 +14,8 @@ from ostler.engine.unit_of_work import UnitOfWork
 class Batch:
     """Messages that are committed together."""
 
-    def __init__(self, number: i64, unit: UnitOfWork, first: i64, now_ms: i64) -> None:
+    def __init__(self, number: i64, unit: UnitOfWork, first: i64, now_ms: i64, size: i64, bytes_max: i64) -> None:
+        """It is full with so many messages, or so many bytes unless that is 0."""
         self.number: i64 = number
         self.unit = unit
         self.first: i64 = first
@@ -24,6 +25,16 @@ class Batch:
         self.began_ms: i64 = now_ms
         self.confirm_ms: i64 = 0
         self.luwid: bytes = b""
+        self._size: i64 = size
+        self._bytes_max: i64 = bytes_max
+
+    def add(self, sequence: i64, size_bytes: i64) -> None:
+        self.last = sequence
+        self.messages += 1
+        self.bytes += size_bytes
+
+    def is_full(self) -> bool:
+        return self.messages >= self._size or (self._bytes_max > 0 and self.bytes >= self._bytes_max)
 
     def doubt(self, channel: str) -> InDoubt:
         return InDoubt(self.unit, channel, self.luwid, self.first, self.last, self.messages)
@@ -35,12 +46,43 @@ class Figures:
 
     def __init__(self) -> None:
         self.messages: i64 = 0
+        self.persistent: i64 = 0  # of the messages
         self.batches: i64 = 0
+        self.full_batches: i64 = 0  # of the batches
         self.last_message_ms: i64 = 0
         self.plain_bytes: i64 = 0  # before they were compressed
+        self.persistent_bytes: i64 = 0  # of the plain ones
         self.sent_bytes: i64 = 0
         self.dead_letters: i64 = 0
         self.key_resets: i64 = 0
         self.key_reset_ms: i64 = 0
         self.confirm_ms: i64 = 0  # lately, from the question to the answer
         self.batch_messages: i64 = 0  # in all batches
+        self.put_retries: i64 = 0  # messages that could not be put at once
+
+    def message(self, now_ms: i64, size_bytes: i64, is_persistent: bool) -> None:
+        """A message goes over, or has come."""
+        self.messages += 1
+        self.last_message_ms = now_ms
+        self.plain_bytes += size_bytes
+        if is_persistent:
+            self.persistent += 1
+            self.persistent_bytes += size_bytes
+
+    def confirmed(self, batch: Batch, now_ms: i64) -> None:
+        """The partner has committed a batch."""
+        took_ms: i64 = now_ms - batch.confirm_ms
+        self.confirm_ms = (self.confirm_ms * 3 + took_ms) // 4 if self.batches else took_ms
+        self.committed(batch.messages, batch.is_full())
+
+    def committed(self, messages: i64, is_full: bool) -> None:
+        """A batch is committed."""
+        self.batches += 1
+        self.batch_messages += messages
+        if is_full:
+            self.full_batches += 1
+
+    def keys_renewed(self, now_ms: i64) -> None:
+        """TLS has begun anew."""
+        self.key_resets += 1
+        self.key_reset_ms = now_ms

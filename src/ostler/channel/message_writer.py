@@ -6,7 +6,8 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
-from ostler.channel.packing import pack
+from ostler.channel.monitoring import ChannelMonitor
+from ostler.channel.packing import Packed, pack
 from ostler.channel.port import ChannelPort
 from ostler.channel.terms import method_of
 from ostler.model.constants import MQCOMPRESS_NONE
@@ -30,6 +31,7 @@ class MessageWriter:
     """Writes the messages of one channel to its partner."""
 
     def __init__(self, port: ChannelPort, agreed: ChannelHello) -> None:
+        self.monitor: ChannelMonitor | None = None
         self._port = port
         self._segment_bytes: i64 = agreed.segment_bytes
         self._header_method: i64 = method_of(agreed.header_methods)
@@ -44,7 +46,7 @@ class MessageWriter:
         flags: i64 = IN_BATCH
         header: i64 = XQH_BYTES
         if self._compresses:
-            packed = pack(body, self._header_method, self._method)
+            packed = self._pack(body)
             body = packed.body
             flags |= packed.flags
             header = packed.header_bytes
@@ -66,7 +68,7 @@ class MessageWriter:
         flags: i64 = 0
         header: i64 = XQH_BYTES
         if self._compresses:
-            packed = pack(body, self._header_method, self._method)
+            packed = self._pack(body)
             body = packed.body
             flags = packed.flags
             header = packed.header_bytes
@@ -84,6 +86,15 @@ class MessageWriter:
             self._large = LargeReply(CHANNEL_MESSAGE, 0, self._numbers, start, body)
             self.feed()
         return len(body)
+
+    def _pack(self, body: bytes) -> Packed:
+        monitor = self.monitor
+        if monitor is None:
+            return pack(body, self._header_method, self._method)
+        began_us: i64 = self._port.now_us()
+        packed = pack(body, self._header_method, self._method)
+        monitor.packed(began_us, len(body), len(packed.body))
+        return packed
 
     def _send_alone(self, data: bytes) -> None:
         if self._fast_lsn > 0:

@@ -60,6 +60,10 @@ class ChannelPort(metaclass=ABCMeta):
     def silence_ms(self) -> i64:
         """How long nothing has come from the partner."""
 
+    def now_us(self) -> i64:
+        """A clock for differences; only those who watch a channel look at it (`monitoring.py`)."""
+        return 0
+
     @abstractmethod
     def ended(self, how: i64, reason: i64, text: str) -> None:
         """This end is over: close the connection when all is sent. `text` is for the operator, with an AMQ number."""

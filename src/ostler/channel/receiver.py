@@ -15,12 +15,14 @@ from mypy_extensions import i64
 
 from ostler.channel.arrival import Arrivals, may_retry
 from ostler.channel.batch import Figures
+from ostler.channel.monitoring import ChannelMonitor
 from ostler.channel.packing import unpack
 from ostler.channel.port import FAILED, ORDERLY, ChannelPort
 from ostler.channel.sync_records import NO_LUWID, RECEIVING, SyncRecords, check_room
 from ostler.channel.terms import ChannelSettings, agree, method_of, next_sequence
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
+from ostler.engine.message import PERSISTENCE_AT
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.constants import MQCOMPRESS_NONE, MQRC_RESOURCE_PROBLEM
@@ -54,6 +56,7 @@ OVER: Final = 5
 
 _ROOM_TRIES: Final = 3
 _IDLE_MS: Final = 3_000
+_PERSISTENCE_AT: Final = 104 + PERSISTENCE_AT  # of the descriptor within MQXQH
 
 
 @final
@@ -98,6 +101,7 @@ class ReceivingEnd:
         self.agreed = ChannelHello()
         self.partner: str = ""
         self.figures = Figures()
+        self.monitor: ChannelMonitor | None = None
         self.is_stopping = False
         self.sequence: i64 = 0
         self.batches: dict[int, ReceivedBatch] = {}  # those that are not committed, in their order
@@ -107,6 +111,7 @@ class ReceivingEnd:
         self._is_watching = False  # `tick` will come to see whether messages still do
         self._header_method: i64 = MQCOMPRESS_NONE
         self._method: i64 = MQCOMPRESS_NONE
+        self._is_compressed = False
 
     def welcome(self, request: i64, hello: ChannelHello) -> None:
         """Take a partner on. MQError when the two do not go together; nothing was said then."""
@@ -123,6 +128,7 @@ class ReceivingEnd:
         self.sequence = record.sequence
         self._header_method = method_of(agreed.header_methods)
         self._method = method_of(agreed.message_methods)
+        self._is_compressed = self._header_method != MQCOMPRESS_NONE or self._method != MQCOMPRESS_NONE
         agreed.sequence = record.sequence
         agreed.luwid = record.luwid
         data = welcome_frame(request, agreed)
@@ -153,8 +159,7 @@ class ReceivingEnd:
                 raise MalformedFrame("new keys within a batch")
             self.port.send(frame(CHANNEL_REKEY | REPLY, 0, request))
             self.port.rekey()
-            self.figures.key_resets += 1
-            self.figures.key_reset_ms = self.engine.now_ms
+            self.figures.keys_renewed(self.engine.now_ms)
         elif type == FAREWELL:
             reason, text = decode_reason(PayloadReader(buffer, start, end))
             self._over(FAILED, reason, text if text.startswith("AMQ") else f"AMQ9999E: {self.partner} ended: {text}")
@@ -173,12 +178,13 @@ class ReceivingEnd:
         if header < 0 or at + header > end or flags < 0:
             raise MalformedFrame("the header of a message has a wrong length")
         longest: i64 = self.agreed.message_bytes_max
+        monitor = self.monitor
+        began_us: i64 = self.port.now_us() if monitor is not None else 0
         body = unpack(buffer, at, end, flags, header, self._header_method, self._method, longest)
-        figures = self.figures
-        figures.messages += 1
-        figures.last_message_ms = self.engine.now_ms
-        figures.plain_bytes += len(body)
-        figures.sent_bytes += end - at
+        if monitor is not None and self._is_compressed:
+            monitor.packed(began_us, len(body), end - at)
+        self.figures.message(self.engine.now_ms, len(body), read_i32_le(body, _PERSISTENCE_AT) == 1)
+        self.figures.sent_bytes += end - at
         if flags & IN_BATCH:
             batch = self._batch(number, sequence)
             if batch is not None:
@@ -239,6 +245,8 @@ class ReceivingEnd:
             return
         self._room_tries = 0
         if message.tries < self.settings.retry_count and may_retry(reason) and not self.is_stopping:
+            if message.tries == 0:
+                self.figures.put_retries += 1
             message.tries += 1
             self._stuck = message
             self._wait()
@@ -308,8 +316,9 @@ class ReceivingEnd:
         lsn: i64 = commit_unit(engine, batch.unit)
         self.records.committed(record)
         del self.batches[told.batch]
-        self.figures.batches += 1
-        self.figures.batch_messages += told.messages
+        self.figures.committed(told.messages, told.messages >= self.agreed.batch_size)
+        if self.monitor is not None:
+            self.monitor.batch_sizes.add(told.messages)
         data = confirm_frame(CHANNEL_CONFIRM | REPLY, told.batch, told.batch, told.sequence, told.luwid, told.messages)
         self.port.send_after(lsn, data)
         self._go_on()
