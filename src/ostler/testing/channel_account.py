@@ -39,11 +39,15 @@ class Account:
     """Of messages that go one way: from one queue manager to the other."""
 
     is_fast: bool
+    may_discard: bool = False
+    """Whether a message that is not persistent may be gone because no queue had room for it."""
     sent: dict[bytes, SentMessage] = field(default_factory=dict)
     undecided: list[SentMessage] = field(default_factory=list)
     """Those that are done and not yet certain, by LSN."""
     arrived: dict[str, list[bytes]] = field(default_factory=dict)
     """By queue, in the order in which they were got there."""
+    back: list[bytes] = field(default_factory=list)
+    """On the dead-letter queue of the sending side, in no order: they were in batches that ended at different times."""
     crashes: int = 0
     cuts: int = 0
     _rank: int = 0
@@ -93,10 +97,14 @@ class Account:
     def got(self, queue: str, body: bytes) -> None:
         self.arrived.setdefault(queue, []).append(body)
 
+    def returned(self, body: bytes) -> None:
+        """It could not be sent, and was found at the sending side."""
+        self.back.append(body)
+
     # -- at the end
 
     def check(self) -> None:
-        everything = [body for bodies in self.arrived.values() for body in bodies]
+        everything = self.back + [body for bodies in self.arrived.values() for body in bodies]
         found = set(everything)
         assert len(found) == len(everything), f"twice: {_some({b for b in found if everything.count(b) > 1})}"
         assert found <= self.sent.keys(), f"never sent: {_some(found - self.sent.keys())}"
@@ -111,8 +119,8 @@ class Account:
     def _must_arrive(self, message: SentMessage) -> bool:
         if message.state not in (CERTAIN, DONE):
             return False
-        if message.is_persistent:
-            return True
+        if message.is_persistent or self.may_discard:
+            return message.is_persistent
         return message.crashes == self.crashes and (not self.is_fast or message.cuts == self.cuts)
 
     def _check_units(self, found: set[bytes]) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from random import Random
 
-# How much is received at once: often a byte, or all there is.
-_PIECES = [1, 3, 17, 100, 1000, 1 << 30, 1 << 30]
+# How much is received at once: mostly all there is, and seldom a byte.
+_PIECES = [1, 17, 500, 2000, *[1 << 30] * 12]
 
 
 class LineEnd:
@@ -24,6 +24,7 @@ class LineEnd:
         self.is_closed = False
         self.is_cut = False
         self.has_heard = False  # of the cut, or of the other side's end
+        self.haste = 1.0  # how soon its owner looks at it
 
     def send(self, data: bytes) -> None:
         if not self.is_closed and not self.is_closing:
@@ -63,20 +64,18 @@ class LineEnd:
         self.is_closing = True
 
     def vanish(self) -> None:
-        """Its process is gone. The kernel of the other side hears of it."""
-        self.cut()
+        """Its process is gone, or wants no more of it. What it has sent may still arrive."""
+        self.unsent.clear()
+        self.other.on_the_way.clear()
+        self.is_cut = self.other.is_cut = True
         self.is_closed = True
 
-    def cut(self) -> None:
-        for end in (self, self.other):
-            end.is_cut = True
-            end.on_the_way.clear()
-
-    def cut_after(self, chance: Random) -> None:
-        """Cut, but let some of what is on its way to the other side arrive before."""
-        keeps = bytes(self.on_the_way[: chance.randrange(len(self.on_the_way) + 1)])
-        self.cut()
-        self.on_the_way += keeps
+    def cut(self, chance: Random) -> None:
+        """Nothing goes through any more. What is near the other side arrives there, perhaps when nobody expects it."""
+        self.is_cut = self.other.is_cut = True
+        self.other.on_the_way.clear()
+        del self.on_the_way[chance.randrange(len(self.on_the_way) + 1) :]
+        self.other.haste = chance.choice([1.0, 0.02])
 
 
 def _piece(there: int, chance: Random | None) -> int:

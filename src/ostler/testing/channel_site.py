@@ -35,6 +35,7 @@ from ostler.wire.frames import CHANNEL_HELLO
 DEAD_LETTERS = "DLQ"
 TARGETS = ("IN", "SMALL")
 SMALL_DEPTH = 3
+_ARRIVAL_QUEUES = (*TARGETS, DEAD_LETTERS)
 _DEAD_LETTER_HEADER_BYTES = 172
 
 
@@ -102,14 +103,16 @@ class ChannelSite(World):
     outgoing: Account
     incoming: Account
 
-    def open_site(self, partner: str, channel: dict[str, Value], receiving: dict[str, Value]) -> None:
+    def open_site(
+        self, partner: str, channel: dict[str, Value], receiving: dict[str, Value], dead_letters_max: int
+    ) -> None:
         """Define what a queue manager with channels to and from a partner has."""
         self.partner = partner
         self.messages_made = 0
         self.agents: list[SimulatedAgent] = []
         self.define_queue(SYNC_QUEUE)
         self.define_queue(partner, {"USAGE": MQUS_TRANSMISSION})
-        self.define_queue(DEAD_LETTERS, {"MAXDEPTH": 100_000})
+        self.define_queue(DEAD_LETTERS, {"MAXDEPTH": dead_letters_max})
         self.define_queue("IN", {"MAXDEPTH": 100_000})
         self.define_queue("SMALL", {"MAXDEPTH": SMALL_DEPTH})
         manager = self.engine.manager.altered({"DEADQ": DEAD_LETTERS})
@@ -124,6 +127,7 @@ class ChannelSite(World):
             objects.define(self.engine, new_definition(ObjectType.CHANNEL, f"{partner}.{self.name}", received))
         )
         self.window = 1
+        self.longest = 40_000
         self.begin_life()
 
     # -- lives ---------------------------------------------------------------------------------------------------------
@@ -250,12 +254,17 @@ class ChannelSite(World):
 
     def new_body(self, chance: Random) -> bytes:
         self.messages_made += 1
-        size = chance.choice([0, 0, 10, 100, 100, 1000, 5000, 40_000 if chance.random() < 0.2 else 0])
+        size = chance.choice([0, 0, 10, 100, 100, 1000, 5000, 0])
+        if chance.random() < 0.03:
+            size = chance.choice([40_000, 40_000, self.longest])
         return f"{self.name}{self.messages_made} ".encode() + bytes(size)
+
+    def has_arrivals(self) -> bool:
+        return any(self.engine.queues[name].depth for name in _ARRIVAL_QUEUES)
 
     def consume(self, count: int) -> int:
         """Take messages off the queues and write down that they came; durably, so that none comes back."""
-        filled = [name for name in (*TARGETS, DEAD_LETTERS) if self.engine.queues[name].depth]
+        filled = [name for name in _ARRIVAL_QUEUES if self.engine.queues[name].depth]
         if not filled:
             return 0
         reader = self.connect("reader")
@@ -268,7 +277,12 @@ class ChannelSite(World):
                     break
                 assert request.reason == 0, request.reason
                 body = request.body[_DEAD_LETTER_HEADER_BYTES:] if name == DEAD_LETTERS else request.body
-                self.incoming.got(name, body)
+                # What could not be sent is on the dead-letter queue here.
+                is_own = body.startswith(self.name.encode())
+                if is_own:
+                    self.outgoing.returned(body)
+                else:
+                    self.incoming.got(name, body)
                 taken += 1
         self.disconnect(reader)
         if taken:
@@ -277,6 +291,12 @@ class ChannelSite(World):
 
     def units_in_doubt(self) -> int:
         return sum(1 for unit in self.engine.units_of_work.values() if unit.state == PREPARED)
+
+    def is_amid_batches(self) -> bool:
+        """Whether it has sent, got or prepared something that is not settled between the two."""
+        if self.units_in_doubt():
+            return True
+        return any(agent.receiver is not None and agent.receiver.batches for agent in self.agents)
 
     def waiting_to_go(self) -> int:
         return self.engine.queues[self.partner].depth

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from random import Random
 
 from ostler.channel.port import HOPELESS
-from ostler.channel.sync_records import RECEIVING, SENDING
+from ostler.channel.sync_records import RECEIVING, SENDING, batches_in_doubt
 from ostler.log import LogSettings
 from ostler.model.attributes import Value
 from ostler.model.constants import MQNPMS_FAST, MQNPMS_NORMAL
@@ -25,7 +25,13 @@ from ostler.testing.world_lives import SMALL_LOG
 
 BIG_LOG = LogSettings(primary_files=3, secondary_files=1, file_pages=256)
 _ROUNDS_TO_REST_MAX = 4000
+# Room for all messages of a batch, or the channel could not get on at all.
+_DEAD_LETTERS_MAX = [100_000, 100_000, 60]
 _CRASHES = ["kill", "power", "power", "garbage", "end"]
+
+_FULL = "AMQ9544E"
+_PACES = [0.05, 0.5, 1.0, 1.0, 3.0]
+_PACED = ("work", "log", "files", "consume", "connect", "transmit", "receive", "hear", "pump")
 
 Step = Callable[[], None]
 
@@ -38,7 +44,9 @@ class ChannelWorld:
         self._pieces: Random | None = self._chance
         chance = self._chance
         self.is_fast = chance.random() < 0.5
-        self._trouble = chance.choice([0.0, 0.005, 0.02, 0.06])
+        self._trouble = chance.choice([0.0, 0.005, 0.02, 0.05])
+        # A slow disk, a quick network, a side that hears late of a cut: each world has a pace of its own.
+        self._pace = [{what: chance.choice(_PACES) for what in _PACED} for _ in range(2)]
         wrap = chance.choice([100, 999_999_999])
         log = chance.choice([SMALL_LOG, BIG_LOG])
         self.sites = [ChannelSite.create(2 * seed + n, log, name=name) for n, name in enumerate(("A", "B"))]
@@ -49,19 +57,33 @@ class ChannelWorld:
             sending: dict[str, Value] = {
                 "BATCHSZ": chance.choice([1, 2, 5, 50]),
                 "BATCHINT": chance.choice([0, 0, 20, 200]),
-                "BATCHLIM": chance.choice([0, 5000, 8]),
+                # A batch has to fit into the log of the other side.
+                "BATCHLIM": chance.choice([0, 5000, 8] if log is BIG_LOG else [60, 8]),
+                "BATCHHB": chance.choice([0, 0, 500]),
                 "DISCINT": chance.choice([0, 0, 3]),
                 "NPMSPEED": speed,
                 "SEQWRAP": wrap,
+                "COMPHDR": chance.choice([("NONE",), ("SYSTEM", "NONE")]),
+                "COMPMSG": chance.choice([("NONE",), ("NONE",), ("RLE",), ("ZLIBFAST",)]),
+                # What is longer goes to the dead-letter queue of its own queue manager.
+                "MAXMSGL": chance.choice([4_194_304, 4_194_304, 2_000]),
             }
             receiving: dict[str, Value] = {
                 "MRRTY": chance.choice([0, 2]),
                 "MRTMR": 50,
                 "NPMSPEED": speed,
                 "SEQWRAP": wrap,
+                "COMPHDR": ("SYSTEM", "NONE"),
+                "COMPMSG": ("RLE", "ZLIBFAST", "NONE"),
             }
-            site.open_site(self.sites[1 - number].name, sending, receiving)
+            dead_letters_max = chance.choice(_DEAD_LETTERS_MAX)
+            site.open_site(self.sites[1 - number].name, sending, receiving, dead_letters_max)
+            if dead_letters_max < max(_DEAD_LETTERS_MAX):
+                # A dead-letter queue that is full takes no message, and a fast channel does not stop for one.
+                for account in accounts:
+                    account.may_discard = self.is_fast
             site.window = chance.choice([1, 2, 4])
+            site.longest = 200_000 if log is BIG_LOG else 40_000
         self.wants_running = [True, True]
         self.done: list[str] = []
         """What happened, for those who look into a bad day."""
@@ -80,7 +102,9 @@ class ChannelWorld:
     def _step(self) -> None:
         number = self._chance.randrange(2)
         site = self.sites[number]
-        if self._chance.random() < self._trouble:
+        # Trouble comes when it hurts most.
+        likely = 3 * self._trouble if any(each.is_amid_batches() for each in self.sites) else self._trouble
+        if self._chance.random() < likely:
             what, step = self._trouble_of(number)
         else:
             what, step = self._work_of(number)
@@ -93,35 +117,41 @@ class ChannelWorld:
 
     def _work_of(self, number: int) -> tuple[str, Step]:
         site = self.sites[number]
+        pace = self._pace[number]
         choices: list[tuple[float, str, Step]] = [
-            (4, "work", lambda: self._work(site)),
-            (2, "force", lambda: _force(site)),
-            (1, "write log", site.write_log),
-            (0.5, "checkpoint step", lambda: _ignore(site.step_checkpoint())),
-            (0.5, "housekeep", site.housekeep),
-            (2, "time", lambda: self._time_passes(self._chance.choice([1, 5, 20, 60, 300, 3100]))),
-            (0.5, "consume", lambda: self._consume(number)),
-            (1, "connect", lambda: self._connect(number)),
+            (0.4 * pace["work"], "work", lambda: self._work(site)),
+            (0.1 * pace["files"], "checkpoint step", lambda: _ignore(site.step_checkpoint())),
+            (0.05 * pace["files"], "housekeep", site.housekeep),
+            (0.15, "time", lambda: self._time_passes(self._chance.choice([1, 5, 20, 60, 300, 3100]))),
         ]
+        if site.log.durable_lsn() < site.log.end_lsn():
+            choices.append((4 * pace["log"], "force", lambda: _ignore(site.force())))
+            choices.append((pace["log"], "write log", site.write_log))
+        if site.has_arrivals():
+            choices.append((pace["consume"], "consume", lambda: self._consume(number)))
+        if self.wants_running[number] and site.sending_agent() is None:
+            choices.append((4 * pace["connect"], "connect", lambda: self._connect(number)))
         for agent in site.agents:
             choices += self._agent_steps(site, agent)
         if site.engine.woken:
-            choices.append((2, "wake", site.tell_woken))
+            choices.append((2 * pace["pump"], "wake", site.tell_woken))
         weights = [each[0] for each in choices]
         _, what, step = self._chance.choices(choices, weights)[0]
         return what, step
 
     def _agent_steps(self, site: ChannelSite, agent: SimulatedAgent) -> list[tuple[float, str, Step]]:
         name = "sender" if agent.sender is not None else "receiver"
+        pace = self._pace[self.sites.index(site)]
         steps: list[tuple[float, str, Step]] = []
         if agent.line.can_transmit():
-            steps.append((4, f"{name} transmits", lambda: self._transmit(agent)))
+            steps.append((4 * pace["transmit"], f"{name} transmits", lambda: self._transmit(agent)))
         if agent.can_receive():
-            steps.append((4, f"{name} receives", lambda: self._receive(site, agent)))
+            haste = agent.line.haste
+            steps.append((4 * pace["receive"] * haste, f"{name} receives", lambda: self._receive(site, agent)))
         if agent.line.can_hear_end():
-            steps.append((1, f"{name} hears the end", lambda: site.lost(agent)))
+            steps.append((pace["hear"] * agent.line.haste, f"{name} hears the end", lambda: site.lost(agent)))
         if agent.wants_pump:
-            steps.append((4, f"{name} pumps", lambda: self._pump(site, agent)))
+            steps.append((4 * pace["pump"], f"{name} pumps", lambda: self._pump(site, agent)))
         if agent.wants_room:
             steps.append((2, f"{name} gets room", lambda: self._make_room(site, agent)))
         if 0 <= agent.wake_ms <= site.now_ms:
@@ -164,7 +194,8 @@ class ChannelWorld:
         """Have done with ends that are over and have sent their last word."""
         for agent in list(site.agents):
             if agent.is_over and agent in site.agents and not agent.line.can_transmit():
-                assert agent.how != HOPELESS, agent.text
+                # Only that a queue is full may pass by itself.
+                assert agent.how != HOPELESS or agent.text.startswith(_FULL), agent.text
                 self.done.append(f"{site.name}: {'sender' if agent.sender else 'receiver'} is over: {agent.text}")
                 site.finished(agent)
 
@@ -191,7 +222,7 @@ class ChannelWorld:
 
     def _connect(self, number: int) -> None:
         site, other = self.sites[number], self.sites[1 - number]
-        if self.wants_running[number] and site.sending_agent() is None:
+        if site.sending_agent() is None:
             near, far = new_line()
             other.accept(far)
             site.start_sending(near)
@@ -201,7 +232,9 @@ class ChannelWorld:
     def _trouble_of(self, number: int) -> tuple[str, Step]:
         site = self.sites[number]
         chance = self._chance
-        kind = chance.choices(["cut", "crash", "crash both", "power", "stop", "start"], [6, 3, 1, 3, 2, 3])[0]
+        kind = chance.choices(
+            ["cut", "crash", "crash both", "power", "stop", "start", "reset"], [12, 10, 2, 6, 4, 6, 1]
+        )[0]
         if kind == "cut":
             return kind, lambda: self._cut(site)
         if kind == "crash":
@@ -214,13 +247,14 @@ class ChannelWorld:
             return f"power fails after {changes} changes", lambda: site.disk.lose_power_after(changes)
         if kind == "stop":
             return kind, lambda: self._stop(number)
+        if kind == "reset":
+            return kind, lambda: self._reset(number)
         return kind, lambda: self._start(number)
 
     def _cut(self, site: ChannelSite) -> None:
         if site.agents:
             self.cuts += 1
-            line = self._chance.choice(site.agents).line
-            line.cut_after(self._chance)
+            self._chance.choice(site.agents).line.cut(self._chance)
 
     def _crash(self, number: int, how: str) -> None:
         self.crashes += 1
@@ -260,6 +294,17 @@ class ChannelWorld:
     def _start(self, number: int) -> None:
         self.wants_running[number] = True
         self._connect(number)
+
+    def _reset(self, number: int) -> None:
+        """RESET CHANNEL, which is refused while the channel runs or is in doubt."""
+        site = self.sites[number]
+        channel = f"{site.name}.{site.partner}"
+        if site.sending_agent() is None and not batches_in_doubt(site.engine, channel):
+            record = site.sync.find(SENDING, channel).successor()
+            record.sequence = self._chance.choice([0, 41, 99])
+            record.is_reset = True
+            site.sync.write(record)
+            self.resets += 1
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
@@ -327,10 +372,6 @@ class ChannelWorld:
             sent = site.sync.find(SENDING, channel)
             received = other.sync.find(RECEIVING, channel, site.name)
             assert (sent.sequence, sent.luwid) == (received.sequence, received.luwid), channel
-
-
-def _force(site: ChannelSite) -> None:
-    site.force()
 
 
 def _ignore(_: object) -> None:
