@@ -154,7 +154,7 @@ class SendingEnd:
         """Measure from now on what only those want who watch."""
         self.monitor = monitor
         self._writer.monitor = monitor
-        monitor.begin(self._queue().counters)
+        monitor.begin(self._queue.counters)
 
     # -- the beginning -------------------------------------------------------------------------------------------------
 
@@ -406,7 +406,7 @@ class SendingEnd:
         figures = self.figures
         figures.message(self.engine.now_ms, len(body), is_persistent)
         if self.monitor is not None:
-            self.monitor.sent(self._queue().counters, batch is None)
+            self.monitor.sent(self._queue.counters, batch is None)
         if batch is None:
             figures.sent_bytes += self._writer.write_alone(body, expiry, request.after_lsn)
             return
