@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
+from time import monotonic
 from typing import TYPE_CHECKING, Final, final
 
 from mypy_extensions import i64, mypyc_attr
@@ -21,6 +22,7 @@ from ostler.wire.frames import CHANNEL_HELLO
 if TYPE_CHECKING:
     from ostler.server.reactor import Reactor
 
+_MICROSECONDS: Final = 1_000_000
 _BREAKDOWN: Final = "AMQ6109E: Channel {}: something could not be handled: {}: {}."
 
 
@@ -180,10 +182,15 @@ class LinkPort(ChannelPort):
 
     def traffic_bytes(self) -> i64:
         link = self.link
-        return link.sent_bytes + link.received_bytes - link.keyed_bytes if link.tls is not None else 0
+        if link.tls is None or link.is_rekeying:
+            return 0  # what goes under the new keys is counted when they are there
+        return link.sent_bytes + link.received_bytes - link.keyed_bytes
 
     def silence_ms(self) -> i64:
         return self.reactor.now_ms - self.link.last_heard_ms
+
+    def now_us(self) -> i64:
+        return i64(monotonic() * _MICROSECONDS)
 
     def ended(self, how: i64, reason: i64, text: str) -> None:
         self.agent.finish(how, reason, text)
