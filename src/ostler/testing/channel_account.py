@@ -103,14 +103,22 @@ class Account:
 
     # -- at the end
 
+    def missing(self) -> set[bytes]:
+        """What has not come, and must."""
+        found = set(self._everything())
+        return {body for body, message in self.sent.items() if body not in found and self._must_arrive(message)}
+
+    def _everything(self) -> list[bytes]:
+        return self.back + [body for bodies in self.arrived.values() for body in bodies]
+
     def check(self) -> None:
-        everything = self.back + [body for bodies in self.arrived.values() for body in bodies]
+        everything = self._everything()
         found = set(everything)
         assert len(found) == len(everything), f"twice: {_some({b for b in found if everything.count(b) > 1})}"
         assert found <= self.sent.keys(), f"never sent: {_some(found - self.sent.keys())}"
         wrong = {body for body in found if self.sent[body].state in (OPEN, GONE)}
         assert not wrong, f"backed out and arrived: {_some(wrong)}"
-        lost = {body for body, message in self.sent.items() if body not in found and self._must_arrive(message)}
+        lost = self.missing()
         assert not lost, f"lost: {_some(lost)}"
         self._check_units(found)
         for queue, bodies in self.arrived.items():
