@@ -41,7 +41,7 @@ from ostler.engine import channel_events
 from ostler.engine.connection import Connection
 from ostler.engine.open import OpenRequest, open_object
 from ostler.engine.transfer import send_reports
-from ostler.model.attributes import ObjectType, subtype_of
+from ostler.model.attributes import ObjectType, subtype_of, valid_name
 from ostler.model.constants import (
     MQAT_QMGR,
     MQCC_FAILED,
@@ -74,6 +74,7 @@ from ostler.server.channel_instance import (
     now_ms,
     saved_status,
 )
+from ostler.server.channel_measures import measure
 from ostler.server.link_keys import begin_tls
 from ostler.server.message_agent import ChannelOwner, MessageAgent
 from ostler.server.operating_system_users import user_name
@@ -92,7 +93,9 @@ if TYPE_CHECKING:
 
 _ENDING_MS: Final = 5_000
 _NOTES_MAX: Final = 4096  # there may be thousands of channels, and each has its own to say
+_NOTE_LENGTH_MAX: Final = 1024  # partners choose parts of them
 _KEY_RESET_BYTES_MIN: Final = 32 * 1024  # as MQ has it: fewer bytes than that are not worth a handshake
+_TLS_ATTRIBUTES: Final = "SSLCIPH at both ends, and at the error log of the partner"
 _TLS_CUT: Final = "AMQ9665"  # the connection was closed during the handshake, for whatever reason
 _QUALIFIERS: Final = {
     port.ORDERLY: MQRQ_CHANNEL_STOPPED_OK,
@@ -325,7 +328,10 @@ class MessageChannels(ChannelOwner):
         hello = decode_channel_hello(payload)
         if hello.channel != instance.name or hello.purpose != SENDS:
             raise MalformedFrame("a hello for another channel")
+        if hello.version < 1 or not valid_name(hello.queue_manager):
+            raise MalformedFrame("a hello of nobody")
         try:
+            self.callers.check_free(instance.name, hello.queue_manager)
             self.callers.receive(agent, request, hello, text_of(instance.definition, "MCAUSER"))
         except MQError as error:
             self.note_channel(error.detail)
@@ -364,6 +370,7 @@ class MessageChannels(ChannelOwner):
         instance.happens(AGREED)
         instance.started_ms = now_ms()
         instance.was_told = True
+        measure(instance, self.engine, self.manager.statistics_writer.message_channels)
         queue = text_of(instance.definition, "XMITQ")
         send_reports(
             self.engine, channel_events.on_channel_started(self.engine, instance.name, queue, instance.address), None
@@ -378,6 +385,7 @@ class MessageChannels(ChannelOwner):
             self.server.channel_commands.ping_over(agent, text)
             return
         if text.startswith("AMQ96") and not text.startswith(_TLS_CUT):
+            text = _tls_text(instance, text)
             self._tell_tls(instance, text)
             how = port.HOPELESS  # certificates and ciphers do not mend by themselves
         self._fail(instance, int(how), text)
@@ -399,13 +407,12 @@ class MessageChannels(ChannelOwner):
             del self.called[(name, instance.partner)]
         if text and how != port.ORDERLY:
             text = text if text.startswith("AMQ") else f"AMQ9208E: Channel {name}: {text}."
-            self.note_channel(text)
-        end = "normally" if how == port.ORDERLY else "abnormally"
-        self.note_channel(
-            f"AMQ9001I: Channel '{name}' ended {end}."
-            if how == port.ORDERLY
-            else f"AMQ9999E: Channel '{name}' to '{instance.address}' ended {end}."
-        )
+            self._note_end(instance, text[:8], text)
+        if how == port.ORDERLY:
+            self._note_end(instance, "well", f"AMQ9001I: Channel '{name}' ended normally.")
+        else:
+            text_of_end = f"AMQ9999E: Channel '{name}' to '{instance.address}' ended abnormally."
+            self._note_end(instance, "ill", text_of_end)
         self._tell_stopped(instance, how, text)
         if instance.state == REQUESTING:
             return
@@ -457,7 +464,7 @@ class MessageChannels(ChannelOwner):
         if not instance.was_told:
             return
         instance.was_told = False
-        number = int(text[3:7]) if text[:3] == "AMQ" and text[3:7].isdigit() else 0
+        number = int(text[3:7]) if text[:3] == "AMQ" and text[3:7].isascii() and text[3:7].isdigit() else 0
         queue = text_of(instance.definition, "XMITQ")
         made = channel_events.on_channel_stopped(
             self.engine, _QUALIFIERS[how], instance.name, queue, instance.address, number
@@ -465,7 +472,18 @@ class MessageChannels(ChannelOwner):
         send_reports(self.engine, made, None)
 
     def note_channel(self, text: str) -> None:
-        self._notes.tell(text, text)
+        self.note_now_and_then(text[:_NOTE_LENGTH_MAX], text)
+
+    def note_now_and_then(self, key: str, text: str) -> None:
+        """Tell the operator, unless something with the same key was told a moment ago."""
+        self._notes.tell(key, text[:_NOTE_LENGTH_MAX])
+
+    def _note_end(self, instance: Instance, what: str, text: str) -> None:
+        if instance.is_called:
+            # Strangers can bring it about again and again, each time with another name, port or reason.
+            self.note_now_and_then(f"{instance.name} {instance.host} {what}", text)
+        else:
+            self.note_channel(text)
 
     # -- stopping ------------------------------------------------------------------------------------------------------
 
@@ -581,6 +599,14 @@ class MessageChannels(ChannelOwner):
             self.records.write(record)
         except MQError as error:
             self.note_channel(f"AMQ9509E: The state of channel {name} could not be saved: {error.detail or error}")
+
+
+def _tls_text(instance: Instance, text: str) -> str:
+    """What keeps a channel from speaking TLS, with its name and what to look at."""
+    number, _, rest = text.partition(": ")
+    named = text if instance.name in text else f"{number}: Channel {instance.name}: {rest}"
+    look_at = "SSLPEER here and the certificate there" if number.startswith("AMQ9636") else _TLS_ATTRIBUTES
+    return f"{named} Look at {look_at}."
 
 
 def _ending_event(instance: Instance) -> int:
