@@ -71,6 +71,11 @@ class Route:
         self.here.mqsc(f"START CHANNEL({self.channel})")
         return self
 
+    def hurry(self) -> None:
+        """Do not wait for the next retry."""
+        with contextlib.suppress(MqscError):  # it may have begun
+            self.start()
+
     def run(self) -> Route:
         """Start it, and go on when both ends run."""
         self.start()

@@ -165,7 +165,7 @@ def test_a_sender_calls_back(route: Routes) -> None:
     assert (way.figures().channel_type, way.figures(way.there).channel_type) == CALLED_BACK
     assert "AMQ9514E" in way.refused("START CHANNEL({})", way.there)
     way.stop("STATUS(INACTIVE)", way.there)
-    way.until("INACTIVE", way.there).until("INACTIVE")
+    way.until("INACTIVE", way.there).until("RETRYING")
     running(request(way))
 
 
