@@ -45,6 +45,8 @@ class Proxy:
         self._held: set[tuple[int, int]] = set()
         self._is_closed = False
         self._pair: list[socket.socket] = []
+        self._abandoned: list[socket.socket] = []
+        self._abandons = False
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -56,6 +58,12 @@ class Proxy:
         """From now on frames of a type do not arrive."""
         self._held.add((direction, type))
 
+    def abandon(self) -> None:
+        """Hang up on who connected, while the other side hears nothing of it."""
+        self._abandons = True
+        with contextlib.suppress(OSError):
+            self._pair[0].shutdown(socket.SHUT_RDWR)
+
     def let_through(self) -> None:
         self._held.clear()
 
@@ -63,6 +71,8 @@ class Proxy:
         self._is_closed = True
         self._listener.close()
         self._hang_up()
+        for sock in self._abandoned:
+            sock.close()
         with contextlib.suppress(OSError):
             socket.create_connection(("127.0.0.1", self.port), 0.1).close()
         self._thread.join(5)
@@ -90,8 +100,13 @@ class Proxy:
                 first.close()
                 continue
             self._pair = [first, second]
-            with first, second, contextlib.suppress(OSError):
+            with first, contextlib.suppress(OSError):
                 self._carry(first, second)
+            if self._abandons:
+                self._abandons = False
+                self._abandoned.append(second)
+            else:
+                second.close()
 
     def _carry(self, first: socket.socket, second: socket.socket) -> None:
         with selectors.DefaultSelector() as selector:
