@@ -28,18 +28,18 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_list_has_a_line_for_each_scenario_and_counts_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("list") == 0
     *lines, counts = capsys.readouterr().out.splitlines()
-    assert len(lines) == 126
-    assert counts.startswith("126 scenarios: ")
-    line = next(each for each in lines if each.startswith("dq-rr-np "))
-    assert "distributed" in line
-    assert "needs message channels" in line
+    assert len(lines) == 131
+    assert counts.startswith("131 scenarios: ")
+    line = next(each for each in lines if each.startswith("zos-clus-bind-on-open "))
+    assert "cluster" in line
+    assert "needs clusters" in line
     assert "\x1b" not in "".join(lines)
 
 
 def test_list_with_the_other_entries(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("list", "--all") == 0
     *lines, counts = capsys.readouterr().out.splitlines()
-    assert len(lines) == 143
+    assert len(lines) == 148
     assert counts.endswith("17 other entries.")
     assert run("list", "--state", "not-measured", "--json") == 0
     kinds = {json.loads(line)["kind"] for line in capsys.readouterr().out.splitlines()}
@@ -118,9 +118,10 @@ def test_show_tells_all_of_a_scenario(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_show_names_what_is_missing_and_what_stands_in(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", "zos-clus-bind-on-open") == 0
+    assert "Cluster channels (cluster-channels)" in capsys.readouterr().out
     assert run("show", "dq-large-np") == 0
     out = capsys.readouterr().out
-    assert "Sender and receiver channels (server-channels)" in out
     assert "20 KB, 200 KB" in out
     assert "Fastpath channels: " in out
     assert run("show", "zos-connection-storage") == 0

@@ -241,7 +241,7 @@ class TestRefused:
         [
             (("client-rr",), "there is no scenario 'client-rr'. Did you mean client-rr-np or client-rr-pm"),
             (("%",), "ostler lab list shows all."),
-            (("client-rr-np", "dq-rr-np"), "dq-rr-np cannot run yet: it needs message channels"),
+            (("client-rr-np", "zos-clus-bind-on-open"), "zos-clus-bind-on-open cannot run yet: it needs clusters"),
             (("zos-ims-bridge-cm0",), "zos-ims-bridge-cm0 belongs to another platform: it needs "),
             (("tuning-guidance-v53",), "tuning-guidance-v53 is not measured: it is kept as guidance"),
             (("client-rr-np", "--set", "riders=1"), "client-rr-np does not sweep 'riders'; it sweeps requesters"),

@@ -45,12 +45,12 @@ def test_every_scenario_has_steps_and_few_in_its_quick_form(scenario: Scenario) 
 
 
 def test_points_that_need_more_are_left_out() -> None:
-    scenario = ALL.find("zos-csa-usage")
-    found = steps(scenario, ALL.readiness(scenario))
-    assert "message channel" not in {step.points["connection"] for step in found}
-    assert len(found) == 4
-    with pytest.raises(ParametersError, match="nothing is left of connection; it needs server-channels"):
-        steps(scenario, ALL.readiness(scenario), chosen={"connection": ["message channel"]})
+    scenario = ALL.find("zos-connection-storage")
+    shared = "client, SHARECNV(1), shared queues"
+    found = {step.points["connection"] for step in steps(scenario, ALL.readiness(scenario))}
+    assert found == set(scenario.sweep("connection").values) - {shared}
+    with pytest.raises(ParametersError, match="nothing is left of connection; it needs shared-queues"):
+        steps(scenario, ALL.readiness(scenario), chosen={"connection": [shared]})
 
 
 def test_chosen_points_take_the_place_of_the_sweep() -> None:

@@ -23,6 +23,7 @@ LOG_BYTES_MAX: Final = 512 << 20
 _MANY_LOG_BYTES_MAX: Final = 128 << 20
 _OVERSIZED_LOG_BYTES: Final = 2 << 30
 _PAGE_BYTES: Final = 4096
+_BUFFER_PAGES_LEAST: Final = 18
 _UNITS: Final = {
     Syncpoint.OUT: plan.NOBODY,
     Syncpoint.IN: plan.EVERYBODY,
@@ -254,9 +255,15 @@ def _log(scenario: Scenario, managers: int, body_bytes: int) -> LogSection:
         primary_files=max(min(_number(scenario, f"log_primary_files{large}", 4), most), 2),
         secondary_files=_number(scenario, f"log_secondary_files{large}", 2),
         file_pages=pages,
-        buffer_pages=_number(scenario, "log_buffer_pages", 0),
+        buffer_pages=_buffer_pages(scenario),
         write_integrity=LogWriteIntegrity(str(scenario.parameters.get("log_write_integrity", "TripleWrite"))),
     )
+
+
+def _buffer_pages(scenario: Scenario) -> int:
+    """0: the queue manager chooses. One report has a page less than is allowed today."""
+    pages = _number(scenario, "log_buffer_pages", 0)
+    return max(pages, _BUFFER_PAGES_LEAST) if pages else 0
 
 
 def _stanzas(scenario: Scenario) -> dict[str, dict[str, str]]:

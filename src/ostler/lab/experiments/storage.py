@@ -12,6 +12,7 @@ from typing import Final
 
 from ostler import __version__
 from ostler.lab.experiments import footprint
+from ostler.lab.experiments.channel_memory import ChannelMemory
 from ostler.lab.experiments.held_connections import (
     BareServer,
     HoldTask,
@@ -48,6 +49,8 @@ KEPT: Final = Entrant("definitions as bytes", EntrantKind.LIMIT, "a dictionary o
 _LOG: Final = LogSection(primary_files=3, file_pages=1024)
 _SHARED: Final = re.compile(r"client, SHARECNV\(([0-9]+)\)")
 _LOCAL: Final = "local"
+_MESSAGE_CHANNEL: Final = "message channel"
+_MESSAGE_BYTES: Final = 1024
 # So many that a page more or less does not matter.
 _CONNECTIONS, _CONNECTIONS_QUICK = 3000, 500
 _CHANNELS, _CHANNELS_QUICK = 200, 50
@@ -90,15 +93,18 @@ class _OnQueueManagers(Experiment):
 
 
 class ConnectionStorage(_OnQueueManagers):
-    """Connections that do nothing: local ones, and over client channels."""
+    """Connections that do nothing: local ones, over client channels, and message channels."""
 
     def entrants(self) -> Sequence[Entrant]:
-        clients = frozenset(step.number for step in self._sitting.steps if step.points["connection"] != _LOCAL)
+        others = (_LOCAL, _MESSAGE_CHANNEL)
+        clients = frozenset(step.number for step in self._sitting.steps if step.points["connection"] not in others)
         if not self._sitting.settings.limits or not clients:
             return [OSTLER]
         return [OSTLER, Entrant(BARE, EntrantKind.LIMIT, "accepts, answers once and keeps the connection", clients)]
 
     def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+        if step.points["connection"] == _MESSAGE_CHANNEL:
+            return ChannelMemory(self._sitting).channels(_MESSAGE_BYTES)
         sharing = _sharing(step)
         if entrant.kind is EntrantKind.LIMIT:
             return self._bare()

@@ -1,0 +1,143 @@
+"""What distributed queuing reads from its scenarios: every scenario, every step, full and quick."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ostler.lab.experiments.distributed import ONE_MANAGER, DistributedExperiment
+from ostler.lab.experiments.distributed_points import (
+    STAND_IN_CIPHER,
+    DistributedPoint,
+    distributed_point,
+    usable_cipher,
+)
+from ostler.lab.load import plan
+from ostler.lab.running.channel_wiring import FAST, NORMAL
+from ostler.lab.running.contract import GET, ROUND_TRIP, PointFailed, Settings, Sitting
+from ostler.lab.scenarios.loader import catalogue
+from ostler.lab.scenarios.model import Binding, LoadKind, Scenario
+from ostler.lab.scenarios.steps import Step, steps
+
+SCENARIOS = [
+    each
+    for each in catalogue().scenarios.values()
+    if each.family == "distributed" and each.load is not None and each.load.kind is not LoadKind.IDLE
+]
+
+
+def of(name: str, is_quick: bool = False) -> list[DistributedPoint]:
+    scenario = catalogue().find(name)
+    return [distributed_point(scenario, step) for step in planned(scenario, is_quick)]
+
+
+def planned(scenario: Scenario, is_quick: bool = False, chosen: dict[str, list[str]] | None = None) -> tuple[Step, ...]:
+    return steps(scenario, catalogue().readiness(scenario), is_quick, chosen)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.id)
+@pytest.mark.parametrize("is_quick", [False, True], ids=["full", "quick"])
+def test_every_step_is_a_load_that_can_be(scenario: Scenario, is_quick: bool) -> None:
+    for step in planned(scenario, is_quick):
+        point = distributed_point(scenario, step)
+        assert point.requesters >= 1
+        assert point.responders >= point.pairs
+        assert point.managers == 1
+        assert point.wiring.routes >= 1
+        assert point.parameters["channels each way"] == str(point.wiring.routes)
+        assert not point.manager.cipher_spec
+
+
+def test_headlines_as_the_report_has_them() -> None:
+    (first, *_, last) = of("dq-rr-np")
+    assert (first.requesters, last.requesters, last.responders, last.wiring.routes) == (1, 20, 5, 4)
+    assert (last.units, last.persistent, last.kind, last.main_operation) == (
+        plan.NOBODY,
+        False,
+        plan.REQUEST_REPLY,
+        ROUND_TRIP,
+    )
+    last = of("dq-rr-pm")[-1]
+    assert (last.requesters, last.units, last.persistent, last.wiring.routes) == (120, plan.EVERYBODY, True, 2)
+    assert last.manager.log.buffer_pages == 512
+
+
+def test_trusted_responders_and_rates() -> None:
+    bindings = {each.responder_binding for each in of("dq-trusted-pm")}
+    assert bindings == {Binding.LOCAL, Binding.TRUSTED}
+    assert {each.rate_per_second for each in of("dq-rated-np")} == {1.0}
+
+
+def test_an_application_for_each_channel_pair() -> None:
+    last = of("dq-capacity-q1000")[-1]
+    assert (last.requesters, last.wiring.routes, last.goes_round, last.wiring.channels_max) == (1000, 1000, False, 5000)
+    assert last.manager.log.file_pages == 64
+
+
+def test_ten_pairs_of_queues_are_not_shared_out_among_queue_managers() -> None:
+    assert {each.pairs for each in of("rr-dq-bb-np")} == {10}
+
+
+def test_encrypted_channels_use_what_is_not_refused() -> None:
+    point = of("zos-chl-1-4-ssl")[0]
+    assert (point.wiring.cipher_spec, point.wiring.key_reset_bytes) == (STAND_IN_CIPHER, 1 << 20)
+    assert point.parameters["in the place of"] == "TRIPLE_DES_SHA_US"
+    assert of("zos-chl-1-4")[0].wiring.cipher_spec == ""
+    assert usable_cipher("TLS_AES_128_GCM_SHA256") == "TLS_AES_128_GCM_SHA256"
+    assert usable_cipher("none") == ""
+
+
+def test_batches_speeds_and_distances_are_swept() -> None:
+    found = of("dq-batches")
+    kinds = {(each.persistent, each.wiring.nonpersistent_speed) for each in found}
+    assert kinds == {(True, FAST), (False, NORMAL), (False, FAST)}
+    assert {each.wiring.batch_size for each in found} == {1, 10, 50, 100, 500}
+    assert {each.wiring.round_trip_ms for each in of("dq-distance")} == {0, 1, 10, 50}
+    assert {each.wiring.routes for each in of("dq-channels")} == {1, 2, 4, 10, 50}
+
+
+def test_one_way_has_a_queue_for_each_channel_and_is_counted_where_it_arrives() -> None:
+    point = next(each for each in of("dq-one-way") if each.wiring.routes == 10)
+    assert (point.kind, point.pairs, point.requesters, point.responders) == (plan.ONE_WAY, 10, 40, 20)
+    assert (point.main_operation, point.goes_round) == (GET, False)
+    large = next(each for each in of("dq-one-way") if each.body_bytes == 204_800)
+    assert 0 < large.window * large.body_bytes <= 64 << 20 < point.window * large.body_bytes
+
+
+def sitting(tmp_path: Path, name: str, chosen: dict[str, list[str]]) -> Sitting:
+    scenario = catalogue().find(name)
+    return Sitting(scenario, Settings(limits=False), planned(scenario, chosen=chosen), tmp_path)
+
+
+def test_one_queue_manager_has_each_load_once(tmp_path: Path) -> None:
+    """Channels mean nothing to it."""
+    chosen = {"channels": ["1", "4"], "cipher_spec": ["none"]}
+    experiment = DistributedExperiment(sitting(tmp_path, "dq-channels", chosen))
+    try:
+        joined, alone = experiment.entrants()
+    finally:
+        experiment.close()
+    assert alone.name == ONE_MANAGER.name
+    assert joined.steps == frozenset({0, 1, 2, 3})
+    assert alone.steps == frozenset({0, 2})
+
+
+def test_a_batch_is_forced_by_both_ends(tmp_path: Path) -> None:
+    experiment = DistributedExperiment(sitting(tmp_path, "dq-rr-pm", {"requesters": ["1"]}))
+    try:
+        assert experiment.forces(of("dq-rr-pm")[0]) == 7
+        assert experiment.forces(of("dq-batches")[0]) == 1
+    finally:
+        experiment.close()
+
+
+def test_more_channels_than_descriptors_are_told_before_they_are_made(tmp_path: Path) -> None:
+    place = sitting(tmp_path, "dq-capacity-qmax", {"channel_pairs": ["900000"]})
+    experiment = DistributedExperiment(place)
+    try:
+        with pytest.raises(PointFailed, match=r"need 2,700,000: about [0-9,]+ pairs fit"):
+            experiment.prepare(experiment.entrants()[0], place.steps[0])
+    finally:
+        experiment.close()
+    assert list(tmp_path.iterdir()) == []
