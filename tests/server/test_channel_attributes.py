@@ -35,7 +35,7 @@ def shown(way: Route, words: str = "ALL", where: RunningQueueManager | None = No
 
 
 def test_batches_end_when_they_are_full(route: Routes) -> None:
-    way = route("BATCHSZ(5)")
+    way = route("BATCHSZ(5) MONCHL(HIGH)")
     way.put(*[b"%d" % number for number in range(20)])
     way.run()
     way.bodies(20)
@@ -183,7 +183,7 @@ def test_different_wraps_do_not_go_together(route: Routes) -> None:
 @pytest.mark.parametrize("method", ["RLE", "ZLIBFAST", "ZLIBHIGH", "LZ4FAST", "LZ4HIGH"])
 @pytest.mark.parametrize("header", ["NONE", "SYSTEM"])
 def test_messages_are_compressed(route: Routes, method: str, header: str) -> None:
-    attributes = f"COMPMSG({method}) COMPHDR({header})"
+    attributes = f"COMPMSG({method}) COMPHDR({header}) MONCHL(LOW)"
     way = route(attributes, attributes).run()
     sent = [b"a" * 5000, b"b", b"", bytes(range(256)) * 4, b"c" * 400_000]
     way.put(*sent)
@@ -192,7 +192,7 @@ def test_messages_are_compressed(route: Routes, method: str, header: str) -> Non
     status = shown(way)
     assert f"COMPMSG({method},{method})" in status
     assert f"COMPHDR({header},{header})" in status
-    assert way.figures().compression_rate[0] > 90
+    assert way.figures().compression_rate[0] > 60
     way.settled()
     plain = sum(len(body) for body in sent)
     assert way.figures().bytes_sent < plain
@@ -200,7 +200,7 @@ def test_messages_are_compressed(route: Routes, method: str, header: str) -> Non
 
 
 def test_headers_alone_are_compressed(route: Routes) -> None:
-    way = route("COMPHDR(SYSTEM)", "COMPHDR(SYSTEM)").run()
+    way = route("COMPHDR(SYSTEM) MONCHL(LOW)", "COMPHDR(SYSTEM)").run()
     way.put(b"x" * 100)
     assert way.get().data == b"x" * 100
     assert way.figures().message_compression == ("NONE", "NONE")

@@ -318,7 +318,7 @@ class ReceivingEnd:
         del self.batches[told.batch]
         self.figures.committed(told.messages, told.messages >= self.agreed.batch_size)
         if self.monitor is not None:
-            self.monitor.batch_sizes.add(told.messages)
+            self.monitor.batch_over(told.messages, False)
         data = confirm_frame(CHANNEL_CONFIRM | REPLY, told.batch, told.batch, told.sequence, told.luwid, told.messages)
         self.port.send_after(lsn, data)
         self._go_on()

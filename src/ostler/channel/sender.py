@@ -154,7 +154,7 @@ class SendingEnd:
         """Measure from now on what only those want who watch."""
         self.monitor = monitor
         self._writer.monitor = monitor
-        monitor.begin(self._queue.counters)
+        monitor.begin(self._queue)
 
     # -- the beginning -------------------------------------------------------------------------------------------------
 
@@ -251,7 +251,7 @@ class SendingEnd:
         commit_batch(self.engine, self.records, batch.doubt(self.settings.name))
         self.figures.confirmed(batch, self.engine.now_ms)
         if self.monitor is not None:
-            self.monitor.batch_sent(batch.messages)
+            self.monitor.batch_over(batch.messages, not self.in_flight)
         self._last_work_ms = self.engine.now_ms
         self.pump()
 
@@ -406,7 +406,7 @@ class SendingEnd:
         figures = self.figures
         figures.message(self.engine.now_ms, len(body), is_persistent)
         if self.monitor is not None:
-            self.monitor.sent(self._queue.counters, batch is None)
+            self.monitor.sends(self.current is None and not self.in_flight)
         if batch is None:
             figures.sent_bytes += self._writer.write_alone(body, expiry, request.after_lsn)
             return

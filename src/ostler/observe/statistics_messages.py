@@ -25,15 +25,25 @@ from ostler.model.constants import (
     MQIAMO64_AVG_Q_TIME,
     MQIAMO64_BYTES,
     MQIAMO64_PUBLISH_MSG_BYTES,
+    MQIAMO_AVG_BATCH_SIZE,
     MQIAMO_CONNS,
     MQIAMO_CONNS_FAILED,
     MQIAMO_CONNS_MAX,
     MQIAMO_DISCS,
+    MQIAMO_EXIT_TIME_AVG,
+    MQIAMO_EXIT_TIME_MAX,
+    MQIAMO_EXIT_TIME_MIN,
+    MQIAMO_FULL_BATCHES,
+    MQIAMO_INCOMPLETE_BATCHES,
     MQIAMO_MSGS,
     MQIAMO_MSGS_EXPIRED,
     MQIAMO_MSGS_NOT_QUEUED,
     MQIAMO_MSGS_PURGED,
+    MQIAMO_NET_TIME_AVG,
+    MQIAMO_NET_TIME_MAX,
+    MQIAMO_NET_TIME_MIN,
     MQIAMO_PUBLISH_MSG_COUNT,
+    MQIAMO_PUT_RETRIES,
     MQIAMO_Q_MAX_DEPTH,
     MQIAMO_Q_MIN_DEPTH,
     MQIAMO_SUB_DUR_HIGHWATER,
@@ -169,7 +179,7 @@ def _average_time(c: Counts) -> Integer64List:
 
 
 class ChannelInterval(NamedTuple):
-    """What went over one channel, from and to one address, in an interval."""
+    """What went over one channel for clients, from and to one address, in an interval."""
 
     name: str
     connection_name: str
@@ -180,18 +190,78 @@ class ChannelInterval(NamedTuple):
     remote_manager: str = ""
 
 
-def channel_statistics(about: About, channels: Sequence[ChannelInterval], bytes_max: int) -> list[bytes]:
+class MessageCounts(NamedTuple):
+    """What a message channel counts. Bytes are those of messages as they lie on transmission queues."""
+
+    messages: int = 0
+    persistent: int = 0  # of the messages
+    all_bytes: int = 0
+    persistent_bytes: int = 0  # of these
+    batches: int = 0
+    full_batches: int = 0  # of the batches
+    batch_messages: int = 0  # of the messages, those that were in batches
+    put_retries: int = 0
+
+
+class NetworkTimes(NamedTuple):
+    """Microseconds there and back."""
+
+    answers: int = 0
+    total: int = 0
+    lowest: int = 0
+    highest: int = 0
+
+
+class MessageChannelInterval(NamedTuple):
+    """What went over one instance of a message channel in an interval."""
+
+    name: str
+    channel_type: int
+    remote_manager: str
+    connection_name: str
+    counts: MessageCounts
+    network: NetworkTimes
+
+
+def channel_statistics(
+    about: About, channels: Sequence[ChannelInterval | MessageChannelInterval], bytes_max: int
+) -> list[bytes]:
     """Channel statistics messages (STATCHL), none without channels."""
-    groups = [Group(MQGACF_CHL_STATISTICS_DATA, tuple(_channel_fields(channel))) for channel in channels]
+    groups = [Group(MQGACF_CHL_STATISTICS_DATA, tuple(_any_channel_fields(channel))) for channel in channels]
     return in_groups(MQCFT_STATISTICS, MQCMD_STATISTICS_CHANNEL, preamble(about), groups, bytes_max)
 
 
-def _channel_fields(channel: ChannelInterval) -> list[Parameter]:
+def _any_channel_fields(channel: ChannelInterval | MessageChannelInterval) -> list[Parameter]:
     return [
         text(MQCACH_CHANNEL_NAME, channel.name, _CHANNEL_NAME_BYTES),
         Integer(MQIACH_CHANNEL_TYPE, channel.channel_type),
         text(MQCA_REMOTE_Q_MGR_NAME, channel.remote_manager, NAME_BYTES),
         text(MQCACH_CONNECTION_NAME, channel.connection_name, _CONNECTION_NAME_BYTES),
+        *(_client_fields(channel) if isinstance(channel, ChannelInterval) else _message_fields(channel)),
+    ]
+
+
+def _message_fields(channel: MessageChannelInterval) -> list[Parameter]:
+    c = channel.counts
+    times = channel.network
+    return [
+        by_persistence(MQIAMO_MSGS, c.messages - c.persistent, c.persistent),
+        by_persistence_64(MQIAMO64_BYTES, c.all_bytes - c.persistent_bytes, c.persistent_bytes),
+        count(MQIAMO_NET_TIME_MIN, times.lowest),
+        count(MQIAMO_NET_TIME_AVG, times.total // times.answers if times.answers else 0),
+        count(MQIAMO_NET_TIME_MAX, times.highest),
+        Integer(MQIAMO_EXIT_TIME_MIN, 0),  # there are no exits
+        Integer(MQIAMO_EXIT_TIME_AVG, 0),
+        Integer(MQIAMO_EXIT_TIME_MAX, 0),
+        count(MQIAMO_FULL_BATCHES, c.full_batches),
+        count(MQIAMO_INCOMPLETE_BATCHES, c.batches - c.full_batches),
+        count(MQIAMO_AVG_BATCH_SIZE, c.batch_messages // c.batches if c.batches else 0),
+        count(MQIAMO_PUT_RETRIES, c.put_retries),
+    ]
+
+
+def _client_fields(channel: ChannelInterval) -> list[Parameter]:
+    return [
         by_persistence(MQIAMO_MSGS, channel.calls, 0),
         by_persistence_64(MQIAMO64_BYTES, channel.sent_bytes + channel.received_bytes, 0),
         Integer64(own_parameters.SENT_BYTES, channel.sent_bytes),

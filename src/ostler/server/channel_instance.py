@@ -18,8 +18,10 @@ from ostler.command.channel_status import SAVED, ChannelStatus
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType, subtype_of
+from ostler.model.constants import MQMON_OFF
 from ostler.model.definitions import Definition
 from ostler.server.channel_connector import Attempt
+from ostler.server.channel_measures import measures
 from ostler.server.message_agent import MessageAgent
 from ostler.server.timers import Timer
 
@@ -71,6 +73,7 @@ class Instance:
         self.partner = ""
         self.address = ""
         self.user = ""
+        self.monitoring: int = MQMON_OFF
         self.started_ms = 0
         self.status_after = ""  # a stop was asked for: STOPPED or INACTIVE
         self.was_told = False  # that it started
@@ -105,7 +108,6 @@ def instance_status(instance: Instance, engine: Engine, records: SyncRecords, do
     figures = instance.figures()
     definition = instance.definition
     queue_name = text_of(definition, "XMITQ")
-    queue = engine.queues.get(queue_name)
     link = agent.link if agent is not None else None
     tls = link.tls if link is not None else None
     sending = agent.sending if agent is not None else None
@@ -118,8 +120,7 @@ def instance_status(instance: Instance, engine: Engine, records: SyncRecords, do
     sequence = end.sequence if end is not None else record.sequence
     header = _words(agreed.header_methods if agreed is not None else [])
     method = _words(agreed.message_methods if agreed is not None else [])
-    rate = 100 - 100 * figures.sent_bytes // figures.plain_bytes if figures.plain_bytes else 0
-    fill = figures.batch_messages // figures.batches if figures.batches else 0
+    measured = measures(instance, engine)
     return ChannelStatus(
         instance.name,
         channel_type=instance.kind,
@@ -161,10 +162,7 @@ def instance_status(instance: Instance, engine: Engine, records: SyncRecords, do
         keep_alive_seconds=number_of(definition, "KAINT", -1),
         header_compression=(header, header),
         message_compression=(method, method),
-        compression_rate=(int(rate), int(rate)),
-        network_time=(int(figures.confirm_ms) * 1000, int(figures.confirm_ms) * 1000),
-        batch_fill=(int(fill), int(fill)),
-        transmission_messages=int(queue.depth) if queue is not None and not instance.is_called else 0,
+        **measured._asdict(),
     )
 
 

@@ -23,11 +23,19 @@ from ostler.model.counters import Counts, queue_counts, verb_counts
 from ostler.observe.accounting_messages import Party, queue_accounts, verb_account
 from ostler.observe.messages import About
 from ostler.observe.statistics import difference
-from ostler.observe.statistics_messages import QueueInterval, channel_statistics, queue_statistics, verb_statistics
+from ostler.observe.statistics_messages import (
+    ChannelInterval,
+    MessageChannelInterval,
+    QueueInterval,
+    channel_statistics,
+    queue_statistics,
+    verb_statistics,
+)
 from ostler.server.channel_rules import host_of
 from ostler.server.channel_traffic import ChannelTraffic
 from ostler.server.conversation import Conversation
 from ostler.server.log_statistics import log_counts
+from ostler.server.message_traffic import MessageTraffic
 
 if TYPE_CHECKING:
     from ostler.server.queue_manager import QueueManager
@@ -66,6 +74,7 @@ class StatisticsWriter:
         self._looked_ms = 0
         self._figures: Counts = {}  # of the process and the log, when the interval began
         self.channels = ChannelTraffic()
+        self.message_channels = MessageTraffic()
 
     @property
     def _engine(self) -> Engine:
@@ -135,7 +144,8 @@ class StatisticsWriter:
         messages = self._verb_messages(about)
         messages.extend(queue_statistics(about, self._queue_intervals(), limit))
         with self._manager.lock:
-            traffic = self.channels.take()
+            traffic: list[ChannelInterval | MessageChannelInterval] = [*self.channels.take()]
+            traffic += self.message_channels.take()
         messages.extend(channel_statistics(about, traffic, limit))
         if messages:
             with self._manager.lock:
