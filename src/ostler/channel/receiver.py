@@ -105,6 +105,7 @@ class ReceivingEnd:
         self.is_stopping = False
         self.sequence: i64 = 0
         self.batches: dict[int, ReceivedBatch] = {}  # those that are not committed, in their order
+        self._newest: i64 = 0  # the number of the batch that messages come for
         self._stuck: Stuck | None = None
         self._confirm: Confirm | None = None  # that waits for log space
         self._room_tries: i64 = 0
@@ -116,6 +117,8 @@ class ReceivingEnd:
     def welcome(self, request: i64, hello: ChannelHello) -> None:
         """Take a partner on. MQError when the two do not go together; nothing was said then."""
         agreed = agree(hello, self.settings, self.engine.name, self.engine.ccsid)
+        if agreed.batch_size > self.engine.uncommitted_max:
+            agreed.batch_size = self.engine.uncommitted_max  # MAXUMSGS: a longer batch could never be put
         record = self.records.find(RECEIVING, self.settings.name, hello.queue_manager)
         lsn: i64 = 0
         if hello.is_reset:
@@ -162,7 +165,8 @@ class ReceivingEnd:
             self.figures.keys_renewed(self.engine.now_ms)
         elif type == FAREWELL:
             reason, text = decode_reason(PayloadReader(buffer, start, end))
-            self._over(FAILED, reason, text if text.startswith("AMQ") else f"AMQ9999E: {self.partner} ended: {text}")
+            # Under a number of our own: what a partner says is not what this queue manager says.
+            self._over(FAILED, reason, f"AMQ9999E: Channel {self.settings.name}: {self.partner} ended: {text}")
         elif type != HEARTBEAT | REPLY:
             raise MalformedFrame(f"a frame of type {type} where it cannot be")
 
@@ -212,6 +216,9 @@ class ReceivingEnd:
                 raise MalformedFrame("more batches at a time than were agreed upon")
             batch = ReceivedBatch(self.engine.new_unit_of_work())
             self.batches[number] = batch
+            self._newest = number
+        elif number != self._newest:
+            raise MalformedFrame("a message of a batch behind the first of the next one")
         batch.messages += 1
         batch.last = sequence
         if batch.messages > self.agreed.batch_size:

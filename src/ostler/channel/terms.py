@@ -7,11 +7,13 @@ from typing import Final, final
 from mypy_extensions import i64
 
 from ostler.channel.compression import METHODS, choose
+from ostler.model.attributes import valid_name
 from ostler.model.constants import (
     MQCDC_SENDER_CONVERSION,
     MQCOMPRESS_ANY,
     MQCOMPRESS_NONE,
     MQNPMS_FAST,
+    MQRCCF_CHANNEL_INDOUBT,
     MQRCCF_SEQ_NUMBER_WRAP_ERROR,
     MQUSEDLQ_NO,
 )
@@ -78,6 +80,12 @@ def agree(hello: ChannelHello, settings: ChannelSettings, queue_manager: str, cc
             f"AMQ9505E: The sequence wrap values of channel {settings.name} differ: {hello.sequence_wrap} at "
             f"{hello.queue_manager}, {settings.sequence_wrap} at {queue_manager}. Alter SEQWRAP at one of them.",
         )
+    if hello.is_reset and hello.in_doubt:
+        raise MQError(
+            MQRCCF_CHANNEL_INDOUBT,
+            f"AMQ9526E: {hello.queue_manager} wants channel {settings.name} reset while it is in doubt about "
+            f"{len(hello.in_doubt)} batches. RESOLVE CHANNEL({settings.name}) there first.",
+        )
     agreed = proposal(settings, queue_manager, ccsid, hello.purpose)
     agreed.version = min(agreed.version, hello.version)
     agreed.segment_bytes = min(max(hello.segment_bytes, SEGMENT_BYTES_MIN), SEGMENT_BYTES_MAX)
@@ -97,6 +105,9 @@ def check_agreement(agreed: ChannelHello, settings: ChannelSettings) -> None:
     methods = proposal(settings, "", 0, agreed.purpose)
     if (
         agreed.channel != settings.name
+        or not valid_name(agreed.queue_manager)
+        or not 1 <= agreed.version <= methods.version
+        or agreed.sequence_wrap != settings.sequence_wrap
         or not SEGMENT_BYTES_MIN <= agreed.segment_bytes <= SEGMENT_BYTES_MAX
         or not 1 <= agreed.batch_size <= settings.batch_size
         or not 1 <= agreed.window <= settings.window
@@ -109,7 +120,9 @@ def check_agreement(agreed: ChannelHello, settings: ChannelSettings) -> None:
 
 
 def _is_one_of(agreed: list[int], proposed: list[int]) -> bool:
-    return len(agreed) == 1 and (agreed[0] == MQCOMPRESS_NONE or agreed[0] in proposed or MQCOMPRESS_ANY in proposed)
+    if len(agreed) != 1 or agreed[0] == MQCOMPRESS_ANY or agreed[0] not in _METHOD_WORDS:
+        return False
+    return agreed[0] == MQCOMPRESS_NONE or agreed[0] in proposed or MQCOMPRESS_ANY in proposed
 
 
 def method_of(methods: list[int]) -> i64:

@@ -9,7 +9,7 @@ from ostler.channel import port
 from ostler.channel.arrival import Arrivals
 from ostler.channel.receiver import ReceivingEnd
 from ostler.channel.states import CALLED, CALLED_BACK, ENDED, REQUESTING, STOPPED
-from ostler.channel.terms import ChannelSettings, number_of
+from ostler.channel.terms import ChannelSettings, agree, number_of
 from ostler.command.target import CommandRefused
 from ostler.model.attributes import ObjectType, subtype_of
 from ostler.model.constants import (
@@ -84,6 +84,11 @@ class Callers:
         """A sending end has connected. MQError."""
         name, partner = hello.channel, hello.queue_manager
         self.check_receiver(hello, definition)
+        # Who would be refused anyhow ends nobody's connection.
+        agree(hello, ChannelSettings(definition), self._name, self._channels.engine.ccsid)
+        requester = self._channels.calling.get(name)
+        if requester is not None and requester.agent is not None and requester.agent.receiving is not None:
+            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {name} is in use at {self._name}.")
         self._adopt(name, partner, link)
         instance = Instance(definition, True)
         waiting = self._channels.calling.get(name)
@@ -112,13 +117,20 @@ class Callers:
         if before is None or before.agent is None:
             return
         if before.host != link.address.partition("(")[0]:
+            self.check_free(name, partner)
+        self._channels.note_now_and_then(
+            f"AMQ9543I {name} {before.host}",
+            f"AMQ9543I: Channel {name}: {partner} has connected again; its old connection is given up.",
+        )
+        before.agent.finish(port.FAILED, 0, "the partner has connected again")
+
+    def check_free(self, name: str, partner: str) -> None:
+        """MQError when a partner uses a channel already: two ends must not count by the same record."""
+        before = self._channels.called.get((name, partner))
+        if before is not None and before.agent is not None:
             raise MQError(
                 MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {name} is in use by {partner} from {before.address}."
             )
-        self._channels.note_channel(
-            f"AMQ9543I: Channel {name}: {partner} has connected again; its old connection is given up."
-        )
-        before.agent.finish(port.FAILED, 0, "the partner has connected again")
 
     def receive(self, agent: MessageAgent, request: int, hello: ChannelHello, user: str) -> None:
         """Be the receiving end of a link. MQError."""

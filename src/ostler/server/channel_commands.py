@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from ostler.channel import sync_records
 from ostler.channel.refusals import refusal_text
 from ostler.channel.sync_records import batches_in_doubt, commit_batch
-from ostler.channel.terms import ChannelSettings, agree, proposal, text_of
+from ostler.channel.terms import ChannelSettings, agree, check_agreement, proposal, text_of
 from ostler.command.channel_status import ChannelStatus
 from ostler.command.target import CHANNEL_ACTIVE, CommandRefused
 from ostler.engine.core import Engine
@@ -226,7 +226,9 @@ class ChannelCommands:
                 reason = int.from_bytes(payload[4:8], "little")
                 ping.over(refusal_text(ping.name, reason, payload[8:].decode("utf-8", "replace")))
                 return
-            agent.opened(decode_channel_hello(payload, 8))
+            agreed = decode_channel_hello(payload, 8)
+            check_agreement(agreed, ChannelSettings(self._channels.require(ping.name)))
+            agent.opened(agreed)
             agent.link.send(frame(CHANNEL_PING, 0, 1, ping.data))
         elif type == CHANNEL_PING | REPLY:
             ping.over("" if payload == ping.data else "what came back was not what was sent")
