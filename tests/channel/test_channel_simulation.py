@@ -5,9 +5,12 @@ A world that goes wrong names its number; the same number gives the same world.
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from ostler.testing.channel_account import CERTAIN, Account
+from ostler.testing.channel_agent import SimulatedAgent
 from ostler.testing.channel_world import ChannelWorld
 
 IN_A_ROW = 10
@@ -44,6 +47,78 @@ def test_the_worlds_have_trouble_enough() -> None:
 def test_thousands_of_worlds(part: int) -> None:
     for seed in range(10_000 + part, 14_000, 4):
         live_through(seed, 500)
+
+
+class Step:
+    """A world without chance: its channel from A to B, one thing at a time."""
+
+    def __init__(self) -> None:
+        self.world = ChannelWorld(1, {"BATCHINT": 0, "BATCHHB": 0, "DISCINT": 0, "BATCHSZ": 5, "MAXMSGL": 4_194_304})
+        self.here, self.there = self.world.sites
+
+    def put(self) -> None:
+        """A persistent message, for certain."""
+        application = self.here.applications[0]
+        before = len(self.here.outgoing.sent)
+        while not any(message.is_persistent for message in list(self.here.outgoing.sent.values())[before:]):
+            application.put(Random(len(self.here.outgoing.sent)), False)
+        self.here.force()
+
+    def call(self) -> tuple[SimulatedAgent, SimulatedAgent]:
+        """The sending end and the receiving one, which have agreed."""
+        self.world.connect(0)
+        sender, receiver = self.here.agents[-1], self.there.agents[-1]
+        carry(sender, receiver)
+        self.there.force()
+        carry(receiver, sender)
+        return sender, receiver
+
+    def end(self) -> None:
+        self.world.come_to_rest()
+        self.world.check()
+
+
+def carry(one: SimulatedAgent, other: SimulatedAgent) -> None:
+    """What an end has sent arrives."""
+    while one.line.can_transmit():
+        one.line.transmit(None)
+    while other.can_receive():
+        other.receive(None)
+
+
+def test_what_was_committed_is_not_told_before_it_is_durable() -> None:
+    step = Step()
+    step.put()
+    sender, receiver = step.call()
+    step.here.force()
+    carry(sender, receiver)
+    assert step.here.units_in_doubt() == 1
+    assert receiver.receiver is not None
+    assert receiver.receiver.batches == {}, "it was committed"
+    # The line is cut before the log of the receiving side is forced; the next one is up soon.
+    step.here.lost(sender)
+    step.world.connect(0)
+    again, anew = step.here.agents[-1], step.there.agents[-1]
+    carry(again, anew)
+    carry(anew, again)
+    assert step.here.units_in_doubt() == 1, "the sending side knows more than the log of the other one"
+    step.there.crash(Random(1), "kill")
+    step.end()
+
+
+def test_a_connection_that_was_given_up_commits_nothing_more() -> None:
+    step = Step()
+    step.put()
+    sender, receiver = step.call()
+    step.here.force()
+    sender.line.transmit(None)
+    # All is on its way, with the question whether to commit, when the sending side thinks that the line is cut.
+    step.here.lost(sender)
+    step.call()
+    # The other side has said that it has nothing, and it is sent again.
+    while receiver.can_receive():
+        receiver.receive(None)
+    step.end()
 
 
 class TestAccount:

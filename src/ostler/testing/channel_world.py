@@ -39,7 +39,8 @@ Step = Callable[[], None]
 class ChannelWorld:
     """See the module's text."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, attributes: dict[str, Value] | None = None) -> None:
+        """`attributes` of the sending channels that are not left to chance."""
         self._chance = Random(seed)
         self._pieces: Random | None = self._chance
         chance = self._chance
@@ -67,6 +68,7 @@ class ChannelWorld:
                 "COMPMSG": chance.choice([("NONE",), ("NONE",), ("RLE",), ("ZLIBFAST",)]),
                 # What is longer goes to the dead-letter queue of its own queue manager.
                 "MAXMSGL": chance.choice([4_194_304, 4_194_304, 2_000]),
+                **(attributes or {}),
             }
             receiving: dict[str, Value] = {
                 "MRRTY": chance.choice([0, 2]),
@@ -118,9 +120,11 @@ class ChannelWorld:
     def _work_of(self, number: int) -> tuple[str, Step]:
         site = self.sites[number]
         pace = self._pace[number]
+        # These force the log, too, and so must not come often where that is slow.
+        slowly = min(1.0, pace["log"])
         choices: list[tuple[float, str, Step]] = [
             (0.4 * pace["work"], "work", lambda: self._work(site)),
-            (0.1 * pace["files"], "checkpoint step", lambda: _ignore(site.step_checkpoint())),
+            (0.1 * pace["files"] * slowly, "checkpoint step", lambda: _ignore(site.step_checkpoint())),
             (0.05 * pace["files"], "housekeep", site.housekeep),
             (0.15, "time", lambda: self._time_passes(self._chance.choice([1, 5, 20, 60, 300, 3100]))),
         ]
@@ -128,9 +132,9 @@ class ChannelWorld:
             choices.append((4 * pace["log"], "force", lambda: _ignore(site.force())))
             choices.append((pace["log"], "write log", site.write_log))
         if site.has_arrivals():
-            choices.append((pace["consume"], "consume", lambda: self._consume(number)))
+            choices.append((pace["consume"] * slowly, "consume", lambda: self._consume(number)))
         if self.wants_running[number] and site.sending_agent() is None:
-            choices.append((4 * pace["connect"], "connect", lambda: self._connect(number)))
+            choices.append((4 * pace["connect"], "connect", lambda: self.connect(number)))
         for agent in site.agents:
             choices += self._agent_steps(site, agent)
         if site.engine.woken:
@@ -220,7 +224,8 @@ class ChannelWorld:
         site.disk.lose_power_after(-1)
         site.consume(self._chance.choice([1, 5, 100]))
 
-    def _connect(self, number: int) -> None:
+    def connect(self, number: int) -> None:
+        """Begin with a channel, unless it is there."""
         site, other = self.sites[number], self.sites[1 - number]
         if site.sending_agent() is None:
             near, far = new_line()
@@ -293,7 +298,7 @@ class ChannelWorld:
 
     def _start(self, number: int) -> None:
         self.wants_running[number] = True
-        self._connect(number)
+        self.connect(number)
 
     def _reset(self, number: int) -> None:
         """RESET CHANNEL, which is refused while the channel runs or is in doubt."""
@@ -332,7 +337,7 @@ class ChannelWorld:
         site.finish_checkpoint()
         site.force()
         site.housekeep()
-        self._connect(number)
+        self.connect(number)
         site.tell_woken()
         busy = False
         for agent in list(site.agents):
