@@ -33,7 +33,7 @@ class Frames:
 
 
 class Proxy:
-    """Listens on `port` for one connection at a time. Not for TLS."""
+    """Listens on `port`, for any number of connections. Not for TLS."""
 
     def __init__(self, target_port: int) -> None:
         self._target_port = target_port
@@ -44,11 +44,11 @@ class Proxy:
         self._cut_at: tuple[int, int, bool] | None = None
         self._held: set[tuple[int, int]] = set()
         self._is_closed = False
-        self._pair: list[socket.socket] = []
+        self._pairs: list[tuple[socket.socket, socket.socket]] = []
         self._abandoned: list[socket.socket] = []
         self._abandons = False
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        self._threads = [threading.Thread(target=self._run, daemon=True)]
+        self._threads[0].start()
 
     def cut_at(self, direction: int, type: int, lets_through: bool = False) -> None:
         """Break the connection at the next frame of a type, before or right after it has gone through."""
@@ -61,21 +61,20 @@ class Proxy:
     def abandon(self) -> None:
         """Hang up on who connected, while the other side hears nothing of it."""
         self._abandons = True
-        with contextlib.suppress(OSError):
-            self._pair[0].shutdown(socket.SHUT_RDWR)
+        for first, _ in list(self._pairs):
+            _shut(first)
 
     def let_through(self) -> None:
         self._held.clear()
 
     def close(self) -> None:
         self._is_closed = True
-        self._listener.close()
-        self._hang_up()
-        for sock in self._abandoned:
+        _shut(self._listener)
+        self.hang_up()
+        for thread in self._threads:
+            thread.join(5)
+        for sock in [self._listener, *self._abandoned]:
             sock.close()
-        with contextlib.suppress(OSError):
-            socket.create_connection(("127.0.0.1", self.port), 0.1).close()
-        self._thread.join(5)
 
     def __enter__(self) -> Proxy:
         return self
@@ -83,10 +82,11 @@ class Proxy:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _hang_up(self) -> None:
-        for sock in self._pair:
-            with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
+    def hang_up(self) -> None:
+        """Break all connections, now."""
+        for pair in list(self._pairs):
+            for sock in pair:
+                _shut(sock)
 
     def _run(self) -> None:
         while not self._is_closed:
@@ -94,14 +94,17 @@ class Proxy:
                 first, _ = self._listener.accept()
             except OSError:
                 return
-            try:
-                second = socket.create_connection(("127.0.0.1", self._target_port), 5)
-            except OSError:
-                first.close()
-                continue
-            self._pair = [first, second]
-            with first, contextlib.suppress(OSError):
+            thread = threading.Thread(target=self._serve, args=(first,), daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _serve(self, first: socket.socket) -> None:
+        with first, contextlib.suppress(OSError):
+            second = socket.create_connection(("127.0.0.1", self._target_port), 5)
+            self._pairs.append((first, second))
+            with contextlib.suppress(OSError):
                 self._carry(first, second)
+            self._pairs.remove((first, second))
             if self._abandons:
                 self._abandons = False
                 self._abandoned.append(second)
@@ -137,3 +140,8 @@ class Proxy:
         name = TYPE_NAMES.get(type & ~REPLY, str(type))
         self.frames[(direction, f"{name} REPLY" if type & REPLY else name)] += 1
         return not is_cut
+
+
+def _shut(sock: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)

@@ -36,7 +36,8 @@ def two_ways(route: Routes, three: list[RunningQueueManager]) -> Iterator[tuple[
     away.mqsc(f"""
         DEFINE QLOCAL({first.transmission}) USAGE(XMITQ)
         DEFINE QREMOTE({first.out}) RNAME({first.target}) RQMNAME(FAR) XMITQ({first.transmission})
-        DEFINE CHANNEL({first.channel}) CHLTYPE(SDR) XMITQ({first.transmission}) CONNAME('127.0.0.1({route.there.port})')
+        DEFINE CHANNEL({first.channel}) CHLTYPE(SDR) XMITQ({first.transmission}) +
+          CONNAME('127.0.0.1({route.there.port})')
     """)
     second = Route(away, route.there, first.channel)
     yield first, second
