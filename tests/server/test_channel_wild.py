@@ -54,9 +54,8 @@ class Work:
             there, here = proxies
             calls = kinds[0] == "SDR" or self.chance.random() < 0.5 or kinds[1] == "RCVR"
             size = self.chance.choice([1, 3, 50])
-            sender = (
-                f"{RETRIES.format(self.chance.choice([0, 1]))} BATCHSZ({size}) BATCHINT({self.chance.choice([0, 5])})"
-            )
+            interval, pause = self.chance.choice([0, 5]), self.chance.choice([0, 1])
+            sender = f"SHORTRTY(999999999) SHORTTMR({pause}) BATCHSZ({size}) BATCHINT({interval})"
             if calls:
                 sender += f" CONNAME('127.0.0.1({there.port})')"
             receiver = f"CONNAME('127.0.0.1({here.port})')" if kinds[1] == "RQSTR" else ""
