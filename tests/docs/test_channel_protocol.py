@@ -16,6 +16,7 @@ from ostler.channel.terms import ChannelSettings, agree
 from ostler.model import constants
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
 from ostler.model.structures.md import MQMD
 from ostler.wire import channel_frames, frames
 from ostler.wire.channel_frames import ChannelHello
@@ -172,12 +173,16 @@ def test_what_is_agreed_on() -> None:
     }
     attributes = {"BATCHSZ": 50, "MAXMSGL": 1000, "HBINT": 10, "SEQWRAP": 17, "COMPMSG": ("ZLIBFAST",)}
     settings = ChannelSettings(Definition(ObjectType.CHANNEL, "TO.QM2", attributes))
-    agreed = agree(hello(), settings, "QM2", 819)
+    asked = hello()
+    asked.in_doubt = []
+    agreed = agree(asked, settings, "QM2", 819)
     assert (agreed.version, agreed.purpose, agreed.ccsid, agreed.queue_manager) == (1, 2, 819, "QM2")
     assert (agreed.segment_bytes, agreed.message_bytes_max) == (8192, 13)
     assert (agreed.batch_size, agreed.window, agreed.heartbeat_seconds) == (14, terms.WINDOW, 16)
     assert (agreed.is_fast, agreed.header_methods, agreed.message_methods) == (True, [0], [2])
     assert (agreed.is_reset, agreed.in_doubt) == (False, [])
+    with pytest.raises(MQError, match="AMQ9526E"):
+        agree(hello(), settings, "QM2", 819)  # reset and in doubt
 
 
 # -- what the queue manager answers ------------------------------------------------------------------------------------

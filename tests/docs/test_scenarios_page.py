@@ -69,5 +69,7 @@ def test_every_option_is_on_the_page() -> None:
 def test_the_numbers_are_right() -> None:
     found = catalogue().scenarios.values()
     measured = sum(each.is_measured for each in found)
-    assert f"Their {measured} scenarios" in PAGE.read_text()
+    ours = sum(each.is_measured and each.report.product == "Ostler" for each in found)
+    assert f"Their {measured - ours} scenarios" in PAGE.read_text()
+    assert f"so are {ours} of our own" in PAGE.read_text()
     assert f"{len(found) - measured} more entries" in PAGE.read_text()
