@@ -210,7 +210,7 @@ class ChannelRounds:
 
     # -- a round -------------------------------------------------------------------------------------------------------
 
-    def run(self, seconds: float = 1.5) -> None:
+    def run(self) -> None:
         self._round += 1
         accounts = [Account(True), Account(False)]
         putters = [
@@ -224,7 +224,7 @@ class ChannelRounds:
         try:
             for putter in putters:
                 assert putter.has_begun.wait(_PATIENCE_SECONDS)
-            self._trouble(time.monotonic() + seconds)
+            self._trouble()
         finally:
             for putter in putters:
                 putter.is_over.set()
@@ -235,16 +235,16 @@ class ChannelRounds:
             account.may_discard = self.kills > kills or (account.is_fast and self.cuts > cuts)
         self._settle(accounts)
 
-    def _trouble(self, until: float) -> None:
+    def _trouble(self) -> None:
         """Half of all rounds have no kills, so that less may be lost in them."""
         chance = self._chance
-        kinds = ["cut", "cut later", "hold", "delay", "refuse"]
+        kinds = chance.choices(["cut", "cut later", "hold", "delay", "refuse"], k=4)
         if self._round % 2:
-            kinds += ["kill", "kill", "kill both"]
-        while time.monotonic() < until:
-            time.sleep(chance.uniform(0.05, 0.4))
+            kinds += chance.choices(["kill", "kill", "kill both"], k=2)
+        chance.shuffle(kinds)
+        for kind in kinds:
+            time.sleep(chance.uniform(0.05, 0.5))
             relay = chance.choice(self._relays)
-            kind = chance.choice(kinds)
             if kind == "cut":
                 relay.cut()
                 self.cuts += 1

@@ -35,5 +35,5 @@ def test_two_rounds_of_trouble(tmp_path: Path) -> None:
 def test_thirty_rounds_of_trouble(tmp_path: Path) -> None:
     rounds = live_through(tmp_path, 2, 30)
     assert rounds.arrived > 100 * 30
-    assert rounds.kills > 30
+    assert rounds.kills >= 30
     assert rounds.cuts > 30
