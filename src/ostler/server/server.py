@@ -543,7 +543,6 @@ class Server(Policy):
     def closed(self, link: ServerLink) -> None:
         self.admission.forget(link)
         self._partners.forget(link)
-        self.manager.statistics_writer.channels.closed(link)
         if link.channel:
             self._instances.remove(link.channel, link)
             self.manager.statistics_writer.channels.closed(link)
