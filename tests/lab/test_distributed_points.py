@@ -123,15 +123,6 @@ def test_one_queue_manager_has_each_load_once(tmp_path: Path) -> None:
     assert alone.steps == frozenset({0, 2})
 
 
-def test_a_batch_is_forced_by_both_ends(tmp_path: Path) -> None:
-    experiment = DistributedExperiment(sitting(tmp_path, "dq-rr-pm", {"requesters": ["1"]}))
-    try:
-        assert experiment.forces(of("dq-rr-pm")[0]) == 7
-        assert experiment.forces(of("dq-batches")[0]) == 1
-    finally:
-        experiment.close()
-
-
 def test_more_channels_than_descriptors_are_told_before_they_are_made(tmp_path: Path) -> None:
     place = sitting(tmp_path, "dq-capacity-qmax", {"channel_pairs": ["900000"]})
     experiment = DistributedExperiment(place)

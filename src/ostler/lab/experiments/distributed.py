@@ -23,7 +23,6 @@ from ostler.lab.experiments.load_experiment import (
     opened,
 )
 from ostler.lab.experiments.load_points import LoadPoint
-from ostler.lab.load import plan
 from ostler.lab.load.connection_flood import sockets_max
 from ostler.lab.load.mq_client import own_reply_queue
 from ostler.lab.load.timeline import Timeline
@@ -142,11 +141,6 @@ class DistributedExperiment(LoadExperiment):
     @property
     def absent(self) -> Mapping[str, str]:
         return self._absent
-
-    def forces(self, point: LoadPoint) -> int:
-        """A batch is prepared by the end that sends, and committed by the other, before anybody gets it."""
-        once = super().forces(point)
-        return once if point.kind == plan.ONE_WAY else once + 4
 
     # -- one point -----------------------------------------------------------------------------------------------------
 

@@ -302,12 +302,6 @@ class LoadExperiment(Experiment):
     def absent(self) -> Mapping[str, str]:
         return self._brokers.absent
 
-    def forces(self, point: LoadPoint) -> int:
-        """How often an operation waits for the log: a request, a reply, and the requester's get in a unit of work."""
-        if point.kind in (plan.ONE_WAY, plan.PUBLISH):
-            return 1
-        return 3 if point.units == plan.EVERYBODY else 2
-
     # -- one point -----------------------------------------------------------------------------------------------------
 
     def prepare(self, entrant: Entrant, step: Step) -> Prepared:
@@ -315,7 +309,7 @@ class LoadExperiment(Experiment):
         if entrant.kind is EntrantKind.LIMIT:
             log_directory = self._memory() if point.on_tmpfs else None
             shape = self._shape(point)
-            needed = str(self.forces(point) if entrant.name == FORCES.name else 1)
+            needed = str(_forces(point) if entrant.name == FORCES.name else 1)
             parameters = {**shape.parameters, NEEDED_PARAMETER: needed}
             made = self._bare_plan(point)
             shape = replace(shape, clients=len(made.requesters), rate_per_second=None, parameters=parameters)
@@ -489,6 +483,13 @@ def _can(variant: Variant, point: LoadPoint) -> bool:
 def _is_plain(point: LoadPoint) -> bool:
     """Whether others can do the same: nothing encrypted, no option of a log, no cores taken away."""
     return not point.manager.cipher_spec and not point.media_image_seconds and not point.manager.cores
+
+
+def _forces(point: LoadPoint) -> int:
+    """How often an operation waits for the log: a request, a reply, and the requester's get in a unit of work."""
+    if point.kind in (plan.ONE_WAY, plan.PUBLISH):
+        return 1
+    return 3 if point.units == plan.EVERYBODY else 2
 
 
 def _same_managers(running: LoadPoint, wanted: LoadPoint) -> bool:
