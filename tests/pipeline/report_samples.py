@@ -11,6 +11,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from ostler.pipeline.arrow_schemas import arrow_schema
+from ostler.pipeline.contestants import ONE_QUEUE_MANAGER
 from ostler.pipeline.lake import CURRENT, Part, Snapshot, as_json, table_directory
 from ostler.pipeline.report.rows import Tables, read_tables
 from ostler.pipeline.tables import TABLES
@@ -154,3 +155,28 @@ def write_lake(root: Path, rows: Rows) -> None:
             found.append(Part(path, named, len(members)))
         parts[name] = tuple(found)
     (root / CURRENT).write_text(as_json(Snapshot(root, 1, parts=parts)))
+
+
+def distance_rows() -> Rows:
+    """A run of one channel over a distance: two queue managers, one, and how full batches were."""
+    name, run = "dq-distance", "dq-distance-1"
+    rows: Rows = {"run": [_run(run, name, 0)], "point": [], "peak": [], "cost": [], "comparison": []}
+    for step, trip, rate in ((0, 0, 5000.0), (1, 10, 4000.0)):
+        series = f"batch_size=50, messages=nonpersistent, NORMAL, round_trip_ms={trip}"
+        contestants = [("Ostler", rate), (ONE_QUEUE_MANAGER, 9000.0)][: 2 - step]
+        for contestant, found in contestants:
+            rows["point"].append(
+                point(
+                    run, name, contestant, "ostler", series=series, step=step, rate=found, clients=40, operation="get"
+                )
+            )
+            peak = row("peak", run=run, scenario=name, contestant=contestant, kind="ostler", series=series)
+            rows["peak"].append(peak | {"message_bytes": 2048, "peak_rate": found, "peak_clients": 40, "steps": 1})
+        for verb, count in (("message", 40_000.0), ("batch", 1000.0)):
+            cost = row("cost", run=run, scenario=name, contestant="Ostler", step=step, verb=verb, count=count)
+            rows["cost"].append(cost | {"scope": "message channels", "object": "LAB0"})
+    told = {"kind": "option", "subject": "two queue managers to one", "metric": "rate", "verdict": "worse"}
+    sides = {"left_name": ONE_QUEUE_MANAGER, "right_name": "Ostler", "left_run": run, "right_run": run}
+    values = {"left_value": 9000.0, "right_value": 5000.0, "change_percent": -44.4}
+    rows["comparison"].append(row("comparison", scenario=name, **told, **sides, **values))
+    return rows

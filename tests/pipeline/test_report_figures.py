@@ -14,7 +14,7 @@ from tests.pipeline.report_samples import arrow_tables, point, sample_rows
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts import Axis, Dot, DotChart, Line, LineChart, Look, Strip, spans_decades
 from ostler.pipeline.report.context import described
-from ostler.pipeline.report.curves import choose_sweep, curves, series_words
+from ostler.pipeline.report.curves import choose_sweep, curves, group_name, series_words
 from ostler.pipeline.report.looks import contestant_looks
 from ostler.pipeline.report.rows import PointRow, read_tables
 from ostler.pipeline.report.scales import apart, linear, logarithmic, thinned, tick_text, ticks
@@ -165,6 +165,30 @@ def test_without_a_sweep_of_clients_sizes_or_parameters_are_followed() -> None:
     assert (by_size.name, by_rule.name, choose_sweep(one)) == ("message_bytes", "rules", None)
     assert [len(each.steps) for each in curves(rules, by_rule)] == [2]
     assert len(curves(one, None)) == 1
+
+
+def test_the_first_sweep_of_a_scenario_is_followed() -> None:
+    points = _points(
+        {"series": "batch_size=10, round_trip_ms=0"},
+        {"series": "batch_size=50, round_trip_ms=10"},
+    )
+    found = [choose_sweep(points, order) for order in ((), ("round_trip_ms", "batch_size"))]
+    assert [each.label for each in found if each] == ["batch size", "round trip of the distance, ms"]
+    by_channel = choose_sweep(_points({"clients": 4}, {"clients": 8}), (), "4 for each channel")
+    assert by_channel is not None
+    assert (by_channel.name, by_channel.label) == ("clients", "clients, 4 for each channel")
+
+
+def test_values_with_commas_stay_together() -> None:
+    series = "batch_size=50, channels=1, messages=nonpersistent, FAST, round_trip_ms=10"
+    assert series_words(series) == "batch size 50, 1 channel, nonpersistent, FAST, round trip 10 ms"
+    (point,) = _points({"series": series})
+    assert group_name(point, None) == "2 KB, nonpersistent, batch size 50, 1 channel, FAST, round trip 10 ms"
+    (kept,) = _points({"series": "messages=persistent", "persistent": True})
+    assert group_name(kept, None) == "2 KB, persistent"
+    assert series_words("Ostler, one queue manager, log=linear, extents new") == (
+        "Ostler, one queue manager, log linear, extents new"
+    )
 
 
 def test_series_and_titles_are_told_in_words_and_once() -> None:

@@ -9,7 +9,17 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from tests.pipeline.report_samples import LARGE, NEW, OLD, arrow_tables, row, sample_rows, sample_tables, write_lake
+from tests.pipeline.report_samples import (
+    LARGE,
+    NEW,
+    OLD,
+    arrow_tables,
+    distance_rows,
+    row,
+    sample_rows,
+    sample_tables,
+    write_lake,
+)
 
 from ostler.pipeline.refusals import PipelineRefused
 from ostler.pipeline.report import numbers
@@ -249,6 +259,34 @@ def test_transactions_consist_of_the_verbs_of_all_queue_managers() -> None:
     assert ">2.00<" in part
     assert ">1,500<" in part
     assert "Records of" in part
+
+
+def test_message_channels_are_told_with_what_a_distance_left() -> None:
+    page = render(sample_tables(distance_rows()))
+    part = _part(page, "scenario-dq-distance")
+    assert "Message channels of One channel over a distance" in part
+    assert "a scenario of this project" in part
+    table = part.partition("Message channels of One")[2]
+    # 40,000 messages in 1,000 batches; of 5,000 a second with 50 in 10 ms, 4,000 are left.
+    assert ">40.0<" in table
+    assert ">10 ms<" in table
+    assert f">{numbers.times(0.8)}<" in table
+    assert "both queue managers" in part
+    assert "Processor time of the broker, both ends" in part
+    assert "round trip of the distance, ms" in part
+    assert "Records of" not in _part(page, "costs-verbs")
+
+
+def test_one_queue_manager_in_the_place_of_two_is_no_peak_of_ostler() -> None:
+    rows = distance_rows()
+    printed = {"figure": 1, "scenario": "dq-distance", "message_bytes": 2048, "metric": "messages_per_s", "value": 7.0}
+    rows["published"] = [row("published", **printed, basis="measured", report_title="A report")]
+    page = render(sample_tables(rows))
+    cards = _part(page, "highlights")
+    assert "5,000" in cards.partition("<ul")[0]
+    assert "9,000" not in cards.partition("<ul")[0]
+    assert f"Two queue managers reach {numbers.times(5 / 9)} the peak of one" in cards
+    assert "9,000" not in _part(page, "published-rates")
 
 
 def test_clients_served_are_a_lower_bound_where_no_more_were_tried() -> None:

@@ -15,7 +15,10 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 from tests.pipeline.analysis_samples import figure, figures, point, points, run, runs
 
+from ostler.lab.experiments.distributed import ONE_MANAGER
+from ostler.lab.running.shovel_peer import ENTRANT
 from ostler.pipeline.comparisons import comparisons
+from ostler.pipeline.contestants import ONE_QUEUE_MANAGER, TWO_NODES
 from ostler.pipeline.judging import PAIR_COLUMNS, judged, student_quantile
 from ostler.pipeline.tables import COMPARISON
 
@@ -162,7 +165,7 @@ def test_intervals_have_the_true_ratio_in_them(spark: SparkSession, ratio: float
 # -- one lake, looked at from all sides: planning takes Spark longer than the work -----------------------------------
 
 _RELEASES, _PRODUCTS, _OPTIONS = "zos-pq-np-in-scal", "p2p-multi-np", "rr-cc-tls-np"
-_LOGGING, _TRUSTED = "linear-vs-circular-logging", "local-trusted-np"
+_LOGGING, _TRUSTED, _CHANNELS = "linear-vs-circular-logging", "local-trusted-np", "dq-channels"
 
 
 def _releases() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -251,6 +254,35 @@ def _ratios() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return made, rows
 
 
+def _channels() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Two queue managers over one and four channels, one queue manager and two nodes of another product."""
+    who = (
+        ("Ostler", "ostler", {1: 500, 4: 600}),
+        (ONE_QUEUE_MANAGER, "ostler", {1: 1000}),
+        (TWO_NODES[0], "peer", {1: 100, 4: 150}),
+    )
+    rows = [
+        point(
+            rate,
+            50,
+            run="joined",
+            scenario=_CHANNELS,
+            contestant=name,
+            kind=kind,
+            step=channels,
+            series=f"channels={channels}, cipher_spec=none",
+            parameters={"channels": str(channels), "cipher_spec": "none"},
+        )
+        for name, kind, rates in who
+        for channels, rate in rates.items()
+    ]
+    rows += [
+        point(rate, 7, run="apart", scenario="dq-rr-np", contestant=name)
+        for name, rate in (("Ostler", 300), (ONE_QUEUE_MANAGER, 400))
+    ]
+    return [run("joined", scenario=_CHANNELS), run("apart", scenario="dq-rr-np")], rows
+
+
 _PRINTED = [
     figure(1, "client-rr-np", 1000, clients=9),
     figure(2, "client-rr-np", 900, clients=20),
@@ -265,12 +297,13 @@ _PRINTED = [
     figure(11, "appl-c1", 500, message_bytes=20480),
     figure(12, "local-rr-np", 6393, platform="a third machine"),
     figure(13, "local-trusted-np", 9421, platform="a third machine"),
+    figure(14, "dq-rr-np", 4722, platform="a third machine"),
 ]
 
 
 @pytest.fixture(scope="module")
 def compared(spark: SparkSession) -> list[Row]:
-    parts = (_releases(), _products(), _options(), _ratios())
+    parts = (_releases(), _products(), _options(), _ratios(), _channels())
     made = [each for part, _ in parts for each in part]
     rows = [each for _, part in parts for each in part]
     found = comparisons(points(spark, rows), runs(spark, made), figures(spark, _PRINTED))
@@ -366,3 +399,28 @@ def test_ratios_by_options_and_without_printed_figures(compared: list[Row]) -> N
     assert (binding["scenario"], binding["left_run"], binding["verdict"]) == (_TRUSTED, "bound", "same")
     tls = [row["our_ratio"] for row in compared if row["kind"] == "ratio" and row["subject"] == "TLS to plain"]
     assert sorted(round(ratio, 3) for ratio in tls) == [0.4, 0.6, 0.9]
+
+
+def test_names_are_those_of_the_laboratory() -> None:
+    assert (ONE_MANAGER.name, (ENTRANT.name,)) == (ONE_QUEUE_MANAGER, TWO_NODES)
+
+
+def test_two_queue_managers_to_one_and_to_two_nodes(compared: list[Row]) -> None:
+    """Whatever channels there are, the load is that of the same one queue manager; it is not held against two nodes."""
+    peaks = [
+        row for row in compared if row["metric"] == "rate" and row["clients"] is None and row["left_run"] == "joined"
+    ]
+    assert {(row["kind"], row["subject"], row["series"]): round(row["our_ratio"], 2) for row in peaks} == {
+        ("option", "two queue managers to one", "Ostler, channels=1, cipher_spec=none"): 0.5,
+        ("option", "two queue managers to one", "Ostler, channels=4, cipher_spec=none"): 0.6,
+        ("option", "4 channels to one", "Ostler, cipher_spec=none"): 1.2,
+        ("option", "4 channels to one", "RabbitMQ, shovel, cipher_spec=none"): 1.5,
+        ("product", "Ostler to RabbitMQ, shovel", "channels=1, cipher_spec=none"): 5.0,
+        ("product", "Ostler to RabbitMQ, shovel", "channels=4, cipher_spec=none"): 4.0,
+    }
+
+
+def test_two_queue_managers_to_local_are_of_one_run(compared: list[Row]) -> None:
+    (row,) = (row for row in compared if row["kind"] == "ratio" and row["subject"] == "two queue managers to local")
+    assert (row["left_run"], row["right_run"], row["our_ratio"]) == ("apart", "apart", 0.75)
+    assert row["published_ratio"] == pytest.approx(4722 / 6393)

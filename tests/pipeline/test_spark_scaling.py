@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from tests.pipeline.analysis_samples import point, points, run, runs
 
+from ostler.pipeline.contestants import ONE_QUEUE_MANAGER
 from ostler.pipeline.curves import curve_steps
 from ostler.pipeline.scaling import scaling
 from ostler.pipeline.tables import SCALING
@@ -123,6 +124,7 @@ def test_what_limits(spark: SparkSession) -> None:
         told: dict[str, Any] = {"broker_core_percent": 40.0, "machine_busy_percent": 50.0}
         return point(rate, 2, contestant=name, **(told | others))
 
+    needed = {"needed for an operation": "6"}
     rows = [
         single("driver", flags=["driver-saturated"], broker_core_percent=99.0),
         single("broker", broker_core_percent=95.0),
@@ -138,13 +140,20 @@ def test_what_limits(spark: SparkSession) -> None:
         single("crowding", persistent=True, log_forces=500),
         single("crowded", machine_busy_percent=99.0, flags=["others-busy"]),
         single("ten", scenario="appl-c3", broker_core_percent=110.0),
+        single("joined", scenario="dq-rr-pm", broker_core_percent=110.0, persistent=True, run="run-4"),
+        single(
+            ONE_QUEUE_MANAGER, scenario="dq-rr-pm", broker_core_percent=85.0, persistent=True, run="run-4", rate=3000.0
+        ),
+        single("group commit", kind="limit", run="run-4", rate=6300.0, operation="commit", step=2, parameters=needed),
         single("unknown"),
         single("group commit", kind="limit", run="run-2", rate=2100.0, operation="commit"),
         single("bare ping-pong", kind="limit", run="run-2", rate=1100.0),
     ]
     found = {
         row["contestant"]: row
-        for row in scaling(points(spark, rows), runs(spark, [run(), run("run-2"), run("run-3")])).collect()
+        for row in scaling(
+            points(spark, rows), runs(spark, [run(), run("run-2"), run("run-3"), run("run-4")])
+        ).collect()
     }
     limits = {name: row["limited_by"] for name, row in found.items()}
     for name in ("driver", "broker", "log", "network", "machine", "unknown"):
@@ -163,5 +172,12 @@ def test_what_limits(spark: SparkSession) -> None:
     assert "no part of the run" in found["crowded"]["why"]
     # Ten queue managers fill the four cores of the machine.
     assert (limits["ten"], found["ten"]["cpu_limit_rate"]) == ("unknown", pytest.approx(4e6 / 50))
+    # A probe says how many of its commits a round trip through two queue managers waits for. One has other ones.
+    assert (limits["joined"], found["joined"]["why"]) == (
+        "log",
+        "1000 a second are 95% of what the bare log could keep",
+    )
+    assert found["joined"]["cpu_limit_rate"] == pytest.approx(2e6 / 50)
+    assert (limits[ONE_QUEUE_MANAGER], found[ONE_QUEUE_MANAGER]["cpu_limit_rate"]) == ("log", pytest.approx(1e6 / 50))
     assert "40% of a core" in found["unknown"]["why"]
     assert found["peer"]["cpu_limit_rate"] == pytest.approx(4e6 / 50)

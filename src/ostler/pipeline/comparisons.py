@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from ostler.pipeline.comparison_figures import FIGURE_COLUMNS, RATE, comparison_figures, options_text
+from ostler.pipeline.contestants import CHANNEL_OPTIONS, ONE_QUEUE_MANAGER, OUR_LIBRARY, PEER_LIBRARY, TWO_NODES
 from ostler.pipeline.judging import PAIR_COLUMNS, apart_percent, judged, median
 from ostler.pipeline.ratios import ratio_comparisons
 from ostler.pipeline.spark_schemas import as_table
@@ -24,9 +25,6 @@ _OSTLER: Final = "ostler"
 _PEER: Final = "peer"
 _LIMIT: Final = "limit"
 _AT_PEAK: Final = -1
-# What clients that are libraries have in their names: "RabbitMQ, pika", and of ours only this one.
-_PEER_LIBRARY: Final = ", "
-_OUR_LIBRARY: Final = "ostler.connect"
 
 
 @dataclass(frozen=True)
@@ -49,6 +47,10 @@ OPTION_RULES: Final = (
     OptionRule("replication", "none", "{value} replication to none"),
     OptionRule("added_latency_ms", "0", "{value} ms of distance to none"),
     OptionRule("queue_managers", "1", "{value} queue managers to one"),
+    OptionRule("channels", "1", "{value} channels to one"),
+    OptionRule("batch_size", "50", "batches of {value} to those of 50"),
+    OptionRule("round_trip_ms", "0", "{value} ms of distance to none"),
+    OptionRule("messages", "nonpersistent, FAST", "{value} to nonpersistent, FAST"),
     OptionRule("property_control", "COMPAT", "PROPCTL {value} to COMPAT"),
     OptionRule("rules", "0", "{value} channel authentication rules to none"),
     OptionRule("trace", "off", "trace {value} to none"),
@@ -57,9 +59,10 @@ OPTION_RULES: Final = (
 
 def comparisons(points: DataFrame, runs: DataFrame, published: DataFrame) -> DataFrame:
     """From points, runs and published figures: the table of comparisons."""
-    # A few rows, wanted seven times: without this Spark would make them as often, and plan for longer than it works.
+    # A few rows, wanted nine times: without this Spark would make them as often, and plan for longer than it works.
     figures = comparison_figures(points, runs).localCheckpoint()
-    pairs = reduce(DataFrame.unionByName, (release_pairs(figures), product_pairs(figures), option_pairs(figures)))
+    made = (release_pairs(figures), product_pairs(figures), option_pairs(figures), joined_pairs(figures))
+    pairs = reduce(DataFrame.unionByName, made)
     ours = judged(pairs).select(
         "*",
         F.lit(None).cast("double").alias("published_ratio"),
@@ -125,7 +128,8 @@ def _machine_changes(pairs: DataFrame) -> DataFrame:
 
 
 def product_pairs(figures: DataFrame) -> DataFrame:
-    """Ostler to each other product of the same run, lean client to lean client and library to library.
+    """Ostler to each other product of the same run, lean client to lean client and library to library; two queue
+    managers to two nodes.
 
     Limits are no products: their rows say how near Ostler comes, and no verdict.
     """
@@ -183,6 +187,30 @@ def option_pairs(figures: DataFrame) -> DataFrame:
     )
 
 
+def joined_pairs(figures: DataFrame) -> DataFrame:
+    """Two queue managers to one, in the same run and under the same load: whatever their channels are like."""
+    ours = figures.filter(F.col("kind") == _OSTLER).withColumn(
+        "rest", options_text(F.map_filter("options", lambda name, _: ~name.isin(*CHANNEL_OPTIONS)))
+    )
+    is_one = F.col("contestant") == ONE_QUEUE_MANAGER
+    left, right = _side(ours.filter(is_one), "left"), _side(ours.filter(~is_one), "right")
+    joined = left.join(
+        right,
+        _same("run", "message_bytes", "persistent", "rest", "metric")
+        & F.col("left.clients").eqNullSafe(F.col("right.clients")),
+    )
+    return joined.select(
+        *_pair(
+            kind=F.lit(OPTION),
+            subject=F.lit("two queue managers to one"),
+            series=F.concat_ws(", ", "right.contestant", F.when(F.col("right.series") != "", F.col("right.series"))),
+            is_comparable=F.lit(True),
+            left_name=F.col("left.contestant"),
+            right_name=F.col("right.contestant"),
+        )
+    )
+
+
 _RULE_NAMES: Final = ("parameter", "baseline", "subject")
 
 
@@ -197,10 +225,11 @@ def _same(*names: str) -> Column:
 
 
 def _are_clients_alike() -> Column:
-    """Whether a product of others and ours were both driven through a library, or both not."""
-    theirs = F.contains(F.col("left.contestant"), F.lit(_PEER_LIBRARY))
-    ours = F.contains(F.col("right.contestant"), F.lit(_OUR_LIBRARY))
-    return theirs == ours
+    """Whether a product of others and ours were both driven through a library, or both not; and both are one or two."""
+    are_two = F.col("left.contestant").isin(*TWO_NODES)
+    theirs = F.contains(F.col("left.contestant"), F.lit(PEER_LIBRARY)) & ~are_two
+    ours = F.contains(F.col("right.contestant"), F.lit(OUR_LIBRARY))
+    return (theirs == ours) & ~(are_two & (F.col("right.contestant") == ONE_QUEUE_MANAGER))
 
 
 def _pair(**told: Column) -> list[Column]:

@@ -20,10 +20,14 @@ from ostler.pipeline.spark_schemas import as_table
 from ostler.pipeline.tables import COST
 
 QUEUE_MANAGER, CONNECTION, QUEUE, CHANNEL = "queue manager", "connection", "queue", "channel"
+MESSAGE_CHANNELS: Final = "message channels"
 TRANSACTION: Final = "transaction"
 POINT_KEY: Final = ("run", "contestant", "step", "repetition")
 _COUNTERS: Final = "queue-manager"
 _RECORDS: Final = ("accounting", "statistics")
+# What message channels of a queue manager did in a window, all together: differences already.
+_CHANNELS: Final = "channels"
+_CHANNEL_FIELDS: Final = {"messages": "MsgCount", "batches": "BatchCount"}
 _DURATION: Final = "QMgrOpDuration"
 _OSTLER: Final = "ostler"
 
@@ -51,6 +55,7 @@ VERBS: Final = (
     Verb("inquire", "InqCount", "inquires"),
     Verb("set", "SetCount", "sets"),
     Verb("message", "MsgCount", "", "TotalBytes"),
+    Verb("batch", "BatchCount"),
 )
 
 
@@ -68,6 +73,7 @@ RECORD_KINDS: Final = (
     RecordKind("QueueAccounting", QUEUE, 0),
     RecordKind("QueueStatistics", QUEUE, 1),
     RecordKind("ChannelStatistics", CHANNEL, 0),
+    RecordKind(_CHANNELS, MESSAGE_CHANNELS, 0),
     RecordKind(_COUNTERS, QUEUE_MANAGER, 0),
     RecordKind("MQIStatistics", QUEUE_MANAGER, 1),
 )
@@ -86,7 +92,8 @@ def accounted(statistics: DataFrame) -> DataFrame:
     """Figures of verbs in the windows: by point, scope, object and name, under the names that records have."""
     measured = statistics.filter(F.col("phase") == MEASURED)
     kinds = F.broadcast(_kinds(statistics.sparkSession))
-    found = counted(measured).unionByName(recorded(measured)).join(kinds, "record_kind")
+    found = reduce(DataFrame.unionByName, (counted(measured), recorded(measured), moved(measured)))
+    found = found.join(kinds, "record_kind")
     best = found.groupBy(*POINT_KEY, "scope").agg(F.min("rank").alias("rank"))
     return found.join(best, [*POINT_KEY, "scope", "rank"]).select(*POINT_KEY, "scope", "object", "field", "value")
 
@@ -118,6 +125,17 @@ def recorded(measured: DataFrame) -> DataFrame:
         .groupBy(*POINT_KEY, kind.alias("record_kind"), "object", field.alias("field"))
         .agg(F.sum("value").alias("value"))
         .select(*POINT_KEY, "record_kind", "object", "field", "value")
+    )
+
+
+def moved(measured: DataFrame) -> DataFrame:
+    """What message channels sent in the window, all of a queue manager together: messages and batches."""
+    return measured.filter((F.col("source") == _CHANNELS) & F.col("name").isin(list(_CHANNEL_FIELDS))).select(
+        *POINT_KEY,
+        F.lit(_CHANNELS).alias("record_kind"),
+        "object",
+        _renamed(F.col("name"), _CHANNEL_FIELDS).alias("field"),
+        "value",
     )
 
 
@@ -157,7 +175,11 @@ def verb_costs(verbs: DataFrame, transactions: DataFrame) -> DataFrame:
     return (
         verbs.join(processor, list(POINT_KEY))
         .join(window, list(POINT_KEY), "left")
-        .withColumn("broker_cpu_us", F.col("window_cpu_us") / F.col("window_count"))
+        # What channels move is no verb: its time is that of the verbs of channels, and in it already.
+        .withColumn(
+            "broker_cpu_us",
+            F.when(F.col("scope") != MESSAGE_CHANNELS, F.col("window_cpu_us") / F.col("window_count")),
+        )
         # Which verb wrote how much of the log is not known: transactions tell that.
         .withColumn("log_bytes", F.lit(None).cast("double"))
         .select(*COST.names)

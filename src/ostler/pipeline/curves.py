@@ -18,7 +18,9 @@ _MEDIANS: Final = (
     *("machine_busy_percent", "steal_percent", "broker_memory_bytes", "disk_busy_percent", "log_bytes_per_second"),
     *("log_forces_per_second", "loopback_bytes_per_second"),
 )
-STEP_COLUMNS: Final = (*CURVE_KEY, "step", "clients", "operation", "repetitions", *_MEDIANS, "flags")
+# What a probe of the log says: how many of what it counts an operation needs.
+_NEEDED_PARAMETER: Final = "needed for an operation"
+STEP_COLUMNS: Final = (*CURVE_KEY, "step", "clients", "operation", "repetitions", *_MEDIANS, "needed", "flags")
 
 
 def curve_steps(points: DataFrame) -> DataFrame:
@@ -33,6 +35,7 @@ def curve_steps(points: DataFrame) -> DataFrame:
             F.min("operation").alias("operation"),
             F.count_distinct("repetition").cast("int").alias("repetitions"),
             *(F.median(name).alias(name) for name in _MEDIANS),
+            F.max(F.col("parameters")[_NEEDED_PARAMETER].try_cast("double")).alias("needed"),
             F.sort_array(F.array_distinct(F.flatten(F.collect_list("flags")))).alias("flags"),
         )
     )

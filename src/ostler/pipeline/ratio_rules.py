@@ -10,13 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+from ostler.pipeline.contestants import ONE_QUEUE_MANAGER
+
 SMALL_BYTES: Final = 2048
 """What sizes are held against: every report has it."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """Figures of one scenario. Ours may be a step of another one: `our_scenario`, when it is not empty.
+    """Figures of one scenario. Ours may be a step of another one: `our_scenario`, when it is not empty. Of ours all
+    contestants but one queue manager in the place of two count, or only `our_contestant`.
 
     A `variant` of the published figure and a `parameter` of our step may tell figures of a scenario apart: they must
     have the value, or, with `is_other`, any but this. What is empty is not asked for.
@@ -30,6 +33,7 @@ class Side:
     parameter: str = ""
     our_value: str = ""
     is_other: bool = False
+    our_contestant: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,12 @@ def _trusted_side(scenario: str) -> Side:
 
 def _tls() -> list[RatioRule]:
     plain = Side("rr-cc-tls-np", variant="cipher", published_value="none", parameter="cipher_spec", our_value="none")
-    return [RatioRule("TLS to plain", plain, replace(plain, is_other=True))]
+    source = "WebSphere MQ for z/OS V7.1.0: channels with and without SSL are charts there, without printed figures"
+    channels = ("zos-chl-1-4", "zos-chl-10-50")
+    return [
+        RatioRule(_TLS, plain, replace(plain, is_other=True)),
+        *(RatioRule(_TLS, Side(each), Side(f"{each}-ssl"), source=source) for each in channels),
+    ]
 
 
 def _logging() -> list[RatioRule]:
@@ -137,9 +146,10 @@ def _distances() -> list[RatioRule]:
     found = []
     for kind in ("np", "pm"):
         found.append(RatioRule("clients to local", Side(f"local-rr-{kind}"), Side(f"client-rr-{kind}")))
-        found.append(RatioRule("two queue managers to local", Side(f"local-rr-{kind}"), Side(f"dq-rr-{kind}")))
+        found.append(_joined(f"local-rr-{kind}", f"dq-rr-{kind}"))
+        found.append(_joined(f"local-large-{kind}", f"dq-large-{kind}"))
     found.append(RatioRule("clients to local", Side("rr-bb-np"), Side("rr-cb-np")))
-    found.append(RatioRule("two queue managers to local", Side("rr-bb-np"), Side("rr-dq-bb-np")))
+    found.append(_joined("rr-bb-np", "rr-dq-bb-np"))
     for name in ("appl-ha2", "appl-dr2"):
         far = f"{name}-latency"
         left = Side(name, far, parameter="added_latency_ms", our_value="0")
@@ -148,6 +158,14 @@ def _distances() -> list[RatioRule]:
     return found
 
 
+def _joined(local: str, distributed: str) -> RatioRule:
+    """Reports have a scenario of its own for one queue manager; ours puts the same load on one in the same run."""
+    left = Side(local, distributed, our_contestant=ONE_QUEUE_MANAGER)
+    return RatioRule("two queue managers to local", left, Side(distributed, our_contestant=_OSTLER))
+
+
+_OSTLER: Final = "Ostler"
+_TLS: Final = "TLS to plain"
 _PLACES: Final = ("local", "client", "dq")
 _PERSISTENCE: Final = "persistent to nonpersistent"
 

@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from ostler.pipeline.comparison_figures import RATE, options_text
+from ostler.pipeline.contestants import ONE_QUEUE_MANAGER
 from ostler.pipeline.judging import BETTER, NOT_COMPARABLE, SAME, TOLERANCE_PERCENT, WORSE, is_beyond, judged
 from ostler.pipeline.ratio_rules import RATIO_RULES, Side
 from ostler.pipeline.spark_schemas import as_table
@@ -24,9 +25,10 @@ _TABLE: Final = "Table"
 _SIZE: Final = "message_bytes"
 _COMPLETE: Final = "complete"
 _OSTLER: Final = "ostler"
+_OUR_NAME: Final = "Ostler"
 _SIDE_TYPE: Final = (
     "struct<scenario:string,our_scenario:string,message_bytes:bigint,variant:string,published_value:string,"
-    "parameter:string,our_value:string,is_other:boolean>"
+    "parameter:string,our_value:string,is_other:boolean,our_contestant:string>"
 )
 _RULES_TYPE: Final = (
     f"rule int, subject string, left {_SIDE_TYPE}, right {_SIDE_TYPE}, is_size boolean, is_by_section boolean, "
@@ -57,7 +59,7 @@ def rules_table(spark: SparkSession) -> DataFrame:
 
     def side(each: Side) -> tuple[object, ...]:
         told = (each.scenario, each.our_scenario or each.scenario, each.message_bytes, each.variant)
-        return (*told, each.published_value, each.parameter, each.our_value, each.is_other)
+        return (*told, each.published_value, each.parameter, each.our_value, each.is_other, each.our_contestant)
 
     rows = [
         (number, rule.subject, side(rule.left), side(rule.right), rule.is_size, rule.is_by_section, rule.source)
@@ -206,18 +208,21 @@ def best_runs(figures: DataFrame) -> DataFrame:
 def _our_side(peaks: DataFrame, rules: DataFrame, side: str) -> DataFrame:
     sided = rules.select("rule", "left", "right")
     option = F.col("options")[F.col(f"{side}.parameter")]
+    asked = F.col(f"{side}.our_contestant")
     found = peaks.join(
         sided,
         (F.col("scenario") == F.col(f"{side}.our_scenario"))
         & (F.col(_SIZE) == F.coalesce(F.col(f"{side}.message_bytes"), F.col(_SIZE)))
-        & _option_fits(side, option, f"{side}.parameter", f"{side}.our_value"),
+        & _option_fits(side, option, f"{side}.parameter", f"{side}.our_value")
+        & F.when(asked != "", F.col("contestant") == asked).otherwise(F.col("contestant") != ONE_QUEUE_MANAGER),
     )
     # Sizes are looked at by themselves: some scenarios sweep them, some have one.
     rest = F.map_filter("options", lambda name, _: (name != F.col(f"{side}.parameter")) & (name != _SIZE))
     told = F.struct("run", "scenario", "series", "values", "noise_percent", "machine", "is_quick")
     return found.select(
         "rule",
-        "contestant",
+        # Where a rule says who, it is the same ratio of Ostler.
+        F.when(asked != "", _OUR_NAME).otherwise(F.col("contestant")).alias("contestant"),
         options_text(rest).alias("rest"),
         F.col(_SIZE).alias(f"{side}_bytes"),
         _label(side, option).alias(f"{side}_label"),

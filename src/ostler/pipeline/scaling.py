@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from ostler.lab.scenarios.loader import catalogue
 from ostler.pipeline.bottlenecks import LOG_PROBES, NETWORK_PROBES, limited_by, why
+from ostler.pipeline.contestants import ONE_QUEUE_MANAGER
 from ostler.pipeline.curves import CURVE_KEY, STEP_COLUMNS, cores, curve_steps
 from ostler.pipeline.spark_schemas import as_table
 from ostler.pipeline.tables import SCALING
@@ -64,14 +65,16 @@ def usable_cores() -> Column:
 
 
 def queue_managers() -> Column:
-    """How many queue managers the steps of a scenario have, by the catalogue; one where it does not tell."""
+    """How many queue managers the steps of a scenario have, by the catalogue; one where it does not tell, and where
+    the same load was put on one."""
     several = {
         name: max(scenario.queue_managers)
         for name, scenario in catalogue().scenarios.items()
         if max(scenario.queue_managers, default=1) > 1
     }
     pairs = [F.lit(each) for pair in sorted(several.items()) for each in pair]
-    return F.coalesce(F.create_map(*pairs)[F.col("scenario")], F.lit(1))
+    is_one = F.col("contestant") == ONE_QUEUE_MANAGER
+    return F.when(is_one, 1).otherwise(F.coalesce(F.create_map(*pairs)[F.col("scenario")], F.lit(1)))
 
 
 def best_steps(steps: DataFrame, runs: DataFrame) -> DataFrame:
@@ -105,12 +108,17 @@ def probe_rates(steps: DataFrame) -> DataFrame:
         F.min(F.when(network, F.col("rate"))).alias("network_limit_rate"),
         F.min(F.when(log, F.col("rate"))).alias("log_probe_rate"),
         F.min_by(F.when(log, F.col("operation")), F.when(log, F.col("rate"))).alias("log_probe_operation"),
+        F.max(F.when(log, F.col("needed"))).alias("log_probe_needed"),
     )
 
 
 def log_limit_rate() -> Column:
-    """How many operations of a step the bare log would have kept. A probe does what the step does, or one commit."""
-    commits = F.when(F.col("operation") == _ROUND_TRIP, _ROUND_TRIP_COMMITS).otherwise(1)
+    """How many operations of a step the bare log would have kept. A probe does what the step does, or one commit; how
+    many of these an operation waits for is what it says, or what is usual. One queue manager in the place of two has
+    no channels that commit."""
+    usual = F.when(F.col("operation") == _ROUND_TRIP, _ROUND_TRIP_COMMITS).otherwise(1)
+    told = F.when(F.col("contestant") != ONE_QUEUE_MANAGER, F.col("log_probe_needed"))
+    commits = F.coalesce(told, usual)
     is_commit = F.col("log_probe_operation") == _COMMIT
     return F.col("log_probe_rate") / F.when(is_commit, commits).otherwise(1)
 

@@ -9,12 +9,17 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from ostler.lab.scenarios.loader import catalogue
+from ostler.lab.scenarios.model import Scenario
 
 CLIENT_SWEEPS: Final = frozenset(
     {"applications", "channel_pairs", "channels", "clients", "connections", "pipes", "publishers", "queue_pairs"}
     | {"queues", "requesters", "subscribers", "triplets"}
 )
 """Sweeps that say how many there are of those who make requests."""
+# Channels are as many as clients, or as many times so, where each has applications of its own. Elsewhere they are an
+# option of the road that all take.
+_CHANNEL_SWEEPS: Final = frozenset({"channels", "channel_pairs"})
+_PER_CHANNEL: Final = frozenset({"channel", "channel pair"})
 # What the laboratory adds to the points of the sweeps, and what follows from the number of clients.
 _ADDED: Final = frozenset({"operation", "asked rate", "responders", "queue pairs"})
 
@@ -22,9 +27,15 @@ _ADDED: Final = frozenset({"operation", "asked rate", "responders", "queue pairs
 def sweeps_of_scenarios() -> dict[str, tuple[str, ...]]:
     """The names of all sweeps but those of clients, for each scenario of the catalogue."""
     return {
-        name: tuple(sweep.name for sweep in scenario.sweeps if sweep.name not in CLIENT_SWEEPS)
+        name: tuple(sweep.name for sweep in scenario.sweeps if sweep.name not in client_sweeps(scenario))
         for name, scenario in catalogue().scenarios.items()
     }
+
+
+def client_sweeps(scenario: Scenario) -> frozenset[str]:
+    """Sweeps of a scenario that change how many make requests."""
+    is_by_channel = any(role.per in _PER_CHANNEL for role in scenario.roles)
+    return CLIENT_SWEEPS if is_by_channel else CLIENT_SWEEPS - _CHANNEL_SWEEPS
 
 
 def series_text(sweeps: Mapping[str, tuple[str, ...]]) -> Column:

@@ -281,7 +281,7 @@ COST: Final = LakeTable(
         Column("contestant", "string", "who was measured"),
         Column("step", "int", "step of the sweep"),
         Column("repetition", "int", "which time"),
-        Column("scope", "string", "queue, connection, channel or queue manager"),
+        Column("scope", "string", "queue, connection, channel, queue manager, or all message channels of one"),
         Column("object", "string", "its name"),
         Column("verb", "string", "put, get, commit, ..., or transaction"),
         Column("count", "double", "how many"),

@@ -12,6 +12,7 @@ from typing import Final
 
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Scenario
+from ostler.pipeline.contestants import ONE_QUEUE_MANAGER
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts import Look
 from ostler.pipeline.report.curves import NO_MESSAGES, other_words
@@ -66,6 +67,17 @@ class Context:
         ):
             found[peak.run].append(peak)
         return found
+
+    def own_peaks(self, run: str) -> list[PeakRow]:
+        """Ostler's peaks of a run. One queue manager in the place of two is what these are held against, and not it."""
+        return [
+            peak for peak in self.peaks_of.get(run, []) if peak.kind == OSTLER and peak.contestant != ONE_QUEUE_MANAGER
+        ]
+
+    def queue_managers(self, name: str) -> int:
+        """How many queue managers a scenario has at most."""
+        found = self.scenario(name)
+        return max(found.queue_managers, default=1) if found else 1
 
     def scenario(self, name: str) -> Scenario | None:
         return catalogue().scenarios.get(name)

@@ -17,6 +17,12 @@ PERSISTENCE: Final = "persistence"
 NO_MESSAGES: Final = "no messages"
 # Parameters that say again what a column of its own says.
 _SAID_ELSEWHERE: Final = frozenset({MESSAGE_BYTES, PERSISTENCE, "persistent"})
+# What kind of messages: persistence first, which a column of its own says, and how channels treat them.
+_MESSAGES: Final = "messages"
+_KINDS: Final = ("persistent", "nonpersistent")
+ROUND_TRIP: Final = "round_trip_ms"
+BATCH_SIZE: Final = "batch_size"
+_LABELS: Final = {ROUND_TRIP: "round trip of the distance, ms", "channels": "channels each way"}
 
 Value = Callable[[PointRow], float | None]
 
@@ -73,24 +79,35 @@ def _number(text: str | None) -> float | None:
         return None
 
 
-def choose_sweep(points: Sequence[PointRow]) -> Sweep | None:
-    """What the points of a run go along: clients where they differ, else sizes, else a parameter that is a number."""
+def choose_sweep(points: Sequence[PointRow], order: Sequence[str] = (), each: str = "") -> Sweep | None:
+    """What the points of a run go along: clients where they differ, else sizes, else a parameter that is a number: the
+    first of `order`, or by name. `each` says what makes the number of clients."""
     if len({point.clients for point in points}) > 1:
-        return Sweep(CLIENTS, "clients")
+        return Sweep(CLIENTS, f"clients, {each}" if each else "clients")
     if len({point.message_bytes for point in points}) > 1:
         return Sweep(MESSAGE_BYTES, "message size", True)
     parts = [series_parts(point.series) for point in points]
-    for name in sorted({name for each in parts for name in each} - _SAID_ELSEWHERE):
-        values = [_number(each.get(name)) for each in parts]
+    names = {name for found in parts for name in found} - _SAID_ELSEWHERE
+    for name in sorted(names, key=lambda found: (order.index(found) if found in order else len(order), found)):
+        values = [_number(found.get(name)) for found in parts]
         if None not in values and len(set(values)) > 1:
-            return Sweep(name, name.replace("_", " "))
+            return Sweep(name, _LABELS.get(name, name.replace("_", " ")))
     return None
 
 
 def series_parts(series: str) -> dict[str, str]:
-    """The parameters that a series is made of: `message_bytes=2048, cipher_spec=none`."""
-    pairs = (part.partition("=") for part in series.split(", ") if part)
-    return {name: value for name, _, value in pairs}
+    """The parameters that a series is made of: `message_bytes=2048, cipher_spec=none`. What has no sign of equality
+    belongs to the value before it: `log=linear, extents new`; or is a word by itself, where it comes first."""
+    found: dict[str, str] = {}
+    last = ""
+    for part in filter(None, series.split(", ")):
+        name, is_pair, value = part.partition("=")
+        if is_pair or not last:
+            found[name] = value
+            last = name if is_pair else ""
+        else:
+            found[last] += f", {part}"
+    return found
 
 
 def series_words(series: str) -> str:
@@ -101,9 +118,20 @@ def series_words(series: str) -> str:
             parts.append(numbers.size(int(value)))
         elif name in _SAID_ELSEWHERE:
             parts.append({"true": "persistent", "false": "nonpersistent"}.get(value.lower(), value))
+        elif name == _MESSAGES and value.startswith(_KINDS):
+            parts.append(value)
         else:
-            parts.append(f"{name.replace('_', ' ')} {value}".strip())
+            parts.append(parameter_words(name, value))
     return ", ".join(parts)
+
+
+def parameter_words(name: str, value: str) -> str:
+    """A parameter as people say it."""
+    if name == ROUND_TRIP:
+        return f"round trip {value} ms"
+    if name == "channels" and value.isdigit():
+        return numbers.count(int(value), "channel")
+    return f"{name.replace('_', ' ')} {value}".strip()
 
 
 def group_name(point: PointRow, sweep: Sweep | None) -> str:
@@ -118,9 +146,17 @@ def group_name(point: PointRow, sweep: Sweep | None) -> str:
 def other_words(series: str, left_out: str = "") -> list[str]:
     """Parameters of a series besides size and persistence, in words."""
     left = _SAID_ELSEWHERE | {left_out}
-    return [
-        f"{name.replace('_', ' ')} {text}".strip() for name, text in series_parts(series).items() if name not in left
-    ]
+    words = (
+        _speed(text) if name == _MESSAGES and text.startswith(_KINDS) else parameter_words(name, text)
+        for name, text in series_parts(series).items()
+        if name not in left
+    )
+    return [each for each in words if each]
+
+
+def _speed(messages: str) -> str:
+    """What stands behind persistence: `nonpersistent, FAST`."""
+    return messages.partition(", ")[2]
 
 
 def curves(points: Sequence[PointRow], sweep: Sweep | None) -> list[Curve]:

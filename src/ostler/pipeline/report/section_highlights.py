@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from ostler.pipeline.contestants import ONE_QUEUE_MANAGER
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts import Axis, Dot, Look, Strip, side_by_side, spans_decades
 from ostler.pipeline.report.context import Context, described, messages
 from ostler.pipeline.report.document import Block, Bullets, Card, Cards, Figure, Link, Paragraph, Section, Text
 from ostler.pipeline.report.looks import contestant_order
-from ostler.pipeline.report.rows import LIMIT, OSTLER, PeakRow
+from ostler.pipeline.report.rows import LIMIT, PeakRow
 from ostler.pipeline.report.section_scenarios import operations_word, peak_table
 from ostler.pipeline.report.spreads import spread
 
@@ -43,7 +44,7 @@ def _best_peaks(context: Context) -> list[PeakRow]:
     """Ostler's peak with the smallest messages of each scenario."""
     found = []
     for run in context.speaking.values():
-        own = [peak for peak in context.peaks_of.get(run, []) if peak.kind == OSTLER]
+        own = context.own_peaks(run)
         if own:
             smallest = min(peak.message_bytes for peak in own)
             found.append(max((each for each in own if each.message_bytes == smallest), key=lambda each: each.peak_rate))
@@ -74,6 +75,7 @@ def _statements(context: Context) -> list[Text]:
         verdicts = Counter(row.verdict for row in rates)
         told = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common())
         found.append((f"Rates against earlier runs: {told}. See ", Link("comparisons", "comparisons"), "."))
+    found += _against_one(context)
     found += _against_peers(context)
     noises = [run.noise_percent for run in tables.runs if run.noise_percent is not None]
     if noises:
@@ -96,6 +98,23 @@ def _statements(context: Context) -> list[Text]:
     if partial:
         found.append(f"{numbers.count(partial, 'run')} not complete: what was measured is told, and marked.")
     return found
+
+
+def _against_one(context: Context) -> list[Text]:
+    """What two queue managers make of the load that one had in the same run."""
+    rows = [
+        row
+        for row in context.tables.comparisons
+        if row.left_name == ONE_QUEUE_MANAGER and row.clients is None and row.metric == "rate" and row.left_value
+        and row.right_run in context.speaking.values()
+    ]  # fmt: skip
+    middle = spread(row.right_value / row.left_value for row in rows)
+    if middle is None:
+        return []
+    over = "" if len(rows) == 1 else f", median of {len(rows)} curves"
+    text = f"Two queue managers reach {numbers.times(middle.middle)} the peak of one under the same load{over} ("
+    runs = dict.fromkeys(row.right_run for row in rows)
+    return [(text, *context.book.runs(runs), "). See ", Link("options", "comparisons-option"), ".")]
 
 
 def _against_peers(context: Context) -> list[Text]:

@@ -22,7 +22,7 @@ from ostler.pipeline.report.document import (
     Strong,
     Text,
 )
-from ostler.pipeline.report.rows import OSTLER, ComparisonRow, PublishedRow
+from ostler.pipeline.report.rows import ComparisonRow, PublishedRow
 from ostler.pipeline.report.section_comparisons import RATIO, subject_words
 
 _RATES: Final = frozenset(
@@ -239,9 +239,8 @@ def _ours(context: Context, row: PublishedRow) -> tuple[float | None, int | None
     run = context.speaking[row.scenario]
     own = [
         peak
-        for peak in context.peaks_of.get(run, [])
-        if peak.kind == OSTLER
-        and (row.message_bytes is None or peak.message_bytes == row.message_bytes)
+        for peak in context.own_peaks(run)
+        if (row.message_bytes is None or peak.message_bytes == row.message_bytes)
         and (not row.persistence or peak.persistent == (row.persistence == "persistent"))
     ]
     best = max(own, key=lambda each: each.peak_rate, default=None)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ostler.lab.scenarios.model import Scenario
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts import Axis, Curve, Dot, Line, LineChart, spans_decades
 from ostler.pipeline.report.context import (
@@ -23,6 +24,7 @@ from ostler.pipeline.report.curves import Curve as Measured
 from ostler.pipeline.report.document import Block, Cell, Code, Figure, Fold, Heading, Inline, Paragraph, Section
 from ostler.pipeline.report.looks import contestant_order
 from ostler.pipeline.report.rows import PointRow, ScalingRow
+from ostler.pipeline.report.section_channels import channel_table
 from ostler.pipeline.report.spreads import Spread
 
 _GROUPS_DRAWN: Final = 8
@@ -30,6 +32,9 @@ _NANOSECONDS: Final = 1e6
 _FIT_POINTS: Final = 60
 _LOG_ACROSS_FROM: Final = 8
 _WHOLE_PERCENT: Final = 100.0
+_TWO: Final = 2
+# Where scenarios that follow no report say they come from.
+_OURS: Final = "ours"
 
 OPERATIONS: Final = {
     "round trip": "round trips",
@@ -69,13 +74,13 @@ def _milliseconds(name: str) -> Callable[[PointRow], float | None]:
     return value
 
 
-def _panels(operation: str) -> tuple[_Panel, ...]:
+def _panels(operation: str, several: str = "") -> tuple[_Panel, ...]:
     word = operations_word(operation)
     return (
         _Panel("Rate", f"{word} a second", lambda point: point.rate, numbers.figure, f"{word}/s"),
         _Panel("Response time, median", "milliseconds", _milliseconds("p50_ns"), numbers.figure, "ms"),
         _Panel("Response time, 99th percentile", "milliseconds", _milliseconds("p99_ns"), numbers.figure, "ms"),
-        _Panel("Processor time of the broker", "µs for each operation", lambda point: point.broker_cpu_us,
+        _Panel(f"Processor time of the broker{several}", "µs for each operation", lambda point: point.broker_cpu_us,
                numbers.figure, "µs"),
         _Panel("Processor time of the driver", "µs for each operation", lambda point: point.driver_cpu_us,
                numbers.figure, "µs"),
@@ -100,7 +105,7 @@ def scenarios_section(context: Context) -> Section:
 
 def _scenario(context: Context, name: str, run: str) -> Section:
     points = context.points_of[run]
-    sweep = choose_sweep(points)
+    sweep = choose_sweep(points, *_swept(context.scenario(name)))
     found = curves(points, sweep)
     blocks: list[Block] = [*_introduction(context, name, run)]
     groups = list(dict.fromkeys(curve.group for curve in found))
@@ -117,8 +122,21 @@ def _scenario(context: Context, name: str, run: str) -> Section:
     if context.peaks_of.get(run):
         caption = f"Peaks of {described(context.title(name), groups[0]) if len(groups) == 1 else context.title(name)}"
         blocks.append(peak_table(context, caption, [run]))
+    channels = channel_table(context, name, run)
+    if channels is not None:
+        blocks.append(channels)
     blocks.append(Fold("All figures of this scenario", (_all_figures(context, name, run, found, sweep),)))
     return Section(f"scenario-{name}", context.title(name), tuple(blocks))
+
+
+def _swept(scenario: Scenario | None) -> tuple[tuple[str, ...], str]:
+    """The sweeps of a scenario in their order, and how many clients there are of each thing that is swept."""
+    if scenario is None:
+        return (), ""
+    swept = tuple(sweep.name for sweep in scenario.sweeps)
+    role = next((role for role in scenario.roles if role.per and role.counts and role.counts[0] > 1), None)
+    is_told = role is not None and f"{role.per.replace(' ', '_')}s" in swept
+    return swept, f"{role.counts[0]} for each {role.per}" if role is not None and is_told else ""
 
 
 def _introduction(context: Context, name: str, run: str) -> list[Block]:
@@ -126,10 +144,14 @@ def _introduction(context: Context, name: str, run: str) -> list[Block]:
     source: tuple[Inline, ...] = (Code(name),)
     if scenario is not None:
         report = scenario.report
-        source += (f", after {report.title} ({report.year}), section {scenario.source.sections}",)
+        after = f", after {report.title} ({report.year}), section {scenario.source.sections}"
+        source += (", a scenario of this project" if scenario.source.sections == _OURS else after,)
     source += (". Run ", context.book.run(run), ".")
     blocks: list[Block] = [Paragraph(" ".join(scenario.summary.split()))] if scenario else []
     blocks.append(Paragraph(source, "small"))
+    if context.queue_managers(name) == _TWO:
+        together = "Processor time, log and memory of the broker are those of both queue managers, or nodes, together."
+        blocks.append(Paragraph(together, "small"))
     doubts = [each.rstrip(".") for each in row.flags]
     if not row.is_complete:
         doubts.insert(0, f"the run is {row.condition}: not all of it was measured")
@@ -148,7 +170,8 @@ def _introduction(context: Context, name: str, run: str) -> list[Block]:
 
 
 def _figure(context: Context, name: str, members: Sequence[Measured], sweep: Sweep) -> Figure:
-    charts = [_chart(context, panel, members, sweep) for panel in _panels(members[0].operation)]
+    several = ", both ends" if context.queue_managers(name) == _TWO else ""
+    charts = [_chart(context, panel, members, sweep) for panel in _panels(members[0].operation, several)]
     run = members[0].run
     fits = any(chart is not None and chart.curves for chart in charts)
     note: tuple[Inline, ...] = ("Run ", context.book.run(run), ": ", Code(context.runs[run].command))

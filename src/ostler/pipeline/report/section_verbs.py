@@ -17,6 +17,7 @@ from ostler.pipeline.report.spreads import spread
 _OBJECTS_MAX: Final = 6
 _CONNECTION: Final = "connection"
 _QUEUE_MANAGER: Final = "queue manager"
+_MESSAGE_CHANNELS: Final = "message channels"
 _TRANSACTION: Final = "transaction"
 # Verbs with a column of their own; the others are told together.
 _VERBS: Final = ("put", "get", "commit")
@@ -35,7 +36,8 @@ def accounted_blocks(context: Context) -> list[Block]:
         return []
     blocks = [_transactions(context, found)] if any(_own(rows) for rows in found.values()) else []
     for name, rows in found.items():
-        records = [row for row in rows if row.scope != _QUEUE_MANAGER]
+        # What message channels moved stands with the scenarios.
+        records = [row for row in rows if row.scope not in (_QUEUE_MANAGER, _MESSAGE_CHANNELS)]
         if records:
             blocks.append(_records(context, name, records))
     return blocks
