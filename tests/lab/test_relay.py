@@ -198,6 +198,14 @@ def test_refuse_and_accept(site: Site) -> None:
     assert read(near, 4) == b"here"
 
 
+def test_hundreds_of_connections_at_once(site: Site) -> None:
+    pairs = [site.connect() for _ in range(150)]
+    for number, (near, _) in enumerate(pairs):
+        near.sendall(number.to_bytes(2, "little"))
+    assert [int.from_bytes(read(far, 2), "little") for _, far in pairs] == list(range(150))
+    assert site.relay.figures().connections == 150
+
+
 def test_an_end_is_passed_on_and_the_other_way_stays_open(site: Site) -> None:
     near, far = site.connect()
     near.sendall(b"last words")

@@ -84,7 +84,7 @@ class ChannelWorld:
                 # A dead-letter queue that is full takes no message, and a fast channel does not stop for one.
                 for account in accounts:
                     account.may_discard = self.is_fast
-            site.window = chance.choice([1, 2, 4])
+            site.window = chance.choice([1, 2, 4, 8])
             site.longest = 200_000 if log is BIG_LOG else 40_000
         self.wants_running = [True, True]
         self.done: list[str] = []

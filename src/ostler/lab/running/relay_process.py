@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import signal
 import sys
 import time
@@ -79,6 +80,9 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(OSError):
         Path("/proc/self/timerslack_ns").write_text(str(_SLACK_NS))
+    # Every connection takes two descriptors.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     loop = RelayLoop(int(arguments[0]), float(arguments[1]), int(arguments[2]))
     orders = _Orders(loop, sys.stdin.fileno(), sys.stdout.fileno())
     loop.watch(sys.stdin.fileno(), orders.heard)
