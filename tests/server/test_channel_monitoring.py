@@ -15,6 +15,7 @@ from ostler.lab.running.relay import Relay
 from ostler.model import constants as mq
 from ostler.observe.records import read
 from ostler.testing import RunningQueueManager
+from ostler.wire.frames import CHANNEL_CONFIRM
 
 STATISTICS = "SYSTEM.ADMIN.STATISTICS.QUEUE"
 FIGURES = ("COMPRATE", "COMPTIME", "EXITTIME", "NETTIME", "XBATCHSZ", "XQTIME")
@@ -98,16 +99,18 @@ def test_network_time_is_the_distance(route: Routes) -> None:
 
 
 def test_messages_that_wait_are_seen(route: Routes) -> None:
-    way = route("MONCHL(LOW)").run()
-    carry(way, b"at once")
-    way.there.mqsc(f"ALTER QLOCAL({way.target}) PUT(DISABLED)")
-    way.alter("MRRTY(0)", way.there)
-    assert "XQMSGSA(0)" in shown(way)
-    way.stop()
-    way.until("STOPPED")
-    way.put(b"1", b"2", b"3")
-    assert "XQMSGSA(0)" in shown(way)  # it does not run, so nobody watches
-    assert "MONCHL(OFF)" in shown(way)
+    with Proxy(route.there.port) as proxy:
+        way = route("MONCHL(LOW)", port=proxy.port).run()
+        proxy.swallow(FORWARD, CHANNEL_CONFIRM)
+        way.put(b"under way")
+        eventually(lambda: way.figures().in_doubt)
+        way.put(b"1", b"2", b"3")
+        assert way.figures().transmission_messages == 3
+        assert "XQMSGSA(3)" in shown(way)
+        way.stop("MODE(FORCE)")
+        way.until("STOPPED")
+        assert "XQMSGSA(0)" in shown(way)  # it does not run, so nobody watches
+        assert "MONCHL(OFF)" in shown(way)
 
 
 @pytest.mark.parametrize(
@@ -185,10 +188,10 @@ def test_statistics_of_both_ends(route: Routes) -> None:
     way.bodies(12)
     way.settled()
     carry(way, b"fast" * 10, b"", persistent=False)
-    admin = way.here.server.channels.calling[way.channel].agent
-    assert admin is not None
-    assert admin.sending is not None
-    monitor = admin.sending.monitor
+    agent = way.here.server.channels.calling[way.channel].agent
+    assert agent is not None
+    assert agent.sending is not None
+    monitor = agent.sending.monitor
     assert monitor is not None
     eventually(lambda: monitor.network.count > 0)
     [here], [there] = written(way.here, way.channel), written(way.there, way.channel)
