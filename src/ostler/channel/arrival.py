@@ -13,6 +13,7 @@ from typing import Final, final
 from librt.strings import BytesWriter, read_i32_le, write_i32_le
 from mypy_extensions import i32, i64
 
+from ostler.channel.sync_records import SYNC_QUEUE
 from ostler.channel.undelivered import NOT_DONE, Undelivered, dispose
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import Engine
@@ -50,6 +51,7 @@ from ostler.model.constants import (
     MQPMO_SYNCPOINT,
     MQRC_BACKED_OUT,
     MQRC_HANDLE_NOT_AVAILABLE,
+    MQRC_NOT_AUTHORIZED,
     MQRC_OBJECT_CHANGED,
     MQRC_PAGESET_FULL,
     MQRC_PUT_INHIBITED,
@@ -167,6 +169,9 @@ class Arrivals:
         request.may_make_queue = False  # nobody would know its name
         try:
             handle = self._try_open(request)
+            if handle.queue is not None and handle.queue.name == SYNC_QUEUE:
+                close_object(self.engine, self.connection, handle, 0)
+                raise MQError(MQRC_NOT_AUTHORIZED, f"Nobody else's word counts on {SYNC_QUEUE}.")
         except MQError as error:
             self._refusal = error.reason
             return None

@@ -36,8 +36,8 @@ class Batch:
     def is_full(self) -> bool:
         return self.messages >= self._size or (self._bytes_max > 0 and self.bytes >= self._bytes_max)
 
-    def doubt(self, channel: str) -> InDoubt:
-        return InDoubt(self.unit, channel, self.luwid, self.first, self.last, self.messages)
+    def doubt(self, channel: str, partner: str) -> InDoubt:
+        return InDoubt(self.unit, channel, partner, self.luwid, self.first, self.last, self.messages)
 
 
 @final

@@ -104,6 +104,8 @@ class ReceivingEnd:
         self.monitor: ChannelMonitor | None = None
         self.is_stopping = False
         self.sequence: i64 = 0
+        self._last_sequence: i64 = 0  # what was committed last, as this end knows it
+        self._last_luwid: bytes = NO_LUWID
         self.batches: dict[int, ReceivedBatch] = {}  # those that are not committed, in their order
         self._newest: i64 = 0  # the number of the batch that messages come for
         self._stuck: Stuck | None = None
@@ -129,6 +131,8 @@ class ReceivingEnd:
         self.agreed = agreed
         self.partner = hello.queue_manager
         self.sequence = record.sequence
+        self._last_sequence = record.sequence
+        self._last_luwid = record.luwid
         self._header_method = method_of(agreed.header_methods)
         self._method = method_of(agreed.message_methods)
         self._is_compressed = self._header_method != MQCOMPRESS_NONE or self._method != MQCOMPRESS_NONE
@@ -304,7 +308,13 @@ class ReceivingEnd:
             self._refuse(0, f"AMQ9509E: The batch of channel {self.settings.name} was backed out: the log was full.")
             return
         engine = self.engine
-        record = self.records.find(RECEIVING, self.settings.name, self.partner).successor()
+        before = self.records.find(RECEIVING, self.settings.name, self.partner)
+        if before.sequence != self._last_sequence or before.luwid != self._last_luwid:
+            # Whatever way another end came about, only one of both goes on.
+            name = self.settings.name
+            self._refuse(0, f"AMQ9514E: Channel {name}: another connection of {self.partner} has gone on meanwhile.")
+            return
+        record = before.successor()
         record.sequence = told.sequence
         record.luwid = told.luwid
         engine.journal_full = False
@@ -322,6 +332,8 @@ class ReceivingEnd:
             return
         lsn: i64 = commit_unit(engine, batch.unit)
         self.records.committed(record)
+        self._last_sequence = record.sequence
+        self._last_luwid = record.luwid
         del self.batches[told.batch]
         self.figures.committed(told.messages, told.messages >= self.agreed.batch_size)
         if self.monitor is not None:

@@ -56,6 +56,7 @@ from ostler.model.constants import (
     MQRC_Q_MGR_QUIESCING,
     MQRC_Q_MGR_STOPPING,
     MQRC_RESOURCE_PROBLEM,
+    MQRC_SYNCPOINT_LIMIT_REACHED,
     MQRC_XQH_ERROR,
 )
 from ostler.model.errors import MQError
@@ -173,6 +174,7 @@ class SendingEnd:
         hello.sequence = record.sequence
         hello.luwid = record.luwid
         hello.is_reset = record.is_reset
+        hello.batch_size = min(hello.batch_size, max(1, self.engine.uncommitted_max - 1))
         hello.in_doubt = [(each.luwid, each.last) for each in batches_in_doubt(self.engine, self.settings.name)]
 
     def welcomed(self, agreed: ChannelHello) -> None:
@@ -248,7 +250,7 @@ class SendingEnd:
         batch = self.in_flight.pop(0)
         if told.luwid != batch.luwid or told.sequence != batch.last:
             raise MalformedFrame("a confirmation of another batch")
-        commit_batch(self.engine, self.records, batch.doubt(self.settings.name))
+        commit_batch(self.engine, self.records, batch.doubt(self.settings.name, self.partner))
         self.figures.confirmed(batch, self.engine.now_ms)
         if self.monitor is not None:
             self.monitor.batch_over(batch.messages, not self.in_flight)
@@ -295,7 +297,6 @@ class SendingEnd:
         )
 
     def _is_far(self) -> bool:
-        """Whether the partner takes so long to answer that it pays to send further batches meanwhile."""
         return self.figures.confirm_ms > _SLOW_PARTNER_MS
 
     def _get(self) -> bool:
@@ -370,9 +371,13 @@ class SendingEnd:
 
     def _get_failed(self, reason: i64) -> None:
         name = self.settings.name
+        batch = self.current
         if reason in _ENDING:
             self.is_stopping = True
             self._wind_up()
+        elif reason == MQRC_SYNCPOINT_LIMIT_REACHED and batch is not None and batch.messages > 0:
+            self._end_batch()
+            self.port.pump_again()
         elif reason == MQRC_RESOURCE_PROBLEM and self._room_tries < _ROOM_TRIES:
             self._room_tries += 1
             self._wants_room = True
@@ -458,7 +463,7 @@ class SendingEnd:
             return
         if batch.unit.backed_out_by_system:
             self._fail(
-                FAILED, 0, f"AMQ9509E: The batch of channel {self.settings.name} was backed out: the log was full."
+                FAILED, 0, f"AMQ9509E: A batch of channel {self.settings.name} was backed out: the log was full."
             )
             return
         quiet: i64 = self.settings.batch_heartbeat_ms
@@ -491,7 +496,7 @@ class SendingEnd:
                 return
             self._fail(FAILED, error.reason, f"AMQ9509E: Channel {self.settings.name}: {error.detail}")
             return
-        xid = batch_xid(self.settings.name, batch.luwid, batch.first, batch.last, batch.messages)
+        xid = batch_xid(self.settings.name, self.partner, batch.luwid, batch.first, batch.last, batch.messages)
         lsn: i64 = prepare(engine, batch.unit, xid)
         self.current = None
         self.connection.unit_of_work = None
@@ -525,26 +530,22 @@ class SendingEnd:
     def tick(self) -> None:
         """The time that was asked for is over, or room was made in the log."""
         self._wants_room = False
-        now: i64 = self.engine.now_ms
         if self.state == PARTING:
             self._part()
             return
-        if self.state == REKEYING:
-            self._fail(FAILED, 0, f"AMQ9259E: Channel {self.settings.name}: {self.partner} did not agree on new keys.")
-            return
-        if self.state == CHECKING:
-            text = f"AMQ9259E: Channel {self.settings.name} heard nothing of {self.partner} within BATCHHB."
-            self._fail(FAILED, 0, text)
+        if self.state == REKEYING or self.state == CHECKING:
+            what = "did not agree on new keys" if self.state == REKEYING else "was not heard of within BATCHHB"
+            self._fail(FAILED, 0, f"AMQ9259E: Channel {self.settings.name}: {self.partner} {what}.")
             return
         if self.state != RUNNING:
             return
         batch = self.current
         if batch is not None:
-            if now >= batch.began_ms + self.settings.batch_interval_ms and not self._writer.is_busy():
+            if self.engine.now_ms >= batch.began_ms + self.settings.batch_interval_ms and not self._writer.is_busy():
                 self._end_batch()
         elif not self.in_flight and self._request is not None and not self._request.done:
             idle: i64 = self.settings.disconnect_seconds * 1000
-            if idle > 0 and now - self._last_work_ms >= idle:
+            if idle > 0 and self.engine.now_ms - self._last_work_ms >= idle:
                 self.stop()
                 return
         self.pump()

@@ -11,6 +11,12 @@ from ostler.wire.channel_frames import ChannelHello
 def settle_doubts(engine: Engine, records: SyncRecords, name: str, agreed: ChannelHello) -> str:
     """Commit what the partner has, and back out what it has not. A text when that does not fit together."""
     doubts = batches_in_doubt(engine, name)
+    for batch in doubts:
+        if batch.partner != agreed.queue_manager:
+            return (
+                f"AMQ9526E: Channel {name} is in doubt with queue manager {batch.partner}, and {agreed.queue_manager} "
+                f"has answered. Have CONNAME lead to {batch.partner}, or RESOLVE CHANNEL({name})."
+            )
     record = records.find(SENDING, name)
     known = 0
     if doubts and agreed.luwid != record.luwid:

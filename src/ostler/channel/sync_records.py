@@ -16,6 +16,7 @@ from librt.strings import BytesWriter, read_i32_le, write_i32_le
 from mypy_extensions import i32, i64
 
 from ostler.engine.core import Engine
+from ostler.engine.message import FORMAT_AT
 from ostler.engine.queue import Queue
 from ostler.engine.records import GET, get_head
 from ostler.engine.reports import own_descriptor
@@ -45,7 +46,7 @@ NO_LUWID: Final = bytes(LUWID_BYTES)
 
 _BODY_BYTES: Final = 4 * 5 + LUWID_BYTES + 20 + 48
 _XID_MAGIC: Final = b"OSCH"
-_XID_BYTES: Final = 4 + 20 + LUWID_BYTES + 12
+_XID_BYTES: Final = 4 + 20 + 48 + LUWID_BYTES + 12
 _ORPHANS_MAX: Final = 16
 
 
@@ -62,6 +63,7 @@ class SyncRecord:
         # Where it is on the queue; NONE: nowhere yet.
         self.slot: i64 = NONE
         self.seq: i64 = 0
+        self.queue_id: i64 = 0  # the queue may be deleted and defined anew
 
     def key(self) -> tuple[int, str, str]:
         return self.kind, self.channel, self.partner
@@ -120,11 +122,15 @@ class SyncRecords:
             slot = following
 
     def _load_slot(self, queue: Queue, slot: i64) -> None:
-        record = decode_record(queue.load(slot).body)
+        message = queue.load(slot)
+        if message.md[FORMAT_AT : FORMAT_AT + 8] != _FORMAT:
+            return
+        record = decode_record(message.body)
         if record is None:
             return
         record.slot = slot
         record.seq = queue.slots.seqs[slot]
+        record.queue_id = queue.queue_id
         earlier = self._records.get(record.key())
         if earlier is not None:
             if earlier.seq > record.seq:
@@ -155,6 +161,7 @@ class SyncRecords:
         md = own_descriptor(self.engine, _FORMAT, 0, MQPER_PERSISTENT)
         deliver(self.engine, queue, md, b"", body, unit)
         record.slot = unit.entries[-1].slot
+        record.queue_id = queue.queue_id
 
     def committed(self, record: SyncRecord) -> None:
         """The unit of work of a record is committed: it counts, and the one before it goes."""
@@ -193,7 +200,9 @@ class SyncRecords:
     def _remove(self, queue: Queue, record: SyncRecord) -> None:
         """Take a record off its queue, unless somebody else did."""
         slot: i64 = record.slot
-        if slot == NONE or queue.slots.seqs[slot] != record.seq or queue.slots.state(slot) != AVAILABLE:
+        if slot == NONE or record.queue_id != queue.queue_id:
+            return
+        if queue.slots.seqs[slot] != record.seq or queue.slots.state(slot) != AVAILABLE:
             return
         if self.engine.journal.reserve_bytes() < _ORPHANS_MAX * 4096:
             return  # the next start finds two, and knows which counts
@@ -208,20 +217,24 @@ class SyncRecords:
 class InDoubt:
     """A batch that was sent, and of which it is not known whether the partner has committed it."""
 
-    def __init__(self, unit: UnitOfWork, channel: str, luwid: bytes, first: i64, last: i64, messages: i64) -> None:
+    def __init__(
+        self, unit: UnitOfWork, channel: str, partner: str, luwid: bytes, first: i64, last: i64, messages: i64
+    ) -> None:
         self.unit = unit
         self.channel = channel
+        self.partner = partner  # the queue manager that it was sent to
         self.luwid = luwid
         self.first: i64 = first
         self.last: i64 = last
         self.messages: i64 = messages
 
 
-def batch_xid(channel: str, luwid: bytes, first: i64, last: i64, messages: i64) -> bytes:
+def batch_xid(channel: str, partner: str, luwid: bytes, first: i64, last: i64, messages: i64) -> bytes:
     """The identifier under which the unit of work of a batch is prepared."""
     writer = BytesWriter()
     writer.write(_XID_MAGIC)
     writer.write(channel.encode("latin-1", "replace")[:20].ljust(20))
+    writer.write(partner.encode("latin-1", "replace")[:48].ljust(48))
     writer.write(luwid)
     write_i32_le(writer, i32(first))
     write_i32_le(writer, i32(last))
@@ -240,12 +253,13 @@ def batches_in_doubt(engine: Engine, channel: str = "") -> list[InDoubt]:
         name = xid[4:24].decode("latin-1").rstrip()
         if channel and name != channel:
             continue
-        at: i64 = 24 + LUWID_BYTES
+        at: i64 = 72 + LUWID_BYTES
         found.append(
             InDoubt(
                 unit,
                 name,
-                xid[24:at],
+                xid[24:72].decode("latin-1").rstrip(),
+                xid[72:at],
                 i64(read_i32_le(xid, at)),
                 i64(read_i32_le(xid, at + 4)),
                 i64(read_i32_le(xid, at + 8)),
@@ -263,6 +277,7 @@ def commit_batch(engine: Engine, records: SyncRecords, batch: InDoubt) -> i64:
         if entry.is_put and entry.queue.name == SYNC_QUEUE:
             record.slot = entry.slot
             record.seq = entry.seq
+            record.queue_id = entry.queue.queue_id
     lsn: i64 = commit_unit(engine, batch.unit)
     records.committed(record)
     return lsn

@@ -204,6 +204,8 @@ class Replay:
             if queue.deleted or queue.damaged:
                 continue
             counts: bool = lsn > queue.snapshot_lsn
+            if counts and unit.first_lsn < queue.replay_lsn:
+                queue.replay_lsn = unit.first_lsn  # its snapshot does not speak of what the unit did
             if not entry.is_put:
                 if counts:
                     self._remove(queue, entry.seq, lsn)
@@ -314,6 +316,8 @@ class Replay:
                 if not entry.queue.deleted and not entry.queue.damaged:
                     if not entry.is_put and entry.slot == _NOT_YET:
                         self._take_again(entry)
+                    if unit.first_lsn < entry.queue.replay_lsn:
+                        entry.queue.replay_lsn = unit.first_lsn
                     entries.append(entry)
             unit.entries = entries
             engine.units_of_work[unit.number] = unit

@@ -86,9 +86,6 @@ class Callers:
         self.check_receiver(hello, definition)
         # Who would be refused anyhow ends nobody's connection.
         agree(hello, ChannelSettings(definition), self._name, self._channels.engine.ccsid)
-        requester = self._channels.calling.get(name)
-        if requester is not None and requester.agent is not None and requester.agent.receiving is not None:
-            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {name} is in use at {self._name}.")
         self._adopt(name, partner, link)
         instance = Instance(definition, True)
         waiting = self._channels.calling.get(name)
@@ -113,24 +110,23 @@ class Callers:
 
     def _adopt(self, name: str, partner: str, link: ServerLink) -> None:
         """A partner that connects again has lost its old connection, whatever it looks like from here. MQError."""
-        before = self._channels.called.get((name, partner))
-        if before is None or before.agent is None:
-            return
-        if before.host != link.address.partition("(")[0]:
-            self.check_free(name, partner)
-        self._channels.note_now_and_then(
-            f"AMQ9543I {name} {before.host}",
-            f"AMQ9543I: Channel {name}: {partner} has connected again; its old connection is given up.",
-        )
-        before.agent.finish(port.FAILED, 0, "the partner has connected again")
+        own = self._channels.calling.get(name)  # a requester that has called, and is called now
+        for before in (self._channels.called.get((name, partner)), own):
+            if before is None or before.agent is None or not before.is_receiving:
+                continue
+            if before.host != link.address.partition("(")[0] or before.partner != partner:
+                raise _in_use(name, before)
+            self._channels.note_now_and_then(
+                f"AMQ9543I {name} {before.host}",
+                f"AMQ9543I: Channel {name}: {partner} has connected again; its old connection is given up.",
+            )
+            before.agent.finish(port.FAILED, 0, "the partner has connected again")
 
     def check_free(self, name: str, partner: str) -> None:
         """MQError when a partner uses a channel already: two ends must not count by the same record."""
         before = self._channels.called.get((name, partner))
         if before is not None and before.agent is not None:
-            raise MQError(
-                MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {name} is in use by {partner} from {before.address}."
-            )
+            raise _in_use(name, before)
 
     def receive(self, agent: MessageAgent, request: int, hello: ChannelHello, user: str) -> None:
         """Be the receiving end of a link. MQError."""
@@ -184,3 +180,8 @@ class Callers:
         self._channels.open_transmission_queue(instance)
         self._channels.calling[name] = instance
         self._channels.send_from(self._channels.new_agent(instance, link), instance, ChannelSettings(definition))
+
+
+def _in_use(name: str, instance: Instance) -> MQError:
+    text = f"AMQ9514E: Channel {name} is in use by {instance.partner} from {instance.address}."
+    return MQError(MQRC_CHANNEL_NOT_AVAILABLE, text)

@@ -23,6 +23,7 @@ from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.channel_connector import Attempt
 from ostler.server.channel_instance import SENDING
+from ostler.server.channel_looks import all_statuses
 from ostler.server.link_keys import begin_tls
 from ostler.server.message_agent import MessageAgent
 from ostler.server.message_channels import MessageChannels
@@ -87,7 +88,7 @@ class ChannelCommands:
 
     def status(self) -> list[ChannelStatus]:
         with self._server.manager.lock:
-            return self._channels.status()
+            return all_statuses(self._channels)
 
     def reset(self, name: str, sequence_number: int) -> None:
         lsn = self._ask(partial(self._reset, name, sequence_number))
@@ -146,6 +147,7 @@ class ChannelCommands:
             if old.kind == sync_records.RECEIVING and old.channel == name:
                 record = old.successor()
                 record.sequence = sequence_number - 1
+                record.luwid = old.luwid  # what was committed last stays known
                 lsn = int(channels.records.write(record))
         return lsn
 

@@ -33,9 +33,8 @@ from ostler.channel.states import (
     STOPPED_NOW,
     TAKEN_UP,
 )
-from ostler.channel.sync_records import InDoubt, SyncRecord, SyncRecords, batches_in_doubt
+from ostler.channel.sync_records import SyncRecord, SyncRecords
 from ostler.channel.terms import ChannelSettings, number_of, proposal, text_of
-from ostler.command.channel_status import ChannelStatus
 from ostler.command.target import CHANNEL_ACTIVE, CHANNEL_NOT_ACTIVE, CommandRefused
 from ostler.engine import channel_events
 from ostler.engine.connection import Connection
@@ -70,9 +69,7 @@ from ostler.server.channel_instance import (
     SENDING,
     Instance,
     RetryTimer,
-    instance_status,
     now_ms,
-    saved_status,
 )
 from ostler.server.channel_measures import measure
 from ostler.server.link_keys import begin_tls
@@ -128,7 +125,7 @@ class MessageChannels(ChannelOwner):
         for record in self.records.all():
             if record.kind != sync_records.WISH:
                 continue
-            definition = self._find(record.channel)
+            definition = self.find(record.channel)
             if definition is None:
                 self.records.forget(sync_records.WISH, record.channel)
             elif record.wish == sync_records.STOPPED_WISH:
@@ -222,7 +219,7 @@ class MessageChannels(ChannelOwner):
 
     def _call(self, instance: Instance) -> None:
         """Connect to the partner of a channel."""
-        definition = self._find(instance.name)
+        definition = self.find(instance.name)
         if definition is None:
             self._fail(instance, port.HOPELESS, f"AMQ9519E: Channel {instance.name} is not defined any more.")
             return
@@ -541,37 +538,13 @@ class MessageChannels(ChannelOwner):
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
-    def status(self) -> list[ChannelStatus]:
-        """Every channel that runs, tries to or was stopped; and what is saved of all."""
-        self._forget_deleted()
-        doubts: dict[str, InDoubt] = {}
-        for doubt in batches_in_doubt(self.engine):
-            doubts.setdefault(doubt.channel, doubt)
-        found = [
-            instance_status(each, self.engine, self.records, doubts.get(each.name))
-            for each in [*self.calling.values(), *self.called.values()]
-            if each.state != states.INACTIVE
-        ]
-        there = {each.name for each in found}
-        for name in sorted(self.stopped - there):
-            definition = self._find(name)
-            if definition is not None:
-                instance = Instance(definition, True)
-                instance.state = STOPPED
-                found.append(instance_status(instance, self.engine, self.records, None))
-        for record in self.records.all():
-            if record.kind != sync_records.WISH:
-                is_in_doubt = record.kind == sync_records.SENDING and record.channel in doubts
-                found.append(saved_status(record, self._find(record.channel), is_in_doubt))
-        return found
-
-    def _forget_deleted(self) -> None:
+    def forget_deleted(self) -> None:
         """Nothing is left of channels that were stopped and then deleted."""
-        for name in [each for each in self.calling if self._find(each) is None]:
+        for name in [each for each in self.calling if self.find(each) is None]:
             if self.calling[name].state in AT_REST:
                 self.cease(self.calling.pop(name))
                 self.records.forget(sync_records.WISH, name)
-        self.stopped = {each for each in self.stopped if self._find(each) is not None}
+        self.stopped = {each for each in self.stopped if self.find(each) is not None}
 
     def is_active(self, name: str) -> bool:
         """Whether an instance of a channel does anything that its definition or records must not change under."""
@@ -581,12 +554,12 @@ class MessageChannels(ChannelOwner):
         return any(each.name == name for each in self.called.values())
 
     def require(self, name: str) -> Definition:
-        definition = self._find(name)
+        definition = self.find(name)
         if definition is None:
             raise CommandRefused("AMQ8227E", f"Channel {name} not found.")
         return definition
 
-    def _find(self, name: str) -> Definition | None:
+    def find(self, name: str) -> Definition | None:
         return self.engine.of_type(ObjectType.CHANNEL).get(name)
 
     def _wish(self, name: str, wish: int) -> None:

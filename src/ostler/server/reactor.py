@@ -181,7 +181,11 @@ class Reactor:
         agent = link.agent
         if agent is not None:
             link.agent = None
-            agent.closed(link.why)
+            try:
+                agent.closed(link.why)
+            except Exception as error:
+                self.counters.breakdowns += 1
+                self.policy.note_link(link, f"AMQ6109E: A channel could not be ended properly: {error!r}.")
         if self._parked:
             self._parked = [each for each in self._parked if each.conversation.link is not link]
 
@@ -464,9 +468,17 @@ class Reactor:
             try:
                 agent.pump()
             except Exception as error:
-                agent.broke_down(error)
+                self._agent_broke_down(agent, error)
         if self.engine.woken:
             self.tell_woken()
+
+    def _agent_broke_down(self, agent: Agent, error: Exception) -> None:
+        """Something is wrong on this side. The channel ends with it; others go on."""
+        self.counters.breakdowns += 1
+        try:
+            agent.broke_down(error)
+        except Exception as another:
+            self.policy.note(f"AMQ6109E: A channel could not be ended properly: {another!r}, after {error!r}.")
 
     def _run_posted(self) -> None:
         tasks = self._posted[:_POSTED_MAX]
@@ -497,8 +509,13 @@ class Reactor:
         except Exception as error:
             if isinstance(timer, Waiting):
                 timer.conversation.link.broke_down(error)
-            elif isinstance(timer, (ServerLink, Agent)):
+            elif isinstance(timer, ServerLink):
                 timer.broke_down(error)
+            elif isinstance(timer, Agent):
+                self._agent_broke_down(timer, error)
+            else:
+                self.counters.breakdowns += 1
+                self.policy.note(f"AMQ6109E: Something that was due could not be done: {error!r}.")
 
     def tell_woken(self) -> None:
         """Answer those whose gets the engine has answered."""

@@ -512,11 +512,11 @@ class ServerLink(Timer):
     def _tls_failed(self, error: TlsFailed) -> None:
         self.reactor.counters.malformed += 1
         self.encrypted()
-        self.reactor.policy.note_link(self, str(error))
         tls = self.tls
-        if self.agent is not None:
-            self.out = []  # what a channel had to say is not for this partner
-            self.out_bytes = 0
+        if self.agent is None:  # an agent has its own say
+            self.reactor.policy.note_link(self, str(error))
+        else:
+            self.out, self.out_bytes = [], 0  # what a channel had to say is not for this partner
         if tls is not None and tls.can_tell:
             self.farewell(error.reason, error.text)
         else:
