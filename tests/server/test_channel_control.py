@@ -233,7 +233,7 @@ def test_pings_that_find_nobody(route: Routes) -> None:
     assert "AMQ9520E" in answer
     assert way.channel in answer
     way.there.mqsc(f"DEFINE CHANNEL({way.channel}) CHLTYPE(SDR) CONNAME(X) XMITQ(X)")
-    assert "AMQ9534E" in way.refused("PING CHANNEL({})")
+    assert "AMQ9547E" in way.refused("PING CHANNEL({})")
 
 
 def test_a_stopped_receiver_is_not_pinged(route: Routes) -> None:
@@ -267,8 +267,8 @@ def test_the_channel_is_of_another_type_there(route: Routes, kind: str) -> None:
     word, _, rest = kind.partition(" ")
     way.there.mqsc(f"DELETE CHANNEL({way.channel})\nDEFINE CHANNEL({way.channel}) CHLTYPE({word}) {rest}")
     way.start().until("STOPPED")
-    assert f"is {word} at FAR" in way.until_noted("AMQ9534E")
-    assert f"is {word} at FAR" in way.until_noted("AMQ9534E", way.there)
+    assert f"is {word} at FAR" in way.until_noted("AMQ9547E")
+    assert f"is {word} at FAR" in way.until_noted("AMQ9547E", way.there)
 
 
 def test_a_channel_of_clients_is_none_of_queue_managers(route: Routes) -> None:

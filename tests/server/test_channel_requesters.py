@@ -207,7 +207,7 @@ def test_a_requester_needs_somebody_who_sends(route: Routes) -> None:
     way = route(kinds=REQUESTED)
     way.here.mqsc(f"DELETE CHANNEL({way.channel})\nDEFINE CHANNEL({way.channel}) CHLTYPE(RCVR)")
     request(way)
-    assert "is RCVR at NEAR" in way.until_noted("AMQ9534E", way.there)
+    assert "is RCVR at NEAR" in way.until_noted("AMQ9547E", way.there)
 
 
 def test_a_requester_of_a_channel_that_is_not_there(route: Routes) -> None:

@@ -20,13 +20,16 @@ from ostler.channel.packing import unpack
 from ostler.channel.port import FAILED, ORDERLY, ChannelPort
 from ostler.channel.sync_records import NO_LUWID, RECEIVING, SyncRecords, check_room
 from ostler.channel.terms import ChannelSettings, agree, method_of, next_sequence
+from ostler.channel.undelivered import DISCARDED
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.message import PERSISTENCE_AT
+from ostler.engine.reports import field_text
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.constants import MQCOMPRESS_NONE, MQRC_RESOURCE_PROBLEM
 from ostler.model.errors import MQError
+from ostler.model.reasons import describe
 from ostler.wire.channel_frames import (
     IN_BATCH,
     MESSAGE_FIXED_BYTES,
@@ -271,15 +274,21 @@ class ReceivingEnd:
         gone: i64 = reason
         if self.settings.uses_dead_letters:
             gone = self.arrivals.dead_letter(message.body, message.expiry, reason, unit)
-        if gone == 0:
+        why = f"{describe(reason).name} ({reason})"
+        queue = field_text(message.body[8:56])
+        if gone == 0 and self.arrivals.disposal == DISCARDED:
+            self.port.note(f"AMQ9544W: Channel {name} has discarded a message for queue {queue}: {why}.")
+        elif gone == 0:
             self.figures.dead_letters += 1
-            self.port.note(f"AMQ9544W: Channel {name} has put a message on the dead-letter queue: reason {reason}.")
+            dead = self.engine.dead_letter_queue
+            self.port.note(f"AMQ9544W: Channel {name} has put a message for queue {queue} on {dead}: {why}.")
         elif unit is None:
-            self.port.note(f"AMQ9544E: Channel {name} has discarded a non-persistent message: reason {reason}.")
+            self.port.note(f"AMQ9544E: Channel {name} has discarded a non-persistent message for {queue}: {why}.")
         else:
+            own = self.engine.name
             text = (
-                f"AMQ9565E: Channel {name} cannot put a message (reason {reason}), and no dead-letter queue takes it. "
-                f"It stays at {self.partner}; see to its queue here, or to DEADQ and USEDLQ."
+                f"AMQ9565E: Channel {name} cannot put a message on queue {queue} of {own}: {why}, and no dead-letter "
+                f"queue takes it. It stays at {self.partner}; see to that queue, or to DEADQ of {own} and USEDLQ."
             )
             self._refuse(reason, text)
             return

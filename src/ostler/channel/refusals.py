@@ -22,18 +22,22 @@ _FOR_PEOPLE: Final = (
     MQRC_SSL_INITIALIZATION_ERROR,
     MQRC_SSL_PEER_NAME_MISMATCH,
 )
-_TEXTS_FOR_PEOPLE: Final = ("AMQ9505E", "AMQ9526E", "AMQ9534E")
+_TEXTS_FOR_PEOPLE: Final = ("AMQ9505E", "AMQ9526E", "AMQ9547E")
 
 
 def told(partner: str, text: str) -> str:
     """What a partner said of the end, as an operator here is told."""
-    return text if text.startswith("AMQ") else f"AMQ9999E: {partner} ended the channel: {text}"
+    number, colon, rest = text.partition(": ")
+    # What is "here" to the partner is there: so it is said who speaks.
+    if colon and number.startswith("AMQ"):
+        return f"{number}: {partner} says: {rest}"
+    return f"AMQ9999E: {partner} ended the channel: {text}"
 
 
 def refusal_text(channel: str, reason: i64, text: str) -> str:
     """What a partner refused a channel with, as an operator here is told, and what to do about it."""
     if text.startswith("AMQ"):
-        return text
+        return told("The partner", text)
     if reason == MQRC_UNKNOWN_CHANNEL_NAME:
         return f"AMQ9520E: Channel {channel} is not defined at the partner. Define it there, to go with this one."
     if reason == MQRC_NOT_AUTHORIZED:

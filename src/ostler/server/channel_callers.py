@@ -103,7 +103,7 @@ class Callers:
         if kind not in RECEIVING:
             raise MQError(
                 MQRC_UNKNOWN_CHANNEL_NAME,
-                f"AMQ9534E: Channel {name} is {kind} at {self._name}; {hello.queue_manager} needs RCVR or RQSTR there.",
+                f"AMQ9547E: Channel {name} is {kind} at {self._name}; {hello.queue_manager} needs RCVR or RQSTR there.",
             )
         if name in self._channels.stopped:
             raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9558E: Channel {name} is stopped at {self._name}.")
@@ -159,7 +159,7 @@ class Callers:
         if kind not in SENDING:
             raise MQError(
                 MQRC_UNKNOWN_CHANNEL_NAME,
-                f"AMQ9534E: Channel {name} is {kind} at {self._name}; requesters need SVR or SDR there.",
+                f"AMQ9547E: Channel {name} is {kind} at {self._name}; requesters need SVR or SDR there.",
             )
         before = self._channels.calling.get(name)
         if before is not None and before.state == STOPPED:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ostler.channel import sync_records
-from ostler.channel.refusals import refusal_text
+from ostler.channel.refusals import refusal_text, told
 from ostler.channel.sync_records import batches_in_doubt, commit_batch
 from ostler.channel.terms import ChannelSettings, agree, check_agreement, proposal, text_of
 from ostler.command.channel_status import ChannelStatus
@@ -37,7 +37,9 @@ from ostler.wire.channel_frames import (
     hello_frame,
     welcome_frame,
 )
-from ostler.wire.frames import CHANNEL_HELLO, CHANNEL_PING, REPLY, MalformedFrame, frame
+from ostler.wire.exchanges import decode_reason
+from ostler.wire.frames import CHANNEL_HELLO, CHANNEL_PING, FAREWELL, REPLY, MalformedFrame, frame
+from ostler.wire.payloads import PayloadReader
 from ostler.wire.tls_stream import TlsFailed
 
 if TYPE_CHECKING:
@@ -59,6 +61,10 @@ class Ping:
         self.failure = "nothing came back"
         self.attempt: Attempt | None = None
         self.agent: MessageAgent | None = None
+
+    def not_there(self, text: str) -> None:
+        """The partner could not be reached."""
+        self.over(f"AMQ9202E: the partner is not there. {text}")
 
     def over(self, failure: str) -> None:
         if not self.done.is_set():
@@ -107,7 +113,7 @@ class ChannelCommands:
         in_time = ping.done.wait(_PING_SECONDS)
         self._ask(partial(self._hang_up, ping))
         if not in_time or ping.failure:
-            why = ping.failure if ping.failure.startswith("AMQ") else f"AMQ9999E: {ping.failure}."
+            why = ping.failure if ping.failure.startswith("AMQ") else f"AMQ9999E: {ping.failure.rstrip('.')}."
             number, _, text = why.partition(": ")
             raise CommandRefused(number, f"Channel {name} cannot be pinged: {text}")
 
@@ -178,7 +184,7 @@ class ChannelCommands:
         if not names:
             raise CommandRefused("AMQ8101E", f"Channel {ping.name} has no CONNAME to ping.")
         ping.attempt = channels.connector.connect(
-            names, text_of(definition, "LOCLADDR"), 0, partial(self._ping_by, ping, definition), ping.over
+            names, text_of(definition, "LOCLADDR"), 0, partial(self._ping_by, ping, definition), ping.not_there
         )
 
     def _ping_by(self, ping: Ping, definition: Definition, sock: socket.socket, address: str) -> None:
@@ -232,6 +238,8 @@ class ChannelCommands:
             check_agreement(agreed, ChannelSettings(self._channels.require(ping.name)))
             agent.opened(agreed)
             agent.link.send(frame(CHANNEL_PING, 0, 1, ping.data))
+        elif type == FAREWELL:
+            ping.over(told("The partner", decode_reason(PayloadReader(payload))[1]))
         elif type == CHANNEL_PING | REPLY:
             ping.over("" if payload == ping.data else "what came back was not what was sent")
         else:

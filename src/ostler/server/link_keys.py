@@ -23,6 +23,8 @@ def rekey(link: ServerLink) -> None:
     tls = link.tls
     if tls is None:
         raise MalformedFrame("new keys without TLS")
+    if link.is_rekeying or not tls.is_ready:
+        raise MalformedFrame("new keys while they are being changed")
     if link.out:
         tls.encrypt(b"".join(link.out))
         link.out = []

@@ -6,6 +6,7 @@ are in `channel/`; what they say and hear goes through `message_agent.py`.
 
 from __future__ import annotations
 
+import os
 import socket
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -35,7 +36,7 @@ from ostler.channel.states import (
 )
 from ostler.channel.sync_records import SyncRecord, SyncRecords
 from ostler.channel.terms import ChannelSettings, number_of, proposal, text_of
-from ostler.command.target import CHANNEL_ACTIVE, CHANNEL_NOT_ACTIVE, CommandRefused
+from ostler.command.target import CHANNEL_ACTIVE, CHANNEL_NOT_ACTIVE, ApplicationStatus, CommandRefused
 from ostler.engine import channel_events
 from ostler.engine.connection import Connection
 from ostler.engine.open import OpenRequest, open_object
@@ -76,7 +77,7 @@ from ostler.server.link_keys import begin_tls
 from ostler.server.message_agent import ChannelOwner, MessageAgent
 from ostler.server.operating_system_users import user_name
 from ostler.server.outgoing_sockets import keep_alive_seconds
-from ostler.server.seldom_notes import SeldomNotes
+from ostler.server.seldom_notes import SeldomNotes, printable
 from ostler.server.server_link import ServerLink
 from ostler.server.tls_contexts import ChannelTls, TlsContexts
 from ostler.wire.calls import failure_frame
@@ -422,6 +423,8 @@ class MessageChannels(ChannelOwner):
         elif how == port.HOPELESS and not instance.is_called:
             instance.happens(REFUSED)
             self._wish(name, sync_records.STOPPED_WISH)
+            text = f"AMQ9999E: Channel {name} is stopped. START CHANNEL({name}) when that is put right."
+            self._note_end(instance, "stopped", text)
         elif instance.is_called or instance.kind == "RQSTR":
             self._ended(instance)
         else:
@@ -480,7 +483,7 @@ class MessageChannels(ChannelOwner):
             # Strangers can bring it about again and again, each time with another name, port or reason.
             self.note_now_and_then(f"{instance.name} {instance.host} {what}", text)
         else:
-            self.note_channel(text)
+            self.manager.note(printable(text[:_NOTE_LENGTH_MAX]))  # its own retries are seldom enough
 
     # -- stopping ------------------------------------------------------------------------------------------------------
 
@@ -545,6 +548,16 @@ class MessageChannels(ChannelOwner):
                 self.cease(self.calling.pop(name))
                 self.records.forget(sync_records.WISH, name)
         self.stopped = {each for each in self.stopped if self.find(each) is not None}
+
+    def applications(self) -> dict[int, ApplicationStatus]:
+        """What is known of the connections that channels have, by their numbers."""
+        found: dict[int, ApplicationStatus] = {}
+        for each in [*self.calling.values(), *self.called.values()]:
+            connection = each.connection or (each.agent.connection if each.agent is not None else None)
+            if connection is not None:
+                what = "Message channel agent"
+                found[connection.number] = ApplicationStatus(os.getpid(), 0, what, each.name, each.address)
+        return found
 
     def is_active(self, name: str) -> bool:
         """Whether an instance of a channel does anything that its definition or records must not change under."""

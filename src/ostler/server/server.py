@@ -365,7 +365,7 @@ class Server(Policy):
                 )
                 for link in self.reactor.links.values()
                 for conversation in link.conversations.values()
-            }
+            } | self.channels.applications()
 
     def refresh_tls(self) -> None:
         """Read keys and certificates again. MQError says why all stays as it was."""

@@ -120,6 +120,8 @@ def decode_channel_hello(payload: bytes, at: i64 = 0) -> ChannelHello:
     hello = ChannelHello()
     hello.version = reader.count(1 << 16)
     hello.purpose = reader.count(PINGS)
+    if hello.purpose == 0:
+        raise MalformedFrame("a hello without a purpose")
     hello.ccsid = reader.count(1 << 16)
     hello.encoding = reader.count(1 << 20)
     hello.segment_bytes = reader.count(1 << 30)
@@ -203,8 +205,3 @@ def luwid_of(number: i64) -> bytes:
     writer = BytesWriter()
     write_i64_le(writer, number)
     return writer.getvalue()
-
-
-def luwid_text(luwid: bytes) -> str:
-    """As DISPLAY CHSTATUS shows it."""
-    return luwid[::-1].hex().upper()

@@ -235,6 +235,11 @@ class TlsStream:
         return version or ""
 
     @property
+    def protocol_word(self) -> str:
+        """The same as SECPROT of CHSTATUS has it: TLSV12, TLSV13, or NONE."""
+        return self.protocol.upper().replace(".", "") or "NONE"
+
+    @property
     def peer_certificate(self) -> dict[str, Any]:
         """The peer's verified certificate as `ssl` shows it; empty when it gave none."""
         found = self._object.getpeercert() if self._object is not None and self._is_shaken else None
