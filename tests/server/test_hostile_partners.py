@@ -1,0 +1,240 @@
+"""Partners that this queue manager calls, and TLS: whatever they answer, nothing else notices."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import psutil
+import pytest
+from tests.server.channel_bench import (
+    BACK,
+    FILES_MAX,
+    FRAMES,
+    IN,
+    OUT,
+    QUEUE,
+    SEED,
+    ChannelBench,
+    channel_bench,
+    check_nothing_left,
+    define,
+    farewell,
+    types,
+)
+from tests.server.test_hostile_frames import Bystander
+
+from ostler.channel.sync_records import batches_in_doubt
+from ostler.engine.open import OpenRequest, open_object
+from ostler.engine.put import put
+from ostler.engine.syncpoint import back_out_unit
+from ostler.model import constants as mq
+from ostler.model.structures.md import MQMD
+from ostler.server.certificate_maker import Authority
+from ostler.server.tls_contexts import ChannelTls, RepositorySettings, TlsContexts
+from ostler.testing import hostile_channels
+from ostler.testing.hostile_channels import (
+    ChannelMangler,
+    confirm,
+    hello,
+    message,
+    transmission_body,
+)
+from ostler.wire import frames as wire
+from ostler.wire.channel_frames import (
+    ChannelHello,
+    hello_frame,
+    welcome_frame,
+)
+from ostler.wire.frames import FrameReader
+from ostler.wire.tls_stream import TlsFailed
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[ChannelBench]:
+    with channel_bench(tmp_path) as made:
+        yield made
+
+
+# -- the sending end, and a partner that was called --------------------------------------------------------------------
+
+
+def put_out(bench: ChannelBench, count: int, size: int = 10, queue: str = "OUT.XMITQ") -> None:
+    """Messages wait for the sending end."""
+    engine = bench.manager.engine
+    with bench.manager.lock:
+        connection = bench.server.channels.connect_as("", "TEST")
+        handle = open_object(engine, connection, OpenRequest(mq.MQOT_Q, queue, mq.MQOO_OUTPUT))
+        for _ in range(count):
+            md = MQMD.default(2)
+            MQMD.patch(md, "Persistence", 1)
+            MQMD.patch(md, "Format", mq.MQFMT_XMIT_Q_HEADER)
+            put(engine, connection, handle, bytes(md), 0, b"", transmission_body(QUEUE, bytes(size)), None)
+        bench.manager.release(connection, False)
+
+
+def settle_doubts(bench: ChannelBench) -> None:
+    """What was prepared when a partner went is as it was."""
+    with bench.manager.lock:
+        for batch in reversed(batches_in_doubt(bench.manager.engine)):
+            back_out_unit(bench.manager.engine, batch.unit)
+
+
+@pytest.mark.parametrize("name", [OUT, BACK])
+def test_mutated_frames_of_those_who_were_called_harm_nobody(bench: ChannelBench, name: str) -> None:
+    if name == OUT:
+        put_out(bench, 20, 1000)
+        welcome: Callable[[ChannelHello], bytes] = partial(welcome_frame, 1)
+        corpus = hostile_channels.from_receiver(OUT)
+    else:
+        welcome = hello_frame
+        corpus = hostile_channels.from_sender(BACK, QUEUE)
+    beginnings = [welcome(hello(name))] * 60 + hostile_channels.odd_hellos(name, welcome)
+    mangler = ChannelMangler(beginnings, corpus, SEED)
+    bystander = Bystander(bench)
+    descriptors = psutil.Process().num_fds()
+    while mangler.frames_made < FRAMES // 4:
+        ours = bench.call(name)
+        bench.say(ours, mangler.conversation())
+        bench.leave(ours)
+        bench.calm(name)
+        settle_doubts(bench)
+        bystander.check()
+        bench.clear(QUEUE)
+    bystander.close()
+    bench.settle()
+    check_nothing_left(bench)
+    assert psutil.Process().num_fds() <= descriptors + FILES_MAX
+
+
+# -- TLS ---------------------------------------------------------------------------------------------------------------
+
+SAFE, SAFE_TOO = "SAFE", "SAFE.TOO"
+SPEC = "ANY_TLS12_OR_HIGHER"
+
+
+class TlsPeer:
+    """A stranger that speaks TLS as a client of a channel, by hand."""
+
+    def __init__(self, bench: ChannelBench, place: Path, channel: str = SAFE) -> None:
+        self._bench = bench
+        self.sock, self.link = bench.stranger()
+        contexts = TlsContexts(lambda: RepositorySettings("STRANGER", place), lambda _: None)
+        self.stream = contexts.client_stream(ChannelTls(channel, SPEC))
+        self.closed = False
+        self._reader = FrameReader(1 << 24)
+        for _ in range(6):
+            self.exchange()
+
+    def exchange(self) -> list[int]:
+        """Send what TLS has to send, and take what came: types of frames."""
+        with contextlib.suppress(ConnectionError):
+            self.sock.sendall(self.stream.take_output())
+        self._bench.turn(3)
+        try:
+            data = self.sock.recv(1 << 16)
+            self.closed = not data
+            self._reader.feed(self.stream.received(data))
+        except BlockingIOError:
+            pass
+        except (ConnectionError, TlsFailed):
+            self.closed = True
+        found = []
+        while self._reader.next():
+            found.append(int(self._reader.type))
+        return found
+
+    def say(self, *frames: bytes) -> list[int]:
+        self.stream.encrypt(b"".join(frames))
+        return [each for _ in range(4) for each in self.exchange()]
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `ssl` directory of either side."""
+    top = tmp_path_factory.mktemp("keys")
+    authority = Authority(top / "ca")
+    authority.create("Both", "ec")
+    for name in ("HOSTILE", "STRANGER"):
+        authority.issue(top / "ssl" / "key", f"ibmwebspheremq{name.lower()}", [("CN", name)], "ec")
+    return top / "ssl"
+
+
+@pytest.fixture
+def place(bench: ChannelBench, keys: Path) -> Path:
+    """A bench with channels under TLS: the key repository of a partner."""
+    shutil.copytree(keys, bench.manager.directory.path / "ssl", dirs_exist_ok=True)
+    for name in (SAFE, SAFE_TOO):
+        define(bench.manager, name, mq.MQCHT_RECEIVER, SSLCIPH=SPEC, SSLCAUTH=mq.MQSCA_OPTIONAL)
+    return bench.manager.directory.path / "ssl"
+
+
+REKEY = wire.frame(wire.CHANNEL_REKEY, 0, 1)
+
+
+def test_a_partner_under_tls_that_behaves(bench: ChannelBench, place: Path) -> None:
+    peer = TlsPeer(bench, place)
+    assert peer.stream.is_ready
+    assert peer.say(hello_frame(hello(SAFE)), message(QUEUE), confirm()) == [168, 170]
+    bench.leave(peer.sock)
+    check_nothing_left(bench)
+
+
+def test_plain_words_on_a_channel_with_tls_are_refused(bench: ChannelBench, place: Path) -> None:
+    ours, answers, closed = bench.channel(message(QUEUE), first=hello_frame(hello(SAFE)))
+    assert closed
+    assert types(answers) == [wire.CHANNEL_HELLO | 128]
+    assert int.from_bytes(answers[0][1][:4], "little") == mq.MQCC_FAILED
+    bench.leave(ours)
+    check_nothing_left(bench)
+
+
+@pytest.mark.parametrize("named", [SAFE_TOO, IN])
+def test_a_handshake_for_one_channel_is_none_for_another(bench: ChannelBench, place: Path, named: str) -> None:
+    peer = TlsPeer(bench, place, SAFE)
+    assert peer.say(hello_frame(hello(named)), message(QUEUE)) == [168]
+    assert peer.closed
+    assert bench.manager.engine.queues[QUEUE].depth == 0
+    bench.leave(peer.sock)
+    check_nothing_left(bench)
+
+
+def test_new_keys_without_tls(bench: ChannelBench) -> None:
+    ours, answers, closed = bench.channel(REKEY)
+    assert closed
+    assert "new keys without TLS" in farewell(answers)
+    bench.leave(ours)
+    check_nothing_left(bench)
+
+
+CONFUSIONS = [
+    [REKEY, REKEY],
+    [REKEY] * 50,
+    [REKEY, message(QUEUE), confirm()],
+    [message(QUEUE), REKEY],
+    [REKEY, wire.frame(wire.HEARTBEAT, 0, 1)],
+    [REKEY, wire.frame(wire.CHANNEL_END, 0, 1)],
+    [REKEY[:20]],
+]
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_new_keys_in_confusion(bench: ChannelBench, place: Path, ends: bool) -> None:
+    for number, frames in enumerate(CONFUSIONS):
+        peer = TlsPeer(bench, place)
+        assert peer.say(hello_frame(hello(SAFE, f"QM{number}"))) == [168]
+        peer.stream.encrypt(b"".join(frames))
+        if ends:
+            peer.stream.close()
+        for _ in range(4):
+            peer.exchange()
+        with contextlib.suppress(ConnectionError):
+            peer.sock.sendall(random.Random(SEED).randbytes(3000))
+        bench.turn(4)
+        bench.leave(peer.sock)
+        bench.clear(QUEUE)
+    check_nothing_left(bench)
