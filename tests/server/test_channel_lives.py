@@ -40,12 +40,17 @@ def is_running(qm: RunningQueueManager) -> bool:
         return False
 
 
-def end(qm: RunningQueueManager, mode: str) -> None:
+def end(qm: RunningQueueManager, mode: str, wait_seconds: float = 0.0) -> None:
     """End a queue manager, which must not wait for its channels for long."""
-    thread = threading.Thread(target=qm.end, args=(mode,), daemon=True)
+    thread = threading.Thread(target=_end, args=(qm, mode, wait_seconds), daemon=True)
     thread.start()
     thread.join(20)
     assert not thread.is_alive(), "it does not end"
+
+
+def _end(qm: RunningQueueManager, mode: str, wait_seconds: float) -> None:
+    qm.server.end(mode, wait_seconds)
+    qm.end()
 
 
 @pytest.mark.parametrize("mode", ENDS)
@@ -110,6 +115,25 @@ def test_retries_go_on_after_a_restart(route: Routes) -> None:
     way.stop()
 
 
+@pytest.mark.parametrize("kinds", [("SDR", "RQSTR"), ("SVR", "RQSTR")])
+def test_requesters_ask_again_only_when_they_were_at_it(route: Routes, kinds: tuple[str, str]) -> None:
+    busy, done = route(PATIENT, kinds=kinds), route(PATIENT, kinds=kinds)
+    for way in (busy, done):
+        way.there.mqsc(f"START CHANNEL({way.channel})")
+        way.until("RUNNING").until("RUNNING", way.there)
+    done.stop("STATUS(INACTIVE)")
+    done.until("INACTIVE").until("INACTIVE", done.there)
+    end(route.there, "immediate")
+    eventually(lambda: busy.state() in ("RETRYING", "INACTIVE"))
+    if busy.state() == "RETRYING":
+        busy.stop("STATUS(INACTIVE)")
+    route.there.start()
+    busy.until("RUNNING", busy.there)
+    assert done.state(done.there) == "INACTIVE"
+    busy.put(b"asked for")
+    assert busy.get().data == b"asked for"
+
+
 @pytest.mark.parametrize("arrived", [True, False])
 @pytest.mark.parametrize("who", ["sender", "receiver", "both"])
 def test_what_is_in_doubt_survives(route: Routes, arrived: bool, who: str) -> None:
@@ -169,12 +193,56 @@ def test_a_quiet_end_finishes_the_batch(route: Routes) -> None:
     way = route(f"{PATIENT} BATCHINT(60000)").run()
     way.put(b"1", b"2")
     eventually(lambda: way.figures().current_messages == 2)
-    end(route.here, "quiesce")
+    end(route.here, "quiesce", 15)
+    assert way.there.depth(way.target) == 2
     assert way.bodies(2) == [b"1", b"2"]
     route.here.start()
     way.until("RUNNING")
     assert way.figures().last_sequence == 2
     assert not way.figures().in_doubt
+
+
+@pytest.mark.parametrize("mode", ENDS)
+def test_an_end_in_the_middle_of_a_batch(route: Routes, mode: str) -> None:
+    """Whether the batch goes out before the end or after it: it goes once."""
+    way = route(f"{PATIENT} BATCHINT(60000)").run()
+    way.put(b"1", b"2")
+    eventually(lambda: way.figures().current_messages == 2)
+    end(route.here, mode)
+    route.here.start()
+    way.until("RUNNING")
+    way.stop()
+    way.until("STOPPED")
+    way.alter("BATCHINT(0)")
+    way.run()
+    assert way.bodies(2) == [b"1", b"2"]
+    way.settled()
+    assert way.there.depth(way.target) == 0
+
+
+@pytest.mark.parametrize("side", ["sender", "receiver"])
+def test_an_operator_ends_the_connection_of_a_channel(route: Routes, side: str) -> None:
+    way = route(f"{PATIENT} BATCHINT(60000)").run()
+    way.put(b"1", b"2")
+    eventually(lambda: way.figures(way.there).messages == 2)
+    if side == "sender":
+        channels = way.here.server.channels
+        connection = channels.calling[way.channel].connection
+    else:
+        channels = way.there.server.channels
+        agent = channels.called[(way.channel, "NEAR")].agent
+        assert agent is not None
+        connection = agent.connection
+    assert connection is not None
+    channels.manager.break_connection(int(connection.number))
+    way.put(b"3")
+    way.stop()
+    way.until("STOPPED").until("INACTIVE", way.there)
+    way.alter("BATCHINT(0)")
+    way.run()
+    assert way.bodies(3) == [b"1", b"2", b"3"]
+    way.settled()
+    assert way.there.depth(way.target) == 0
 
 
 @pytest.mark.parametrize("mode", ["quiesce", "immediate"])
