@@ -51,6 +51,9 @@ def test_costs(spark: SparkSession) -> None:
         _told("accounting", "MQIAccounting.CommitCount", 10, object="LAB.CHANNEL", record=3),
         _told("accounting", "MQIAccounting.QMgrOpDuration", 200, object="LAB.CHANNEL", record=3),
         _told("statistics", "ChannelStatistics.MsgCount", 7, object="TO.THERE", record=4),
+        _told("channels", "messages", 400, object="LAB0"),
+        _told("channels", "batches", 10, object="LAB0"),
+        _told("channels", "messages per batch", 40, object="LAB0"),
     ]
     rows = [
         point(20.0, 1, broker_cpu_us=60.0, log_bytes=1000, count=200),
@@ -68,7 +71,10 @@ def test_costs(spark: SparkSession) -> None:
         ("connection", "LAB.CHANNEL", "put"): 30.0,
         ("connection", "LAB.CHANNEL", "commit"): 10.0,
         ("channel", "TO.THERE", "message"): 7.0,
+        ("message channels", "LAB0", "message"): 400.0,
+        ("message channels", "LAB0", "batch"): 10.0,
     }
+    assert told["message channels", "LAB0", "batch"]["broker_cpu_us"] is None
     assert told["queue manager", "", "put"]["bytes"] == 2000.0
     assert told["queue", "LAB.1", "put"]["bytes"] == 600.0
     assert told["connection", "LAB.CHANNEL", "put"]["time_us"] == 5.0

@@ -6,6 +6,7 @@ from pyspark.sql import SparkSession
 from tests.pipeline.analysis_samples import point, points, run, runs
 
 from ostler.pipeline.peaks import peaks
+from ostler.pipeline.series import sweeps_of_scenarios
 from ostler.pipeline.tables import PEAK
 
 
@@ -40,3 +41,10 @@ def test_nobody_within_a_second(spark: SparkSession) -> None:
     rows = [point(1.0, clients, mean_ns=2e9) for clients in (1, 2, 3)]
     told = peaks(points(spark, rows), runs(spark, [run()])).collect()
     assert [row["clients_within_second"] for row in told] == [None]
+
+
+def test_channels_are_clients_where_each_has_applications_of_its_own() -> None:
+    swept = sweeps_of_scenarios()
+    assert swept["zos-chl-1-4"] == ("message_bytes",)
+    assert swept["dq-capacity-q1000"] == ()
+    assert swept["dq-channels"] == ("channels", "cipher_spec", "persistence")

@@ -114,11 +114,9 @@ def probe_rates(steps: DataFrame) -> DataFrame:
 
 def log_limit_rate() -> Column:
     """How many operations of a step the bare log would have kept. A probe does what the step does, or one commit; how
-    many of these an operation waits for is what it says, or what is usual. One queue manager in the place of two has
-    no channels that commit."""
+    many of these an operation waits for is what it says, or what is usual."""
     usual = F.when(F.col("operation") == _ROUND_TRIP, _ROUND_TRIP_COMMITS).otherwise(1)
-    told = F.when(F.col("contestant") != ONE_QUEUE_MANAGER, F.col("log_probe_needed"))
-    commits = F.coalesce(told, usual)
+    commits = F.coalesce(F.col("log_probe_needed"), usual)
     is_commit = F.col("log_probe_operation") == _COMMIT
     return F.col("log_probe_rate") / F.when(is_commit, commits).otherwise(1)
 

@@ -45,9 +45,10 @@ class Sweep:
     def words(self, value: float) -> str:
         if self.is_size:
             return numbers.size(value)
-        return f"{value:,.0f} {'client' if value == 1 else 'clients'}" if self.name == CLIENTS else (
-            f"{self.label} {numbers.exact(value)}"
-        )  # fmt: skip
+        if self.name == CLIENTS:
+            return f"{value:,.0f} {'client' if value == 1 else 'clients'}"
+        what, _, unit = self.label.partition(", ")
+        return f"{what} {numbers.exact(value)} {unit}".rstrip()
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,11 @@ _BETTER, _WORSE, _SAME = "better", "worse", "same"
 
 _KINDS: Final = {
     "release": ("Release to release", "The same scenario on the same machine with another release of Ostler."),
-    "option": ("Option to option", "The same scenario with one setting changed: TLS, logging, persistence, distance."),
+    "option": (
+        "Option to option",
+        "The same scenario with one setting changed: TLS, logging, persistence, channels, distance; and the same load "
+        "on one queue manager in the place of two.",
+    ),
     "product": (
         "Product to product",
         "Ostler and other brokers in the same run. What they promise differs: see the contestants.",

@@ -10,6 +10,8 @@ from ostler.pipeline.contestants import ONE_QUEUE_MANAGER
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts import Axis, Dot, Look, Strip, side_by_side, spans_decades
 from ostler.pipeline.report.context import Context, described, messages
+from ostler.pipeline.report.curves import ROUND_TRIP as DISTANCE
+from ostler.pipeline.report.curves import series_parts
 from ostler.pipeline.report.document import Block, Bullets, Card, Cards, Figure, Link, Paragraph, Section, Text
 from ostler.pipeline.report.looks import contestant_order
 from ostler.pipeline.report.rows import LIMIT, PeakRow
@@ -17,6 +19,7 @@ from ostler.pipeline.report.section_scenarios import operations_word, peak_table
 from ostler.pipeline.report.spreads import spread
 
 _CARDS_MAX: Final = 8
+_ROUND_TRIP: Final = "round trip"
 _STRIPS_MAX: Final = 24
 # As verdicts have it: what is within this and the noise of the run is the same.
 TOLERANCE_PERCENT: Final = 6.0
@@ -101,18 +104,21 @@ def _statements(context: Context) -> list[Text]:
 
 
 def _against_one(context: Context) -> list[Text]:
-    """What two queue managers make of the load that one had in the same run."""
+    """What two queue managers make of the requests and replies that one had in the same run, with no distance."""
     rows = [
         row
         for row in context.tables.comparisons
         if row.left_name == ONE_QUEUE_MANAGER and row.clients is None and row.metric == "rate" and row.left_value
         and row.right_run in context.speaking.values()
+        and all(point.operation == _ROUND_TRIP for point in context.points_of[row.right_run] if point.kind != LIMIT)
+        and float(series_parts(row.series).get(DISTANCE, "0")) == 0
     ]  # fmt: skip
     middle = spread(row.right_value / row.left_value for row in rows)
     if middle is None:
         return []
     over = "" if len(rows) == 1 else f", median of {len(rows)} curves"
-    text = f"Two queue managers reach {numbers.times(middle.middle)} the peak of one under the same load{over} ("
+    reached = f"With two queue managers Ostler's peak is {numbers.times(middle.middle)} that with one"
+    text = f"{reached}, of requests and replies{over} ("
     runs = dict.fromkeys(row.right_run for row in rows)
     return [(text, *context.book.runs(runs), "). See ", Link("options", "comparisons-option"), ".")]
 

@@ -177,7 +177,7 @@ def _figure(context: Context, name: str, members: Sequence[Measured], sweep: Swe
     note: tuple[Inline, ...] = ("Run ", context.book.run(run), ": ", Code(context.runs[run].command))
     if fits:
         note = ("The dotted line is the fit of the Universal Scalability Law. ", *note)
-    caption = f"{described(context.title(name), members[0].group)}, by {sweep.label}"
+    caption = f"{described(context.title(name), members[0].group)}, by {sweep.label.partition(', ')[0]}"
     return context.book.figure(caption, [chart for chart in charts if chart is not None], [run], note)
 
 
