@@ -27,11 +27,12 @@ from tests.server.channel_bench import (
     farewell,
     types,
 )
-from tests.server.test_hostile_frames import Bystander
+from tests.server.test_hostile_frames import Bystander, read_all
 
 from ostler.channel.sync_records import RECEIVING, SENDING, SYNC_QUEUE, SyncRecord
 from ostler.engine.message import CONTEXT_AT
 from ostler.model import constants as mq
+from ostler.server.newcomers import Newcomers
 from ostler.testing import hostile_channels, hostile_frames
 from ostler.testing.hostile_channels import (
     PARTNER,
@@ -382,3 +383,20 @@ def test_thousands_who_come_and_go(bench: ChannelBench) -> None:
     assert process.num_fds() <= descriptors + FILES_MAX
     assert process.num_threads() <= threads
     assert bench.manager.engine.queues[SYNC_QUEUE].depth == 0
+
+
+def test_who_only_pings_makes_way_for_others(bench: ChannelBench) -> None:
+    pinging, _ = bench.stranger()
+    assert types(bench.say(pinging, hello_frame(hello(IN, purpose=PINGS)))[0]) == [wire.CHANNEL_HELLO | 128]
+    running, _, _ = bench.channel()
+    bench.reactor.ahead_ms += 120_000
+    bench.turn()
+    with bench.manager.lock:
+        Newcomers(bench.server).drop_strangers()
+    bench.turn(3)
+    answers, closed = read_all(pinging)
+    assert closed
+    assert "Others need the place" in farewell(answers)
+    assert types(bench.say(running, message(QUEUE), confirm())[0]) == [wire.CHANNEL_CONFIRM | 128]
+    bench.leave(pinging, running)
+    check_nothing_left(bench)

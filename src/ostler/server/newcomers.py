@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Final
 from ostler.model.constants import MQRC_CHANNEL_NOT_AVAILABLE, MQRC_MAX_CONNS_LIMIT_REACHED
 from ostler.server.link_status import raise_descriptor_limit
 from ostler.server.listeners import ListenerSocket
+from ostler.server.message_agent import MessageAgent
 from ostler.server.new_links import new_link
+from ostler.server.server_link import ServerLink
 from ostler.wire.exchanges import reason_payload
 from ostler.wire.frames import FAREWELL, frame
 
@@ -82,7 +84,7 @@ class Newcomers:
         self._next_look_ms = now + _LOOK_MS
         before = now - _STRANGER_MS
         for link in list(self.reactor.links.values()):
-            is_stranger = not link.conversations and link.agent is None and not self._server.is_considering(link)
+            is_stranger = not link.conversations and _does_nothing(link) and not self._server.is_considering(link)
             if is_stranger and not link.is_local and link.started_ms < before:
                 link.farewell(MQRC_CHANNEL_NOT_AVAILABLE, "Others need the place, and nothing was connected.")
 
@@ -126,3 +128,9 @@ class Newcomers:
         except OSError:
             pass
         sock.close()
+
+
+def _does_nothing(link: ServerLink) -> bool:
+    """Whether no channel runs by a link. One that only answers pings does not."""
+    agent = link.agent
+    return agent is None or (isinstance(agent, MessageAgent) and agent.instance is None)
