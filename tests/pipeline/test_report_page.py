@@ -136,6 +136,16 @@ def test_a_complete_run_of_full_length_speaks_before_newer_ones(change: dict[str
     assert 'href="#run-R2"' not in local
 
 
+def test_a_run_that_was_resumed_to_its_end_is_not_said_to_have_ended_early() -> None:
+    rows = sample_rows()
+    for each in rows["run"]:
+        each["flags"] = ["partial: The run ended early: it was interrupted."]
+    page = render(sample_tables(rows))
+    assert "the run was resumed, so its figures are from several sittings" in _part(page, "scenario-local-rr-np")
+    assert "The run ended early" not in _part(page, "scenario-local-rr-np")
+    assert "The run ended early" in _part(page, "scenario-client-large-np")
+
+
 def test_figures_of_a_quick_run_are_said_to_be_doubtful(page: str) -> None:
     rows = sample_rows()
     rows["run"][2]["parameters"] = [("is_quick", "True")]
@@ -267,6 +277,12 @@ def test_message_channels_are_told_with_what_a_distance_left() -> None:
     part = _part(page, "scenario-dq-distance")
     assert "Message channels of One channel over a distance" in part
     assert "a scenario of this project" in part
+    # Without batches and distance there is nothing to tell.
+    bare = distance_rows()
+    bare["cost"] = [each for each in bare["cost"] if each["verb"] != "batch"]
+    for each in bare["point"]:
+        each["series"] = each["series"].partition(", round_trip_ms")[0]
+    assert "Message channels of One" not in render(sample_tables(bare))
     table = part.partition("Message channels of One")[2]
     # 40,000 messages in 1,000 batches; of 5,000 a second with 50 in 10 ms, 4,000 are left.
     assert ">40.0<" in table

@@ -19,23 +19,22 @@ _MILLISECONDS: Final = 1000.0
 
 
 def channel_table(context: Context, name: str, run: str) -> Block | None:
-    """A row for each step of Ostler whose channels were counted; None where there were no channels."""
+    """A row for each step of Ostler whose channels were counted; None where there were no batches and no distance."""
     counts = _counts(context, run)
     steps: dict[int, list[PointRow]] = defaultdict(list)
     for point in context.points_of[run]:
         if point.contestant == context.main_contestant(run) and counts.get(point.step):
             steps[point.step].append(point)
-    if not steps:
+    if not any(counts[number].get(_BATCH) or _trip(points[0]) for number, points in steps.items()):
         return None
     headings = (
         Heading("Messages", is_wide=True),
         Heading("Clients", True),
         Heading("Rate, 1/s", True, "completed operations a second, median of repetitions"),
-        Heading("Moved, 1/s", True, "messages that channels sent, both ways together"),
         Heading("In a batch", True, "messages in a batch; fast nonpersistent messages are in none"),
         Heading("Round trip", True, "of the distance, simulated"),
-        Heading("Batch a trip, 1/s", True, "messages a second, were there one batch in each round trip"),
-        Heading("Undistanced, 1/s", True, "the rate of the same without distance"),
+        Heading("One batch a trip, 1/s", True, "messages a second, were there one batch in each round trip"),
+        Heading("At no distance, 1/s", True, "the rate of the same without distance"),
         Heading(
             "Reached", True, "of the smaller of both: more than all of one batch in a trip takes several under way"
         ),
@@ -74,7 +73,6 @@ def _row(points: list[PointRow], counts: dict[str, list[float]], near: float | N
         text_cell(", ".join(_words(first))),
         whole_cell(first.clients),
         number_cell(rate),
-        number_cell(messages / first.seconds if messages and first.seconds else None),
         number_cell(messages / batches if messages and batches else None),
         Cell(f"{trip:g} ms", trip) if trip else Cell(numbers.NOTHING),
         number_cell(by_trip),

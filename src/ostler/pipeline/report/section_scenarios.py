@@ -35,6 +35,9 @@ _WHOLE_PERCENT: Final = 100.0
 _TWO: Final = 2
 # Where scenarios that follow no report say they come from.
 _OURS: Final = "ours"
+# A run that ended early and is complete was resumed.
+_PARTIAL: Final = "partial:"
+_RESUMED: Final = "the run was resumed, so its figures are from several sittings"
 
 OPERATIONS: Final = {
     "round trip": "round trips",
@@ -152,7 +155,7 @@ def _introduction(context: Context, name: str, run: str) -> list[Block]:
     if context.queue_managers(name) == _TWO:
         together = "Processor time, log and memory of the broker are those of both queue managers, or nodes, together."
         blocks.append(Paragraph(together, "small"))
-    doubts = [each.rstrip(".") for each in row.flags]
+    doubts = [_RESUMED if row.is_complete and each.startswith(_PARTIAL) else each.rstrip(".") for each in row.flags]
     if not row.is_complete:
         doubts.insert(0, f"the run is {row.condition}: not all of it was measured")
     if row.is_quick:
