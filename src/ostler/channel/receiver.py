@@ -26,7 +26,7 @@ from ostler.engine.core import Engine
 from ostler.engine.message import PERSISTENCE_AT
 from ostler.engine.reports import field_text
 from ostler.engine.syncpoint import back_out_unit, commit_unit
-from ostler.engine.unit_of_work import UnitOfWork
+from ostler.engine.unit_of_work import ACTIVE, UnitOfWork
 from ostler.model.constants import MQCOMPRESS_NONE, MQRC_RESOURCE_PROBLEM
 from ostler.model.errors import MQError
 from ostler.model.reasons import describe
@@ -156,6 +156,9 @@ class ReceivingEnd:
     def received(self, type: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
         """A frame came, whole. MalformedFrame when no correct partner would send it now."""
         if self.state == OVER:
+            return
+        if self.connection.broken:
+            self._refuse(0, f"AMQ9999E: The connection of channel {self.settings.name} was ended by an administrator.")
             return
         if type == CHANNEL_MESSAGE:
             self._message(buffer, start, end)
@@ -394,7 +397,7 @@ class ReceivingEnd:
         batches = list(self.batches.values())
         self.batches = {}
         for batch in reversed(batches):
-            if not batch.unit.backed_out_by_system:
+            if batch.unit.state == ACTIVE:
                 back_out_unit(self.engine, batch.unit)
 
     def _refuse(self, reason: i64, text: str) -> None:

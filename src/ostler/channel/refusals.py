@@ -7,13 +7,24 @@ from typing import Final
 from mypy_extensions import i64
 
 from ostler.model.constants import (
+    MQRC_CONNECTION_QUIESCING,
+    MQRC_CONNECTION_STOPPING,
     MQRC_NOT_AUTHORIZED,
     MQRC_Q_MGR_NAME_ERROR,
+    MQRC_Q_MGR_QUIESCING,
+    MQRC_Q_MGR_STOPPING,
     MQRC_SSL_INITIALIZATION_ERROR,
     MQRC_SSL_PEER_NAME_MISMATCH,
     MQRC_UNKNOWN_CHANNEL_NAME,
 )
 
+# What a get from the transmission queue fails with when the queue manager ends.
+ENDING: Final = (
+    MQRC_CONNECTION_QUIESCING,
+    MQRC_Q_MGR_QUIESCING,
+    MQRC_CONNECTION_STOPPING,
+    MQRC_Q_MGR_STOPPING,
+)
 # What a partner refuses a channel with that is not there, is of the wrong type, or does not go with this one.
 _FOR_PEOPLE: Final = (
     MQRC_UNKNOWN_CHANNEL_NAME,

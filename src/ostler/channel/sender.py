@@ -22,7 +22,7 @@ from ostler.channel.conversion import converted_for, tell_unconverted
 from ostler.channel.message_writer import BACKLOG_BYTES, MessageWriter
 from ostler.channel.monitoring import PROBE, ChannelMonitor
 from ostler.channel.port import FAILED, HOPELESS, ORDERLY, ChannelPort
-from ostler.channel.refusals import is_hopeless, refusal_text, told
+from ostler.channel.refusals import ENDING, is_hopeless, refusal_text, told
 from ostler.channel.settling import settle_doubts
 from ostler.channel.sync_records import (
     SENDING,
@@ -41,6 +41,7 @@ from ostler.engine.message import EXPIRY_AT, FORMAT_AT, PERSISTENCE_AT
 from ostler.engine.queue import Queue
 from ostler.engine.slots import NONE, PERSISTENT
 from ostler.engine.syncpoint import back_out_unit, commit_unit, prepare
+from ostler.engine.unit_of_work import ACTIVE
 from ostler.model.constants import (
     MQCC_OK,
     MQFMT_XMIT_Q_HEADER,
@@ -49,12 +50,8 @@ from ostler.model.constants import (
     MQGMO_SYNCPOINT,
     MQGMO_SYNCPOINT_IF_PERSISTENT,
     MQGMO_WAIT,
-    MQRC_CONNECTION_QUIESCING,
-    MQRC_CONNECTION_STOPPING,
     MQRC_MSG_TOO_BIG_FOR_CHANNEL,
     MQRC_NO_MSG_AVAILABLE,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_Q_MGR_STOPPING,
     MQRC_RESOURCE_PROBLEM,
     MQRC_SYNCPOINT_LIMIT_REACHED,
     MQRC_XQH_ERROR,
@@ -101,12 +98,6 @@ _SHORT_MS: Final = 16
 _SLOW_PARTNER_MS: Final = 2  # a confirmation that takes longer is worth sending ahead of
 _ROOM_TRIES: Final = 3
 _LONGEST: Final = MESSAGE_BYTES_MAX + 65_536
-_ENDING: Final = (
-    MQRC_CONNECTION_QUIESCING,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_CONNECTION_STOPPING,
-    MQRC_Q_MGR_STOPPING,
-)
 
 
 @final
@@ -372,7 +363,7 @@ class SendingEnd:
     def _get_failed(self, reason: i64) -> None:
         name = self.settings.name
         batch = self.current
-        if reason in _ENDING:
+        if reason in ENDING:
             self.is_stopping = True
             self._wind_up()
         elif reason == MQRC_SYNCPOINT_LIMIT_REACHED and batch is not None and batch.messages > 0:
@@ -584,7 +575,7 @@ class SendingEnd:
         self.current = None
         unit = batch.unit if batch is not None else self.connection.unit_of_work
         self.connection.unit_of_work = None
-        if unit is not None and not unit.backed_out_by_system:
+        if unit is not None and unit.state == ACTIVE:
             back_out_unit(self.engine, unit)
 
     def _fail(self, how: i64, reason: i64, text: str) -> None:
