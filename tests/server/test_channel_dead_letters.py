@@ -52,7 +52,7 @@ def test_messages_are_dead_lettered_when_tries_are_used_up(route: Routes) -> Non
     assert {each.reason for each in dead} == {mq.MQRC_Q_FULL}
     assert dead[0].queue == way.target
     assert way.get().data == b"first"
-    assert "AMQ9544W" in way.until_noted("dead-letter queue", way.there)
+    assert f"({mq.MQRC_Q_FULL})" in way.until_noted("AMQ9544W", way.there)
     eventually(way.is_empty)
 
 
