@@ -145,6 +145,9 @@ def test_what_limits(spark: SparkSession) -> None:
             ONE_QUEUE_MANAGER, scenario="dq-rr-pm", broker_core_percent=95.0, persistent=True, run="run-4", rate=3000.0
         ),
         single("group commit", kind="limit", run="run-4", rate=6300.0, operation="commit", step=2, parameters=needed),
+        single("far", 190.0, series="round_trip_ms=10"),
+        single("batches", 4500.0, series="batch_size=50, round_trip_ms=10", operation="get"),
+        single("near", 190.0, series="batch_size=50, round_trip_ms=0"),
         single("unknown"),
         single("group commit", kind="limit", run="run-2", rate=2100.0, operation="commit"),
         single("bare ping-pong", kind="limit", run="run-2", rate=1100.0),
@@ -178,6 +181,15 @@ def test_what_limits(spark: SparkSession) -> None:
         "1000 a second are 95% of what the bare log could keep",
     )
     assert found["joined"]["cpu_limit_rate"] == pytest.approx(2e6 / 50)
+    assert (limits["far"], found["far"]["why"]) == (
+        "network",
+        "over a distance of 10 ms there and back 2 clients make 200 a second at most",
+    )
+    assert (limits["batches"], found["batches"]["why"]) == (
+        "network",
+        "4500 a second are 90% of one batch of 50 in each round trip of 10 ms",
+    )
+    assert limits["near"] == "unknown"
     # One queue manager in the place of two can use one core.
     assert (limits[ONE_QUEUE_MANAGER], found[ONE_QUEUE_MANAGER]["cpu_limit_rate"]) == (
         "broker",

@@ -12,6 +12,8 @@ from typing import Final
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from ostler.pipeline.contestants import ONE_QUEUE_MANAGER
+
 UNKNOWN: Final = "unknown"
 
 
@@ -23,6 +25,12 @@ class LimitRule:
     holds: str
     words: str
 
+
+# What a simulated distance and a size of batches are, where they are swept. One queue manager has no distance.
+_TRIP_MS: Final = "nullif(try_cast(regexp_extract(series, 'round_trip_ms=([0-9]+)', 1) AS double), 0)"
+_BATCH: Final = "try_cast(regexp_extract(series, 'batch_size=([0-9]+)', 1) AS double)"
+_BY_CLIENTS: Final = f"(1000 * clients / {_TRIP_MS})"
+_BY_BATCHES: Final = f"(1000 * {_BATCH} / {_TRIP_MS})"
 
 RULES: Final = (
     LimitRule(UNKNOWN, "kind = 'limit'", "'it is a limit itself: what the bare machine does'"),
@@ -55,6 +63,20 @@ RULES: Final = (
         "network",
         "rate BETWEEN 0.8 * network_limit_rate AND 1.25 * network_limit_rate",
         "format_string('%.0f a second are %.0f%% of the bare network', rate, 100 * rate / network_limit_rate)",
+    ),
+    LimitRule(
+        "network",
+        f"operation = 'round trip' AND contestant <> '{ONE_QUEUE_MANAGER}'"
+        f" AND rate BETWEEN 0.8 * {_BY_CLIENTS} AND 1.25 * {_BY_CLIENTS}",
+        f"format_string('over a distance of %.0f ms there and back %d clients make %.0f a second at most',"
+        f" {_TRIP_MS}, clients, {_BY_CLIENTS})",
+    ),
+    LimitRule(
+        "network",
+        f"operation <> 'round trip' AND contestant <> '{ONE_QUEUE_MANAGER}'"
+        f" AND rate BETWEEN 0.8 * {_BY_BATCHES} AND 1.25 * {_BY_BATCHES}",
+        f"format_string('%.0f a second are %.0f%% of one batch of %.0f in each round trip of %.0f ms',"
+        f" rate, 100 * rate / {_BY_BATCHES}, {_BATCH}, {_TRIP_MS})",
     ),
     LimitRule(
         "machine",

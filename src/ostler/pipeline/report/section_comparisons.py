@@ -280,6 +280,8 @@ def _part_cell(change_percent: float) -> Cell:
 def _part_interval_cell(row: ComparisonRow) -> Cell:
     if row.low_percent is None or row.high_percent is None:
         return Cell(numbers.NOTHING)
+    if _is_too_wide(row):
+        return Cell("too wide", row.low_percent)
     return Cell(f"{_part(row.low_percent)} to {_part(row.high_percent)} %", row.low_percent)
 
 

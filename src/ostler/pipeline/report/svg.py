@@ -22,7 +22,7 @@ _RIGHT: Final = 108
 _TOP: Final = 50
 _BOTTOM: Final = 46
 _LINE_HEIGHT: Final = 13
-_LABEL_CHARACTERS: Final = 16
+_LABEL_CHARACTERS: Final = 15
 _DIGIT_PIXELS: Final = 7.0
 _TICK_GAP: Final = 8.0
 
