@@ -10,16 +10,22 @@ from pathlib import Path
 
 from tests.server.test_hostile_frames import Bench, read_all
 
+from ostler.channel.sync_records import batches_in_doubt
 from ostler.cli.flavour import is_compiled
 from ostler.engine.objects import clear
+from ostler.engine.open import OpenRequest, open_object
+from ostler.engine.put import put
+from ostler.engine.syncpoint import back_out_unit
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import new_definition
+from ostler.model.structures.md import MQMD
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.server_link import ServerLink
 from ostler.testing.hostile_channels import (
     hello,
+    transmission_body,
 )
 from ostler.wire import frames as wire
 from ostler.wire.channel_frames import (
@@ -31,7 +37,7 @@ from ostler.wire.payloads import PayloadReader
 QUEUE = "TARGET"
 IN, OUT, BACK, ASKED = "TO.HERE", "FROM.HERE", "REQUESTS", "SERVES"
 DEAD = "DEAD"
-FRAMES = int(os.environ.get("OSTLER_FUZZ_FRAMES", "40000" if is_compiled() else "4000")) // 2
+FRAMES = int(os.environ.get("OSTLER_FUZZ_FRAMES", "20000" if is_compiled() else "4000")) // 2
 CONNECTS = 10_000 if "OSTLER_FUZZ_FRAMES" in os.environ else 1000
 SEED = int(os.environ.get("OSTLER_FUZZ_SEED", "20261116"))
 MEMORY_GROWTH_BYTES_MAX = 48 << 20
@@ -70,7 +76,25 @@ class ChannelBench(Bench):
         with contextlib.suppress(ConnectionError):
             sock.sendall(b"".join(frames))
         self.turn(4)
+        for _ in range(2000):
+            if not any(link.held for link in self.reactor.links.values()):
+                break
+            self.reactor.run_pass(2)  # the log is forced on a thread of its own
+        self.turn(2)
         return read_all(sock)
+
+    def ask(self, sock: socket.socket, *frames: bytes, count: int = 1) -> list[int]:
+        """Say something, and go on when so many answers have come, or the link was closed: the types of all."""
+        with contextlib.suppress(ConnectionError):
+            sock.sendall(b"".join(frames))
+        found: list[int] = []
+        for _ in range(2000):
+            self.reactor.run_pass(2)
+            answers, closed = read_all(sock)
+            found += types(answers)
+            if closed or len(found) >= count:
+                break
+        return found
 
     def channel(self, *frames: bytes, first: bytes = b"") -> tuple[socket.socket, list[tuple[int, bytes]], bool]:
         """Be a sending end."""
@@ -173,3 +197,24 @@ def types(answers: list[tuple[int, bytes]]) -> list[int]:
 def farewell(answers: list[tuple[int, bytes]]) -> str:
     assert answers[-1][0] == wire.FAREWELL
     return decode_reason(PayloadReader(answers[-1][1]))[1]
+
+
+def put_out(bench: ChannelBench, count: int, size: int = 10, queue: str = "OUT.XMITQ") -> None:
+    """Messages wait for the sending end."""
+    engine = bench.manager.engine
+    with bench.manager.lock:
+        connection = bench.server.channels.connect_as("", "TEST")
+        handle = open_object(engine, connection, OpenRequest(mq.MQOT_Q, queue, mq.MQOO_OUTPUT))
+        for _ in range(count):
+            md = MQMD.default(2)
+            MQMD.patch(md, "Persistence", 1)
+            MQMD.patch(md, "Format", mq.MQFMT_XMIT_Q_HEADER)
+            put(engine, connection, handle, bytes(md), 0, b"", transmission_body(QUEUE, bytes(size)), None)
+        bench.manager.release(connection, False)
+
+
+def settle_doubts(bench: ChannelBench) -> None:
+    """What was prepared when a partner went is as it was."""
+    with bench.manager.lock:
+        for batch in reversed(batches_in_doubt(bench.manager.engine)):
+            back_out_unit(bench.manager.engine, batch.unit)

@@ -24,16 +24,13 @@ from tests.server.channel_bench import (
     check_nothing_left,
     define,
     farewell,
+    put_out,
+    settle_doubts,
     types,
 )
 from tests.server.test_hostile_frames import Bystander
 
-from ostler.channel.sync_records import batches_in_doubt
-from ostler.engine.open import OpenRequest, open_object
-from ostler.engine.put import put
-from ostler.engine.syncpoint import back_out_unit
 from ostler.model import constants as mq
-from ostler.model.structures.md import MQMD
 from ostler.server.certificate_maker import Authority
 from ostler.server.tls_contexts import ChannelTls, RepositorySettings, TlsContexts
 from ostler.testing import hostile_channels
@@ -42,7 +39,6 @@ from ostler.testing.hostile_channels import (
     confirm,
     hello,
     message,
-    transmission_body,
 )
 from ostler.wire import frames as wire
 from ostler.wire.channel_frames import (
@@ -61,27 +57,6 @@ def bench(tmp_path: Path) -> Iterator[ChannelBench]:
 
 
 # -- the sending end, and a partner that was called --------------------------------------------------------------------
-
-
-def put_out(bench: ChannelBench, count: int, size: int = 10, queue: str = "OUT.XMITQ") -> None:
-    """Messages wait for the sending end."""
-    engine = bench.manager.engine
-    with bench.manager.lock:
-        connection = bench.server.channels.connect_as("", "TEST")
-        handle = open_object(engine, connection, OpenRequest(mq.MQOT_Q, queue, mq.MQOO_OUTPUT))
-        for _ in range(count):
-            md = MQMD.default(2)
-            MQMD.patch(md, "Persistence", 1)
-            MQMD.patch(md, "Format", mq.MQFMT_XMIT_Q_HEADER)
-            put(engine, connection, handle, bytes(md), 0, b"", transmission_body(QUEUE, bytes(size)), None)
-        bench.manager.release(connection, False)
-
-
-def settle_doubts(bench: ChannelBench) -> None:
-    """What was prepared when a partner went is as it was."""
-    with bench.manager.lock:
-        for batch in reversed(batches_in_doubt(bench.manager.engine)):
-            back_out_unit(bench.manager.engine, batch.unit)
 
 
 @pytest.mark.parametrize("name", [OUT, BACK])
