@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import random
+import socket
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
+from tests.server.channel_bench import ChannelBench, channel_bench, check_nothing_left
 
 from ostler.cli.flavour import is_compiled
+from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
     MQGMO_BROWSE_FIRST,
     MQGMO_BROWSE_NEXT,
@@ -24,10 +28,13 @@ from ostler.model.constants import (
     MQSO_MANAGED,
     MQSO_RESUME,
 )
+from ostler.model.definitions import new_definition
+from ostler.testing.hostile_channels import confirm, hello, message
 from ostler.testing.hostile_frames import descriptor, subscribing
 from ostler.testing.wire_bench import EVERYTHING, WireBench, get, numbers, put
 from ostler.wire import frames as wire
 from ostler.wire.calls import HELD
+from ostler.wire.channel_frames import decode_channel_hello, hello_frame, luwid_of
 from ostler.wire.exchanges import Connect, Hello, Inquiry, OpenArguments, Put1, look_payload
 
 STEPS = int(os.environ.get("OSTLER_WILD_STEPS", "6000" if is_compiled() else "1500"))
@@ -36,6 +43,7 @@ LINKS = 4
 CONVERSATIONS = 3
 QUEUES = ("Q", "Q2")
 SIZES = (0, 10, 1_000, 200_000)
+ARRIVALS = "ARRIVALS"  # of channels
 
 
 class Wild:
@@ -265,3 +273,105 @@ def test_whatever_they_do_each_request_is_answered_once(wire_bench: WireBench, s
     assert all(each.is_durable and each.connection == 0 for each in left)
     managed = {name for name in engine.queues if name.startswith("SYSTEM.MANAGED.")}
     assert managed == {each.destination for each in left if each.is_managed}
+
+
+class WildSender:
+    """A sending end that says correct things in any order, sometimes a wrong one, goes and comes back."""
+
+    def __init__(self, bench: ChannelBench, chance: random.Random, partner: str) -> None:
+        self._bench = bench
+        self._chance = chance
+        self.partner = partner
+        self._socks: list[socket.socket] = []
+        self._batches: list[tuple[int, int, int]] = []  # number, messages, last sequence number
+        self._number = 0
+        self._sequence = 0
+        self._luwid = 0
+        self._is_open = False
+        self.committed = 0
+        self.fast = 0
+
+    def step(self) -> None:
+        if not self._is_open:
+            self._connect()
+            return
+        match self._chance.randrange(20):
+            case 0:
+                self._connect()  # the old connection is given up
+            case 1:
+                self._socks[-1].close()
+                self._is_open = False
+            case 2:
+                self._say(self._chance.choice(self._wrong()))
+            case 3 | 4 | 5:
+                self._say(message(ARRIVALS, 0, 0, 0))
+                self.fast += 1
+            case 6 | 7 | 8 | 9 | 10 if self._batches:
+                self._confirm()
+            case _:
+                self._send()
+
+    def _wrong(self) -> list[bytes]:
+        next_one = self._sequence + 1
+        return [
+            message(ARRIVALS, next_one + 1, 1),
+            message(ARRIVALS, self._sequence, 1),
+            confirm(next_one, self._number + 7),
+            hello_frame(hello("TO.HERE", self.partner)),
+            wire.frame(wire.CHANNEL_REKEY, 0, 1),
+            wire.frame(wire.FAREWELL, 0, 0, b""),
+            b"\xff" * 16,
+        ]
+
+    def _say(self, *frames: bytes) -> list[tuple[int, bytes]]:
+        answers, closed = self._bench.say(self._socks[-1], *frames)
+        self._is_open = not closed
+        return answers
+
+    def _connect(self) -> None:
+        sock, _ = self._bench.stranger()
+        self._socks.append(sock)
+        (answer,) = self._say(hello_frame(hello("TO.HERE", self.partner)))
+        agreed = decode_channel_hello(answer[1], 8)
+        assert agreed.sequence == self.committed
+        assert agreed.luwid == luwid_of(self._luwid)
+        self._batches = []
+        self._sequence = self.committed
+
+    def _send(self) -> None:
+        if not self._batches or (len(self._batches) < 8 and self._chance.random() < 0.4):
+            self._number += 1
+            self._batches.append((self._number, 0, 0))
+        number, count, _ = self._batches[-1]
+        if count < 50:
+            self._sequence += 1
+            self._batches[-1] = (number, count + 1, self._sequence)
+            assert self._say(message(ARRIVALS, self._sequence, number)) == []
+
+    def _confirm(self) -> None:
+        number, count, last = self._batches.pop(0)
+        self._luwid += 1
+        (answer,) = self._say(confirm(last, number, count, luwid_of(self._luwid)))
+        assert answer[0] == wire.CHANNEL_CONFIRM | wire.REPLY
+        self.committed = last
+
+    def close(self) -> None:
+        for sock in self._socks:
+            sock.close()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_wild_senders_lose_and_double_nothing(tmp_path: Path, seed: int) -> None:
+    """What was confirmed is there once, what was not is not, whatever else was said in between."""
+    chance = random.Random(seed)
+    with channel_bench(tmp_path) as bench:
+        bench.manager.define(new_definition(ObjectType.QLOCAL, ARRIVALS, {"MAXDEPTH": 100_000}))
+        senders = [WildSender(bench, chance, f"QM{number}") for number in range(3)]
+        for _ in range(STEPS // 6):
+            chance.choice(senders).step()
+        for sender in senders:
+            sender.close()
+        bench.settle()
+        check_nothing_left(bench)
+        expected = sum(sender.committed + sender.fast for sender in senders)
+        assert bench.manager.engine.queues[ARRIVALS].depth == expected
