@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ostler.lab.experiments.channel_drain import messages_to_drain
 from ostler.lab.experiments.distributed import ONE_MANAGER, DistributedExperiment
 from ostler.lab.experiments.distributed_points import (
     STAND_IN_CIPHER,
@@ -14,7 +15,7 @@ from ostler.lab.experiments.distributed_points import (
     usable_cipher,
 )
 from ostler.lab.load import plan
-from ostler.lab.running.channel_wiring import FAST, NORMAL
+from ostler.lab.running.channel_wiring import FAST, NORMAL, Wiring
 from ostler.lab.running.contract import GET, ROUND_TRIP, PointFailed, Settings, Sitting
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Binding, LoadKind, Scenario
@@ -103,6 +104,13 @@ def test_one_way_has_a_queue_for_each_channel_and_is_counted_where_it_arrives() 
     assert (point.main_operation, point.goes_round) == (GET, False)
     large = next(each for each in of("dq-one-way") if each.body_bytes == 204_800)
     assert 0 < large.window * large.body_bytes <= 64 << 20 < point.window * large.body_bytes
+
+
+def test_fewer_messages_are_drained_where_batches_take_long() -> None:
+    assert messages_to_drain(10_000, Wiring(batch_size=1)) == 10_000
+    assert messages_to_drain(10_000, Wiring(batch_size=1, round_trip_ms=50)) == 500
+    assert messages_to_drain(10_000, Wiring(batch_size=50, round_trip_ms=50)) == 2000
+    assert messages_to_drain(10_000, Wiring(batch_size=500, round_trip_ms=1)) == 10_000
 
 
 def sitting(tmp_path: Path, name: str, chosen: dict[str, list[str]]) -> Sitting:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ostler.lab.experiments.channel_drain import PER_BATCH, RATE
+from ostler.lab.experiments.channel_drain import RECEIVING as TAKING
+from ostler.lab.experiments.channel_drain import SENDING as CARRYING
 from ostler.lab.experiments.channel_memory import RECEIVING, SENDING
 from ostler.lab.running.contract import LABORATORY, QUICK
 from ostler.lab.running.runner import run_scenario
@@ -64,13 +67,18 @@ def test_one_way_over_a_distance(tmp_path: Path) -> None:
     assert LABORATORY in joined.cpu_us
 
 
+def test_a_channel_that_empties_its_queue(tmp_path: Path) -> None:
+    """Batches are full, and as many as are wanted."""
+    found, _ = run(tmp_path, "dq-drain", round_trip_ms="0", batch_size="50", messages="persistent")
+    assert min(figures(found, RATE)) > 0
+    assert set(figures(found, PER_BATCH)) == {50.0}
+    assert min(figures(found, CARRYING) + figures(found, TAKING)) > 0
+
+
+@pytest.mark.stress
 @pytest.mark.parametrize(
     ("name", "chosen"),
-    [
-        ("zos-channel-footprint", {"message_bytes": "1024"}),
-        # The same, asked for in another way.
-        pytest.param("zos-csa-usage", {"connection": "message channel"}, marks=pytest.mark.stress),
-    ],
+    [("zos-channel-footprint", {"message_bytes": "1024"}), ("zos-csa-usage", {"connection": "message channel"})],
 )
 def test_memory_of_channels(tmp_path: Path, name: str, chosen: dict[str, str]) -> None:
     found, _ = run(tmp_path, name, **chosen)

@@ -35,7 +35,7 @@ zos-csa-usage zos-connection-storage zos-svrconn-footprint zos-object-sizes
 pubsub-1n-np pubsub-1n-pm pubsub-1n-cores-np pubsub-multi-np pubsub-multi-pm pubsub-multi-cores-np
 dq-rr-np dq-rr-pm dq-large-np dq-large-pm dq-rated-np dq-rated-pm dq-trusted-np dq-trusted-pm rr-dq-bb-np
 dq-capacity-q1000 dq-capacity-qmax zos-chl-1-4 zos-chl-1-4-ssl zos-chl-10-50 zos-chl-10-50-ssl zos-channel-footprint
-dq-channels dq-one-way dq-batches dq-distance dq-distance-rr
+dq-channels dq-one-way dq-batches dq-distance dq-distance-rr dq-drain
 topic-scavenger-idle-empty topic-scavenger-idle-100k topic-tree-multi-pass topic-scavenger-subscribe-cost
 display-tpstatus-1m
 """
@@ -44,12 +44,12 @@ NOW = _NAMES_NOW.split()
 
 def test_every_scenario_of_the_reports_is_there_and_those_of_our_own() -> None:
     assert Counter(each.kind for each in ALL.scenarios.values()) == {
-        Kind.SCENARIO: 131, Kind.BEHAVIOUR: 4, Kind.GUIDANCE: 4, Kind.CALCULATION: 4, Kind.CONFIGURATION: 3,
+        Kind.SCENARIO: 132, Kind.BEHAVIOUR: 4, Kind.GUIDANCE: 4, Kind.CALCULATION: 4, Kind.CONFIGURATION: 3,
         Kind.COMMAND_OUTPUT: 2,
     }  # fmt: skip
     assert Counter(each.report.name for each in ALL.scenarios.values()) == {
         "zos-v71": 70, "windows-v53": 31, "windows-v91": 12, "pubsub-v701": 14, "appliance-m2003": 16,
-        "message-channels": 5,
+        "message-channels": 6,
     }  # fmt: skip
     assert sum(each.source.figures for each in ALL.scenarios.values()) == 1_613
     assert len(ALL.features) == 120

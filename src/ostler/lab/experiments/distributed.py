@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
+from ostler.lab.experiments.channel_drain import DRAINED_PARAMETER, ChannelDrain
 from ostler.lab.experiments.channel_memory import ChannelMemory
 from ostler.lab.experiments.distributed_points import DistributedPoint, distributed_point
 from ostler.lab.experiments.load_experiment import (
@@ -59,6 +60,8 @@ def experiment(sitting: Sitting) -> Experiment:
     load = sitting.scenario.load
     if load is not None and load.kind is LoadKind.IDLE:
         return ChannelMemory(sitting)
+    if DRAINED_PARAMETER in sitting.scenario.parameters:
+        return ChannelDrain(sitting)
     return DistributedExperiment(sitting)
 
 
