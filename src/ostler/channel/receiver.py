@@ -215,7 +215,7 @@ class ReceivingEnd:
             name = self.settings.name
             text = (
                 f"AMQ9526E: Message sequence number error for channel {name}: {sequence} came, {expected} is next. "
-                f"See that no message is missing, then RESET CHANNEL({name}) at {self.partner}."
+                f"See that no message is missing or there twice, then RESET CHANNEL({name}) at {self.partner}."
             )
             self._refuse(0, text)
             return None
@@ -241,7 +241,7 @@ class ReceivingEnd:
         """Put a message, now or later."""
         engine = self.engine
         batch = message.batch
-        if batch is not None and batch.unit.backed_out_by_system:
+        if batch is not None and batch.unit.state != ACTIVE:
             self._refuse(0, f"AMQ9509E: The batch of channel {self.settings.name} was backed out: the log was full.")
             return
         engine.journal_full = False
@@ -261,7 +261,16 @@ class ReceivingEnd:
             self.port.make_room()
             return
         self._room_tries = 0
-        if message.tries < self.settings.retry_count and may_retry(reason) and not self.is_stopping:
+        if (
+            message.tries < self.settings.retry_count
+            and may_retry(reason)
+            and (batch is not None or not self.is_stopping)
+        ):
+            if self.is_stopping:
+                queue = field_text(message.body[8:56])
+                text = f"AMQ9558E: Channel {self.settings.name} ends while a message waits for queue {queue}."
+                self._refuse(reason, f"{text} It stays at {self.partner}.")
+                return
             if message.tries == 0:
                 self.figures.put_retries += 1
             message.tries += 1
@@ -316,7 +325,7 @@ class ReceivingEnd:
             raise MalformedFrame("a batch is to be committed that did not come")
         if next(iter(self.batches)) != told.batch:
             raise MalformedFrame("a batch is to be committed before an earlier one")
-        if batch.unit.backed_out_by_system:
+        if batch.unit.state != ACTIVE:
             self._refuse(0, f"AMQ9509E: The batch of channel {self.settings.name} was backed out: the log was full.")
             return
         engine = self.engine

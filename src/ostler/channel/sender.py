@@ -254,6 +254,9 @@ class SendingEnd:
         """Send what there is to send, as far as there is room for it."""
         if self.state != RUNNING or self._wants_room:
             return
+        if self.connection.broken:
+            self._fail(FAILED, 0, f"AMQ9509E: The connection of channel {self.settings.name} was ended.")
+            return
         self._feed()
         left: i64 = _TURN_MESSAGES
         while self.state == RUNNING and not self._wants_room and not self._writer.is_busy():
@@ -452,10 +455,9 @@ class SendingEnd:
         if request is not None and request.done:
             self.port.pump_again()  # a message has come into the batch, and is sent before it ends
             return
-        if batch.unit.backed_out_by_system:
-            self._fail(
-                FAILED, 0, f"AMQ9509E: A batch of channel {self.settings.name} was backed out: the log was full."
-            )
+        if batch.unit.state != ACTIVE:
+            # The log was full, or somebody ended the connection: its messages are on their queue again.
+            self._fail(FAILED, 0, f"AMQ9509E: A batch of channel {self.settings.name} was backed out.")
             return
         quiet: i64 = self.settings.batch_heartbeat_ms
         if quiet > 0 and self.port.silence_ms() > quiet:

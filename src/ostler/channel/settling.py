@@ -36,7 +36,7 @@ def settle_doubts(engine: Engine, records: SyncRecords, name: str, agreed: Chann
     if record.sequence != agreed.sequence:
         return (
             f"AMQ9526E: Message sequence number error for channel {name}: {agreed.queue_manager} has "
-            f"{agreed.sequence}, this queue manager {record.sequence}. See that no message is missing, "
+            f"{agreed.sequence}, this queue manager {record.sequence}. See that no message is missing or there twice, "
             f"then RESET CHANNEL({name}) here."
         )
     return ""

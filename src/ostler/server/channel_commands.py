@@ -93,8 +93,9 @@ class ChannelCommands:
         self._server.manager.writer.wait_durable(lsn)
 
     def status(self) -> list[ChannelStatus]:
+        self._server.reactor.post(self._channels.forget_deleted)
         with self._server.manager.lock:
-            return all_statuses(self._channels)
+            return [each for each in all_statuses(self._channels) if self._channels.find(each.name) is not None]
 
     def reset(self, name: str, sequence_number: int) -> None:
         lsn = self._ask(partial(self._reset, name, sequence_number))

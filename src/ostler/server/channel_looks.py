@@ -25,7 +25,6 @@ _METHOD_WORDS: Final = {number: word for word, number in METHODS.items()}
 
 def all_statuses(channels: MessageChannels) -> list[ChannelStatus]:
     """Every channel that runs, tries to or was stopped; and what is saved of all. With the engine's lock held."""
-    channels.forget_deleted()
     engine, records = channels.engine, channels.records
     doubts: dict[str, list[InDoubt]] = {}
     for doubt in batches_in_doubt(engine):
@@ -148,7 +147,10 @@ def _record(instance: Instance, records: SyncRecords) -> SyncRecord:
 def _substate(instance: Instance) -> str:
     agent = instance.agent
     if agent is None:
-        return ""
+        return "NETCONNECT" if instance.state == states.INITIALIZING else ""
+    if instance.state == states.BINDING:
+        is_shaking = agent.link.tls is not None and not agent.link.tls.is_ready
+        return "SSLHANDSHK" if is_shaking else "RESYNCH"
     if agent.sending is not None:
         if agent.sending.in_flight:
             return "ENDBATCH"

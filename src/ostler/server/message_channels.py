@@ -17,6 +17,7 @@ from ostler.channel.refusals import refusal_text
 from ostler.channel.sender import SendingEnd
 from ostler.channel.states import (
     AGREED,
+    CALLED_BACK,
     CONNECTED,
     ENDED,
     FAILED,
@@ -342,6 +343,10 @@ class MessageChannels(ChannelOwner):
         elif type == CHANNEL_END and instance.kind == "RQSTR":
             instance.happens(REQUESTED)
             agent.finish(port.ORDERLY, 0, "")
+            if any(each.name == instance.name for each in self.called.values()):
+                # The call was faster than the promise of it.
+                instance.happens(CALLED_BACK)
+                instance.happens(ENDED)
         elif type == CHANNEL_HELLO | REPLY and len(payload) >= 8:
             reason = int.from_bytes(payload[4:8], "little")
             text = refusal_text(instance.name, reason, payload[8:].decode("utf-8", "replace"))
@@ -409,7 +414,8 @@ class MessageChannels(ChannelOwner):
         if how == port.ORDERLY:
             self._note_end(instance, "well", f"AMQ9001I: Channel '{name}' ended normally.")
         else:
-            text_of_end = f"AMQ9999E: Channel '{name}' to '{instance.address}' ended abnormally."
+            where = instance.address or text_of(instance.definition, "CONNAME")
+            text_of_end = f"AMQ9999E: Channel '{name}' to '{where}' ended abnormally."
             self._note_end(instance, "ill", text_of_end)
         self._tell_stopped(instance, how, text)
         if instance.state == REQUESTING:
