@@ -269,3 +269,20 @@ def test_the_end_in_the_middle_of_everything(bench: ChannelBench, at_once: bool)
         channels.calling.clear()
         bench.turn(2)
         check_nothing_left(bench)
+
+
+# -- triggers ----------------------------------------------------------------------------------------------------------
+
+
+def test_triggers_for_channels_that_are_not_there(bench: ChannelBench) -> None:
+    """Whoever may put to an initiation queue cannot fill the error log with names."""
+    before = len(bench.manager.notices)
+    with bench.manager.lock:
+        for number in range(200):
+            bench.server.channels.trigger(f"NONE.{number}")
+        bench.server.channels.trigger(ASKED)
+    told = bench.manager.notices[before:]
+    assert len(told) == 2
+    assert "NONE.0 " in told[0]
+    assert f"{ASKED} " in told[1]
+    check_nothing_left(bench)

@@ -219,7 +219,7 @@ class MessageChannels(ChannelOwner):
         except (CommandRefused, MQError) as error:
             text = f"AMQ9519E: Channel {name} could not be started by its trigger: {error}"
             # Whoever may put to an initiation queue chooses the name.
-            self.note_now_and_then(f"trigger {name if self._find(name) is not None else ''}", text)
+            self.note_now_and_then(f"trigger {name if self.find(name) is not None else ''}", text)
 
     def _call(self, instance: Instance) -> None:
         """Connect to the partner of a channel."""
