@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.server.test_hostile_frames import Bench, read_all
@@ -19,6 +19,7 @@ from ostler.engine.syncpoint import back_out_unit
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import new_definition
+from ostler.model.disk import Disk
 from ostler.model.structures.md import MQMD
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
@@ -40,6 +41,7 @@ DEAD = "DEAD"
 FRAMES = int(os.environ.get("OSTLER_FUZZ_FRAMES", "20000" if is_compiled() else "4000")) // 2
 CONNECTS = 10_000 if "OSTLER_FUZZ_FRAMES" in os.environ else 1000
 SEED = int(os.environ.get("OSTLER_FUZZ_SEED", "20261116"))
+LOG = LogSection(primary_files=3, file_pages=512)
 MEMORY_GROWTH_BYTES_MAX = 48 << 20
 FILES_MAX = 8  # of queues and the log, opened meanwhile; a leak would take thousands
 
@@ -141,9 +143,13 @@ class ChannelBench(Bench):
 
 
 @contextlib.contextmanager
-def channel_bench(directory: Path) -> Iterator[ChannelBench]:
-    """A queue manager for the time of a block."""
-    manager = QueueManager(create_queue_manager(directory, "HOSTILE", LogSection(primary_files=3, file_pages=512)))
+def channel_bench(
+    directory: Path, log: LogSection = LOG, disk: Callable[[Path], Disk] | None = None
+) -> Iterator[ChannelBench]:
+    """A queue manager for the time of a block; its queues may be on a disk of the test's."""
+    manager = QueueManager(create_queue_manager(directory, "HOSTILE", log))
+    if disk is not None:
+        manager.disk = manager.engine.disk = disk(manager.directory.path)
     manager.start()
     made = ChannelBench(manager)
     for name in (QUEUE, DEAD):

@@ -18,16 +18,20 @@ from tests.server.channel_bench import (
     put_out,
     settle_doubts,
 )
+from tests.server.test_full_disk import LimitedDisk
 
 from ostler.channel.states import NAMES
 from ostler.channel.sync_records import RECEIVING, SYNC_QUEUE
 from ostler.command.script import Counts, run_script
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
+from ostler.model.definitions import new_definition
+from ostler.server.qm_ini import LogSection
 from ostler.testing.hostile_channels import PARTNER, confirm, hello, message
 from ostler.wire import frames as wire
 from ostler.wire.channel_frames import PINGS, REQUESTS, decode_channel_hello, hello_frame, luwid_of, welcome_frame
 
+ARRIVALS = "ARRIVALS"
 MESSAGE, CONFIRM = wire.CHANNEL_MESSAGE, wire.CHANNEL_CONFIRM
 
 
@@ -162,6 +166,49 @@ def test_a_queue_of_sync_records_that_is_full(bench: ChannelBench) -> None:
     assert bench.server.channels.records.find(RECEIVING, IN, PARTNER).sequence == 0
     bench.leave(ours)
     check_nothing_left(bench)
+
+
+# -- logs and disks that fill up ---------------------------------------------------------------------------------------
+
+
+def send_batches(bench: ChannelBench, first: int, batches: int) -> int:
+    """Send batches of three long messages until one is not committed: the last number that is."""
+    ours, _ = bench.stranger()
+    bench.ask(ours, hello_frame(hello(IN)))
+    sequence = first
+    for number in range(1, batches + 1):
+        messages = [message(ARRIVALS, sequence + each, number, data=bytes(20_000)) for each in (1, 2, 3)]
+        told = confirm(sequence + 3, number, 3, luwid_of(sequence + 3))
+        if bench.ask(ours, *messages, told) != [CONFIRM | 128]:
+            break
+        sequence += 3
+    bench.leave(ours)
+    return sequence
+
+
+def test_a_log_and_a_disk_that_fill_up_under_batches(tmp_path: Path) -> None:
+    """What cannot be kept is not confirmed; when there is room again all goes on where it stood."""
+    disks: list[LimitedDisk] = []
+
+    def limited(path: Path) -> LimitedDisk:
+        disks.append(LimitedDisk(path))
+        return disks[0]
+
+    with channel_bench(tmp_path, LogSection(primary_files=2, secondary_files=1, file_pages=64), limited) as bench:
+        bench.manager.define(new_definition(ObjectType.QLOCAL, ARRIVALS, {"MAXDEPTH": 100_000}))
+        mqsc(bench, f"ALTER CHANNEL({IN}) CHLTYPE(RCVR) MRRTY(0)")
+        assert send_batches(bench, 0, 30) == 90
+        disks[0].is_full = True
+        stood = send_batches(bench, 90, 60)
+        assert stood < 90 + 3 * 60
+        assert bench.server.channels.records.find(RECEIVING, IN, PARTNER).sequence == stood
+        assert bench.manager.engine.queues[ARRIVALS].depth == stood
+        disks[0].is_full = False
+        bench.manager.make_room()
+        assert send_batches(bench, stood, 30) == stood + 90
+        assert bench.manager.engine.queues[ARRIVALS].depth == stood + 90
+        bench.settle()
+        check_nothing_left(bench)
 
 
 # -- the end -----------------------------------------------------------------------------------------------------------
