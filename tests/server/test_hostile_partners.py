@@ -213,3 +213,56 @@ def test_new_keys_in_confusion(bench: ChannelBench, place: Path, ends: bool) -> 
         bench.leave(peer.sock)
         bench.clear(QUEUE)
     check_nothing_left(bench)
+
+
+def test_partners_that_answer_tls_with_anything_else(bench: ChannelBench, place: Path) -> None:
+    """A sender under TLS says nothing in plain, whatever comes instead of a handshake."""
+    conname = f"127.0.0.1({bench.port})"
+    define(bench.manager, "SAFE.OUT", mq.MQCHT_SENDER, XMITQ="OUT.XMITQ", CONNAME=conname, SSLCIPH=SPEC)
+    put_out(bench, 1, 1000)
+    chance = random.Random(SEED)
+    answers = [
+        b"",
+        welcome_frame(1, hello("SAFE.OUT")),
+        wire.frame(wire.FAREWELL, 0, 0, b""),
+        b"\x15\x03\x03\x00\x02\x02\x28",  # an alert: the handshake failed
+        b"\x15\x03\x03\x00\x02\x01\x00",  # an alert: the end
+        b"\x16\x03\x03\xff\xff",
+        b"\x16\x03\x03\x00\x04\x0e\x00\x00\x00" * 10,
+        chance.randbytes(5000),
+        b"\x17\x03\x03" + chance.randbytes(500),
+    ]
+    for answer in answers:
+        ours = bench.call("SAFE.OUT")
+        heard = ours.recv(1 << 16)
+        assert heard[0] == 0x16
+        assert b"SAFE.OUT  " not in heard
+        ours.sendall(answer)
+        bench.turn(4)
+        with contextlib.suppress(BlockingIOError, ConnectionError):
+            heard += ours.recv(1 << 16)
+        assert b"HOSTILE" not in heard
+        bench.leave(ours)
+        bench.calm("SAFE.OUT")
+    assert bench.manager.engine.queues["OUT.XMITQ"].depth == 1
+    check_nothing_left(bench)
+
+
+def test_a_handshake_that_takes_too_long(bench: ChannelBench, place: Path) -> None:
+    """Of those who come, and of those who are called: nobody has a link for longer than it takes to say hello."""
+    conname = f"127.0.0.1({bench.port})"
+    define(bench.manager, "SAFE.OUT", mq.MQCHT_SENDER, XMITQ="SERVES.XMITQ", CONNAME=conname, SSLCIPH=SPEC)
+    called = bench.call("SAFE.OUT")
+    silent = bench.call(OUT)
+    began, _ = bench.stranger()
+    bench.say(began, b"\x16\x03\x01\x02\x00\x01\x00")
+    halfway, _, _ = bench.channel(first=hello_frame(hello(IN))[:40])
+    bench.reactor.ahead_ms += 11_000
+    bench.turn(4)
+    bench.reactor.ahead_ms += 6_000
+    bench.turn(4)
+    assert bench.reactor.links == {}
+    bench.leave(called, silent, began, halfway)
+    bench.calm("SAFE.OUT")
+    bench.calm(OUT)
+    check_nothing_left(bench)
