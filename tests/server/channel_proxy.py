@@ -43,6 +43,7 @@ class Proxy:
         self.cuts = 0
         self._cut_at: tuple[int, int, bool] | None = None
         self._held: set[tuple[int, int]] = set()
+        self._detained: dict[tuple[int, int], threading.Event] = {}
         self._is_closed = False
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
         self._abandoned: list[socket.socket] = []
@@ -57,6 +58,12 @@ class Proxy:
     def swallow(self, direction: int, type: int) -> None:
         """From now on frames of a type do not arrive."""
         self._held.add((direction, type))
+
+    def detain(self, direction: int, type: int) -> threading.Event:
+        """The next frame of a type, and what comes behind it, waits for the event that is returned."""
+        released = threading.Event()
+        self._detained[(direction, type)] = released
+        return released
 
     def abandon(self) -> None:
         """Hang up on who connected, while the other side hears nothing of it."""
@@ -135,6 +142,9 @@ class Proxy:
             self.cuts += 1
             if not wanted[2]:
                 return False
+        released = self._detained.pop((direction, type), None)
+        if released is not None:
+            released.wait(30)
         if (direction, type) not in self._held:
             other.sendall(whole)
         name = TYPE_NAMES.get(type & ~REPLY, str(type))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.server.channel_proxy import FORWARD, Proxy
+from tests.server.channel_proxy import BACK, Proxy
 from tests.server.channel_routes import Route, Routes, dead_letter, eventually, queue_managers
 
+from ostler.command.channel_status import CURRENT
 from ostler.model import constants as mq
 from ostler.testing import RunningQueueManager
-from ostler.wire.frames import CHANNEL_CONFIRM
+from ostler.wire.frames import CHANNEL_CONFIRM, CHANNEL_END
 
 REQUESTED = ("SVR", "RQSTR")
 CALLED_BACK = ("SDR", "RQSTR")
@@ -128,7 +129,7 @@ def test_doubts_between_a_server_and_its_requester_are_settled(route: Routes) ->
         way = route("", f"CONNAME('127.0.0.1({proxy.port})')", kinds=REQUESTED)
         running(request(way))
         # Who connected is the requester: what the server says comes back.
-        proxy.cut_at(1 - FORWARD, CHANNEL_CONFIRM)
+        proxy.cut_at(BACK, CHANNEL_CONFIRM)
         way.put(b"which")
         eventually(lambda: proxy.cuts == 1)
         way.until("INACTIVE").until("INACTIVE", way.there)
@@ -191,6 +192,26 @@ def test_a_sender_that_retries_calls_back_at_once(route: Routes) -> None:
     running(request(way))
     way.put(b"at once")
     assert way.get().data == b"at once"
+
+
+def test_the_call_may_be_faster_than_the_promise_of_it(route: Routes) -> None:
+    with Proxy(route.here.port) as proxy:
+        way = route("", f"CONNAME('127.0.0.1({proxy.port})')", kinds=CALLED_BACK)
+        promised = proxy.detain(BACK, CHANNEL_END)
+        way.put(b"called")
+        request(way)
+        assert way.get().data == b"called"
+        assert shown(way) == {"BINDING", "RUNNING"}
+        promised.set()
+        eventually(lambda: shown(way) == {"RUNNING"})
+        way.stop("STATUS(INACTIVE)")
+        eventually(lambda: shown(way) == set())
+
+
+def shown(way: Route) -> set[str]:
+    """The states of all instances at the receiving side."""
+    found = way.there.server.channel_status()
+    return {each.status for each in found if each.name == way.channel and each.instance == CURRENT}
 
 
 def test_a_requester_that_waits_can_be_stopped(route: Routes) -> None:
