@@ -12,6 +12,7 @@ from ostler.pipeline.curves import CURVE_KEY, curve_steps, main_points
 from ostler.pipeline.judging import known_noise
 
 RATE: Final = "rate"
+NOT_COMPILED: Final = ", not compiled"
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def run_facts(runs: DataFrame) -> DataFrame:
     # As many digits as people read, and the mark of sources that were changed.
     short = F.regexp_replace(F.coalesce(F.col("revision"), F.lit("")), _LONG_REVISION, "$1")
     revision = F.when(short != "", F.concat(F.lit(" "), short)).otherwise("")
-    flavour = F.when(F.col("compiled"), "").otherwise(F.lit(", not compiled"))
+    flavour = F.when(F.col("compiled"), "").otherwise(F.lit(NOT_COMPILED))
     is_quick = F.lower(F.coalesce(F.col("parameters")["is_quick"], F.lit("false"))) == "true"
     return runs.select(
         "run",

@@ -11,7 +11,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from ostler.pipeline.comparison_figures import RATE, options_text
+from ostler.pipeline.comparison_figures import NOT_COMPILED, RATE, options_text
 from ostler.pipeline.contestants import ONE_QUEUE_MANAGER
 from ostler.pipeline.judging import BETTER, NOT_COMPARABLE, SAME, TOLERANCE_PERCENT, WORSE, is_beyond, judged
 from ostler.pipeline.ratio_rules import RATIO_RULES, Side
@@ -175,7 +175,11 @@ def our_ratios(figures: DataFrame, rules: DataFrame) -> DataFrame:
         .filter(_sizes_fit())
         .withColumn("label", F.col("right_label"))
     )
-    is_alike = (F.col("left.machine") == F.col("right.machine")) & (F.col("left.is_quick") == F.col("right.is_quick"))
+    is_alike = (
+        (F.col("left.machine") == F.col("right.machine"))
+        & (F.col("left.is_quick") == F.col("right.is_quick"))
+        & (F.endswith("left.release", F.lit(NOT_COMPILED)) == F.endswith("right.release", F.lit(NOT_COMPILED)))
+    )
     names = {
         f"{side}_name": F.concat_ws(", ", F.col(f"{side}.scenario"), _or_nothing(f"{side}.series")) for side in _SIDES
     }
@@ -218,7 +222,7 @@ def _our_side(peaks: DataFrame, rules: DataFrame, side: str) -> DataFrame:
     )
     # Sizes are looked at by themselves: some scenarios sweep them, some have one.
     rest = F.map_filter("options", lambda name, _: (name != F.col(f"{side}.parameter")) & (name != _SIZE))
-    told = F.struct("run", "scenario", "series", "values", "noise_percent", "machine", "is_quick")
+    told = F.struct("run", "scenario", "series", "values", "noise_percent", "machine", "is_quick", "release")
     return found.select(
         "rule",
         # Where a rule says who, it is the same ratio of Ostler.

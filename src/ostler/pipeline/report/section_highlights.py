@@ -14,12 +14,13 @@ from ostler.pipeline.report.curves import ROUND_TRIP as DISTANCE
 from ostler.pipeline.report.curves import series_parts
 from ostler.pipeline.report.document import Block, Bullets, Card, Cards, Figure, Link, Paragraph, Section, Text
 from ostler.pipeline.report.looks import contestant_order
-from ostler.pipeline.report.rows import LIMIT, PeakRow
+from ostler.pipeline.report.rows import LIMIT, ComparisonRow, PeakRow
 from ostler.pipeline.report.section_scenarios import operations_word, peak_table
 from ostler.pipeline.report.spreads import spread
 
 _CARDS_MAX: Final = 8
 _ROUND_TRIP: Final = "round trip"
+_CIPHER, _NO_CIPHER = "cipher_spec", "none"
 _STRIPS_MAX: Final = 24
 # As verdicts have it: what is within this and the noise of the run is the same.
 TOLERANCE_PERCENT: Final = 6.0
@@ -104,14 +105,12 @@ def _statements(context: Context) -> list[Text]:
 
 
 def _against_one(context: Context) -> list[Text]:
-    """What two queue managers make of the requests and replies that one had in the same run, with no distance."""
+    """What two queue managers make of the requests and replies that one had in the same run."""
     rows = [
         row
         for row in context.tables.comparisons
         if row.left_name == ONE_QUEUE_MANAGER and row.clients is None and row.metric == "rate" and row.left_value
-        and row.right_run in context.speaking.values()
-        and all(point.operation == _ROUND_TRIP for point in context.points_of[row.right_run] if point.kind != LIMIT)
-        and float(series_parts(row.series).get(DISTANCE, "0")) == 0
+        and row.right_run in context.speaking.values() and _is_plain(context, row)
     ]  # fmt: skip
     middle = spread(row.right_value / row.left_value for row in rows)
     if middle is None:
@@ -121,6 +120,17 @@ def _against_one(context: Context) -> list[Text]:
     text = f"{reached}, of requests and replies{over} ("
     runs = dict.fromkeys(row.right_run for row in rows)
     return [(text, *context.book.runs(runs), "). See ", Link("options", "comparisons-option"), ".")]
+
+
+def _is_plain(context: Context, row: ComparisonRow) -> bool:
+    """Whether it is of requests and replies, as many as there can be, over channels without distance and TLS."""
+    options, scenario = series_parts(row.series), context.scenario(row.scenario)
+    is_near = options.get(DISTANCE, "0") == "0" and options.get(_CIPHER, _NO_CIPHER) == _NO_CIPHER
+    return is_near and (scenario is None or _CIPHER not in scenario.parameters) and all(
+        point.operation == _ROUND_TRIP and point.asked_rate is None
+        for point in context.points_of[row.right_run]
+        if point.kind != LIMIT
+    )  # fmt: skip
 
 
 def _against_peers(context: Context) -> list[Text]:
