@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from ostler.server.server import Server
 
 _ENDING_MS: Final = 5_000
+_CALL_BACK_MS: Final = 5_000  # between two tries out of turn
 _NOTES_MAX: Final = 4096  # there may be thousands of channels, and each has its own to say
 _NOTE_LENGTH_MAX: Final = 1024  # partners choose parts of them
 _KEY_RESET_BYTES_MIN: Final = 32 * 1024  # as MQ has it: fewer bytes than that are not worth a handshake
@@ -114,6 +115,7 @@ class MessageChannels(ChannelOwner):
         self.calling: dict[str, Instance] = {}  # those that connect, by name
         self.called: dict[tuple[str, str], Instance] = {}  # those that are connected to, by name and partner
         self.stopped: set[str] = set()  # of those that are connected to
+        self._called_back: dict[str, int] = {}  # when a sender that waited was last called out of turn
         self.is_ending = False
         self._notes = SeldomNotes(server.manager.note, _NOTES_MAX)
         self.callers = Callers(self, admission)
@@ -205,6 +207,10 @@ class MessageChannels(ChannelOwner):
         """A requester has asked a sender for its call: there is no need to wait for the next try."""
         instance = self.calling.get(name)
         if instance is not None and instance.state == RETRYING:
+            now = self.reactor.now_ms
+            if now - self._called_back.get(name, now - _CALL_BACK_MS) < _CALL_BACK_MS:
+                return  # strangers that ask without end must not have it try without end
+            self._called_back[name] = now
             self.cease(instance)
             instance.happens(ENDED)
         self.trigger(name)
