@@ -30,6 +30,7 @@ from ostler.engine.message import (
 )
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.put import put
+from ostler.engine.queue import RETAINED_QUEUE
 from ostler.engine.reports import field_text
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.constants import (
@@ -79,6 +80,8 @@ _FORMAT_IN_BODY: Final = _MD_AT + FORMAT_AT
 _FORMAT_END: Final = _MD_AT + PRIORITY_AT
 
 _HANDLES_MAX: Final = 64
+# Where the queue manager keeps what it remembers: partners have no say in that.
+_OWN_QUEUES: Final = (SYNC_QUEUE, RETAINED_QUEUE)
 _OPENING: Final = MQOO_OUTPUT | MQOO_SET_ALL_CONTEXT
 _OUTSIDE: Final = MQPMO_SET_ALL_CONTEXT | MQPMO_SYNC_RESPONSE | MQPMO_NO_SYNCPOINT
 _WITHIN: Final = MQPMO_SET_ALL_CONTEXT | MQPMO_SYNC_RESPONSE | MQPMO_SYNCPOINT
@@ -169,9 +172,9 @@ class Arrivals:
         request.may_make_queue = False  # nobody would know its name
         try:
             handle = self._try_open(request)
-            if handle.queue is not None and handle.queue.name == SYNC_QUEUE:
+            if handle.queue is not None and handle.queue.name in _OWN_QUEUES:
                 close_object(self.engine, self.connection, handle, 0)
-                raise MQError(MQRC_NOT_AUTHORIZED, f"Nobody else's word counts on {SYNC_QUEUE}.")
+                raise MQError(MQRC_NOT_AUTHORIZED, f"Nobody else's word counts on {handle.queue.name}.")
         except MQError as error:
             self._refusal = error.reason
             return None

@@ -57,6 +57,7 @@ from ostler.model.constants import (
     MQRC_XQH_ERROR,
 )
 from ostler.model.errors import MQError
+from ostler.model.reasons import describe
 from ostler.wire.channel_frames import (
     SENDS,
     XQH_BYTES,
@@ -378,7 +379,7 @@ class SendingEnd:
             self.port.make_room()
         else:
             queue = self.settings.transmission_queue
-            text = f"AMQ9508E: Channel {name} cannot get messages from queue {queue}: reason {reason}."
+            text = f"AMQ9508E: Channel {name} cannot get from queue {queue}: {describe(reason).name} ({reason})."
             self._fail(FAILED, reason, text)
 
     def _send(self, request: GetRequest) -> None:
@@ -427,6 +428,7 @@ class SendingEnd:
     def _refuse(self, request: GetRequest, reason: i64, batch: Batch | None) -> None:
         """What cannot be sent goes to the dead-letter queue here, within the batch that it was got in."""
         name = self.settings.name
+        why = f"{describe(reason).name} ({reason})"
         unit = batch.unit if batch is not None else None
         refused: i64 = reason
         if self.settings.uses_dead_letters:
@@ -436,13 +438,13 @@ class SendingEnd:
             )
         if refused != 0:
             if batch is None:
-                self.port.note(f"AMQ9544E: Channel {name} has discarded a non-persistent message: reason {reason}.")
+                self.port.note(f"AMQ9544E: Channel {name} has discarded a non-persistent message: {why}.")
                 return
-            text = f"AMQ9544E: Channel {name} cannot send a message (reason {reason}), nor dead-letter it."
-            self._fail(HOPELESS, reason, text)
+            text = f"AMQ9544E: Channel {name} cannot send a message: {why}, and no dead-letter queue takes it. "
+            self._fail(HOPELESS, reason, f"{text}Raise MAXMSGL at both ends, or take it off its queue; then START.")
             return
         self.figures.dead_letters += 1
-        self.port.note(f"AMQ9544W: Channel {name} has put a message on the dead-letter queue: reason {reason}.")
+        self.port.note(f"AMQ9544W: Channel {name} has put a message on {self.engine.dead_letter_queue}: {why}.")
 
     # -- batches -------------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from librt.strings import BytesWriter, read_i32_le, write_i32_le
 from mypy_extensions import i32, i64
 
 from ostler.engine.core import Engine
-from ostler.engine.message import FORMAT_AT
+from ostler.engine.message import FORMAT_AT, MESSAGE_TYPE_AT
 from ostler.engine.queue import Queue
 from ostler.engine.records import GET, get_head
 from ostler.engine.reports import own_descriptor
@@ -24,7 +24,7 @@ from ostler.engine.slots import AVAILABLE, NONE
 from ostler.engine.syncpoint import commit_unit
 from ostler.engine.transfer import admit, deliver
 from ostler.engine.unit_of_work import PREPARED, UnitOfWork
-from ostler.model.constants import MQPER_PERSISTENT, MQRC_RESOURCE_PROBLEM, MQRC_UNKNOWN_OBJECT_NAME
+from ostler.model.constants import MQMT_DATAGRAM, MQPER_PERSISTENT, MQRC_RESOURCE_PROBLEM, MQRC_UNKNOWN_OBJECT_NAME
 from ostler.model.errors import MQError
 from ostler.wire.channel_frames import LUWID_BYTES
 
@@ -123,8 +123,11 @@ class SyncRecords:
 
     def _load_slot(self, queue: Queue, slot: i64) -> None:
         message = queue.load(slot)
-        if message.md[FORMAT_AT : FORMAT_AT + 8] != _FORMAT:
-            return
+        if (
+            message.md[FORMAT_AT : FORMAT_AT + 8] != _FORMAT
+            or read_i32_le(message.md, MESSAGE_TYPE_AT) != MQMT_DATAGRAM
+        ):
+            return  # somebody else's, such as a report on what looks like a record
         record = decode_record(message.body)
         if record is None:
             return

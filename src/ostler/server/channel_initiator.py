@@ -50,6 +50,7 @@ from ostler.model.structures.layout import trim
 from ostler.server.operating_system_users import user_name
 from ostler.server.queue_manager import QueueManager
 from ostler.server.reactor import Reactor
+from ostler.server.seldom_notes import SeldomNotes
 from ostler.server.timers import Timer
 
 DEFAULT_QUEUE: Final = "SYSTEM.CHANNEL.INITQ"
@@ -88,6 +89,7 @@ class ChannelInitiator:
         self.manager = manager
         self.reactor = reactor
         self.start_channel = start_channel
+        self.notes = SeldomNotes(manager.note)  # whoever puts messages there has some say in them
         self._watches: dict[str, Watch] = {}
 
     @property
@@ -269,13 +271,18 @@ class Watch(Timer):
             if not name:
                 queue = _text(data, "QName")
                 why = f"no sender or server channel has XMITQ({queue}): define one, or name it in TRIGDATA of the queue"
-                self._manager.note(f"AMQ9519E: Nothing was started for queue {queue}: {why}.")
+                self._initiator.notes.tell(
+                    queue if queue in self._engine.queues else "",
+                    f"AMQ9519E: Nothing was started for queue {queue}: {why}.",
+                )
                 return
             self._initiator.start_channel(name)
         except MQError as error:
-            self._manager.note(f"AMQ9999E: A message on {self._queue} is no trigger message: {error}")
+            self._initiator.notes.tell(
+                "no trigger", f"AMQ9999E: A message on {self._queue} is no trigger message: {error}"
+            )
         except Exception as error:
-            self._manager.note(f"AMQ9999E: A channel could not be started by its trigger: {error!r}")
+            self._initiator.notes.tell("failed", f"AMQ9999E: A channel could not be started by its trigger: {error!r}")
 
 
 def channel_of(engine: Engine, message: bytes) -> str:
