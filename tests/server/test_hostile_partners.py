@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import random
 import shutil
+import socket
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -33,7 +35,7 @@ from tests.server.test_hostile_frames import Bystander
 from ostler.model import constants as mq
 from ostler.server.certificate_maker import Authority
 from ostler.server.tls_contexts import ChannelTls, RepositorySettings, TlsContexts
-from ostler.testing import hostile_channels
+from ostler.testing import MqscError, hostile_channels, queue_manager
 from ostler.testing.hostile_channels import (
     ChannelMangler,
     confirm,
@@ -41,11 +43,13 @@ from ostler.testing.hostile_channels import (
     message,
 )
 from ostler.wire import frames as wire
+from ostler.wire.calls import failure_frame
 from ostler.wire.channel_frames import (
     ChannelHello,
     hello_frame,
     welcome_frame,
 )
+from ostler.wire.exchanges import reason_payload
 from ostler.wire.frames import FrameReader
 from ostler.wire.tls_stream import TlsFailed
 
@@ -84,6 +88,41 @@ def test_mutated_frames_of_those_who_were_called_harm_nobody(bench: ChannelBench
     bench.settle()
     check_nothing_left(bench)
     assert psutil.Process().num_fds() <= descriptors + FILES_MAX
+
+
+def test_odd_answers_to_pings() -> None:
+    """PING CHANNEL says what is wrong, whoever answers, and nothing else notices."""
+    odd = hostile_channels.odd_hellos("PINGED", partial(welcome_frame, 1))
+    good = welcome_frame(1, hello("PINGED"))
+    echo = wire.frame(wire.CHANNEL_PING | wire.REPLY, 0, 1, b"not what was sent")
+    answers = [b"", b"\xff" * 64, good + echo, good + good, *odd[:: max(1, len(odd) // 12)]]
+    answers.append(welcome_frame(1, hello("PINGED"))[:-30])
+    answers.append(wire.frame(wire.FAREWELL, 0, 0, reason_payload(2059, "AMQ²²²²: \n no")))
+    answers.append(failure_frame(wire.CHANNEL_HELLO, 0, 1, mq.MQCC_FAILED, -1, "\n\x1b[2J"))
+    with socket.create_server(("127.0.0.1", 0)) as door, queue_manager("PINGING") as qm:
+        address = f"127.0.0.1({door.getsockname()[1]})"
+        qm.mqsc(f"DEFINE QLOCAL(X) USAGE(XMITQ)\nDEFINE CHANNEL(PINGED) CHLTYPE(SDR) XMITQ(X) CONNAME('{address}')")
+
+        def answer_all() -> None:
+            for answer in answers:
+                made, _ = door.accept()
+                with made:
+                    made.recv(1 << 16)
+                    made.sendall(answer)
+                    made.shutdown(socket.SHUT_WR)
+                    while made.recv(1 << 16):
+                        pass
+
+        answering = threading.Thread(target=answer_all, daemon=True)
+        answering.start()
+        for _ in answers:
+            with pytest.raises(MqscError) as caught:
+                qm.mqsc("PING CHANNEL(PINGED)")
+            assert "PINGED" in str(caught.value)
+        answering.join(10)
+        assert not answering.is_alive()
+        assert qm.server.reactor.counters.breakdowns == 0
+        assert not [note for note in qm.manager.notices if "AMQ6109" in note]
 
 
 # -- TLS ---------------------------------------------------------------------------------------------------------------
