@@ -16,12 +16,11 @@ A channel that calls its partner, and what may become of it:
                                      STOPPING --STOPPED_NOW--> STOPPED --START--> STARTING
 
 A channel that is called goes from INACTIVE through CALLED to BINDING. A requester may ask a sender to call back: both
-hang up, the requester in REQUESTING, the sender with CALLS_BACK in STARTING. A channel with another transmission queue
-than before moves its messages in SWITCHING, and then starts. An end that is called does not retry: when its link is
-gone, however that came about, it has ENDED. Who is asked to stop and has nothing to finish first, because there is no
-link yet or any more, takes no STOP_ASKED: it is STOPPED_NOW, or has ENDED, as STATUS of the command says.
+hang up, the requester in REQUESTING, the sender with CALLS_BACK in STARTING. An end that is called does not retry: when
+its link is gone, however that came about, it has ENDED. Who is asked to stop and has nothing to finish first, because
+there is no link yet or any more, takes no STOP_ASKED: it is STOPPED_NOW, or has ENDED, as STATUS of the command says.
 
-Whoever is current takes part in MAXCHANNELS, whoever is active in MAXACTIVECHANNELS, as MQ counts them.
+In SWITCHING messages move to another transmission queue than before. Only channels of clusters will: none gets there yet.
 """
 
 from __future__ import annotations
