@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.server.channel_bench import (
+    ASKED,
     BACK,
     FILES_MAX,
     FRAMES,
@@ -45,6 +46,7 @@ from ostler.testing.hostile_channels import (
 from ostler.wire import frames as wire
 from ostler.wire.calls import failure_frame
 from ostler.wire.channel_frames import (
+    REQUESTS,
     ChannelHello,
     hello_frame,
     welcome_frame,
@@ -88,6 +90,25 @@ def test_mutated_frames_of_those_who_were_called_harm_nobody(bench: ChannelBench
     bench.settle()
     check_nothing_left(bench)
     assert psutil.Process().num_fds() <= descriptors + FILES_MAX
+
+
+def test_mutated_frames_of_requesters_harm_nobody(bench: ChannelBench) -> None:
+    put_out(bench, 20, 1000, "SERVES.XMITQ")
+    asks = hello_frame(hello(ASKED, purpose=REQUESTS))
+    welcome = partial(welcome_frame, 1)
+    answers = [welcome(hello(ASKED))] * 60 + hostile_channels.odd_hellos(ASKED, welcome)
+    mangler = ChannelMangler([asks + each for each in answers], hostile_channels.from_receiver(ASKED), SEED)
+    bystander = Bystander(bench)
+    while mangler.frames_made < FRAMES // 4:
+        ours, _ = bench.stranger()
+        bench.say(ours, mangler.conversation())
+        bench.leave(ours)
+        settle_doubts(bench)
+        bystander.check()
+    bystander.close()
+    bench.settle()
+    assert bench.manager.engine.queues["SERVES.XMITQ"].depth == 20
+    check_nothing_left(bench)
 
 
 def test_odd_answers_to_pings() -> None:
