@@ -20,7 +20,7 @@ hang up, the requester in REQUESTING, the sender with CALLS_BACK in STARTING. An
 its link is gone, however that came about, it has ENDED. Who is asked to stop and has nothing to finish first, because
 there is no link yet or any more, takes no STOP_ASKED: it is STOPPED_NOW, or has ENDED, as STATUS of the command says.
 
-In SWITCHING messages move to another transmission queue than before. Only channels of clusters will: none gets there yet.
+In SWITCHING messages move to another transmission queue than before. Only clusters will do that: none gets there yet.
 """
 
 from __future__ import annotations
