@@ -313,6 +313,9 @@ class MessageChannels(ChannelOwner):
         """Be the sending end of a link, and say hello."""
         connection = instance.connection
         assert connection is not None
+        if connection.broken:  # an administrator may have ended it meanwhile
+            agent.finish(port.FAILED, 0, f"AMQ9509E: Channel {instance.name} has lost its transmission queue.")
+            return
         handle = next(iter(connection.handles.values()))
         end = SendingEnd(self.engine, self.records, settings, connection, handle, agent.port())
         end.waker = agent
