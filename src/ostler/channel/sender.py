@@ -441,7 +441,8 @@ class SendingEnd:
                 self.port.note(f"AMQ9544E: Channel {name} has discarded a non-persistent message: {why}.")
                 return
             text = f"AMQ9544E: Channel {name} cannot send a message: {why}, and no dead-letter queue takes it. "
-            self._fail(HOPELESS, reason, f"{text}Raise MAXMSGL at both ends, or take it off its queue; then START.")
+            advice = "Raise MAXMSGL at both ends, or take" if reason == MQRC_MSG_TOO_BIG_FOR_CHANNEL else "Take"
+            self._fail(HOPELESS, reason, f"{text}{advice} it off {self.settings.transmission_queue}; then START.")
             return
         self.figures.dead_letters += 1
         self.port.note(f"AMQ9544W: Channel {name} has put a message on {self.engine.dead_letter_queue}: {why}.")

@@ -45,7 +45,7 @@ STOPPED_WISH: Final = 2
 NO_LUWID: Final = bytes(LUWID_BYTES)
 
 _BODY_BYTES: Final = 4 * 5 + LUWID_BYTES + 20 + 48
-_XID_MAGIC: Final = b"OSCH"
+_XID_MAGIC: Final = b"OSC1"  # the number is that of the layout
 _XID_BYTES: Final = 4 + 20 + 48 + LUWID_BYTES + 12
 _ORPHANS_MAX: Final = 16
 
