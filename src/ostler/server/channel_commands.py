@@ -24,6 +24,7 @@ from ostler.model.errors import MQError
 from ostler.server.channel_connector import Attempt
 from ostler.server.channel_instance import SENDING
 from ostler.server.channel_looks import all_statuses
+from ostler.server.channel_stops import stop_channel
 from ostler.server.link_keys import begin_tls
 from ostler.server.message_agent import MessageAgent
 from ostler.server.message_channels import MessageChannels
@@ -85,7 +86,7 @@ class ChannelCommands:
         self._ask_for_good(partial(self._channels.start, name))
 
     def stop(self, name: str, mode: str, status: str, connection_name: str, queue_manager: str) -> None:
-        self._ask_for_good(partial(self._channels.stop, name, mode, status, connection_name, queue_manager))
+        self._ask_for_good(partial(stop_channel, self._channels, name, mode, status, connection_name, queue_manager))
 
     def _ask_for_good(self, question: Callable[[], None]) -> None:
         """Have something done that counts after a crash, too."""

@@ -30,14 +30,13 @@ from ostler.channel.states import (
     RETRY_OVER,
     RETRYING,
     START,
-    STOP_ASKED,
     STOPPED,
     STOPPED_NOW,
     TAKEN_UP,
 )
 from ostler.channel.sync_records import SyncRecord, SyncRecords
 from ostler.channel.terms import ChannelSettings, number_of, proposal, text_of
-from ostler.command.target import CHANNEL_ACTIVE, CHANNEL_NOT_ACTIVE, ApplicationStatus, CommandRefused
+from ostler.command.target import CHANNEL_ACTIVE, ApplicationStatus, CommandRefused
 from ostler.engine import channel_events
 from ostler.engine.connection import Connection
 from ostler.engine.open import OpenRequest, open_object
@@ -190,7 +189,7 @@ class MessageChannels(ChannelOwner):
         instance = Instance(definition, False)
         instance.happens(START)
         self.calling[name] = instance
-        self._wish(name, sync_records.ACTIVE_WISH)
+        self.wish(name, sync_records.ACTIVE_WISH)
         self.note_channel(f"AMQ9002I: Channel '{name}' is starting.")
         self._call(instance)
 
@@ -439,7 +438,7 @@ class MessageChannels(ChannelOwner):
             self._ended(instance)
         elif how == port.HOPELESS and not instance.is_called:
             instance.happens(REFUSED)
-            self._wish(name, sync_records.STOPPED_WISH)
+            self.wish(name, sync_records.STOPPED_WISH)
             text = f"AMQ9999E: Channel {name} is stopped. START CHANNEL({name}) when that is put right."
             self._note_end(instance, "stopped", text)
         elif instance.is_called or instance.kind == "RQSTR":
@@ -457,7 +456,7 @@ class MessageChannels(ChannelOwner):
         seconds = int(instance.retries.next_seconds())
         if seconds < 0:
             instance.happens(GAVE_UP)
-            self._wish(instance.name, sync_records.STOPPED_WISH)
+            self.wish(instance.name, sync_records.STOPPED_WISH)
             self.note_channel(
                 f"AMQ9999E: Channel {instance.name} has no retries left, and is stopped. START CHANNEL when its "
                 "partner is there."
@@ -503,47 +502,6 @@ class MessageChannels(ChannelOwner):
             self.manager.note(printable(text[:_NOTE_LENGTH_MAX]))  # its own retries are seldom enough
 
     # -- stopping ------------------------------------------------------------------------------------------------------
-
-    def stop(self, name: str, mode: str, status: str, connection_name: str, queue_manager: str) -> None:
-        """STOP CHANNEL. CommandRefused."""
-        definition = self.require(name)
-        kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
-        concerned = [each for each in self.called.values() if each.name == name]
-        if name in self.calling:
-            concerned.append(self.calling[name])
-        if connection_name:
-            concerned = [each for each in concerned if connection_name in (each.host, each.address)]
-        if queue_manager:
-            concerned = [each for each in concerned if each.partner == queue_manager]
-        is_whole = not connection_name and not queue_manager
-        if status == "STOPPED" and is_whole:
-            self._wish(name, sync_records.STOPPED_WISH)
-            if kind in RECEIVING:
-                self.stopped.add(name)
-            if kind in CALLING and name not in self.calling:
-                self.calling[name] = Instance(definition, False)
-                concerned.append(self.calling[name])
-            send_reports(self.engine, channel_events.on_channel_stopped_by_user(self.engine, name), None)
-        elif is_whole:
-            self.records.forget(sync_records.WISH, name)
-            self.stopped.discard(name)
-        if not concerned and status != "STOPPED":
-            raise CommandRefused(CHANNEL_NOT_ACTIVE, f"Channel {name} is not active.")
-        for instance in concerned:
-            self._stop_instance(instance, mode, status)
-
-    def _stop_instance(self, instance: Instance, mode: str, status: str) -> None:
-        agent = instance.agent
-        if agent is None:
-            self.cease(instance)
-            instance.happens(STOPPED_NOW if status == "STOPPED" else _ending_event(instance))
-            return
-        instance.status_after = status
-        if mode == "QUIESCE":
-            instance.happens(STOP_ASKED)
-            agent.stop()
-        else:
-            agent.finish(port.FAILED, 0, f"AMQ9528I: Channel {instance.name} was stopped with MODE({mode}).")
 
     def cease(self, instance: Instance) -> None:
         """Neither call nor wait any more."""
@@ -592,7 +550,7 @@ class MessageChannels(ChannelOwner):
     def find(self, name: str) -> Definition | None:
         return self.engine.of_type(ObjectType.CHANNEL).get(name)
 
-    def _wish(self, name: str, wish: int) -> None:
+    def wish(self, name: str, wish: int) -> None:
         """Remember over a restart what people want of a channel."""
         if self.records.find(sync_records.WISH, name).wish == wish:
             return
@@ -610,7 +568,3 @@ def _tls_text(instance: Instance, text: str) -> str:
     named = text if instance.name in text else f"{number}: Channel {instance.name}: {rest}"
     look_at = "SSLPEER here and the certificate there" if number.startswith("AMQ9636") else _TLS_ATTRIBUTES
     return f"{named} Look at {look_at}."
-
-
-def _ending_event(instance: Instance) -> int:
-    return states.ENABLED if instance.state in (states.INACTIVE, STOPPED) else ENDED
