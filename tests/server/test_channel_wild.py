@@ -72,10 +72,20 @@ class Work:
             self.chance.choice(self.proxies).cut_at(direction, frame, self.chance.random() < 0.5)
         elif what < 0.55:
             self.chance.choice(self.proxies).hang_up()
+        elif what < 0.6:
+            self.end_a_connection((way.here, way.there)[self.chance.randrange(2)])
         else:
             where = way.here if self.chance.random() < 0.7 else way.there
             with contextlib.suppress(MqscError):
                 where.mqsc(self.chance.choice(COMMANDS).format(way.channel))
+
+    def end_a_connection(self, where: RunningQueueManager) -> None:
+        """As STOP CONN does, of a channel."""
+        with where.manager.lock:
+            connections = where.manager.engine.connections.values()
+            numbers = [int(each.number) for each in connections if each.application.startswith("CHANNEL ")]
+        if numbers:
+            where.manager.break_connection(self.chance.choice(numbers))
 
     def put(self, way: Route, count: int) -> None:
         first = self.sent[way.channel]
