@@ -21,6 +21,7 @@ from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import new_definition
 from ostler.model.disk import Disk
 from ostler.model.structures.md import MQMD
+from ostler.server.channel_stops import stop_channel
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.server_link import ServerLink
@@ -138,7 +139,7 @@ class ChannelBench(Bench):
         """Whatever a channel does: have it at rest."""
         with self.manager.lock:
             if name in self.server.channels.calling:
-                self.server.channels.stop(name, "TERMINATE", "STOPPED", "", "")
+                stop_channel(self.server.channels, name, "TERMINATE", "STOPPED", "", "")
         self.turn(2)
 
 
