@@ -100,8 +100,8 @@ def test_batches_speeds_and_distances_are_swept() -> None:
 
 def test_one_way_has_a_queue_for_each_channel_and_is_counted_where_it_arrives() -> None:
     point = next(each for each in of("dq-one-way") if each.wiring.routes == 10)
-    assert (point.kind, point.pairs, point.requesters, point.responders) == (plan.ONE_WAY, 10, 40, 20)
-    assert (point.main_operation, point.goes_round) == (GET, False)
+    assert (point.kind, point.pairs, point.requesters, point.responders) == (plan.ONE_WAY, 10, 40, 80)
+    assert (point.main_operation, point.goes_round, point.consumer_unit) == (GET, False, 20)
     large = next(each for each in of("dq-one-way") if each.body_bytes == 204_800)
     assert 0 < large.window * large.body_bytes <= 64 << 20 < point.window * large.body_bytes
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from ostler.client.api import connect
 from ostler.lab.load import plan
 from ostler.lab.load.amqp_client import AmqpRoutes
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
@@ -86,6 +87,24 @@ def test_units_of_work_and_long_messages(base: Plan) -> None:
 def test_one_way_messages_arrive_and_producers_wait_for_that(base: Plan) -> None:
     recorder = ran(replace(base, kind=plan.ONE_WAY, goes_round=False, window=3))
     assert counted(recorder, GET) == counted(recorder, PUT) >= 5
+
+
+@pytest.mark.parametrize("unit", [1, 3, 1000])
+def test_consumers_commit_several_messages_at_a_time(manager: LabQueueManager, base: Plan, unit: int) -> None:
+    """What is left of a unit is committed as well: nothing comes back."""
+    load = replace(base, kind=plan.ONE_WAY, goes_round=False, persistent=True, consumer_unit=unit)
+    before = commits(manager)
+    recorder = ran(load)
+    assert counted(recorder, GET) == counted(recorder, PUT) >= 5
+    done = commits(manager) - before
+    assert 1 <= done <= counted(recorder, GET)
+    assert unit > 1 or done == counted(recorder, GET)
+    with connect(manager.name, data=manager.root, binding="local") as connection:
+        assert connection.open(request_queue(0), "s").depth == 0
+
+
+def commits(manager: LabQueueManager) -> int:
+    return next(int(each.value) for each in manager.figures() if each.name == "commits")
 
 
 def test_a_way_back_that_is_not_there_is_told(manager: LabQueueManager, base: Plan) -> None:

@@ -65,7 +65,7 @@ class ChannelDrain(Experiment):
         pair = self._joined(point)
         count = messages_to_drain(int(str(self._sitting.scenario.parameters[DRAINED_PARAMETER])), point.wiring)
         if self._sitting.settings.is_quick:
-            count //= _QUICK_PART
+            count = max(count // _QUICK_PART, _LEAST)
         pids = pair.asking.pid, pair.answering.pid
         work = Work(pair.asking.root, pids, count, point.body_bytes, point.persistent)
         parameters = {**point.parameters, "messages": str(count)}

@@ -42,6 +42,7 @@ def distributed_point(scenario: Scenario, step: Step) -> DistributedPoint:
     requesters = _requesters(scenario, found, wiring)
     if scenario.load is not None and scenario.load.kind is LoadKind.FLAT_OUT:
         found = _one_way(found, wiring, requesters, _number(scenario, points, "consumers_per_channel", 2))
+        found = replace(found, consumer_unit=_number(scenario, points, "consumer_unit", 1))
     else:
         responders = _responders(scenario, found, requesters, pairs)
         found = replace(found, requesters=requesters, responders=responders, pairs=pairs)

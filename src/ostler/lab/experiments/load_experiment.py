@@ -383,6 +383,7 @@ class LoadExperiment(Experiment):
             read_ahead=point.read_ahead or variant.read_ahead,
             subscribers=point.subscribers,
             window=point.window,
+            consumer_unit=point.consumer_unit,
         )
 
     def _shape(self, point: LoadPoint) -> Shape:

@@ -59,6 +59,8 @@ class LoadPoint:
     conversations: int = 1
     async_put: bool = False
     read_ahead: bool = False
+    consumer_unit: int = 1
+    """How many messages consumers get in a unit of work."""
     window: int = 0
     """How many one-way messages may be on their way; 0: any number."""
     on_tmpfs: bool = False

@@ -77,6 +77,8 @@ class MqTerms:
     """Of each topic."""
     managers: int = 1
     """Queue managers that share the clients: those of one of them have every so many a number."""
+    consumer_unit: int = 1
+    """Messages in a consumer's unit of work."""
     routes: int = 0
     """Channels each way to the queue manager of the responders; 0: it is that of the requesters."""
 

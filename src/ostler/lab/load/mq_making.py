@@ -89,6 +89,7 @@ def mq_terms(plan: Plan) -> MqTerms:
         session_round_trips=plan.session_round_trips,
         subscribers=plan.subscribers,
         managers=1 + len(plan.other_addresses),
+        consumer_unit=plan.consumer_unit,
         routes=plan.routes,
     )
 

@@ -28,7 +28,13 @@ from ostler.lab.load.mq_frames import (
 from ostler.lab.load.mq_jms import HEADER_BYTES_MAX, JmsHeader, data_at
 from ostler.lab.load.mq_request_reply import COMMIT_REPLY, GET_REPLY, PUT_REPLY, put_options
 from ostler.lab.load.one_way import OneWay
-from ostler.model.constants import MQOO_READ_AHEAD, MQPMO_NEW_MSG_ID, MQSTAT_TYPE_ASYNC_ERROR
+from ostler.model.constants import (
+    MQGMO_WAIT,
+    MQOO_READ_AHEAD,
+    MQPMO_NEW_MSG_ID,
+    MQRC_NO_MSG_AVAILABLE,
+    MQSTAT_TYPE_ASYNC_ERROR,
+)
 from ostler.wire import calls, exchanges, frames
 
 # Our own choice: long enough that asking costs little beside putting. The window is that of Ostler's own client.
@@ -36,6 +42,7 @@ BATCH: Final = 32
 WINDOW: Final = 32
 WINDOW_BYTES: Final = 4 * 1024 * 1024
 _STATUS_REPLY: Final = frames.STATUS | frames.REPLY
+_REASON: Final = 4  # behind the completion code
 
 
 class MqProducer(MqClient):
@@ -125,7 +132,11 @@ class MqProducer(MqClient):
 
 
 class MqConsumer(MqClient):
-    """Gets the messages of the request queue of its pair, in units of work of one message where the terms say so."""
+    """Gets the messages of the request queue of its pair, in units of work where the terms say so.
+
+    Messages of a unit are got when it is committed. A unit of several ends early when there is nothing to get: nobody
+    waits for messages with others in hand.
+    """
 
     def __init__(self, pace: Pace, number: int, terms: MqTerms, conversation: int = 1) -> None:
         super().__init__(pace, False, number, terms, conversation)
@@ -138,8 +149,10 @@ class MqConsumer(MqClient):
         self._window = max(1, min(WINDOW, WINDOW_BYTES // max(1, terms.body_bytes)))
         self._one_way = OneWay(pace, terms.body_bytes)
         self._taken = 0
-        self._uncommitted = b""
+        self._unit = terms.consumer_unit
+        self._uncommitted: list[bytes] = []
         self._get = b""
+        self._get_now = b""
         self._commit = frames.frame(frames.COMMIT, conversation, COMMIT_REQUEST)
 
     def opens(self) -> list[tuple[str, int]]:
@@ -151,6 +164,7 @@ class MqConsumer(MqClient):
         length = self._body_bytes + (HEADER_BYTES_MAX if self._is_jms else 0)
         if not self._reads_ahead:
             self._get = GetFrames(conversation, hobj, options, False, length).any
+            self._get_now = GetFrames(conversation, hobj, options & ~MQGMO_WAIT, False, length).any
             return
         asked = exchanges.numbers_payload([self._window]) + get_payload(hobj, options, False, length)
         self._get = frames.frame(frames.STREAM, conversation, GET_REQUEST, asked)
@@ -167,14 +181,22 @@ class MqConsumer(MqClient):
         if kind == GET_REPLY:
             body = self._body(reader)
             if self._in_units:
-                self._uncommitted = body
-                return self._commit
+                self._uncommitted.append(body)
+                return self._commit if len(self._uncommitted) >= self._unit else self._get_now
             self._one_way.got(body, now_ns)
             return self._get
         if kind == COMMIT_REPLY:
-            self._one_way.got(self._uncommitted, now_ns)
+            for body in self._uncommitted:
+                self._one_way.got(body, now_ns)
+            self._uncommitted.clear()
             return self._get
         raise failure(kind, reader.buffer, reader.start, reader.end)
+
+    def handle(self, reader: MqReader, now_ns: int) -> bytes:
+        """As ever, but that a unit of several messages ends when there is no other one."""
+        if self._uncommitted and reader.type == GET_REPLY and _reason(reader) == MQRC_NO_MSG_AVAILABLE:
+            return self._commit
+        return super().handle(reader, now_ns)
 
     def _body(self, reader: MqReader) -> bytes:
         at = reader.start + calls.GOT_FIXED_BYTES
@@ -188,3 +210,9 @@ class MqConsumer(MqClient):
         given = exchanges.numbers_payload([GET_REQUEST, self._taken])
         self._taken = 0
         return frames.frame(frames.CREDIT, self.conversation, 0, given)
+
+
+def _reason(reader: MqReader) -> int:
+    """Of an answer that says that something failed."""
+    at = reader.start + _REASON
+    return int.from_bytes(reader.buffer[at : at + 4], "little")

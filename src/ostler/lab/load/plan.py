@@ -126,6 +126,8 @@ class Plan:
     """How many share the load of which this is a part."""
     subscribers: int = 0
     """Of each topic, in all parts of the load."""
+    consumer_unit: int = 1
+    """How many messages consumers get in a unit of work, where they work in such."""
     routes: int = 0
     """Channels each way, where responders are at another queue manager than requesters; 0: they are at the same one.
     Client n uses route n modulo so many; one that goes round, for pair p, route n + p modulo so many."""
