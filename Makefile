@@ -54,7 +54,8 @@ stress: $(VENV)/.installed ## Long runs: fifty rounds of kill -9 under load, and
 
 fuzz: $(VENV)/.installed ## Two million hostile frames, fifty thousand wild steps; FRAMES, STEPS and SEED say how many and which
 	OSTLER_FUZZ_FRAMES=$(FRAMES) OSTLER_WILD_STEPS=$(STEPS) OSTLER_FUZZ_SEED=$(SEED) $(VENV)/bin/python -m pytest \
-		--timeout 3600 tests/server/test_hostile_frames.py tests/server/test_wild_conversations.py $(PYTEST_ARGS)
+		--timeout 3600 tests/server/test_hostile_frames.py tests/server/test_wild_conversations.py \
+		tests/server/test_hostile_channels.py tests/server/test_hostile_partners.py $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed ## Measure, and write result files below results/
 	$(VENV)/bin/ostler bench --output results
