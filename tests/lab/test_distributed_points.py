@@ -95,6 +95,8 @@ def test_batches_speeds_and_distances_are_swept() -> None:
     assert kinds == {(True, FAST), (False, NORMAL), (False, FAST)}
     assert {each.wiring.batch_size for each in found} == {1, 10, 50, 100, 500}
     assert {each.wiring.round_trip_ms for each in of("dq-distance")} == {0, 1, 10, 50}
+    assert {each.wiring.round_trip_ms for each in of("dq-drain")} == {0, 1, 10, 50}
+    assert {each.wiring.batch_size for each in of("dq-drain")} == {1, 10, 50, 100, 500}
     assert {each.wiring.routes for each in of("dq-channels")} == {1, 2, 4, 10, 50}
 
 

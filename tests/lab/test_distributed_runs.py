@@ -63,13 +63,14 @@ def test_one_way_over_a_distance(tmp_path: Path) -> None:
     joined = next(point for point in points if point.contestant == "Ostler")
     got = [row for row in found.table("operation").to_pylist() if (row["contestant"], row["operation"]) == JOINED_GET]
     assert min(row["lowest_ns"] for row in got if row["count"]) >= 20_000_000
-    assert 1 <= max(figures(found, "messages per batch")) <= 10
+    # Messages of a batch count before it does.
+    assert 1 <= max(figures(found, "messages per batch")) < 20
     assert LABORATORY in joined.cpu_us
 
 
 def test_a_channel_that_empties_its_queue(tmp_path: Path) -> None:
     """Batches are full, and as many as are wanted."""
-    found, _ = run(tmp_path, "dq-drain", round_trip_ms="0", batch_size="50", messages="persistent")
+    found, _ = run(tmp_path, "dq-drain", distance_ms="0", batches_of="50", messages="persistent")
     assert min(figures(found, RATE)) > 0
     assert set(figures(found, PER_BATCH)) == {50.0}
     assert min(figures(found, CARRYING) + figures(found, TAKING)) > 0

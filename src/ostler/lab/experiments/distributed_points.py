@@ -58,11 +58,12 @@ def _wiring(scenario: Scenario, points: Mapping[str, Point]) -> Wiring:
     routes = _number(scenario, points, "channels", _number(scenario, points, "channel_pairs", 1))
     return Wiring(
         routes=routes,
-        batch_size=_number(scenario, points, "batch_size", USUAL_BATCH),
+        batch_size=_number(scenario, points, "batch_size", _number(scenario, points, "batches_of", USUAL_BATCH)),
         nonpersistent_speed=_speed(points),
         cipher_spec=cipher_spec,
         key_reset_bytes=_number(scenario, points, "key_reset_bytes", 0) if cipher_spec else 0,
-        round_trip_ms=_number(scenario, points, "round_trip_ms", 0),
+        # By other names where operations are not messages, so that their rates are not compared as if they were.
+        round_trip_ms=_number(scenario, points, "round_trip_ms", _number(scenario, points, "distance_ms", 0)),
         channels_max=_number(scenario, points, "channels_max", 0),
     )
 
