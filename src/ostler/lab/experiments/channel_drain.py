@@ -132,9 +132,7 @@ class DrainTask(Loop):
         self._fill()
         # It carries messages before the command is answered, and the first of them are to be seen.
         start = threading.Thread(target=self._mqsc, args=(0, f"START CHANNEL({_CHANNEL})"), daemon=True)
-        start.start()
-        began, end = self._drain()
-        start.join()
+        began, end = self._drain(start)
         # Not before the last batch is committed.
         self._until(self._is_cleared, "does not end its last batch")
         self._note_batches()
@@ -150,23 +148,25 @@ class DrainTask(Loop):
             if number % _UNIT == 0 or number == self._work.messages:
                 self._asking.commit()
 
-    def _drain(self) -> tuple[int, int]:
-        """When the first messages were seen at the other end, and when the last."""
+    def _drain(self, start: threading.Thread) -> tuple[int, int]:
+        """Start it: when the first messages were seen at the other end, and when the last."""
         wanted = self._work.messages
+        used = [process_ns(pid) for pid in self._work.pids]
+        start.start()
         # It cannot be cleared while it is open.
         with self._answering.open(request_queue(0), "s") as target:
             self._until(lambda: target.depth > 0, "brings nothing")
             began, first = time.perf_counter_ns(), target.depth
-            used = [process_ns(pid) for pid in self._work.pids]
             self._until(lambda: target.depth >= wanted, "does not bring everything")
             end = time.perf_counter_ns()
+        start.join()
         used = [process_ns(pid) - was for pid, was in zip(self._work.pids, used, strict=True)]
         brought = wanted - first
         if brought > 0:
-            place = self._turns
-            self._found.append(Figure(RESULT, RATE, brought * 1e9 / (end - began), position=place))
-            for name, spent in zip((SENDING, RECEIVING), used, strict=True):
-                self._found.append(Figure(RESULT, name, spent / 1e3 / brought, position=place))
+            self._found.append(Figure(RESULT, RATE, brought * 1e9 / (end - began), position=self._turns))
+        # Over a distance much is sent before anything is seen, so that all of it is set against all messages.
+        for name, spent in zip((SENDING, RECEIVING), used, strict=True):
+            self._found.append(Figure(RESULT, name, spent / 1e3 / wanted, position=self._turns))
         return began, end
 
     def _note_batches(self) -> None:
