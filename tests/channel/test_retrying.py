@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,19 +29,9 @@ def test_what_is_left_is_shown() -> None:
 
 def test_a_reset_begins_anew() -> None:
     retries = Retries(1, 5, 1, 6)
-    assert retries.is_fresh()
     assert waits(retries, 3) == [5, 6, EXHAUSTED]
-    assert not retries.is_fresh()
     retries.reset()
-    assert retries.is_fresh()
     assert waits(retries, 3) == [5, 6, EXHAUSTED]
-
-
-@pytest.mark.parametrize(("left", "expected"), [((1, 2), [5, 9, 9, -1]), ((0, 0), [-1]), ((-1, 99), [9, 9, 9, -1])])
-def test_a_restart_goes_on(left: tuple[int, int], expected: list[int]) -> None:
-    retries = Retries(4, 5, 3, 9)
-    retries.restore(*left)
-    assert waits(retries, len(expected)) == expected
 
 
 @given(st.integers(0, 50), st.integers(0, 999_999), st.integers(0, 50), st.integers(0, 999_999))

@@ -38,8 +38,6 @@ from ostler.channel.states import (
     TRIGGERED,
     after,
     as_text,
-    is_active,
-    is_current,
     takes,
 )
 from ostler.model import constants as mq
@@ -119,10 +117,6 @@ def test_a_channel_can_end_and_be_stopped_wherever_it_is() -> None:
         assert takes(state, ENDED) or takes(state, ENABLED), NAMES[state]
 
 
-def test_a_channel_that_is_active_may_fail() -> None:
-    assert {state for state in NAMES if is_active(state)} <= {state for state in NAMES if takes(state, FAILED)}
-
-
 @given(st.integers(-3, 30), st.integers(-3, 30))
 def test_every_state_and_event_has_an_answer(state: int, event: int) -> None:
     if takes(state, event):
@@ -140,9 +134,6 @@ def test_the_refusal_names_state_and_event() -> None:
 def test_states_are_those_of_mq() -> None:
     for state, name in NAMES.items():
         assert getattr(mq, f"MQCHS_{name}") == state
-    assert "".join(NAMES[state] for state in NAMES if not is_current(state)) == "INACTIVE"
-    passive = {NAMES[state] for state in NAMES if not is_active(state)}
-    assert passive == {"INACTIVE", "STARTING", "RETRYING", "STOPPED"}
 
 
 def test_the_table_for_people() -> None:

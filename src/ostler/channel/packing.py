@@ -6,7 +6,7 @@ from typing import final
 
 from mypy_extensions import i64
 
-from ostler.channel.compression import compress, expand
+from ostler.channel.compression import expand, smaller
 from ostler.model.constants import MQCOMPRESS_NONE
 from ostler.wire.channel_frames import HEADER_COMPRESSED, METHOD_SHIFT, XQH_BYTES
 from ostler.wire.frames import MalformedFrame
@@ -25,16 +25,14 @@ def pack(body: bytes, header_method: i64, method: i64) -> Packed:
     head = body[:XQH_BYTES]
     data = body[XQH_BYTES:]
     flags: i64 = 0
-    if header_method != MQCOMPRESS_NONE:
-        smaller = compress(header_method, head)
-        if len(smaller) < len(head):
-            head = smaller
-            flags |= HEADER_COMPRESSED
-    if method != MQCOMPRESS_NONE:
-        smaller = compress(method, data)
-        if len(smaller) < len(data):
-            data = smaller
-            flags |= method << METHOD_SHIFT
+    made = smaller(header_method, head)
+    if made is not None:
+        head = made
+        flags |= HEADER_COMPRESSED
+    made = smaller(method, data)
+    if made is not None:
+        data = made
+        flags |= method << METHOD_SHIFT
     return Packed(head + data, len(head), flags)
 
 

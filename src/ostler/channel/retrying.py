@@ -36,16 +36,7 @@ class Retries:
             return self._long_seconds
         return EXHAUSTED
 
-    def is_fresh(self) -> bool:
-        """Whether none has been used up since the counts began."""
-        return self.short_left == self._short_count and self.long_left == self._long_count
-
     def reset(self) -> None:
         """Begin the counts anew."""
         self.short_left = self._short_count
         self.long_left = self._long_count
-
-    def restore(self, short_left: i64, long_left: i64) -> None:
-        """Go on with the counts of before a restart of the queue manager, which does not begin them anew."""
-        self.short_left = min(max(short_left, 0), self._short_count)
-        self.long_left = min(max(long_left, 0), self._long_count)

@@ -207,16 +207,6 @@ def takes(state: i64, event: i64) -> bool:
     return (int(state), int(event)) in TRANSITIONS
 
 
-def is_current(state: i64) -> bool:
-    """Whether a channel in this state counts as current: it has a status to show."""
-    return state != INACTIVE
-
-
-def is_active(state: i64) -> bool:
-    """Whether a channel in this state counts as active: it has, or makes, a link."""
-    return state != INACTIVE and state != STARTING and state != RETRYING and state != STOPPED
-
-
 def as_text() -> str:
     """The table for people: what each event means, then each state with what leads out of it."""
     lines = [f"{word:<14} {meaning}" for word, meaning in EVENTS.values()]
