@@ -64,11 +64,11 @@ from ostler.model.constants import (
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
+from ostler.wire.channel_frames import XQH_BYTES, XQH_MD_AT
 
-HEADER_BYTES: Final = 428  # MQXQH with the descriptor in it
 _QUEUE_AT: Final = 8
 _MANAGER_AT: Final = 56
-_MD_AT: Final = 104
+_MD_AT: Final = XQH_MD_AT
 _USER_AT: Final = _MD_AT + CONTEXT_AT
 _USER_END: Final = _USER_AT + 12
 
@@ -94,7 +94,12 @@ _FLAGS: Final = (
 
 def has_header(body: bytes) -> bool:
     """Whether a message begins with a transmission header and the descriptor that belongs into it."""
-    return len(body) >= HEADER_BYTES and body[:8] == _HEADER_START and body[_MD_AT : _MD_AT + 8] == _MD_1_START
+    return len(body) >= XQH_BYTES and body[:8] == _HEADER_START and body[_MD_AT : _MD_AT + 8] == _MD_1_START
+
+
+def queue_of(body: bytes) -> str:
+    """The queue that a transmission message is for."""
+    return field_text(body[_QUEUE_AT:_MANAGER_AT])
 
 
 def may_retry(reason: i64) -> bool:
@@ -161,7 +166,7 @@ class Arrivals:
 
     def _open(self, key: bytes, body: bytes) -> Handle | None:
         """Open the queue that a message is for. None: `_refusal` says why not."""
-        request = OpenRequest(MQOT_Q, field_text(body[_QUEUE_AT:_MANAGER_AT]), _OPENING)
+        request = OpenRequest(MQOT_Q, queue_of(body), _OPENING)
         request.manager_name = field_text(body[_MANAGER_AT:_MD_AT])
         if self.by_context:
             request.options |= MQOO_ALTERNATE_USER_AUTHORITY
@@ -237,7 +242,7 @@ def sender_dead_letter(
 
 def _undelivered(body: bytes, expiry: i64) -> Undelivered:
     """A message as it goes on the dead-letter queue. An extension that makes no sense stays in front of the data."""
-    queue_name = field_text(body[_QUEUE_AT:_MANAGER_AT])
+    queue_name = queue_of(body)
     manager_name = field_text(body[_MANAGER_AT:_MD_AT])
     try:
         md, data = _unwrapped(body, expiry)
@@ -245,7 +250,7 @@ def _undelivered(body: bytes, expiry: i64) -> Undelivered:
             return Undelivered(queue_name, manager_name, md, data)
     except MQError:
         pass
-    return Undelivered(queue_name, manager_name, _descriptor(body, expiry), body[HEADER_BYTES:])
+    return Undelivered(queue_name, manager_name, _descriptor(body, expiry), body[XQH_BYTES:])
 
 
 def _is_sensible(md: bytes) -> bool:
@@ -260,7 +265,7 @@ def _is_sensible(md: bytes) -> bool:
 def _unwrapped(body: bytes, expiry: i64) -> tuple[bytes, bytes]:
     """The version 2 descriptor of a message and its data, without header and extension. MQError: it is no extension."""
     md = _descriptor(body, expiry)
-    data = body[HEADER_BYTES:]
+    data = body[XQH_BYTES:]
     if body[_FORMAT_IN_BODY:_FORMAT_END] == MQFMT_MD_EXTENSION:
         return without_extension(md, data)
     return md, data
@@ -268,11 +273,11 @@ def _unwrapped(body: bytes, expiry: i64) -> tuple[bytes, bytes]:
 
 def _descriptor(body: bytes, expiry: i64) -> bytes:
     if expiry == -1 and read_i32_le(body, _EXPIRY_IN_BODY) == -1:
-        return _MD_2_START + body[_MD_AT + 8 : HEADER_BYTES] + PLAIN_TAIL
+        return _MD_2_START + body[_MD_AT + 8 : XQH_BYTES] + PLAIN_TAIL
     writer = BytesWriter()
     writer.write(_MD_2_START)
     writer.write(body[_MD_AT + 8 : _EXPIRY_IN_BODY])
     write_i32_le(writer, i32(expiry) if expiry != 0 else 1)  # what is just about to expire has not yet
-    writer.write(body[_EXPIRY_IN_BODY + 4 : HEADER_BYTES])
+    writer.write(body[_EXPIRY_IN_BODY + 4 : XQH_BYTES])
     writer.write(PLAIN_TAIL)
     return writer.getvalue()

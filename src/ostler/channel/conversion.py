@@ -13,9 +13,8 @@ from ostler.engine.core import Engine
 from ostler.engine.message import CCSID_AT, ENCODING_AT, FORMAT_AT
 from ostler.engine.transfer import patch_i32, send_reports
 from ostler.model.constants import MQFMT_NONE
-from ostler.wire.channel_frames import XQH_BYTES
+from ostler.wire.channel_frames import XQH_BYTES, XQH_MD_AT
 
-_MD_AT: Final = 104  # of the descriptor within MQXQH
 _LONGEST: Final = 1 << 28
 
 
@@ -30,8 +29,8 @@ class Converted:
 
 def converted_for(engine: Engine, body: bytes, encoding: i64, ccsid: i64) -> Converted:
     """The transmission message with its data in another encoding. Data without a format is nobody's to convert."""
-    has_encoding: i64 = i64(read_i32_le(body, _MD_AT + ENCODING_AT))
-    has_ccsid: i64 = i64(read_i32_le(body, _MD_AT + CCSID_AT))
+    has_encoding: i64 = i64(read_i32_le(body, XQH_MD_AT + ENCODING_AT))
+    has_ccsid: i64 = i64(read_i32_le(body, XQH_MD_AT + CCSID_AT))
     described = format_of(body)
     if ccsid == 0 or (has_encoding == encoding and has_ccsid == ccsid) or described == MQFMT_NONE:
         return Converted(body, 0)
@@ -40,8 +39,8 @@ def converted_for(engine: Engine, body: bytes, encoding: i64, ccsid: i64) -> Con
     )
     if made.reason != 0:
         return Converted(body, made.reason)
-    head = patch_i32(body[:XQH_BYTES], _MD_AT + ENCODING_AT, made.encoding)
-    return Converted(patch_i32(head, _MD_AT + CCSID_AT, made.ccsid) + made.body, 0)
+    head = patch_i32(body[:XQH_BYTES], XQH_MD_AT + ENCODING_AT, made.encoding)
+    return Converted(patch_i32(head, XQH_MD_AT + CCSID_AT, made.ccsid) + made.body, 0)
 
 
 def tell_unconverted(engine: Engine, reason: i64, body: bytes, channel: str, transmission_queue: str) -> None:
@@ -52,4 +51,4 @@ def tell_unconverted(engine: Engine, reason: i64, body: bytes, channel: str, tra
 
 def format_of(body: bytes) -> bytes:
     """The format of the data that travels in a transmission message."""
-    return body[_MD_AT + FORMAT_AT : _MD_AT + FORMAT_AT + 8]
+    return body[XQH_MD_AT + FORMAT_AT : XQH_MD_AT + FORMAT_AT + 8]

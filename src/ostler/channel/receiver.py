@@ -13,7 +13,7 @@ from typing import Final, final
 from librt.strings import read_i32_le
 from mypy_extensions import i64
 
-from ostler.channel.arrival import Arrivals, may_retry
+from ostler.channel.arrival import Arrivals, may_retry, queue_of
 from ostler.channel.batch import Figures
 from ostler.channel.monitoring import ChannelMonitor
 from ostler.channel.packing import unpack
@@ -24,7 +24,6 @@ from ostler.channel.undelivered import DISCARDED
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.message import PERSISTENCE_AT
-from ostler.engine.reports import field_text
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import ACTIVE, UnitOfWork
 from ostler.model.constants import MQCOMPRESS_NONE, MQRC_RESOURCE_PROBLEM
@@ -33,6 +32,7 @@ from ostler.model.reasons import describe
 from ostler.wire.channel_frames import (
     IN_BATCH,
     MESSAGE_FIXED_BYTES,
+    XQH_MD_AT,
     ChannelHello,
     Confirm,
     confirm_frame,
@@ -59,7 +59,7 @@ OVER: Final = 5
 
 _ROOM_TRIES: Final = 3
 _IDLE_MS: Final = 3_000
-_PERSISTENCE_AT: Final = 104 + PERSISTENCE_AT  # of the descriptor within MQXQH
+_PERSISTENCE_AT: Final = XQH_MD_AT + PERSISTENCE_AT
 
 
 @final
@@ -125,12 +125,10 @@ class ReceivingEnd:
         if agreed.batch_size > self.engine.uncommitted_max:
             agreed.batch_size = self.engine.uncommitted_max  # MAXUMSGS: a longer batch could never be put
         record = self.records.find(RECEIVING, self.settings.name, hello.queue_manager)
-        lsn: i64 = 0
         if hello.is_reset:
-            fresh = record.successor()
-            fresh.sequence = hello.sequence
-            lsn = self.records.write(fresh)
-            record = fresh
+            record = record.successor()
+            record.sequence = hello.sequence
+            self.records.write(record)
         self.agreed = agreed
         self.partner = hello.queue_manager
         self.sequence = record.sequence
@@ -141,14 +139,8 @@ class ReceivingEnd:
         self._is_compressed = self._header_method != MQCOMPRESS_NONE or self._method != MQCOMPRESS_NONE
         agreed.sequence = record.sequence
         agreed.luwid = record.luwid
-        data = welcome_frame(request, agreed)
-        if lsn == 0:
-            lsn = self.engine.journal.end_lsn() if record.luwid != NO_LUWID else 0
         # What was committed last must be durable before the partner throws its messages away.
-        if lsn > 0:
-            self.port.send_after(lsn, data)
-        else:
-            self.port.send(data)
+        self.port.send_after(self.engine.journal.end_lsn(), welcome_frame(request, agreed))
         self.port.changed()
 
     # -- what comes from the partner -----------------------------------------------------------------------------------
@@ -267,7 +259,7 @@ class ReceivingEnd:
             and (batch is not None or not self.is_stopping)
         ):
             if self.is_stopping:
-                queue = field_text(message.body[8:56])
+                queue = queue_of(message.body)
                 text = f"AMQ9558E: Channel {self.settings.name} ends while a message waits for queue {queue}."
                 self._refuse(reason, f"{text} It stays at {self.partner}.")
                 return
@@ -287,11 +279,10 @@ class ReceivingEnd:
         if self.settings.uses_dead_letters:
             gone = self.arrivals.dead_letter(message.body, message.expiry, reason, unit)
         why = f"{describe(reason).name} ({reason})"
-        queue = field_text(message.body[8:56])
+        queue = queue_of(message.body)
         if gone == 0 and self.arrivals.disposal == DISCARDED:
             self.port.note(f"AMQ9544W: Channel {name} has discarded a message for queue {queue}: {why}.")
         elif gone == 0:
-            self.figures.dead_letters += 1
             dead = self.engine.dead_letter_queue
             self.port.note(f"AMQ9544W: Channel {name} has put a message for queue {queue} on {dead}: {why}.")
         elif unit is None:

@@ -50,6 +50,7 @@ METHOD_SHIFT: Final = 8  # above it stands how the data is compressed, a number 
 MESSAGE_FIXED_BYTES: Final = 20
 CONFIRM_BYTES: Final = 20
 XQH_BYTES: Final = 428  # MQXQH with the descriptor in it
+XQH_MD_AT: Final = 104  # that descriptor
 PING_BYTES_MAX: Final = 32_768
 WINDOW_MAX: Final = 16
 _METHODS_MAX: Final = 16
