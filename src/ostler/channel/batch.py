@@ -53,7 +53,6 @@ class Figures:
         self.plain_bytes: i64 = 0  # before they were compressed
         self.persistent_bytes: i64 = 0  # of the plain ones
         self.sent_bytes: i64 = 0
-        self.dead_letters: i64 = 0
         self.key_resets: i64 = 0
         self.key_reset_ms: i64 = 0
         self.confirm_ms: i64 = 0  # lately, from the question to the answer

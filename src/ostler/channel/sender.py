@@ -444,7 +444,6 @@ class SendingEnd:
             advice = "Raise MAXMSGL at both ends, or take" if reason == MQRC_MSG_TOO_BIG_FOR_CHANNEL else "Take"
             self._fail(HOPELESS, reason, f"{text}{advice} it off {self.settings.transmission_queue}; then START.")
             return
-        self.figures.dead_letters += 1
         self.port.note(f"AMQ9544W: Channel {name} has put a message on {self.engine.dead_letter_queue}: {why}.")
 
     # -- batches -------------------------------------------------------------------------------------------------------

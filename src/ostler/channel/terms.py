@@ -134,7 +134,7 @@ def next_sequence(sequence: i64, wrap: i64) -> i64:
     return sequence + 1 if sequence < wrap else 1
 
 
-def number_of(definition: Definition, name: str, default: i64) -> i64:
+def number_of(definition: Definition, name: str, default: i64 = 0) -> i64:
     value = definition.attributes.get(name)
     return value if isinstance(value, int) else default
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
+from ostler.channel.terms import number_of as number_of
+from ostler.channel.terms import text_of as text_of
 from ostler.model.constants import (
     MQCHT_RECEIVER,
     MQCHT_REQUESTER,
@@ -49,16 +51,6 @@ class Instances:
             self._counts[key] -= 1
             if self._counts[key] <= 0:
                 del self._counts[key]  # there are many addresses
-
-
-def number_of(definition: Definition, name: str) -> int:
-    value = definition.attributes.get(name, 0)
-    return value if isinstance(value, int) else 0
-
-
-def text_of(definition: Definition, name: str) -> str:
-    value = definition.attributes.get(name, "")
-    return value.strip() if isinstance(value, str) else ""
 
 
 def is_server_connection(channel: Definition | None) -> bool:

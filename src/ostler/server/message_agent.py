@@ -60,7 +60,6 @@ class MessageAgent(Agent):
         self.owner = owner
         self.channel = channel
         self.link = link
-        self.address: str = link.address
         self.instance: object = None  # what the owner keeps with it
         self.connection: Connection | None = None
         self.sending: SendingEnd | None = None
@@ -150,11 +149,12 @@ class LinkPort(ChannelPort):
         self.link.send(data)
 
     def send_after(self, lsn: i64, data: bytes) -> None:
-        # Not what is durable, but what was released: nothing overtakes those that are about to be.
-        if lsn <= self.reactor.released_lsn:
+        # Nothing overtakes those that are durable and about to be released.
+        reactor = self.reactor
+        if lsn <= reactor.released_lsn or (self.link.held == 0 and lsn <= reactor.durable_lsn()):
             self.link.send(data)
         else:
-            self.reactor.hold(lsn, self.link, data)
+            reactor.hold(lsn, self.link, data)
 
     def backlog_bytes(self) -> i64:
         backlog: i64 = self.link.backlog_bytes()
