@@ -40,7 +40,7 @@ HANDSHAKE_BYTES_MAX: Final = 65_536
 # What TLS itself may want to send while we only read, such as answers to key updates.
 UNASKED_OUTPUT_BYTES_MAX: Final = 65_536
 _PIECE_BYTES: Final = 16_384
-_READ_BYTES: Final = 65_536
+_RECORD_BYTES: Final = 16_384  # no record says more
 
 # Alerts of TLS that we send ourselves, before there is a handshake that could.
 ALERT_DECODE_ERROR: Final = 50
@@ -321,11 +321,13 @@ class TlsStream:
 
     def _read(self) -> bytes:
         assert self._object is not None
-        # Without reading ahead OpenSSL takes record by record: what is behind the peer's end stays where it is.
+        # Without reading ahead OpenSSL takes record by record: what is behind the peer's end stays where it is, and
+        # nothing more is to be read when all that came is taken. To find that out by trying costs as much as a record.
+        incoming = self._incoming
         parts: list[bytes] = []
         try:
-            while not self.is_ended_by_peer:
-                part = self._object.read(_READ_BYTES)
+            while incoming.pending > 0 and not self.is_ended_by_peer:
+                part = self._object.read(_RECORD_BYTES)
                 if part:
                     parts.append(part)
                 else:
