@@ -19,6 +19,7 @@ HOT_MODULES: tuple[str, ...] = (
     "server/journal_writer.py",
     "server/timers.py",
     "server/agents.py",
+    "server/link_heart.py",
     "server/link_keys.py",
     "server/link_limits.py",
     "server/server_link.py",

@@ -172,6 +172,7 @@ class LinkPort(ChannelPort):
     def pause(self, is_paused: bool) -> None:
         link = self.link
         link.is_parked = is_paused
+        link.last_heard_ms = self.reactor.now_ms  # what the partner said meanwhile was not read
         self.reactor.watch(link)
 
     def make_room(self) -> None:

@@ -23,6 +23,7 @@ from ostler.model.constants import (
     MQRC_UNEXPECTED_ERROR,
 )
 from ostler.model.errors import MQError
+from ostler.server.link_heart import feel_heart, heart_answered, watch_heart
 from ostler.server.link_keys import renew
 from ostler.server.link_limits import (
     FLUSH_BYTES_MAX,
@@ -33,7 +34,6 @@ from ostler.server.link_limits import (
     OUT_LOW_BYTES,
     RECEIVE_BYTES,
     RECEIVE_BYTES_MAX,
-    SIGN_OF_LIFE_MS,
 )
 from ostler.server.timers import Timer
 from ostler.wire.calls import failure_frame, reply_frame
@@ -125,11 +125,12 @@ class ServerLink(Timer):
         self.pending: i64 = 0
         self.last_heard_ms: i64 = 0
         self.heartbeat_sent = False
-        self._asked_life_ms: i64 = 0
+        self.asked_life_ms: i64 = 0
         self.receive_bytes: i64 = RECEIVE_BYTES
         self.received_bytes: i64 = 0
         self.sent_bytes: i64 = 0
         self.calls: i64 = 0
+        self.sent_frames: i64 = 0
         self.why: str = ""
         self.is_rekeying = False  # TLS begins anew: nothing goes out between the two
         self.keyed_bytes: i64 = 0  # sent and received before the last TLS handshake
@@ -270,8 +271,7 @@ class ServerLink(Timer):
             self.send(reply_frame(HEARTBEAT, 0, request, MQCC_OK, 0))
             return
         if type == HEARTBEAT | REPLY:
-            self.heartbeat_sent = False
-            self._watch_heart()
+            heart_answered(self)
         agent.frame(type, request, buffer, start, end)
 
     def _whole(self, type: i64, number: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
@@ -297,8 +297,7 @@ class ServerLink(Timer):
         elif type == HEARTBEAT and number == 0:
             self.send(reply_frame(HEARTBEAT, 0, request, MQCC_OK, 0))
         elif type == HEARTBEAT | REPLY and number == 0:
-            self.heartbeat_sent = False
-            self._watch_heart()
+            heart_answered(self)
         elif type == CONNECT and number != 0:
             self._connect(number, request, buffer[start:end])
         elif type == COMMAND:
@@ -342,7 +341,7 @@ class ServerLink(Timer):
         self.heartbeat_ms = heartbeat_seconds * 1000
         self.reader.frame_bytes_max = segment_bytes
         self.last_heard_ms = self.reactor.now_ms
-        self._watch_heart()
+        watch_heart(self)
 
     def _connect(self, number: i64, request: i64, payload: bytes) -> None:
         asked = decode_connect(payload)
@@ -362,6 +361,7 @@ class ServerLink(Timer):
             return
         self.out.append(data)
         self.out_bytes += len(data)
+        self.sent_frames += 1
         if not self.is_dirty:
             self.is_dirty = True
             self.reactor.dirty.append(self)
@@ -448,6 +448,7 @@ class ServerLink(Timer):
             self.large_bytes -= reply.at - before
             self.out.append(piece)
             self.out_bytes += len(piece)
+            self.sent_frames += 1
             if not reply.is_sent():
                 self.large.append(reply)
             else:
@@ -567,13 +568,6 @@ class ServerLink(Timer):
         self.started_ms = now_ms
         self.reactor.wheel.add(self, now_ms + GREETING_MS)
 
-    def _watch_heart(self) -> None:
-        # Without heartbeats the kernel's keepalive is all there is.
-        if self.heartbeat_ms > 0:
-            self.reactor.wheel.add(self, self.reactor.now_ms + self.heartbeat_ms)
-        else:
-            self.reactor.wheel.remove(self)
-
     def fire(self, now_ms: i64) -> None:
         if self.state == NEW:
             if self.tls is None:
@@ -584,17 +578,4 @@ class ServerLink(Timer):
         if self.state != OPEN:
             self.lost(self.why)
             return
-        silent: i64 = now_ms - self.last_heard_ms
-        if self.last_heard_ms > self._asked_life_ms:
-            self.heartbeat_sent = False
-        if self.heartbeat_sent and now_ms - self._asked_life_ms >= SIGN_OF_LIFE_MS:
-            self.lost(f"no sign of life for {silent // 1000} seconds")
-        elif silent >= self.heartbeat_ms:
-            if not self.heartbeat_sent:
-                self.heartbeat_sent = True
-                if not self.is_rekeying:
-                    self.send(frame(HEARTBEAT, 0, 1))
-                self._asked_life_ms = now_ms
-            self.reactor.wheel.add(self, self._asked_life_ms + SIGN_OF_LIFE_MS)
-        else:
-            self.reactor.wheel.add(self, self.last_heard_ms + self.heartbeat_ms)
+        feel_heart(self, now_ms)
