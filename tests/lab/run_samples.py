@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ostler.lab.store.manifest import Manifest, Point
 from ostler.lab.store.recorder import LatencyRecorder
-from ostler.lab.store.rows import EventRow, PhaseRow, ProcessRow
+from ostler.lab.store.rows import EventRow, PhaseRow, ProcessRow, ThreadRow
 from ostler.lab.store.run_writer import RunWriter
 from ostler.lab.store.segments import MEASURED
 
@@ -32,9 +32,13 @@ class Made:
     others: Mapping[str, int] = field(default_factory=dict)
     """Further operations, with their rates."""
     parameters: Mapping[str, str] = field(default_factory=dict)
+    far_us: int = 0
+    """Of a second broker that the first is joined with; 0 when it is alone."""
+    log_us: int = 0
+    """Of the log's thread of each broker, as part of its time."""
 
 
-def rows(made: Made, rate: int, first: bool) -> Iterable[LatencyRecorder | ProcessRow | EventRow]:
+def rows(made: Made, rate: int, first: bool) -> Iterable[LatencyRecorder | ProcessRow | ThreadRow | EventRow]:
     recorder = LatencyRecorder(0)
     for operation, count in ((made.operation, rate), *made.others.items()):
         for number in range(count):
@@ -42,8 +46,13 @@ def rows(made: Made, rate: int, first: bool) -> Iterable[LatencyRecorder | Proce
             recorder.record(operation, ended - made.latency_us * 1000, ended)
     yield recorder
     figures = (None, 1, 2, 1 << 20, 4, 0, 4096, 1, 2)
-    yield ProcessRow(0, ROLES[made.kind], 77, made.contestant, 1_000_000, made.broker_us * rate, 0, *figures)
-    yield ProcessRow(0, "driver", 78, "driver", 1_000_000, 10 * rate, 0, *figures)
+    ends = (("/near", made.broker_us), ("/far", made.far_us)) if made.far_us else (("", made.broker_us),)
+    for pid, (end, used) in enumerate(ends, 77):
+        role = ROLES[made.kind] + end
+        yield ProcessRow(0, role, pid, made.contestant, 1_000_000, used * rate, 0, *figures)
+        for thread, name, spent in ((pid, "python", used - made.log_us), (pid + 10, "ostler-log", made.log_us)):
+            yield ThreadRow(0, role, pid, thread, name, 1_000_000, spent * rate, 0)
+    yield ProcessRow(0, "driver", 70, "driver", 1_000_000, 10 * rate, 0, *figures)
     if first:
         yield from (EventRow(0, "flag", name, "it was said", 1.0) for name in made.flags)
 
@@ -65,10 +74,11 @@ def write_run(
     if noise is not None:
         found["noise"] = {"percent": noise}
     everybody = {made.contestant: made.kind for step in steps.values() for made in step}
-    found["entrants"] = [
+    told = [
         {"name": each, "kind": kind, "version": "1.2", "promise": f"kept by the {kind}"}
         for each, kind in everybody.items()
     ]
+    found.setdefault("entrants", told)
     points = [
         Point(made.contestant, numbers[requesters], repetition, {"requesters": requesters, "cipher_spec": "none"})
         for requesters, step in steps.items()

@@ -28,7 +28,7 @@ from ostler.lab.comparing import (
     summary,
 )
 from ostler.lab.running.contract import EntrantKind
-from ostler.lab.running.step_results import Series, StepFigure, StepResult
+from ostler.lab.running.step_results import Costs, Series, StepFigure, StepResult
 
 FIGURES = st.floats(min_value=1e-3, max_value=1e9)
 
@@ -42,7 +42,8 @@ def result(
 ) -> StepResult:
     return StepResult(
         contestant, kind, requesters, {"requesters": str(requesters)}, "round trip", True, Series(rates),
-        Series((500.0,)), Series((400.0,)), Series(p99_ns), Series((20.0,)), Series((10.0,)), None, 0, 0, {},
+        Series((500.0,)), Series((400.0,)), Series(p99_ns),
+        Costs(Series((20.0,)), driver_us=Series((10.0,))), None, 0, 0, {},
     )  # fmt: skip
 
 
@@ -94,8 +95,16 @@ class TestVerdicts:
         }  # fmt: skip
 
     def test_figures_that_one_does_not_have_are_left_out(self) -> None:
-        found = compared(replace(result(), mean_ns=Series(), broker_us=Series((0.0,))), result(), 0.0)
+        found = compared(replace(result(), mean_ns=Series(), costs=Costs(Series((0.0,)))), result(), 0.0)
         assert [each.figure for each in found.changes] == ["rate", "p99"]
+
+    def test_both_ends_of_channels_are_compared_where_both_runs_told_them_apart(self) -> None:
+        apart = Costs(Series((20.0,)), Series((15.0,)), Series((5.0,)))
+        before, after = replace(result(), costs=apart), replace(result(), costs=replace(apart, near_us=Series((30.0,))))
+        found = compared(before, after, 0.0)
+        changes = {each.figure: each.verdict for each in found.changes if each.figure.endswith(" us")}
+        assert changes == {"broker us": Verdict.SAME, "near us": Verdict.WORSE, "far us": Verdict.SAME}
+        assert [each.figure for each in compared(before, result(), 0.0).changes][-1] == "broker us"
 
     def test_nothing_at_all_is_worse_than_anything(self) -> None:
         assert summary([compared(result(), result(rates=(0.0, 0.0)), 0.0)])[Verdict.WORSE] == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -57,6 +58,15 @@ class TestTerminal:
         assert "requesters 200; 2nd of 2 times: measured" in picture
         assert "41,234/s  p50 412 us  p99 1.20 ms" in picture
         assert "queue manager 97 %  driver 61 %  steal 0.4 %" in picture
+
+    def test_two_queue_managers_are_told_apart(self) -> None:
+        view, console = on_terminal()
+        with view:
+            view.planned(8, 2, 900.0)
+            view.begun(OSTLER, SECOND, 1)
+            view.now(replace(NOW, core_percent={"driver": 40.0, "queue-manager/near": 97.0, "peer/far": 61.4}))
+            picture = last_picture(console)
+        assert "driver 40 %  near queue manager 97 %  far peer 61 %" in picture
 
     def test_nothing_is_known_of_a_point_that_has_just_begun(self) -> None:
         view, console = on_terminal()

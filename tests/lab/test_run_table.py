@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from tests.lab.run_samples import BEGAN, OSTLER, PING_PONG, Made, usual_steps, write_run
+from tests.lab.run_samples import BEGAN, OSTLER, PING_PONG, RABBITMQ, Made, usual_steps, write_run
 
 from ostler.lab.running import figure_text
 from ostler.lab.running.contract import NEEDED_PARAMETER, EntrantKind
@@ -55,6 +55,22 @@ class TestStepResults:
         assert found.driver_us.median == 10.0
         # One repetition was flagged, though twice.
         assert found.flags == {"steal": 1}
+
+    def test_two_that_are_joined_are_told_apart(self, tmp_path: Path) -> None:
+        two = replace(OSTLER, broker_us=30, far_us=12, log_us=5)
+        alone = Made("Ostler, one queue manager", "ostler", (200, 200), log_us=3)
+        joined, one = results_of(tmp_path, two, alone)
+        costs = joined.costs
+        assert [each.median for each in (costs.broker_us, costs.near_us, costs.far_us)] == [42.0, 30.0, 12.0]
+        assert [each.median for each in (costs.log_us, costs.near_log_us, costs.far_log_us)] == [10.0, 5.0, 5.0]
+        assert joined.kind is EntrantKind.OSTLER
+        assert (one.costs.near_us, one.costs.far_us, one.costs.log_us.median) == (Series(), Series(), 3.0)
+        assert joined.as_json()["far_us_per_operation"] == 12.0
+
+    def test_who_a_contestant_is_can_be_seen_from_joined_processes_too(self, tmp_path: Path) -> None:
+        directory = write_run(tmp_path, {1: [replace(RABBITMQ, far_us=9)]}, environment={"entrants": []})
+        (found,) = step_results(read_run(directory))
+        assert found.kind is EntrantKind.PEER
 
     def test_the_limit_is_the_slowest_probe(self, tmp_path: Path) -> None:
         slow = Made("forcing", "limit", (50, 50))
@@ -131,6 +147,17 @@ class TestTable:
         odd = [replace(results[0], failed=3, asked_rate=5000.0), *results[1:]]
         headings = [column.heading for column in run_table("s", odd).without_empty().columns]
         assert {"asked/s", "failed"} <= set(headings)
+
+    def test_both_ends_of_channels_and_the_log_have_columns_where_they_are_told_apart(self, tmp_path: Path) -> None:
+        text = shown(write_run(tmp_path, {1: [replace(OSTLER, broker_us=30, far_us=12, log_us=5)]}))
+        heading, row = (re.split(r" {2,}", line.strip()) for line in text.splitlines()[:2])
+        told = dict(zip(heading, row, strict=False))
+        assert [told[name] for name in ("broker us", "near us", "far us", "log us")] == ["42.0", "30.0", "12.0", "10.0"]
+        assert "near us and far us: what of it" in text
+        assert "log us: what of it" in text
+
+    def test_one_broker_has_no_ends(self, usual: Path) -> None:
+        assert not {"near", "far", "log"} & set(re.findall(r"(\w+) us\b", shown(usual)))
 
     def test_on_a_terminal_a_step_is_named_once(self, usual: Path) -> None:
         lines = shown(usual, 140).splitlines()

@@ -7,7 +7,19 @@ from typing import Final
 
 from rich.console import Console
 
-from ostler.lab.comparing import BROKER_COST, MEAN, P99, RATE, Compared, FigureChange, RunsCompared, Verdict, place
+from ostler.lab.comparing import (
+    BROKER_COST,
+    FAR_COST,
+    MEAN,
+    NEAR_COST,
+    P99,
+    RATE,
+    Compared,
+    FigureChange,
+    RunsCompared,
+    Verdict,
+    place,
+)
 from ostler.lab.running import figure_text
 from ostler.lab.running.contract import EntrantKind
 from ostler.lab.running.run_table import constants, sweep_names
@@ -15,7 +27,9 @@ from ostler.lab.running.step_results import StepResult
 from ostler.lab.running.text_table import Column, TextTable, show
 from ostler.lab.store.run_reader import StoredRun
 
-_CHANGES: Final = (RATE, MEAN, P99, BROKER_COST)
+_CHANGES: Final = (RATE, MEAN, P99, BROKER_COST, NEAR_COST, FAR_COST)
+# What is part of another figure goes before it where there is no room.
+_PARTS: Final = (MEAN, NEAR_COST, FAR_COST)
 
 
 def change_text(compared: Compared, figure: str) -> str:
@@ -41,7 +55,9 @@ def show_contestants(
         Column("rate/s"),
         Column("p99", keep=1),
         Column("broker us", keep=2),
-        *(Column(f"{name} change", keep=3 if name == MEAN else 0) for name in _CHANGES),
+        Column("near us", keep=1),
+        Column("far us", keep=1),
+        *(Column(f"{name} change", keep=3 if name in _PARTS else 0) for name in _CHANGES),
         Column("doubts", right=False, keep=4, least=16, style="yellow"),
     )
     rows: list[tuple[str, ...]] = []
@@ -69,6 +85,8 @@ def _head(each: StepResult, sweeps: Sequence[str]) -> tuple[str, ...]:
         figure_text.rate(each.rate_per_second),
         figure_text.response_time(each.p99_ns.median),
         figure_text.cost(each.broker_us.median),
+        figure_text.cost(each.costs.near_us.median),
+        figure_text.cost(each.costs.far_us.median),
     )
 
 
@@ -84,7 +102,7 @@ def show_runs(first: StoredRun, other: StoredRun, found: RunsCompared, console: 
         *((Column("operation", right=False),) if has_operations else ()),
         Column("rate/s before", keep=2),
         Column("rate/s after", keep=3),
-        *(Column(f"{name} change", keep=1 if name == MEAN else 0) for name in _CHANGES),
+        *(Column(f"{name} change", keep=1 if name in _PARTS else 0) for name in _CHANGES),
         Column("doubts", right=False, keep=4, least=16, style="yellow"),
     )
     rows = tuple(

@@ -98,12 +98,16 @@ RATE: Final = "rate"
 MEAN: Final = "mean"
 P99: Final = "p99"
 BROKER_COST: Final = "broker us"
+NEAR_COST: Final = "near us"
+FAR_COST: Final = "far us"
 
 _FIGURES: Final = (
     _Figure(RATE, lambda each: each.rate, True),
     _Figure(MEAN, lambda each: each.mean_ns, False),
     _Figure(P99, lambda each: each.p99_ns, False),
     _Figure(BROKER_COST, lambda each: each.broker_us, False),
+    _Figure(NEAR_COST, lambda each: each.costs.near_us, False),
+    _Figure(FAR_COST, lambda each: each.costs.far_us, False),
 )
 
 

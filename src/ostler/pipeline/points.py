@@ -36,12 +36,17 @@ PROBE: Final = "probe"
 DRIVER: Final = "driver"
 OPERATION_PARAMETER: Final = "operation"
 BROKER_ROLES: Final = (QUEUE_MANAGER, PEER, PROBE)
+# Behind the role of one of two that are joined.
+NEAR: Final = "near"
+FAR: Final = "far"
+_END: Final = "/"
 # Which operation a point is about when it does not say so.
 USUAL_OPERATIONS: Final = ("round trip", "session", "get", "put", "connect")
 # Names of threads begin with it; the kernel knows them where Python tells it.
 _LOG_THREAD: Final = "ostler-log"
 _LOG_COUNTERS: Final = {"written_bytes": "log_bytes", "forces": "log_forces"}
 _SUMS: Final = (*_LOG_COUNTERS.values(), "disk_written_bytes", "loopback_bytes")
+_COSTS: Final = ("near", "far", "driver", "log", "near_log", "far_log")
 _BUSY: Final = ("user_us", "nice_us", "system_us", "irq_us", "softirq_us")
 _IDLE: Final = ("idle_us", "iowait_us", "steal_us")
 
@@ -145,10 +150,12 @@ def with_main_operation(timed_points: DataFrame) -> DataFrame:
 def processes(process: DataFrame) -> DataFrame:
     """Processor time by role, and the most memory that the brokers had at once."""
     cpu = F.col("user_us") + F.col("system_us")
-    is_broker = F.col("role").isin(list(BROKER_ROLES))
+    is_broker = _role_kind().isin(list(BROKER_ROLES))
     by_second = process.groupBy(*KEY, "second").agg(
         F.sum(F.when(is_broker, cpu)).alias("broker_us"),
         F.sum(F.when(is_broker, F.col("user_us"))).alias("broker_user_us_sum"),
+        F.sum(F.when(is_broker & _is_at(NEAR), cpu)).alias("near_us"),
+        F.sum(F.when(is_broker & _is_at(FAR), cpu)).alias("far_us"),
         F.sum(F.when(F.col("role") == DRIVER, cpu)).alias("driver_us"),
         F.sum(F.when(is_broker, F.col("resident_bytes"))).alias("broker_bytes"),
         F.max(_kind_of_role()).alias("kind_rank"),
@@ -157,6 +164,8 @@ def processes(process: DataFrame) -> DataFrame:
     return by_second.groupBy(*KEY).agg(
         F.sum("broker_us").alias("broker_us"),
         F.sum("broker_user_us_sum").alias("broker_user_us_sum"),
+        F.sum("near_us").alias("near_us"),
+        F.sum("far_us").alias("far_us"),
         F.sum("driver_us").alias("driver_us"),
         F.max("broker_bytes").alias("broker_memory_bytes"),
         F.max("kind_rank").alias("kind_rank"),
@@ -164,16 +173,30 @@ def processes(process: DataFrame) -> DataFrame:
     )
 
 
+def _role_kind() -> Column:
+    """A role without the end that it is at."""
+    return F.substring_index("role", _END, 1)
+
+
+def _is_at(end: str) -> Column:
+    return F.col("role").endswith(f"{_END}{end}")
+
+
 def _kind_of_role() -> Column:
     """Who a contestant is, seen from its processes: a queue manager tells more than a peer, that more than a probe."""
-    role = F.col("role")
+    role = _role_kind()
     return F.when(role == QUEUE_MANAGER, 3).when(role == PEER, 2).when(role == PROBE, 1).otherwise(0)
 
 
 def log_threads(thread: DataFrame) -> DataFrame:
     """Processor time of the queue managers' log threads, where threads are known by name."""
-    logs = thread.filter((F.col("role") == QUEUE_MANAGER) & F.col("name").startswith(_LOG_THREAD))
-    return logs.groupBy(*KEY).agg(F.sum(F.col("user_us") + F.col("system_us")).alias("log_us"))
+    logs = thread.filter((_role_kind() == QUEUE_MANAGER) & F.col("name").startswith(_LOG_THREAD))
+    cpu = F.col("user_us") + F.col("system_us")
+    return logs.groupBy(*KEY).agg(
+        F.sum(cpu).alias("log_us"),
+        F.sum(F.when(_is_at(NEAR), cpu)).alias("near_log_us"),
+        F.sum(F.when(_is_at(FAR), cpu)).alias("far_log_us"),
+    )
 
 
 def machines(machine: DataFrame) -> DataFrame:
@@ -233,8 +256,7 @@ def _figures(joined: DataFrame) -> DataFrame:
         **{name: percentile_ns(F.col(name), F.col("max_ns")) for name in PERCENTILES},
         "broker_cpu_us": _each(F.col("broker_us") * share),
         "broker_user_us": _each(F.col("broker_user_us_sum") * share),
-        "driver_cpu_us": _each(F.col("driver_us") * share),
-        "log_cpu_us": _each(F.col("log_us") * share),
+        **{f"{name}_cpu_us": _each(F.col(f"{name}_us") * share) for name in _COSTS},
         **{name: F.round(F.col(name) * share).cast("bigint") for name in _SUMS},
         "broker_core_percent": _percent(F.col("broker_us") * share, F.col("seconds") * 1e6),
         "flags": F.coalesce(F.col("flags"), F.array().cast("array<string>")),

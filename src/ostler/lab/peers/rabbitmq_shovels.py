@@ -121,10 +121,6 @@ class ShovelPair:
     def version(self) -> str:
         return self.nodes[0].version
 
-    @property
-    def pids(self) -> list[int]:
-        return [pid for node in self.nodes for pid in node.pids]
-
     def last_words(self) -> str:
         """How one of them ended, if it did."""
         return next((said for node in self.nodes if (said := node.last_words())), "")

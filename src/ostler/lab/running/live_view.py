@@ -20,7 +20,19 @@ from rich.table import Table
 from rich.text import Text
 
 from ostler.lab.running import figure_text
-from ostler.lab.running.contract import DRIVER, LABORATORY, PEER, PROBE, QUEUE_MANAGER, Done, Entrant, Now, View
+from ostler.lab.running.contract import (
+    DRIVER,
+    LABORATORY,
+    PEER,
+    PROBE,
+    QUEUE_MANAGER,
+    Done,
+    Entrant,
+    Now,
+    View,
+    role_end,
+    role_kind,
+)
 from ostler.lab.scenarios.model import Scenario
 from ostler.lab.scenarios.steps import Step
 
@@ -366,12 +378,18 @@ def _core_line(now: Now) -> Text:
     """Processor use by role: what is above 90 % of one core has no reserve, if it is one loop."""
     line = Text("of a core: ", style="dim", no_wrap=True, overflow="ellipsis")
     for role, used in now.core_percent.items():
-        line.append(f"{_ROLES.get(role, role)} ", style="none")
+        line.append(f"{_role_words(role)} ", style="none")
         line.append(f"{used:.0f} %", style="bold yellow" if role == DRIVER and used > 90 else "bold")
         line.append("  ")
     line.append("steal ", style="none")
     line.append(f"{now.steal_percent:.1f} %", style="bold yellow" if now.steal_percent > 2 else "bold")
     return line
+
+
+def _role_words(role: str) -> str:
+    """As people say it: far queue manager."""
+    kind = role_kind(role)
+    return f"{role_end(role)} {_ROLES.get(kind, kind)}".strip()
 
 
 def curve(values: Collection[float]) -> str:

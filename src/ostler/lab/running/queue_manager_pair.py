@@ -11,7 +11,16 @@ from typing import Final
 from ostler.lab.observing.process_sampler import Watched
 from ostler.lab.running import channel_wiring as wires
 from ostler.lab.running.channel_wiring import ANSWERING, ASKING, Wiring
-from ostler.lab.running.contract import LABORATORY, Figure, PointFailed, SittingOver
+from ostler.lab.running.contract import (
+    FAR,
+    LABORATORY,
+    NEAR,
+    QUEUE_MANAGER,
+    Figure,
+    PointFailed,
+    SittingOver,
+    role_at,
+)
 from ostler.lab.running.queue_manager_plan import QueueManagerPlan
 from ostler.lab.running.queue_manager_process import LabQueueManager
 from ostler.lab.running.relay import Relay, RelayFailed
@@ -49,8 +58,8 @@ class QueueManagerPair:
         asking = replace(plan, name=ASKING, commands=wires.asking_commands(wiring, pairs, own_replies))
         answering = replace(plan, name=ANSWERING, commands=wires.answering_commands(wiring, pairs))
         try:
-            self.asking = self._started(root, asking)
-            self.answering = self._started(root, answering)
+            self.asking = self._started(root, asking, NEAR)
+            self.answering = self._started(root, answering, FAR)
             if starts_channels:
                 self._join(self.asking, self.answering)
                 self._join(self.answering, self.asking)
@@ -59,8 +68,8 @@ class QueueManagerPair:
             self.end()
             raise
 
-    def _started(self, root: Path, plan: QueueManagerPlan) -> LabQueueManager:
-        manager = LabQueueManager(root, plan)
+    def _started(self, root: Path, plan: QueueManagerPlan, end: str) -> LabQueueManager:
+        manager = LabQueueManager(root, plan, role=role_at(QUEUE_MANAGER, end))
         self._stack.callback(manager.end)
         return manager
 

@@ -35,13 +35,14 @@ _LINES_SHOWN: Final = 5
 class LabQueueManager:
     """A queue manager that runs. Whoever made it ends it; it ends by itself when this process is gone."""
 
-    def __init__(self, root: Path, plan: QueueManagerPlan, port: int = 0) -> None:
+    def __init__(self, root: Path, plan: QueueManagerPlan, port: int = 0, role: str = QUEUE_MANAGER) -> None:
         """Start it; make it first if it is not there. Raises SittingOver when it does not start.
 
         One that somebody else has made gets what the plan says besides, but for its log, stanzas and certificate.
         """
         self.root = root
         self.plan = plan
+        self.role = role
         self.name = plan.name
         self.directory = QueueManagerDirectory(root, plan.name)
         self.address = (LOOPBACK, port or free_port())
@@ -116,7 +117,7 @@ class LabQueueManager:
 
     def watched(self) -> list[Watched]:
         """By thread, so that the log's is seen."""
-        return [Watched(QUEUE_MANAGER, self.pid, True, True)]
+        return [Watched(self.role, self.pid, True, True)]
 
     # -- what it does --------------------------------------------------------------------------------------------------
 
@@ -234,7 +235,7 @@ class LabQueueManager:
         """Start it again after its end: from what is on disk, and on the same port if nobody else has that now."""
         if self.is_alive:
             raise ValueError(f"queue manager {self.name} still runs")
-        return LabQueueManager(self.root, self.plan, self.address[1])
+        return LabQueueManager(self.root, self.plan, self.address[1], self.role)
 
     def __enter__(self) -> LabQueueManager:
         return self

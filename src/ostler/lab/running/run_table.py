@@ -23,6 +23,9 @@ _NUMBER_COLUMNS = (
     Column("p50", keep=3),
     Column("p99", keep=9),
     Column("broker us", keep=7),
+    Column("near us", keep=6),
+    Column("far us", keep=6),
+    Column("log us", keep=5),
     Column("driver us", keep=2),
     Column("of limit", keep=8),
     Column("failed", keep=4),
@@ -116,6 +119,9 @@ def _figures(each: StepResult) -> tuple[str, ...]:
         figure_text.response_time(each.p50_ns.median),
         figure_text.response_time(each.p99_ns.median),
         figure_text.cost(each.broker_us.median),
+        figure_text.cost(each.costs.near_us.median),
+        figure_text.cost(each.costs.far_us.median),
+        figure_text.cost(each.costs.log_us.median or None),
         figure_text.cost(each.driver_us.median),
         "" if each.of_limit is None else figure_text.percent(100 * each.of_limit),
         f"{each.failed:,}" if each.failed else "",
@@ -156,6 +162,10 @@ def _legend(results: Sequence[StepResult]) -> str:
         told = ["Measured once each, so there is no spread"]
     if any(each.broker_us.values for each in results):
         told.append("broker us and driver us: processor time for each operation")
+    if any(each.costs.near_us.values for each in results):
+        told.append("near us and far us: what of it the queue manager, or node, of requesters used, and the other one")
+    if any(each.costs.log_us.median for each in results):
+        told.append("log us: what of it threads used that write the log")
     limits = dict.fromkeys(each.limit for each in results if each.limit)
     if limits:
         told.append(f"of limit: speed as a share of {' or '.join(limits)}, the slowest probe of the step")

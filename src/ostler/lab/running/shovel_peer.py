@@ -16,7 +16,7 @@ from ostler.lab.peers.packages import PeerUnavailable
 from ostler.lab.peers.rabbitmq_shovels import Line, ShovelPair
 from ostler.lab.peers.running import LOOPBACK, free_port
 from ostler.lab.running.channel_wiring import Wiring
-from ostler.lab.running.contract import LABORATORY, PEER, Entrant, EntrantKind
+from ostler.lab.running.contract import FAR, LABORATORY, NEAR, PEER, Entrant, EntrantKind, role_at
 from ostler.lab.running.relay import Relay, RelayFailed
 from ostler.server.link_status import raise_descriptor_limit
 
@@ -97,7 +97,8 @@ class ShovelPeer:
         return self._pair.last_words()
 
     def watched(self) -> list[Watched]:
-        nodes = [Watched(PEER, pid) for pid in self._pair.pids]
+        ends = zip((NEAR, FAR), self._pair.nodes, strict=True)
+        nodes = [Watched(role_at(PEER, end), pid) for end, node in ends for pid in node.pids]
         return [*nodes, *(Watched(LABORATORY, relay.pid) for relay in self._relays)]
 
     def close(self) -> None:

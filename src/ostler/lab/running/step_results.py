@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Final
 
 from ostler.lab.running.contract import (
     CONNECT,
     DRIVER,
+    FAR,
     GET,
+    NEAR,
     NEEDED_PARAMETER,
     PEER,
     PROBE,
@@ -23,6 +25,8 @@ from ostler.lab.running.contract import (
     ROUND_TRIP,
     SESSION,
     EntrantKind,
+    role_end,
+    role_kind,
 )
 from ostler.lab.running.measuring import OPERATION_PARAMETER
 from ostler.lab.samples import median
@@ -63,6 +67,20 @@ class Series:
 
 
 @dataclass(frozen=True)
+class Costs:
+    """Processor time for each operation, in microseconds. `near_us` and `far_us` are the parts of `broker_us` of two
+    that are joined, and empty of one; `log_us`, a part too, is that of threads that write logs, and empty of peers."""
+
+    broker_us: Series = field(default_factory=Series)
+    near_us: Series = field(default_factory=Series)
+    far_us: Series = field(default_factory=Series)
+    log_us: Series = field(default_factory=Series)
+    near_log_us: Series = field(default_factory=Series)
+    far_log_us: Series = field(default_factory=Series)
+    driver_us: Series = field(default_factory=Series)
+
+
+@dataclass(frozen=True)
 class StepResult:
     """One operation of a contestant at one step, by repetition.
 
@@ -81,8 +99,7 @@ class StepResult:
     mean_ns: Series
     p50_ns: Series
     p99_ns: Series
-    broker_us: Series
-    driver_us: Series
+    costs: Costs
     steal_percent: float | None
     failed: int
     late: int
@@ -91,6 +108,14 @@ class StepResult:
     limit: str = ""
     of_limit: float | None = None
     needed: float = 1.0
+
+    @property
+    def broker_us(self) -> Series:
+        return self.costs.broker_us
+
+    @property
+    def driver_us(self) -> Series:
+        return self.costs.driver_us
 
     @property
     def rate_per_second(self) -> float:
@@ -117,6 +142,11 @@ class StepResult:
             "p50_us": _microseconds(self.p50_ns.median),
             "p99_us": _microseconds(self.p99_ns.median),
             "broker_us_per_operation": _rounded(self.broker_us.median),
+            "near_us_per_operation": _rounded(self.costs.near_us.median),
+            "far_us_per_operation": _rounded(self.costs.far_us.median),
+            "log_us_per_operation": _rounded(self.costs.log_us.median),
+            "near_log_us_per_operation": _rounded(self.costs.near_log_us.median),
+            "far_log_us_per_operation": _rounded(self.costs.far_log_us.median),
             "driver_us_per_operation": _rounded(self.driver_us.median),
             "steal_percent": _rounded(self.steal_percent),
             "failed": self.failed,
@@ -213,8 +243,7 @@ def _together(
         Series.of(each.percentiles_ns.get(50.0) for each in timed),
         Series.of(each.percentiles_ns.get(99.0) for each in timed),
         # Processor time cannot be told apart by operation: it is told once.
-        Series.of(_cost(point, operation, BROKER_ROLES) for point in points) if is_main else Series(),
-        Series.of(_cost(point, operation, (DRIVER,)) for point in points) if is_main else Series(),
+        _costs(points, operation) if is_main else Costs(),
         max(steals, default=None),
         _sum(timed, lambda each: each.failed),
         _sum(timed, lambda each: each.late),
@@ -229,11 +258,37 @@ def _flags(points: Iterable[MeasuredPoint]) -> Counter[str]:
     return Counter(name for point in points for name in dict.fromkeys(flag.partition(":")[0] for flag in point.flags))
 
 
-def _cost(point: MeasuredPoint, operation: str, roles: Iterable[str]) -> float | None:
-    """Processor time of some roles together for each operation; None when none of them was seen."""
-    costs = [point.cpu_us_per_operation(role, operation) for role in roles]
-    known = [each for each in costs if each is not None]
-    return sum(known) if known else None
+def _costs(points: Sequence[MeasuredPoint], operation: str) -> Costs:
+    def of(times: Callable[[MeasuredPoint], Mapping[str, float]], kinds: Iterable[str], end: str = "") -> Series:
+        """Of some kinds of roles together, at one end only where it is named; nothing of what was not seen."""
+        found = []
+        for point in points:
+            known = [
+                used
+                for role, used in times(point).items()
+                if role_kind(role) in kinds and (not end or role_end(role) == end)
+            ]
+            count = point.operations[operation].count if operation in point.operations else 0
+            found.append(sum(known) / count if known and count else None)
+        return Series.of(found)
+
+    return Costs(
+        of(_process_times, BROKER_ROLES),
+        of(_process_times, BROKER_ROLES, NEAR),
+        of(_process_times, BROKER_ROLES, FAR),
+        of(_log_times, BROKER_ROLES),
+        of(_log_times, BROKER_ROLES, NEAR),
+        of(_log_times, BROKER_ROLES, FAR),
+        of(_process_times, (DRIVER,)),
+    )
+
+
+def _process_times(point: MeasuredPoint) -> Mapping[str, float]:
+    return {role: sum(times) for role, times in point.cpu_us.items()}
+
+
+def _log_times(point: MeasuredPoint) -> Mapping[str, float]:
+    return point.log_us
 
 
 def _kinds(run: StoredRun) -> dict[str, EntrantKind]:
@@ -246,7 +301,7 @@ def _kinds(run: StoredRun) -> dict[str, EntrantKind]:
 
 def _kind_seen(points: Sequence[MeasuredPoint]) -> EntrantKind:
     """Who a contestant is, seen from the processes that did its work; without any, from its name."""
-    roles = {role for point in points for role in point.cpu_us}
+    roles = {role_kind(role) for point in points for role in point.cpu_us}
     if QUEUE_MANAGER in roles:
         return EntrantKind.OSTLER
     if PEER in roles:

@@ -13,6 +13,8 @@ from ostler.lab.store.run_reader import StoredRun
 from ostler.lab.store.segments import MEASURED
 
 PERCENTS = (50.0, 90.0, 99.0, 99.9)
+LOG_THREAD = "ostler-log"
+"""How names of the threads begin that write logs."""
 
 PointKey = tuple[str, int, int]
 """Contestant, step and repetition."""
@@ -33,7 +35,7 @@ class Timed:
 
 @dataclass(frozen=True)
 class MeasuredPoint:
-    """A point. `cpu_us` is by role, user and system, within the window.
+    """A point. `cpu_us` is by role, user and system, within the window; `log_us` by role, of threads that write logs.
 
     `steal_percent` is of the machine, unknown when not sampled.
     """
@@ -52,6 +54,7 @@ class MeasuredPoint:
     rate_per_second: float | None = None
     """The rate that was asked for, of all clients together; None unless it was fixed."""
     parameters: dict[str, str] = field(default_factory=dict)
+    log_us: dict[str, float] = field(default_factory=dict)
 
     def cpu_us_per_operation(self, role: str, operation: str) -> float | None:
         """Processor time of a role for each completed operation."""
@@ -112,14 +115,18 @@ def _histograms(run: StoredRun) -> dict[tuple[PointKey, str], dict[int, int]]:
     return found
 
 
-def _processor_time(rows: list[dict[str, object]], seconds: float) -> dict[str, tuple[float, float]]:
-    """User and system by role. Where observers were late, samples cover more than the window: its share is taken."""
+def _share(rows: list[dict[str, object]], seconds: float) -> float:
+    """Where observers were late, samples cover more than the window: its share is taken."""
     lengths: dict[int, int] = defaultdict(int)
     for row in rows:
         second = _number(row, "second")
         lengths[second] = max(lengths[second], _number(row, "interval_us"))
     observed = sum(lengths.values())
-    share = min(1.0, seconds * 1e6 / observed) if observed else 1.0
+    return min(1.0, seconds * 1e6 / observed) if observed else 1.0
+
+
+def _processor_time(rows: list[dict[str, object]], share: float) -> dict[str, tuple[float, float]]:
+    """User and system by role."""
     found: dict[str, tuple[float, float]] = {}
     for row in rows:
         user, system = found.get(str(row["role"]), (0.0, 0.0))
@@ -130,11 +137,20 @@ def _processor_time(rows: list[dict[str, object]], seconds: float) -> dict[str, 
     return found
 
 
+def _log_time(rows: list[dict[str, object]], share: float) -> dict[str, float]:
+    """Of the threads that write logs, user and system together, by role. Part of the time of their processes."""
+    found: dict[str, float] = defaultdict(float)
+    for row in rows:
+        if str(row["name"]).startswith(LOG_THREAD):
+            found[str(row["role"])] += share * (_number(row, "user_us") + _number(row, "system_us"))
+    return dict(found)
+
+
 def measured_points(run: StoredRun) -> list[MeasuredPoint]:
     """All points that were measured, in the order they were."""
     histograms = _histograms(run)
     operations, processes, machines = _rows(run, "operation"), _rows(run, "process"), _rows(run, "machine")
-    events = _rows(run, "event")
+    events, threads = _rows(run, "event"), _rows(run, "thread")
     points = []
     for key, phases in _rows(run, "phase").items():
         phase = phases[0]
@@ -143,7 +159,7 @@ def measured_points(run: StoredRun) -> list[MeasuredPoint]:
         by_name: dict[str, list[dict[str, object]]] = defaultdict(list)
         for row in operations.get(key, []):
             by_name[str(row["operation"])].append(row)
-        cpu = _processor_time(processes.get(key, []), seconds)
+        share = _share(processes.get(key, []), seconds)
         flags = [str(row["name"]) for row in events.get(key, []) if row["kind"] == "flag"]
         points.append(
             MeasuredPoint(
@@ -153,11 +169,12 @@ def measured_points(run: StoredRun) -> list[MeasuredPoint]:
                 persistent=bool(phase["persistent"]),
                 seconds=seconds,
                 operations={name: _timed(rows, histograms[key, name], seconds) for name, rows in by_name.items()},
-                cpu_us=cpu,
+                cpu_us=_processor_time(processes.get(key, []), share),
                 steal_percent=_steal_percent(machines.get(key, [])),
                 flags=tuple(dict.fromkeys(flags)),
                 rate_per_second=_optional(phase["rate_per_second"]),
                 parameters=_texts(phase["parameters"]),
+                log_us=_log_time(threads.get(key, []), share),
             )
         )
     return points

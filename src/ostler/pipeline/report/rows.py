@@ -92,6 +92,10 @@ class PointRow:
     broker_user_us: float | None
     driver_cpu_us: float | None
     log_cpu_us: float | None
+    near_cpu_us: float | None
+    far_cpu_us: float | None
+    near_log_cpu_us: float | None
+    far_log_cpu_us: float | None
     machine_busy_percent: float | None
     steal_percent: float | None
     broker_memory_bytes: int | None
