@@ -65,7 +65,7 @@ def test_a_file_that_says_nothing_has_the_defaults() -> None:
     assert settings.log.file_bytes() == 16 * 1024 * 1024
     assert settings.log.buffer_bytes() == 512 * 4096
     assert settings.tuning == TuningSection(131_072, 262_144)
-    assert settings.channels.channels_max == settings.channels.active_channels_max == 100
+    assert settings.channels.channels_max == settings.channels.active_channels_max == 999_999_999
 
 
 def test_every_value_of_a_file() -> None:

@@ -11,7 +11,7 @@ from ostler.model.attributes import Value
 SHORT: Final = "SHORT"
 
 _SENDING: Final = ("SDR", "SVR", "CLUSSDR")
-_NOT_RUNNING: Final = ("INACTIVE", "STOPPED", "RETRYING", "DISCONNECTED")
+_NOT_RUNNING: Final = ("INACTIVE", "STARTING", "STOPPED", "RETRYING", "DISCONNECTED")
 _LUWID_DIGITS: Final = 16
 _COUNT_MAX: Final = 999_999_999
 # What DISPLAY shows in any case, where the channel has it.

@@ -1,4 +1,4 @@
-"""Events about channels: started, stopped, waiting for a place, unable to convert, unable to agree on TLS.
+"""Events about channels: started, stopped, refused or waiting for a place, unable to convert, unable to agree on TLS.
 
 CHLEV of the queue manager says which are made: all, or only those that are exceptions. Those about TLS follow SSLEV.
 Nothing is delivered here.
@@ -29,15 +29,20 @@ from ostler.model.constants import (
     MQEVR_DISABLED,
     MQEVR_ENABLED,
     MQEVR_EXCEPTION,
+    MQIA_ACTIVE_CHANNELS,
+    MQIA_MAX_CHANNELS,
     MQIACF_AUX_ERROR_DATA_INT_1,
     MQIACF_AUX_ERROR_DATA_INT_2,
     MQIACF_CONV_REASON_CODE,
     MQIACF_ERROR_IDENTIFIER,
     MQIACF_REASON_QUALIFIER,
+    MQIACH_MAX_INSTANCES,
+    MQIACH_MAX_INSTS_PER_CLIENT,
     MQIACH_SSL_RETURN_CODE,
     MQRC_CHANNEL_ACTIVATED,
     MQRC_CHANNEL_CONV_ERROR,
     MQRC_CHANNEL_NOT_ACTIVATED,
+    MQRC_CHANNEL_NOT_AVAILABLE,
     MQRC_CHANNEL_SSL_ERROR,
     MQRC_CHANNEL_SSL_WARNING,
     MQRC_CHANNEL_STARTED,
@@ -45,14 +50,25 @@ from ostler.model.constants import (
     MQRC_CHANNEL_STOPPED_BY_USER,
     MQRQ_CHANNEL_STOPPED_DISABLED,
     MQRQ_CHANNEL_STOPPED_OK,
+    MQRQ_CLIENT_INST_LIMIT,
+    MQRQ_MAX_ACTIVE_CHANNELS,
+    MQRQ_MAX_CHANNELS,
     MQRQ_SSL_HANDSHAKE_ERROR,
     MQRQ_SSL_PEER_NAME_ERROR,
+    MQRQ_SVRCONN_INST_LIMIT,
 )
 from ostler.model.pcf import Integer, Parameter, String
 
 # Severities in front of the number of a message in an error identifier.
 _INFORMATION: Final = 0x10000000
 _ERROR: Final = 0x20000000
+# What a limit is told as, by the qualifier of the event.
+_LIMITS: Final[dict[int, int]] = {
+    MQRQ_MAX_ACTIVE_CHANNELS: MQIA_ACTIVE_CHANNELS,
+    MQRQ_MAX_CHANNELS: MQIA_MAX_CHANNELS,
+    MQRQ_SVRCONN_INST_LIMIT: MQIACH_MAX_INSTANCES,
+    MQRQ_CLIENT_INST_LIMIT: MQIACH_MAX_INSTS_PER_CLIENT,
+}
 
 
 def error_identifier(message: i64, is_error: bool) -> int:
@@ -121,6 +137,18 @@ def on_channel_activated(engine: Engine, channel: str, transmission_queue: str, 
     if not _is_wanted(engine, True):
         return []
     return [_event(engine, MQRC_CHANNEL_ACTIVATED, [], _whom(channel, transmission_queue, connection_name))]
+
+
+def on_channel_not_available(
+    engine: Engine, qualifier: i64, channel: str, connection_name: str, most: i64
+) -> list[Outgoing]:
+    """Somebody who connected is refused: there are `most` channels already. `qualifier` says which limit that is."""
+    if not _is_wanted(engine, True):
+        return []
+    first: list[Parameter] = [Integer(MQIACF_REASON_QUALIFIER, qualifier)]
+    rest = _whom(channel, "", connection_name)
+    rest.append(Integer(_LIMITS[int(qualifier)], most))
+    return [_event(engine, MQRC_CHANNEL_NOT_AVAILABLE, first, rest)]
 
 
 def on_channel_conversion_error(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ostler.channel import port
 from ostler.channel.arrival import Arrivals
 from ostler.channel.receiver import ReceivingEnd
-from ostler.channel.states import CALLED, CALLED_BACK, ENDED, REQUESTING, STOPPED
+from ostler.channel.states import CALLED, CALLED_BACK, ENDED, REQUESTING, RUNNING, STOPPED
 from ostler.channel.terms import ChannelSettings, agree, number_of
 from ostler.command.target import CommandRefused
 from ostler.model.attributes import ObjectType, subtype_of
@@ -86,10 +86,16 @@ class Callers:
         self.check_receiver(hello, definition)
         # Who would be refused anyhow ends nobody's connection.
         agree(hello, ChannelSettings(definition), self._name, self._channels.engine.ccsid)
-        self._adopt(name, partner, link)
+        old = self._in_the_way(name, partner)
+        for before in old:
+            self._check_adoption(before, partner, link)
+        own = self._channels.calling.get(name)
+        waiting = own if own is not None and own.state == REQUESTING else None
+        self._channels.places.check_partner(name, link, waiting, *old)
+        for before in old:
+            self._end_old(before, partner)
         instance = Instance(definition, True)
-        waiting = self._channels.calling.get(name)
-        if waiting is not None and waiting.state == REQUESTING:
+        if waiting is not None:
             waiting.happens(CALLED_BACK)
             waiting.happens(ENDED)
         instance.happens(CALLED)
@@ -108,25 +114,39 @@ class Callers:
         if name in self._channels.stopped:
             raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9558E: Channel {name} is stopped at {self._name}.")
 
-    def _adopt(self, name: str, partner: str, link: ServerLink) -> None:
-        """A partner that connects again has lost its old connection, whatever it looks like from here. MQError."""
+    def _in_the_way(self, name: str, partner: str) -> list[Instance]:
+        """The instances that a new one cannot run beside: they count by the same record, or are the channel itself."""
         own = self._channels.calling.get(name)  # a requester that has called, and is called now
-        for before in (self._channels.called.get((name, partner)), own):
-            if before is None or before.agent is None or not before.is_receiving:
-                continue
-            if before.host != link.address.partition("(")[0] or before.partner != partner:
-                raise _in_use(name, before)
-            self._channels.note_now_and_then(
-                f"AMQ9543I {name} {before.host}",
-                f"AMQ9543I: Channel {name}: {partner} has connected again; its old connection is given up.",
-            )
+        found = (self._channels.called.get((name, partner)), own)
+        return [each for each in found if each is not None and each.is_receiving]
+
+    def _check_adoption(self, before: Instance, partner: str, link: ServerLink) -> None:
+        """MQError when a partner that has connected again must not take the place of an instance."""
+        is_same_address = before.host == link.address.partition("(")[0]
+        why = self._channels.places.adoption.why_not(before.kind, before.partner == partner, is_same_address)
+        if why:
+            raise _in_use(before, why)
+
+    def _end_old(self, before: Instance, partner: str) -> None:
+        """A partner that connects again has lost its old connection, whatever it looks like from here."""
+        self._channels.note_now_and_then(
+            f"AMQ9543I {before.name} {before.host}",
+            f"AMQ9543I: Channel {before.name}: {partner} has connected again; its old connection is given up.",
+        )
+        if before.agent is not None:
             before.agent.finish(port.FAILED, 0, "the partner has connected again")
+
+    def _check_sending(self, before: Instance, partner: str, link: ServerLink) -> None:
+        """MQError when a requester must not take the place of who has messages from a channel."""
+        if before.state != RUNNING:
+            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {before.name} is in use at {self._name}.")
+        self._check_adoption(before, partner, link)
 
     def check_free(self, name: str, partner: str) -> None:
         """MQError when a partner uses a channel already: two ends must not count by the same record."""
         before = self._channels.called.get((name, partner))
         if before is not None and before.agent is not None:
-            raise _in_use(name, before)
+            raise _in_use(before, "it runs already, and needs no second connection")
 
     def receive(self, agent: MessageAgent, request: int, hello: ChannelHello, user: str) -> None:
         """Be the receiving end of a link. MQError."""
@@ -162,10 +182,14 @@ class Callers:
                 f"AMQ9547E: Channel {name} is {kind} at {self._name}; requesters need SVR or SDR there.",
             )
         before = self._channels.calling.get(name)
+        if before is not None and before.state not in AT_REST:
+            self._check_sending(before, hello.queue_manager, link)
+        if kind == "SVR":
+            self._channels.places.check_partner(name, link, before)
+        if before is not None and before.state not in AT_REST:
+            self._end_old(before, hello.queue_manager)
         if before is not None and before.state == STOPPED:
             raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9558E: Channel {name} is stopped at {self._name}.")
-        if before is not None and before.state not in AT_REST:
-            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {name} is in use at {self._name}.")
         if kind == "SDR":
             link.send(frame(CHANNEL_END, 0, request))
             link.last_word("the requester is called back")
@@ -182,6 +206,9 @@ class Callers:
         self._channels.send_from(self._channels.new_agent(instance, link), instance, ChannelSettings(definition))
 
 
-def _in_use(name: str, instance: Instance) -> MQError:
-    text = f"AMQ9514E: Channel {name} is in use by {instance.partner} from {instance.address}."
-    return MQError(MQRC_CHANNEL_NOT_AVAILABLE, text)
+def _in_use(instance: Instance, why: str) -> MQError:
+    """The refusal of a partner, which tries again by itself. Until then the old connection may have ended."""
+    name = instance.name
+    whose = f"is in use by {instance.partner} from {instance.address}, and not taken over: {why}"
+    advice = f"STOP CHANNEL({name}) MODE(FORCE) STATUS(INACTIVE) ends a connection that is none any more"
+    return MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {name} {whose}. {advice}.")

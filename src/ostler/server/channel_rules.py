@@ -19,6 +19,7 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
+from ostler.server.channel_limits import Census
 from ostler.server.server_link import ServerLink
 from ostler.server.tls_contexts import ChannelTls, channel_mismatch, plain_refused
 from ostler.wire.exchanges import Hello
@@ -38,15 +39,23 @@ class Instances:
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
+        self._total = 0
 
     def of(self, channel: str, host: str = "") -> int:
         return self._counts.get((channel, host), 0)
 
+    def census(self, stopped: set[str]) -> Census:
+        """All links on channels, and the channels that were stopped and have none."""
+        idle = sum(1 for name in list(stopped) if not self.of(name)) if stopped else 0
+        return Census(self._total + idle, self._total)
+
     def add(self, channel: str, link: ServerLink) -> None:
+        self._total += 1
         self._counts[(channel, "")] += 1
         self._counts[(channel, host_of(link))] += 1
 
     def remove(self, channel: str, link: ServerLink) -> None:
+        self._total -= 1
         for key in ((channel, ""), (channel, host_of(link))):
             self._counts[key] -= 1
             if self._counts[key] <= 0:
@@ -79,9 +88,7 @@ def local_terms(hello: Hello) -> Hello:
     return _terms(hello, "", _LOCAL_CONVERSATIONS_MAX, MESSAGE_BYTES_MAX, 0)
 
 
-def channel_terms(
-    hello: Hello, channel: Definition | None, link: ServerLink, is_stopped: bool, instances: Instances
-) -> Hello:
+def channel_terms(hello: Hello, channel: Definition | None, link: ServerLink, is_stopped: bool) -> Hello:
     """What a link on a channel gets, or MQError."""
     name = hello.channel
     if channel is None or not is_server_connection(channel):
@@ -89,7 +96,6 @@ def channel_terms(
     check_tls(channel, link)
     if is_stopped:
         raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Channel {name} is stopped.")
-    _check_instances(channel, link, instances)
     longest = number_of(channel, "MAXMSGL") or MESSAGE_BYTES_MAX
     sharing = max(1, number_of(channel, "SHARECNV"))
     return _terms(hello, name, sharing, longest, number_of(channel, "HBINT"))
@@ -104,18 +110,6 @@ def check_tls(channel: Definition, link: ServerLink) -> None:
     mismatch = channel_mismatch(link.tls, channel.name)
     if mismatch:
         raise MQError(MQRC_SSL_INITIALIZATION_ERROR, mismatch)
-
-
-def _check_instances(channel: Definition, link: ServerLink, instances: Instances) -> None:
-    most = number_of(channel, "MAXINST")
-    most_each = number_of(channel, "MAXINSTC")
-    if instances.of(channel.name) >= most:
-        raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Channel {channel.name} has its MAXINST of {most} instances.")
-    if instances.of(channel.name, host_of(link)) >= most_each:
-        raise MQError(
-            MQRC_CHANNEL_NOT_AVAILABLE,
-            f"Channel {channel.name} has its MAXINSTC of {most_each} instances from {host_of(link)}.",
-        )
 
 
 def host_of(link: ServerLink) -> str:

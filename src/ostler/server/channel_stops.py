@@ -51,6 +51,7 @@ def _stop_instance(channels: MessageChannels, instance: Instance, mode: str, sta
     agent = instance.agent
     if agent is None:
         channels.cease(instance)
+        channels.places.one_ended()
         instance.happens(STOPPED_NOW if status == "STOPPED" else _ending_event(instance))
         return
     instance.status_after = status

@@ -73,6 +73,7 @@ from ostler.server.channel_instance import (
     now_ms,
 )
 from ostler.server.channel_measures import measure
+from ostler.server.channel_places import ChannelPlaces
 from ostler.server.link_keys import begin_tls
 from ostler.server.message_agent import ChannelOwner, MessageAgent
 from ostler.server.operating_system_users import user_name
@@ -117,6 +118,7 @@ class MessageChannels(ChannelOwner):
         self._called_back: dict[str, int] = {}  # when a sender that waited was last called out of turn
         self.is_ending = False
         self._notes = SeldomNotes(server.manager.note, _NOTES_MAX)
+        self.places = ChannelPlaces(self, self._call)
         self.callers = Callers(self, admission)
         self._tls = tls
 
@@ -184,14 +186,16 @@ class MessageChannels(ChannelOwner):
         if kind == "SVR" and not text_of(definition, "CONNAME"):
             self._enable_server(before, name)
             return
+        self.places.check_start(name, kind, before)
         if before is not None:
             self.cease(before)
         instance = Instance(definition, False)
         instance.happens(START)
         self.calling[name] = instance
         self.wish(name, sync_records.ACTIVE_WISH)
-        self.note_channel(f"AMQ9002I: Channel '{name}' is starting.")
-        self._call(instance)
+        if self.places.finds(instance):
+            self.note_channel(f"AMQ9002I: Channel '{name}' is starting.")
+            self._call(instance)
 
     def _enable_server(self, instance: Instance | None, name: str) -> None:
         """A server that cannot call may be called again, if it was stopped. CommandRefused."""
@@ -411,6 +415,7 @@ class MessageChannels(ChannelOwner):
 
     def _fail(self, instance: Instance, how: int, text: str) -> None:
         """A channel is over, well or not: say so, and see what comes next."""
+        self.places.one_ended()
         name = instance.name
         if instance.went_well():
             instance.retries.reset()
@@ -469,7 +474,8 @@ class MessageChannels(ChannelOwner):
         instance.timer = None
         if instance.state == RETRYING and not self.is_ending:
             instance.happens(RETRY_DUE)
-            self._call(instance)
+            if self.places.finds(instance):
+                self._call(instance)
 
     def _release(self, instance: Instance) -> None:
         if instance.connection is not None:

@@ -83,12 +83,18 @@ class TuningSection:
 
 @dataclass(frozen=True)
 class ChannelsSection:
-    channels_max: int = 100
-    active_channels_max: int = 100
+    """How many channels there may be, and who takes over whose connection.
+
+    Two defaults are not those of MQ for Linux, 100 and NO. Here channels are cheap, as on MQ's appliance, whose default
+    this limit is; and a channel heals by itself when its partner knows of a cut that this queue manager does not.
+    """
+
+    channels_max: int = _MANY
+    active_channels_max: int = _MANY
     initiators_max: int = 3
     bind_type: BindType = BindType.STANDARD
     pipeline_length: int = 1
-    adopt_new_mca: tuple[str, ...] = ("NO",)
+    adopt_new_mca: tuple[str, ...] = ("ALL",)
     adopt_new_mca_timeout_seconds: int = 60
     adopt_new_mca_check: tuple[str, ...] = ("NAME", "ADDRESS", "QM")
     chlauth_early_adopt: bool = True

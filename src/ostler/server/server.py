@@ -25,6 +25,7 @@ from ostler.server.admission import Admission
 from ostler.server.channel_admission import ChannelAdmission
 from ostler.server.channel_commands import ChannelCommands
 from ostler.server.channel_initiator import ChannelInitiator
+from ostler.server.channel_limits import Census
 from ostler.server.channel_rules import (
     Instances,
     channel_terms,
@@ -444,16 +445,20 @@ class Server(Policy):
                 return local_terms(hello)
             channel = self.manager.engine.of_type(ObjectType.CHANNEL).get(hello.channel)
             is_stopped = hello.channel in self._stopped_channels
-            agreed = channel_terms(hello, channel, link, is_stopped, self._instances)
+            agreed = channel_terms(hello, channel, link, is_stopped)
+            assert channel is not None
+            self.channels.places.check_client(channel, link, self._instances)
         except MQError as error:
             self.note_link(link, error.detail)
             if error.reason == MQRC_CHANNEL_NOT_AVAILABLE:
                 self._newcomers.drop_strangers()
             raise
-        assert channel is not None
         link.channel_user = text_attribute(channel, "MCAUSER")
         self._instances.add(agreed.channel, link)
         return agreed
+
+    def client_census(self) -> Census:
+        return self._instances.census(self._stopped_channels)
 
     def greet_channel(self, link: ServerLink, request: int, payload: bytes) -> None:
         self.channels.callers.greet(link, request, payload)
@@ -545,6 +550,7 @@ class Server(Policy):
         self._partners.forget(link)
         if link.channel:
             self._instances.remove(link.channel, link)
+            self.channels.places.one_ended()
             self.manager.statistics_writer.channels.closed(link)
         log.debug("Link %s closed: %s", link.address, link.why)
 

@@ -1,0 +1,150 @@
+"""How many channels there may be, and who takes over whose connection: what the Channels stanza of qm.ini decides.
+
+A channel is current unless it is INACTIVE. A current one is active unless it is STARTING, RETRYING or STOPPED. Clients'
+channels and those between queue managers are counted together. Who cannot be current is refused. Who cannot be active
+is refused if the partner has called; a sending end that calls by itself waits until another ceases to be active.
+
+Nothing here knows of sockets, time or objects: numbers and names go in, and what follows from them comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from ostler.channel.states import (
+    BINDING,
+    INACTIVE,
+    INITIALIZING,
+    PAUSED,
+    REQUESTING,
+    RUNNING,
+    STOPPING,
+    SWITCHING,
+)
+from ostler.model.constants import (
+    MQRQ_CLIENT_INST_LIMIT,
+    MQRQ_MAX_ACTIVE_CHANNELS,
+    MQRQ_MAX_CHANNELS,
+    MQRQ_SVRCONN_INST_LIMIT,
+)
+
+ACTIVE: Final = frozenset((INITIALIZING, BINDING, REQUESTING, RUNNING, PAUSED, STOPPING, SWITCHING))
+ALL: Final = "ALL"
+# What AdoptNewMCACheck looks at besides the name of the channel, which is always the same.
+ADDRESS: Final = "ADDRESS"
+QUEUE_MANAGER: Final = "QM"
+_ADVICE: Final = {
+    MQRQ_MAX_CHANNELS: (
+        "Stop channels with STATUS(INACTIVE), end clients, or raise MaxChannels in qm.ini and restart the queue manager"
+    ),
+    MQRQ_MAX_ACTIVE_CHANNELS: (
+        "Stop channels, give them a shorter DISCINT, end clients, or raise MaxActiveChannels in qm.ini and restart the "
+        "queue manager"
+    ),
+}
+_WORDS: Final = {MQRQ_MAX_CHANNELS: "MaxChannels", MQRQ_MAX_ACTIVE_CHANNELS: "MaxActiveChannels"}
+
+
+class Census(NamedTuple):
+    """How many channels there are."""
+
+    current: int = 0
+    active: int = 0
+
+    def joined(self, other: Census) -> Census:
+        return Census(self.current + other.current, self.active + other.active)
+
+
+def count(states: Iterable[int]) -> Census:
+    """The census of channels in some states."""
+    current = active = 0
+    for state in states:
+        if state != INACTIVE:
+            current += 1
+            if state in ACTIVE:
+                active += 1
+    return Census(current, active)
+
+
+class Shortage(NamedTuple):
+    """Why there is no place for one more. `qualifier` is that of the event Channel Not Available."""
+
+    qualifier: int
+    most: int
+    text: str
+
+
+class ChannelLimits:
+    """MaxChannels and MaxActiveChannels. What is there already is never ended for them."""
+
+    def __init__(self, channels_max: int, active_channels_max: int) -> None:
+        self.channels_max = channels_max
+        self.active_max = active_channels_max
+
+    @property
+    def lower(self) -> int:
+        """With fewer channels than this, whatever their states, there is a place for one more."""
+        return min(self.channels_max, self.active_max)
+
+    def may_be_current(self, others: Census) -> bool:
+        return others.current < self.channels_max
+
+    def may_be_active(self, others: Census) -> bool:
+        return others.active < self.active_max
+
+    def shortage(self, name: str, others: Census, is_calling: bool = False) -> Shortage | None:
+        """What keeps a channel from running beside others. Who calls by itself needs no more than to be current."""
+        if not self.may_be_current(others):
+            return self._shortage(name, MQRQ_MAX_CHANNELS, self.channels_max, "current")
+        if not is_calling and not self.may_be_active(others):
+            return self._shortage(name, MQRQ_MAX_ACTIVE_CHANNELS, self.active_max, "active")
+        return None
+
+    def waits_text(self, name: str) -> str:
+        """What an operator is told of a channel that waits until it may be active."""
+        return (
+            f"AMQ9513W: Channel {name} waits: {self.active_max} channels are active, which is MaxActiveChannels of "
+            f"qm.ini. It starts when one of them ends. {_ADVICE[MQRQ_MAX_ACTIVE_CHANNELS]}."
+        )
+
+    def _shortage(self, name: str, qualifier: int, most: int, what: str) -> Shortage:
+        why = f"{most} are {what}, which is {_WORDS[qualifier]} of qm.ini"
+        text = f"AMQ9513E: Maximum number of channels reached: {name} is refused, as {why}. {_ADVICE[qualifier]}."
+        return Shortage(qualifier, most, text)
+
+
+def instance_shortage(name: str, host: str, instances: int, most: int, of_host: int, most_each: int) -> Shortage | None:
+    """What MAXINST and MAXINSTC of a channel for clients say of one more."""
+    if instances >= most:
+        return Shortage(MQRQ_SVRCONN_INST_LIMIT, most, f"Channel {name} has its MAXINST of {most} instances.")
+    if of_host >= most_each:
+        text = f"Channel {name} has its MAXINSTC of {most_each} instances from {host}."
+        return Shortage(MQRQ_CLIENT_INST_LIMIT, most_each, text)
+    return None
+
+
+class Adoption:
+    """AdoptNewMCA and AdoptNewMCACheck: whether a partner that connects again takes the place of its old connection."""
+
+    def __init__(self, kinds: Iterable[str], checks: Iterable[str]) -> None:
+        """Types of channels, or ALL of them, NO and FASTPATH add none; what must be the same, or ALL of it."""
+        self._kinds = frozenset(kinds)
+        self._checks = frozenset(checks)
+
+    def why_not(self, kind: str, is_same_manager: bool, is_same_address: bool) -> str:
+        """Why an instance of a channel of some type is not taken over; empty: it is.
+
+        It is said whether the partner has the name, and the address, of the one that this instance is connected to.
+        """
+        if kind not in self._kinds and ALL not in self._kinds:
+            words = ",".join(sorted(self._kinds))
+            return f"AdoptNewMCA={words} in qm.ini lets nobody take over channels of type {kind}"
+        if not is_same_manager and self._looks_at(QUEUE_MANAGER):
+            return "another queue manager has connected (AdoptNewMCACheck in qm.ini)"
+        if not is_same_address and self._looks_at(ADDRESS):
+            return "the connection comes from another address (AdoptNewMCACheck in qm.ini)"
+        return ""
+
+    def _looks_at(self, what: str) -> bool:
+        return what in self._checks or ALL in self._checks
