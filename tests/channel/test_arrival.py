@@ -718,7 +718,7 @@ def test_what_cannot_be_sent_is_dead_lettered_as_what_it_was(place: Place) -> No
     body = sent("FAR", b"too long", at="THIRD", Expiry=500)
     md = outer(Expiry=60)
     reason = mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL
-    assert sender_dead_letter(place.engine, place.connection, md, body, reason, None) == 0
+    assert sender_dead_letter(place.engine, place.connection, md, body, reason, None) == (0, DEAD_LETTERED)
     fields = place.fields("DLQ")
     assert (fields["MsgId"], fields["UserIdentifier"]) == (b"m" * 24, b"paul")
     assert 0 < fields["Expiry"] <= 60
@@ -733,7 +733,7 @@ def test_what_has_no_transmission_header_is_dead_lettered_as_it_is(place: Place)
     unit = place.engine.new_unit_of_work()
     reason = mq.MQFB_XMIT_Q_MSG_ERROR
     done = sender_dead_letter(place.engine, place.connection, md, b"x", reason, unit, transmission_queue="WAY")
-    assert done == 0
+    assert done == (0, DEAD_LETTERED)
     commit_unit(place.engine, unit)
     dead = place.world.bodies("DLQ")[0]
     assert struct.unpack_from("<i", dead, 8)[0] == mq.MQFB_XMIT_Q_MSG_ERROR
@@ -748,5 +748,5 @@ def test_the_sending_end_obeys_usedlq(place: Place) -> None:
     channel = new_definition(ObjectType.CHANNEL, "TO.FAR", attributes)
     reason = mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL
     done = sender_dead_letter(place.engine, place.connection, outer(), sent("FAR"), reason, None, channel)
-    assert done == reason
+    assert done == (reason, NOT_DONE)
     assert place.depth("DLQ") == 0

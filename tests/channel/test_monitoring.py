@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostler.channel.batch import Batch, Figures
-from ostler.channel.monitoring import PROBE, ChannelMonitor
+from ostler.channel.monitoring import ChannelMonitor
 from ostler.channel.port import ChannelPort
 from ostler.engine.queue import Queue
 from ostler.model import constants as mq
 from ostler.testing.world import World
+from ostler.wire.channel_frames import TIMED
 from ostler.wire.frames import HEADER_BYTES, HEARTBEAT
 
 
@@ -92,7 +93,7 @@ def answer(bench: Bench, monitor: ChannelMonitor, after_us: int) -> None:
 def test_the_network_is_measured_by_heartbeats(bench: Bench, queue: Queue) -> None:
     monitor = begun(bench, queue)
     assert [(data[4], int.from_bytes(data[HEADER_BYTES - 4 : HEADER_BYTES], "little")) for data in bench.frames] == [
-        (HEARTBEAT, PROBE)
+        (HEARTBEAT, TIMED)
     ]
     answer(bench, monitor, 250)
     assert (monitor.network.short_term(), monitor.network.long_term()) == (250, 250)

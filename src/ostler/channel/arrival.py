@@ -226,8 +226,8 @@ def sender_dead_letter(
     unit: UnitOfWork | None,
     channel: Definition | None = None,
     transmission_queue: str = "",
-) -> i64:
-    """Have done with a message that cannot be sent: 0, or why the channel cannot go on.
+) -> tuple[i64, i64]:
+    """Have done with a message that cannot be sent: 0 and what was done (DEAD_LETTERED, DISCARDED), or why nothing was.
 
     `md` and `body` are as they were got from the transmission queue. Without a transmission header the message is
     dead-lettered as it is; with one, as what it was before.
@@ -237,7 +237,7 @@ def sender_dead_letter(
         item = _undelivered(body, i64(read_i32_le(md, EXPIRY_AT)))
     else:
         item = Undelivered(transmission_queue, engine.name, md, body)
-    return dispose(engine, connection, channel, item, reason, unit)[0]
+    return dispose(engine, connection, channel, item, reason, unit)
 
 
 def _undelivered(body: bytes, expiry: i64) -> Undelivered:

@@ -6,8 +6,11 @@ from typing import final
 
 from mypy_extensions import i64
 
-from ostler.channel.sync_records import InDoubt
+from ostler.channel.sync_records import SENDING, InDoubt, SyncRecords, batch_xid, check_room
+from ostler.engine.core import Engine
+from ostler.engine.syncpoint import prepare
 from ostler.engine.unit_of_work import UnitOfWork
+from ostler.wire.channel_frames import luwid_of
 
 
 @final
@@ -38,6 +41,20 @@ class Batch:
 
     def doubt(self, channel: str, partner: str) -> InDoubt:
         return InDoubt(self.unit, channel, partner, self.luwid, self.first, self.last, self.messages)
+
+
+def prepare_batch(engine: Engine, records: SyncRecords, batch: Batch, channel: str, partner: str) -> i64:
+    """Prepare a batch with the channel's record; the LSN behind which it is. MQError when the log has no room."""
+    engine.unique += 1
+    batch.luwid = luwid_of(engine.unique)
+    record = records.find(SENDING, channel).successor()
+    record.sequence = batch.last
+    record.luwid = batch.luwid
+    engine.journal_full = False
+    check_room(engine)
+    records.put(record, batch.unit)
+    xid = batch_xid(channel, partner, batch.luwid, batch.first, batch.last, batch.messages)
+    return prepare(engine, batch.unit, xid)
 
 
 @final

@@ -19,9 +19,9 @@ from ostler.channel.port import ChannelPort
 from ostler.engine.queue import Queue
 from ostler.model.accounts import MovingAverage, Spread
 from ostler.model.constants import MQMON_HIGH, MQMON_LOW, MQMON_MEDIUM
+from ostler.wire.channel_frames import TIMED
 from ostler.wire.frames import HEARTBEAT, frame
 
-PROBE: Final = 2  # the number of a heartbeat whose answer is timed; those that ask for a sign of life have another
 _MICROSECONDS: Final = 1000
 # How long it takes at least from one heartbeat to the next.
 _PAUSES_US: Final[dict[int, int]] = {MQMON_LOW: 1_000_000, MQMON_MEDIUM: 100_000, MQMON_HIGH: 10_000}
@@ -90,7 +90,7 @@ class ChannelMonitor:
         if now_us >= self._next_us + (0 if has_rest and queue.depth == 0 else _RESTLESS_US):
             self._asked_us = now_us
             self._next_us = now_us + self._pause_us
-            self._port.send(frame(HEARTBEAT, 0, PROBE))
+            self._port.send(frame(HEARTBEAT, 0, TIMED))
 
     def answered(self) -> None:
         """The partner has answered a heartbeat that is timed."""

@@ -42,11 +42,11 @@ class ChannelPort(metaclass=ABCMeta):
 
     @abstractmethod
     def pause(self, is_paused: bool) -> None:
-        """Hand over no more frames until told otherwise."""
+        """Hand over no more frames until told otherwise. The partner's silence does not count meanwhile."""
 
     @abstractmethod
     def make_room(self) -> None:
-        """The log is full: have room made, and `tick` called when that was tried."""
+        """The log is full: have room made, and `room_tried` called when that was tried."""
 
     @abstractmethod
     def rekey(self) -> None:

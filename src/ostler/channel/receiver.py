@@ -2,8 +2,9 @@
 
 Messages of a batch are put within a unit of work of their own, which is committed together with the channel's record
 when the partner asks for it; the answer goes out when the log has that. A message that cannot be put is tried again
-(MRRTY, MRTMR) while everything behind it waits, and then goes to the dead-letter queue. When the connection breaks,
-what was not committed is backed out: the partner still has it.
+(MRRTY, MRTMR) while everything behind it waits, and then goes to the dead-letter queue. Meanwhile nothing is read, so
+heartbeats are not answered: the partner is told that this end waits, and again at each heartbeat interval. When the
+connection breaks, what was not committed is backed out: the partner still has it.
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ from ostler.model.constants import MQCOMPRESS_NONE, MQRC_RESOURCE_PROBLEM
 from ostler.model.errors import MQError
 from ostler.model.reasons import describe
 from ostler.wire.channel_frames import (
+    GOES_ON,
     IN_BATCH,
     MESSAGE_FIXED_BYTES,
+    WAITS,
     XQH_MD_AT,
     ChannelHello,
     Confirm,
@@ -114,6 +117,8 @@ class ReceivingEnd:
         self._stuck: Stuck | None = None
         self._confirm: Confirm | None = None  # that waits for log space
         self._room_tries: i64 = 0
+        self._wants_room = False  # in the log: nothing is tried again until it was tried to make some
+        self._left_ms: i64 = 0  # until what had to wait is tried again
         self._is_watching = False  # `tick` will come to see whether messages still do
         self._header_method: i64 = MQCOMPRESS_NONE
         self._method: i64 = MQCOMPRESS_NONE
@@ -234,7 +239,7 @@ class ReceivingEnd:
         engine = self.engine
         batch = message.batch
         if batch is not None and batch.unit.state != ACTIVE:
-            self._refuse(0, f"AMQ9509E: The batch of channel {self.settings.name} was backed out: the log was full.")
+            self._backed_out()
             return
         engine.journal_full = False
         unit = batch.unit if batch is not None else None
@@ -247,10 +252,8 @@ class ReceivingEnd:
                 self.port.wake_in(_IDLE_MS)
             return
         if engine.journal_full and reason == MQRC_RESOURCE_PROBLEM and self._room_tries < _ROOM_TRIES:
-            self._room_tries += 1
             self._stuck = message
-            self._wait()
-            self.port.make_room()
+            self._wait_for_room()
             return
         self._room_tries = 0
         if (
@@ -268,16 +271,15 @@ class ReceivingEnd:
             message.tries += 1
             self._stuck = message
             self._wait()
-            self.port.wake_in(self.settings.retry_ms)
+            self._left_ms = self.settings.retry_ms
+            self._rest()
             return
         self._stuck = None
         self._not_delivered(message, reason, unit)
 
     def _not_delivered(self, message: Stuck, reason: i64, unit: UnitOfWork | None) -> None:
         name = self.settings.name
-        gone: i64 = reason
-        if self.settings.uses_dead_letters:
-            gone = self.arrivals.dead_letter(message.body, message.expiry, reason, unit)
+        gone: i64 = self.arrivals.dead_letter(message.body, message.expiry, reason, unit)
         why = f"{describe(reason).name} ({reason})"
         queue = queue_of(message.body)
         if gone == 0 and self.arrivals.disposal == DISCARDED:
@@ -297,18 +299,44 @@ class ReceivingEnd:
             return
         self._go_on()
 
+    # -- waiting -------------------------------------------------------------------------------------------------------
+
     def _wait(self) -> None:
         if self.state != PAUSED:
             self.state = PAUSED
             self.port.pause(True)
+            self._tell(WAITS)
             self.port.changed()
+
+    def _wait_for_room(self) -> None:
+        self._room_tries += 1
+        self._wants_room = True
+        self._wait()
+        self._rest()
+        self.port.make_room()
+
+    def _rest(self) -> None:
+        """Be woken to try again, or before that to give a sign of life."""
+        step: i64 = self.agreed.heartbeat_seconds * 1000
+        if not self._wants_room:
+            if step == 0 or step > self._left_ms:
+                step = self._left_ms
+            self._left_ms -= step
+            self.port.wake_in(step)
+        elif step > 0:
+            self.port.wake_in(step)
 
     def _go_on(self) -> None:
         self._room_tries = 0
         if self.state == PAUSED:
             self.state = RUNNING
+            self._tell(GOES_ON)
             self.port.pause(False)
             self.port.changed()
+
+    def _tell(self, sign: i64) -> None:
+        """A sign of life that nobody asked for, as the reply to a heartbeat."""
+        self.port.send(frame(HEARTBEAT | REPLY, 0, sign, bytes(8)))
 
     def _commit(self, told: Confirm) -> None:
         batch = self.batches.get(told.batch)
@@ -317,7 +345,7 @@ class ReceivingEnd:
         if next(iter(self.batches)) != told.batch:
             raise MalformedFrame("a batch is to be committed before an earlier one")
         if batch.unit.state != ACTIVE:
-            self._refuse(0, f"AMQ9509E: The batch of channel {self.settings.name} was backed out: the log was full.")
+            self._backed_out()
             return
         engine = self.engine
         before = self.records.find(RECEIVING, self.settings.name, self.partner)
@@ -335,10 +363,8 @@ class ReceivingEnd:
             self.records.put(record, batch.unit)
         except MQError as error:
             if engine.journal_full and self._room_tries < _ROOM_TRIES:
-                self._room_tries += 1
                 self._confirm = told
-                self._wait()
-                self.port.make_room()
+                self._wait_for_room()
                 return
             self._refuse(error.reason, f"AMQ9509E: Channel {self.settings.name}: {error.detail}")
             return
@@ -357,22 +383,40 @@ class ReceivingEnd:
     # -- time and the end ----------------------------------------------------------------------------------------------
 
     def tick(self) -> None:
-        """Time is over, or room was made: try again what had to wait."""
+        """The time that was asked for is over."""
+        if self.state == PAUSED:
+            if self._wants_room or self._left_ms > 0:
+                self._tell(WAITS)
+                self._rest()
+            else:
+                self._try_again()
+            return
         if self.state == OVER:
             return
+        self._is_watching = False
+        if self.engine.now_ms - self.figures.last_message_ms < _IDLE_MS or self.batches:
+            self._is_watching = True
+            self.port.wake_in(_IDLE_MS)
+        else:
+            self.arrivals.close()  # others may want to delete or clear the queues
+
+    def room_tried(self) -> None:
+        """Room was made in the log, or could not be."""
+        if self._wants_room:
+            self._try_again()
+
+    def _try_again(self) -> None:
+        """What had to wait."""
         stuck = self._stuck
         confirm = self._confirm
+        self._wants_room = False
+        self._left_ms = 0
         self._is_watching = False
         if stuck is not None:
             self._put(stuck)
         elif confirm is not None:
             self._confirm = None
             self._commit(confirm)
-        elif self.engine.now_ms - self.figures.last_message_ms < _IDLE_MS or self.batches:
-            self._is_watching = True
-            self.port.wake_in(_IDLE_MS)
-        else:
-            self.arrivals.close()  # others may want to delete or clear the queues
 
     def pump(self) -> None:
         """Nothing is sent from here."""
@@ -382,7 +426,7 @@ class ReceivingEnd:
         self.is_stopping = True
         self.port.send(frame(CHANNEL_STOP, 0, 0))
         self.port.changed()
-        self.tick()  # what waits is not waited for any more
+        self._try_again()  # what waits is not waited for any more
 
     def cut(self) -> None:
         """The connection is gone: what was not committed never came."""
@@ -393,12 +437,18 @@ class ReceivingEnd:
         self.state = OVER
         self._stuck = None
         self._confirm = None
+        self._wants_room = False
         self.connection.unit_of_work = None
         batches = list(self.batches.values())
         self.batches = {}
         for batch in reversed(batches):
             if batch.unit.state == ACTIVE:
                 back_out_unit(self.engine, batch.unit)
+
+    def _backed_out(self) -> None:
+        """Somebody has backed out a batch, to make room. The reason has the partner try a smaller one."""
+        text = f"AMQ9509E: The batch of channel {self.settings.name} was backed out: the log was full."
+        self._refuse(MQRC_RESOURCE_PROBLEM, text)
 
     def _refuse(self, reason: i64, text: str) -> None:
         """Go no further, and tell the partner why."""

@@ -16,57 +16,49 @@ from typing import Final, final
 from librt.strings import read_i32_le
 from mypy_extensions import i64
 
-from ostler.channel.arrival import sender_dead_letter
-from ostler.channel.batch import Batch, Figures
+from ostler.channel.batch import Batch, Figures, prepare_batch
 from ostler.channel.conversion import converted_for, tell_unconverted
+from ostler.channel.departure import objection, set_aside
 from ostler.channel.message_writer import BACKLOG_BYTES, MessageWriter
-from ostler.channel.monitoring import PROBE, ChannelMonitor
+from ostler.channel.monitoring import ChannelMonitor
 from ostler.channel.port import FAILED, HOPELESS, ORDERLY, ChannelPort
 from ostler.channel.refusals import ENDING, is_hopeless, refusal_text, told
-from ostler.channel.settling import settle_doubts
-from ostler.channel.sync_records import (
-    SENDING,
-    SyncRecords,
-    batch_xid,
-    batches_in_doubt,
-    check_room,
-    commit_batch,
-)
+from ostler.channel.settling import settle_doubts, tell_standing
+from ostler.channel.sync_records import SENDING, SyncRecords, commit_batch
 from ostler.channel.terms import ChannelSettings, check_agreement, next_sequence, proposal
 from ostler.engine import get as getting
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import Engine
 from ostler.engine.get_request import GetRequest
-from ostler.engine.message import EXPIRY_AT, FORMAT_AT, PERSISTENCE_AT
+from ostler.engine.message import EXPIRY_AT, PERSISTENCE_AT
 from ostler.engine.queue import Queue
 from ostler.engine.slots import NONE, PERSISTENT
-from ostler.engine.syncpoint import back_out_unit, commit_unit, prepare
+from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import ACTIVE
 from ostler.model.constants import (
     MQCC_OK,
-    MQFMT_XMIT_Q_HEADER,
     MQGMO_FAIL_IF_QUIESCING,
     MQGMO_PROPERTIES_FORCE_MQRFH2,
     MQGMO_SYNCPOINT,
     MQGMO_SYNCPOINT_IF_PERSISTENT,
     MQGMO_WAIT,
-    MQRC_MSG_TOO_BIG_FOR_CHANNEL,
     MQRC_NO_MSG_AVAILABLE,
     MQRC_RESOURCE_PROBLEM,
     MQRC_SYNCPOINT_LIMIT_REACHED,
-    MQRC_XQH_ERROR,
 )
 from ostler.model.errors import MQError
 from ostler.model.reasons import describe
 from ostler.wire.channel_frames import (
+    ASKS_FOR_LIFE,
+    GOES_ON,
     SENDS,
-    XQH_BYTES,
+    TIMED,
+    WAITS,
     ChannelHello,
     Confirm,
     confirm_frame,
     decode_channel_hello,
     hello_frame,
-    luwid_of,
 )
 from ostler.wire.exchanges import decode_reason, reason_payload
 from ostler.wire.frames import (
@@ -136,11 +128,14 @@ class SendingEnd:
         self._queue: Queue = handle.queue
         self._request: GetRequest | None = None
         self._writer = MessageWriter(port, self.agreed)
+        self._batch_size: i64 = 1  # as agreed, or less while the partner's log has no room for that
+        self._window: i64 = 1
         self._batches: i64 = 0
         self._last_work_ms: i64 = engine.now_ms
         self._room_tries: i64 = 0
         self._is_sent_away = False  # the partner asked for the end
         self._wants_room = False  # in the log: nothing is got until it was tried to make some
+        self._partner_waits = False  # and reads nothing, as it has said
         self._options: i64 = 0
 
     def watch(self, monitor: ChannelMonitor) -> None:
@@ -154,20 +149,12 @@ class SendingEnd:
     def start(self) -> None:
         """Say hello: as the end that connected, or to a requester that did."""
         hello = proposal(self.settings, self.engine.name, self.engine.ccsid, SENDS)
-        self._tell_standing(hello)
+        tell_standing(self.engine, self.records, hello)
         if hello.is_reset:
             # The partner resets itself by this: a crash must not take the wish back here alone.
             self.port.send_after(self.engine.journal.end_lsn(), hello_frame(hello))
         else:
             self.port.send(hello_frame(hello))
-
-    def _tell_standing(self, hello: ChannelHello) -> None:
-        record = self.records.find(SENDING, self.settings.name)
-        hello.sequence = record.sequence
-        hello.luwid = record.luwid
-        hello.is_reset = record.is_reset
-        hello.batch_size = min(hello.batch_size, max(1, self.engine.uncommitted_max - 1))
-        hello.in_doubt = [(each.luwid, each.last) for each in batches_in_doubt(self.engine, self.settings.name)]
 
     def welcomed(self, agreed: ChannelHello) -> None:
         """The partner has said what is agreed, and what it committed last."""
@@ -186,6 +173,7 @@ class SendingEnd:
             fresh.sequence = record.sequence
             self.records.write(fresh)
         self.sequence = record.sequence
+        self._size_batches()
         self.state = RUNNING
         self._last_work_ms = self.engine.now_ms
         self.port.changed()
@@ -200,12 +188,7 @@ class SendingEnd:
         if type == CHANNEL_CONFIRM | REPLY:
             self._confirmed(Confirm(buffer, start, end))
         elif type == HEARTBEAT | REPLY:
-            if request == PROBE and self.monitor is not None:
-                self.monitor.answered()
-            if self.state == CHECKING:
-                self.state = RUNNING
-                self._end_batch()
-                self.pump()
+            self._sign_of_life(request)
         elif type == CHANNEL_STOP:
             self._is_sent_away = True
             self.stop()
@@ -217,11 +200,24 @@ class SendingEnd:
             self.pump()
         elif type == FAREWELL:
             reason, text = decode_reason(PayloadReader(buffer, start, end))
+            if reason == MQRC_RESOURCE_PROBLEM:
+                self._too_large()
             self._over(HOPELESS if is_hopeless(0, text) else FAILED, reason, told(self.partner or "The partner", text))
         elif type == CHANNEL_HELLO | REPLY and self.state == GREETING:
             self._greeted(buffer, start, end)
         else:
             raise MalformedFrame(f"a frame of type {type} where it cannot be")
+
+    def _sign_of_life(self, request: i64) -> None:
+        if request == WAITS or request == GOES_ON:
+            self._partner_waits = request == WAITS
+            return
+        if request == TIMED and self.monitor is not None:
+            self.monitor.answered()
+        if self.state == CHECKING:
+            self.state = RUNNING
+            self._end_batch()
+            self.pump()
 
     def _greeted(self, buffer: bytes, start: i64, end: i64) -> None:
         payload = buffer[start:end]
@@ -244,6 +240,8 @@ class SendingEnd:
             raise MalformedFrame("a confirmation of another batch")
         commit_batch(self.engine, self.records, batch.doubt(self.settings.name, self.partner))
         self.figures.confirmed(batch, self.engine.now_ms)
+        if self._batch_size < self.agreed.batch_size:
+            self._size_batches(batch.messages)
         if self.monitor is not None:
             self.monitor.batch_over(batch.messages, not self.in_flight)
         self._last_work_ms = self.engine.now_ms
@@ -287,9 +285,7 @@ class SendingEnd:
         if first != NONE and self.agreed.is_fast and not queue.slots.flags[first] & PERSISTENT:
             return True
         # What comes while the partner answers makes one batch, unless there is enough for one already or it is far.
-        return under_way < self.agreed.window and (
-            self._is_far() or (first != NONE and queue.depth >= self.agreed.batch_size)
-        )
+        return under_way < self._window and (self._is_far() or (first != NONE and queue.depth >= self._batch_size))
 
     def _is_far(self) -> bool:
         return self.figures.confirm_ms > _SLOW_PARTNER_MS
@@ -324,8 +320,8 @@ class SendingEnd:
         if unit is not None and self.current is None:
             self._batches += 1
             first: i64 = next_sequence(self.sequence, self.settings.sequence_wrap)
-            size: i64 = self.agreed.batch_size
-            self.current = Batch(self._batches, unit, first, self.engine.now_ms, size, self.settings.batch_bytes_max)
+            bytes_max: i64 = self.settings.batch_bytes_max
+            self.current = Batch(self._batches, unit, first, self.engine.now_ms, self._batch_size, bytes_max)
 
     def _nothing_there(self) -> None:
         batch = self.current
@@ -342,7 +338,7 @@ class SendingEnd:
     def _may_wait(self) -> bool:
         """Whether a message that comes may be taken at once. It need not while others are on their way."""
         under_way: i64 = len(self.in_flight)
-        return self.current is not None or under_way == 0 or (under_way < self.agreed.window and self._is_far())
+        return self.current is not None or under_way == 0 or (under_way < self._window and self._is_far())
 
     def _wait(self) -> None:
         batch = self.current
@@ -388,12 +384,8 @@ class SendingEnd:
         is_persistent: bool = read_i32_le(md, PERSISTENCE_AT) == 1
         batch: Batch | None = self.current if is_persistent or not self.agreed.is_fast else None
         self._last_work_ms = self.engine.now_ms
-        refused: i64 = 0
-        if md[FORMAT_AT : FORMAT_AT + 8] != MQFMT_XMIT_Q_HEADER or len(body) < XQH_BYTES or body[:4] != b"XQH ":
-            refused = MQRC_XQH_ERROR
-        elif len(body) - XQH_BYTES > self.agreed.message_bytes_max:
-            refused = MQRC_MSG_TOO_BIG_FOR_CHANNEL
-        elif self.settings.converts:
+        refused: i64 = objection(md, body, self.agreed.message_bytes_max)
+        if refused == 0 and self.settings.converts:
             made = converted_for(self.engine, body, self.agreed.encoding, self.agreed.ccsid)
             body = made.body
             refused = made.reason
@@ -426,25 +418,12 @@ class SendingEnd:
             self._end_batch()
 
     def _refuse(self, request: GetRequest, reason: i64, batch: Batch | None) -> None:
-        """What cannot be sent goes to the dead-letter queue here, within the batch that it was got in."""
-        name = self.settings.name
-        why = f"{describe(reason).name} ({reason})"
         unit = batch.unit if batch is not None else None
-        refused: i64 = reason
-        if self.settings.uses_dead_letters:
-            queue = self.settings.transmission_queue
-            refused = sender_dead_letter(
-                self.engine, self.connection, request.md, request.body, reason, unit, None, queue
-            )
-        if refused != 0:
-            if batch is None:
-                self.port.note(f"AMQ9544E: Channel {name} has discarded a non-persistent message: {why}.")
-                return
-            text = f"AMQ9544E: Channel {name} cannot send a message: {why}, and no dead-letter queue takes it. "
-            advice = "Raise MAXMSGL at both ends, or take" if reason == MQRC_MSG_TOO_BIG_FOR_CHANNEL else "Take"
-            self._fail(HOPELESS, reason, f"{text}{advice} it off {self.settings.transmission_queue}; then START.")
-            return
-        self.port.note(f"AMQ9544W: Channel {name} has put a message on {self.engine.dead_letter_queue}: {why}.")
+        done = set_aside(self.engine, self.connection, self.settings, request, reason, unit)
+        if done.is_done:
+            self.port.note(done.text)
+        else:
+            self._fail(HOPELESS, reason, done.text)
 
     # -- batches -------------------------------------------------------------------------------------------------------
 
@@ -462,9 +441,9 @@ class SendingEnd:
             self._fail(FAILED, 0, f"AMQ9509E: A batch of channel {self.settings.name} was backed out.")
             return
         quiet: i64 = self.settings.batch_heartbeat_ms
-        if quiet > 0 and self.port.silence_ms() > quiet:
+        if quiet > 0 and (self._partner_waits or self.port.silence_ms() > quiet):
             self.state = CHECKING
-            self.port.send(frame(HEARTBEAT, 0, 1))
+            self.port.send(frame(HEARTBEAT, 0, ASKS_FOR_LIFE))
             self.port.wake_in(quiet)
             return
         self._give_up_wait()
@@ -474,15 +453,8 @@ class SendingEnd:
             self.connection.unit_of_work = None
             commit_unit(engine, batch.unit)
             return
-        engine.unique += 1
-        batch.luwid = luwid_of(engine.unique)
-        record = self.records.find(SENDING, self.settings.name).successor()
-        record.sequence = batch.last
-        record.luwid = batch.luwid
-        engine.journal_full = False
         try:
-            check_room(engine)
-            self.records.put(record, batch.unit)
+            lsn: i64 = prepare_batch(engine, self.records, batch, self.settings.name, self.partner)
         except MQError as error:
             if engine.journal_full and self._room_tries < _ROOM_TRIES:
                 self._room_tries += 1
@@ -491,14 +463,35 @@ class SendingEnd:
                 return
             self._fail(FAILED, error.reason, f"AMQ9509E: Channel {self.settings.name}: {error.detail}")
             return
-        xid = batch_xid(self.settings.name, self.partner, batch.luwid, batch.first, batch.last, batch.messages)
-        lsn: i64 = prepare(engine, batch.unit, xid)
         self.current = None
         self.connection.unit_of_work = None
         batch.confirm_ms = engine.now_ms
         self.in_flight.append(batch)
         data = confirm_frame(CHANNEL_CONFIRM, batch.number, batch.number, batch.last, batch.luwid, batch.messages)
         self.port.send_after(lsn, data)
+
+    def _size_batches(self, confirmed: i64 = 0) -> None:
+        """How large batches are, and how many are under way, by what the partner's log has taken lately."""
+        agreed = self.agreed
+        limits = self.records.batch_limits
+        limit = limits.find(self.settings.name)
+        if limit is not None and confirmed > 0 and limit.confirmed(confirmed) and limit.messages >= agreed.batch_size:
+            limits.forget(self.settings.name)
+            limit = None
+        self._batch_size = agreed.batch_size if limit is None else min(agreed.batch_size, limit.messages)
+        self._window = agreed.window if limit is None else 1
+
+    def _too_large(self) -> None:
+        """The partner's log had no room for what is under way."""
+        batch = self.current
+        tried: i64 = batch.messages if batch is not None else 0
+        for other in self.in_flight:
+            tried = max(tried, other.messages)
+        if tried > 0 and self.records.batch_limits.refused(self.settings.name, tried):
+            self.port.note(
+                f"AMQ9509W: Channel {self.settings.name}: the log of {self.partner} has no room for a batch of {tried} "
+                "messages. Smaller ones are tried. Give that log more files, or lower BATCHSZ or BATCHLIM."
+            )
 
     def _wind_up(self) -> None:
         """End the batch that is open, wait for those under way, and then part or begin TLS anew."""
@@ -523,11 +516,17 @@ class SendingEnd:
     # -- time and the end ----------------------------------------------------------------------------------------------
 
     def tick(self) -> None:
-        """The time that was asked for is over, or room was made in the log."""
+        """The time that was asked for is over."""
         self._wants_room = False
         if self.state == PARTING:
             self._part()
             return
+        if self.state == CHECKING:
+            quiet: i64 = self.settings.batch_heartbeat_ms
+            left: i64 = quiet if self._partner_waits else quiet - self.port.silence_ms()
+            if left > 0:  # it is alive, and answers when it has read so far; the batch can wait
+                self.port.wake_in(left)
+                return
         if self.state == REKEYING or self.state == CHECKING:
             what = "did not agree on new keys" if self.state == REKEYING else "was not heard of within BATCHHB"
             self._fail(FAILED, 0, f"AMQ9259E: Channel {self.settings.name}: {self.partner} {what}.")
@@ -546,6 +545,10 @@ class SendingEnd:
         self.pump()
         if self.state == RUNNING and self._request is None and not self.in_flight:
             self.port.wake_in(_SHORT_MS)  # it waits for room
+
+    def room_tried(self) -> None:
+        """Room was made in the log, or could not be."""
+        self.tick()
 
     def stop(self) -> None:
         """End after the batch."""

@@ -1,4 +1,7 @@
-"""After a cut: what became of the batches that were under way, by what the partner committed last."""
+"""After a cut: what became of the batches that were under way, by what the partner committed last.
+
+When the two cannot meet again, people say what became of them (RESOLVE CHANNEL).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,16 @@ from ostler.channel.sync_records import SENDING, SyncRecords, batches_in_doubt, 
 from ostler.engine.core import Engine
 from ostler.engine.syncpoint import back_out_unit
 from ostler.wire.channel_frames import ChannelHello
+
+
+def tell_standing(engine: Engine, records: SyncRecords, hello: ChannelHello) -> None:
+    """What a sending end says of itself: what was committed last, and what is in doubt."""
+    record = records.find(SENDING, hello.channel)
+    hello.sequence = record.sequence
+    hello.luwid = record.luwid
+    hello.is_reset = record.is_reset
+    hello.batch_size = min(hello.batch_size, max(1, engine.uncommitted_max - 1))
+    hello.in_doubt = [(each.luwid, each.last) for each in batches_in_doubt(engine, hello.channel)]
 
 
 def settle_doubts(engine: Engine, records: SyncRecords, name: str, agreed: ChannelHello) -> str:

@@ -15,6 +15,7 @@ from typing import Final, final
 from librt.strings import BytesWriter, read_i32_le, write_i32_le
 from mypy_extensions import i32, i64
 
+from ostler.channel.batch_limits import BatchLimits
 from ostler.engine.core import Engine
 from ostler.engine.message import FORMAT_AT, MESSAGE_TYPE_AT
 from ostler.engine.queue import Queue
@@ -104,10 +105,11 @@ def decode_record(body: bytes) -> SyncRecord | None:
 
 @final
 class SyncRecords:
-    """All records of a queue manager."""
+    """All records of a queue manager; and what its channels have learnt of their partners since it started."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self.batch_limits = BatchLimits()
         self._records: dict[tuple[int, str, str], SyncRecord] = {}
 
     def load(self) -> None:

@@ -15,7 +15,6 @@ from ostler.model.constants import (
     MQNPMS_FAST,
     MQRCCF_CHANNEL_INDOUBT,
     MQRCCF_SEQ_NUMBER_WRAP_ERROR,
-    MQUSEDLQ_NO,
 )
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
@@ -34,6 +33,7 @@ class ChannelSettings:
 
     def __init__(self, channel: Definition) -> None:
         self.name = channel.name
+        self.definition = channel
         self.batch_size: i64 = number_of(channel, "BATCHSZ", 50)
         self.batch_interval_ms: i64 = number_of(channel, "BATCHINT", 0)
         self.batch_bytes_max: i64 = number_of(channel, "BATCHLIM", 5000) * 1024
@@ -44,7 +44,6 @@ class ChannelSettings:
         self.is_fast: bool = number_of(channel, "NPMSPEED", MQNPMS_FAST) == MQNPMS_FAST
         self.converts: bool = number_of(channel, "CONVERT", 0) == MQCDC_SENDER_CONVERSION
         self.message_bytes_max: i64 = number_of(channel, "MAXMSGL", 0) or MESSAGE_BYTES_MAX
-        self.uses_dead_letters: bool = number_of(channel, "USEDLQ", 0) != MQUSEDLQ_NO
         self.retry_count: i64 = number_of(channel, "MRRTY", 0)
         self.retry_ms: i64 = number_of(channel, "MRTMR", 0)
         self.header_methods = words_of(channel, "COMPHDR")

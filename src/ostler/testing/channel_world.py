@@ -58,8 +58,9 @@ class ChannelWorld:
             sending: dict[str, Value] = {
                 "BATCHSZ": chance.choice([1, 2, 5, 50]),
                 "BATCHINT": chance.choice([0, 0, 20, 200]),
-                # A batch has to fit into the log of the other side.
-                "BATCHLIM": chance.choice([0, 5000, 8] if log is BIG_LOG else [60, 8]),
+                # Some batches do not fit into the log of the other side: they become smaller.
+                "BATCHLIM": chance.choice([0, 5000, 60, 8]),
+                "HBINT": chance.choice([1, 300]),
                 "BATCHHB": chance.choice([0, 0, 500]),
                 "DISCINT": chance.choice([0, 0, 3]),
                 "NPMSPEED": speed,
@@ -72,7 +73,7 @@ class ChannelWorld:
             }
             receiving: dict[str, Value] = {
                 "MRRTY": chance.choice([0, 2]),
-                "MRTMR": 50,
+                "MRTMR": chance.choice([50, 50, 1500]),
                 "NPMSPEED": speed,
                 "SEQWRAP": wrap,
                 "COMPHDR": ("SYSTEM", "NONE"),
@@ -181,18 +182,18 @@ class ChannelWorld:
     def _make_room(self, site: ChannelSite, agent: SimulatedAgent) -> None:
         agent.wants_room = False
         site.make_room()
-        self._tick(site, agent)
+        end = agent.end()
+        if end is not None and not agent.is_over:
+            site.tick(0)
+            end.room_tried()
 
     def _wake(self, site: ChannelSite, agent: SimulatedAgent) -> None:
         if 0 <= agent.wake_ms <= site.now_ms:  # it may be set anew meanwhile
             agent.wake_ms = -1
-            self._tick(site, agent)
-
-    def _tick(self, site: ChannelSite, agent: SimulatedAgent) -> None:
-        end = agent.end()
-        if end is not None and not agent.is_over:
-            site.tick(0)
-            end.tick()
+            end = agent.end()
+            if end is not None and not agent.is_over:
+                site.tick(0)
+                end.tick()
 
     def _look_at_agents(self, site: ChannelSite) -> None:
         """Have done with ends that are over and have sent their last word."""

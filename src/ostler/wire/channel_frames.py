@@ -47,6 +47,12 @@ IN_BATCH: Final = 1  # it counts in its batch; without it, it is nobody's concer
 HEADER_COMPRESSED: Final = 2
 METHOD_SHIFT: Final = 8  # above it stands how the data is compressed, a number of MQCOMPRESS
 
+# Request numbers of heartbeats and their replies.
+ASKS_FOR_LIFE: Final = 1
+TIMED: Final = 2  # the reply is timed
+WAITS: Final = 3  # a reply that nobody asked for: the receiving end reads nothing for a while, and is alive
+GOES_ON: Final = 4  # the same: it reads again
+
 MESSAGE_FIXED_BYTES: Final = 20
 CONFIRM_BYTES: Final = 20
 XQH_BYTES: Final = 428  # MQXQH with the descriptor in it
