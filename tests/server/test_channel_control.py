@@ -191,6 +191,15 @@ def test_retries_are_used_up(route: Routes) -> None:
     assert way.here.depth(way.transmission) == 1
 
 
+def test_retries_are_used_up_by_a_channel_that_once_ran(route: Routes) -> None:
+    with Proxy(route.there.port) as proxy:
+        way = route("SHORTRTY(2) SHORTTMR(0) LONGRTY(1) LONGTMR(0)", port=proxy.port).run()
+        with way.here.manager.lock:
+            way.here.server.channels.calling[way.channel].started_ms -= 3_600_000
+    way.until("STOPPED")
+    assert "no retries left" in way.notes()
+
+
 def test_a_partner_that_comes_back_is_found(route: Routes) -> None:
     port = dead_port()
     way = route(f"CONNAME('127.0.0.1({port})') SHORTRTY(1000) SHORTTMR(1)")

@@ -80,6 +80,8 @@ class Instance:
 
         What ends a channel right after each start, such as a message that nobody takes, uses up its retries.
         """
+        if not self.was_told:
+            return False  # it has not started since it was tried last
         return self.figures().batches > 0 or (self.started_ms > 0 and now_ms() - self.started_ms > _WELL_MS)
 
     @property

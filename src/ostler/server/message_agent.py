@@ -102,6 +102,15 @@ class MessageAgent(Agent):
         elif self.receiving is not None:
             self.receiving.tick()
 
+    def room_tried(self) -> None:
+        """Room was made in the log, or could not be."""
+        if self.is_over:
+            return
+        if self.sending is not None:
+            self.sending.room_tried()
+        elif self.receiving is not None:
+            self.receiving.room_tried()
+
     def stop(self) -> None:
         """End after the batch."""
         if self.sending is not None:
@@ -176,7 +185,7 @@ class LinkPort(ChannelPort):
         self.reactor.watch(link)
 
     def make_room(self) -> None:
-        self.reactor.policy.make_room(self.agent.tick)
+        self.reactor.policy.make_room(self.agent.room_tried)
 
     def rekey(self) -> None:
         rekey(self.link)
