@@ -118,6 +118,24 @@ def test_lengths_without_an_end(data: bytes) -> None:
         expand(METHODS["RLE"], data, 1000)
 
 
+@pytest.mark.parametrize(
+    ("data", "pieces"),
+    [
+        (b"", b""),
+        (b"abc", b"\3abc"),
+        (b"a" * 7, b"\7" + b"a" * 7),
+        (b"a" * 8, b"\0\x08a"),
+        (bytes(9), b"\0\x09\0"),
+        (b"x" + bytes(7), b"\x08x" + bytes(7)),
+        (b"ab" + b"c" * 200 + b"d" * 8 + b"e", b"\2ab\xc8\1c\0\x08d\1e"),
+        (b"a" * 40_000, b"\0\xc0\xb8\2a"),
+        (b"ab" * 16_382 + b"c" * 8 + b"d", b"\xfc\xff\1" + b"ab" * 16_382 + b"\x08c\1d"),
+    ],
+)
+def test_runs_of_eight_and_more_are_found(data: bytes, pieces: bytes) -> None:
+    assert compress(METHODS["RLE"], data) == pieces
+
+
 @pytest.mark.parametrize("word", REAL)
 def test_what_repeats_becomes_smaller(word: str) -> None:
     data = b"header".ljust(500) + bytes(2000)
