@@ -227,6 +227,7 @@ def test_message_channels(operator: Operator, target: LocalTarget) -> None:
         ("RUNNING", "MQGET", "RUNNING"),
         ("BINDING", "MQGET", "RUNNING"),
         ("STOPPING", "MQGET", "RUNNING"),
+        ("STARTING", " ", "STOPPED"),
         ("RETRYING", " ", "STOPPED"),
         ("STOPPED", " ", "STOPPED"),
     ],

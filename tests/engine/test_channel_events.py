@@ -80,6 +80,10 @@ MADE: dict[str, tuple[Callable[[Engine], list[Outgoing]], int]] = {
     ),
     "waits": (lambda engine: channel_events.on_channel_not_activated(engine, *WHERE), mq.MQRC_CHANNEL_NOT_ACTIVATED),
     "goes on": (lambda engine: channel_events.on_channel_activated(engine, *WHERE), mq.MQRC_CHANNEL_ACTIVATED),
+    "refused": (
+        lambda engine: channel_events.on_channel_not_available(engine, mq.MQRQ_MAX_CHANNELS, "TO.QM1", "10.0.0.2", 100),
+        mq.MQRC_CHANNEL_NOT_AVAILABLE,
+    ),
     "unconverted": (
         lambda engine: channel_events.on_channel_conversion_error(
             engine, mq.MQRC_FORMAT_ERROR, "TO.QM2", "MYFORMAT", "QM2.XMIT", "10.0.0.2(1414)"
@@ -118,6 +122,25 @@ def test_a_channel_has_started() -> None:
     assert told(message) == [CHANNEL, *ROUTE]
     receiving = read(channel_events.on_channel_started(engine_with(), "TO.QM1", "", "10.0.0.2"))
     assert told(receiving) == [(mq.MQCACH_CHANNEL_NAME, "TO.QM1"), (mq.MQCACH_CONNECTION_NAME, "10.0.0.2")]
+
+
+@pytest.mark.parametrize(
+    ("qualifier", "parameter"),
+    [
+        (mq.MQRQ_MAX_CHANNELS, mq.MQIA_MAX_CHANNELS),
+        (mq.MQRQ_MAX_ACTIVE_CHANNELS, mq.MQIA_ACTIVE_CHANNELS),
+        (mq.MQRQ_SVRCONN_INST_LIMIT, mq.MQIACH_MAX_INSTANCES),
+        (mq.MQRQ_CLIENT_INST_LIMIT, mq.MQIACH_MAX_INSTS_PER_CLIENT),
+    ],
+)
+def test_there_is_no_place_for_somebody(qualifier: int, parameter: int) -> None:
+    message = read(channel_events.on_channel_not_available(engine_with(), qualifier, "TO.QM1", "10.0.0.2", 7))
+    assert told(message) == [
+        (mq.MQIACF_REASON_QUALIFIER, qualifier),
+        (mq.MQCACH_CHANNEL_NAME, "TO.QM1"),
+        (mq.MQCACH_CONNECTION_NAME, "10.0.0.2"),
+        (parameter, 7),
+    ]
 
 
 def test_a_channel_has_ended_by_itself() -> None:

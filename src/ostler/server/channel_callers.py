@@ -138,7 +138,8 @@ class Callers:
 
     def _check_sending(self, before: Instance, partner: str, link: ServerLink) -> None:
         """MQError when a requester must not take the place of who has messages from a channel."""
-        if before.state != RUNNING:
+        if before.agent is None or (not before.is_called and before.state != RUNNING):
+            # It is about to call by itself.
             raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {before.name} is in use at {self._name}.")
         self._check_adoption(before, partner, link)
 
