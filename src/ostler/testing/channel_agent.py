@@ -41,7 +41,6 @@ class SimulatedAgent(ChannelPort):
         self.wake_ms = -1
         self.is_paused = False
         self.last_heard_ms = site.now_ms
-        self.notes: list[str] = []
         self._reader = FrameReader(1 << 21)
         self._assemblies: dict[int, Assembly] = {}
         self._after: list[tuple[int, bytes]] = []
@@ -89,7 +88,7 @@ class SimulatedAgent(ChannelPort):
         self.line.close()
 
     def note(self, text: str) -> None:
-        self.notes.append(text)
+        self.site.notes.append(text)
 
     def changed(self) -> None:
         return None

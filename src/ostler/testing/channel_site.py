@@ -110,6 +110,7 @@ class ChannelSite(World):
         self.partner = partner
         self.messages_made = 0
         self.agents: list[SimulatedAgent] = []
+        self.notes: list[str] = []
         self.define_queue(SYNC_QUEUE)
         self.define_queue(partner, {"USAGE": MQUS_TRANSMISSION})
         self.define_queue(DEAD_LETTERS, {"MAXDEPTH": dead_letters_max})

@@ -39,8 +39,8 @@ Step = Callable[[], None]
 class ChannelWorld:
     """See the module's text."""
 
-    def __init__(self, seed: int, attributes: dict[str, Value] | None = None) -> None:
-        """`attributes` of the sending channels that are not left to chance."""
+    def __init__(self, seed: int, attributes: dict[str, Value] | None = None, log: LogSettings | None = None) -> None:
+        """`attributes` of the sending channels, and the sizes of the logs, that are not left to chance."""
         self._chance = Random(seed)
         self._pieces: Random | None = self._chance
         chance = self._chance
@@ -49,7 +49,9 @@ class ChannelWorld:
         # A slow disk, a quick network, a side that hears late of a cut: each world has a pace of its own.
         self._pace = [{what: chance.choice(_PACES) for what in _PACED} for _ in range(2)]
         wrap = chance.choice([100, 999_999_999])
-        log = chance.choice([SMALL_LOG, BIG_LOG])
+        heartbeat = chance.choice([1, 300])
+        by_chance = chance.choice([SMALL_LOG, BIG_LOG])
+        log = log or by_chance
         self.sites = [ChannelSite.create(2 * seed + n, log, name=name) for n, name in enumerate(("A", "B"))]
         accounts = [Account(self.is_fast), Account(self.is_fast)]
         speed = MQNPMS_FAST if self.is_fast else MQNPMS_NORMAL
@@ -60,7 +62,7 @@ class ChannelWorld:
                 "BATCHINT": chance.choice([0, 0, 20, 200]),
                 # Some batches do not fit into the log of the other side: they become smaller.
                 "BATCHLIM": chance.choice([0, 5000, 60, 8]),
-                "HBINT": chance.choice([1, 300]),
+                "HBINT": heartbeat,
                 "BATCHHB": chance.choice([0, 0, 500]),
                 "DISCINT": chance.choice([0, 0, 3]),
                 "NPMSPEED": speed,
@@ -74,6 +76,7 @@ class ChannelWorld:
             receiving: dict[str, Value] = {
                 "MRRTY": chance.choice([0, 2]),
                 "MRTMR": chance.choice([50, 50, 1500]),
+                "HBINT": heartbeat,
                 "NPMSPEED": speed,
                 "SEQWRAP": wrap,
                 "COMPHDR": ("SYSTEM", "NONE"),
