@@ -1,4 +1,4 @@
-"""Where and how long the random tests look.
+"""Where and how long the random tests look, and what every test may rely on.
 
 A run of all tests tells about the change, so it looks at the same examples every time. `make search` looks elsewhere
 each time and longer (HYPOTHESIS_PROFILE=search); what it finds becomes a fixed example.
@@ -7,6 +7,7 @@ each time and longer (HYPOTHESIS_PROFILE=search); what it finds becomes a fixed 
 from __future__ import annotations
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
@@ -23,3 +24,8 @@ settings.load_profile(_profile)
 if _profile == "default" and hasattr(providers, "_get_local_constants"):
     _none = providers._local_constants
     providers._get_local_constants = lambda: _none
+
+# A shell without job control ignores SIGINT in what it runs in the background, and so would every program that a test
+# starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -47,8 +47,6 @@ def taken(site: Any, kind: str) -> list[Any]:
 
 @pytest.fixture
 def statistics(own_site: Any) -> Any:
-    if own_site.binding != "here":
-        own_site.until_waiting("SYSTEM.ADMIN.COMMAND.QUEUE")  # what the command server does first is not counted
     own_site.alter_manager(STATMQI=mq.MQMON_ON, STATQ=mq.MQMON_ON)
     return own_site
 
