@@ -130,6 +130,31 @@ def test_who_waits_is_served_in_order_unless_stopped(route: Routes) -> None:
     ways[3].until("RUNNING")
 
 
+def test_nobody_overtakes_those_who_wait(route: Routes) -> None:
+    first, second, third = route(), route(), route()
+    limit(route.here, MANY, 1)
+    first.run()
+    second.start().until("STARTING")
+    limit(route.here, MANY, 2)
+    third.start()
+    second.until("RUNNING")
+    assert third.state() == "STARTING"
+
+
+def test_who_has_no_connection_leaves_a_place_too(route: Routes) -> None:
+    first, asks = route(), route(kinds=("SDR", "RQSTR"))
+    waits = route(here=route.there, there=route.here)
+    limit(route.here, MANY, 1)
+    first.run()
+    route.there.mqsc(f"START CHANNEL({asks.channel})")
+    asks.until("REQUESTING", route.there)
+    limit(route.here, MANY, MANY)
+    limit(route.there, MANY, 2)
+    waits.start().until("STARTING")
+    asks.stop("STATUS(INACTIVE)", route.there)
+    waits.until("RUNNING")
+
+
 def test_who_is_called_takes_no_place_of_those_who_wait(route: Routes) -> None:
     """A channel that tries to connect is active, one that waits to try again is not."""
     with Proxy(1) as nobody:  # who connects is let go at once
@@ -361,6 +386,7 @@ def test_a_requester_that_comes_again_has_lost_its_connection(route: Routes) -> 
         way.until("INACTIVE", route.there)
         assert way.state() == "RUNNING"
         way.put(b"1", b"2")
+        limit(route.here, 1, 1)
         route.there.mqsc(ask)
         assert way.bodies(2) == [b"1", b"2"]
         way.settled()
