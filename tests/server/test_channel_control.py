@@ -318,7 +318,7 @@ def test_a_receiver_that_counts_otherwise_stops_the_channel(route: Routes) -> No
     way.there.mqsc(f"RESET CHANNEL({way.channel}) SEQNUM(7)")
     way.start().until("STOPPED")
     note = way.until_noted("AMQ9526E")
-    assert "FAR has 6, this queue manager 1" in note
+    assert "FAR has 6, NEAR 1" in note
     assert f"RESET CHANNEL({way.channel})" in note
     way.here.mqsc(f"RESET CHANNEL({way.channel})")
     way.run()

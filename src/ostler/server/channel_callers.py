@@ -172,6 +172,9 @@ class Callers:
         agent.receiving = end
         agent.opened(end.agreed)
         self._channels.running(instance)
+        # Strangers may connect as often as they like.
+        text = f"AMQ9002I: Channel '{instance.name}' is starting, for {instance.partner} at {instance.host}."
+        self._channels.note_now_and_then(f"AMQ9002I {instance.name} {instance.host}", text)
 
     def _requested(self, link: ServerLink, request: int, hello: ChannelHello, definition: Definition) -> None:
         """A requester has connected. MQError."""

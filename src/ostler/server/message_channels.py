@@ -42,6 +42,7 @@ from ostler.engine.connection import Connection
 from ostler.engine.open import OpenRequest, open_object
 from ostler.engine.transfer import send_reports
 from ostler.model.attributes import ObjectType, subtype_of, valid_name
+from ostler.model.connection_names import parse_connection_names, parse_local_addresses
 from ostler.model.constants import (
     MQAT_QMGR,
     MQCC_FAILED,
@@ -194,7 +195,7 @@ class MessageChannels(ChannelOwner):
         self.calling[name] = instance
         self.wish(name, sync_records.ACTIVE_WISH)
         if self.places.finds(instance):
-            self.note_channel(f"AMQ9002I: Channel '{name}' is starting.")
+            self.manager.note(f"AMQ9002I: Channel '{name}' is starting.")
             self._call(instance)
 
     def _enable_server(self, instance: Instance | None, name: str) -> None:
@@ -239,6 +240,8 @@ class MessageChannels(ChannelOwner):
         instance.definition = definition
         instance.happens(TAKEN_UP)
         try:
+            parse_connection_names(text_of(definition, "CONNAME"))
+            parse_local_addresses(text_of(definition, "LOCLADDR"))
             if instance.kind in SENDING:
                 self.open_transmission_queue(instance)
         except MQError as error:
@@ -330,7 +333,9 @@ class MessageChannels(ChannelOwner):
     def _not_connected(self, instance: Instance, text: str) -> None:
         instance.attempt = None
         if instance.state == states.INITIALIZING:
-            self._fail(instance, port.FAILED, f"AMQ9202E: Channel {instance.name}: the partner is not there. {text}")
+            advice = "See whether it and its listener run (DISPLAY LSSTATUS(*) there), and where CONNAME leads."
+            text = f"AMQ9202E: Channel {instance.name}: the partner is not there. {text} {advice}"
+            self._fail(instance, port.FAILED, text)
 
     # -- for the agents ------------------------------------------------------------------------------------------------
 
@@ -572,5 +577,8 @@ def _tls_text(instance: Instance, text: str) -> str:
     """What keeps a channel from speaking TLS, with its name and what to look at."""
     number, _, rest = text.partition(": ")
     named = text if instance.name in text else f"{number}: Channel {instance.name}: {rest}"
-    look_at = "SSLPEER here and the certificate there" if number.startswith("AMQ9636") else _TLS_ATTRIBUTES
+    look_at = _TLS_ATTRIBUTES
+    if number.startswith("AMQ9636"):
+        is_told = " says: " in text  # what is here to the partner is there
+        look_at = "SSLPEER there and the certificate here" if is_told else "SSLPEER here and the certificate there"
     return f"{named} Look at {look_at}."
