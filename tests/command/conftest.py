@@ -50,6 +50,7 @@ class LocalTarget(Target):
         self.programs: dict[int, ApplicationStatus] = {}
         self.asked: list[tuple[str, ...]] = []
         self.channel_refusal: Exception | None = None  # what commands to channels are refused with
+        self.channel_warning = ""  # what RESOLVE is answered with besides
         self.hours_on = 0  # how far the clock is ahead
         self.looks = 0
 
@@ -102,8 +103,9 @@ class LocalTarget(Target):
     def reset_channel(self, name: str, sequence_number: int) -> None:
         self._tell("reset", name, str(sequence_number))
 
-    def resolve_channel(self, name: str, action: str) -> None:
-        self._tell("resolve", name, action)
+    def resolve_channel(self, name: str, action: str, luwid: bytes = b"") -> str:
+        self._tell("resolve", name, action, *([luwid.hex()] if luwid else []))
+        return self.channel_warning
 
     def start_channel_initiator(self, queue: str) -> None:
         self._tell("start initiator", queue)

@@ -45,6 +45,8 @@ def names(noun: str, beginning: str) -> list[str]:
         ("ping chl(x) d", ["DATALEN("]),
         ("reset chl(x) s", ["SEQNUM("]),
         ("resolve chl(x) action(", ["BACKOUT)", "COMMIT)"]),
+        ("resolve chl(x) l", ["LUWID("]),
+        ("resolve chl(x) luwid(", []),
         ("start chinit ini", ["INITQ("]),
         ("dis chs(x) cur", ["CURLUWID", "CURMSGS", "CURRENT", "CURSEQNO", "CURSHCNV"]),
         ("help def", ["DEFINE"]),

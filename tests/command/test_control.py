@@ -68,6 +68,16 @@ def test_ping_and_refresh(operator: Operator, target: LocalTarget) -> None:
         ("ping chl(C1) datalen(1)", "ping chl(C1) datalen(1", "DATALEN is a number between 16 and 32768"),
         ("reset chl(C1) seqnum(x)", "reset chl(C1) seqnum(x", "SEQNUM is a number between 1 and 999999999"),
         ("resolve chl(C1)", "resolve chl(C1)", "ACTION is missing"),
+        (
+            "resolve chl(C1) action(commit) luwid(12)",
+            "resolve chl(C1) action(commit) luwid(12)",
+            "LUWID has 16 hexadecimal digits",
+        ),
+        (
+            "resolve chl(C1) action(backout) luwid(0123456789abcdef)",
+            "resolve chl(C1) action(backout) luwid(0123456789abcdef)",
+            "LUWID goes with ACTION(COMMIT)",
+        ),
         ("stop conn(12)", "stop conn(12", "16 hexadecimal digits"),
         ("reset qmgr", "reset qmgr", "TYPE is missing"),
         (
@@ -158,12 +168,16 @@ def test_channels_that_send(operator: Operator, target: LocalTarget, kind: str) 
     assert operator.says("ping chl(C1)") == ["AMQ8020I: Ping of Ostler channel complete."]
     operator.says("ping channel(C1) datalen(32768)")
     assert operator.says("resolve chl(C1) action(commit)") == ["AMQ8025I: Ostler channel resolved."]
-    operator.says("resolve channel(C1) action(backout)")
+    target.channel_warning = "AMQ8025W: There were two."
+    said = operator.says("resolve channel(C1) action(backout)")
+    assert said == ["AMQ8025I: Ostler channel resolved.", "AMQ8025W: There were two."]
+    operator.says("resolve channel(C1) action(commit) luwid('0123456789abCDEF')")
     assert target.asked == [
         ("ping", "C1", "16"),
         ("ping", "C1", "32768"),
         ("resolve", "C1", "COMMIT"),
         ("resolve", "C1", "BACKOUT"),
+        ("resolve", "C1", "COMMIT", "0123456789abcdef"),
     ]
 
 

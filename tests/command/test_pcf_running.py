@@ -126,6 +126,8 @@ def test_message_channels(admin: Administrator, target: LocalTarget) -> None:
     admin.done(mq.MQCMD_RESET_CHANNEL, {**sender, mq.MQIACH_MSG_SEQUENCE_NUMBER: 12})
     admin.done(mq.MQCMD_RESOLVE_CHANNEL, {**sender, mq.MQIACH_IN_DOUBT: mq.MQIDO_COMMIT})
     admin.done(mq.MQCMD_RESOLVE_CHANNEL, {**sender, mq.MQIACH_IN_DOUBT: mq.MQIDO_BACKOUT})
+    batch: dict[int, Given] = {mq.MQIACH_IN_DOUBT: mq.MQIDO_COMMIT, mq.MQCACH_LAST_LUWID: "0123456789ABCDEF"}
+    admin.done(mq.MQCMD_RESOLVE_CHANNEL, {**sender, **batch})
     admin.done(mq.MQCMD_START_CHANNEL_INIT, {mq.MQCA_INITIATION_Q_NAME: "SYSTEM.CHANNEL.INITQ"})
     admin.done(mq.MQCMD_STOP_CHANNEL_INIT, {})
     name = "SYSTEM.DEF.SENDER"
@@ -138,6 +140,7 @@ def test_message_channels(admin: Administrator, target: LocalTarget) -> None:
         ("reset", name, "12"),
         ("resolve", name, "COMMIT"),
         ("resolve", name, "BACKOUT"),
+        ("resolve", name, "COMMIT", "0123456789abcdef"),
         ("start initiator", "SYSTEM.CHANNEL.INITQ"),
         ("stop initiator",),
     ]
@@ -160,6 +163,10 @@ def test_what_message_channels_refuse(admin: Administrator, target: LocalTarget)
     assert low[0] == mq.MQRCCF_MSG_SEQ_NUMBER_ERROR
     odd = admin.fails(mq.MQCMD_RESOLVE_CHANNEL, {**sender, mq.MQIACH_IN_DOUBT: 9})
     assert odd[0] == mq.MQRCCF_INDOUBT_VALUE_ERROR
+    no_batch = admin.fails(mq.MQCMD_RESOLVE_CHANNEL, {**sender, **doubt, mq.MQCACH_LAST_LUWID: "12"})
+    assert no_batch[0] == mq.MQRCCF_CFST_STRING_LENGTH_ERR
+    backout: dict[int, Given] = {mq.MQIACH_IN_DOUBT: mq.MQIDO_BACKOUT, mq.MQCACH_LAST_LUWID: "0123456789ABCDEF"}
+    assert admin.fails(mq.MQCMD_RESOLVE_CHANNEL, {**sender, **backout})[0] == mq.MQRCCF_PARM_CONFLICT
     assert target.asked == []
 
 

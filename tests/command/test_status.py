@@ -76,6 +76,22 @@ def test_handles(operator: Operator, program: Program, target: LocalTarget) -> N
     assert operator.fails("dis qs(NONE) type(handle)").startswith("AMQ8147E")
 
 
+@pytest.mark.parametrize(
+    ("application_type", "word"),
+    [(mq.MQAT_QMGR, "SYSTEM"), (mq.MQAT_CHANNEL_INITIATOR, "SYSTEM"), (mq.MQAT_UNIX, "USER"), (mq.MQAT_JAVA, "USER")],
+)
+def test_what_is_the_queue_managers_own(
+    operator: Operator, target: LocalTarget, application_type: int, word: str
+) -> None:
+    connection = target.manager.connect("ann", "a channel", application_type)
+    target.programs[connection.number] = ApplicationStatus(12, 0, "", "TO.QM2", "10.0.0.1(1414)")
+    said = " ".join(operator.says("dis conn(*) all where(appltag eq 'a channel')"))
+    assert f"APPLTYPE({word})" in said
+    assert "CHANNEL(TO.QM2)" in said
+    assert "CONNAME(10.0.0.1(1414))" in said
+    target.manager.disconnect(connection)
+
+
 def test_connections(operator: Operator, program: Program, target: LocalTarget) -> None:
     identity = program.connection.connection_id.hex().upper()
     assert operator.says("dis conn(*)") == [

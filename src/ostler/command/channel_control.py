@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from string import hexdigits
 from typing import Final, NoReturn
 
 from ostler.command.arguments import Options, object_name
@@ -29,6 +30,7 @@ _CONTROLLED: Final = (*_MESSAGES, "SVRCONN", "MQTT", "AMQP")
 # The types that run here.
 _RUN: Final = ("SDR", "SVR", "RCVR", "RQSTR", "SVRCONN")
 _PING_BYTES: Final = 16
+_LUWID_DIGITS: Final = 16
 
 
 def _type_of(target: Target, verb: str, name: str, types: tuple[str, ...]) -> str:
@@ -146,14 +148,29 @@ def resolve(statement: Statement) -> Action:
     if statement.argument("ACTION") is None:
         raise SyntaxProblem(statement.end, "ACTION is missing: it is COMMIT or BACKOUT")
     action = options.choice("ACTION", "COMMIT", "BACKOUT")
+    digits = options.text("LUWID")
+    luwid = decode_luwid(digits) if digits else b""
+    if luwid is None:
+        raise SyntaxProblem(statement.end, f"LUWID has {_LUWID_DIGITS} hexadecimal digits, as LSTLUWID of CHSTATUS")
+    if luwid and action != "COMMIT":
+        raise SyntaxProblem(statement.end, "LUWID goes with ACTION(COMMIT): what is behind that batch is backed out")
     options.finish()
-    return partial(_resolve, name, action)
+    return partial(_resolve, name, action, luwid)
 
 
-def _resolve(name: str, action: str, target: Target) -> Iterator[str]:
+def decode_luwid(digits: str) -> bytes | None:
+    """The identifier of a batch, as CHSTATUS shows it. None: it is none."""
+    if len(digits) != _LUWID_DIGITS or not all(each in hexdigits for each in digits):
+        return None
+    return bytes.fromhex(digits)
+
+
+def _resolve(name: str, action: str, luwid: bytes, target: Target) -> Iterator[str]:
     _check_runs(target, "RESOLVE", name, _SENDING)
-    target.resolve_channel(name, action)
+    warning = target.resolve_channel(name, action, luwid)
     yield message("AMQ8025I", f"{PRODUCT} channel resolved.")
+    if warning:
+        yield warning
 
 
 def purge(statement: Statement) -> Action:

@@ -38,7 +38,7 @@ _MORE_OPTIONS: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("STOP", "CHANNEL"): ("CONNAME(", "MODE(", "QMNAME(", "STATUS("),
     ("PING", "CHANNEL"): ("DATALEN(",),
     ("RESET", "CHANNEL"): ("SEQNUM(",),
-    ("RESOLVE", "CHANNEL"): ("ACTION(",),
+    ("RESOLVE", "CHANNEL"): ("ACTION(", "LUWID("),
     ("START", "CHINIT"): ("INITQ(",),
     ("DISPLAY", "CHSTATUS"): ("CURRENT", "SAVED", "SHORT"),
     ("REFRESH", "SECURITY"): ("TYPE(",),
@@ -226,7 +226,7 @@ def _words(verb: str, noun: str, keyword: str) -> tuple[list[str], bool]:
     if verb == "REFRESH":
         return list(_SECURITY_TYPES), False
     if verb == "RESOLVE":
-        return list(_RESOLVE_ACTIONS), False
+        return list(_RESOLVE_ACTIONS) if keyword == "ACTION" else [], False
     if noun == "AUTHREC" and keyword in ("AUTHADD", "AUTHRMV"):
         keyword = "AUTHLIST"
     for kind in kinds_of(noun):

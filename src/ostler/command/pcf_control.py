@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
+from ostler.command.channel_control import decode_luwid
 from ostler.command.pcf_refusals import PcfRefused, bad_parameter
 from ostler.command.pcf_request import Request
 from ostler.command.pcf_table import CHANNEL_NAME_LENGTH, NAME_LENGTH, Command, Reply, number, text
@@ -19,6 +20,7 @@ from ostler.model.constants import (
     MQCA_SERVICE_NAME,
     MQCACH_CHANNEL_NAME,
     MQCACH_CONNECTION_NAME,
+    MQCACH_LAST_LUWID,
     MQCACH_LISTENER_NAME,
     MQCHS_INACTIVE,
     MQCHS_STOPPED,
@@ -43,6 +45,7 @@ from ostler.model.constants import (
     MQMODE_QUIESCE,
     MQMODE_TERMINATE,
     MQRC_UNKNOWN_OBJECT_NAME,
+    MQRCCF_CFST_STRING_LENGTH_ERR,
     MQRCCF_CHANNEL_DISABLED,
     MQRCCF_CHANNEL_NOT_ACTIVE,
     MQRCCF_CHANNEL_NOT_FOUND,
@@ -162,7 +165,14 @@ def _reset_channel(target: Target, request: Request) -> Iterator[Reply]:
 
 def _resolve_channel(target: Target, request: Request) -> Iterator[Reply]:
     name = _runs(target, request, "RESOLVE", _SENDING)
-    target.resolve_channel(name, "COMMIT" if request.number(MQIACH_IN_DOUBT) == MQIDO_COMMIT else "BACKOUT")
+    action = "COMMIT" if request.number(MQIACH_IN_DOUBT) == MQIDO_COMMIT else "BACKOUT"
+    digits = request.text(MQCACH_LAST_LUWID)
+    luwid = decode_luwid(digits) if digits else b""
+    if luwid is None:
+        raise bad_parameter(MQRCCF_CFST_STRING_LENGTH_ERR, MQCACH_LAST_LUWID)
+    if luwid and action != "COMMIT":
+        raise bad_parameter(MQRCCF_PARM_CONFLICT, MQCACH_LAST_LUWID)
+    target.resolve_channel(name, action, luwid)
     yield []
 
 
@@ -269,7 +279,11 @@ COMMANDS: Final = (
     Command(
         "MQCMD_RESOLVE_CHANNEL",
         _resolve_channel,
-        (_CHANNEL, number("MQIACH_IN_DOUBT", "MQIDO_COMMIT", "MQIDO_BACKOUT", required=True)),
+        (
+            _CHANNEL,
+            number("MQIACH_IN_DOUBT", "MQIDO_COMMIT", "MQIDO_BACKOUT", required=True),
+            text("MQCACH_LAST_LUWID", 16),
+        ),
     ),
     Command("MQCMD_START_CHANNEL_INIT", _start_initiator, (text("MQCA_INITIATION_Q_NAME"),)),
     Command("MQCMD_STOP_CHANNEL_INIT", _stop_initiator),

@@ -13,7 +13,7 @@ from ostler.engine.queue import Queue
 from ostler.engine.statistics import QueueMonitoring, queue_monitoring
 from ostler.engine.unit_of_work import PREPARED
 from ostler.model.attributes import Value, find, to_text
-from ostler.model.constants import MQMON_Q_MGR
+from ostler.model.constants import MQAT_CHANNEL_INITIATOR, MQAT_QMGR, MQMON_Q_MGR
 from ostler.model.definitions import Definition
 
 _MEGABYTE: Final = 1024 * 1024
@@ -22,6 +22,8 @@ _FILE_MEGABYTES_DEFAULT: Final = 2_088_960
 _OF_SERVICES: Final = ("DESCR", "SERVTYPE", "CONTROL", "STARTCMD", "STARTARG", "STOPCMD", "STOPARG", "STDOUT", "STDERR")
 _LOCAL_APPLICATION: Final = "Local application"
 _CHANNEL_APPLICATION: Final = "Ostler channel"
+# The queue manager's own: the command server, the channel initiator and message channels. MQ shows CHINIT on z/OS only.
+_OWN_TYPES: Final = (MQAT_QMGR, MQAT_CHANNEL_INITIATOR)
 
 
 def _yes(truth: bool) -> str:
@@ -84,7 +86,7 @@ def _program(connection: Connection, program: ApplicationStatus) -> dict[str, Va
     return {
         "APPLDESC": described,
         "APPLTAG": connection.application[-28:],
-        "APPLTYPE": "USER",
+        "APPLTYPE": "SYSTEM" if connection.application_type in _OWN_TYPES else "USER",
         "ASTATE": "STARTED" if connection.consuming else "NONE",
         "CHANNEL": program.channel,
         "CONNAME": program.connection_name,

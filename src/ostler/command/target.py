@@ -181,8 +181,11 @@ class Target(ABC):
         """Let the next message of a channel have this number; a sending end tells its partner so."""
         raise _no_channels()
 
-    def resolve_channel(self, name: str, action: str) -> None:
-        """Decide a batch that is in doubt without asking the partner: `action` is COMMIT or BACKOUT."""
+    def resolve_channel(self, name: str, action: str, luwid: bytes = b"") -> str:
+        """Decide batches that are in doubt without asking the partner: `action` is COMMIT or BACKOUT.
+
+        COMMIT with a `luwid` commits up to that batch, and backs out those behind it. A warning, or nothing.
+        """
         raise _no_channels()
 
     def start_channel_initiator(self, queue: str) -> None:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from ostler.channel import sync_records
 from ostler.channel.refusals import refusal_text, told
-from ostler.channel.sync_records import batches_in_doubt, commit_batch
+from ostler.channel.settling import resolve_all, resolve_up_to
+from ostler.channel.sync_records import batches_in_doubt
 from ostler.channel.terms import ChannelSettings, agree, check_agreement, proposal, text_of
 from ostler.command.channel_status import ChannelStatus
 from ostler.command.target import CHANNEL_ACTIVE, CommandRefused
 from ostler.engine.core import Engine
-from ostler.engine.syncpoint import back_out_unit
 from ostler.model.attributes import ObjectType, subtype_of
 from ostler.model.constants import MQCC_OK, MQRC_Q_MGR_STOPPING
 from ostler.model.definitions import Definition
@@ -103,10 +103,11 @@ class ChannelCommands:
         if lsn:
             self._server.manager.writer.wait_durable(lsn)
 
-    def resolve(self, name: str, action: str) -> None:
-        lsn = self._ask(partial(self._resolve, name, action))
-        if lsn:
-            self._server.manager.writer.wait_durable(lsn)
+    def resolve(self, name: str, action: str, luwid: bytes) -> str:
+        """What the operator should know besides, or nothing."""
+        lsn, warning = self._ask(partial(self._resolve, name, action, luwid))
+        self._server.manager.writer.wait_durable(lsn)
+        return warning
 
     def ping(self, name: str, data_bytes: int) -> None:
         """Returns when the partner has answered. CommandRefused."""
@@ -159,21 +160,41 @@ class ChannelCommands:
                 lsn = int(channels.records.write(record))
         return lsn
 
-    def _resolve(self, name: str, action: str) -> int:
+    def _resolve(self, name: str, action: str, luwid: bytes) -> tuple[int, str]:
         channels = self._channels
+        engine, records = channels.engine, channels.records
         channels.require(name)
-        doubts = batches_in_doubt(channels.engine, name)
+        doubts = batches_in_doubt(engine, name)
         if not doubts:
             raise CommandRefused("AMQ8101E", f"Channel {name} is not in doubt about any messages.")
         if channels.is_active(name):
             raise CommandRefused(CHANNEL_ACTIVE, f"Channel {name} is in use, and resolves by itself.")
-        if action == "COMMIT":
-            for batch in doubts:
-                commit_batch(channels.engine, channels.records, batch)
+        count = len(doubts)
+        warning = ""
+        if luwid:
+            committed = resolve_up_to(engine, records, name, luwid)
+            if committed < 0:
+                known = ", ".join(each.luwid.hex().upper() for each in doubts)
+                raise CommandRefused(
+                    "AMQ8101E",
+                    f"Channel {name} is not in doubt about batch {luwid.hex().upper()}, but about {known}, and the one "
+                    f"before them was {records.find(sync_records.SENDING, name).luwid.hex().upper()}.",
+                )
+            channels.note_channel(
+                f"AMQ8025I: Channel {name} was resolved: {committed} batches of {count} are committed, "
+                f"{count - committed} are backed out."
+            )
         else:
-            for batch in reversed(doubts):
-                back_out_unit(channels.engine, batch.unit)
-        return int(channels.engine.journal.end_lsn())
+            resolve_all(engine, records, name, action == "COMMIT")
+            if count > 1:
+                done = "committed" if action == "COMMIT" else "backed out"
+                warning = (
+                    f"AMQ8025W: Channel {name} was in doubt about {count} batches, and all of them were {done}. If the "
+                    f"partner has committed some only, messages are {'lost' if action == 'COMMIT' else 'there twice'}. "
+                    "ACTION(COMMIT) with LUWID, as LSTLUWID there, tells them apart."
+                )
+                channels.note_channel(warning)
+        return int(engine.journal.end_lsn()), warning
 
     # -- pings ---------------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ostler.channel import states, sync_records
 from ostler.channel.compression import METHODS
+from ostler.channel.sender import CHECKING
 from ostler.channel.states import NAMES, STOPPED, STOPPING
 from ostler.channel.sync_records import InDoubt, SyncRecord, SyncRecords, batches_in_doubt
 from ostler.channel.terms import number_of, text_of
@@ -84,7 +85,7 @@ def instance_status(instance: Instance, engine: Engine, records: SyncRecords, do
         bytes_received=int(link.received_bytes) if link is not None else 0,
         bytes_sent=int(link.sent_bytes) if link is not None else 0,
         buffers_received=int(link.calls) if link is not None else 0,
-        buffers_sent=int(figures.messages) if sending is not None else int(figures.batches),
+        buffers_sent=int(link.sent_frames) if link is not None else 0,
         heartbeat_seconds=int(link.heartbeat_ms) // 1000 if link is not None else 0,
         remote_product="OSTL" if agreed is not None and end is not None and end.partner else "",
         remote_manager=instance.partner,
@@ -152,6 +153,8 @@ def _substate(instance: Instance) -> str:
         is_shaking = agent.link.tls is not None and not agent.link.tls.is_ready
         return "SSLHANDSHK" if is_shaking else "RESYNCH"
     if agent.sending is not None:
+        if agent.sending.state == CHECKING:
+            return "HEARTBEAT"
         if agent.sending.in_flight:
             return "ENDBATCH"
         return "SEND" if agent.sending.current is not None else "MQGET"

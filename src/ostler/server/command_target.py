@@ -278,8 +278,8 @@ class ServerTarget(ManagerTarget):
     def reset_channel(self, name: str, sequence_number: int) -> None:
         self._server.reset_channel(name, sequence_number)
 
-    def resolve_channel(self, name: str, action: str) -> None:
-        self._server.resolve_channel(name, action)
+    def resolve_channel(self, name: str, action: str, luwid: bytes = b"") -> str:
+        return self._server.resolve_channel(name, action, luwid)
 
     def start_channel_initiator(self, queue: str) -> None:
         self._server.start_channel_initiator(queue)

@@ -28,6 +28,8 @@ def link_status(link: ServerLink) -> ChannelStatus:
         verbs=int(link.calls),
         bytes_received=int(link.received_bytes),
         bytes_sent=int(link.sent_bytes),
+        buffers_received=int(link.calls),
+        buffers_sent=int(link.sent_frames),
         conversations=len(conversations),
         conversations_max=int(link.conversations_max),
         heartbeat_seconds=int(link.heartbeat_ms) // 1000,

@@ -348,8 +348,8 @@ class Server(Policy):
     def reset_channel(self, name: str, sequence_number: int) -> None:
         self.channel_commands.reset(name, sequence_number)
 
-    def resolve_channel(self, name: str, action: str) -> None:
-        self.channel_commands.resolve(name, action)
+    def resolve_channel(self, name: str, action: str, luwid: bytes = b"") -> str:
+        return self.channel_commands.resolve(name, action, luwid)
 
     def is_considering(self, link: ServerLink) -> bool:
         """Whether somebody on a link waits to be let in."""
