@@ -187,7 +187,7 @@ def test_a_value_is_set_and_taken_out_again(two: QueueManagerDirectory, ostler: 
     assert QueueManagerIni.read(two.ini).settings.channels.channels_max == 500
     assert ostler("dspmqini", "-s", "Channels").out == "Channels:\n   MaxChannels=500\n"
     assert ostler("setmqini", "-z", "-m", "QM1", "-s", "Channels", "-k", "MaxChannels", "-d").out == ""
-    assert QueueManagerIni.read(two.ini).settings.channels.channels_max == 100
+    assert QueueManagerIni.read(two.ini).settings.channels.channels_max == 999_999_999
 
 
 def test_stanzas_of_others_are_taken_as_they_are(two: QueueManagerDirectory, ostler: Command) -> None:
