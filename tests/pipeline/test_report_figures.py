@@ -12,12 +12,24 @@ from hypothesis import strategies as st
 from tests.pipeline.report_samples import arrow_tables, point, sample_rows
 
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts import Axis, Dot, DotChart, Line, LineChart, Look, Strip, spans_decades
+from ostler.pipeline.report.charts import (
+    Axis,
+    Bar,
+    BarChart,
+    BarPart,
+    Dot,
+    DotChart,
+    Line,
+    LineChart,
+    Look,
+    Strip,
+    spans_decades,
+)
 from ostler.pipeline.report.context import described
 from ostler.pipeline.report.curves import choose_sweep, curves, group_name, series_words
 from ostler.pipeline.report.looks import contestant_looks
 from ostler.pipeline.report.rows import PointRow, read_tables
-from ostler.pipeline.report.scales import apart, linear, logarithmic, thinned, tick_text, ticks
+from ostler.pipeline.report.scales import apart, evenly, linear, logarithmic, thinned, tick_text, ticks
 from ostler.pipeline.report.spreads import spread
 from ostler.pipeline.report.svg import chart_svg, wrap
 
@@ -282,3 +294,40 @@ def test_an_axis_of_percents_ends_at_a_hundred() -> None:
     words = [each.text for each in drawn.iter("text")]
     assert "100" in words
     assert "120" not in words
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=2, max_size=8, unique=True), st.floats(0, 1e6))
+def test_marks_of_an_even_axis_are_equally_far_apart(values: list[float], other: float) -> None:
+    scale = evenly(values, 20, 400)
+    places = [scale.at(each) for each in sorted(values)]
+    gaps = [b - a for a, b in pairwise(places)]
+    assert gaps == pytest.approx([gaps[0]] * len(gaps))
+    assert places[0] > 20
+    assert places[-1] < 400
+    assert places[0] <= scale.at(other) <= places[-1]
+
+
+def test_a_flat_line_goes_all_along_the_axis() -> None:
+    dot = Dot(4.0, 7.0, None, None, "4", "7")
+    lines = (Line("one", Look(0, 0), (dot,), is_flat=True), _line("other", 1.0, 2.0, 9.0))
+    chart = LineChart("Rate", Axis("x", ticks=(0.0, 1.0, 4.0), is_even=True), Axis("y"), lines)
+    drawn = ElementTree.fromstring(chart_svg(chart, "f-6"))
+    path = next(each.get("points", "") for each in drawn.iter("polyline"))
+    (left, one), (right, other) = (each.split(",") for each in path.split())
+    assert one == other
+    assert float(right) - float(left) > 200
+    assert any(each.text == "x (not to scale)" for each in drawn.iter("text"))
+
+
+def test_bars_have_a_part_for_each_share_and_what_they_come_to() -> None:
+    shares = (BarPart("near <1>", Look(0, 1), 30.0, "30 us"), BarPart("far", Look(1, 1), 10.0, "10 us"))
+    bars = (Bar("Ostler & co", shares, "40 us"), Bar("one", shares[:1], "30 us"))
+    drawn = ElementTree.fromstring(chart_svg(BarChart("Time", Axis("us"), bars), "f-7"))
+    rectangles = [each for each in drawn.iter("rect") if "dot" in each.get("class", "").split()]
+    widths = [float(each.get("width", "0")) for each in rectangles]
+    assert [each.get("data-name") for each in rectangles] == ["near <1>", "far", "near <1>"]
+    assert widths == pytest.approx([widths[0], widths[0] / 3, widths[0]], abs=0.2)
+    words = [each.text for each in drawn.iter("text")]
+    assert {"Time", "us", "Ostler & co", "40 us"} <= set(words)
+    # Whose colour is whose is said once.
+    assert words.count("far") == 1

@@ -288,7 +288,7 @@ def test_message_channels_are_told_with_what_a_distance_left() -> None:
     assert ">40.0<" in table
     assert ">10 ms<" in table
     assert f">{numbers.times(0.8)}<" in table
-    assert "both queue managers" in part
+    assert "those of both together" in part
     assert "Processor time of the broker, both ends" in part
     assert "round trip of the distance, ms" in part
     assert "Records of" not in _part(page, "costs-verbs")

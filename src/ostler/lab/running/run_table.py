@@ -163,9 +163,11 @@ def _legend(results: Sequence[StepResult]) -> str:
     if any(each.broker_us.values for each in results):
         told.append("broker us and driver us: processor time for each operation")
     if any(each.costs.near_us.values for each in results):
-        told.append("near us and far us: what of it the queue manager, or node, of requesters used, and the other one")
+        told.append(
+            "near us: the part of broker us of the queue manager or node that requests go in at; far us: the other"
+        )
     if any(each.costs.log_us.median for each in results):
-        told.append("log us: what of it threads used that write the log")
+        told.append("log us: the part of broker us of threads that write the log")
     limits = dict.fromkeys(each.limit for each in results if each.limit)
     if limits:
         told.append(f"of limit: speed as a share of {' or '.join(limits)}, the slowest probe of the step")

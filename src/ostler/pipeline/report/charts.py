@@ -15,7 +15,8 @@ _STRIPS_OF_ONE: Final = 6
 @dataclass(frozen=True)
 class Axis:
     """`ticks` are the values to mark where they are known; else they are chosen. A linear axis begins at 0, and ends at
-    `top` where that is known. `domain` are values that must have a place on it: charts side by side share an axis."""
+    `top` where that is known. `domain` are values that must have a place on it: charts side by side share an axis.
+    On an `is_even` axis its ticks are equally far from one another, whatever they are: 0, 1, 10 and 50."""
 
     label: str
     is_log: bool = False
@@ -23,6 +24,7 @@ class Axis:
     is_size: bool = False
     top: float | None = None
     domain: tuple[float, ...] = ()
+    is_even: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,14 @@ class Dot:
 
 @dataclass(frozen=True)
 class Line:
-    """`is_secondary` lines are thin and without a label: the 99th percentile above a median."""
+    """`is_secondary` lines are thin and without a label: the 99th percentile above a median. One with `is_flat` has one
+    dot, and is the same all along the axis."""
 
     name: str
     look: Look
     dots: tuple[Dot, ...]
     is_secondary: bool = False
+    is_flat: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,35 @@ class DotChart:
     is_joined: bool = False
 
 
-Chart = LineChart | DotChart
+@dataclass(frozen=True)
+class BarPart:
+    """A part of a bar: whose it is, and how large; `text` is that as it is told."""
+
+    name: str
+    look: Look
+    value: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A row of a chart of bars. Its parts follow one another; `text` tells all of them together."""
+
+    label: str
+    parts: tuple[BarPart, ...]
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class BarChart:
+    """What a whole consists of, one row for each whole."""
+
+    title: str
+    across: Axis
+    bars: tuple[Bar, ...]
+
+
+Chart = LineChart | DotChart | BarChart
 
 
 def side_by_side(

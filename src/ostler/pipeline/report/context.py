@@ -20,6 +20,7 @@ from ostler.pipeline.report.document import Book, Cell, Link
 from ostler.pipeline.report.looks import contestant_looks, contestant_order
 from ostler.pipeline.report.rows import LIMIT, OSTLER, PeakRow, PointRow, RunRow, Tables
 
+_NUMBER: Final = re.compile(r"(\d+)")
 _SIZE: Final = re.compile(r"\d+ (?:bytes|KB|MB)")
 
 
@@ -63,7 +64,11 @@ class Context:
         found: dict[str, list[PeakRow]] = defaultdict(list)
         for peak in sorted(
             self.tables.peaks,
-            key=lambda each: (each.message_bytes, each.series, contestant_order(each.contestant, each.kind)),
+            key=lambda each: (
+                each.message_bytes,
+                _in_order(each.series),
+                contestant_order(each.contestant, each.kind),
+            ),
         ):
             found[peak.run].append(peak)
         return found
@@ -98,6 +103,11 @@ class Context:
         """Ostler itself, as it is called in a run: the shortest name of its kind; empty when it did not take part."""
         names = {point.contestant for point in self.points_of.get(run, []) if point.kind == OSTLER}
         return min(names, key=lambda each: (len(each), each), default="")
+
+
+def _in_order(series: str) -> list[tuple[int, str]]:
+    """For sorting: numbers by their size, so that 4 channels come before 10."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in _NUMBER.split(series)]
 
 
 def make_context(tables: Tables) -> Context:

@@ -22,7 +22,11 @@ _MESSAGES: Final = "messages"
 _KINDS: Final = ("persistent", "nonpersistent")
 ROUND_TRIP: Final = "round_trip_ms"
 BATCH_SIZE: Final = "batch_size"
-_LABELS: Final = {ROUND_TRIP: "round trip of the distance, ms", "channels": "channels each way"}
+CHANNELS: Final = "channels"
+CIPHER: Final = "cipher_spec"
+CHANNEL_SWEEPS: Final = frozenset({ROUND_TRIP, BATCH_SIZE, CHANNELS, CIPHER})
+"""Sweeps that change channels only: one queue manager in the place of two does the same whatever they are."""
+_LABELS: Final = {ROUND_TRIP: "round trip of the distance, ms", CHANNELS: "channels each way"}
 
 Value = Callable[[PointRow], float | None]
 
@@ -130,7 +134,7 @@ def parameter_words(name: str, value: str) -> str:
     """A parameter as people say it."""
     if name == ROUND_TRIP:
         return f"round trip {value} ms"
-    if name == "channels" and value.isdigit():
+    if name == CHANNELS and value.isdigit():
         return numbers.count(int(value), "channel")
     return f"{name.replace('_', ' ')} {value}".strip()
 

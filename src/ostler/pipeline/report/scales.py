@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -13,24 +14,44 @@ _TICKS_WANTED: Final = 5
 _TICK_FACTORS: Final = (1, 2, 2.5, 5, 10)
 _ROOM_ABOVE: Final = 1.06
 _FINE_DECADES: Final = 2.2
+# Of the step between two marks.
+_ROOM_BESIDE: Final = 0.25
 
 
 @dataclass(frozen=True)
 class Scale:
-    """`begin` and `end` are pixels of `low` and `high`."""
+    """`begin` and `end` are pixels of `low` and `high`. `marks` are equally far from one another, where there are any,
+    and what lies between two of them is placed between them."""
 
     low: float
     high: float
     begin: float
     end: float
     is_log: bool
+    marks: tuple[float, ...] = ()
 
     def at(self, value: float) -> float:
-        if self.is_log:
+        if self.marks:
+            share = _place(value, self.marks)
+        elif self.is_log:
             share = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
         else:
             share = (value - self.low) / (self.high - self.low)
         return self.begin + min(max(share, 0.0), 1.0) * (self.end - self.begin)
+
+
+def _place(value: float, marks: Sequence[float]) -> float:
+    """Where a value is among marks, from 0 to 1, with some room before the first and after the last."""
+    number = min(max(bisect_right(marks, value), 1), len(marks) - 1)
+    before, after = marks[number - 1], marks[number]
+    place = number - 1 + min(max((value - before) / (after - before), 0.0), 1.0)
+    return (place + _ROOM_BESIDE) / (len(marks) - 1 + 2 * _ROOM_BESIDE)
+
+
+def evenly(values: Iterable[float], begin: float, end: float) -> Scale:
+    """Equal steps from each value to the next; there must be two at least."""
+    marks = tuple(sorted(set(values)))
+    return Scale(marks[0], marks[-1], begin, end, False, marks)
 
 
 def linear(values: Iterable[float], begin: float, end: float) -> Scale:

@@ -14,8 +14,9 @@ from ostler.pipeline.report.curves import ROUND_TRIP as DISTANCE
 from ostler.pipeline.report.curves import series_parts
 from ostler.pipeline.report.document import Block, Bullets, Card, Cards, Figure, Link, Paragraph, Section, Text
 from ostler.pipeline.report.looks import contestant_order
+from ostler.pipeline.report.panels import operations_word
 from ostler.pipeline.report.rows import LIMIT, ComparisonRow, PeakRow
-from ostler.pipeline.report.section_scenarios import operations_word, peak_table
+from ostler.pipeline.report.section_scenarios import peak_table
 from ostler.pipeline.report.spreads import spread
 
 _CARDS_MAX: Final = 8

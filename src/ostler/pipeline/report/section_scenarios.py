@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Final
 
 from ostler.lab.scenarios.model import Scenario
+from ostler.pipeline.contestants import ONE_QUEUE_MANAGER
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts import Axis, Curve, Dot, Line, LineChart, spans_decades
+from ostler.pipeline.report.channel_figures import channel_figures
+from ostler.pipeline.report.charts import Axis, Curve, Line, LineChart
 from ostler.pipeline.report.context import (
     Context,
     described,
@@ -19,76 +20,24 @@ from ostler.pipeline.report.context import (
     text_cell,
     whole_cell,
 )
-from ostler.pipeline.report.curves import CLIENTS, Sweep, choose_sweep, curves, middle
+from ostler.pipeline.report.curves import CHANNEL_SWEEPS, CLIENTS, Sweep, choose_sweep, curves, middle
 from ostler.pipeline.report.curves import Curve as Measured
 from ostler.pipeline.report.document import Block, Cell, Code, Figure, Fold, Heading, Inline, Paragraph, Section
 from ostler.pipeline.report.looks import contestant_order
+from ostler.pipeline.report.panels import Panel, panel_dot, panels, up_axis
 from ostler.pipeline.report.rows import PointRow, ScalingRow
 from ostler.pipeline.report.section_channels import channel_table
 from ostler.pipeline.report.spreads import Spread
 
 _GROUPS_DRAWN: Final = 8
-_NANOSECONDS: Final = 1e6
 _FIT_POINTS: Final = 60
 _LOG_ACROSS_FROM: Final = 8
-_WHOLE_PERCENT: Final = 100.0
 _TWO: Final = 2
 # Where scenarios that follow no report say they come from.
 _OURS: Final = "ours"
 # A run that ended early and is complete was resumed.
 _PARTIAL: Final = "partial:"
 _RESUMED: Final = "the run was resumed, so its figures are from several sittings"
-
-OPERATIONS: Final = {
-    "round trip": "round trips",
-    "session": "sessions",
-    "connect": "connections",
-    "put": "puts",
-    "get": "gets",
-    "MQPUT and MQGET": "puts and gets",
-    "MQSUB": "subscriptions",
-    "display": "displays",
-    "look": "looks",
-    "clearing": "clearings",
-}
-
-
-def operations_word(operation: str) -> str:
-    """What a rate counts, in the plural."""
-    return OPERATIONS.get(operation, operation)
-
-
-@dataclass(frozen=True)
-class _Panel:
-    """One chart of a figure: a figure of points, and how it is told."""
-
-    title: str
-    label: str
-    value: Callable[[PointRow], float | None]
-    words: Callable[[float], str]
-    unit: str
-
-
-def _milliseconds(name: str) -> Callable[[PointRow], float | None]:
-    def value(point: PointRow) -> float | None:
-        found = getattr(point, name)
-        return None if found is None else found / _NANOSECONDS
-
-    return value
-
-
-def _panels(operation: str, several: str = "") -> tuple[_Panel, ...]:
-    word = operations_word(operation)
-    return (
-        _Panel("Rate", f"{word} a second", lambda point: point.rate, numbers.figure, f"{word}/s"),
-        _Panel("Response time, median", "milliseconds", _milliseconds("p50_ns"), numbers.figure, "ms"),
-        _Panel("Response time, 99th percentile", "milliseconds", _milliseconds("p99_ns"), numbers.figure, "ms"),
-        _Panel(f"Processor time of the broker{several}", "µs for each operation", lambda point: point.broker_cpu_us,
-               numbers.figure, "µs"),
-        _Panel("Processor time of the driver", "µs for each operation", lambda point: point.driver_cpu_us,
-               numbers.figure, "µs"),
-        _Panel("Processors busy", "% of all cores", lambda point: point.machine_busy_percent, numbers.figure, "%"),
-    )  # fmt: skip
 
 
 def scenarios_section(context: Context) -> Section:
@@ -112,22 +61,27 @@ def _scenario(context: Context, name: str, run: str) -> Section:
     found = curves(points, sweep)
     blocks: list[Block] = [*_introduction(context, name, run)]
     groups = list(dict.fromkeys(curve.group for curve in found))
+    rates, times = channel_figures(context, name, run) if context.queue_managers(name) == _TWO else ([], [])
+    blocks += [*rates, *times]
     if sweep is not None:
+        figures: list[Block] = []
         for group in groups[:_GROUPS_DRAWN]:
             members = sorted(
                 (curve for curve in found if curve.group == group),
                 key=lambda each: contestant_order(each.contestant, each.kind),
             )
-            blocks.append(_figure(context, name, members, sweep))
+            figures.append(_figure(context, name, members, sweep))
+        # What was drawn together need not be looked at one by one.
+        blocks += [Fold("Each curve by itself, with limits of the machine", tuple(figures))] if rates else figures
     if len(groups) > _GROUPS_DRAWN and sweep is not None:
         left = ", ".join(groups[_GROUPS_DRAWN:])
         blocks.append(Paragraph(f"Not drawn, but in the tables: {left}.", "small"))
     if context.peaks_of.get(run):
         caption = f"Peaks of {described(context.title(name), groups[0]) if len(groups) == 1 else context.title(name)}"
         blocks.append(peak_table(context, caption, [run]))
-    channels = channel_table(context, name, run)
-    if channels is not None:
-        blocks.append(channels)
+    batches = channel_table(context, name, run)
+    if batches is not None:
+        blocks.append(batches)
     blocks.append(Fold("All figures of this scenario", (_all_figures(context, name, run, found, sweep),)))
     return Section(f"scenario-{name}", context.title(name), tuple(blocks))
 
@@ -153,7 +107,10 @@ def _introduction(context: Context, name: str, run: str) -> list[Block]:
     blocks: list[Block] = [Paragraph(" ".join(scenario.summary.split()))] if scenario else []
     blocks.append(Paragraph(source, "small"))
     if context.queue_managers(name) == _TWO:
-        together = "Processor time, log and memory of the broker are those of both queue managers, or nodes, together."
+        together = (
+            "Near is the queue manager, or node, of requesters or producers, and far the other one. Where nothing else "
+            "is said, processor time, log and memory of the broker are those of both together."
+        )
         blocks.append(Paragraph(together, "small"))
     doubts = [_RESUMED if row.is_complete and each.startswith(_PARTIAL) else each.rstrip(".") for each in row.flags]
     if not row.is_complete:
@@ -173,8 +130,8 @@ def _introduction(context: Context, name: str, run: str) -> list[Block]:
 
 
 def _figure(context: Context, name: str, members: Sequence[Measured], sweep: Sweep) -> Figure:
-    several = ", both ends" if context.queue_managers(name) == _TWO else ""
-    charts = [_chart(context, panel, members, sweep) for panel in _panels(members[0].operation, several)]
+    shown = panels(members[0].operation, context.queue_managers(name) == _TWO)
+    charts = [_chart(context, panel, members, sweep) for panel in shown]
     run = members[0].run
     fits = any(chart is not None and chart.curves for chart in charts)
     note: tuple[Inline, ...] = ("Run ", context.book.run(run), ": ", Code(context.runs[run].command))
@@ -184,13 +141,14 @@ def _figure(context: Context, name: str, members: Sequence[Measured], sweep: Swe
     return context.book.figure(caption, [chart for chart in charts if chart is not None], [run], note)
 
 
-def _chart(context: Context, panel: _Panel, members: Sequence[Measured], sweep: Sweep) -> LineChart | None:
+def _chart(context: Context, panel: Panel, members: Sequence[Measured], sweep: Sweep) -> LineChart | None:
     lines = []
     for curve in members:
         along = curve.along(panel.value)
         if along:
-            dots = tuple(_dot(at, each, panel, sweep) for at, each in along)
-            lines.append(Line(curve.contestant, context.looks[curve.contestant], dots))
+            dots = tuple(panel_dot(at, each, panel, sweep) for at, each in along)
+            is_flat = curve.contestant == ONE_QUEUE_MANAGER and len(dots) == 1 and sweep.name in CHANNEL_SWEEPS
+            lines.append(Line(curve.contestant, context.looks[curve.contestant], dots, is_flat=is_flat))
     if not lines:
         return None
     across = sorted({dot.x for line in lines for dot in line.dots})
@@ -200,24 +158,10 @@ def _chart(context: Context, panel: _Panel, members: Sequence[Measured], sweep: 
     return LineChart(
         panel.title,
         Axis(sweep.label, is_wide, tuple(across), sweep.is_size),
-        _up_axis(panel, [dot.y for line in lines for dot in line.dots]),
+        up_axis(panel, [dot.y for line in lines for dot in line.dots]),
         tuple(lines),
         fits,
     )  # fmt: skip
-
-
-def _up_axis(panel: _Panel, values: Sequence[float]) -> Axis:
-    if panel.unit == "%":
-        return Axis(panel.label, top=_WHOLE_PERCENT if max(values) <= _WHOLE_PERCENT else None)
-    return Axis(panel.label, spans_decades(values))
-
-
-def _dot(at: float, each: Spread, panel: _Panel, sweep: Sweep) -> Dot:
-    sure = ""
-    if each.low is not None and each.high is not None:
-        sure = f"{panel.words(each.low)} to {panel.words(each.high)}"
-    value = f"{panel.words(each.middle)} {panel.unit}"
-    return Dot(at, each.middle, each.low, each.high, sweep.words(at), value, sure, each.words)
 
 
 def usl(row: ScalingRow, clients: float) -> float | None:

@@ -7,13 +7,25 @@ where there is no script.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import accumulate
 from typing import Final
 
-from ostler.pipeline.report.charts import Axis, Chart, Curve, Dot, DotChart, Line, LineChart, Look, Strip
-from ostler.pipeline.report.scales import Scale, apart, linear, logarithmic, thinned, tick_text, ticks
+from ostler.pipeline.report.charts import (
+    Axis,
+    Bar,
+    BarChart,
+    Chart,
+    Curve,
+    Dot,
+    DotChart,
+    Line,
+    LineChart,
+    Look,
+    Strip,
+)
+from ostler.pipeline.report.scales import Scale, apart, evenly, linear, logarithmic, thinned, tick_text, ticks
 
 _WIDTH: Final = 410
 _HEIGHT: Final = 300
@@ -32,13 +44,19 @@ _STRIP_RIGHT: Final = 22
 _STRIP_HEIGHT: Final = 40
 _STRIP_CHARACTERS: Final = 58
 
+# Beside bars stands what they come to.
+_BAR_RIGHT: Final = 64
+_BAR_HEIGHT: Final = 13
+
 _BREAKS: Final = re.compile(r"(?<!\d) +")
 _DASHES: Final = ("", "6 3", "2 3", "8 3 2 3")
 
 
 def chart_svg(chart: Chart, anchor: str) -> str:
     """`anchor` makes the names inside unique on the page."""
-    return _line_chart(chart, anchor) if isinstance(chart, LineChart) else _dot_chart(chart, anchor)
+    if isinstance(chart, LineChart):
+        return _line_chart(chart, anchor)
+    return _bar_chart(chart, anchor) if isinstance(chart, BarChart) else _dot_chart(chart, anchor)
 
 
 def _opening(width: int, height: int, title: str, text: str, anchor: str) -> str:
@@ -94,6 +112,8 @@ def _height_room(value: float) -> float:
 
 
 def _scale(axis: Axis, values: Sequence[float], begin: float, end: float) -> Scale:
+    if axis.is_even and len(set(axis.ticks)) > 1:
+        return evenly(axis.ticks, begin, end)
     positive = [each for each in values if each > 0]
     if axis.is_log and positive:
         return logarithmic(positive, begin, end)
@@ -141,7 +161,7 @@ def _across_axis(axis: Axis, scale: Scale, top: float, bottom: float) -> list[st
         x = scale.at(value)
         parts.append(_rule(x, bottom, x, bottom + 4, "zero"))
         parts.append(_text(x, bottom + 17, tick_text(value, is_size=axis.is_size), "tick", "middle"))
-    label = axis.label + (" (log)" if scale.is_log else "")
+    label = axis.label + (" (log)" if scale.is_log else " (not to scale)" if scale.marks else "")
     parts.append(_text((_LEFT + _WIDTH - _RIGHT) / 2, bottom + 37, label, "axis", "middle"))
     return parts
 
@@ -162,9 +182,11 @@ def _band(line: Line, across: Scale, up: Scale) -> str:
 
 def _line(line: Line, across: Scale, up: Scale) -> list[str]:
     places = [(across.at(dot.x), up.at(dot.y)) for dot in line.dots]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    if line.is_flat:
+        path = f"{across.begin:.1f},{places[0][1]:.1f} {across.end:.1f},{places[0][1]:.1f}"
     dash = "3 3" if line.is_secondary else _DASHES[line.look.dash % len(_DASHES)]
     kind = f"line {_paint(line.look)}" + (" secondary" if line.is_secondary else "")
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     drawn = f'<polyline points="{path}" class="{kind}"' + (f' stroke-dasharray="{dash}"' if dash else "") + "/>"
     return [drawn, *(_dot(x, y, line.name, line.look, dot) for (x, y), dot in zip(places, line.dots, strict=True))]
 
@@ -184,7 +206,7 @@ def _labels(lines: Sequence[Line], across: Scale, up: Scale) -> list[str]:
     left = _WIDTH - _RIGHT + 12
     parts = []
     for line, words, end, place in zip(lines, wrapped, wanted, places, strict=True):
-        x = across.at(line.dots[-1].x)
+        x = across.end if line.is_flat else across.at(line.dots[-1].x)
         parts.append(f'<path d="M{x + 5:.1f},{end:.1f}L{left - 3:.1f},{place:.1f}" class="leader"/>')
         first = place - (len(words) - 1) * _LINE_HEIGHT / 2 + 4
         parts += [
@@ -220,7 +242,8 @@ def _dot_chart(chart: DotChart, anchor: str) -> str:
         values.append(chart.reference)
     values += chart.across.domain
     scale = _scale(chart.across, values, _STRIP_LEFT, _WIDTH - _STRIP_RIGHT)
-    keys, top = _keys(chart)
+    # Whose dots are drawn last, on top, is named first.
+    keys, top = _keys({name: look for strip in chart.strips for name, look, _ in reversed(strip.dots)})
     places = list(accumulate(_strip_height(strip) for strip in chart.strips))
     bottom = top + places[-1]
     names = ", ".join(strip.label for strip in chart.strips)
@@ -247,10 +270,8 @@ def _strip_height(strip: Strip) -> float:
     return _STRIP_HEIGHT + (len(wrap(strip.label, _STRIP_CHARACTERS)) - 1) * _LINE_HEIGHT
 
 
-def _keys(chart: DotChart) -> tuple[list[str], float]:
+def _keys(looks: Mapping[str, Look]) -> tuple[list[str], float]:
     """Which mark is whose, above the rows; and where the rows begin."""
-    # Whose dots are drawn last, on top, is named first.
-    looks = {name: look for strip in chart.strips for name, look, _ in reversed(strip.dots)}
     parts: list[str] = []
     x, y = 14.0, 36.0
     for name, look in looks.items():
@@ -279,4 +300,45 @@ def _strip(strip: Strip, y: float, scale: Scale, is_joined: bool) -> list[str]:
             low, high = scale.at(dot.low), scale.at(dot.high)
             parts.append(f'<path d="M{low:.1f},{y:.1f}H{high:.1f}" class="whisker {_paint(look)}"/>')
         parts.append(_dot(scale.at(dot.x), y, name, look, dot))
+    return parts
+
+
+# -- bars --------------------------------------------------------------------------------------------------------------
+
+
+def _bar_chart(chart: BarChart, anchor: str) -> str:
+    keys, top = _keys({part.name: part.look for bar in chart.bars for part in bar.parts})
+    wholes = [sum(part.value for part in bar.parts) for bar in chart.bars]
+    scale = linear(wholes, _STRIP_LEFT, _WIDTH - _BAR_RIGHT)
+    bottom = top + len(chart.bars) * _STRIP_HEIGHT
+    names = ", ".join(bar.label for bar in chart.bars)
+    parts = [
+        _opening(_WIDTH, round(bottom) + 48, chart.title, f"{chart.across.label} of {names}.", anchor),
+        _text(8, 16, chart.title, "heading"),
+        *keys,
+    ]
+    for value in thinned(ticks(scale), scale, _width_room):
+        x = scale.at(value)
+        parts.append(_rule(x, top + 6, x, bottom, "zero" if value == 0 else "grid"))
+        parts.append(_text(x, bottom + 17, tick_text(value), "tick", "middle"))
+    parts.append(_text((scale.begin + scale.end) / 2, bottom + 38, chart.across.label, "axis", "middle"))
+    for number, bar in enumerate(chart.bars):
+        parts += _bar(bar, top + number * _STRIP_HEIGHT, scale)
+    return "".join([*parts, "</svg>"])
+
+
+def _bar(bar: Bar, top: float, scale: Scale) -> list[str]:
+    (label,) = wrap(bar.label, _STRIP_CHARACTERS, 1)
+    parts = [f"<g>{_text(_STRIP_LEFT, top + 17, label, 'name')}<title>{escape(bar.label)}</title></g>"]
+    ends = list(accumulate((part.value for part in bar.parts), initial=0.0))
+    for part, begin, end in zip(bar.parts, ends, ends[1:], strict=False):
+        x, width = scale.at(begin), scale.at(end) - scale.at(begin)
+        told = {"name": part.name, "across": bar.label, "value": part.text}
+        attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in told.items())
+        parts.append(
+            f'<rect x="{x:.1f}" y="{top + 22:.1f}" width="{width:.1f}" height="{_BAR_HEIGHT}" '
+            f'class="dot {_paint(part.look)}" data-x="{x:.1f}"{attributes}>'
+            f"<title>{escape(f'{bar.label}, {part.name}: {part.text}')}</title></rect>"
+        )
+    parts.append(_text(scale.at(ends[-1]) + 6, top + 22 + _BAR_HEIGHT - 2, bar.text, "tick"))
     return parts
