@@ -112,7 +112,9 @@ def test_a_drain_is_told_in_messages() -> None:
 
 
 def test_processor_time_is_that_of_both_ends_their_logs_and_the_driver() -> None:
-    points = [{"clients": each, "rate": float(each), "driver_cpu_us": 9.0, **APART} for each in (1, 7)]
+    points: list[dict[str, Any]] = [
+        {"clients": each, "rate": float(each), "driver_cpu_us": 9.0, **APART} for each in (1, 7)
+    ]
     points += [
         {"clients": each, "contestant": ONE_QUEUE_MANAGER, "rate": float(each), "broker_cpu_us": 25.0}
         for each in (1, 7)
