@@ -112,6 +112,12 @@ class SyncRecords:
         self.batch_limits = BatchLimits()
         self._records: dict[tuple[int, str, str], SyncRecord] = {}
 
+    def need(self, channels: i64) -> None:
+        """So many channels run: while there are any the records are neither cleared nor deleted under them."""
+        queue = self.engine.queues.get(SYNC_QUEUE)
+        if queue is not None:
+            queue.is_needed = channels > 0
+
     def load(self) -> None:
         """Read what is on the queue, after a start. Of two records of the same end the later counts."""
         queue = self.engine.queues.get(SYNC_QUEUE)

@@ -172,11 +172,17 @@ def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = Fal
         send_reports(engine, change_events.on_change(engine, definition, None), None)
         return deleted_lsn
     queue = engine.queues[name]
-    if queue.handles or queue.uncommitted > 0:
-        raise MQError(MQRC_OBJECT_IN_USE, f"The queue {name} is open or has uncommitted messages.")
+    _check_free(queue)
     if queue.depth > 0 and not purge:
         raise MQError(MQRC_Q_NOT_EMPTY, f"The queue {name} holds {queue.depth} messages.")
     return delete_queue(engine, queue)
+
+
+def _check_free(queue: Queue) -> None:
+    if queue.is_needed:
+        raise MQError(MQRC_OBJECT_IN_USE, f"The queue {queue.name} is in use by channels that run.")
+    if queue.handles or queue.uncommitted > 0:
+        raise MQError(MQRC_OBJECT_IN_USE, f"The queue {queue.name} is open or has uncommitted messages.")
 
 
 def apply_delete(engine: Engine, kept: ObjectType, name: str) -> None:
@@ -235,8 +241,7 @@ def clear(engine: Engine, name: str) -> i64:
     queue = engine.queues.get(name)
     if queue is None:
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no local queue called {name}.")
-    if queue.handles or queue.uncommitted > 0:
-        raise MQError(MQRC_OBJECT_IN_USE, f"The queue {name} is open or has uncommitted messages.")
+    _check_free(queue)
     lsn: i64 = engine.journal.append(CLEAR, number_head(queue.queue_id), b"", b"")
     cleared: i64 = queue.depth
     apply_clear(queue)

@@ -118,6 +118,7 @@ class MessageChannels(ChannelOwner):
         self.stopped: set[str] = set()  # of those that are connected to
         self._called_back: dict[str, int] = {}  # when a sender that waited was last called out of turn
         self.is_ending = False
+        self._agents = 0  # of channels that have a link
         self._notes = SeldomNotes(server.manager.note, _NOTES_MAX)
         self.places = ChannelPlaces(self, self._call)
         self.callers = Callers(self, admission)
@@ -313,6 +314,8 @@ class MessageChannels(ChannelOwner):
         agent.instance = instance
         instance.agent = agent
         link.agent = agent
+        self._agents += 1
+        self.records.need(self._agents)
         return agent
 
     def send_from(self, agent: MessageAgent, instance: Instance, settings: ChannelSettings) -> None:
@@ -406,6 +409,8 @@ class MessageChannels(ChannelOwner):
         if not isinstance(instance, Instance):
             self.server.channel_commands.ping_over(agent, text)
             return
+        self._agents -= 1
+        self.records.need(self._agents)
         if text.startswith("AMQ96") and not text.startswith(_TLS_CUT):
             text = _tls_text(instance, text)
             self._tell_tls(instance, text)
@@ -429,7 +434,7 @@ class MessageChannels(ChannelOwner):
         if instance.is_called and self.called.get((name, instance.partner)) is instance:
             del self.called[(name, instance.partner)]
         if text and how != port.ORDERLY:
-            text = text if text.startswith("AMQ") else f"AMQ9208E: Channel {name}: {text}."
+            text = text if text.startswith("AMQ") else f"AMQ9208E: Channel {name}: {text.rstrip('.')}."
             self._note_end(instance, text[:8], text)
         if how == port.ORDERLY:
             self._note_end(instance, "well", f"AMQ9001I: Channel '{name}' ended normally.")
