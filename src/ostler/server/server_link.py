@@ -571,7 +571,7 @@ class ServerLink(Timer):
     def fire(self, now_ms: i64) -> None:
         if self.state == NEW:
             if self.tls is None:
-                who = "No HELLO came" if self.agent is None else "What listens there has not answered as a queue manager"
+                who = "No HELLO came" if self.agent is None else "What listens there did not answer as a queue manager"
                 self.farewell(MQRC_CONNECTION_ERROR, f"{who} within {GREETING_MS // 1000} seconds.")
             else:
                 self.lost("the TLS handshake took too long")
