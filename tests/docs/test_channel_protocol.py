@@ -249,12 +249,20 @@ def test_a_real_queue_manager_answers_as_the_page_says() -> None:
 REASONS = {
     2035: "NOT_AUTHORIZED",
     2058: "Q_MGR_NAME_ERROR",
+    2102: "RESOURCE_PROBLEM",
     2162: "Q_MGR_STOPPING",
     2273: "CONNECTION_ERROR",
     2393: "SSL_INITIALIZATION_ERROR",
     2537: "CHANNEL_NOT_AVAILABLE",
     2540: "UNKNOWN_CHANNEL_NAME",
 }
+
+
+def test_numbers_of_heartbeats() -> None:
+    text = " ".join(PAGE.text().split())
+    assert f"to measure the network, under request {channel_frames.TIMED}." in text
+    assert f"under request {channel_frames.WAITS} when it begins to wait" in text
+    assert f"under request {channel_frames.GOES_ON} when it goes on" in text
 
 
 def test_reasons() -> None:
