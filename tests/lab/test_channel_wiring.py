@@ -71,7 +71,8 @@ def test_every_channel_is_started_once() -> None:
 
 
 def test_there_are_as_many_channels_as_routes_need() -> None:
-    assert Wiring(routes=1000).stanzas["Channels"]["MaxChannels"] == "2100"
+    assert Wiring(routes=1000).stanzas == {}
+    assert Wiring(routes=1000, channels_max=100).stanzas["Channels"]["MaxChannels"] == "2000"
     assert Wiring(routes=10, channels_max=5000).stanzas["Channels"]["MaxActiveChannels"] == "5000"
 
 

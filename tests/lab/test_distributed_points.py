@@ -9,12 +9,15 @@ import pytest
 from ostler.lab.experiments.channel_drain import messages_to_drain
 from ostler.lab.experiments.distributed import ONE_MANAGER, DistributedExperiment
 from ostler.lab.experiments.distributed_points import (
+    DESCRIPTORS_KEPT,
+    ROUTES_MAX,
     STAND_IN_CIPHER,
     DistributedPoint,
     distributed_point,
     usable_cipher,
 )
 from ostler.lab.load import plan
+from ostler.lab.load.connection_flood import sockets_max
 from ostler.lab.running.channel_wiring import FAST, NORMAL, Wiring
 from ostler.lab.running.contract import GET, ROUND_TRIP, PointFailed, Settings, Sitting
 from ostler.lab.scenarios.loader import catalogue
@@ -74,6 +77,14 @@ def test_an_application_for_each_channel_pair() -> None:
     last = of("dq-capacity-q1000")[-1]
     assert (last.requesters, last.wiring.routes, last.goes_round, last.wiring.channels_max) == (1000, 1000, False, 5000)
     assert last.manager.log.file_pages == 64
+
+
+def test_as_many_pairs_as_there_are_descriptors_for() -> None:
+    """Two channels and an application for each, and some descriptors for other things."""
+    *others, last = of("dq-capacity-qmax")
+    assert last.requesters == last.wiring.routes == min(sockets_max(DESCRIPTORS_KEPT) // 3, ROUTES_MAX)
+    assert [each.wiring.routes for each in others] == [500, 1000, 2000, 4000, 6000]
+    assert last.parameters["channels each way"] == str(last.wiring.routes)
 
 
 def test_ten_pairs_of_queues_are_not_shared_out_among_queue_managers() -> None:
@@ -137,7 +148,7 @@ def test_more_channels_than_descriptors_are_told_before_they_are_made(tmp_path: 
     place = sitting(tmp_path, "dq-capacity-qmax", {"channel_pairs": ["900000"]})
     experiment = DistributedExperiment(place)
     try:
-        with pytest.raises(PointFailed, match=r"need 2,700,000: about [0-9,]+ pairs fit"):
+        with pytest.raises(PointFailed, match=r"need 2,700,000: about [0-9,]+ pairs fit\. --set channel_pairs=most"):
             experiment.prepare(experiment.entrants()[0], place.steps[0])
     finally:
         experiment.close()

@@ -121,3 +121,12 @@ def test_sizes_may_be_given_as_they_are_shown() -> None:
     assert [step.points["message_bytes"] for step in found] == [2048, 20_480, 2_097_152, 100]
     with pytest.raises(ParametersError):
         steps(scenario, catalogue().readiness(scenario), chosen={"requesters": ["2K"]})
+
+
+def test_a_sweep_may_have_numbers_and_a_word() -> None:
+    scenario = with_sweeps(Sweep("pairs", (100, "most"), (100,)))
+    assert [step.points["pairs"] for step in steps(scenario, FREE)] == [100, "most"]
+    chosen = [step.points["pairs"] for step in steps(scenario, FREE, chosen={"pairs": ["most", "7", "100", "7"]})]
+    assert chosen == ["most", 7, 100]
+    with pytest.raises(ParametersError, match="pairs: 'all' is not a whole number from 1 to 1,000,000, nor most"):
+        steps(scenario, FREE, chosen={"pairs": ["all"]})

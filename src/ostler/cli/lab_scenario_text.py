@@ -88,7 +88,7 @@ def _points(sweep: Sweep, points: tuple[Point, ...]) -> str:
         return ", ".join(size(each) if isinstance(each, int) else each for each in points)
     unit = f" {sweep.unit}" if sweep.unit else ""
     # Texts may have commas of their own.
-    between = ", " if all(isinstance(each, int) for each in points) else " | "
+    between = ", " if any(isinstance(each, int) for each in points) else " | "
     return between.join(str(each) for each in points) + unit
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from ostler.lab.experiments.channel_drain import DRAINED_PARAMETER, ChannelDrain
 from ostler.lab.experiments.channel_memory import ChannelMemory
-from ostler.lab.experiments.distributed_points import DistributedPoint, distributed_point
+from ostler.lab.experiments.distributed_points import DESCRIPTORS_KEPT, MOST, DistributedPoint, distributed_point
 from ostler.lab.experiments.load_experiment import (
     VERB_BY_VERB,
     AnyLoad,
@@ -52,8 +52,6 @@ ONE_MANAGER: Final = Variant("Ostler, one queue manager")
 SHOVELS_MAX: Final = 50
 """More than that say nothing of a shovel, and take a node long to start."""
 _SHOWN_CHANNELS_MAX: Final = 100
-# The local socket, listeners, files of the log and of queues.
-_DESCRIPTORS_KEPT: Final = 200
 
 
 def experiment(sitting: Sitting) -> Experiment:
@@ -194,7 +192,7 @@ class DistributedExperiment(LoadExperiment):
         is_accounting = self._sitting.settings.accounting
         names = tuple(own_reply_queue(number) for number in range(own_replies))
         made = replace(plan_of_both, is_accounting=is_accounting)
-        self._joined = QueueManagerPair(place, made, point.wiring, point.pairs, names)
+        self._joined = QueueManagerPair(place, made, point.wiring, point.pairs, names, tell=self._sitting.say)
         self._joined_for = wanted
         return self._joined
 
@@ -222,12 +220,11 @@ def _can_shovel(point: DistributedPoint) -> bool:
 
 def _check_descriptors(point: DistributedPoint) -> None:
     """Before channels by the thousand are made that cannot be connected."""
-    most = sockets_max(_DESCRIPTORS_KEPT)
-    here = 2 * point.wiring.routes
-    needed = here + point.requesters
+    most = sockets_max(DESCRIPTORS_KEPT)
+    needed = 2 * point.wiring.routes + point.requesters
     if needed > most:
         fit = most * point.wiring.routes // needed
         raise PointFailed(
             f"a queue manager may have {most:,} sockets here, and {point.wiring.routes:,} pairs of channels with their "
-            f"applications need {needed:,}: about {fit:,} pairs fit"
+            f"applications need {needed:,}: about {fit:,} pairs fit. --set channel_pairs={MOST} measures as many"
         )

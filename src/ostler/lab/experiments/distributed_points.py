@@ -8,6 +8,7 @@ from typing import Final
 
 from ostler.lab.experiments.load_points import REQUESTERS, LoadPoint, load_point, role_of
 from ostler.lab.load import plan
+from ostler.lab.load.connection_flood import sockets_max
 from ostler.lab.running.channel_wiring import FAST, USUAL_BATCH, Wiring
 from ostler.lab.running.contract import GET
 from ostler.lab.running.queue_manager_plan import pair_commands
@@ -21,6 +22,12 @@ NO_CIPHER: Final = "none"
 _WINDOW_MESSAGES: Final = 4000
 _WINDOW_BYTES: Final = 64 << 20
 _PER_CHANNEL: Final = ("channel", "channel pair")
+MOST: Final = "most"
+"""As many channels as a queue manager may have descriptors for, with the applications that each has."""
+DESCRIPTORS_KEPT: Final = 300
+"""A queue manager keeps 256 for itself: listeners, files of the log and of queues. Commands need some, too."""
+ROUTES_MAX: Final = 20_000
+"""Channels connect from ports of one address, of which there are some 28,000."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +62,8 @@ def distributed_point(scenario: Scenario, step: Step) -> DistributedPoint:
 
 def _wiring(scenario: Scenario, points: Mapping[str, Point]) -> Wiring:
     cipher_spec = usable_cipher(_cipher_asked(scenario, points))
-    routes = _number(scenario, points, "channels", _number(scenario, points, "channel_pairs", 1))
     return Wiring(
-        routes=routes,
+        routes=_routes(scenario, points),
         batch_size=_number(scenario, points, "batch_size", _number(scenario, points, "batches_of", USUAL_BATCH)),
         nonpersistent_speed=_speed(points),
         cipher_spec=cipher_spec,
@@ -66,6 +72,20 @@ def _wiring(scenario: Scenario, points: Mapping[str, Point]) -> Wiring:
         round_trip_ms=_number(scenario, points, "round_trip_ms", _number(scenario, points, "distance_ms", 0)),
         channels_max=_number(scenario, points, "channels_max", 0),
     )
+
+
+def _routes(scenario: Scenario, points: Mapping[str, Point]) -> int:
+    for name in ("channels", "channel_pairs"):
+        if points.get(name) == MOST:
+            return most_routes(scenario)
+    return _number(scenario, points, "channels", _number(scenario, points, "channel_pairs", 1))
+
+
+def most_routes(scenario: Scenario) -> int:
+    """How many routes fit: each has two channels at a queue manager, and so many applications. Not more than ports."""
+    role = role_of(scenario, REQUESTERS)
+    applications = role.counts[0] if role is not None and role.per in _PER_CHANNEL and role.counts else 0
+    return min(sockets_max(DESCRIPTORS_KEPT) // (2 + applications), ROUTES_MAX)
 
 
 def _speed(points: Mapping[str, Point]) -> str:

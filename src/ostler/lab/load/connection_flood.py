@@ -19,6 +19,8 @@ _EVENTS_MAX = 256
 _OPEN_SECONDS_MAX = 60.0
 # Descriptors that a process needs for other things.
 _DESCRIPTORS_KEPT = 200
+# Of a limit that is none, this is enough; a queue manager takes no more either.
+_DESCRIPTORS_MAX = 1 << 20
 # Each address has some 28,000 ports to connect from; fewer are used, as closed ones stay taken for a minute.
 _CONNECTIONS_PER_ADDRESS = 5000
 _ADDRESSES_MAX = 200
@@ -79,9 +81,10 @@ def sockets_max(kept: int = _DESCRIPTORS_KEPT) -> int:
     So many descriptors are `kept` for other things.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return max(hard - kept, 1)
+    most = hard if 0 <= hard <= _DESCRIPTORS_MAX else _DESCRIPTORS_MAX
+    if 0 <= soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    return max(most - kept, 1)
 
 
 def connected_from(number: int, address: Address) -> socket.socket:

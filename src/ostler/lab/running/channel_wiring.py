@@ -39,12 +39,14 @@ class Wiring:
     round_trip_ms: int = 0
     """What the distance adds to a round trip between the queue managers."""
     channels_max: int = 0
-    """MaxChannels in qm.ini; 0: enough for the routes."""
+    """MaxChannels in qm.ini, unless the routes need more; 0: as many as there are."""
 
     @property
     def stanzas(self) -> dict[str, dict[str, str]]:
-        # Both ways, and clients besides.
-        most = str(max(self.channels_max, 2 * self.routes + 100))
+        if not self.channels_max:
+            return {}
+        # Both ways.
+        most = str(max(self.channels_max, 2 * self.routes))
         return {"Channels": {"MaxChannels": most, "MaxActiveChannels": most}}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -29,8 +30,15 @@ _RUNNING: Final = "RUNNING"
 _RUNNING_SECONDS_MAX: Final = 60.0
 _CHANNELS_PER_SECOND_LEAST: Final = 25
 _POLL_SECONDS: Final = 0.05
+_TOLD_SECONDS: Final = 5.0
+# So many channels that somebody who waits wants to hear of them.
+_MANY: Final = 100
 # So that a session of commands does not keep a queue manager for long.
 _COMMANDS_AT_A_TIME: Final = 200
+
+
+def _unheard(text: str) -> None:
+    """Nobody listens."""
 
 
 class QueueManagerPair:
@@ -44,12 +52,15 @@ class QueueManagerPair:
         pairs: int,
         own_replies: tuple[str, ...] = (),
         starts_channels: bool = True,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
-        """Start both, and all channels between them. `plan` is for both, without objects.
+        """Start both, and all channels between them. `plan` is for both, without objects. `tell` hears how far it is,
+        where channels are so many that it takes long.
 
         Raises SittingOver when a queue manager does not start, and PointFailed when a channel does not.
         """
         self.wiring = wiring
+        self._tell = tell if tell is not None and wiring.routes >= _MANY else _unheard
         self._stack = ExitStack()
         self._relays: list[Relay] = []
         stanzas = {**plan.stanzas, **wiring.stanzas}
@@ -58,6 +69,7 @@ class QueueManagerPair:
         asking = replace(plan, name=ASKING, commands=wires.asking_commands(wiring, pairs, own_replies))
         answering = replace(plan, name=ANSWERING, commands=wires.answering_commands(wiring, pairs))
         try:
+            self._tell(f"Two queue managers start, with {wiring.routes:,} channels each way between them.")
             self.asking = self._started(root, asking, NEAR)
             self.answering = self._started(root, answering, FAR)
             if starts_channels:
@@ -103,19 +115,27 @@ class QueueManagerPair:
     def _wait_until_running(self) -> None:
         seconds_max = _RUNNING_SECONDS_MAX + self.wiring.routes / _CHANNELS_PER_SECOND_LEAST
         deadline = time.monotonic() + seconds_max
+        told = time.monotonic()
         for own, other in ((self.asking, self.answering), (self.answering, self.asking)):
             while True:
+                began = time.monotonic()
                 found = self._states(own, other)
                 waiting = {name: state for name, state in found.items() if state != _RUNNING}
                 if len(found) == self.wiring.routes and not waiting:
                     break
-                if time.monotonic() > deadline:
+                now = time.monotonic()
+                if now - told >= _TOLD_SECONDS:
+                    told = now
+                    run = len(found) - len(waiting)
+                    self._tell(f"{run:,} of {self.wiring.routes:,} channels from {own.name} to {other.name} run.")
+                if now > deadline:
                     name, state = next(iter(waiting.items()), (own.name, "not shown"))
                     raise PointFailed(
-                        f"{len(found) - len(waiting)} of {self.wiring.routes} channels of {own.name} run after "
+                        f"{len(found) - len(waiting):,} of {self.wiring.routes:,} channels of {own.name} run after "
                         f"{seconds_max:.0f} s; {name} is {state}: {own.last_words()}"
                     )
-                time.sleep(_POLL_SECONDS)
+                # To look at thousands takes a while, in which they do not get on.
+                time.sleep(max(_POLL_SECONDS, now - began))
 
     @staticmethod
     def _states(own: LabQueueManager, other: LabQueueManager) -> dict[str, str]:

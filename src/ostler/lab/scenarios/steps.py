@@ -92,19 +92,21 @@ def _put_together(sweep: Sweep, pieces: Sequence[str]) -> list[str]:
 
 
 def _typed(sweep: Sweep, texts: Sequence[str]) -> list[Point]:
-    """Numbers for a sweep of numbers; for the others, words that it knows."""
+    """Numbers for a sweep that has some, and words that it knows."""
     if not texts:
         raise ParametersError(f"{sweep.name}: at least one point is wanted.")
     texts = _put_together(sweep, texts)
-    if all(isinstance(point, int) for point in sweep.values):
-        lowest = min(point for point in sweep.values if isinstance(point, int))
-        numbers = [_number(sweep, text, min(lowest, 1)) for text in texts]
-        return list(dict.fromkeys(numbers))
+    numbers = [point for point in sweep.values if isinstance(point, int)]
+    found: list[Point] = []
     for text in texts:
-        if text not in sweep.values:
+        if text in sweep.values:
+            found.append(text)
+        elif numbers:
+            found.append(_number(sweep, text, min(*numbers, 1)))
+        else:
             known = " | ".join(str(point) for point in sweep.values)
             raise ParametersError(f"{sweep.name}: {text!r} is none of {known}.")
-    return list(dict.fromkeys(texts))
+    return list(dict.fromkeys(found))
 
 
 def _number(sweep: Sweep, text: str, least: int) -> int:
@@ -113,5 +115,6 @@ def _number(sweep: Sweep, text: str, least: int) -> int:
     if size is not None:
         text = str(int(size[1]) * _UNITS[size[2]])
     if not re.fullmatch(rf"[0-9]{{1,{_DIGITS_MAX}}}", text) or not least <= int(text) <= most:
-        raise ParametersError(f"{sweep.name}: {text!r} is not a whole number from {least} to {most:,}.")
+        words = "".join(f", nor {point}" for point in sweep.values if isinstance(point, str))
+        raise ParametersError(f"{sweep.name}: {text!r} is not a whole number from {least} to {most:,}{words}.")
     return int(text)
