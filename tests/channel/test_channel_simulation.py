@@ -39,6 +39,7 @@ def test_the_worlds_have_trouble_enough() -> None:
     worlds = [live_through(seed, 300) for seed in range(200, 215)]
     assert sum(world.crashes for world in worlds) > 20
     assert sum(world.cuts for world in worlds) > 20
+    assert sum(world.resolves for world in worlds) > 3
 
 
 @pytest.mark.stress

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from random import Random
 
 from ostler.channel.port import HOPELESS
+from ostler.channel.settling import resolve_up_to
 from ostler.channel.sync_records import RECEIVING, SENDING, batches_in_doubt
 from ostler.log import LogSettings
 from ostler.model.attributes import Value
@@ -96,6 +97,7 @@ class ChannelWorld:
         self.crashes = 0
         self.cuts = 0
         self.resets = 0
+        self.resolves = 0
 
     def run(self, steps: int) -> None:
         for _ in range(steps):
@@ -242,7 +244,7 @@ class ChannelWorld:
         site = self.sites[number]
         chance = self._chance
         kind = chance.choices(
-            ["cut", "crash", "crash both", "power", "stop", "start", "reset"], [12, 10, 2, 6, 4, 6, 1]
+            ["cut", "crash", "crash both", "power", "stop", "start", "reset", "resolve"], [12, 10, 2, 6, 4, 6, 1, 3]
         )[0]
         if kind == "cut":
             return kind, lambda: self._cut(site)
@@ -258,6 +260,8 @@ class ChannelWorld:
             return kind, lambda: self._stop(number)
         if kind == "reset":
             return kind, lambda: self._reset(number)
+        if kind == "resolve":
+            return kind, lambda: self._resolve(number)
         return kind, lambda: self._start(number)
 
     def _cut(self, site: ChannelSite) -> None:
@@ -314,6 +318,21 @@ class ChannelWorld:
             record.is_reset = True
             site.sync.write(record)
             self.resets += 1
+
+    def _resolve(self, number: int) -> None:
+        """RESOLVE CHANNEL with what the partner has committed last, when both ends are stopped."""
+        site, other = self.sites[number], self.sites[1 - number]
+        channel = f"{site.name}.{other.name}"
+        if not batches_in_doubt(site.engine, channel):
+            return
+        for where in self.sites:
+            for agent in [each for each in where.agents if (each.sender is None) != (where is site)]:
+                where.lost(agent)
+        other.disk.lose_power_after(-1)
+        other.force()
+        last = other.sync.find(RECEIVING, channel, site.name).luwid
+        assert resolve_up_to(site.engine, site.sync, channel, last) >= 0, channel
+        self.resolves += 1
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
