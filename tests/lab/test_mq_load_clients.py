@@ -188,10 +188,10 @@ def test_clients_that_share_connections_are_counted_each(
 @protocols
 @pytest.mark.parametrize("kind", [plan.REQUEST_REPLY, plan.ONE_WAY])
 def test_rated_clients_begin_when_they_are_due(manager: LabQueueManager, base: Plan, protocol: str, kind: str) -> None:
-    ran = run(manager, replace(base, protocol=protocol, kind=kind, rate_per_second=100.0))
+    ran = run(manager, replace(base, protocol=protocol, kind=kind, rate_per_second=100.0), 0.05)
     main = ran.counts[ROUND_TRIP if kind == plan.REQUEST_REPLY else PUT]
-    # 60 ms of 100 a second and client; a stalled machine may not begin the last of them.
-    assert 3 <= main <= 18
+    # 150 ms of 100 a second and client; a stalled machine may not begin the last of them.
+    assert 3 <= main <= 45
     assert ran.puts == ran.gets == (2 * main if kind == plan.REQUEST_REPLY else main)
 
 

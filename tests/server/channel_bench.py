@@ -79,12 +79,16 @@ class ChannelBench(Bench):
         with contextlib.suppress(ConnectionError):
             sock.sendall(b"".join(frames))
         self.turn(4)
+        self.until_forced()
+        return read_all(sock)
+
+    def until_forced(self) -> None:
+        """Go on when no answer is held back any more: the log is forced on a thread of its own."""
         for _ in range(2000):
             if not any(link.held for link in self.reactor.links.values()):
                 break
-            self.reactor.run_pass(2)  # the log is forced on a thread of its own
+            self.reactor.run_pass(2)
         self.turn(2)
-        return read_all(sock)
 
     def ask(self, sock: socket.socket, *frames: bytes, count: int = 1) -> list[int]:
         """Say something, and go on when so many answers have come, or the link was closed: the types of all.

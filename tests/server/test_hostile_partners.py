@@ -170,6 +170,7 @@ class TlsPeer:
         with contextlib.suppress(ConnectionError):
             self.sock.sendall(self.stream.take_output())
         self._bench.turn(3)
+        self._bench.until_forced()
         try:
             data = self.sock.recv(1 << 16)
             self.closed = not data
