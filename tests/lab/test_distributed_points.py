@@ -84,7 +84,8 @@ def test_as_many_pairs_as_there_are_descriptors_for() -> None:
     *others, last = of("dq-capacity-qmax")
     assert last.requesters == last.wiring.routes == min(sockets_max(DESCRIPTORS_KEPT) // 3, ROUTES_MAX)
     assert [each.wiring.routes for each in others] == [500, 1000, 2000, 4000, 6000]
-    assert last.parameters["channels each way"] == str(last.wiring.routes)
+    assert last.parameters["channels each way"] == last.parameters["channel_pairs"] == str(last.wiring.routes)
+    assert "channel_pairs" not in others[0].parameters
 
 
 def test_ten_pairs_of_queues_are_not_shared_out_among_queue_managers() -> None:

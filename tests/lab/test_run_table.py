@@ -72,6 +72,10 @@ class TestStepResults:
         (found,) = step_results(read_run(directory))
         assert found.kind is EntrantKind.PEER
 
+    def test_what_an_experiment_found_out_takes_the_place_of_what_was_planned(self, tmp_path: Path) -> None:
+        (found,) = results_of(tmp_path, replace(OSTLER, parameters={"requesters": "6566"}))
+        assert found.points == {"requesters": "6566", "cipher_spec": "none"}
+
     def test_the_limit_is_the_slowest_probe(self, tmp_path: Path) -> None:
         slow = Made("forcing", "limit", (50, 50))
         ostler, *limits = results_of(tmp_path, replace(OSTLER, rates=(25, 25)), PING_PONG, slow)

@@ -146,6 +146,8 @@ def _shown(wiring: Wiring, scenario: Scenario, points: Mapping[str, Point]) -> d
         "batch size": str(wiring.batch_size),
         "nonpersistent speed": wiring.nonpersistent_speed,
     }
+    # What it came to here says more than the word.
+    shown |= {name: str(wiring.routes) for name, value in points.items() if value == MOST}
     if wiring.cipher_spec:
         shown["CipherSpec"] = wiring.cipher_spec
         asked = _cipher_asked(scenario, points)

@@ -61,6 +61,7 @@ class QueueManagerPair:
         """
         self.wiring = wiring
         self._tell = tell if tell is not None and wiring.routes >= _MANY else _unheard
+        self._told = time.monotonic()
         self._stack = ExitStack()
         self._relays: list[Relay] = []
         stanzas = {**plan.stanzas, **wiring.stanzas}
@@ -111,11 +112,18 @@ class QueueManagerPair:
         commands = wires.sender_commands(self.wiring, own.name, other.name, port)
         for at in range(0, len(commands), _COMMANDS_AT_A_TIME):
             own.mqsc("\n".join(commands[at : at + _COMMANDS_AT_A_TIME]))
+            done = min(at + _COMMANDS_AT_A_TIME, len(commands))
+            self._tell_now_and_then(self.wiring.routes * done // len(commands), own, other, "are started")
+
+    def _tell_now_and_then(self, count: int, own: LabQueueManager, other: LabQueueManager, what: str) -> None:
+        now = time.monotonic()
+        if now - self._told >= _TOLD_SECONDS:
+            self._told = now
+            self._tell(f"{count:,} of {self.wiring.routes:,} channels from {own.name} to {other.name} {what}.")
 
     def _wait_until_running(self) -> None:
         seconds_max = _RUNNING_SECONDS_MAX + self.wiring.routes / _CHANNELS_PER_SECOND_LEAST
         deadline = time.monotonic() + seconds_max
-        told = time.monotonic()
         for own, other in ((self.asking, self.answering), (self.answering, self.asking)):
             while True:
                 began = time.monotonic()
@@ -124,10 +132,7 @@ class QueueManagerPair:
                 if len(found) == self.wiring.routes and not waiting:
                     break
                 now = time.monotonic()
-                if now - told >= _TOLD_SECONDS:
-                    told = now
-                    run = len(found) - len(waiting)
-                    self._tell(f"{run:,} of {self.wiring.routes:,} channels from {own.name} to {other.name} run.")
+                self._tell_now_and_then(len(found) - len(waiting), own, other, "run")
                 if now > deadline:
                     name, state = next(iter(waiting.items()), (own.name, "not shown"))
                     raise PointFailed(

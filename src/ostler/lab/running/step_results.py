@@ -168,7 +168,9 @@ def step_results(run: StoredRun) -> list[StepResult]:
     for step, contestant in sorted(grouped, key=lambda each: (each[0], order[each[1]])):
         points = grouped[step, contestant]
         told = points[0].parameters
-        swept = sweeps.get(step) or {name: text for name, text in told.items() if name != OPERATION_PARAMETER}
+        # Where an experiment itself found out how many there can be, it told that.
+        swept = {name: told.get(name, text) for name, text in sweeps.get(step, {}).items()}
+        swept = swept or {name: text for name, text in told.items() if name != OPERATION_PARAMETER}
         kind = kinds.get(contestant) or _kind_seen(points)
         found += _of_contestant(points, kind, swept, told.get(OPERATION_PARAMETER, ""))
     return _with_limits(found, _is_counted(run))
