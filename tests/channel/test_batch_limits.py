@@ -59,8 +59,13 @@ def test_batches_that_are_not_full_say_nothing() -> None:
 def test_forgotten_when_it_is_as_large_as_agreed() -> None:
     limits = BatchLimits()
     limits.refused("A", 8)
-    limits.forget("A")
-    limits.forget("A")
+    confirmed = 0
+    while limits.find("A") is not None:
+        limits.confirmed("A", 4, 8)
+        confirmed += 1
+        assert confirmed < 1000
+    assert confirmed > 1
+    limits.confirmed("A", 4, 8)
     assert limits.find("A") is None
 
 

@@ -64,5 +64,8 @@ class BatchLimits:
         self._limits[channel] = BatchLimit(messages // 2)
         return True
 
-    def forget(self, channel: str) -> None:
-        self._limits.pop(channel, None)
+    def confirmed(self, channel: str, messages: i64, agreed: i64) -> None:
+        """A batch of so many messages went well; there is no limit any more when it is as large as was agreed upon."""
+        limit = self._limits.get(channel)
+        if limit is not None and limit.confirmed(messages) and limit.messages >= agreed:
+            del self._limits[channel]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, final
 
+from librt.strings import read_i32_le
 from mypy_extensions import i64
 
+from ostler.channel.port import FAILED, HOPELESS
 from ostler.model.constants import (
+    MQCC_OK,
     MQRC_CONNECTION_QUIESCING,
     MQRC_CONNECTION_STOPPING,
     MQRC_NOT_AUTHORIZED,
@@ -17,6 +20,7 @@ from ostler.model.constants import (
     MQRC_SSL_PEER_NAME_MISMATCH,
     MQRC_UNKNOWN_CHANNEL_NAME,
 )
+from ostler.wire.frames import MalformedFrame
 
 # What a get from the transmission queue fails with when the queue manager ends.
 ENDING: Final = (
@@ -59,3 +63,24 @@ def refusal_text(channel: str, reason: i64, text: str) -> str:
 def is_hopeless(reason: i64, text: str) -> bool:
     """Whether trying again is no use before somebody has done something."""
     return reason in _FOR_PEOPLE or text[:8] in _TEXTS_FOR_PEOPLE
+
+
+@final
+class Refusal:
+    """What a partner answered a hello with that it does not like."""
+
+    def __init__(self, how: i64, reason: i64, text: str) -> None:
+        self.how: i64 = how
+        self.reason: i64 = reason
+        self.text = text
+
+
+def refusal_in(payload: bytes, channel: str) -> Refusal | None:
+    """The refusal that the reply to a hello is; None for a welcome. MalformedFrame."""
+    if len(payload) < 8:
+        raise MalformedFrame("a reply is too short")
+    if read_i32_le(payload, 0) == MQCC_OK:
+        return None
+    reason: i64 = i64(read_i32_le(payload, 4))
+    text = refusal_text(channel, reason, payload[8:].decode("utf-8", "replace"))
+    return Refusal(HOPELESS if is_hopeless(reason, text) else FAILED, reason, text)

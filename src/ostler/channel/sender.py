@@ -22,7 +22,7 @@ from ostler.channel.departure import objection, set_aside
 from ostler.channel.message_writer import BACKLOG_BYTES, MessageWriter
 from ostler.channel.monitoring import ChannelMonitor
 from ostler.channel.port import FAILED, HOPELESS, ORDERLY, ChannelPort
-from ostler.channel.refusals import ENDING, is_hopeless, refusal_text, told
+from ostler.channel.refusals import ENDING, is_hopeless, refusal_in, told
 from ostler.channel.settling import settle_doubts, tell_standing
 from ostler.channel.sync_records import SENDING, SyncRecords, commit_batch
 from ostler.channel.terms import ChannelSettings, check_agreement, next_sequence, proposal
@@ -36,7 +36,6 @@ from ostler.engine.slots import NONE, PERSISTENT
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import ACTIVE
 from ostler.model.constants import (
-    MQCC_OK,
     MQGMO_FAIL_IF_QUIESCING,
     MQGMO_PROPERTIES_FORCE_MQRFH2,
     MQGMO_SYNCPOINT,
@@ -204,7 +203,7 @@ class SendingEnd:
                 self._too_large()
             self._over(HOPELESS if is_hopeless(0, text) else FAILED, reason, told(self.partner or "The partner", text))
         elif type == CHANNEL_HELLO | REPLY and self.state == GREETING:
-            self._greeted(buffer, start, end)
+            self._greeted(buffer[start:end])
         else:
             raise MalformedFrame(f"a frame of type {type} where it cannot be")
 
@@ -219,14 +218,10 @@ class SendingEnd:
             self._end_batch()
             self.pump()
 
-    def _greeted(self, buffer: bytes, start: i64, end: i64) -> None:
-        payload = buffer[start:end]
-        if len(payload) < 8:
-            raise MalformedFrame("a reply is too short")
-        if read_i32_le(payload, 0) != MQCC_OK:
-            reason: i64 = i64(read_i32_le(payload, 4))
-            text = refusal_text(self.settings.name, reason, payload[8:].decode("utf-8", "replace"))
-            self._over(HOPELESS if is_hopeless(reason, text) else FAILED, reason, text)
+    def _greeted(self, payload: bytes) -> None:
+        refusal = refusal_in(payload, self.settings.name)
+        if refusal is not None:
+            self._over(refusal.how, refusal.reason, refusal.text)
             return
         agreed = decode_channel_hello(payload, 8)
         check_agreement(agreed, self.settings)
@@ -241,11 +236,13 @@ class SendingEnd:
         commit_batch(self.engine, self.records, batch.doubt(self.settings.name, self.partner))
         self.figures.confirmed(batch, self.engine.now_ms)
         if self._batch_size < self.agreed.batch_size:
-            self._size_batches(batch.messages)
+            self.records.batch_limits.confirmed(self.settings.name, batch.messages, self.agreed.batch_size)
+            self._size_batches()
         if self.monitor is not None:
             self.monitor.batch_over(batch.messages, not self.in_flight)
         self._last_work_ms = self.engine.now_ms
         self.pump()
+        self._watch_idleness()
 
     # -- from the queue to the partner ---------------------------------------------------------------------------------
 
@@ -350,8 +347,20 @@ class SendingEnd:
         if getting.get(self.engine, request):
             self.port.pump_again()
             return
-        if batch is None and not self.in_flight and self.settings.disconnect_seconds > 0:
-            self.port.wake_in(self._last_work_ms + self.settings.disconnect_seconds * 1000 - self.engine.now_ms + 1)
+        self._watch_idleness()
+
+    def _idle_left_ms(self) -> i64:
+        """How long it may do nothing but wait for a message (DISCINT); -1: for ever, or it does something."""
+        request = self._request
+        interval: i64 = self.settings.disconnect_seconds * 1000
+        if interval <= 0 or self.current is not None or self.in_flight or request is None or request.done:
+            return -1
+        return max(self._last_work_ms + interval - self.engine.now_ms, 0)
+
+    def _watch_idleness(self) -> None:
+        left: i64 = self._idle_left_ms()
+        if left >= 0 and self.state == RUNNING:
+            self.port.wake_in(left + 1)
 
     def _give_up_wait(self) -> None:
         request = self._request
@@ -470,16 +479,12 @@ class SendingEnd:
         data = confirm_frame(CHANNEL_CONFIRM, batch.number, batch.number, batch.last, batch.luwid, batch.messages)
         self.port.send_after(lsn, data)
 
-    def _size_batches(self, confirmed: i64 = 0) -> None:
+    def _size_batches(self) -> None:
         """How large batches are, and how many are under way, by what the partner's log has taken lately."""
-        agreed = self.agreed
-        limits = self.records.batch_limits
-        limit = limits.find(self.settings.name)
-        if limit is not None and confirmed > 0 and limit.confirmed(confirmed) and limit.messages >= agreed.batch_size:
-            limits.forget(self.settings.name)
-            limit = None
-        self._batch_size = agreed.batch_size if limit is None else min(agreed.batch_size, limit.messages)
-        self._window = agreed.window if limit is None else 1
+        limit = self.records.batch_limits.find(self.settings.name)
+        size: i64 = self.agreed.batch_size
+        self._batch_size = size if limit is None else min(size, limit.messages)
+        self._window = self.agreed.window if limit is None else 1
 
     def _too_large(self) -> None:
         """The partner's log had no room for what is under way."""
@@ -530,19 +535,17 @@ class SendingEnd:
         if self.state == REKEYING or self.state == CHECKING:
             what = "did not agree on new keys" if self.state == REKEYING else "was not heard of within BATCHHB"
             self._fail(FAILED, 0, f"AMQ9259E: Channel {self.settings.name}: {self.partner} {what}.")
-            return
         if self.state != RUNNING:
             return
         batch = self.current
         if batch is not None:
             if self.engine.now_ms >= batch.began_ms + self.settings.batch_interval_ms and not self._writer.is_busy():
                 self._end_batch()
-        elif not self.in_flight and self._request is not None and not self._request.done:
-            idle: i64 = self.settings.disconnect_seconds * 1000
-            if idle > 0 and self.engine.now_ms - self._last_work_ms >= idle:
-                self.stop()
-                return
+        elif self._idle_left_ms() == 0:
+            self.stop()
+            return
         self.pump()
+        self._watch_idleness()
         if self.state == RUNNING and self._request is None and not self.in_flight:
             self.port.wake_in(_SHORT_MS)  # it waits for room
 
@@ -562,9 +565,8 @@ class SendingEnd:
     def _part(self) -> None:
         """Both have said all. Who was sent away tries again later; who had nothing more to do does not."""
         if self._is_sent_away:
-            self._over(
-                FAILED, 0, f"AMQ9558E: Channel {self.settings.name} was ended by {self.partner}: it stopped there."
-            )
+            text = f"AMQ9558E: Channel {self.settings.name} was ended by {self.partner}: it stopped there."
+            self._over(FAILED, 0, text)
         else:
             self._over(ORDERLY, 0, "")
 
