@@ -83,6 +83,15 @@ def test_messages_go_under_tls(route: Routes, spec: str) -> None:
     way.here.mqsc(f"PING CHANNEL({way.channel})")
 
 
+def test_the_channel_is_not_known_there(route: Routes) -> None:
+    way = route(f"{ANY} SHORTRTY(5) SHORTTMR(3600)", ANY)
+    way.there.mqsc(f"DELETE CHANNEL({way.channel})")
+    way.start().until("STOPPED")
+    assert f"AMQ9520E: Channel {way.channel} is not defined at the partner. Define it there" in way.notes()
+    way.there.mqsc(f"DEFINE CHANNEL({way.channel}) CHLTYPE(RCVR) {ANY}")
+    way.run()
+
+
 @pytest.mark.parametrize("kinds", [("SVR", "RQSTR"), ("SDR", "RQSTR")])
 def test_requesters_speak_tls(route: Routes, kinds: tuple[str, str]) -> None:
     way = route(ANY, ANY, kinds=kinds)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ostler.channel import sync_records
-from ostler.channel.refusals import refusal_text, told
+from ostler.channel.refusals import refusal_in, told
 from ostler.channel.settling import resolve_all, resolve_up_to
 from ostler.channel.sync_records import batches_in_doubt
 from ostler.channel.terms import ChannelSettings, agree, check_agreement, proposal, text_of
@@ -18,7 +18,7 @@ from ostler.command.channel_status import ChannelStatus
 from ostler.command.target import CHANNEL_ACTIVE, CommandRefused
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType, subtype_of
-from ostler.model.constants import MQCC_OK, MQRC_Q_MGR_STOPPING
+from ostler.model.constants import MQRC_Q_MGR_STOPPING
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.channel_connector import Attempt
@@ -252,10 +252,10 @@ class ChannelCommands:
             if type != CHANNEL_PING or len(payload) > PING_BYTES_MAX:
                 raise MalformedFrame(f"a frame of type {type} where it cannot be")
             agent.link.send(frame(CHANNEL_PING | REPLY, 0, request, payload))
-        elif type == CHANNEL_HELLO | REPLY and len(payload) >= 8:
-            if int.from_bytes(payload[:4], "little") != MQCC_OK:
-                reason = int.from_bytes(payload[4:8], "little")
-                ping.over(refusal_text(ping.name, reason, payload[8:].decode("utf-8", "replace")))
+        elif type == CHANNEL_HELLO | REPLY:
+            refusal = refusal_in(payload, ping.name)
+            if refusal is not None:
+                ping.over(refusal.text)
                 return
             agreed = decode_channel_hello(payload, 8)
             check_agreement(agreed, ChannelSettings(self._channels.require(ping.name)))

@@ -143,6 +143,9 @@ class MessageAgent(Agent):
         self.owner.agent_over(self, how, reason, text)
         if link.state < CLOSING:
             link.last_word(text or "the channel ended")
+        # Their ports lead back here: nobody should have to look for such a circle.
+        self.sending = None
+        self.receiving = None
 
 
 @final

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from ostler.channel import port, states, sync_records
 from ostler.channel.receiver import PAUSED
-from ostler.channel.refusals import refusal_text
+from ostler.channel.refusals import refusal_in, refusal_text
 from ostler.channel.sender import SendingEnd
 from ostler.channel.states import (
     AGREED,
@@ -369,10 +369,8 @@ class MessageChannels(ChannelOwner):
                 # The call was faster than the promise of it.
                 instance.happens(CALLED_BACK)
                 instance.happens(ENDED)
-        elif type == CHANNEL_HELLO | REPLY and len(payload) >= 8:
-            reason = int.from_bytes(payload[4:8], "little")
-            text = refusal_text(instance.name, reason, payload[8:].decode("utf-8", "replace"))
-            agent.finish(port.FAILED, reason, text)
+        elif type == CHANNEL_HELLO | REPLY and (refusal := refusal_in(payload, instance.name)) is not None:
+            agent.finish(port.FAILED, refusal.reason, refusal.text)
         else:
             raise MalformedFrame(f"a frame of type {type} where it cannot be")
 
@@ -411,6 +409,8 @@ class MessageChannels(ChannelOwner):
             return
         self._agents -= 1
         self.records.need(self._agents)
+        if text.startswith("AMQ9520E") and how == port.FAILED:  # TLS knows channels by their names, too
+            how, text = port.HOPELESS, refusal_text(instance.name, MQRC_UNKNOWN_CHANNEL_NAME, "")
         if text.startswith("AMQ96") and not text.startswith(_TLS_CUT):
             text = _tls_text(instance, text)
             self._tell_tls(instance, text)
