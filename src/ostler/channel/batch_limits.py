@@ -69,3 +69,11 @@ class BatchLimits:
         limit = self._limits.get(channel)
         if limit is not None and limit.confirmed(messages) and limit.messages >= agreed:
             del self._limits[channel]
+
+
+def too_large_text(channel: str, partner: str, messages: i64) -> str:
+    """What the operator is told of the first refusal."""
+    return (
+        f"AMQ9509W: Channel {channel}: the log of {partner} has no room for a batch of {messages} messages. "
+        "Smaller ones are tried. Give that log more files, or lower BATCHSZ or BATCHLIM."
+    )

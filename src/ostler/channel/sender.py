@@ -17,6 +17,7 @@ from librt.strings import read_i32_le
 from mypy_extensions import i64
 
 from ostler.channel.batch import Batch, Figures, prepare_batch
+from ostler.channel.batch_limits import too_large_text
 from ostler.channel.conversion import converted_for, tell_unconverted
 from ostler.channel.departure import objection, set_aside
 from ostler.channel.message_writer import BACKLOG_BYTES, MessageWriter
@@ -493,10 +494,7 @@ class SendingEnd:
         for other in self.in_flight:
             tried = max(tried, other.messages)
         if tried > 0 and self.records.batch_limits.refused(self.settings.name, tried):
-            self.port.note(
-                f"AMQ9509W: Channel {self.settings.name}: the log of {self.partner} has no room for a batch of {tried} "
-                "messages. Smaller ones are tried. Give that log more files, or lower BATCHSZ or BATCHLIM."
-            )
+            self.port.note(too_large_text(self.settings.name, self.partner, tried))
 
     def _wind_up(self) -> None:
         """End the batch that is open, wait for those under way, and then part or begin TLS anew."""
