@@ -138,8 +138,10 @@ class Callers:
 
     def _check_sending(self, before: Instance, partner: str, link: ServerLink) -> None:
         """MQError when a requester must not take the place of who has messages from a channel."""
-        if before.agent is None or (not before.is_called and before.state != RUNNING):
-            # It is about to call by itself.
+        calls: bool = not before.is_called
+        if before.agent is None or (calls and (before.kind == "SVR" or before.state != RUNNING)):
+            # It calls by itself, now and whenever that is cut. A sender is asked to call again; a server that calls
+            # would only be answered, and nobody would call any more.
             raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {before.name} is in use at {self._name}.")
         self._check_adoption(before, partner, link)
 
