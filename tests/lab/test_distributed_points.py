@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,13 @@ def test_fewer_messages_are_drained_where_batches_take_long() -> None:
 def sitting(tmp_path: Path, name: str, chosen: dict[str, list[str]]) -> Sitting:
     scenario = catalogue().find(name)
     return Sitting(scenario, Settings(limits=False), planned(scenario, chosen=chosen), tmp_path)
+
+
+def test_a_cipher_spec_that_stands_in_for_another_is_told(tmp_path: Path) -> None:
+    said: list[str] = []
+    place = sitting(tmp_path, "zos-chl-1-4-ssl", {"channels": ["1", "2"]})
+    DistributedExperiment(replace(place, say=said.append)).close()
+    assert said == [f"TRIPLE_DES_SHA_US is refused today: channels use {STAND_IN_CIPHER} in its place."]
 
 
 def test_one_queue_manager_has_each_load_once(tmp_path: Path) -> None:

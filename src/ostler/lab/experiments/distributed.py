@@ -13,7 +13,14 @@ from typing import Final
 
 from ostler.lab.experiments.channel_drain import DRAINED_PARAMETER, ChannelDrain
 from ostler.lab.experiments.channel_memory import ChannelMemory
-from ostler.lab.experiments.distributed_points import DESCRIPTORS_KEPT, MOST, DistributedPoint, distributed_point
+from ostler.lab.experiments.distributed_points import (
+    CIPHER_SPEC,
+    DESCRIPTORS_KEPT,
+    IN_THE_PLACE_OF,
+    MOST,
+    DistributedPoint,
+    distributed_point,
+)
 from ostler.lab.experiments.load_experiment import (
     VERB_BY_VERB,
     AnyLoad,
@@ -45,7 +52,7 @@ from ostler.lab.running.contract import (
 from ostler.lab.running.queue_manager_pair import QueueManagerPair, channel_figures
 from ostler.lab.running.shovel_peer import ENTRANT as SHOVELS
 from ostler.lab.running.shovel_peer import ShovelPeer
-from ostler.lab.scenarios.model import Binding, LoadKind
+from ostler.lab.scenarios.model import Binding, LoadKind, Scenario
 from ostler.lab.scenarios.steps import Step
 
 ONE_MANAGER: Final = Variant("Ostler, one queue manager")
@@ -103,6 +110,9 @@ class DistributedExperiment(LoadExperiment):
         self._joined_for: tuple[object, ...] = ()
         self._shovels: ShovelPeer | None = None
         self._absent: dict[str, str] = {}
+        for asked, used in dict.fromkeys(map(_replaced_cipher, self._points.values())):
+            if asked:
+                sitting.say(f"{asked} is refused today: channels use {used} in its place.")
 
     def _point(self, number: int) -> DistributedPoint:
         found = self._points[number]
@@ -132,7 +142,7 @@ class DistributedExperiment(LoadExperiment):
             return []
         lines = {(point.persistent, point.wiring.round_trip_ms) for point in able.values()}
         shovels = max(point.wiring.routes for point in able.values())
-        self._sitting.say("two RabbitMQ nodes start, with shovels between them")
+        self._sitting.say("Two RabbitMQ nodes start, with shovels between them.")
         self._shovels = ShovelPeer.started(self._sitting.scratch / "shovels", sorted(lines), shovels, self._absent)
         if self._shovels is None:
             return []
@@ -186,7 +196,7 @@ class DistributedExperiment(LoadExperiment):
         if joined is not None and self._joined_for == wanted and joined.is_alive:
             return joined
         self._part()
-        _check_descriptors(point)
+        _check_descriptors(point, self._sitting.scenario)
         self._made += 1
         place = self._sitting.scratch / f"joined-{self._made}"
         is_accounting = self._sitting.settings.accounting
@@ -211,6 +221,11 @@ class DistributedExperiment(LoadExperiment):
         super().close()
 
 
+def _replaced_cipher(point: LoadPoint) -> tuple[str, str]:
+    """The CipherSpec that was asked for, and the one in its place; empty where it is itself used."""
+    return point.parameters.get(IN_THE_PLACE_OF, ""), point.parameters.get(CIPHER_SPEC, "")
+
+
 def _can_shovel(point: DistributedPoint) -> bool:
     """Whether shovels do the same: nothing encrypted, and no option of a channel that they do not have."""
     wiring = point.wiring
@@ -218,13 +233,15 @@ def _can_shovel(point: DistributedPoint) -> bool:
     return usual and not wiring.cipher_spec and wiring.routes <= SHOVELS_MAX
 
 
-def _check_descriptors(point: DistributedPoint) -> None:
+def _check_descriptors(point: DistributedPoint, scenario: Scenario) -> None:
     """Before channels by the thousand are made that cannot be connected."""
     most = sockets_max(DESCRIPTORS_KEPT)
     needed = 2 * point.wiring.routes + point.requesters
     if needed > most:
         fit = most * point.wiring.routes // needed
+        sweep = next((each.name for each in scenario.sweeps if MOST in each.values), "")
+        hint = f". --set {sweep}={MOST} measures as many" if sweep else ""
         raise PointFailed(
             f"a queue manager may have {most:,} sockets here, and {point.wiring.routes:,} pairs of channels with their "
-            f"applications need {needed:,}: about {fit:,} pairs fit. --set channel_pairs={MOST} measures as many"
+            f"applications need {needed:,}: about {fit:,} pairs fit{hint}"
         )

@@ -19,6 +19,8 @@ from ostler.model import cipher_specs
 STAND_IN_CIPHER: Final = "ECDHE_RSA_AES_256_GCM_SHA384"
 """In the place of a CipherSpec that is refused today."""
 NO_CIPHER: Final = "none"
+CIPHER_SPEC: Final = "CipherSpec"
+IN_THE_PLACE_OF: Final = "in the place of"
 _WINDOW_MESSAGES: Final = 4000
 _WINDOW_BYTES: Final = 64 << 20
 _PER_CHANNEL: Final = ("channel", "channel pair")
@@ -149,10 +151,10 @@ def _shown(wiring: Wiring, scenario: Scenario, points: Mapping[str, Point]) -> d
     # What it came to here says more than the word.
     shown |= {name: str(wiring.routes) for name, value in points.items() if value == MOST}
     if wiring.cipher_spec:
-        shown["CipherSpec"] = wiring.cipher_spec
+        shown[CIPHER_SPEC] = wiring.cipher_spec
         asked = _cipher_asked(scenario, points)
         if asked != wiring.cipher_spec:
-            shown["in the place of"] = asked
+            shown[IN_THE_PLACE_OF] = asked
     if wiring.key_reset_bytes:
         shown["bytes between keys"] = str(wiring.key_reset_bytes)
     if wiring.round_trip_ms:

@@ -39,6 +39,8 @@ from ostler.lab.store.segments import MEASURED
 BROKER_ROLES: Final = (QUEUE_MANAGER, PEER, PROBE)
 # Where figures that an experiment itself has come to are from.
 _EXPERIMENT_SOURCE: Final = "experiment"
+# Of what message channels did, what is no sum.
+_OF_CHANNELS: Final = ("channels", "messages per batch")
 # Which operation a point is about when it does not say so.
 _USUAL_OPERATIONS: Final = (ROUND_TRIP, SESSION, GET, PUT, CONNECT)
 
@@ -199,11 +201,12 @@ class StepFigure:
 
 
 def step_figures(run: StoredRun) -> list[StepFigure]:
-    """What experiments themselves came to, in the order of the sweep."""
+    """What experiments themselves came to, and how full batches of channels were, in the order of the sweep."""
     sweeps = _sweeps(run)
     found: dict[tuple[int, str, str], list[float]] = defaultdict(list)
     for row in run.table("statistic").to_pylist():
-        if row["phase"] == MEASURED and row["source"] == _EXPERIMENT_SOURCE:
+        is_of_channels = (row["source"], row["name"]) == _OF_CHANNELS
+        if row["phase"] == MEASURED and (row["source"] == _EXPERIMENT_SOURCE or is_of_channels):
             name = f"{row['object']} {row['name']}".strip()
             found[row["step"], row["contestant"], name].append(row["value"])
     order = {name: number for number, name in enumerate(_contestants(run, [each[:2] for each in found]))}

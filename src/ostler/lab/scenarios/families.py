@@ -62,7 +62,8 @@ _ALL: Final = (
     Family("storage", "memory for each connection, channel and object",
            "ostler.lab.experiments.storage:experiment", "memory"),
     Family("trace", "the cost of tracing"),
-    Family("distributed", "requests and replies, or messages one way, between two queue managers over message channels",
+    Family("distributed", "requests and replies, or messages one way, between two queue managers over message "
+           "channels, beside the same on one of them and on two RabbitMQ nodes with shovels",
            "ostler.lab.experiments.distributed:experiment"),
     Family("cluster", "requests to one of several queue managers of a cluster"),
     Family("publish-subscribe", "one publisher and many subscribers, or many pairs of them",
