@@ -29,3 +29,28 @@ def test_a_channel_with_nothing_to_do_ends(away_ms: int) -> None:
     assert way.sending.state == sending.RUNNING
     way.time_passes(200)
     assert way.sending.state == sending.PARTING
+
+
+def test_a_batch_ends_in_time_though_the_clock_was_set_back() -> None:
+    way = Way()
+    way.inhibit(False)
+    way.sending.settings.batch_interval_ms = 1_000
+    way.put()
+    batch = way.sending.current
+    assert batch is not None
+    for behind_ms in (5, 0):
+        way.sender.wake_ms = -1
+        way.here.tick(1_000 - behind_ms - (way.here.now_ms - int(batch.began_ms)))
+        way.sending.tick()
+        assert (way.sending.current is None) == (behind_ms == 0)
+        assert (way.sender.wake_ms >= 0) == (behind_ms > 0)
+
+
+def test_an_hour_that_comes_twice_does_not_hold_a_batch() -> None:
+    way = Way()
+    way.inhibit(False)
+    way.sending.settings.batch_interval_ms = 1_000
+    way.put()
+    way.here.tick(-3_600_000)
+    way.sending.tick()
+    assert way.sending.current is None

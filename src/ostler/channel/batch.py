@@ -39,6 +39,11 @@ class Batch:
     def is_full(self) -> bool:
         return self.messages >= self._size or (self._bytes_max > 0 and self.bytes >= self._bytes_max)
 
+    def left_ms(self, now_ms: i64, interval_ms: i64) -> i64:
+        """How long others may still come, if it is not full before. Not longer because the clock was set back."""
+        left: i64 = self.began_ms + interval_ms - now_ms
+        return left if 0 < left <= interval_ms else 0
+
     def doubt(self, channel: str, partner: str) -> InDoubt:
         return InDoubt(self.unit, channel, partner, self.luwid, self.first, self.last, self.messages)
 

@@ -324,9 +324,8 @@ class SendingEnd:
     def _nothing_there(self) -> None:
         batch = self.current
         if batch is not None:
-            interval: i64 = self.settings.batch_interval_ms
-            left: i64 = batch.began_ms + interval - self.engine.now_ms
-            if left <= 0:
+            left: i64 = batch.left_ms(self.engine.now_ms, self.settings.batch_interval_ms)
+            if left == 0:
                 self._end_batch()
             else:
                 self.port.wake_in(left)
@@ -356,7 +355,7 @@ class SendingEnd:
         interval: i64 = self.settings.disconnect_seconds * 1000
         if interval <= 0 or self.current is not None or self.in_flight or request is None or request.done:
             return -1
-        return max(self._last_work_ms + interval - self.engine.now_ms, 0)
+        return max(min(self._last_work_ms + interval - self.engine.now_ms, interval), 0)
 
     def _watch_idleness(self) -> None:
         left: i64 = self._idle_left_ms()
@@ -537,7 +536,10 @@ class SendingEnd:
             return
         batch = self.current
         if batch is not None:
-            if self.engine.now_ms >= batch.began_ms + self.settings.batch_interval_ms and not self._writer.is_busy():
+            left = batch.left_ms(self.engine.now_ms, self.settings.batch_interval_ms)
+            if left > 0:  # timers go by another clock than messages
+                self.port.wake_in(left)
+            elif not self._writer.is_busy():
                 self._end_batch()
         elif self._idle_left_ms() == 0:
             self.stop()

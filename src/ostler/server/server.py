@@ -110,7 +110,7 @@ class Server(Policy):
         self.notes = SeldomNotes(manager.note)
         self._is_ending = False
         self._thread = threading.Thread(target=self._run, name="ostler-reactor", daemon=True)
-        self._room_thread: threading.Thread | None = None
+        self._wanting_room: list[Callable[[], None]] = []  # of the reactor's thread
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
@@ -562,13 +562,26 @@ class Server(Policy):
         self.notes.tell(text, text)
 
     def make_room(self, then: Callable[[], None]) -> None:
-        self._room_thread = threading.Thread(target=self._make_room, args=(then,), name="ostler-room", daemon=True)
-        self._room_thread.start()
+        self._wanting_room.append(then)
+        if len(self._wanting_room) > 1:
+            return  # it is being made
+        try:
+            threading.Thread(target=self._make_room, name="ostler-room", daemon=True).start()
+        except RuntimeError as error:
+            self.notes.tell("room", f"AMQ6118E: Room in the log could not be made: {error}.")
+            self.reactor.post(self._room_tried)
 
-    def _make_room(self, then: Callable[[], None]) -> None:
+    def _make_room(self) -> None:
         try:
             self.manager.make_room()
         except MQError as error:
             self.notes.tell("room", f"AMQ7463E: There is no room in the log: {error}")
         finally:
+            self.reactor.post(self._room_tried)
+
+    def _room_tried(self) -> None:
+        """All who have asked meanwhile try again; who finds that it was not enough asks anew."""
+        wanting = self._wanting_room
+        self._wanting_room = []
+        for then in wanting:
             self.reactor.post(then)
