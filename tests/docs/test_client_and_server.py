@@ -29,6 +29,7 @@ def blocks(text: str) -> list[tuple[str, str, str | None]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not beside the tests")
 def test_the_page_does_what_it_says(tmp_path: Path) -> None:
     text = PAGE.read_text().replace(PORT, str(free_port()))

@@ -58,6 +58,7 @@ def test_put_get_cost(tmp_path: Path) -> None:
     assert read["ratios"]["MQPUT and MQGET / bare"] == pytest.approx(read["measurements"][1]["median"] / bare)
 
 
+@pytest.mark.slow
 def test_depth(tmp_path: Path) -> None:
     result = depth.run(depth.Parameters((3, 40), 64, 2, 7), tmp_path, silent)
     read = written(result, tmp_path)

@@ -88,6 +88,7 @@ def test_mosquitto(tmp_path: Path) -> None:
     assert (tmp_path / "m" / "mosquitto.db").exists(), "sessions are saved at the end"
 
 
+@pytest.mark.slow
 def test_activemq(tmp_path: Path) -> None:
     check(lambda: activemq.start(tmp_path / "a b"), plan.STOMP, plan.STOMP_PY, "stomp", (False, True))
     assert (tmp_path / "a b" / "data" / "lab" / "KahaDB" / "db-1.log").stat().st_size > 4 * 100_000
@@ -278,6 +279,7 @@ def test_an_unknown_peer(capsys: pytest.CaptureFixture[str]) -> None:
     assert "There are rabbitmq, nats" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_they_take_part(tmp_path: Path) -> None:
     with Field(tmp_path, 1, 64, ("mosquitto", "redis"), 512) as field:
         if field.missing:

@@ -14,6 +14,7 @@ from ostler.lab.own_process import silent
 from .test_benchmarks import written
 
 
+@pytest.mark.slow
 def test_defines(tmp_path: Path) -> None:
     result = mqsc_define.run(mqsc_define.Parameters(7, 1), tmp_path, silent)
     read = written(result, tmp_path)
@@ -28,6 +29,7 @@ def test_defines(tmp_path: Path) -> None:
     assert read["aims"][0]["measured"] == pytest.approx(times)
 
 
+@pytest.mark.slow
 def test_displays(tmp_path: Path) -> None:
     result = mqsc_display.run(mqsc_display.Parameters(5, 1), tmp_path, silent)
     read = written(result, tmp_path)

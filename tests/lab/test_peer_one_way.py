@@ -66,6 +66,7 @@ def entrants(brokers: PeerBrokers, kind: str) -> list[PeerEntrant]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [redis.NAME, nats.NAME, mosquitto.NAME, rabbitmq.NAME, activemq.NAME])
 def test_what_is_put_is_got(brokers: dict[str, PeerBrokers], name: str) -> None:
     for entrant in entrants(brokers[name], ONE_WAY):
@@ -74,6 +75,7 @@ def test_what_is_put_is_got(brokers: dict[str, PeerBrokers], name: str) -> None:
             assert found[PUT] == found[GET] >= 2, (entrant.entrant.name, persistent)
 
 
+@pytest.mark.slow
 def test_large_messages_arrive_whole(brokers: dict[str, PeerBrokers]) -> None:
     """Consumers refuse a message of another size."""
     for name in (redis.NAME, nats.NAME, mosquitto.NAME):

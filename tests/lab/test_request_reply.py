@@ -29,6 +29,7 @@ def written(result: Result, directory: Path) -> dict[str, Any]:
     return read
 
 
+@pytest.mark.slow
 def test_request_reply_without_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(contestants.PEERS_VARIABLE, "")
     result = request_reply.run(SMALL, tmp_path, silent)
@@ -88,6 +89,7 @@ def test_request_reply_with_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert any("RabbitMQ" in note and "forced before confirms" in note for note in read["notes"])
 
 
+@pytest.mark.slow
 def test_connections(tmp_path: Path) -> None:
     result = connections.run(connections.Parameters((20,), 4, 5, 1), tmp_path, silent)
     read = written(result, tmp_path)

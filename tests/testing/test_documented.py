@@ -39,6 +39,7 @@ def python(*arguments: str, directory: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("ibmmq") is None, reason="ibmmq is not installed")
 def test_an_unchanged_program_and_its_test(tmp_path: Path) -> None:
     files = {found[1]: text for text in blocks("py") if (found := re.match(r"# (\w+\.py)\n", text))}

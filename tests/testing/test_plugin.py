@@ -63,6 +63,7 @@ def test_a_queue_manager_per_run(run: type[Run]) -> None:
     )
 
 
+@pytest.mark.slow
 def test_definitions_from_marks_are_gone_after_the_test(run: type[Run]) -> None:
     run.tests(
         """
@@ -92,6 +93,7 @@ def test_definitions_from_marks_are_gone_after_the_test(run: type[Run]) -> None:
     )
 
 
+@pytest.mark.slow
 def test_settings(run: type[Run]) -> None:
     run.pytester.makefile(".mqsc", base="DEFINE QLOCAL(BASE)", more="DEFINE QALIAS(MORE) TARGET(BASE)")
     run.pytester.makeini(
@@ -120,6 +122,7 @@ def test_settings(run: type[Run]) -> None:
     )
 
 
+@pytest.mark.slow
 def test_commands_that_fail_are_the_tests_error(run: type[Run]) -> None:
     result = run.tests(
         """
@@ -138,6 +141,7 @@ def test_commands_that_fail_are_the_tests_error(run: type[Run]) -> None:
     result.stdout.fnmatch_lines(["*MqscError*DEFINE QLOCAL(*"])
 
 
+@pytest.mark.slow
 def test_the_next_test_is_safe_from_a_failed_one(run: type[Run]) -> None:
     run.tests(
         """
@@ -184,6 +188,7 @@ def test_programs_find_it_by_their_environment(run: type[Run]) -> None:
     )
 
 
+@pytest.mark.slow
 def test_tests_without_a_queue_manager_pay_nothing(run: type[Run]) -> None:
     run.tests(
         """
@@ -198,6 +203,7 @@ def test_tests_without_a_queue_manager_pay_nothing(run: type[Run]) -> None:
     )
 
 
+@pytest.mark.slow
 def test_fixtures_and_marks_are_documented(run: type[Run]) -> None:
     fixtures = run.pytest("--fixtures", "-v").stdout.str()
     assert "The queue manager, with what the `mqsc` marks of the test define." in fixtures
