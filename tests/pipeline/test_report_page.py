@@ -294,6 +294,17 @@ def test_message_channels_are_told_with_what_a_distance_left() -> None:
     assert "Records of" not in _part(page, "costs-verbs")
 
 
+def test_both_ends_have_columns_where_they_were_told_apart() -> None:
+    rows = distance_rows()
+    headings = ("Near, µs", "Far, µs", "Log, µs")
+    page = render(sample_tables(rows))
+    assert not any(each in page for each in headings)
+    rows["point"][0] |= {"near_cpu_us": 17.5, "far_cpu_us": 12.5, "log_cpu_us": 2.25}
+    page = render(sample_tables(rows))
+    for part in ("costs", "scenario-dq-distance"):
+        assert all(each in _part(page, part) for each in (*headings, ">17.5<", ">12.5<", ">2.25<"))
+
+
 def test_one_queue_manager_in_the_place_of_two_is_no_peak_of_ostler() -> None:
     rows = distance_rows()
     printed = {"figure": 1, "scenario": "dq-distance", "message_bytes": 2048, "metric": "messages_per_s", "value": 7.0}

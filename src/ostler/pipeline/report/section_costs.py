@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Final
 
 from ostler.pipeline.report.context import Context, message_words, number_cell, size_cell, text_cell, whole_cell
 from ostler.pipeline.report.curves import middle
@@ -11,6 +12,9 @@ from ostler.pipeline.report.document import Block, Cell, Heading, Paragraph, Sec
 from ostler.pipeline.report.looks import contestant_order
 from ostler.pipeline.report.rows import LIMIT, PointRow
 from ostler.pipeline.report.section_verbs import accounted_blocks
+
+# Columns that say nothing in most reports.
+_SELDOM: Final = ("Near, µs", "Far, µs", "Log, µs")
 
 
 def costs_section(context: Context) -> Section:
@@ -54,6 +58,8 @@ def _processor_table(context: Context) -> Block:
         Heading("Contestant"),
         Heading("Clients", True),
         Heading("Broker, µs", True, "processor time of the broker for each operation"),
+        Heading("Near, µs", True, "of it, of two with channels between them, the one that requests go in at"),
+        Heading("Far, µs", True, "of it, of two with channels between them, the other one"),
         Heading("User, µs", True, "of it in user mode"),
         Heading("Log, µs", True, "of the threads that write the log"),
         Heading("Driver, µs", True, "of the load drivers"),
@@ -71,9 +77,9 @@ def _processor_table(context: Context) -> Block:
     note = (
         "Whoever needs a record on storage first writes and forces the log for all who wait, so most of the log's "
         "processor time is in that of the broker; the log's own threads are told where they had any. Where a scenario "
-        "has several queue managers or nodes, all figures are those of all of them together."
+        "has several queue managers or nodes, all other figures are those of all of them together."
     )
-    return context.book.table("Costs of an operation at the peak", headings, rows, runs, note, ("Log, µs",))
+    return context.book.table("Costs of an operation at the peak", headings, rows, runs, note, _SELDOM)
 
 
 def _each(point: PointRow, value: float | None) -> float | None:
@@ -88,6 +94,8 @@ def _processor_row(context: Context, name: str, points: Sequence[PointRow]) -> t
         text_cell(first.contestant),
         whole_cell(first.clients),
         number_cell(middle(points, lambda point: point.broker_cpu_us), "µs"),
+        number_cell(middle(points, lambda point: point.near_cpu_us), "µs"),
+        number_cell(middle(points, lambda point: point.far_cpu_us), "µs"),
         number_cell(middle(points, lambda point: point.broker_user_us), "µs"),
         number_cell(middle(points, lambda point: point.log_cpu_us) or None, "µs"),
         number_cell(middle(points, lambda point: point.driver_cpu_us), "µs"),

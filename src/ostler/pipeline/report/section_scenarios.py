@@ -226,6 +226,10 @@ def peak_table(context: Context, caption: str, runs: Sequence[str]) -> Block:
     return context.book.table(caption, _PEAK_HEADINGS, rows, [peak.run for peak in peaks], unless_same=same)
 
 
+# Columns that are left out where they say the same everywhere.
+_SELDOM: Final = ("Messages", "Near, µs", "Far, µs", "Log, µs")
+
+
 def _all_figures(
     context: Context, name: str, run: str, found: Sequence[Measured], sweep: Sweep | None
 ) -> Block:  # fmt: skip
@@ -239,6 +243,9 @@ def _all_figures(
         Heading("99 %, ms", True, "99th percentile"),
         Heading("99.9 %, ms", True, "99.9th percentile"),
         Heading("Broker, µs", True, "processor time of the broker for each operation"),
+        Heading("Near, µs", True, "of it, of two with channels between them, the one that requests go in at"),
+        Heading("Far, µs", True, "of it, of two with channels between them, the other one"),
+        Heading("Log, µs", True, "of it, of the threads that write the log"),
         Heading("Driver, µs", True, "processor time of the load drivers for each operation"),
         Heading("Steal, %", True, "of all cores, taken by the hypervisor"),
     )
@@ -250,7 +257,7 @@ def _all_figures(
     groups = {curve.group for curve in found}
     title = described(context.title(name), found[0].group) if len(groups) == 1 else context.title(name)
     note: tuple[Inline, ...] = ("Run ", context.book.run(run), ".")
-    return context.book.table(f"All figures of {title}", headings, rows, [run], note, ("Messages",))
+    return context.book.table(f"All figures of {title}", headings, rows, [run], note, _SELDOM)
 
 
 def _figures_row(
@@ -270,6 +277,9 @@ def _figures_row(
         milliseconds_cell(middle(points, lambda point: point.p99_ns)),
         milliseconds_cell(middle(points, lambda point: point.p999_ns)),
         number_cell(middle(points, lambda point: point.broker_cpu_us), "µs"),
+        number_cell(middle(points, lambda point: point.near_cpu_us), "µs"),
+        number_cell(middle(points, lambda point: point.far_cpu_us), "µs"),
+        number_cell(middle(points, lambda point: point.log_cpu_us) or None, "µs"),
         number_cell(middle(points, lambda point: point.driver_cpu_us), "µs"),
         percent_cell(middle(points, lambda point: point.steal_percent)),
     )
