@@ -248,10 +248,14 @@ class Connector:
             attempt.note(error)
             self._go_on(attempt)
             return
+        try:
+            self._selector.register(made, selectors.EVENT_WRITE, attempt)
+        except OSError:
+            made.close()
+            raise
         attempt.socket = made
         attempt.deadline = time.monotonic() + self._connect_seconds
         self._calling[attempt] = None
-        self._selector.register(made, selectors.EVENT_WRITE, attempt)
 
     def _answered(self, attempt: Attempt) -> None:
         """The partner is there; or its machine says that nobody is."""
