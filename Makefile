@@ -14,7 +14,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint test-compiled test-pure test-lab test-spark search stress fuzz bench clean install
+.PHONY: help demo test lint test-compiled test-pure test-lab test-programs test-spark search stress fuzz bench clean install
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -29,7 +29,7 @@ demo: $(VENV)/.installed ## Kill a queue manager and restart it; measure one, an
 
 # Three at once, for two processors: tests wait for disks and clocks more than they compute. The longest come first.
 test: $(VENV)/.installed $(PURE)/.installed ## Run all checks and tests, compiled and interpreted
-	@$(MAKE) --no-print-directory -j3 LABELLED=1 test-compiled test-pure test-lab test-spark lint
+	@$(MAKE) --no-print-directory -j3 LABELLED=1 test-compiled test-pure test-lab test-spark test-programs lint
 
 lint: $(VENV)/.installed ## Style, types, import contracts
 	$(VENV)/bin/ruff check src tests dropin setup.py
@@ -37,8 +37,15 @@ lint: $(VENV)/.installed ## Style, types, import contracts
 	$(VENV)/bin/mypy
 	PYTHONPATH=src $(VENV)/bin/lint-imports --no-cache
 
-test-compiled: $(VENV)/.installed ## Tests against the compiled package, without those of the laboratory and the pipeline
-	$(VENV)/bin/python -m pytest -m "not stress" --ignore=tests/lab --ignore=tests/pipeline $(PYTEST_ARGS) $(call labelled,compiled)
+# What has tests in targets of its own.
+PROGRAMS := tests/cli tests/docs tests/dropin tests/testing
+APART := tests/lab tests/pipeline $(PROGRAMS)
+
+test-compiled: $(VENV)/.installed ## Tests against the compiled package, without those that have targets of their own
+	$(VENV)/bin/python -m pytest -m "not stress" $(APART:%=--ignore=%) $(PYTEST_ARGS) $(call labelled,compiled)
+
+test-programs: $(VENV)/.installed ## Tests of commands, pages, foreign packages and the plugin, with the compiled package
+	$(VENV)/bin/python -m pytest -m "not stress" $(PROGRAMS) $(PYTEST_ARGS) $(call labelled,programs)
 
 test-lab: $(VENV)/.installed ## Tests of the laboratory, with the compiled package
 	$(VENV)/bin/python -m pytest -m "not stress" tests/lab $(PYTEST_ARGS) $(call labelled,laboratory)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
 import subprocess
 import sys
 import tarfile
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,15 +53,24 @@ def package_path(request: pytest.FixtureRequest) -> Callable[[str], str]:
 
 def _unpacked_pymqi(directory: Path) -> Path:
     """pymqi's sources. It cannot be installed without other libraries, but unpacks to plain Python."""
-    unpacked = directory / f"pymqi-{_PYMQI}" / "code"
+    name = f"pymqi-{_PYMQI}"
+    unpacked = directory / name
     if not unpacked.exists():
-        command = [sys.executable, "-m", "pip", "download", f"pymqi=={_PYMQI}", "--no-binary", ":all:", "--no-deps"]
-        done = subprocess.run([*command, "--dest", str(directory)], capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.skip(f"pymqi cannot be fetched: {done.stderr.strip().splitlines()[-1]}")
-        with tarfile.open(directory / f"pymqi-{_PYMQI}.tar.gz") as archive:
-            archive.extractall(directory, filter="data")
-    return unpacked
+        # Another run may be at the same: each unpacks for itself, and what is there is there as a whole.
+        with tempfile.TemporaryDirectory(dir=directory) as own:
+            _fetch_pymqi(Path(own))
+            with tarfile.open(Path(own, f"{name}.tar.gz")) as archive:
+                archive.extractall(own, filter="data")
+            with contextlib.suppress(OSError):
+                Path(own, name).rename(unpacked)
+    return unpacked / "code"
+
+
+def _fetch_pymqi(directory: Path) -> None:
+    command = [sys.executable, "-m", "pip", "download", f"pymqi=={_PYMQI}", "--no-binary", ":all:", "--no-deps"]
+    done = subprocess.run([*command, "--dest", str(directory)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"pymqi cannot be fetched: {done.stderr.strip().splitlines()[-1]}")
 
 
 @pytest.fixture(scope="session")
