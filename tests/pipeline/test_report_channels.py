@@ -51,7 +51,7 @@ def test_plain_and_encrypted_channels_are_lines_of_one_chart_beside_one_queue_ma
     points.append({"series": "channels=1, cipher_spec=none", "contestant": "bare ping-pong", "kind": "limit"})
     (figure,), _ = figures_of("dq-channels", points)
     (chart,) = lines_of(figure)
-    assert [line.name for line in chart.lines] == ["Ostler, plain", "Ostler, TLS", "one queue manager"]
+    assert [line.name for line in chart.lines] == ["plain", "TLS", "one queue manager"]
     assert [(dot.x, dot.y) for dot in chart.lines[0].dots] == [(1.0, 100.0), (4.0, 400.0), (10.0, 1000.0)]
     assert [line.is_flat for line in chart.lines] == [False, False, True]
     assert not chart.curves
@@ -78,13 +78,34 @@ def test_a_distance_has_the_line_of_one_batch_in_a_round_trip() -> None:
     (figure,), _ = figures_of("dq-distance", [{**each, "operation": "get", "persistent": True} for each in points])
     (chart,) = lines_of(figure)
     assert chart.across.is_even
-    assert [line.name for line in chart.lines] == ["Ostler, batches of 10", "Ostler, batches of 50"]
+    assert [line.name for line in chart.lines] == ["batches of 10", "batches of 50"]
     few, many = chart.curves
     assert (few.name, many.name) == ("one batch of 10 in a trip", "one batch of 50 in a trip")
     # Each begins where it comes into the chart, and ends with the longest distance.
     assert few.points[0] == pytest.approx((2.5, 4000.0))
     assert few.points[-1] == pytest.approx((50.0, 200.0))
     assert many.points[-1] == pytest.approx((50.0, 1000.0))
+
+
+def test_one_queue_manager_and_peers_differ_by_load_only() -> None:
+    kinds = ("persistent", "nonpersistent, NORMAL", "nonpersistent, FAST")
+    points = [
+        {"series": f"batch_size={size}, messages={kind}", "persistent": kind == kinds[0]}
+        for kind in kinds
+        for size in (1, 50)
+    ]
+    points += [
+        {"series": f"batch_size=1, messages={kind}", "contestant": ONE_QUEUE_MANAGER, "rate": rate, "persistent": kept}
+        for kind, rate, kept in zip(kinds, (700.0, 900.0), (True, False), strict=False)
+    ]
+    points.append({"series": f"batch_size=50, messages={kinds[2]}", "contestant": "RabbitMQ, shovel", "kind": "peer"})
+    (figure,), _ = figures_of("dq-batches", points)
+    kept, lost = lines_of(figure)
+    assert (kept.title, lost.title) == ("2 KB, persistent", "2 KB, nonpersistent")
+    assert [line.name for line in kept.lines] == ["Ostler", "one queue manager"]
+    names = [line.name for line in lost.lines]
+    assert names == ["NPMSPEED NORMAL", "NPMSPEED FAST", "one queue manager", "RabbitMQ, shovel"]
+    assert (kept.lines[1].dots[0].y, lost.lines[2].dots[0].y) == (700.0, 900.0)
 
 
 def test_messages_that_go_ahead_of_batches_have_no_such_line() -> None:
@@ -94,7 +115,7 @@ def test_messages_that_go_ahead_of_batches_have_no_such_line() -> None:
     ]
     (figure,), _ = figures_of("dq-distance", points)
     (chart,) = lines_of(figure)
-    assert chart.title == "2 KB, nonpersistent, batches of 10, FAST"
+    assert chart.title == "2 KB, nonpersistent, batches of 10, NPMSPEED FAST"
     assert not chart.curves
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,9 +23,9 @@ from ostler.pipeline.report.curves import (
     series_parts,
 )
 from ostler.pipeline.report.document import Block, Code, Inline
-from ostler.pipeline.report.looks import contestant_order
+from ostler.pipeline.report.looks import COLOURS, contestant_order
 from ostler.pipeline.report.panels import Panel, operations_word, panel_dot
-from ostler.pipeline.report.rows import LIMIT, PointRow
+from ostler.pipeline.report.rows import LIMIT, PEER, PointRow
 from ostler.pipeline.report.spreads import spread
 
 DRAIN: Final = "drain"
@@ -125,14 +125,10 @@ _CURVES_SAY: Final = {
 
 def _chart_title(point: PointRow, left_out: Sequence[str]) -> str:
     """What all lines of a chart have in common."""
-    left = {*left_out, CHANNELS, "message_bytes", "persistence", *((CIPHER,) if CIPHER in left_out else ())}
-    kind = [] if _MESSAGES in left_out else ["persistent" if point.persistent else "nonpersistent"]
-    others = [
-        text.partition(", ")[2] if each == _MESSAGES else _words(each, text)
-        for each, text in series_parts(point.series).items()
-        if each not in left
-    ]
-    return ", ".join(filter(None, [numbers.size(point.message_bytes), *kind, *others]))
+    left = {*left_out, CHANNELS, "message_bytes", "persistence"}
+    kind = "persistent" if point.persistent else "nonpersistent"
+    others = [_words(each, text) for each, text in series_parts(point.series).items() if each not in left]
+    return ", ".join(filter(None, [numbers.size(point.message_bytes), kind, *others]))
 
 
 def _words(name: str, value: str) -> str:
@@ -142,7 +138,19 @@ def _words(name: str, value: str) -> str:
         return f"batches of {value}"
     if name == CLIENTS:
         return numbers.count(int(value), "requester")
-    return value if name == _MESSAGES else parameter_words(name, value)
+    if name == _MESSAGES:
+        speed = value.partition(", ")[2]
+        return f"NPMSPEED {speed}" if speed else ""
+    return parameter_words(name, value)
+
+
+def _line_words(point: PointRow, varied: Sequence[str], is_main: bool) -> str:
+    """What a line is of. One queue manager does the same whatever channels are, and peers know no NPMSPEED."""
+    if point.contestant == ONE_QUEUE_MANAGER:
+        varied = [each for each in varied if each == CLIENTS]
+    elif not is_main:
+        varied = [each for each in varied if each != _MESSAGES]
+    return ", ".join(filter(None, (_words(each, _at(point, each)) for each in varied)))
 
 
 def _rate_chart(
@@ -151,27 +159,27 @@ def _rate_chart(
     main = context.main_contestant(run)
     groups: dict[tuple[str, str], list[PointRow]] = defaultdict(list)
     for point in points:
-        # One queue manager does the same whatever channels are.
-        changed = varied if point.contestant != ONE_QUEUE_MANAGER else [each for each in varied if each == CLIENTS]
-        groups[point.contestant, ", ".join(_words(each, _at(point, each)) for each in changed)].append(point)
+        groups[point.contestant, _line_words(point, varied, point.contestant == main)].append(point)
     kinds = {point.contestant: point.kind for point in points}
     ordered = sorted(groups, key=lambda each: contestant_order(each[0], kinds[each[0]]))
     word = operations_word(points[0].operation) if points[0].operation == _ROUND_TRIP_OPERATION else _MESSAGES
     panel = Panel(title, f"{word} a second", _rate, numbers.figure, f"{word}/s")
+    single = {name for name in kinds if sum(1 for contestant, _ in groups if contestant == name) == 1}
     made = [
         (contestant, groups[contestant, words], line)
         for number, (contestant, words) in enumerate(ordered)
-        if (line := _line(contestant, words, groups[contestant, words], road, panel, number, contestant == main))
+        if (line := _line(_name(contestant, words, main, single), groups[contestant, words], road, panel, number))
     ]
     if not made:
         return None
     lines = [line for _, _, line in made]
     top = max(each for line in lines for dot in line.dots for each in (dot.y, dot.high or 0.0))
-    bounds = (_bound(members, road, line.look, top) for contestant, members, line in made if contestant == main)
+    heights = [dot.y for line in lines for dot in line.dots]
+    bottom = min(heights) if spans_decades(heights) else 0.0
+    bounds = (_bound(members, road, line.look, bottom, top) for whose, members, line in made if whose == main)
     across = sorted({dot.x for line in lines for dot in line.dots})
     is_even = across[0] <= 0
     is_log = not is_even and len(across) > 2 and across[-1] / across[0] >= _LOG_ACROSS_FROM
-    heights = [dot.y for line in lines for dot in line.dots]
     return LineChart(
         title,
         Axis(road.sweep.label, is_log, tuple(across), is_even=is_even),
@@ -181,9 +189,15 @@ def _rate_chart(
     )
 
 
-def _line(
-    contestant: str, words: str, points: Sequence[PointRow], road: _Road, panel: Panel, number: int, is_main: bool
-) -> Line | None:
+def _name(contestant: str, words: str, main: str, single: Collection[str]) -> str:
+    """Short enough for its place beside a line: whose it is, and what of it where there are several."""
+    if contestant == main and contestant not in single:
+        return words
+    whose = "one queue manager" if contestant == ONE_QUEUE_MANAGER else contestant
+    return whose if contestant in single else f"{whose}, {words}"
+
+
+def _line(name: str, points: Sequence[PointRow], road: _Road, panel: Panel, number: int) -> Line | None:
     steps: dict[float, list[PointRow]] = defaultdict(list)
     for point in points:
         at = _number(point, road.sweep.name)
@@ -193,16 +207,13 @@ def _line(
     dots = tuple(panel_dot(at, each, panel, road.sweep) for at, each in found if each is not None)
     if not dots:
         return None
-    name = ", ".join(filter(None, (contestant, words)))
-    is_one = contestant == ONE_QUEUE_MANAGER
-    if is_one:
-        name = ", ".join(filter(None, ("one queue manager", words)))
-    look = Look(number % 6, number, False, 0 if is_main else 2 if is_one else 1)
+    is_one = points[0].contestant == ONE_QUEUE_MANAGER
+    look = Look(number % COLOURS, number, False, 2 if is_one else 1 if points[0].kind == PEER else 0)
     return Line(name, look, dots, is_flat=is_one and len(dots) == 1)
 
 
-def _bound(points: Sequence[PointRow], road: _Road, look: Look, top: float) -> Curve | None:
-    """What waiting for every answer would allow, where that is not above the chart."""
+def _bound(points: Sequence[PointRow], road: _Road, look: Look, bottom: float, top: float) -> Curve | None:
+    """What waiting for every answer would allow, where that is neither above the chart nor below it."""
     first = points[0]
     if road.title != "distance" or not (first.persistent or first.operation == _ROUND_TRIP_OPERATION):
         return None
@@ -212,6 +223,8 @@ def _bound(points: Sequence[PointRow], road: _Road, look: Look, top: float) -> C
     if not at_once or not trips:
         return None
     begin, end = max(at_once * _MILLISECONDS / top, min(trips)), max(trips)
+    if bottom:
+        end = min(end, at_once * _MILLISECONDS / bottom)
     if begin >= end:
         return None
     places = sorted({begin * (end / begin) ** (number / _CURVE_POINTS) for number in range(_CURVE_POINTS + 1)})

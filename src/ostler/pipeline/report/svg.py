@@ -35,6 +35,7 @@ _TOP: Final = 50
 _BOTTOM: Final = 46
 _LINE_HEIGHT: Final = 13
 _LABEL_CHARACTERS: Final = 15
+_LABEL_LINES: Final = 3
 _DIGIT_PIXELS: Final = 7.0
 _TICK_GAP: Final = 8.0
 
@@ -199,7 +200,7 @@ def _curve(curve: Curve, across: Scale, up: Scale) -> str:
 
 def _labels(lines: Sequence[Line], across: Scale, up: Scale) -> list[str]:
     """Names beside the ends of the lines, so that nobody has to look them up."""
-    wrapped = [wrap(line.name, _LABEL_CHARACTERS) for line in lines]
+    wrapped = [wrap(line.name, _LABEL_CHARACTERS, _LABEL_LINES) for line in lines]
     wanted = [up.at(line.dots[-1].y) for line in lines]
     heights = [len(words) * _LINE_HEIGHT + 2.0 for words in wrapped]
     places = apart(wanted, heights, _TOP - 8, _HEIGHT - _BOTTOM + 12)
