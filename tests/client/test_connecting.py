@@ -164,10 +164,10 @@ def test_tasks_of_a_loop_share_sockets(site: Any) -> None:
 
         first = await work(0)
         rest = await asyncio.gather(*(work(number) for number in range(1, 4)))
-        links = [link for link in site.server.reactor.links.values() if link.channel == CHANNEL]
+        links = [link for link in list(site.server.reactor.links.values()) if link.channel == CHANNEL]
         assert len(links) == 1
         fifth = await work(5)
-        links = [link for link in site.server.reactor.links.values() if link.channel == CHANNEL]
+        links = [link for link in list(site.server.reactor.links.values()) if link.channel == CHANNEL]
         assert len(links) == 2
         await asyncio.gather(*(each.close() for each in (first, *rest, fifth)))
 
@@ -175,7 +175,7 @@ def test_tasks_of_a_loop_share_sockets(site: Any) -> None:
         asyncio.run(main())
     finally:
         site.admin.alter("CHANNEL", CHANNEL, SHARECNV=10)
-    site.until(lambda: not [link for link in site.server.reactor.links.values() if link.channel])
+    site.until(lambda: not [link for link in list(site.server.reactor.links.values()) if link.channel])
 
 
 # -- TLS and passwords -----------------------------------------------------------------------------------------------

@@ -128,7 +128,7 @@ def test_the_user_id_of_the_security_parameters_is_used(app: Any) -> None:
     cno, _ = _csp(app, b"alice   ")
     hconn, cc, rc = mqi.MQCONNX(app.manager.name, cno)
     assert (cc, rc) == OK
-    users = {each.user for each in app.manager.engine.connections.values()}
+    users = {each.user for each in list(app.manager.engine.connections.values())}
     assert "alice" in users
     mqi.MQDISC(hconn)
 
@@ -145,7 +145,7 @@ def test_security_parameters_by_pointer(app: Any) -> None:
     cno = app.structure("MQCNO", Options=SHARE, SecurityParmsPtr=ctypes.addressof(memory))
     hconn, cc, rc = mqi.MQCONNX(app.manager.name, cno)
     assert (cc, rc) == OK
-    assert "bob" in {each.user for each in app.manager.engine.connections.values()}
+    assert "bob" in {each.user for each in list(app.manager.engine.connections.values())}
     mqi.MQDISC(hconn)
 
 
@@ -186,7 +186,7 @@ def test_security_parameters_that_are_something_else(app: Any) -> None:
 def test_the_application_name_is_used(app: Any) -> None:
     hconn, cc, rc = mqi.MQCONNX(app.manager.name, app.structure("MQCNO", Options=SHARE, ApplName="payroll"))
     assert (cc, rc) == OK
-    assert "payroll" in {each.application for each in app.manager.engine.connections.values()}
+    assert "payroll" in {each.application for each in list(app.manager.engine.connections.values())}
     mqi.MQDISC(hconn)
 
 

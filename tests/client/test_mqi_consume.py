@@ -161,7 +161,7 @@ def test_a_callback_commits_only_what_it_was_called_with(consumer_app: Any) -> N
     app.put(names[0], b"one")
     assert entered.wait(PATIENCE_SECONDS)
     app.put(names[1], b"two")
-    unit = next(each for each in app.manager.engine.connections.values() if each.consuming).unit_of_work
+    unit = next(each for each in list(app.manager.engine.connections.values()) if each.consuming).unit_of_work
     assert len(unit.entries) == 1
     go_on.set()
     assert first.next().data == b"one"

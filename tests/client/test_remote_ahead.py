@@ -235,7 +235,7 @@ def _has_sent_all(site: RemoteSite, queue: str) -> bool:
     """Whether nothing more can be sent ahead from a queue."""
     if not site.depth(queue):
         return True
-    conversations = [each for link in site.server.reactor.links.values() for each in link.conversations.values()]
+    conversations = [each for link in list(site.server.reactor.links.values()) for each in link.conversations.values()]
     waiting = [each for conversation in conversations for each in conversation.waiting.values()]
     return not any(isinstance(each, Stream) and each.credit > 0 for each in waiting)
 

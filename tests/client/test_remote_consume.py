@@ -101,7 +101,7 @@ def fill(sender: RawProgram, queue: str, bodies: list[bytes], persistent: Callab
 
 def asked_of(site: RemoteSite) -> int:
     """How many frames the queue manager has been sent."""
-    return sum(int(link.calls) for link in site.server.reactor.links.values())
+    return sum(int(link.calls) for link in list(site.server.reactor.links.values()))
 
 
 def test_thousands_in_order_without_asking_for_each(

@@ -261,9 +261,9 @@ def test_clients_that_have_gone_count_once(pair: list[RunningQueueManager]) -> N
     near.mqsc("ALTER QMGR STATCHL(LOW)")
     near.manager.statistics_writer.turn()
     with ostler.connect(near.name, channel=near.channel, connection_name=near.connection_name) as connection:
-        link = next(each for each in near.server.reactor.links.values() if each.channel)
+        link = next(each for each in list(near.server.reactor.links.values()) if each.channel == near.channel)
         connection.put("SYSTEM.DEFAULT.LOCAL.QUEUE", bytes(5000))
-    eventually(lambda: not any(each is link for each in near.server.reactor.links.values()))
+    eventually(lambda: not any(each is link for each in list(near.server.reactor.links.values())))
     total = int(link.received_bytes)
     groups = written(near, link.channel)
     near.mqsc("ALTER QMGR STATCHL(OFF)")

@@ -220,7 +220,7 @@ def settle(site: RunningQueueManager) -> None:
 
 def users(site: RunningQueueManager) -> list[str]:
     """Of the connections that came over sockets."""
-    return [each.user for each in site.manager.engine.connections.values() if each.owner is not None]
+    return [each.user for each in list(site.manager.engine.connections.values()) if each.owner is not None]
 
 
 def closed(peer: Peer) -> bool:
