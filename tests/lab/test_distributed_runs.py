@@ -11,7 +11,7 @@ from ostler.lab.experiments.channel_drain import PER_BATCH, RATE
 from ostler.lab.experiments.channel_drain import RECEIVING as TAKING
 from ostler.lab.experiments.channel_drain import SENDING as CARRYING
 from ostler.lab.experiments.channel_memory import RECEIVING, SENDING
-from ostler.lab.running.contract import LABORATORY, QUICK
+from ostler.lab.running.contract import DRIVER, FAR, LABORATORY, NEAR, QUEUE_MANAGER, QUICK, role_at
 from ostler.lab.running.runner import run_scenario
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.store.manifest import State
@@ -65,7 +65,9 @@ def test_one_way_over_a_distance(tmp_path: Path) -> None:
     assert min(row["lowest_ns"] for row in got if row["count"]) >= 20_000_000
     # Messages of a batch count before it does.
     assert 1 <= max(figures(found, "messages per batch")) < 20
-    assert LABORATORY in joined.cpu_us
+    ends = {role_at(QUEUE_MANAGER, end) for end in (NEAR, FAR)}
+    assert set(joined.cpu_us) == {DRIVER, LABORATORY, *ends}
+    assert set(joined.log_us) == ends
 
 
 def test_a_channel_that_empties_its_queue(tmp_path: Path) -> None:

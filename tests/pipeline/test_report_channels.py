@@ -115,7 +115,7 @@ def test_messages_that_go_ahead_of_batches_have_no_such_line() -> None:
     ]
     (figure,), _ = figures_of("dq-distance", points)
     (chart,) = lines_of(figure)
-    assert chart.title == "2 KB, nonpersistent, batches of 10, NPMSPEED FAST"
+    assert chart.title == "2 KB, nonpersistent, batches of 10, FAST"
     assert not chart.curves
 
 

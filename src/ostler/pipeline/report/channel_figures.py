@@ -32,6 +32,7 @@ DRAIN: Final = "drain"
 DRAINED: Final = "messages drained"
 _DISTANCE, _BATCHES_OF = "distance_ms", "batches_of"
 _MESSAGES: Final = "messages"
+_SPEED: Final = "NPMSPEED"
 _NO_CIPHER: Final = "none"
 _ROUND_TRIP_OPERATION: Final = "round trip"
 # How the laboratory names what is the same for all contestants of a step.
@@ -127,7 +128,9 @@ def _chart_title(point: PointRow, left_out: Sequence[str]) -> str:
     """What all lines of a chart have in common."""
     left = {*left_out, CHANNELS, "message_bytes", "persistence"}
     kind = "persistent" if point.persistent else "nonpersistent"
-    others = [_words(each, text) for each, text in series_parts(point.series).items() if each not in left]
+    words = (_words(each, text) for each, text in series_parts(point.series).items() if each not in left)
+    # There is room for few words above a chart.
+    others = [each.removeprefix(f"{_SPEED} ") for each in words]
     return ", ".join(filter(None, [numbers.size(point.message_bytes), kind, *others]))
 
 
@@ -140,7 +143,7 @@ def _words(name: str, value: str) -> str:
         return numbers.count(int(value), "requester")
     if name == _MESSAGES:
         speed = value.partition(", ")[2]
-        return f"NPMSPEED {speed}" if speed else ""
+        return f"{_SPEED} {speed}" if speed else ""
     return parameter_words(name, value)
 
 
