@@ -67,6 +67,8 @@ def read_accounts(directory: Path, life: int) -> Told:
                 told.units[words[0]].committing = True
             elif verb == "done-commit":
                 told.units[words[0]].committed = True
+            elif verb == "backed-out":
+                told.units[words[0]].committing = False
         told.gets_in_doubt += is_getting
     return told
 

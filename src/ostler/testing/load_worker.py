@@ -9,7 +9,7 @@ Each thread appends lines to DIRECTORY/account.<life>.<thread>, one write per li
     begin N           a unit of work
     unit-put N ID, unit-get N ID                            under syncpoint, both returned
     commit N          about to commit                       done-commit N     it was acknowledged
-    back-out N        about to back out
+    back-out N        about to back out                     backed-out N      the queue manager has: its log was filling
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from pathlib import Path
 import ostler
 from ostler.client.api import Connection
 from ostler.client.queue_handle import Queue
+from ostler.model.constants import MQRC_BACKED_OUT
+from ostler.model.errors import MQError
 
 BODY_BYTES = 2048
 
@@ -74,6 +76,15 @@ class Worker:
     def _unit(self) -> None:
         unit = self._new_id()
         self._account.write(f"begin {unit}")
+        try:
+            self._unit_of_work(unit)
+        except MQError as refused:
+            if refused.reason != MQRC_BACKED_OUT:
+                raise
+            self._account.write(f"backed-out {unit}")
+            self._connection.back_out()
+
+    def _unit_of_work(self, unit: str) -> None:
         for _ in range(self._chance.randint(1, 6)):
             if self._chance.random() < 0.55:
                 number = self._new_id()
