@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.server.channel_routes import eventually
 
 import ostler
 from ostler.model.constants import MQRC_BACKED_OUT, MQRC_Q_SPACE_NOT_AVAILABLE, MQRC_RESOURCE_PROBLEM
@@ -120,9 +121,10 @@ def test_a_full_disk_refuses_puts_and_lets_gets_go_on(tmp_path: Path) -> None:
             assert reason in (MQRC_RESOURCE_PROBLEM, MQRC_Q_SPACE_NOT_AVAILABLE)
             first = queue.get(syncpoint=False)
             assert first is not None
+            # It is noted by the thread that tries the checkpoint, which may be slower than this one.
+            eventually(lambda: any("AMQ6119S" in notice for notice in list(manager.notices)))
             disk.is_full = False
             queue.put(b"%d" % (10 + count) + bytes(BODY_BYTES), persistent=True, syncpoint=False)
-            assert any("AMQ6119S" in notice for notice in manager.notices)
     manager.end("preemptive")
     manager = ostler.start("FULL", data=tmp_path)
     with ostler.connect(manager) as connection, connection.open("Q", "rw") as queue:
