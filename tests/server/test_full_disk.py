@@ -159,7 +159,7 @@ def test_the_oldest_unit_of_work_makes_room_for_the_others(tmp_path: Path) -> No
             with pytest.raises(MQError) as refused:
                 old.commit()
             assert refused.value.reason == MQRC_BACKED_OUT
-            assert any("AMQ7469W" in notice for notice in manager.notices)
+            eventually(lambda: any("AMQ7469W" in notice for notice in list(manager.notices)))
             held.put(b"1" + bytes(10), persistent=True, syncpoint=True)
             old.commit()
             assert numbers(queue) == [1]
