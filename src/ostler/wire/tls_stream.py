@@ -124,6 +124,10 @@ class TlsStream:
         self._incoming: ssl.MemoryBIO = ssl.MemoryBIO()
         self._outgoing: ssl.MemoryBIO = ssl.MemoryBIO()
         self._is_shaken: bool = False
+        # What was agreed on. Those who look at it are on other threads, and must not touch the object.
+        self._suite: str = ""
+        self._version: str = ""
+        self._certificate: dict[str, Any] = {}
         self._handshake_bytes: int = 0
         self._unasked_bytes: int = 0
         if is_server:
@@ -210,7 +214,12 @@ class TlsStream:
         assert self.is_ready
         assert self._object is not None
         rules = _SameAgain(self._object.context, self)
-        return TlsStream(rules, self.is_server, "" if self.is_server else self.channel_name)
+        made = TlsStream(rules, self.is_server, "" if self.is_server else self.channel_name)
+        # Until the handshake is done this is what it speaks.
+        made._suite = self._suite
+        made._version = self._version
+        made._certificate = self._certificate
+        return made
 
     def ended(self) -> None:
         """The network says that nothing more will come. TlsFailed in the middle of a handshake."""
@@ -220,8 +229,7 @@ class TlsStream:
     @property
     def suite(self) -> str:
         """The cipher suite in use, by OpenSSL's name; empty before the handshake is done."""
-        used = self._object.cipher() if self._object is not None and self._is_shaken else None
-        return used[0] if used is not None else ""
+        return self._suite
 
     @property
     def cipher(self) -> str:
@@ -231,8 +239,7 @@ class TlsStream:
     @property
     def protocol(self) -> str:
         """TLSv1.2 or TLSv1.3; empty before the handshake is done."""
-        version = self._object.version() if self._object is not None and self._is_shaken else None
-        return version or ""
+        return self._version
 
     @property
     def protocol_word(self) -> str:
@@ -242,8 +249,7 @@ class TlsStream:
     @property
     def peer_certificate(self) -> dict[str, Any]:
         """The peer's verified certificate as `ssl` shows it; empty when it gave none."""
-        found = self._object.getpeercert() if self._object is not None and self._is_shaken else None
-        return {} if found is None else dict(found)
+        return self._certificate
 
     @property
     def peer_bytes(self) -> bytes:
@@ -316,6 +322,11 @@ class TlsStream:
         except ssl.SSLError as error:
             raise _failure(error) from None
         self._is_shaken = True
+        used = self._object.cipher()
+        self._suite = used[0] if used is not None else ""
+        self._version = self._object.version() or ""
+        found = self._object.getpeercert()
+        self._certificate = dict(found) if found is not None else {}
         self._rules.check(self)
         self.is_ready = True
 
