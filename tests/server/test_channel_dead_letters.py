@@ -179,5 +179,5 @@ def test_a_sender_without_dead_letters_stops(route: Routes) -> None:
     way.put(bytes(2000))
     way.start().until("STOPPED")
     assert way.here.depth(way.transmission) == 1
-    assert "AMQ9544E" in way.notes()
+    way.until_noted("AMQ9544E")
     assert way.here.depth(DEAD) == 0
