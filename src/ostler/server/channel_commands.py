@@ -130,7 +130,7 @@ class ChannelCommands:
             if not self._server.is_serving():
                 raise MQError(MQRC_Q_MGR_STOPPING, f"Queue manager {self._server.manager.name} has ended.")
         if errors:
-            raise errors[0]
+            raise errors.pop()  # left in a list of this frame it would lead to itself
         return answers[0]
 
     # -- on the reactor's thread ---------------------------------------------------------------------------------------
@@ -234,6 +234,7 @@ class ChannelCommands:
         if ping.agent is not None:
             self._pings.pop(ping.agent, None)
             ping.agent.finish(0, 0, "")
+        ping.attempt = ping.agent = None
 
     def answer_ping(self, link: ServerLink, request: int, hello: ChannelHello, definition: Definition) -> None:
         """Somebody pings a channel of ours. MQError when the two ends do not go together."""
