@@ -250,6 +250,7 @@ def test_reports_of_arrival_and_delivery_come_back(route: Routes) -> None:
     arrived = back.get()
     assert (arrived.feedback, arrived.correlation_id) == (mq.MQFB_COA, sent.message_id)
     assert arrived.is_report
+    assert (arrived.reply_to, arrived.reply_to_manager) == ("", "FAR")
     there.get()
     delivered = back.get()
     assert (delivered.feedback, delivered.correlation_id) == (mq.MQFB_COD, sent.message_id)

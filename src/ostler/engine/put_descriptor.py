@@ -78,6 +78,7 @@ _ALLOWS_ANY_CONTEXT: Final = (
     MQOO_PASS_IDENTITY_CONTEXT | MQOO_PASS_ALL_CONTEXT | MQOO_SET_IDENTITY_CONTEXT | MQOO_SET_ALL_CONTEXT
 )
 _ZERO: Final = bytes(4)
+_NO_NAME: Final = b" " * 48
 _NO_REPLY: Final = bytes(4) + b" " * 96  # back-out count, ReplyToQ and ReplyToQMgr
 RESOLVED: Final = [
     [priority.to_bytes(4, "little") + persistence.to_bytes(4, "little") for priority in range(10)]
@@ -185,7 +186,13 @@ def stored_descriptor(
         writer.write(md[CORRELATION_ID_AT:BACKOUT_COUNT_AT])
     first: i64 = i64(md[REPLY_QUEUE_AT])
     if first == 0 or first == 32:
-        writer.write(_NO_REPLY)
+        manager: i64 = i64(md[REPLY_QUEUE_AT + 48])
+        if manager == 0 or manager == 32:
+            writer.write(_NO_REPLY)
+        else:  # a report, from another queue manager
+            writer.write(_ZERO)
+            writer.write(_NO_NAME)
+            writer.write(padded_field(md[REPLY_QUEUE_AT + 48 : CONTEXT_AT]))
     else:
         writer.write(_ZERO)
         writer.write(_reply_address(engine, handle, md))
