@@ -1,4 +1,4 @@
-"""A queue manager whose reactor the tests turn by hand."""
+"""A queue manager whose reactor the tests turn by hand, and two that have channels between them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.server.channel_routes import Routes, queue_managers
 
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.testing import RunningQueueManager
 from ostler.testing.wire_bench import WireBench
 
 
@@ -22,3 +24,17 @@ def wire_bench(tmp_path: Path) -> Iterator[WireBench]:
     bench.define("Q")
     yield bench
     bench.close()
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[list[RunningQueueManager]]:
+    with queue_managers("NEAR", "FAR") as made:
+        yield made
+
+
+@pytest.fixture
+def route(pair: list[RunningQueueManager]) -> Iterator[Routes]:
+    """Makes channels from the first of both to the second, and stops them behind the test."""
+    routes = Routes(*pair)
+    yield routes
+    routes.close()

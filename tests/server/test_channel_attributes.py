@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
 
 import pytest
 from tests.server.channel_proxy import FORWARD, Proxy
-from tests.server.channel_routes import Route, Routes, dead_letter, eventually, queue_managers
+from tests.server.channel_routes import Route, Routes, dead_letter, eventually
 
 from ostler.model import constants as mq
 from ostler.testing import RunningQueueManager
 from ostler.wire.frames import HEARTBEAT
-
-
-@pytest.fixture(scope="module")
-def pair() -> Iterator[list[RunningQueueManager]]:
-    with queue_managers("NEAR", "FAR") as made:
-        yield made
-
-
-@pytest.fixture
-def route(pair: list[RunningQueueManager]) -> Iterator[Routes]:
-    routes = Routes(*pair)
-    yield routes
-    routes.close()
 
 
 def shown(way: Route, words: str = "ALL", where: RunningQueueManager | None = None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.server.channel_proxy import BACK, FORWARD, Proxy
-from tests.server.channel_routes import Route, Routes, eventually, queue_managers
+from tests.server.channel_routes import Route, Routes, eventually
 
 from ostler.model import constants as mq
 from ostler.model.pcf import Integer, PcfMessage, String, decode
@@ -16,19 +16,6 @@ from ostler.wire.frames import CHANNEL_CONFIRM, REPLY
 
 EVENTS = "SYSTEM.ADMIN.CHANNEL.EVENT"
 NO_RETRIES = "SHORTRTY(0) LONGRTY(0)"
-
-
-@pytest.fixture(scope="module")
-def pair() -> Iterator[list[RunningQueueManager]]:
-    with queue_managers("NEAR", "FAR") as made:
-        yield made
-
-
-@pytest.fixture
-def route(pair: list[RunningQueueManager]) -> Iterator[Routes]:
-    routes = Routes(*pair)
-    yield routes
-    routes.close()
 
 
 @pytest.fixture

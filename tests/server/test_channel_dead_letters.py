@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.server.channel_routes import DEAD, Routes, dead_letter, eventually, queue_managers
+from tests.server.channel_routes import DEAD, Routes, dead_letter, eventually
 
 from ostler.model import constants as mq
 from ostler.testing import RunningQueueManager
-
-
-@pytest.fixture(scope="module")
-def pair() -> Iterator[list[RunningQueueManager]]:
-    with queue_managers("NEAR", "FAR") as made:
-        yield made
 
 
 @pytest.fixture

@@ -6,24 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 from tests.server.channel_proxy import FORWARD, Proxy
-from tests.server.channel_routes import Route, Routes, eventually, queue_managers
+from tests.server.channel_routes import Route, Routes, eventually
 
 from ostler.server.server_link import ServerLink
 from ostler.testing import RunningQueueManager
 from ostler.wire.frames import CHANNEL_CONFIRM
-
-
-@pytest.fixture(scope="module")
-def pair() -> Iterator[list[RunningQueueManager]]:
-    with queue_managers("NEAR", "FAR") as made:
-        yield made
-
-
-@pytest.fixture
-def route(pair: list[RunningQueueManager]) -> Iterator[Routes]:
-    routes = Routes(*pair)
-    yield routes
-    routes.close()
 
 
 @pytest.fixture

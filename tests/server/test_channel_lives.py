@@ -8,19 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tests.server.channel_proxy import BACK, FORWARD, Proxy
-from tests.server.channel_routes import Routes, eventually, queue_managers
+from tests.server.channel_routes import Routes, eventually
 
 from ostler.testing import RunningQueueManager
 from ostler.wire.frames import CHANNEL_CONFIRM, CHANNEL_END, REPLY
 
 PATIENT = "SHORTRTY(1000) SHORTTMR(1)"
 ENDS = ["quiesce", "immediate", "preemptive"]
-
-
-@pytest.fixture(scope="module")
-def pair() -> Iterator[list[RunningQueueManager]]:
-    with queue_managers("NEAR", "FAR") as made:
-        yield made
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.command.pcf_asking import Administrator, Given
 from tests.server.channel_proxy import FORWARD, Proxy
-from tests.server.channel_routes import Route, Routes, eventually, queue_managers
+from tests.server.channel_routes import Route, Routes, eventually
 
 import ostler
 from ostler.lab.running.relay import Relay
@@ -20,12 +20,6 @@ from ostler.wire.frames import CHANNEL_CONFIRM
 STATISTICS = "SYSTEM.ADMIN.STATISTICS.QUEUE"
 FIGURES = ("COMPRATE", "COMPTIME", "EXITTIME", "NETTIME", "XBATCHSZ", "XQTIME")
 HEADER_BYTES = 428  # every message has it on its transmission queue
-
-
-@pytest.fixture(scope="module")
-def pair() -> Iterator[list[RunningQueueManager]]:
-    with queue_managers("NEAR", "FAR") as made:
-        yield made
 
 
 @pytest.fixture

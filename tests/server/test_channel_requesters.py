@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from tests.server.channel_proxy import BACK, Proxy
-from tests.server.channel_routes import Route, Routes, dead_letter, eventually, queue_managers
+from tests.server.channel_routes import Route, Routes, dead_letter, eventually
 
 from ostler.command.channel_status import CURRENT
 from ostler.model import constants as mq
-from ostler.testing import RunningQueueManager
 from ostler.wire.frames import CHANNEL_CONFIRM, CHANNEL_END
 
 REQUESTED = ("SVR", "RQSTR")
 CALLED_BACK = ("SDR", "RQSTR")
-
-
-@pytest.fixture(scope="module")
-def pair() -> Iterator[list[RunningQueueManager]]:
-    with queue_managers("NEAR", "FAR") as made:
-        yield made
-
-
-@pytest.fixture
-def route(pair: list[RunningQueueManager]) -> Iterator[Routes]:
-    routes = Routes(*pair)
-    yield routes
-    routes.close()
 
 
 def request(way: Route) -> Route:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Iterator
 
 import pytest
 from tests.searching import examples
 from tests.server.channel_proxy import BACK, FORWARD, Proxy
-from tests.server.channel_routes import Route, Routes, eventually, queue_managers
+from tests.server.channel_routes import Route, Routes, eventually
 
 from ostler.testing import MqscError, RunningQueueManager
 from ostler.wire.frames import CHANNEL_CONFIRM, CHANNEL_END, CHANNEL_HELLO, CHANNEL_MESSAGE, REPLY
@@ -35,12 +34,6 @@ COMMANDS = [
     "DISPLAY CHSTATUS({}) ALL",
     "DISPLAY CHSTATUS({}) SAVED",
 ]
-
-
-@pytest.fixture(scope="module")
-def pair() -> Iterator[list[RunningQueueManager]]:
-    with queue_managers("NEAR", "FAR") as made:
-        yield made
 
 
 class Work:
