@@ -27,7 +27,7 @@ from ostler.pipeline.run_files import CheckedFiles, FoundRun, Refusal, check_fil
 from ostler.pipeline.spark_errors import spark_errors_told
 from ostler.pipeline.tables import BRONZE, ENTRANT, POINT, PUBLISHED, REJECTED, RUN
 
-STEPS: Final = 4
+STEPS: Final = 5
 """Raised when the steps make other tables of the same samples: all but bronze is then made again.
 
 1: the first. 2: what was observed beyond the window counts by the window's share; runs keep their version.

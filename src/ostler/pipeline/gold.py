@@ -13,6 +13,7 @@ from ostler.pipeline.costs import costs
 from ostler.pipeline.live import live_costs
 from ostler.pipeline.peaks import peaks
 from ostler.pipeline.predictions import predictions
+from ostler.pipeline.results import results
 from ostler.pipeline.scaling import scaling
 from ostler.pipeline.tables import (
     BRONZE,
@@ -22,6 +23,7 @@ from ostler.pipeline.tables import (
     POINT,
     PREDICTION,
     PUBLISHED,
+    RESULT,
     RUN,
     SCALING,
     LakeTable,
@@ -55,4 +57,5 @@ GOLD_STEPS: Final[tuple[GoldStep, ...]] = (
         # What was watched has no points, and would be gone with the table before.
         lambda tables: costs(tables["statistic"], tables["point"]).unionByName(live_costs(tables["statistic"])),
     ),
+    GoldStep(RESULT, (BRONZE["statistic"], RUN), lambda tables: results(tables["statistic"], tables["run"])),
 )

@@ -296,6 +296,22 @@ COST: Final = LakeTable(
     ),
     ("run", "contestant", "step", "repetition", "scope", "object", "verb"),
 )
+RESULT: Final = LakeTable(
+    "result",
+    Layer.GOLD,
+    "What experiments found that is no rate of an operation: memory of a connection, messages a second of a channel.",
+    (
+        Column("run", "string", "the run"),
+        Column("scenario", "string", "id in the catalogue"),
+        Column("contestant", "string", "who was measured"),
+        Column("step", "int", "step of the sweep"),
+        Column("repetition", "int", "which time"),
+        Column("name", "string", "what it is, with its unit"),
+        Column("value", "double", "the median of what was found in this repetition"),
+        Column("count", "bigint", "how often it was found"),
+    ),
+    ("run", "contestant", "step", "repetition", "name"),
+)
 PREDICTION: Final = LakeTable(
     "prediction",
     Layer.GOLD,
@@ -342,6 +358,7 @@ TABLES: Final = {
         COMPARISON,
         SCALING,
         COST,
+        RESULT,
         PREDICTION,
         REJECTED,
     )

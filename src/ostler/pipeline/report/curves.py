@@ -21,6 +21,7 @@ _SAID_ELSEWHERE: Final = frozenset({MESSAGE_BYTES, PERSISTENCE, "persistent"})
 _MESSAGES: Final = "messages"
 _KINDS: Final = ("persistent", "nonpersistent")
 ROUND_TRIP: Final = "round_trip_ms"
+_MILLISECONDS: Final = "_ms"
 BATCH_SIZE: Final = "batch_size"
 CHANNELS: Final = "channels"
 CIPHER: Final = "cipher_spec"
@@ -132,8 +133,8 @@ def series_words(series: str) -> str:
 
 def parameter_words(name: str, value: str) -> str:
     """A parameter as people say it."""
-    if name == ROUND_TRIP:
-        return f"round trip {value} ms"
+    if name.endswith(_MILLISECONDS):
+        return f"{name.removesuffix(_MILLISECONDS).replace('_', ' ')} {value} ms"
     if name == CHANNELS and value.isdigit():
         return numbers.count(int(value), "channel")
     return f"{name.replace('_', ' ')} {value}".strip()

@@ -196,6 +196,17 @@ class CostRow:
 
 
 @dataclass(frozen=True)
+class ResultRow:
+    run: str
+    scenario: str
+    contestant: str
+    step: int
+    repetition: int
+    name: str
+    value: float
+
+
+@dataclass(frozen=True)
 class PredictionRow:
     run: str
     scenario: str
@@ -256,6 +267,7 @@ ROWS: Final[dict[str, type]] = {
     "comparison": ComparisonRow,
     "scaling": ScalingRow,
     "cost": CostRow,
+    "result": ResultRow,
     "prediction": PredictionRow,
     "published": PublishedRow,
     "rejected": RejectedRow,
@@ -306,6 +318,7 @@ class Tables:
     comparisons: list[ComparisonRow] = field(default_factory=list)
     scalings: list[ScalingRow] = field(default_factory=list)
     costs: list[CostRow] = field(default_factory=list)
+    results: list[ResultRow] = field(default_factory=list)
     predictions: list[PredictionRow] = field(default_factory=list)
     published: list[PublishedRow] = field(default_factory=list)
     rejected: list[RejectedRow] = field(default_factory=list)
@@ -321,6 +334,7 @@ class Tables:
             [each for each in self.comparisons if each.left_run in names or each.right_run in names],
             [each for each in self.scalings if each.run in names],
             [each for each in self.costs if each.run in names],
+            [each for each in self.results if each.run in names],
             [each for each in self.predictions if each.run in names],
             self.published,
             [each for each in self.rejected if not each.run or each.run in names],

@@ -27,6 +27,7 @@ from ostler.pipeline.report.looks import contestant_order
 from ostler.pipeline.report.panels import Panel, panel_dot, panels, up_axis
 from ostler.pipeline.report.rows import PointRow, ScalingRow
 from ostler.pipeline.report.section_channels import channel_table
+from ostler.pipeline.report.section_results import result_table
 from ostler.pipeline.report.spreads import Spread
 
 _GROUPS_DRAWN: Final = 8
@@ -82,6 +83,9 @@ def _scenario(context: Context, name: str, run: str) -> Section:
     batches = channel_table(context, name, run)
     if batches is not None:
         blocks.append(batches)
+    others = result_table(context, name, run)
+    if others is not None:
+        blocks.append(others)
     blocks.append(Fold("All figures of this scenario", (_all_figures(context, name, run, found, sweep),)))
     return Section(f"scenario-{name}", context.title(name), tuple(blocks))
 
