@@ -30,18 +30,11 @@ def settle_doubts(engine: Engine, records: SyncRecords, name: str, agreed: Chann
                 f"AMQ9526E: Channel {name} is in doubt with queue manager {batch.partner}, and {agreed.queue_manager} "
                 f"has answered. Have CONNAME lead to {batch.partner}, or RESOLVE CHANNEL({name}) at {engine.name}."
             )
-    record = records.find(SENDING, name)
-    known = 0
-    if doubts and agreed.luwid != record.luwid:
-        for index, batch in enumerate(doubts):
-            if batch.luwid == agreed.luwid:
-                known = index + 1
-        if known == 0:
-            return (
-                f"AMQ9526E: Channel {name} is in doubt about {len(doubts)} batches, and {agreed.queue_manager} "
-                f"knows none of them. See what arrived there; RESOLVE CHANNEL({name}) and RESET it at {engine.name}."
-            )
-    _settle(engine, records, doubts, known)
+    if doubts and resolve_up_to(engine, records, name, agreed.luwid) < 0:
+        return (
+            f"AMQ9526E: Channel {name} is in doubt about {len(doubts)} batches, and {agreed.queue_manager} "
+            f"knows none of them. See what arrived there; RESOLVE CHANNEL({name}) and RESET it at {engine.name}."
+        )
     record = records.find(SENDING, name)
     if record.sequence != agreed.sequence:
         return (

@@ -79,7 +79,7 @@ _ALLOWS_ANY_CONTEXT: Final = (
 )
 _ZERO: Final = bytes(4)
 _NO_NAME: Final = b" " * 48
-_NO_REPLY: Final = bytes(4) + b" " * 96  # back-out count, ReplyToQ and ReplyToQMgr
+_NO_REPLY: Final = bytes(4) + _NO_NAME * 2  # back-out count, ReplyToQ and ReplyToQMgr
 RESOLVED: Final = [
     [priority.to_bytes(4, "little") + persistence.to_bytes(4, "little") for priority in range(10)]
     for persistence in range(2)
