@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 from ostler.lab.observing.process_sampler import Watched
 from ostler.lab.running.contract import (
-    DRIVER,
     ROUND_TRIP,
     Counted,
     Done,
@@ -29,6 +28,7 @@ from ostler.lab.running.contract import (
     Watcher,
 )
 from ostler.lab.scenarios.steps import Step
+from ostler.lab.store.roles import DRIVER
 
 LATENCY_NS = 1_000_000
 

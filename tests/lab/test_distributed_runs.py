@@ -11,11 +11,12 @@ from ostler.lab.experiments.channel_drain import PER_BATCH, RATE
 from ostler.lab.experiments.channel_drain import RECEIVING as TAKING
 from ostler.lab.experiments.channel_drain import SENDING as CARRYING
 from ostler.lab.experiments.channel_memory import RECEIVING, SENDING
-from ostler.lab.running.contract import DRIVER, FAR, LABORATORY, NEAR, QUEUE_MANAGER, QUICK, role_at
+from ostler.lab.running.contract import QUICK
 from ostler.lab.running.runner import run_scenario
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.store.manifest import State
 from ostler.lab.store.points import MeasuredPoint, measured_points
+from ostler.lab.store.roles import DRIVER, FAR, LABORATORY, NEAR, QUEUE_MANAGER, role_at
 from ostler.lab.store.run_reader import StoredRun, read_run
 
 from .simulated_experiment import HeardView

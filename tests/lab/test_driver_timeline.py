@@ -27,9 +27,10 @@ from ostler.lab.load.pacing import Pacing, Schedule
 from ostler.lab.load.plan import Plan, start_driver
 from ostler.lab.load.threaded_driver import ThreadedDriver, Worker
 from ostler.lab.load.timeline import WARMING_UP, PhaseRecorder, Timeline
-from ostler.lab.running.contract import DRIVER, GET, PUT, ROUND_TRIP, SESSION, Moment
+from ostler.lab.running.contract import GET, PUT, ROUND_TRIP, SESSION, Moment
 from ostler.lab.store.histogram import lowest_of, percentile_ns
 from ostler.lab.store.recorder import LatencyRecorder
+from ostler.lab.store.roles import DRIVER
 from ostler.lab.store.rows import LatencyRow, OperationRow
 
 SECOND_NS = 1_000_000_000

@@ -14,9 +14,10 @@ import pytest
 
 from ostler.client.api import Connection, connect
 from ostler.client.connect_parameters import TlsSettings
-from ostler.lab.running.contract import QUEUE_MANAGER, PointFailed, SittingOver
+from ostler.lab.running.contract import PointFailed, SittingOver
 from ostler.lab.running.queue_manager_plan import CHANNEL, QueueManagerPlan, pair_commands
 from ostler.lab.running.queue_manager_process import LabQueueManager
+from ostler.lab.store.roles import QUEUE_MANAGER
 from ostler.model.errors import MQError
 from ostler.server.qm_ini import LogSection
 

@@ -18,9 +18,7 @@ from ostler.lab.load.probe_drivers import COMMIT, COPY, GroupCommitDriver
 from ostler.lab.load.timeline import Timeline
 from ostler.lab.running import limits
 from ostler.lab.running.contract import (
-    DRIVER,
     GET,
-    PROBE,
     PUT,
     ROUND_TRIP,
     Counted,
@@ -33,6 +31,7 @@ from ostler.lab.running.contract import (
 )
 from ostler.lab.running.limits import LimitProbes
 from ostler.lab.store.recorder import LatencyRecorder
+from ostler.lab.store.roles import DRIVER, PROBE
 from ostler.lab.store.rows import OperationRow
 
 TWO_MEGABYTES = 2 << 20

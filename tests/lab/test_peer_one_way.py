@@ -17,8 +17,9 @@ from ostler.lab.load.plan import ONE_WAY, REQUEST_REPLY, Plan, Sharing, start_dr
 from ostler.lab.load.redis_client import command
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 from ostler.lab.peers import activemq, known, mosquitto, nats, packages, rabbitmq, redis
-from ostler.lab.running.contract import GET, PEER, PUT, ROUND_TRIP, EntrantKind
+from ostler.lab.running.contract import GET, PUT, ROUND_TRIP, EntrantKind
 from ostler.lab.running.peer_brokers import PeerBrokers, PeerEntrant
+from ostler.lab.store.roles import PEER
 from ostler.lab.store.rows import OperationRow
 
 BOTH = {0: False, 1: True}

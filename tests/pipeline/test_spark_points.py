@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from ostler.lab.running.contract import FAR, NEAR, PEER, QUEUE_MANAGER, role_at
+from ostler.lab.store.roles import FAR, NEAR, PEER, QUEUE_MANAGER, role_at
 from ostler.pipeline.points import log_threads, processes
 
 _PROCESS = "run string, contestant string, step int, repetition int, second int, role string, interval_us bigint, "

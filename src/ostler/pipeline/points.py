@@ -12,6 +12,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from ostler.lab.store.roles import DRIVER, END, FAR, LOG_THREAD, NEAR, PEER, PROBE, QUEUE_MANAGER
 from ostler.lab.store.segments import MEASURED
 from ostler.pipeline.histograms import (
     PERCENTILES,
@@ -30,20 +31,10 @@ from ostler.pipeline.tables import POINT
 KEY: Final = ("run", "contestant", "step", "repetition")
 OPERATION_KEY: Final = (*KEY, "operation")
 # Words of the laboratory, as they are in its samples.
-QUEUE_MANAGER: Final = "queue-manager"
-PEER: Final = "peer"
-PROBE: Final = "probe"
-DRIVER: Final = "driver"
 OPERATION_PARAMETER: Final = "operation"
 BROKER_ROLES: Final = (QUEUE_MANAGER, PEER, PROBE)
-# Behind the role of one of two that are joined.
-NEAR: Final = "near"
-FAR: Final = "far"
-_END: Final = "/"
 # Which operation a point is about when it does not say so.
 USUAL_OPERATIONS: Final = ("round trip", "session", "get", "put", "connect")
-# Names of threads begin with it; the kernel knows them where Python tells it.
-_LOG_THREAD: Final = "ostler-log"
 _LOG_COUNTERS: Final = {"written_bytes": "log_bytes", "forces": "log_forces"}
 _SUMS: Final = (*_LOG_COUNTERS.values(), "disk_written_bytes", "loopback_bytes")
 _COSTS: Final = ("near", "far", "driver", "log", "near_log", "far_log")
@@ -175,11 +166,11 @@ def processes(process: DataFrame) -> DataFrame:
 
 def _role_kind() -> Column:
     """A role without the end that it is at."""
-    return F.substring_index("role", _END, 1)
+    return F.substring_index("role", END, 1)
 
 
 def _is_at(end: str) -> Column:
-    return F.col("role").endswith(f"{_END}{end}")
+    return F.col("role").endswith(f"{END}{end}")
 
 
 def _kind_of_role() -> Column:
@@ -190,7 +181,7 @@ def _kind_of_role() -> Column:
 
 def log_threads(thread: DataFrame) -> DataFrame:
     """Processor time of the queue managers' log threads, where threads are known by name."""
-    logs = thread.filter((_role_kind() == QUEUE_MANAGER) & F.col("name").startswith(_LOG_THREAD))
+    logs = thread.filter((_role_kind() == QUEUE_MANAGER) & F.col("name").startswith(LOG_THREAD))
     cpu = F.col("user_us") + F.col("system_us")
     return logs.groupBy(*KEY).agg(
         F.sum(cpu).alias("log_us"),

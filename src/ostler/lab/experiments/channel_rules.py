@@ -16,20 +16,11 @@ from ostler.lab.experiments.connecting import BareConnects, QueueManagerConnects
 from ostler.lab.experiments.restarting import RESTART, BareReading, QueueManagerRestarts
 from ostler.lab.experiments.task_process import Agreement, TaskPrepared, TaskProcess
 from ostler.lab.own_process import MeasurementFailed, in_own_process
-from ostler.lab.running.contract import (
-    CONNECT,
-    PROBE,
-    Entrant,
-    EntrantKind,
-    Experiment,
-    PointFailed,
-    Prepared,
-    Shape,
-    Sitting,
-)
+from ostler.lab.running.contract import CONNECT, Entrant, EntrantKind, Experiment, PointFailed, Prepared, Shape, Sitting
 from ostler.lab.running.queue_manager_plan import CHANNEL, QueueManagerPlan
 from ostler.lab.running.queue_manager_process import LabQueueManager
 from ostler.lab.scenarios.steps import Step
+from ostler.lab.store.roles import PROBE
 from ostler.security.channel_authentication import default_rules
 from ostler.server.qm_ini import LogSection
 

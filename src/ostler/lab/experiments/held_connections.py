@@ -24,19 +24,10 @@ from ostler.lab.load.moments import Moments, Tell
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 from ostler.lab.observing.process_sampler import Watched
 from ostler.lab.peers.running import LOOPBACK
-from ostler.lab.running.contract import (
-    CONNECT,
-    PROBE,
-    Counted,
-    Expected,
-    Figure,
-    PointFailed,
-    Prepared,
-    Shape,
-    Watcher,
-)
+from ostler.lab.running.contract import CONNECT, Counted, Expected, Figure, PointFailed, Prepared, Shape, Watcher
 from ostler.lab.running.queue_manager_plan import QueueManagerPlan
 from ostler.lab.running.queue_manager_process import LabQueueManager
+from ostler.lab.store.roles import PROBE
 
 MEMORY_AT_START: Final = "memory at start, bytes"
 MEMORY_PER_CONNECTION: Final = "memory per connection, bytes"

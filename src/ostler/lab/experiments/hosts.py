@@ -15,10 +15,11 @@ from ostler.client.embedded import start
 from ostler.lab.embedded import NAME
 from ostler.lab.experiments.task import Task
 from ostler.lab.experiments.task_process import Agreement, TaskPrepared, TaskProcess
-from ostler.lab.running.contract import DRIVER, QUEUE_MANAGER, Entrant, EntrantKind, Figure, Shape
+from ostler.lab.running.contract import Entrant, EntrantKind, Figure, Shape
 from ostler.lab.running.queue_manager_inside import figures, run_commands
 from ostler.lab.running.queue_manager_plan import QueueManagerPlan
 from ostler.lab.running.queue_manager_process import LabQueueManager
+from ostler.lab.store.roles import DRIVER, QUEUE_MANAGER
 from ostler.server.queue_manager import QueueManager
 
 LOCAL: Final = Entrant(

@@ -22,19 +22,11 @@ from ostler.lab.experiments.task_process import Agreement, TaskPrepared, TaskPro
 from ostler.lab.load.timeline import PhaseRecorder
 from ostler.lab.probes import BarePair, ForcedFile
 from ostler.lab.put_and_get import PutAndGet, connected
-from ostler.lab.running.contract import (
-    PROBE,
-    Entrant,
-    EntrantKind,
-    Experiment,
-    Figure,
-    Prepared,
-    Shape,
-    Sitting,
-)
+from ostler.lab.running.contract import Entrant, EntrantKind, Experiment, Figure, Prepared, Shape, Sitting
 from ostler.lab.running.queue_manager_plan import QueueManagerPlan
 from ostler.lab.scenarios.model import Persistence, Scenario, StopKind
 from ostler.lab.scenarios.steps import Step
+from ostler.lab.store.roles import PROBE
 from ostler.server.qm_ini import LogSection, LogType
 
 PUT: Final = "MQPUT"

@@ -26,21 +26,11 @@ from ostler.lab.experiments.object_storage import DEFINE, DefineTask, KeepTask
 from ostler.lab.experiments.task import Task
 from ostler.lab.experiments.task_process import Agreement, TaskPrepared, TaskProcess
 from ostler.lab.load.link import Address
-from ostler.lab.running.contract import (
-    CONNECT,
-    PROBE,
-    QUEUE_MANAGER,
-    Entrant,
-    EntrantKind,
-    Experiment,
-    PointFailed,
-    Prepared,
-    Shape,
-    Sitting,
-)
+from ostler.lab.running.contract import CONNECT, Entrant, EntrantKind, Experiment, PointFailed, Prepared, Shape, Sitting
 from ostler.lab.running.queue_manager_plan import CHANNEL, QueueManagerPlan
 from ostler.lab.running.queue_manager_process import LabQueueManager
 from ostler.lab.scenarios.steps import Step
+from ostler.lab.store.roles import PROBE, QUEUE_MANAGER
 from ostler.server.qm_ini import LogSection
 
 OSTLER: Final = Entrant("Ostler", EntrantKind.OSTLER, "a queue manager that is new", version=__version__)

@@ -22,18 +22,8 @@ from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.timeline import PhaseRecorder, Timeline, unpacked_phases
 from ostler.lab.load.unheard_process import start_unheard
 from ostler.lab.observing.process_sampler import Watched
-from ostler.lab.running.contract import (
-    DRIVER,
-    QUEUE_MANAGER,
-    Counted,
-    Expected,
-    Figure,
-    Moment,
-    PointFailed,
-    Prepared,
-    Shape,
-    Watcher,
-)
+from ostler.lab.running.contract import Counted, Expected, Figure, Moment, PointFailed, Prepared, Shape, Watcher
+from ostler.lab.store.roles import DRIVER, QUEUE_MANAGER
 from ostler.model.errors import MQError
 
 _MADE, _MOMENT, _DONE, _FAILED = "made", "moment", "done", "failed"

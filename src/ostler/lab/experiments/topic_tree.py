@@ -41,7 +41,6 @@ from ostler.lab.load.timeline import MEASURED, PhaseRecorder, Timeline
 from ostler.lab.observing.process_sampler import Watched
 from ostler.lab.processor_time import process_ns
 from ostler.lab.running.contract import (
-    PROBE,
     ROUND_TRIP,
     Counted,
     Entrant,
@@ -56,6 +55,7 @@ from ostler.lab.running.contract import (
     Watcher,
 )
 from ostler.lab.scenarios.steps import Step
+from ostler.lab.store.roles import PROBE
 
 GONE: Final = "clearing"
 UNTIL_GONE: Final = "seconds until all are gone"

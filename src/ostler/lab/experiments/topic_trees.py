@@ -16,11 +16,12 @@ from ostler.lab.experiments.held_connections import resident_bytes
 from ostler.lab.experiments.task import RESULT, Loop, wait_until
 from ostler.lab.load.timeline import MEASURED, PhaseRecorder
 from ostler.lab.load.topic_maker import GROUPED, MAKE, RETAIN
-from ostler.lab.running.contract import QUEUE_MANAGER, ROUND_TRIP, Figure, PointFailed
+from ostler.lab.running.contract import ROUND_TRIP, Figure, PointFailed
 from ostler.lab.running.queue_manager_inside import TOPIC_ROUNDS, TOPICS_REMOVED
 from ostler.lab.running.queue_manager_plan import CHANNEL, QueueManagerPlan
 from ostler.lab.running.queue_manager_process import LabQueueManager
 from ostler.lab.store.histogram import merge, percentile_ns
+from ostler.lab.store.roles import QUEUE_MANAGER
 from ostler.server.qm_ini import LogSection
 
 PROBED: Final = "LAB.PROBE"

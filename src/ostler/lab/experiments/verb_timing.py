@@ -20,19 +20,10 @@ from ostler.lab.experiments.task_process import Agreement, TaskPrepared, TaskPro
 from ostler.lab.load.timeline import PhaseOperation, PhaseRecorder
 from ostler.lab.mqi_verb_timing import nothing
 from ostler.lab.probes import ForcedFile
-from ostler.lab.running.contract import (
-    PROBE,
-    Entrant,
-    EntrantKind,
-    Experiment,
-    Figure,
-    PointFailed,
-    Prepared,
-    Shape,
-    Sitting,
-)
+from ostler.lab.running.contract import Entrant, EntrantKind, Experiment, Figure, PointFailed, Prepared, Shape, Sitting
 from ostler.lab.running.queue_manager_plan import QueueManagerPlan
 from ostler.lab.scenarios.steps import Step
+from ostler.lab.store.roles import PROBE
 from ostler.lab.verb_program import BACKOUT, COMMIT, NON_PERSISTENT, PERSISTENT, VerbProgram
 from ostler.server.qm_ini import LogSection
 

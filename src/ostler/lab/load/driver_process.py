@@ -27,7 +27,8 @@ from ostler.lab.load.plan import Driver, Plan, Serving, Sharing, start_driver
 from ostler.lab.load.timeline import PhaseRecorder, Timeline, unpacked_phases
 from ostler.lab.load.unheard_process import start_unheard
 from ostler.lab.observing.process_sampler import Watched
-from ostler.lab.running.contract import DRIVER, Counted, Moment, Watcher
+from ostler.lab.running.contract import Counted, Moment, Watcher
+from ostler.lab.store.roles import DRIVER
 
 _ANSWER_SECONDS_MAX: Final = 180.0
 # A driver tells how it goes every second, so that this much silence means that it hangs.

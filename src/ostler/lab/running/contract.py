@@ -20,33 +20,6 @@ from ostler.lab.scenarios.model import Scenario
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.recorder import LatencyRecorder
 
-# Roles of processes.
-QUEUE_MANAGER = "queue-manager"
-DRIVER = "driver"
-PEER = "peer"
-PROBE = "probe"
-LABORATORY = "laboratory"
-# Of two that are joined, a role says which: that of requesters and producers is near, the other one far.
-NEAR = "near"
-FAR = "far"
-_END = "/"
-
-
-def role_at(role: str, end: str) -> str:
-    """The role of one of two that are joined: queue-manager/far."""
-    return f"{role}{_END}{end}"
-
-
-def role_kind(role: str) -> str:
-    """A role without the end that it is at."""
-    return role.partition(_END)[0]
-
-
-def role_end(role: str) -> str:
-    """Near or far; empty for whoever has no partner."""
-    return role.partition(_END)[2]
-
-
 # A parameter of limits: how many of their operations one of the contestants' needs, one after the other.
 NEEDED_PARAMETER = "needed for an operation"
 

@@ -20,17 +20,8 @@ from ostler.lab.load.probe_drivers import COMMIT, COPY, blocks_of_copy
 from ostler.lab.load.timeline import MEASURED, Timeline
 from ostler.lab.observing.process_sampler import Watched
 from ostler.lab.peers.running import LOOPBACK
-from ostler.lab.running.contract import (
-    PROBE,
-    Counted,
-    Entrant,
-    EntrantKind,
-    Figure,
-    PointFailed,
-    Prepared,
-    Shape,
-    Watcher,
-)
+from ostler.lab.running.contract import Counted, Entrant, EntrantKind, Figure, PointFailed, Prepared, Shape, Watcher
+from ostler.lab.store.roles import PROBE
 from ostler.lab.store.rows import OperationRow
 from ostler.server.link_status import raise_descriptor_limit
 

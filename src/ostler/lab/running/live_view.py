@@ -20,21 +20,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ostler.lab.running import figure_text
-from ostler.lab.running.contract import (
-    DRIVER,
-    LABORATORY,
-    PEER,
-    PROBE,
-    QUEUE_MANAGER,
-    Done,
-    Entrant,
-    Now,
-    View,
-    role_end,
-    role_kind,
-)
+from ostler.lab.running.contract import Done, Entrant, Now, View
 from ostler.lab.scenarios.model import Scenario
 from ostler.lab.scenarios.steps import Step
+from ostler.lab.store.roles import DRIVER, LABORATORY, PEER, PROBE, QUEUE_MANAGER, role_end, role_kind
 
 _RECENT_MAX: Final = 8
 _RATES_MAX: Final = 40

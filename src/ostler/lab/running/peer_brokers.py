@@ -20,7 +20,8 @@ from ostler.lab.peers import activemq, known, mosquitto, nats, rabbitmq, redis
 from ostler.lab.peers.known import Found, KnownPeer
 from ostler.lab.peers.packages import PeerUnavailable
 from ostler.lab.peers.running import LOOPBACK, Peer
-from ostler.lab.running.contract import PEER, Entrant, EntrantKind
+from ostler.lab.running.contract import Entrant, EntrantKind
+from ostler.lab.store.roles import PEER
 from ostler.server.link_status import raise_descriptor_limit
 
 KINDS: Final = (REQUEST_REPLY, ONE_WAY, PUBLISH)

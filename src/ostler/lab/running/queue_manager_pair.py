@@ -12,19 +12,11 @@ from typing import Final
 from ostler.lab.observing.process_sampler import Watched
 from ostler.lab.running import channel_wiring as wires
 from ostler.lab.running.channel_wiring import ANSWERING, ASKING, Wiring
-from ostler.lab.running.contract import (
-    FAR,
-    LABORATORY,
-    NEAR,
-    QUEUE_MANAGER,
-    Figure,
-    PointFailed,
-    SittingOver,
-    role_at,
-)
+from ostler.lab.running.contract import Figure, PointFailed, SittingOver
 from ostler.lab.running.queue_manager_plan import QueueManagerPlan
 from ostler.lab.running.queue_manager_process import LabQueueManager
 from ostler.lab.running.relay import Relay, RelayFailed
+from ostler.lab.store.roles import FAR, LABORATORY, NEAR, QUEUE_MANAGER, role_at
 
 _RUNNING: Final = "RUNNING"
 _RUNNING_SECONDS_MAX: Final = 60.0

@@ -20,8 +20,9 @@ from ostler.lab.observing.process_sampler import Watched
 from ostler.lab.peers.running import LOOPBACK, free_port
 from ostler.lab.running import queue_manager_inside as inside
 from ostler.lab.running.accounting_rows import READER, SOURCES, next_record, taken_figures
-from ostler.lab.running.contract import QUEUE_MANAGER, Figure, PointFailed, SittingOver
+from ostler.lab.running.contract import Figure, PointFailed, SittingOver
 from ostler.lab.running.queue_manager_plan import QueueManagerPlan
+from ostler.lab.store.roles import QUEUE_MANAGER
 from ostler.model.errors import MQError
 from ostler.server.directories import QueueManagerDirectory
 from ostler.server.local_socket import socket_path

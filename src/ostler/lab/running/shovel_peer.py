@@ -16,8 +16,9 @@ from ostler.lab.peers.packages import PeerUnavailable
 from ostler.lab.peers.rabbitmq_shovels import Line, ShovelPair
 from ostler.lab.peers.running import LOOPBACK, free_port
 from ostler.lab.running.channel_wiring import Wiring
-from ostler.lab.running.contract import FAR, LABORATORY, NEAR, PEER, Entrant, EntrantKind, role_at
+from ostler.lab.running.contract import Entrant, EntrantKind
 from ostler.lab.running.relay import Relay, RelayFailed
+from ostler.lab.store.roles import FAR, LABORATORY, NEAR, PEER, role_at
 from ostler.server.link_status import raise_descriptor_limit
 
 ENTRANT: Final = Entrant(

@@ -11,28 +11,13 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Final
 
-from ostler.lab.running.contract import (
-    CONNECT,
-    DRIVER,
-    FAR,
-    GET,
-    NEAR,
-    NEEDED_PARAMETER,
-    PEER,
-    PROBE,
-    PUT,
-    QUEUE_MANAGER,
-    ROUND_TRIP,
-    SESSION,
-    EntrantKind,
-    role_end,
-    role_kind,
-)
+from ostler.lab.running.contract import CONNECT, GET, NEEDED_PARAMETER, PUT, ROUND_TRIP, SESSION, EntrantKind
 from ostler.lab.running.measuring import OPERATION_PARAMETER
 from ostler.lab.samples import median
 from ostler.lab.scenarios.loader import UnknownScenario, catalogue
 from ostler.lab.scenarios.model import LoadKind
 from ostler.lab.store.points import MeasuredPoint, Timed, measured_points
+from ostler.lab.store.roles import DRIVER, FAR, NEAR, PEER, PROBE, QUEUE_MANAGER, role_end, role_kind
 from ostler.lab.store.run_reader import StoredRun
 from ostler.lab.store.segments import MEASURED
 

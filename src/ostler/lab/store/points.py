@@ -9,12 +9,11 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from ostler.lab.store.histogram import merge, percentile_ns
+from ostler.lab.store.roles import LOG_THREAD
 from ostler.lab.store.run_reader import StoredRun
 from ostler.lab.store.segments import MEASURED
 
 PERCENTS = (50.0, 90.0, 99.0, 99.9)
-LOG_THREAD = "ostler-log"
-"""How names of the threads begin that write logs."""
 
 PointKey = tuple[str, int, int]
 """Contestant, step and repetition."""
