@@ -89,11 +89,6 @@ def rows_by_key(lake: Snapshot, runs: list[str]) -> dict[tuple[object, ...], Row
 
 
 def test_words_are_those_of_the_laboratory() -> None:
-    assert points.BROKER_ROLES == (contract.QUEUE_MANAGER, contract.PEER, contract.PROBE)
-    assert points.DRIVER == contract.DRIVER
-    assert {f"{points.PEER}/{points.FAR}", f"{points.PEER}/{points.NEAR}"} == {
-        contract.role_at(contract.PEER, end) for end in (contract.NEAR, contract.FAR)
-    }
     assert points.OPERATION_PARAMETER == measuring.OPERATION_PARAMETER
     assert points.USUAL_OPERATIONS == (
         contract.ROUND_TRIP,
