@@ -66,7 +66,7 @@ class LogLife:
 
     def checkpoint(self, restart_lsn: int | None = None) -> None:
         durable = self.log.durable_lsn()
-        self.writer.note_checkpoint(durable if restart_lsn is None else restart_lsn, durable)
+        self.writer.note_checkpoint(durable if restart_lsn is None else restart_lsn, durable, 1)
 
     def keep_extents(self) -> None:
         while self.writer.allocate_ahead():

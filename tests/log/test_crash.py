@@ -71,12 +71,14 @@ def run_life(log_life, disk, settings_, account: Account, steps) -> None:
                 account.restart_lsns = {restart}
                 if settings_.log_type is LogType.LINEAR:
                     life.writer.set_media_lsn(restart)
+        elif step == "note":
+            life.writer.note_end()
         else:
             life.writer.allocate_ahead()
 
 
 APPEND = st.tuples(st.just("append"), st.one_of(st.integers(0, 300), st.integers(0, 9000)))
-OTHER = st.tuples(st.sampled_from(["commit", "commit", "checkpoint", "allocate_ahead"]), st.integers(0, 3))
+OTHER = st.tuples(st.sampled_from(["commit", "commit", "checkpoint", "allocate_ahead", "note"]), st.integers(0, 3))
 STEPS = st.lists(st.one_of(APPEND, OTHER), max_size=25)
 LIFE = st.tuples(STEPS, st.integers(0, 60), st.integers(0, 2**32), st.sampled_from(["power", "kill", "stop"]))
 
@@ -105,7 +107,7 @@ def test_several_lives_with_a_crash_at_the_end_of_each(log_life, lives, settings
 
 
 def random_steps(chance: random.Random) -> list[tuple[str, int]]:
-    weights = {"append": 10, "commit": 6, "checkpoint": chance.choice([1, 4]), "allocate_ahead": 4}
+    weights = {"append": 10, "commit": 6, "checkpoint": chance.choice([1, 4]), "allocate_ahead": 4, "note": 3}
     steps = []
     for step in chance.choices(list(weights), list(weights.values()), k=chance.randrange(50)):
         small = chance.random() < 0.7
@@ -144,6 +146,7 @@ STORY = [
     ("append", 9000),
     ("append", 10),
     ("commit", 0),
+    ("note", 0),
     ("allocate_ahead", 0),
     ("append", 3000),
     ("commit", 0),
@@ -156,6 +159,10 @@ STORY = [
     ("allocate_ahead", 0),
     ("append", 8000),
     ("commit", 0),
+    ("note", 0),
+    ("append", 100),
+    ("commit", 0),
+    ("note", 0),
 ]
 
 

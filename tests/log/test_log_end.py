@@ -31,8 +31,7 @@ def cut_tail(disk: SimulatedDisk, path: str, offset: int) -> SimulatedDisk:
 
 
 @BOTH
-@pytest.mark.parametrize("cut", [zero_tail, cut_tail])
-def test_a_log_cut_at_every_byte_is_a_prefix_and_goes_on(log_life, cut, integrity):
+def test_a_log_zeroed_from_any_byte_on_is_a_prefix_and_goes_on(log_life, integrity):
     settings = dataclasses.replace(PACKED, write_integrity=integrity)
     life = log_life(SimulatedDisk(), settings)
     life.commit(b"first", b"second" * 9)
@@ -41,7 +40,7 @@ def test_a_log_cut_at_every_byte_is_a_prefix_and_goes_on(log_life, cut, integrit
     end = 4096 + life.log.end_lsn()
     # The blocks take less than 1000 bytes. What follows in a page is padding, one byte of it like the next.
     for offset in [at for at in range(4096, end + 1) if at % 4096 < 1000 or at % 4096 > 4090]:
-        cut_life = log_life(cut(life.disk, FIRST, offset), settings)
+        cut_life = log_life(zero_tail(life.disk, FIRST, offset), settings)
         seen = cut_life.seen
         assert seen == life.appended[: len(seen)]
         # Batches are there as a whole or not at all, and those that end before the cut are there. A block that ended
@@ -50,9 +49,170 @@ def test_a_log_cut_at_every_byte_is_a_prefix_and_goes_on(log_life, cut, integrit
         assert len(seen) in (0, 2, 3, 5)
         assert len(seen) >= max(count for count in (0, 2, 3, 5) if count <= whole)
         cut_life.commit(b"goes on")
-        assert cut_life.disk.open(FIRST, False).size_bytes() == 16384
         again = log_life(cut_life.disk.crash_losing_all(), settings)
         assert again.payloads == [*cut_life.payloads, b"goes on"]
+
+
+def test_an_extent_that_is_shorter_than_it_was_made_is_damage_wherever_it_ends(log_life):
+    life = log_life(SimulatedDisk(), PACKED)
+    life.commit(b"first", b"second" * 9)
+    for extent in range(3):
+        path = f"log/active/S{extent:07d}.LOG"
+        for size in [*range(0, 16384, 97), 4096, 16383]:
+            disk = cut_tail(life.disk, path, size)
+            with pytest.raises(LogDamaged) as refused:
+                log_life(disk, PACKED)
+            assert (refused.value.file, refused.value.offset) == (path, size)
+            assert disk.open(path, False).size_bytes() == size
+
+
+def test_a_missing_extent_is_damage_whichever_it_is(log_life):
+    life = log_life(SimulatedDisk())
+    for number in range(4):
+        life.commit(b"%d" % number * 11_000)
+        disks = [life.disk.copy() for _ in life.extents()]
+        for disk, name in zip(disks, life.extents(), strict=True):
+            disk.remove(f"log/active/{name}")
+            with pytest.raises(LogDamaged, match="the file is missing") as refused:
+                log_life(disk)
+            assert refused.value.file == f"log/active/{name}"
+    assert len(life.extents()) == 4
+
+
+def test_an_extent_may_be_lost_unseen_only_before_anything_was_written_to_it(log_life):
+    """The power fails while extents are made: whatever is left, a batch in an extent means that it is known."""
+    for changes in range(60):
+        life = log_life(SimulatedDisk())
+        life.commit(b"a" * 11_000)
+        life.commit(b"b" * 11_000)
+        life.disk.lose_power_after(changes)
+        try:
+            for letter in (b"c", b"d", b"e"):
+                life.commit(letter * 11_000)
+                life.keep_extents()
+        except PowerLost:
+            pass
+        life.disk.lose_power_after(-1)
+        disk = life.disk.crash(changes)
+        used = [name for name in disk.names("log/active") if name.startswith("S") and is_used(disk, name)]
+        log_life(disk.copy())
+        disk.remove(f"log/active/{used[-1]}")
+        with pytest.raises(LogDamaged):
+            log_life(disk)
+
+
+def is_used(disk: SimulatedDisk, name: str) -> bool:
+    file = disk.open(f"log/active/{name}", False)
+    number = file.read_at(16, 8)
+    return file.read_at(4096, 4) == b"OLB1" and int(name[1:8]) == int.from_bytes(number, "little")
+
+
+@BOTH
+def test_all_that_was_noted_must_read_back_and_all_behind_may_be_torn(log_life, integrity):
+    settings = dataclasses.replace(PACKED, write_integrity=integrity)
+    life = log_life(SimulatedDisk(), settings)
+    life.commit(b"first")
+    noted = life.commit(b"second" * 30)
+    assert life.writer.end_is_to_note()
+    life.writer.note_end()
+    assert life.writer.end_is_to_note()  # the other copy is behind
+    life.writer.note_end()
+    assert not life.writer.end_is_to_note()
+    start = life.log.durable_lsn() + 4095 & ~4095 if settings.pages_are_final() else noted + 7 & ~7
+    end = life.commit(b"third" * 30)
+    for lsn in range(0, noted, 7):
+        with pytest.raises(LogDamaged):
+            log_life(zero_tail(life.disk, FIRST, 4096 + lsn), settings)
+    for lsn in range(start, end - 8, 7):
+        assert log_life(zero_tail(life.disk, FIRST, 4096 + lsn), settings).payloads == [b"first", b"second" * 30]
+
+
+@pytest.mark.parametrize("notes", [1, 2])
+def test_one_spoiled_copy_of_the_note_is_made_up_for_by_the_other(log_life, notes):
+    life = log_life(SimulatedDisk())
+    life.commit(b"first")
+    life.commit(b"second")
+    for _ in range(notes):
+        life.writer.note_end()
+    life.disk.corrupt(FIRST, 8192 + 60, ANYTHING)
+    for page in (2, 3):
+        disk = life.disk.copy()
+        disk.corrupt("log/amqhlctl.lfh", page * 4096 + 30, ANYTHING)
+        if notes == 2:
+            with pytest.raises(LogDamaged):
+                log_life(disk)
+    disk.corrupt("log/amqhlctl.lfh", 2 * 4096 + 30, ANYTHING)
+    with pytest.raises(LogDamaged, match="neither of the two notes") as refused:
+        log_life(disk)
+    assert (refused.value.file, refused.value.offset) == ("log/amqhlctl.lfh", 2 * 4096)
+
+
+def test_a_note_that_the_power_cut_off_leaves_the_one_before(log_life):
+    for seed in range(40):
+        life = log_life(SimulatedDisk())
+        life.commit(b"first")
+        life.writer.note_end()
+        life.commit(b"second")
+        life.disk.lose_power_after(seed % 2)
+        with pytest.raises(PowerLost):
+            life.writer.note_end()
+        life.disk.lose_power_after(-1)
+        disk = life.disk.crash(seed, garbage=True)
+        assert log_life(disk.copy()).payloads == [b"first", b"second"]
+        disk.corrupt(FIRST, 4096 + 60, ANYTHING)
+        with pytest.raises(LogDamaged):
+            log_life(disk)
+
+
+def test_a_full_disk_leaves_the_last_note(log_life):
+    life = log_life(SimulatedDisk(copy_on_write=True))
+    life.commit(b"first")
+    life.writer.note_end()
+    life.writer.note_end()
+    life.commit(b"second")
+    life.disk.fill(24)
+    for _ in range(3):
+        life.writer.note_end()
+    life.disk.fill(1 << 20)
+    assert log_life(life.disk).payloads == [b"first", b"second"]
+
+
+def test_a_spoiled_last_block_is_told_whatever_byte_of_it_is_spoiled(log_life):
+    """It looks like a torn write, so the log ends before it; but that something was there is told."""
+    life = log_life(SimulatedDisk())
+    life.commit(b"first")
+    life.commit(b"second" * 20)
+    for offset in range(8192, 4096 + life.log.durable_lsn()):
+        disk = life.disk.copy()
+        old = disk.open(FIRST, False).read_at(offset, 1)
+        disk.corrupt(FIRST, offset, bytes([old[0] ^ 0x10]))
+        again = log_life(disk)
+        assert again.payloads == [b"first"]
+        assert again.log.restart_report.dropped_bytes >= 48, offset
+        assert (again.log.restart_report.end_file, again.log.restart_report.end_offset) == (FIRST, 8192)
+
+
+def test_nothing_is_told_as_dropped_of_a_log_that_ends_where_it_was_forced(log_life):
+    life = log_life(SimulatedDisk())
+    assert life.log.restart_report.dropped_bytes == 0
+    assert log_life(life.disk.copy()).log.restart_report.dropped_bytes == 0
+    for number in range(12):
+        life.commit(b"%d" % number * 500)
+        again = log_life(life.disk.copy())
+        assert again.log.restart_report.dropped_bytes == 0
+        assert log_life(again.disk.copy()).log.restart_report.dropped_bytes == 0
+        life.keep_extents()
+
+
+def test_what_a_circular_log_left_behind_its_end_is_not_told_as_dropped(log_life):
+    """Extents that are used again hold old blocks behind the end: they are nobody's loss."""
+    for size in range(100, 8000, 211):
+        life = log_life(SimulatedDisk())
+        for number in range(40):
+            life.commit(b"%d" % number * size)
+            life.checkpoint()
+            life.keep_extents()
+        assert log_life(life.disk).log.restart_report.dropped_bytes == 0
 
 
 def test_a_record_of_several_blocks_cut_at_every_block_is_dropped_whole(log_life):

@@ -6,7 +6,8 @@ import dataclasses
 
 import pytest
 
-from ostler.log import LogManagement, LogRefused, LogSettings, LogSpace, LogType, WriteIntegrity
+from ostler.log import LogDamaged, LogManagement, LogRefused, LogSettings, LogSpace, LogType, WriteIntegrity
+from ostler.log.extents import CERTAIN_FREE_BYTES
 from ostler.log.restart import create_log_of_any_size
 from ostler.model.disk import DiskFailed
 from ostler.testing.simulated_disk import PowerLost, SimulatedDisk
@@ -261,6 +262,7 @@ def test_a_disk_with_space_again_is_noticed_when_idle(log_life):
     assert life.log.room_bytes() == 0
     life.writer.allocate_ahead()
     assert life.extents() == names(0, 1, 2, 3)
+    life.keep_extents()
     assert life.log.room_bytes() > 1000
 
 
@@ -286,13 +288,13 @@ def test_a_full_disk_that_refuses_to_overwrite(log_life):
         with pytest.raises(LogSpace, match="cannot be written"):
             life.writer.write_batch(batch)
         with pytest.raises(LogSpace, match="control file"):
-            life.writer.note_checkpoint(kept, kept)
+            life.writer.note_checkpoint(kept, kept, 1)
         # Half a slot may have been written; the good one is still there.
         assert log_life_on_roomy_copy(log_life, life.disk).payloads == [b"kept"]
     life.disk.fill(100_000)
     life.writer.write_batch(batch)
     life.log.batch_durable(batch)
-    life.writer.note_checkpoint(kept, kept)
+    life.writer.note_checkpoint(kept, kept, 1)
     assert log_life(life.disk.crash_losing_all()).payloads == [b"waits"]
 
 
@@ -305,7 +307,7 @@ def log_life_on_roomy_copy(log_life, disk: SimulatedDisk):
 class BoastfulDisk(SimulatedDisk):
     """Says it has space that a quota does not let us use."""
 
-    boast_bytes = 100 * EXTENT_FILE_BYTES
+    boast_bytes = 1 << 40
 
     def free_bytes(self) -> int:
         return self.boast_bytes
@@ -328,6 +330,30 @@ def test_a_disk_whose_promise_of_space_did_not_hold_is_not_believed_again(log_li
     assert life.extents() == names(0, 1, 2, 3)
 
 
+def test_what_a_quota_may_refuse_is_no_room_however_often_the_disk_says_more(log_life):
+    disk = BoastfulDisk()
+    life = log_life(disk)
+    disk.fill(0)
+    life.commit(b"n" * (2 * EXTENT_BYTES + EXTENT_BYTES * 3 // 4))
+    assert life.writer.allocate_ahead() is False
+    disk.boast_bytes *= 2
+    assert life.writer.allocate_ahead() is False
+    assert life.log.room_bytes() == 0
+
+
+def test_extents_that_others_may_take_the_space_of_are_no_room(log_life):
+    life = log_life(SimulatedDisk())
+    plenty = life.log.room_bytes()
+    life.disk.fill(CERTAIN_FREE_BYTES - 1)
+    life.keep_extents()
+    assert 0 < life.log.room_bytes() < plenty - EXTENT_BYTES
+    # They are made before they are needed, and count then.
+    while life.log.room_bytes() > 3000:
+        life.commit(b"p" * 3000)
+        life.keep_extents()
+    assert len(life.extents()) == SMALL.primary_files + SMALL.secondary_files
+
+
 def test_an_interrupted_allocation_is_cleared_away(log_life):
     life = log_life(SimulatedDisk())
     life.commit(b"n" * (2 * EXTENT_BYTES + EXTENT_BYTES * 3 // 4))
@@ -342,31 +368,19 @@ def test_an_interrupted_allocation_is_cleared_away(log_life):
 
 
 @pytest.mark.parametrize("harm", ["header", "size", "gap"])
-def test_an_extent_ahead_that_is_not_whole_is_made_again(log_life, harm):
+def test_an_extent_ahead_that_is_not_whole_is_damage(log_life, harm):
+    """It was whole when it got its name, and the control file knows that it was there."""
     disk = log_life(SimulatedDisk()).disk
+    path = "log/active/S0000001.LOG"
     if harm == "header":
-        disk.corrupt("log/active/S0000001.LOG", 3, b"?")
+        disk.corrupt(path, 3, b"?")
     elif harm == "size":
-        disk.open("log/active/S0000001.LOG", False).truncate(5000)
+        disk.open(path, False).truncate(5000)
     else:
-        disk.remove("log/active/S0000001.LOG")
-    life = log_life(disk)
-    life.commit(b"first" * 500)
-    life.commit(b"second" * 5000)
-    life.keep_extents()
-    assert life.extents() == names(0, 1, 2, 3)
-    assert {disk.open(f"log/active/{name}", False).size_bytes() for name in life.extents()} == {EXTENT_FILE_BYTES}
-    assert log_life(disk.crash_losing_all()).seen == life.appended
-
-
-def test_an_extent_ahead_with_a_bad_header_serves_on_a_full_disk(log_life):
-    disk = log_life(SimulatedDisk()).disk
-    disk.corrupt("log/active/S0000001.LOG", 3, b"?")
-    disk.fill(0)
-    life = log_life(disk)
-    life.commit(b"second" * 4000)
-    assert life.extents() == names(0, 1, 2)
-    assert log_life(disk.crash_losing_all()).seen == life.appended
+        disk.remove(path)
+    with pytest.raises(LogDamaged) as refused:
+        log_life(disk)
+    assert (refused.value.file, refused.value.offset) == (path, 5000 if harm == "size" else 0)
 
 
 def test_spare_extents_before_and_behind_the_stream_do_not_get_in_each_others_way(log_life):
@@ -378,7 +392,6 @@ def test_spare_extents_before_and_behind_the_stream_do_not_get_in_each_others_wa
     life.checkpoint()
     # Extents 0 and 1 are spare; 3 is ready, and so is 4 when it is made again.
     life.disk.open("log/active/S0000004.LOG", True).write_at(0, [bytes(EXTENT_FILE_BYTES)])
-    life.disk.corrupt("log/active/S0000003.LOG", 3, b"?")
     assert life.extents() == names(0, 1, 2, 3, 4)
     again = log_life(life.disk)
     again.keep_extents()

@@ -7,8 +7,8 @@ import zlib
 
 import pytest
 
-from ostler.log import LogManagement, LogRefused, LogSettings, LogType
-from ostler.log.control_file import ControlState, decode_slot, encode_slot
+from ostler.log import LogManagement, LogNewer, LogSettings, LogType
+from ostler.log.control_file import ControlState, EndNote, decode_note, decode_slot, encode_note, encode_slot
 from ostler.log.stream_format import extent_name, extent_number
 from ostler.testing.simulated_disk import SimulatedDisk
 
@@ -49,14 +49,26 @@ def control_state() -> ControlState:
     state.sequence, state.epoch, state.life_start_lsn, state.restart_lsn = 7, 3, 4096, 8192
     state.checkpoint_lsn, state.durable_lsn, state.media_lsn = 9000, 9001, 100
     state.oldest_extent, state.archived_extent = 2, 1
+    state.last_extent, state.checkpoint_number = 6, 11
     return state
 
 
 def test_a_control_slot_byte_by_byte():
     body = IDENTITY + struct.pack("<IIII", 64, 4, 5, 18) + struct.pack("<HHHH", 1, 1, 2, 0)
-    body += struct.pack("<II", 7, 3) + struct.pack("<7q", 4096, 8192, 9000, 9001, 100, 2, 1)
-    prefix = b"OSTLERLC" + struct.pack("<IIII", 1, len(body), zlib.crc32(body), 0)
+    body += struct.pack("<II", 7, 3) + struct.pack("<9q", 4096, 8192, 9000, 9001, 100, 2, 1, 6, 11)
+    prefix = b"OSTLERLC" + struct.pack("<IIII", 2, len(body), zlib.crc32(body), 0)
     assert encode_slot(control_state()) == (prefix + body).ljust(4096, b"\0")
+
+
+def test_a_note_of_the_end_byte_by_byte():
+    body = IDENTITY + struct.pack("<IIq", 9, 0, 123456)
+    prefix = b"OSTLERLN" + struct.pack("<IIII", 2, len(body), zlib.crc32(body), 0)
+    page = encode_note(IDENTITY, EndNote(9, 123456))
+    assert page == (prefix + body).ljust(4096, b"\0")
+    note = decode_note(page, IDENTITY)
+    assert note is not None
+    assert (note.sequence, note.durable_lsn) == (9, 123456)
+    assert decode_note(page, bytes(16)) is None
 
 
 def test_a_control_slot_comes_back():
@@ -80,15 +92,15 @@ def test_a_newer_format_is_refused_not_called_damaged(log_life):
     life = log_life(SimulatedDisk())
     disk = life.disk.copy()
     for slot in (0, 4096):
-        disk.corrupt("log/amqhlctl.lfh", slot + 8, b"\2")
-    with pytest.raises(LogRefused, match="format 2"):
+        disk.corrupt("log/amqhlctl.lfh", slot + 8, b"\3")
+    with pytest.raises(LogNewer, match=r"amqhlctl\.lfh has format version 3; this release reads up to 2"):
         log_life(disk)
     disk = life.disk.copy()
     page = bytearray(disk.open("log/active/S0000000.LOG", False).read_at(0, 44))
     page[8] = 2
     page[40:44] = struct.pack("<I", zlib.crc32(page[:40]))
     disk.corrupt("log/active/S0000000.LOG", 0, bytes(page))
-    with pytest.raises(LogRefused, match="log format 2"):
+    with pytest.raises(LogNewer, match="has format version 2; this release reads up to 1"):
         log_life(disk)
 
 

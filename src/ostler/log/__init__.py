@@ -1,6 +1,6 @@
 """The recovery log: extents, checksummed blocks of records, LSNs, checkpoints; circular and linear. Knows no queues."""
 
-from ostler.log.errors import LogDamaged, LogError, LogRefused, LogSpace
+from ostler.log.errors import LogDamaged, LogError, LogNewer, LogRefused, LogSpace
 from ostler.log.figures import LogFigures, LogStatus, RestartReport
 from ostler.log.log_writer import Batch, LogWriter
 from ostler.log.reader import LogVisitor
@@ -14,6 +14,7 @@ __all__ = [
     "LogError",
     "LogFigures",
     "LogManagement",
+    "LogNewer",
     "LogRefused",
     "LogSettings",
     "LogSpace",

@@ -1,7 +1,14 @@
-"""The control file: where restart begins, and which life of the log it is.
+"""The control file: where restart begins, which life of the log it is, and how far the log must reach.
 
-Two slots of one page each are written in turn, every time with a higher sequence number, and forced. A torn write
-spoils only the older of the two.
+    page 0, 1   the state; written in turn, every time with a higher sequence number, and forced
+    page 2, 3   notes of the end: how far the log was durable at that moment; written in turn, too
+
+A torn write spoils only the older of two pages. The state belongs to whoever writes the log. Notes belong to one
+other thread, which writes them now and then without keeping anybody from writing the log: they share no bytes with the
+state and no lock. A note may be behind what is durable and is never ahead of it.
+
+Format 1 had neither notes nor the number of the last checkpoint. A log of that format gets them when its next life
+begins: the notes first, so that a state of format 2 never stands beside none.
 """
 
 from __future__ import annotations
@@ -10,16 +17,23 @@ import struct
 import zlib
 from typing import Final
 
-from ostler.log.errors import LogDamaged, LogRefused, LogSpace
+from mypy_extensions import i64
+
+from ostler.log.errors import LogDamaged, LogNewer, LogRefused, LogSpace
 from ostler.log.settings import LogManagement, LogSettings, LogType, WriteIntegrity
-from ostler.log.stream_format import FORMAT_VERSION, PAGE_BYTES
+from ostler.log.stream_format import PAGE_BYTES
 from ostler.model.disk import Disk, DiskFull, File
 
 CONTROL_NAME: Final = "amqhlctl.lfh"
 CONTROL_MAGIC: Final = b"OSTLERLC"
+NOTE_MAGIC: Final = b"OSTLERLN"
+CONTROL_VERSION: Final = 2
+NOTES_PAGE: Final = 2
 # The prefix stays as it is in every format version, so that an older release can say "newer" and not "damaged".
 _PREFIX: Final = struct.Struct("<8sIII4x")
-_BODY: Final = struct.Struct("<16sIIIIHHHxxIIqqqqqqq")
+_BODY_1: Final = struct.Struct("<16sIIIIHHHxxIIqqqqqqq")
+_BODY: Final = struct.Struct("<16sIIIIHHHxxIIqqqqqqqqq")
+_NOTE: Final = struct.Struct("<16sI4xq")
 _TYPES: Final = [LogType.CIRCULAR, LogType.LINEAR]
 _MANAGEMENTS: Final = [LogManagement.AUTOMATIC, LogManagement.ARCHIVE, LogManagement.MANUAL]
 _INTEGRITIES: Final = [WriteIntegrity.SINGLE_WRITE, WriteIntegrity.DOUBLE_WRITE, WriteIntegrity.TRIPLE_WRITE]
@@ -45,6 +59,12 @@ class ControlState:
         """Extents before this one are needed by nobody and may be gone."""
         self.archived_extent: int = -1
         """Extents up to this one were reported as archived."""
+        self.last_extent: int = -1
+        """All extents from the oldest needed one to here are there, whole. -1: nobody has noted it yet."""
+        self.checkpoint_number: int = 0
+        """The last complete checkpoint. The queue manager's files must have got at least as far."""
+        self.version: int = CONTROL_VERSION
+        """The format that it was read in; it is written in the newest."""
 
 
 def encode_slot(state: ControlState) -> bytes:
@@ -67,27 +87,37 @@ def encode_slot(state: ControlState) -> bytes:
         state.media_lsn,
         state.oldest_extent,
         state.archived_extent,
+        state.last_extent,
+        state.checkpoint_number,
     )
-    page = _PREFIX.pack(CONTROL_MAGIC, FORMAT_VERSION, len(body), zlib.crc32(body)) + body
+    return _page(CONTROL_MAGIC, body)
+
+
+def _page(magic: bytes, body: bytes) -> bytes:
+    page = _PREFIX.pack(magic, CONTROL_VERSION, len(body), zlib.crc32(body)) + body
     return page + bytes(PAGE_BYTES - len(page))
 
 
-def decode_slot(page: bytes) -> ControlState | None:
-    """None when the slot is torn, damaged or was never written; LogRefused when a newer release wrote it."""
+def _checked_body(page: bytes, wanted: bytes) -> tuple[int, bytes]:
+    """Version and body of a page; version 0 when it is torn, damaged or was never written. Raises LogNewer."""
     if len(page) < PAGE_BYTES:
-        return None
+        return 0, b""
     magic, version, length, checksum = _PREFIX.unpack_from(page, 0)
     body = page[_PREFIX.size : _PREFIX.size + length]
-    if magic != CONTROL_MAGIC or len(body) != length or zlib.crc32(body) != checksum:
+    if magic != wanted or len(body) != length or zlib.crc32(body) != checksum:
+        return 0, b""
+    if version > CONTROL_VERSION:
+        raise LogNewer(f"the log's control file {CONTROL_NAME}", version, CONTROL_VERSION)
+    return version, body
+
+
+def decode_slot(page: bytes) -> ControlState | None:
+    """None when the slot is torn, damaged or was never written; LogNewer when a newer release wrote it."""
+    version, body = _checked_body(page, CONTROL_MAGIC)
+    layout = _BODY_1 if version == 1 else _BODY
+    if version == 0 or len(body) != layout.size:
         return None
-    if version > FORMAT_VERSION:
-        raise LogRefused(
-            f"The log's control file has format {version}; this release reads up to {FORMAT_VERSION}. "
-            "Use the release that wrote it, or a newer one."
-        )
-    if length != _BODY.size:
-        return None
-    fields = _BODY.unpack(body)
+    fields = layout.unpack(body)
     settings = LogSettings(
         file_pages=fields[1],
         primary_files=fields[2],
@@ -102,15 +132,75 @@ def decode_slot(page: bytes) -> ControlState | None:
     state.life_start_lsn, state.restart_lsn, state.checkpoint_lsn = fields[10], fields[11], fields[12]
     state.durable_lsn, state.media_lsn = fields[13], fields[14]
     state.oldest_extent, state.archived_extent = fields[15], fields[16]
+    state.version = version
+    if version > 1:
+        state.last_extent, state.checkpoint_number = fields[17], fields[18]
     return state
+
+
+class EndNote:
+    """How far the log was durable at one moment."""
+
+    def __init__(self, sequence: i64, durable_lsn: i64) -> None:
+        self.sequence: Final[i64] = sequence
+        self.durable_lsn: Final[i64] = durable_lsn
+
+
+def encode_note(identity: bytes, note: EndNote) -> bytes:
+    return _page(NOTE_MAGIC, _NOTE.pack(identity, note.sequence, note.durable_lsn))
+
+
+def decode_note(page: bytes, identity: bytes) -> EndNote | None:
+    """None when the page is torn, damaged, was never written or is another log's. Raises LogNewer."""
+    version, body = _checked_body(page, NOTE_MAGIC)
+    if version == 0 or len(body) != _NOTE.size:
+        return None
+    fields = _NOTE.unpack(body)
+    return EndNote(fields[1], fields[2]) if fields[0] == identity else None
+
+
+class EndNotes:
+    """Writes the notes of the end. One thread at a time calls in here; it need not be the one that writes the log."""
+
+    def __init__(self, file: File, identity: bytes, sequence: int) -> None:
+        self._file = file
+        self._identity = identity
+        self._sequence: i64 = sequence
+        self._before_last: i64 = -1
+        self.last: i64 = -1
+        """The LSN in the newest note; -1 before the first of this life."""
+
+    def write(self, durable_lsn: i64) -> None:
+        """Note that the log is durable up to here. Durable on return. Raises LogSpace and DiskFailed."""
+        note = EndNote(self._sequence + 1, durable_lsn)
+        page = NOTES_PAGE + note.sequence % 2
+        try:
+            self._file.write_at(page * PAGE_BYTES, [encode_note(self._identity, note)])
+        except DiskFull:
+            raise LogSpace("The disk is full: the end of the log cannot be noted.") from None
+        self._file.force()
+        self._sequence = note.sequence
+        self._before_last, self.last = self.last, durable_lsn
+
+    def is_due(self, durable_lsn: i64) -> bool:
+        """Whether one of the two copies does not say yet that the log is durable up to here."""
+        return self.last < durable_lsn or self._before_last < durable_lsn
 
 
 class ControlFile:
     """The open control file and the state last written to it. Belongs to the writer thread."""
 
-    def __init__(self, file: File, state: ControlState) -> None:
+    def __init__(self, file: File, state: ControlState, note_sequence: int = 0) -> None:
         self._file = file
         self.state: ControlState = state
+        self._note_sequence = note_sequence
+
+    def begin_notes(self) -> EndNotes:
+        """The notes for a life that begins now, both copies written: the log is durable as far as `state` says."""
+        notes = EndNotes(self._file, self.state.identity, self._note_sequence)
+        notes.write(self.state.durable_lsn)
+        notes.write(self.state.durable_lsn)
+        return notes
 
     def write(self) -> None:
         """Make `state` durable under the next sequence number, in the older slot. Raises LogSpace."""
@@ -136,13 +226,14 @@ def create_control_file(disk: Disk, directory: str, state: ControlState) -> None
     control = ControlFile(file, state)
     control.write()
     control.write()
+    control.begin_notes()
     control.close()
     disk.rename(f"{directory}/{CONTROL_NAME}.new", f"{directory}/{CONTROL_NAME}")
     disk.force_directory(directory)
 
 
 def open_control_file(disk: Disk, directory: str) -> ControlFile:
-    """The control file with the newer of its good slots."""
+    """The control file with the newer of its good slots. The state's durable LSN is the furthest of state and notes."""
     path = f"{directory}/{CONTROL_NAME}"
     if not disk.exists(path):
         raise LogRefused(f"There is no log in {directory}: {CONTROL_NAME} is not there.")
@@ -155,4 +246,22 @@ def open_control_file(disk: Disk, directory: str) -> ControlFile:
     if newest is None:
         file.close()
         raise LogDamaged(path, 0, "neither of its two slots passes its checksum")
-    return ControlFile(file, newest)
+    if newest.version == 1:
+        return ControlFile(file, newest)
+    notes = read_notes(file, newest.identity)
+    if not notes:
+        file.close()
+        raise LogDamaged(path, NOTES_PAGE * PAGE_BYTES, "neither of the two notes of the log's end passes its checksum")
+    for note in notes:
+        newest.durable_lsn = max(newest.durable_lsn, note.durable_lsn)
+    return ControlFile(file, newest, max([note.sequence for note in notes]))
+
+
+def read_notes(file: File, identity: bytes) -> list[EndNote]:
+    """The notes of the log's end that read back: two, or one when the other is torn or damaged."""
+    found: list[EndNote] = []
+    for page in (NOTES_PAGE, NOTES_PAGE + 1):
+        note = decode_note(file.read_at(page * PAGE_BYTES, PAGE_BYTES), identity)
+        if note is not None:
+            found.append(note)
+    return found

@@ -11,6 +11,16 @@ class LogRefused(LogError):
     """The log is not opened or made: wrong settings, a newer format, none there or one there already."""
 
 
+class LogNewer(LogRefused):
+    """A newer release wrote this; both format numbers are in the words."""
+
+    def __init__(self, what: str, version: int, version_max: int) -> None:
+        super().__init__(
+            f"{what[:1].upper()}{what[1:]} has format version {version}; this release reads up to {version_max}. "
+            "Use the release that wrote it, or a newer one."
+        )
+
+
 class LogSpace(LogError):
     """No extent for the next records: the disk or the log is full. Nothing is lost; try again when space is freed."""
 
@@ -29,3 +39,6 @@ class LogDamaged(LogError):
             f"{file} is damaged at offset {offset}: {what}. Nothing was changed. Put back an undamaged copy of this "
             "file, or restore the queue manager's data and log together from a backup."
         )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.file, self.offset, self.what)

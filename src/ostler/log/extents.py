@@ -13,7 +13,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from ostler.log.errors import LogSpace
+from ostler.log.errors import LogDamaged, LogSpace
 from ostler.log.stream_format import (
     PAGE_BYTES,
     StreamShape,
@@ -22,9 +22,12 @@ from ostler.log.stream_format import (
     extent_number,
     what_is_wrong_with_extent,
 )
-from ostler.model.disk import Disk, DiskFull, File
+from ostler.model.disk import DescriptorsExhausted, Disk, DiskFull, File
 
 PREPARED_NAME: Final = "NEXT.TMP"
+# Extents that are not there yet count as room only while the disk has this much and more: on a disk that is nearly
+# full somebody else, such as queue files, takes the space first.
+CERTAIN_FREE_BYTES: Final = 128 << 20
 # One write of zeros: short enough that a waiting batch does not notice.
 SLICE_BYTES: Final = 1 << 20
 
@@ -50,6 +53,8 @@ class ExtentStore:
         self._prepared: File | None = None
         self._prepared_bytes: int = 0
         self._free_bytes_when_full: int = -1
+        self._is_promise_broken: bool = False
+        """The disk said that it had space and did not give it, as with a quota: only what is there counts as room."""
         self.created: int = 0
         self.reused: int = 0
 
@@ -66,7 +71,6 @@ class ExtentStore:
         self.last = oldest_needed - 1
         if end_lsn > self._shape.start_of(oldest_needed):
             self.last = self._shape.extent_of(end_lsn - 1)
-            self._restore_size(self.last)
         while is_whole(self._disk, self._directory, self._shape, self.last + 1):
             self.last += 1
         # Those ahead come first and in order: so each is used again before its name is needed for another.
@@ -84,25 +88,16 @@ class ExtentStore:
             self._files.pop(extent).close()
             self._disk.remove(self.path(extent))
 
-    def _restore_size(self, extent: int) -> None:
-        # The last extent lost its unused end: it holds records, so it is filled up again rather than replaced.
-        file = self._file(extent)
-        size = file.size_bytes()
-        if size < self._shape.file_bytes:
-            try:
-                file.write_at(size, [bytes(self._shape.file_bytes - size)])
-            except DiskFull:
-                raise LogSpace(f"The disk is full: {self.path(extent)} cannot be restored to its size.") from None
-            file.force()
-
     # -- writing
 
     def write(self, lsn: i64, parts: list[bytes]) -> None:
         """Write within one extent. Not durable before `force`. Raises LogSpace when the disk is full."""
         extent = self._shape.extent_of(lsn)
-        file = self._file(extent)
         try:
+            file = self._file(extent)
             file.write_at(self._shape.file_offset(lsn), parts)
+        except DescriptorsExhausted as exhausted:
+            raise LogSpace(f"Too many files are open: {exhausted}.") from None
         except DiskFull:
             raise LogSpace(f"The disk is full: {self.path(extent)} cannot be written.") from None
         self._touched[extent] = file
@@ -151,6 +146,15 @@ class ExtentStore:
             self._free_bytes_when_full = -1
         return int(max(0, free // self._shape.file_bytes - 1))
 
+    def allocatable_for_certain(self) -> int:
+        """As `allocatable`, where the disk has so much more that nobody can have taken the space before it is needed.
+
+        What is appended is counted on being written: an extent that cannot be made then would stop the log for good.
+        """
+        if self._is_promise_broken or self._disk.free_bytes() < CERTAIN_FREE_BYTES + self._shape.file_bytes:
+            return 0
+        return self.allocatable()
+
     def allocate(self) -> None:
         """Make extent `last + 1` ready now. Raises LogSpace when the disk is full."""
         extent = self.last
@@ -167,6 +171,7 @@ class ExtentStore:
         except DiskFull:
             self._discard_prepared()
             self._free_bytes_when_full = self._disk.free_bytes()
+            self._is_promise_broken = self._free_bytes_when_full >= self._shape.file_bytes
             raise LogSpace(f"The disk is full: no space for log extent {self.path(self.last + 1)}.") from None
 
     def _reuse(self, spare: int) -> None:
@@ -201,6 +206,7 @@ class ExtentStore:
         self._disk.rename(path, self.path(extent))
         self._disk.force_directory(self._directory)
         self._prepared = None
+        self._is_promise_broken = False
         self._files[extent] = file
         self.last = extent
         self.created += 1
@@ -247,3 +253,25 @@ def is_whole(disk: Disk, directory: str, shape: StreamShape, extent: int) -> boo
     size = file.size_bytes()
     file.close()
     return not wrong and size == shape.file_bytes
+
+
+def check_extents(disk: Disk, directory: str, shape: StreamShape, first: int, last: int) -> None:
+    """Raise LogDamaged when an extent from `first` on is not whole, or one up to `last` is missing.
+
+    All extents up to `last` are known to have been there. Any further one that has a name was whole when it got it.
+    """
+    further = [extent for extent in numbers_on_disk(disk, directory) if extent > last]
+    for extent in [*range(first, last + 1), *further]:
+        path = f"{directory}/{extent_name(extent)}"
+        if extent <= last and not disk.exists(path):
+            raise LogDamaged(path, 0, "the file is missing")
+        if extent < first:
+            continue
+        file = disk.open(path, False)
+        size = file.size_bytes()
+        wrong = what_is_wrong_with_extent(shape, extent, file.read_at(0, PAGE_BYTES)) if extent <= last else ""
+        file.close()
+        if size < shape.file_bytes:
+            raise LogDamaged(path, size, f"the file ends here; it was made with {shape.file_bytes} bytes")
+        if wrong:
+            raise LogDamaged(path, 0, wrong)

@@ -85,3 +85,7 @@ class RestartReport:
     dropped_bytes: int
     """Bytes of writes that were under way when the queue manager ended; nobody was told that they are durable."""
     epoch: int
+    end_file: str
+    """The extent in which the log ends, on the log's disk."""
+    end_offset: int
+    """Where in that file it ends."""

@@ -2,9 +2,13 @@
 
 Reading stops at the first position without a valid block. Two cases, told apart by what the log itself says:
 
-- A write was under way when the machine stopped. Nobody was told that it is durable. The log ends there.
-- What was durable is not there any more. Every block names the LSN that was durable when it was written, and so does
-  the control file; when one of them lies behind the stop, durable records are lost, and the log is refused.
+- A write was under way when the machine stopped. Nobody was told that it is durable. The log ends there, and how many
+  bytes of that write are dropped is told.
+- What was durable is not there any more. Every block names the LSN that was durable when it was written, and so do the
+  control file and its notes; when one of them lies behind the stop, durable records are lost, and the log is refused.
+
+So what was forced after the last note, and with no block behind it, cannot be told from a torn write when it is
+spoiled; and when it is wiped to zeros, not from what was never written.
 
 Left-overs of earlier lives cannot mislead: what a life found durable ends before the position where the next life
 began to write, and no stop is before that unless there is damage.
@@ -14,7 +18,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from librt.strings import read_i64_le
+from librt.strings import read_i32_le, read_i64_le
 from mypy_extensions import i64
 
 from ostler.log.control_file import ControlState
@@ -24,6 +28,7 @@ from ostler.log.stream_format import (
     BLOCK_BYTES_MAX,
     BLOCK_HEADER_BYTES,
     BLOCK_MAGIC,
+    BLOCK_MAGIC_NUMBER,
     UINT32,
     StreamShape,
     extent_name,
@@ -61,7 +66,37 @@ class EndJudge:
             if extent >= stop_extent:
                 self._search_extent(extent, cursor)
         self._zeros = b""
+        if self._furthest == self._stop:
+            self._look_at_stop(cursor)
         return int(self._furthest - self._stop)
+
+    def _look_at_stop(self, cursor: BlockCursor) -> None:
+        """Count a block whose header is spoiled in one of its fields: the others show that this life wrote it here.
+
+        A block left from earlier use of the extent names another position; one of an earlier life another epoch.
+        """
+        path = f"{self._active}/{extent_name(self._shape.extent_of(self._stop))}"
+        if cursor.file_is_missing or not self._disk.exists(path):
+            return
+        file = self._disk.open(path, False)
+        header = file.read_at(self._shape.file_offset(self._stop), BLOCK_HEADER_BYTES)
+        file.close()
+        if len(header) < BLOCK_HEADER_BYTES or header == bytes(BLOCK_HEADER_BYTES):
+            return
+        epoch = read_i64_le(header, 16) & UINT32
+        durable = cursor.end() if cursor.count > 0 else self._control.life_start_lsn
+        is_block: bool = read_i32_le(header, 0) == BLOCK_MAGIC_NUMBER
+        is_here: bool = read_i64_le(header, 24) == self._stop
+        is_next: bool = read_i64_le(header, 32) == durable
+        if epoch == self._control.epoch:
+            was_written = (is_block and (is_here or is_next)) or (is_here and is_next)
+        else:
+            was_written = epoch > self._control.epoch and is_block and is_here and is_next
+        if was_written:
+            sizes = read_i64_le(header, 8)
+            space = self._shape.end_of_extent_at(self._stop) - self._stop
+            length = sizes & UINT32 if sizes_are_possible(sizes, space) else 0
+            self._furthest = self._stop + BLOCK_HEADER_BYTES + length
 
     def _search_extent(self, extent: i64, cursor: BlockCursor) -> None:
         start = max(self._stop, self._shape.start_of(extent))

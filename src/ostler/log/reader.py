@@ -49,6 +49,10 @@ class LogVisitor(metaclass=ABCMeta):
     def progress(self, done_bytes: i64, total_bytes: i64) -> None:
         """Every few megabytes. The total is an estimate until the last call, where both are equal."""
 
+    def ended(self, end_lsn: i64) -> None:
+        """At a start, when all is read and nothing was changed yet: raising refuses the start."""
+        return
+
 
 class BlockCursor:
     """Walks the chain of blocks and stops at the first position where there is no valid one.

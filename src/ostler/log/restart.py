@@ -9,7 +9,7 @@ from mypy_extensions import i64
 
 from ostler.log.control_file import CONTROL_NAME, ControlFile, ControlState, create_control_file, open_control_file
 from ostler.log.errors import LogDamaged, LogRefused
-from ostler.log.extents import ExtentStore, numbers_on_disk
+from ostler.log.extents import ExtentStore, check_extents, numbers_on_disk
 from ostler.log.figures import LogFigures, RestartReport
 from ostler.log.log_end import EndJudge, force_extents
 from ostler.log.log_writer import LogWriter, reusable_before
@@ -46,6 +46,11 @@ def create_log_of_any_size(disk: Disk, directory: str, settings: LogSettings, id
         raise LogRefused(f"A log's identity has {IDENTITY_BYTES} bytes, not {len(identity)}.")
     if disk.exists(f"{directory}/{CONTROL_NAME}"):
         raise LogRefused(f"There is a log in {directory} already.")
+    if has_records(disk, directory):
+        raise LogRefused(
+            f"There is a log in {directory} already, but its control file {CONTROL_NAME} is missing. "
+            "Restore it with the log, or the whole queue manager from a backup."
+        )
     active = f"{directory}/{ACTIVE_NAME}"
     disk.remove(active)
     disk.make_directory(active)
@@ -54,7 +59,21 @@ def create_log_of_any_size(disk: Disk, directory: str, settings: LogSettings, id
     for _ in range(settings.primary_files):
         store.allocate()
     store.close()
-    create_control_file(disk, directory, ControlState(identity, settings))
+    state = ControlState(identity, settings)
+    state.last_extent = settings.primary_files - 1
+    create_control_file(disk, directory, state)
+
+
+def has_records(disk: Disk, directory: str) -> bool:
+    """Whether there are extents with blocks of records here, with or without a control file that belongs to them."""
+    active = f"{directory}/{ACTIVE_NAME}"
+    for extent in numbers_on_disk(disk, active):
+        file = disk.open(f"{active}/{extent_name(extent)}", False)
+        page = file.read_at(PAGE_BYTES, PAGE_BYTES)
+        file.close()
+        if page.strip(b"\0"):
+            return True
+    return False
 
 
 def open_log(disk: Disk, directory: str, settings: LogSettings | None = None) -> RestartableLog:
@@ -94,28 +113,65 @@ class RestartableLog:
         """Where the replay will begin."""
         return self._control.state.restart_lsn
 
+    def identity(self) -> bytes:
+        """What tells this log from all others: the queue manager's own files name it."""
+        return self._control.state.identity
+
+    def checkpoint_number(self) -> i64:
+        """The last checkpoint that is known to be complete; 0 when there was none, or an older release took it."""
+        return self._control.state.checkpoint_number
+
+    def place_of(self, lsn: i64) -> tuple[str, int]:
+        """The extent on the log's disk that holds the record which ends at an LSN, and where in it that end is."""
+        at = max(lsn - 1, 0)
+        return f"{self._active}/{extent_name(self._shape.extent_of(at))}", self._shape.file_offset(at) + 1
+
+    def close(self) -> None:
+        """Let go of it, unread."""
+        self._control.close()
+
     def replay(self, visitor: LogVisitor) -> RecoveryLog:
         """Tell the visitor of all records behind the restart LSN; the log to go on with.
 
         On return all that the visitor saw is durable, and a new life has begun. Raises LogDamaged, having changed
         nothing, when durable records are lost.
         """
+        shape = self._shape
+        first = shape.extent_of(self._control.state.restart_lsn)
+        report = self._read(visitor, first)
+        force_extents(self._disk, self._active, first, shape.extent_of(report.end_lsn))
+        return self._begin_life(report)
+
+    def examine(self, visitor: LogVisitor) -> RestartReport:
+        """As `replay`, but nothing is changed and no life begins; extents for media recovery are read, too."""
+        return self._read(visitor, self._control.state.oldest_extent)
+
+    def _read(self, visitor: LogVisitor, first: i64) -> RestartReport:
         state = self._control.state
         shape = self._shape
-        first = shape.extent_of(state.restart_lsn)
+        check_extents(self._disk, self._active, shape, first, state.last_extent)
         cursor = BlockCursor(self._disk, self._active, shape, state, shape.start_of(first))
         reader = RecordReader(visitor, state.restart_lsn, LSN_MAX)
         try:
-            pass_over(cursor, state.restart_lsn)
+            if first == shape.extent_of(state.restart_lsn):
+                pass_over(cursor, state.restart_lsn)
             start = cursor.position
             read_blocks(cursor, reader, visitor, LSN_MAX, self._estimated_end(first) - start)
             dropped = self._judge_end(cursor)
         finally:
             cursor.close()
         end = cursor.position
-        force_extents(self._disk, self._active, first, shape.extent_of(end))
-        report = RestartReport(state.restart_lsn, end, reader.records, end - start, dropped, state.epoch + 1)
-        return self._begin_life(report)
+        visitor.ended(end)
+        return RestartReport(
+            restart_lsn=state.restart_lsn,
+            end_lsn=end,
+            records=reader.records,
+            read_bytes=end - start,
+            dropped_bytes=dropped,
+            epoch=state.epoch + 1,
+            end_file=f"{self._active}/{extent_name(shape.extent_of(end))}",
+            end_offset=shape.file_offset(end),
+        )
 
     def _judge_end(self, cursor: BlockCursor) -> int:
         state = self._control.state
@@ -149,11 +205,13 @@ class RestartableLog:
         state.epoch = report.epoch
         state.life_start_lsn = report.end_lsn
         state.durable_lsn = report.end_lsn
+        store = ExtentStore(self._disk, self._active, self._shape)
+        store.adopt(state.oldest_extent, report.end_lsn, reusable_before(state))
+        state.last_extent = store.last
+        notes = self._control.begin_notes()
         # Twice, so that the other slot knows of this life as well.
         self._control.write()
         self._control.write()
-        store = ExtentStore(self._disk, self._active, self._shape)
-        store.adopt(state.oldest_extent, report.end_lsn, reusable_before(state))
         figures = LogFigures()
-        writer = LogWriter(self._shape, self._control, store, figures, report.end_lsn)
+        writer = LogWriter(self._shape, self._control, store, figures, report.end_lsn, notes)
         return RecoveryLog(self._disk, self._active, self._shape, state, writer, figures, report)

@@ -40,7 +40,7 @@ from typing import Final
 from librt.strings import read_i32_le, read_i64_le
 from mypy_extensions import i64
 
-from ostler.log.errors import LogRefused
+from ostler.log.errors import LogNewer
 
 FORMAT_VERSION: Final = 1
 PAGE_BYTES: Final = 4096
@@ -127,7 +127,7 @@ def extent_header(shape: StreamShape, extent: int) -> bytes:
 
 
 def what_is_wrong_with_extent(shape: StreamShape, extent: int, page: bytes) -> str:
-    """Empty when `page` is the header of this extent of this log. A newer format raises LogRefused."""
+    """Empty when `page` is the header of this extent of this log. A newer format raises LogNewer."""
     size = _EXTENT_HEADER.size
     if len(page) < PAGE_BYTES or page[:8] != EXTENT_MAGIC:
         return "the header page is not that of an extent"
@@ -135,10 +135,7 @@ def what_is_wrong_with_extent(shape: StreamShape, extent: int, page: bytes) -> s
         return "the header page fails its checksum"
     version = read_i32_le(page, 8)
     if version > FORMAT_VERSION:
-        raise LogRefused(
-            f"Extent {extent_name(extent)} has log format {version}; this release reads up to {FORMAT_VERSION}. "
-            "Use the release that wrote it, or a newer one."
-        )
+        raise LogNewer(f"log extent {extent_name(extent)}", version, FORMAT_VERSION)
     if page[24:40] != shape.identity:
         return "it belongs to another log"
     if read_i64_le(page, 16) != extent:
