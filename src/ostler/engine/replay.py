@@ -12,8 +12,20 @@ from typing import Final, final
 from mypy_extensions import i64
 
 from ostler.engine import retained
-from ostler.engine.checkpoint import CATALOGUE_PATH, DAMAGED, MANIFEST_PATH, Manifest, read_catalogue, read_manifest
-from ostler.engine.core import Engine
+from ostler.engine.checkpoint import (
+    CATALOGUE_PATH,
+    CATALOGUE_VERSION,
+    DAMAGED,
+    MANIFEST_PATH,
+    Manifest,
+    check_catalogue,
+    check_instance,
+    check_manifest,
+    read_catalogue,
+    read_manifest,
+    write_instance,
+)
+from ostler.engine.core import Engine, queue_path
 from ostler.engine.message import Message
 from ostler.engine.objects import apply_clear, apply_define, apply_delete, read_typed_name
 from ostler.engine.publication_records import read_publication
@@ -36,28 +48,39 @@ from ostler.engine.records import (
     read_removed,
 )
 from ostler.engine.slots import AVAILABLE, GOT_UNCOMMITTED, PUT_UNCOMMITTED
-from ostler.engine.snapshot import SnapshotDamaged, load, slots_path
+from ostler.engine.snapshot import FilesUnrelated, SnapshotDamaged, load, slots_path
+from ostler.engine.space import definition_count, file_bytes
 from ostler.engine.subscription_ends import end_orphans
 from ostler.engine.syncpoint import back_out_unit
 from ostler.engine.transfer import mark_damaged
 from ostler.engine.unit_of_work import ACTIVE, PREPARED, Entry, UnitOfWork
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
+from ostler.model.disk import DiskFull
 
 _COMMIT_BYTES: Final = 8  # of a commit that takes nothing away
 _NOT_YET: Final = -2  # the slot of a get is looked for when its unit of work ends
 
 
 class JournalInconsistent(Exception):
-    """A record speaks of a message that should be there and is not. Nothing is guessed: the start is refused."""
+    """A record speaks of a message that should be there and is not. Nothing is guessed: the start is refused.
+
+    `lsn` is the position behind that record.
+    """
+
+    def __init__(self, what: str, lsn: int) -> None:
+        super().__init__(what)
+        self.lsn = lsn
 
 
 @final
 class Replay:
-    """Call `begin`, then `record` for each record in order, then `finish`."""
+    """Call `begin`, then `record` for each record in order, then `check_end` and `finish`."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, keeps_bodies: bool = True) -> None:
+        """Without bodies it only finds out whether all fits together, in little memory."""
         self.engine = engine
+        self.keeps_bodies = keeps_bodies
         self.manifest = Manifest()
         self.units: dict[int, UnitOfWork] = {}
         self.previous_lsn: i64 = 0  # behind the record before
@@ -66,12 +89,26 @@ class Replay:
         self.backed_out: i64 = 0
         self.in_doubt: i64 = 0
         self.was_orderly = False
+        self.has_instance = False  # the directory says which log belongs to it; that of an older release does not
+        self.deleted: dict[int, str] = {}  # queue id -> its directory, of all queues that a record deletes
+        self._catalogue_written_lsn: i64 = 0  # what the catalogue says itself, which may be later than the manifest
+        self._unknown: set[int] = set()  # ids of queues that records speak of and the catalogue does not
+        self.is_disk_full = False  # messages beyond the buffers stay in memory
 
-    def begin(self) -> None:
-        """Load what the last checkpoint saved."""
+    def begin(self, identity: bytes, checkpoint_number: i64, restart_lsn: i64) -> None:
+        """Load what the last checkpoint saved.
+
+        The log has this identity, begins at `restart_lsn`, and knows checkpoint `checkpoint_number` to be complete.
+        Raises SnapshotDamaged, FilesUnrelated and FormatNewer.
+        """
         engine = self.engine
+        engine.identity = identity
         self.manifest = read_manifest(engine.disk)
         manifest = self.manifest
+        self.has_instance = check_instance(engine.disk, manifest, identity)
+        check_manifest(manifest, identity, checkpoint_number)
+        if restart_lsn > 0 and manifest.number == 0:
+            raise SnapshotDamaged(f"{MANIFEST_PATH} is missing, but the log begins behind a checkpoint")
         self.was_orderly = manifest.orderly
         engine.checkpoint_number = manifest.number
         engine.catalogue_lsn = manifest.catalogue_lsn
@@ -79,16 +116,51 @@ class Replay:
         engine.next_unit_of_work = manifest.next_unit_of_work
         # An interrupted first checkpoint may have left a catalogue without a manifest, never the other way round.
         has_catalogue: bool = manifest.number > 0 or engine.disk.exists(CATALOGUE_PATH)
-        for queue_id, definition in read_catalogue(engine.disk) if has_catalogue else []:
-            apply_define(engine, definition, queue_id)
-            if queue_id:
-                self._load_queue(engine.queues_by_id[queue_id])
-        engine.catalogue_changed = False
+        if has_catalogue:
+            catalogue = read_catalogue(engine.disk)
+            check_catalogue(catalogue, manifest, identity)
+            for queue_id, definition in catalogue.definitions:
+                apply_define(engine, definition, queue_id)
+                if queue_id:
+                    self._load_queue(engine.queues_by_id[queue_id])
+            engine.catalogue_number = catalogue.number
+            self._catalogue_written_lsn = catalogue.lsn
+            engine.catalogue_changed = catalogue.version < CATALOGUE_VERSION
+        else:
+            engine.catalogue_changed = False
+        engine.space.catalogue_bytes = file_bytes(engine.disk, CATALOGUE_PATH)
+        engine.space.catalogue_definitions = definition_count(engine)
 
-    def check_start(self, restart_lsn: i64) -> None:
-        """The journal begins here: that is what a complete checkpoint says, so there must be one."""
-        if restart_lsn > 0 and self.manifest.number == 0:
-            raise SnapshotDamaged(f"{MANIFEST_PATH} is missing, but the log begins behind a checkpoint")
+    def check_end(self, end_lsn: i64) -> None:
+        """The journal ends here, all of it was read: refuse what it does not reach, and what nobody accounts for.
+
+        Nothing was changed so far. Raises FilesUnrelated.
+        """
+        engine = self.engine
+        manifest = self.manifest
+        if manifest.log_lsn > end_lsn:
+            raise FilesUnrelated(
+                f"{MANIFEST_PATH} is newer than the log: it was written when the log had reached LSN "
+                f"{manifest.log_lsn} (offset 88), and the log ends at {end_lsn}"
+            )
+        if self._catalogue_written_lsn > end_lsn:
+            raise FilesUnrelated(
+                f"{CATALOGUE_PATH} is newer than the log: it speaks of LSN {self._catalogue_written_lsn} (offset 40), "
+                f"and the log ends at {end_lsn}"
+            )
+        for queue in engine.queues_by_id.values():
+            if queue.snapshot_lsn > end_lsn and not queue.damaged:
+                raise FilesUnrelated(
+                    f"{slots_path(queue)} is newer than the log: it speaks of LSN {queue.snapshot_lsn} (offset 32), "
+                    f"and the log ends at {end_lsn}"
+                )
+        for queue_id in [*manifest.snapshots, *self._unknown]:
+            if queue_id not in engine.queues_by_id and queue_id not in self.deleted:
+                who = MANIFEST_PATH if queue_id in manifest.snapshots else "the log"
+                raise FilesUnrelated(
+                    f"{CATALOGUE_PATH} is older than the rest: {who} speaks of queue {queue_id}, which no definition "
+                    "has, and no record says that it was deleted"
+                )
 
     def _load_queue(self, queue: Queue) -> None:
         manifest = self.manifest
@@ -97,7 +169,7 @@ class Replay:
         try:
             if listed == DAMAGED:
                 raise SnapshotDamaged(f"{slots_path(queue)}: damaged already at checkpoint {manifest.number}")
-            load(self.engine.disk, queue, listed, manifest.number, manifest.orderly)
+            load(self.engine.disk, self.engine.identity, queue, listed, manifest.number, manifest.orderly)
         except (SnapshotDamaged, QueueFileDamaged) as damage:
             mark_damaged(self.engine, queue, str(damage))
         if queue.snapshot_number > self.engine.checkpoint_number:
@@ -146,7 +218,10 @@ class Replay:
         queue = self.engine.queues_by_id.get(record.queue_id)
         if record.unit_of_work >= self.engine.next_unit_of_work:
             self.engine.next_unit_of_work = record.unit_of_work + 1
-        if queue is None or self._is_missed(queue, record.unit_of_work):
+        if queue is None:
+            self._unknown.add(record.queue_id)
+            return
+        if self._is_missed(queue, record.unit_of_work):
             return
         if record.seq >= queue.next_seq:
             queue.next_seq = record.seq + 1
@@ -175,11 +250,25 @@ class Replay:
         return queue.damaged != ""
 
     def _store(self, queue: Queue, record: PutRecord, state: i64) -> i64:
-        if queue.spill_bytes >= SPILL_BATCH_BYTES:
-            queue.write_spill()
+        if queue.spill_bytes >= SPILL_BATCH_BYTES and not self.is_disk_full:
+            self._spill(queue)
         queue.depth += 1
-        message = Message(record.md, record.properties, record.body, record.seq)
+        if self.keeps_bodies:
+            message = Message(record.md, record.properties, record.body, record.seq)
+        else:
+            message = Message(record.md, b"", b"", record.seq)
         return queue.store(message, record.flags | state, record.expiry_ms)
+
+    def _spill(self, queue: Queue) -> None:
+        while True:
+            try:
+                queue.write_spill()
+                return
+            except DiskFull:
+                if not self.engine.space.reclaim(self.engine):
+                    # The log has them, and memory keeps them: gets alone take off a full disk what it holds.
+                    self.is_disk_full = True
+                    return
 
     def _get(self, lsn: i64, payload: bytes) -> None:
         record = read_get(payload)
@@ -254,7 +343,10 @@ class Replay:
         if lsn <= engine.catalogue_lsn:
             return
         queue_id = read_number(payload)
-        definition = Definition.decode(payload[8:])
+        try:
+            definition = Definition.decode(payload[8:])
+        except ValueError as error:
+            raise JournalInconsistent(f"the record before LSN {lsn} has {error}", lsn) from None
         is_new: bool = queue_id != 0 and queue_id not in engine.queues_by_id
         apply_define(engine, definition, queue_id)
         if is_new:
@@ -267,10 +359,12 @@ class Replay:
 
     def _delete(self, lsn: i64, payload: bytes) -> None:
         engine = self.engine
-        if lsn <= engine.catalogue_lsn:
-            return
         queue_id = read_number(payload)
         object_type, name = read_typed_name(payload[8:])
+        if object_type == ObjectType.QLOCAL:
+            self.deleted[queue_id] = queue_path(name, queue_id)
+        if lsn <= engine.catalogue_lsn:
+            return
         engine.catalogue_changed = True
         if object_type == ObjectType.QLOCAL:
             queue = engine.queues_by_id.get(queue_id)
@@ -294,7 +388,7 @@ class Replay:
         slot = known.get(seq)
         if slot is None:
             raise JournalInconsistent(
-                f"the record before LSN {lsn} takes message {seq} of queue {queue.name}, which is not there"
+                f"the record before LSN {lsn} takes message {seq} of queue {queue.name}, which is not there", lsn
             )
         return slot
 
@@ -310,6 +404,10 @@ class Replay:
     def finish(self) -> None:
         """The journal has ended, and can be appended to: resolve what was under way."""
         engine = self.engine
+        if not self.has_instance:
+            write_instance(engine.disk, engine.identity)
+        if not self.manifest.identity:
+            self.manifest.identity = engine.identity
         for unit in list(self.units.values()):
             entries: list[Entry] = []
             for entry in unit.entries:

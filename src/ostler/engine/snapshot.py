@@ -24,12 +24,16 @@ from ostler.engine.slots import (
     STATE_MASK,
     lasting_flags,
 )
-from ostler.model.disk import Disk
+from ostler.model.disk import Disk, DiskFull
 
 _MAGIC: Final = 0x31544F4C534C544F  # "OTLSLOT1"
-_VERSION: Final = 1
-HEADER_BYTES: Final = 72
+SLOTS_VERSION: Final = 2
+_HEADER_BYTES_1: Final = 72
+HEADER_BYTES: Final = 96
 ROW_BYTES: Final = 48
+_CHECKSUM_AT: Final = 64  # in every version; covers all that is not itself
+# The format of the records in the queue's file. They carry none of their own: only a snapshot says where they are.
+MESSAGES_VERSION: Final = 1
 _ROWS_PER_STEP: Final = 20_000
 
 
@@ -37,11 +41,36 @@ class SnapshotDamaged(Exception):
     """A snapshot file is missing, cut short or does not match its checksum."""
 
 
+class FilesUnrelated(Exception):
+    """Files of a queue manager are sound, each for itself, but not from the same queue manager or the same time."""
+
+
+class FormatNewer(Exception):
+    """A newer release wrote this file. Both format numbers are in the words."""
+
+    def __init__(self, path: str, version: int, version_max: int, offset: int = 8) -> None:
+        super().__init__(
+            f"{path} has format version {version} (offset {offset}); this release reads up to {version_max}. Use the "
+            "release that wrote it, or a newer one."
+        )
+
+
+def check_version(path: str, version: i64, version_max: i64) -> None:
+    """Refuse what a newer release wrote, and what no release did."""
+    if version > version_max:
+        raise FormatNewer(path, version, version_max)
+    if version < 1:
+        raise SnapshotDamaged(f"{path}: there is no format version {version} (offset 8)")
+
+
 @final
 class Snapshot:
     """A captured queue on its way to its file. Call `step` until it returns True, then `write`."""
 
-    def __init__(self, queue: Queue, number: i64, lsn: i64, replay_lsn: i64, with_nonpersistent: bool) -> None:
+    def __init__(
+        self, identity: bytes, queue: Queue, number: i64, lsn: i64, replay_lsn: i64, with_nonpersistent: bool
+    ) -> None:
+        self._identity = identity
         self.queue = queue
         self.number: i64 = number
         self.lsn: i64 = lsn
@@ -58,6 +87,10 @@ class Snapshot:
         self._at: i64 = 0
         self._chunks: list[bytes] = []  # the rows: no buffer of millions of them has to grow
         self.rows: i64 = 0
+
+    def size_bytes(self) -> i64:
+        """Of the file, when all steps are done."""
+        return HEADER_BYTES + self.rows * ROW_BYTES
 
     def step(self) -> bool:
         """Filter some more slots into rows. True when all are done."""
@@ -91,18 +124,21 @@ class Snapshot:
         """Make the snapshot durable, replacing the one before. The queue's file has been forced already."""
         head = BytesWriter()
         write_i64_le(head, _MAGIC)
-        write_i64_le(head, _VERSION)
+        write_i64_le(head, SLOTS_VERSION)
         write_i64_le(head, self.queue.queue_id)
         write_i64_le(head, self.number)
         write_i64_le(head, self.lsn)
         write_i64_le(head, self.next_seq)
         write_i64_le(head, self.rows)
         write_i64_le(head, 1 if self.with_nonpersistent else 0)
-        checksum = crc32(head.getvalue())
+        rest = BytesWriter()
+        rest.write(self._identity)
+        write_i64_le(rest, MESSAGES_VERSION)
+        checksum = crc32(rest.getvalue(), crc32(head.getvalue()))
         for chunk in self._chunks:
             checksum = crc32(chunk, checksum)
         write_i64_le(head, checksum)
-        replace_file(disk, slots_path(self.queue), [head.getvalue(), *self._chunks])
+        replace_file(disk, slots_path(self.queue), [head.getvalue(), rest.getvalue(), *self._chunks])
         self._chunks = []
 
 
@@ -125,8 +161,14 @@ def replace_file(disk: Disk, path: str, parts: list[bytes]) -> None:
     if directory:
         disk.make_directory(directory)
     file = disk.open(path + ".new", True)
-    file.truncate(0)
-    file.write_at(0, parts)
+    try:
+        file.truncate(0)
+        file.write_at(0, parts)
+    except DiskFull:
+        # What was written of it must not take the space that the next try needs.
+        file.close()
+        disk.remove(path + ".new")
+        raise
     file.force()
     file.close()
     disk.rename(path + ".new", path)
@@ -149,7 +191,7 @@ def capture(engine: Engine, queue: Queue, number: i64, with_nonpersistent: bool)
         places = queue.file.write(messages)
         index: i64 = 0
         for place in places:
-            slots.places[chosen[index]] = place
+            queue.saved(chosen[index], messages[index], place)
             index += 1
     queue.file.begin_snapshot()
     queue.changed = False
@@ -159,10 +201,45 @@ def capture(engine: Engine, queue: Queue, number: i64, with_nonpersistent: bool)
     for unit in engine.units_of_work.values():
         if 0 <= unit.first_lsn < replay_lsn:
             replay_lsn = unit.first_lsn
-    return Snapshot(queue, number, lsn, replay_lsn, with_nonpersistent)
+    return Snapshot(engine.identity, queue, number, lsn, replay_lsn, with_nonpersistent)
 
 
-def load(disk: Disk, queue: Queue, listed_number: i64, checkpoint_number: i64, orderly: bool) -> bool:
+@final
+class StoredSnapshot:
+    """A snapshot's file as it was read, its checksum and version found right."""
+
+    def __init__(self, path: str, data: bytes) -> None:
+        if len(data) < _HEADER_BYTES_1 or read_i64_le(data, 0) != _MAGIC:
+            raise SnapshotDamaged(f"{path}: no snapshot header at offset 0")
+        view = memoryview(data)
+        checksum: i64 = crc32(view[_CHECKSUM_AT + 8 :], crc32(view[:_CHECKSUM_AT]))
+        if read_i64_le(data, _CHECKSUM_AT) != checksum:
+            raise SnapshotDamaged(f"{path}: the checksum at offset {_CHECKSUM_AT} does not match the {len(data)} bytes")
+        version: i64 = read_i64_le(data, 8)
+        check_version(path, version, SLOTS_VERSION)
+        self.data: Final[bytes] = data
+        self.header_bytes: i64 = _HEADER_BYTES_1 if version == 1 else HEADER_BYTES
+        self.count: i64 = read_i64_le(data, 48)
+        if len(data) != self.header_bytes + self.count * ROW_BYTES:
+            raise SnapshotDamaged(f"{path}: {self.count} messages (offset 48) do not take {len(data)} bytes")
+        self.identity: bytes = data[72:88] if version > 1 else b""
+        if version > 1 and read_i64_le(data, 88) > MESSAGES_VERSION:
+            raise FormatNewer(f"{path[:-5]}messages", read_i64_le(data, 88), MESSAGES_VERSION, 88)
+        self.queue_id: i64 = read_i64_le(data, 16)
+        self.number: i64 = read_i64_le(data, 24)
+        self.lsn: i64 = read_i64_le(data, 32)
+        self.next_seq: i64 = read_i64_le(data, 40)
+        self.with_nonpersistent: bool = read_i64_le(data, 56) == 1
+
+
+def read_whole(disk: Disk, path: str) -> bytes:
+    file = disk.open(path, False)
+    data = file.read_at(0, file.size_bytes())
+    file.close()
+    return data
+
+
+def load(disk: Disk, identity: bytes, queue: Queue, listed_number: i64, checkpoint_number: i64, orderly: bool) -> bool:
     """Fill an empty queue from its snapshot. False: there is none that counts.
 
     One that the last complete checkpoint lists (`listed_number` > 0) must be there. One that is newer than that
@@ -173,21 +250,12 @@ def load(disk: Disk, queue: Queue, listed_number: i64, checkpoint_number: i64, o
         if listed_number > 0:
             raise SnapshotDamaged(f"{path} is missing")
         return False
-    file = disk.open(path, False)
-    data = file.read_at(0, file.size_bytes())
-    file.close()
-    if len(data) < HEADER_BYTES or read_i64_le(data, 0) != _MAGIC:
-        raise SnapshotDamaged(f"{path}: no snapshot header at offset 0")
-    if read_i64_le(data, 8) != _VERSION:
-        raise SnapshotDamaged(f"{path}: format version {read_i64_le(data, 8)} at offset 8 is not {_VERSION}")
-    count: i64 = read_i64_le(data, 48)
-    view = memoryview(data)
-    checksum: i64 = crc32(view[HEADER_BYTES:], crc32(view[: HEADER_BYTES - 8]))
-    if len(data) != HEADER_BYTES + count * ROW_BYTES or read_i64_le(data, HEADER_BYTES - 8) != checksum:
-        raise SnapshotDamaged(f"{path}: the checksum at offset {HEADER_BYTES - 8} does not match the {len(data)} bytes")
-    number: i64 = read_i64_le(data, 24)
-    if read_i64_le(data, 16) != queue.queue_id:
-        raise SnapshotDamaged(f"{path}: the snapshot is of queue {read_i64_le(data, 16)} (offset 16)")
+    stored = StoredSnapshot(path, read_whole(disk, path))
+    number: i64 = stored.number
+    if stored.queue_id != queue.queue_id:
+        raise SnapshotDamaged(f"{path}: the snapshot is of queue {stored.queue_id} (offset 16)")
+    if stored.identity and stored.identity != identity:
+        raise SnapshotDamaged(f"{path}: the snapshot belongs to another queue manager (offset 72)")
     if listed_number == 0 and number <= checkpoint_number:
         return False
     if number < listed_number:
@@ -196,16 +264,18 @@ def load(disk: Disk, queue: Queue, listed_number: i64, checkpoint_number: i64, o
         # Its name may not have been durable when a process was killed; from now on checkpoints rely on it.
         disk.force_directory(queue_path(queue.name, queue.queue_id))
     queue.snapshot_number = number
-    queue.snapshot_lsn = read_i64_le(data, 32)
-    queue.replay_lsn = queue.snapshot_lsn
-    queue.next_seq = read_i64_le(data, 40)
-    _load_rows(queue, data, count, orderly and read_i64_le(data, 56) == 1)
+    queue.snapshot_bytes = len(stored.data)
+    queue.snapshot_lsn = stored.lsn
+    queue.replay_lsn = stored.lsn
+    queue.next_seq = stored.next_seq
+    _load_rows(queue, stored, orderly and stored.with_nonpersistent)
     return True
 
 
-def _load_rows(queue: Queue, data: bytes, count: i64, with_nonpersistent: bool) -> None:
+def _load_rows(queue: Queue, stored: StoredSnapshot, with_nonpersistent: bool) -> None:
     slots = queue.slots
-    order = _rows_by_seq(data, count)
+    data = stored.data
+    order = rows_by_seq(stored)
     for at in order:
         flags: i64 = read_i64_le(data, at + 8)
         if not flags & PERSISTENT:
@@ -229,11 +299,12 @@ def _load_rows(queue: Queue, data: bytes, count: i64, with_nonpersistent: bool) 
     queue.file.claimed()
 
 
-def _rows_by_seq(data: bytes, count: i64) -> list[int]:
+def rows_by_seq(stored: StoredSnapshot) -> list[int]:
     """Offsets of the rows in order of their sequence numbers; they mostly are in order already."""
-    offsets = list(range(HEADER_BYTES, HEADER_BYTES + count * ROW_BYTES, ROW_BYTES))
-    at: i64 = HEADER_BYTES
-    last: i64 = HEADER_BYTES + (count - 1) * ROW_BYTES
+    data = stored.data
+    at: i64 = stored.header_bytes
+    last: i64 = at + (stored.count - 1) * ROW_BYTES
+    offsets = list(range(at, at + stored.count * ROW_BYTES, ROW_BYTES))
     while at < last:
         if read_i64_le(data, at) > read_i64_le(data, at + ROW_BYTES):
             seqs = [read_i64_le(data, offset) for offset in offsets]

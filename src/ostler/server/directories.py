@@ -2,7 +2,10 @@
 
     <data root>/qmgrs/<queue manager>/qm.ini
                                       qm.lock    held by the one process that runs it
+                                      instance   which log belongs to it
+                                      checkpoint, objects    what a restart begins with
                                       queues/    one directory for each local queue
+                                      temporary/ the same for temporary queues; emptied by a start
                                       log/       the recovery log, unless qm.ini says elsewhere
                                       errors/
 
@@ -24,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ostler.model.constants import MQRC_Q_MGR_NAME_ERROR
+from ostler.model.constants import MQRC_NOT_AUTHORIZED, MQRC_Q_MGR_NAME_ERROR
 from ostler.model.errors import MQError
 from ostler.server.ini_file import force_directory
 
@@ -58,6 +61,18 @@ class QueueManagerRunningError(Exception):
         super().__init__(f"queue manager {name} is running in {describe_process(process)}")
         self.name = name
         self.process = process
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.name, self.process)
+
+
+def not_the_owner(name: str, error: PermissionError) -> MQError:
+    """The refusal of a user of this machine to whom the files of a queue manager do not belong."""
+    return MQError(
+        MQRC_NOT_AUTHORIZED,
+        f"{error.filename}: {error.strerror}. Queue manager {name[:48]} belongs to another user of this machine; "
+        f"connect to it as a client, with a connection name and a channel.",
+    )
 
 
 def data_root(environment: Mapping[str, str]) -> Path:
@@ -152,8 +167,17 @@ class InstanceLock:
         if not self._is_at(directory.lock):
             self.release()
             raise QueueManagerNotFoundError(f"queue manager {directory.name} was removed a moment ago")
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+        self._leave_process_id()
+
+    def _leave_process_id(self) -> None:
+        """Over the old one, which needs no space. On a full disk a file that never had one stays empty."""
+        process = f"{os.getpid()}\n".encode()
+        try:
+            os.pwrite(self._descriptor, process, 0)
+            os.ftruncate(self._descriptor, len(process))
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
 
     def _is_at(self, path: Path) -> bool:
         """Whether the file that is locked is still the one that others would lock."""
@@ -170,6 +194,37 @@ class InstanceLock:
             os.close(descriptor)
 
     def __enter__(self) -> InstanceLock:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+class ReadingLock:
+    """Keeps a queue manager from being started while somebody reads its files. Writes nothing itself."""
+
+    def __init__(self, directory: QueueManagerDirectory) -> None:
+        """Raises QueueManagerRunningError. One that has never been started has nothing to lock."""
+        try:
+            self._descriptor = os.open(directory.lock, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            self._descriptor = -1
+            return
+        try:
+            fcntl.fcntl(self._descriptor, fcntl.F_OFD_SETLK, _FLOCK.pack(fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))
+        except OSError as error:
+            process = _process_in(self._descriptor)
+            self.release()
+            if error.errno in (errno.EAGAIN, errno.EACCES):
+                raise QueueManagerRunningError(directory.name, process) from None
+            raise
+
+    def release(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def __enter__(self) -> ReadingLock:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -251,13 +306,20 @@ def describe_process(process: int) -> str:
     """A process as people know it: its id, and its program while it can be seen."""
     if process <= 0:
         return "another process"
+    name = program_name(process)
+    return f"process {process} ({name})" if name else f"process {process}"
+
+
+def program_name(process: int) -> str:
+    """The program that a process runs; empty when that cannot be seen."""
     # Here, because every command loads this module and few have to describe a process.
     import psutil
 
     try:
-        return f"process {process} ({psutil.Process(process).name()})"
-    except psutil.Error:
-        return f"process {process}"
+        name: str = psutil.Process(process).name()
+        return name
+    except (psutil.Error, ValueError):
+        return ""
 
 
 def _checked(root: Path, name: str) -> QueueManagerDirectory:

@@ -46,6 +46,7 @@ class ProcessRecord:
     version: str
     flavour: str
     state: str
+    is_embedded: bool = False  # a program runs it beside its own work
 
 
 def run_directory(directory: QueueManagerDirectory) -> Path:
@@ -56,7 +57,16 @@ def run_directory(directory: QueueManagerDirectory) -> Path:
 
 
 def write_record(directory: QueueManagerDirectory, record: ProcessRecord) -> None:
-    write_atomically(run_directory(directory) / _NAME, json.dumps(asdict(record)).encode())
+    """Raises OSError when not even the file that is there can be written."""
+    path = run_directory(directory) / _NAME
+    data = json.dumps(asdict(record)).encode()
+    try:
+        write_atomically(path, data)
+    except OSError:
+        # A full disk has no space for a second file. Who reads half of this one goes by the instance lock alone.
+        with open(path, "r+b", buffering=0) as file:
+            file.write(data)
+            file.truncate(len(data))
 
 
 def read_record(directory: QueueManagerDirectory) -> ProcessRecord | None:
@@ -70,6 +80,7 @@ def read_record(directory: QueueManagerDirectory) -> ProcessRecord | None:
             str(found["version"]),
             str(found["flavour"]),
             str(found.get("state", ManagerState.RUNNING)),
+            found.get("is_embedded") is True,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

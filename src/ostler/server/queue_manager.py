@@ -14,17 +14,18 @@ from librt.threading import Lock
 
 from ostler.command.administration import put_in_place
 from ostler.engine import events, objects, triggers
-from ostler.engine.checkpoint import Manifest
+from ostler.engine.checkpoint import CATALOGUE_PATH, INSTANCE_PATH, MANIFEST_PATH, Manifest, write_instance
 from ostler.engine.connection import Connection
-from ostler.engine.core import QUIESCING, STOPPING, Engine, queue_path
+from ostler.engine.core import QUEUES_PATH, QUIESCING, STOPPING, TEMPORARY_PATH, Engine, queue_path
 from ostler.engine.get import give_up_waits
 from ostler.engine.objects import fail_waiting
 from ostler.engine.open import close_object
-from ostler.engine.replay import Replay
+from ostler.engine.replay import JournalInconsistent, Replay
 from ostler.engine.snapshot import replace_file
 from ostler.engine.syncpoint import back_out, commit
 from ostler.engine.transfer import send_reports
 from ostler.log.control_file import CONTROL_NAME
+from ostler.log.errors import LogRefused
 from ostler.log.reader import LogVisitor
 from ostler.log.recovery_log import RecoveryLog
 from ostler.log.restart import create_log, open_log
@@ -49,18 +50,23 @@ from ostler.security.authorities import default_records
 from ostler.security.channel_authentication import default_rules
 from ostler.server import directories
 from ostler.server.checkpointer import Checkpointer
+from ostler.server.clock import Clock
+from ostler.server.descriptor_budget import process_budget
 from ostler.server.directories import InstanceLock, QueueManagerDirectory, QueueManagerNotFoundError
 from ostler.server.guard import ServerGuard
 from ostler.server.housekeeping import Housekeeping
 from ostler.server.journal_writer import JournalWriter
 from ostler.server.log_statistics import log_counts
+from ostler.server.memory_limits import long_message_bytes_max
 from ostler.server.qm_ini import LogSection, QueueManagerIni, QueueManagerSettings, new_qm_ini
 from ostler.server.real_disk import RealDisk
+from ostler.server.search_thread import SearchThread
 from ostler.server.statistics_writer import StatisticsWriter
 from ostler.server.timers import Timer
 from ostler.server.users import Users
 
 LOG_DIRECTORY = "log"
+_ROOM_TRIES = 3
 
 Progress = Callable[[int, int], None]
 """Told how many bytes of how many are replayed."""
@@ -78,7 +84,7 @@ class RestartSummary:
     seconds: float
 
 
-class _NoJournal(Journal):
+class NoJournal(Journal):
     """Stands in until the log has been replayed; nothing may be appended before that."""
 
     def append(self, kind: int, head: bytes, descriptor: bytes, body: bytes) -> int:
@@ -105,6 +111,9 @@ class _Visitor(LogVisitor):
     def progress(self, done_bytes: int, total_bytes: int) -> None:
         if self._progress is not None:
             self._progress(done_bytes, total_bytes)
+
+    def ended(self, end_lsn: int) -> None:
+        self._replay.check_end(end_lsn)
 
 
 def log_settings(section: LogSection) -> LogSettings:
@@ -133,11 +142,25 @@ def create_queue_manager(root: Path, name: str, log: LogSection | None = None) -
 
 
 def _create_log(directory: QueueManagerDirectory, settings: QueueManagerSettings) -> None:
-    disk, log_directory = _log_disk(directory, settings)
-    create_log(disk, log_directory, log_settings(settings.log), secrets.token_bytes(16))
+    disk, log_directory = log_disk(directory, settings)
+    identity = secrets.token_bytes(16)
+    create_log(disk, log_directory, log_settings(settings.log), identity)
+    write_instance(RealDisk(directory.path), identity)
 
 
-def _log_disk(directory: QueueManagerDirectory, settings: QueueManagerSettings) -> tuple[Disk, str]:
+def _refuse_without_log(disk: Disk, log_directory: str) -> None:
+    """Only what was never completed may get a log at its start: refuse when anything shows that there was one."""
+    traces = [path for path in (INSTANCE_PATH, MANIFEST_PATH, CATALOGUE_PATH) if disk.exists(path)]
+    traces += [f"{QUEUES_PATH}/{name}" for name in disk.names(QUEUES_PATH)]
+    if traces:
+        raise LogRefused(
+            f"There is no log in {log_directory}: {CONTROL_NAME} is not there. But {traces[0]} is, so there was a log. "
+            "Put it back, or restore the queue manager's data and log together from a backup."
+        )
+
+
+def log_disk(directory: QueueManagerDirectory, settings: QueueManagerSettings) -> tuple[Disk, str]:
+    """The disk that the log is on, and its directory there."""
     if settings.log.path:
         base = Path(settings.log.path)
         base.mkdir(parents=True, exist_ok=True)
@@ -161,7 +184,8 @@ class QueueManager:
         self.lock = Lock()
         self.disk: Disk = RealDisk(directory.path)
         self.settings = QueueManagerIni.read(directory.ini).settings
-        self.engine = Engine(name, self.disk, _NoJournal(), new_definition(ObjectType.QMGR, name, {}))
+        self.clock = Clock()
+        self.engine = Engine(name, self.disk, NoJournal(), new_definition(ObjectType.QMGR, name, {}))
         self.users = Users(directory, self.settings)
         self.guard = ServerGuard(self.users)
         self.running = False
@@ -173,8 +197,11 @@ class QueueManager:
         # Called when all connections are broken, before the last checkpoint.
         self.on_stopping: list[Callable[[], None]] = []
         self.on_end: list[Callable[[], None]] = []
+        self.end_mode = ""  # once it ends: "quiesce", "immediate" or "preemptive"
         self.started_at = 0.0
-        self._end_deadline = 0.0
+        # Called when an end that waits for applications waits no longer, and breaks their connections.
+        self.on_escalation: list[Callable[[], None]] = []
+        self._end_deadline = float("inf")
 
     # -- start and end ---------------------------------------------------------------
 
@@ -200,19 +227,32 @@ class QueueManager:
         tuning = self.settings.tuning
         engine.buffer_bytes_nonpersistent = tuning.queue_buffer_bytes
         engine.buffer_bytes_persistent = tuning.persistent_queue_buffer_bytes
-        engine.now_ms = int(time.time() * 1000)
+        engine.long_messages.bytes_max = long_message_bytes_max()
+        section = self.settings.log
+        engine.open_files.limit = process_budget(section.primary_files + section.secondary_files).queue_files
+        engine.topics.places_kept = tuning.topic_nodes_kept
+        engine.topics.places_max = tuning.topic_nodes_max or 0
+        self.clock.begin(engine)
         engine.unique = engine.now_ms << 20
         replay = Replay(engine)
-        replay.begin()
-        disk, log_directory = _log_disk(self.directory, self.settings)
-        if replay.manifest.number == 0 and not disk.exists(f"{log_directory}/{CONTROL_NAME}"):
+        disk, log_directory = log_disk(self.directory, self.settings)
+        if not disk.exists(f"{log_directory}/{CONTROL_NAME}"):
+            _refuse_without_log(self.disk, log_directory)
             _create_log(self.directory, self.settings)
         restartable = open_log(disk, log_directory, log_settings(self.settings.log))
-        replay.check_start(restartable.restart_lsn())
-        self.log: RecoveryLog = restartable.replay(_Visitor(replay, progress))
+        try:
+            replay.begin(restartable.identity(), restartable.checkpoint_number(), restartable.restart_lsn())
+            self.log: RecoveryLog = restartable.replay(_Visitor(replay, progress))
+        except BaseException as error:
+            restartable.close()
+            if isinstance(error, JournalInconsistent):
+                file, offset = restartable.place_of(error.lsn)
+                raise JournalInconsistent(f"{file}: {error} (offset {offset})", error.lsn) from None
+            raise
         engine.journal = self.log
         replay.finish()
-        self._sweep()
+        self._sweep(replay)
+        engine.space.hold(engine)
         self._no_longer_orderly(replay.manifest)
         self.housekeeping = Housekeeping(self)
         self.writer = JournalWriter(self.log, self.lock, self.make_room, self.housekeeping.ask, self.fail)
@@ -221,6 +261,7 @@ class QueueManager:
         if not engine.queues_by_id:
             self._define_system_objects()
         with self.lock:
+            engine.space.hold(engine)
             events.after_restart(engine)
             send_reports(engine, triggers.after_restart(engine), None)
             send_reports(engine, events.on_start(engine), None)
@@ -229,8 +270,16 @@ class QueueManager:
         self.started_at = time.time()
         self.statistics_writer.begin()
         self.housekeeping.start()
+        self.search = SearchThread(self)
+        engine.bell.waker = self.search.ring
         self.take_notices()
         report = self.log.restart_report
+        if report.dropped_bytes:
+            self.note(
+                f"AMQ7236W: The log ends at offset {report.end_offset} of {report.end_file}. {report.dropped_bytes} "
+                "bytes behind that were dropped: they are of a write that was not complete when the queue manager "
+                "ended, and nobody was told that it was. If the disk itself is in doubt, look for what is missing."
+            )
         self.restart = RestartSummary(
             report.records,
             replay.messages,
@@ -240,19 +289,45 @@ class QueueManager:
             time.monotonic() - began,
         )
 
-    def _sweep(self) -> None:
-        """Remove directories of queues that are gone: temporary ones, and what an interrupted deletion left."""
+    def _sweep(self, replay: Replay) -> None:
+        """Remove what temporary queues left, and directories of queues that a record of the log says are deleted.
+
+        Nothing else is removed: what belongs to no queue is told, and left for somebody to look at.
+        """
+        for name in self.disk.names(TEMPORARY_PATH):
+            self.disk.remove(f"{TEMPORARY_PATH}/{name}")
         known = {queue_path(queue.name, queue.queue_id) for queue in self.engine.queues_by_id.values()}
         known |= {queue_path(queue.name, queue.queue_id) for queue in self.engine.removed_queues}
-        for name in self.disk.names("queues"):
-            if f"queues/{name}" not in known:
-                self.disk.remove(f"queues/{name}")
+        deleted = set(replay.deleted.values())
+        left: list[str] = []
+        for name in self.disk.names(QUEUES_PATH):
+            path = f"{QUEUES_PATH}/{name}"
+            if path in known:
+                continue
+            # The release before had its temporary queues here, too; those never had a snapshot.
+            was_temporary = not replay.has_instance and not self.disk.exists(f"{path}/slots")
+            if path in deleted or was_temporary:
+                self.disk.remove(path)
+            else:
+                left.append(path)
+        if left:
+            more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+            self.note(
+                f"AMQ7237W: {left[0]}{more}: no queue has this directory, and no record says that it was deleted. "
+                f"It was left alone. Look with `ostler check {self.name}`; remove it if it is not needed."
+            )
 
     def _no_longer_orderly(self, manifest: Manifest) -> None:
         """Non-persistent messages kept by the last orderly end must not come back a second time."""
         if manifest.orderly:
             manifest.orderly = False
-            replace_file(self.disk, "checkpoint", [manifest.encode()])
+            while True:
+                try:
+                    replace_file(self.disk, "checkpoint", [manifest.encode()])
+                    return
+                except DiskFull:
+                    if not self.engine.space.give(self.engine, manifest.size_bytes()):
+                        raise
 
     def _define_system_objects(self) -> None:
         stamp = time.strftime("%Y-%m-%d %H.%M.%S", time.gmtime()).split()
@@ -272,6 +347,7 @@ class QueueManager:
         """
         if not self.running:
             return
+        self.end_mode = mode
         if mode != "preemptive":
             self._quiesce(mode, wait_seconds)
         else:
@@ -280,6 +356,7 @@ class QueueManager:
         for tell in self.on_stopping:
             tell()
         self.housekeeping.stop()
+        self.search.stop()
         if mode != "preemptive" and not self.writer.failure:
             try:
                 self.checkpoint(orderly=True)
@@ -295,9 +372,17 @@ class QueueManager:
             # Last: what is told at the end is told before another process can start it.
             self._instance.release()
 
-    def hurry(self) -> None:
-        """An end that waits for applications to finish waits no longer. Any thread may say so."""
-        self._end_deadline = 0.0
+    def is_ending(self) -> bool:
+        """Tell whether it quiesces, stops, has ended or has failed: nobody can connect any more."""
+        return not self.running or self.engine.state != 0 or bool(self.writer.failure)
+
+    def hurry(self, seconds: float = 0.0) -> None:
+        """An end that waits for applications, or will, waits so much longer at most. Any thread may say so."""
+        self._end_deadline = min(self._end_deadline, time.monotonic() + seconds)
+
+    def end_seconds_left(self) -> float:
+        """How long an end may still wait for applications and services."""
+        return self._end_deadline - time.monotonic()
 
     def __enter__(self) -> QueueManager:
         return self
@@ -310,9 +395,10 @@ class QueueManager:
             self.log.writer.close()
         for queue in self.engine.queues_by_id.values():
             queue.file.close()
+        self.engine.space.close()
 
     def _quiesce(self, mode: str, wait_seconds: float) -> None:
-        self._end_deadline = time.monotonic() + wait_seconds
+        self.hurry(wait_seconds)
         with self.lock:
             self.engine.state = QUIESCING if mode == "quiesce" else STOPPING
             for queue in self.engine.queues_by_id.values():
@@ -324,6 +410,9 @@ class QueueManager:
             send_reports(self.engine, events.on_stop(self.engine, mode != "quiesce"), None)
         while mode == "quiesce" and self.engine.connections and time.monotonic() < self._end_deadline:
             time.sleep(0.01)
+        if mode == "quiesce" and self.engine.connections:
+            for tell in self.on_escalation:
+                tell()
         with self.lock:
             self.engine.state = STOPPING
             # All of them first: what one application gives back is not for another one that is about to go.
@@ -352,7 +441,7 @@ class QueueManager:
         connection.identity_context = user.encode("utf-8")[:12].ljust(12) + bytes(32) + b" " * 32
         name = application.encode("utf-8")[-28:].ljust(28)
         connection.origin_prefix = application_type.to_bytes(4, "little", signed=True) + name
-        connection.connected_ms = int(time.time() * 1000)
+        connection.connected_ms = int(self.clock.wall_ms())
         connection.connection_id = engine.new_id()
         engine.connections[connection.number] = connection
         self.statistics_writer.connected(connection, options)
@@ -362,7 +451,7 @@ class QueueManager:
         """MQDISC, or with commit_work False the end of an application that never said it."""
         with self.lock:
             engine = self.engine
-            engine.now_ms = int(time.time() * 1000)
+            self.clock.tell(engine)
             connection.has_said_goodbye = True
             reason = self.release(connection, commit_work)
             self.wake()
@@ -410,7 +499,7 @@ class QueueManager:
         connection = self.engine.connections.get(number)
         if connection is None:
             return False
-        self.engine.now_ms = int(time.time() * 1000)
+        self.clock.tell(self.engine)
         self._drop(connection, MQRC_CONNECTION_BROKEN)
         return True
 
@@ -446,9 +535,7 @@ class QueueManager:
 
     def fail(self, why: str) -> None:
         """Stable storage cannot be trusted any more: nothing is promised from now on. Only a restart helps."""
-        self.note(
-            f"AMQ7017S: The queue manager ends at once. {why}. Find out what is wrong with the disk, then start it."
-        )
+        self.note(f"AMQ7017S: The queue manager ends at once. {why}. Find out what is wrong there, then start it.")
         self._break_all(why)
 
     def _break_all(self, why: str) -> None:
@@ -482,15 +569,28 @@ class QueueManager:
 
     def define(self, definition: Definition, replace: bool = False) -> None:
         """Make or change an object, durably."""
-        with self.lock:
-            engine = self.engine
-            engine.now_ms = int(time.time() * 1000)
-            lsn = put_in_place(engine, definition, replace)
-            self.wake()
-        self.writer.wait_durable(lsn)
+        self._change(lambda engine: put_in_place(engine, definition, replace))
 
     def delete(self, object_type: ObjectType, name: str, purge: bool = False) -> None:
-        with self.lock:
-            lsn = objects.delete(self.engine, object_type, name, purge)
-            self.wake()
+        """Delete an object, durably."""
+        self._change(lambda engine: objects.delete(engine, object_type, name, purge))
+
+    def _change(self, change: Callable[[Engine], int]) -> None:
+        """Change definitions, and make room in the log when it is full. `change` returns the LSN to wait for."""
+        engine = self.engine
+        tries = 0
+        while True:
+            with self.lock:
+                self.clock.tell(engine)
+                engine.journal_full = False
+                try:
+                    lsn = change(engine)
+                    break
+                except MQError:
+                    if not engine.journal_full or tries == _ROOM_TRIES:
+                        raise
+                finally:
+                    self.wake()
+            tries += 1
+            self.make_room()
         self.writer.wait_durable(lsn)
