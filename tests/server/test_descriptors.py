@@ -46,11 +46,19 @@ for line in sys.stdin:
         for fd in taken[-3:]:
             os.close(fd)
         del taken[-3:]
+    elif line.strip() == "take all":
+        server._newcomers.close()
+        try:
+            while True:
+                taken.append(os.open(os.devnull, os.O_RDONLY))
+        except OSError:
+            pass
     elif line.strip() == "give":
         for fd in taken:
             os.close(fd)
         taken = []
     print(json.dumps({"links": len(server.reactor.links), "refused": int(server.reactor.counters.refused),
+                      "passes": int(server.reactor.counters.passes),
                       "notes": manager.notices}), flush=True)
 server.end("immediate")
 """
@@ -175,4 +183,20 @@ def test_no_descriptors_left_at_all(few: Few) -> None:
     few.ask("give")
     again = until_served(few)
     assert again.connect().completion == MQCC_OK
+    check_works(peer)
+
+
+def test_without_any_descriptor_nobody_turns_in_vain(few: Few) -> None:
+    peer = worker(few)
+    few.ask("take all")
+    waiting = dial(few.path)
+    check_works(peer)
+    before = int(str(few.ask("look")["passes"]))
+    deadline = time.monotonic() + 1.0
+    while time.monotonic() < deadline:
+        time.sleep(0.1)
+    turned = int(str(few.ask("look")["passes"])) - before
+    assert turned < 300, f"{turned} passes in a second"
+    few.ask("give")
+    assert waiting.hello().completion == MQCC_OK
     check_works(peer)

@@ -146,7 +146,9 @@ class Rebuild:
         queue.spill = []
         queue.spill_bytes = 0
         queue.resident_bytes_persistent = 0
+        queue.unsaved_bytes = 0
         queue.resident_bytes_nonpersistent = 0
+        queue.forget_long()
 
     def record(self, kind: i64, lsn: i64, payload: bytes) -> None:
         if kind == PUT or kind == IMAGE_MESSAGE:

@@ -9,13 +9,13 @@ from librt.strings import read_i32_le
 from mypy_extensions import i64
 
 from ostler.engine.core import JOURNAL_MARGIN_BYTES, Engine
-from ostler.engine.message import EXPIRY_AT, PERSISTENCE_AT, PRIORITY_AT, Message
+from ostler.engine.message import EXPIRY_AT, PERSISTENCE_AT, PRIORITY_AT, Message, patch_i32
 from ostler.engine.queue import SPILL_BATCH_BYTES, Queue
 from ostler.engine.queue_file import QueueFileDamaged
 from ostler.engine.records import GET, PUT, get_head, put_head
 from ostler.engine.slots import GOT_UNCOMMITTED, GROUPED, LOCKED, NONE, PERSISTENT, PUT_UNCOMMITTED
 from ostler.engine.syncpoint import back_out_unit, commit_unit
-from ostler.engine.transfer import discard_if_expired, mark_damaged, patch_i32
+from ostler.engine.transfer import discard_if_expired, mark_damaged
 from ostler.engine.unit_of_work import Entry, UnitOfWork
 from ostler.model.constants import (
     MQRC_MSG_TOO_BIG_FOR_Q,

@@ -18,16 +18,23 @@ from mypy_extensions import i32, i64
 
 from ostler.engine.message import MD_BYTES, Message
 from ostler.engine.slots import NONE, place, place_length, place_position
-from ostler.model.disk import Disk, File
+from ostler.model.constants import MQRC_RESOURCE_PROBLEM
+from ostler.model.disk import DescriptorsExhausted, Disk, DiskFailed, DiskFull, File
+from ostler.model.errors import MQError
 
 SEGMENT_BYTES: Final = 1 << 20
 PAGE_BYTES: Final = 4096
 RECORD_HEADER_BYTES: Final = 32
 _MAGIC: Final = 0x524D514F  # "OQMR"
+_READ_APART_BYTES: Final = 256 * 1024
 
 # What refers to a segment besides the messages that are live in memory.
 _IN_SNAPSHOT: Final = 1
 _IN_NEXT_SNAPSHOT: Final = 2
+
+
+# Until somebody says how many descriptors there are.
+_OPEN_DEFAULT: Final = 1 << 30
 
 
 class QueueFileDamaged(Exception):
@@ -35,11 +42,48 @@ class QueueFileDamaged(Exception):
 
 
 @final
+class OpenFiles:
+    """The queue files that are open, within a budget: one too many, and the one used longest ago is closed.
+
+    A file with writes that are not forced yet is closed only when there is no other, and forced before: a new
+    descriptor need not be told of an error that concerns them. All of it wants the engine to stand still.
+    """
+
+    def __init__(self) -> None:
+        self.limit: i64 = _OPEN_DEFAULT
+        self.clock: i64 = 0
+        self.open: list[QueueFile] = []
+
+    def make_room(self) -> bool:
+        """Close the file that is needed least. False: none can be closed."""
+        chosen: QueueFile | None = None
+        for each in self.open:
+            if each.is_pinned:
+                continue
+            if chosen is None or each.is_needed_less(chosen):
+                chosen = each
+        if chosen is None:
+            return False
+        chosen.close_durably()
+        return True
+
+
+@final
 class QueueFile:
-    def __init__(self, disk: Disk, path: str) -> None:
+    def __init__(self, disk: Disk, path: str, files: OpenFiles) -> None:
         self.disk = disk
         self.path = path
+        self.files = files
         self.file: File | None = None
+        self.used: i64 = 0  # by the clock of the open files
+        self.is_pinned = False  # another thread forces it
+        self.is_dirty = False  # with writes that are not forced
+        self.failure = ""  # a force failed, and what was written is not certain: for good
+        self.was_opened = False
+        self.is_longer = False  # than its segments, as far as is known
+        self.discarded: set[int] = set()  # free segments whose space was given back to the disk
+        # Where the snapshot's records end in each segment: what lies behind them was written by an earlier life.
+        self.ends: vec[i64] = vec[i64]()
         self.live: vec[i64] = vec[i64]()  # messages in each segment
         self.marks: vec[i64] = vec[i64]()
         self.free: list[int] = []  # heap of free segments, the lowest first
@@ -66,13 +110,21 @@ class QueueFile:
         self.fill = 0
         if self.free:
             self.current = heapq.heappop(self.free)
+            if self.discarded:
+                self.discarded.discard(self.current)
+            self._is_used_again(self.current)
         else:
             self.current = len(self.live)
             self._add_segment()
         if done != NONE and self.live[done] == 0:
             self._offer(done)
 
+    def _is_used_again(self, segment: i64) -> None:
+        if segment < len(self.ends):
+            self.ends[segment] = 0
+
     def _add_segment(self) -> None:
+        self._is_used_again(len(self.live))
         self.live = append(self.live, 0)
         self.marks = append(self.marks, 0)
 
@@ -88,6 +140,7 @@ class QueueFile:
         segment: i64 = first
         while segment < first + segments:
             self.live[segment] += 1
+            self._is_used_again(segment)
             segment += 1
         return first * SEGMENT_BYTES
 
@@ -104,6 +157,7 @@ class QueueFile:
             if index - start + 1 == segments:
                 first: i64 = ordered[start]
                 self.free = [number for number in ordered if number < first or number >= first + segments]
+                self.discarded.difference_update(ordered[start : index + 1])
                 return first
             index += 1
         return NONE
@@ -137,6 +191,11 @@ class QueueFile:
             self.live[segment] += 1
             self.marks[segment] = _IN_SNAPSHOT
             segment += 1
+        while len(self.ends) <= last:
+            self.ends = append(self.ends, 0)
+        end: i64 = position + place_length(packed) - last * SEGMENT_BYTES
+        if end > self.ends[last]:
+            self.ends[last] = end
 
     def claimed(self) -> None:
         """All records of the snapshot are counted: what lies between them is free."""
@@ -153,8 +212,10 @@ class QueueFile:
         """
         rest: i64 = -self.fill & (PAGE_BYTES - 1)
         if rest != 0:
-            self.opened().write_at(self.current * SEGMENT_BYTES + self.fill, [bytes(rest)])
+            self._write_at(self.current * SEGMENT_BYTES + self.fill, [bytes(rest)])
             self.fill += rest
+        if not self.was_opened:
+            self.is_longer = True  # an earlier life may have written more than it came to tell of
         segment: i64 = 0
         while segment < len(self.live):
             if self.live[segment] > 0:
@@ -178,8 +239,12 @@ class QueueFile:
             heapq.heappush(self.free, current)
             self.current = NONE
             self.fill = 0
-        if not self.free:
-            return
+        if self.free:
+            self._drop_free_end()
+        if self.is_longer:
+            self._shorten()
+
+    def _drop_free_end(self) -> None:
         free = set(self.free)
         count: i64 = len(self.live)
         while count > 0 and count - 1 in free:
@@ -188,27 +253,103 @@ class QueueFile:
             return
         self.free = [segment for segment in self.free if segment < count]
         heapq.heapify(self.free)
+        self.discarded = {segment for segment in self.discarded if segment < count}
         self.live = self.live[:count]
         self.marks = self.marks[:count]
-        if self.file is not None and self.file.size_bytes() > count * SEGMENT_BYTES:
-            self.file.truncate(count * SEGMENT_BYTES)
+        if len(self.ends) > count:
+            self.ends = self.ends[:count]  # these numbers are given to other segments
+        self.is_longer = True
+
+    def discard_free(self) -> None:
+        """Give the space of all free segments back to a disk that has none left, not only of those at the end."""
+        if not self.was_opened:
+            self.is_longer = True  # an earlier life may have written more than it came to tell of
+        self.give_back()
+        try:
+            for segment in self.free:
+                if segment not in self.discarded:
+                    self.opened().discard(segment * SEGMENT_BYTES, SEGMENT_BYTES)
+                    self.discarded.add(segment)
+            self._discard_ends()
+        except DiskFull:
+            return  # it is tried again behind the next checkpoint
+
+    def _discard_ends(self) -> None:
+        """What an earlier life wrote behind its last snapshot is in the log, and written anew elsewhere."""
+        segment: i64 = 0
+        for end in self.ends:
+            begin: i64 = (end + PAGE_BYTES - 1) // PAGE_BYTES * PAGE_BYTES
+            if segment < len(self.live) and self.live[segment] > 0 and begin > 0 and begin < SEGMENT_BYTES:
+                self.opened().discard(segment * SEGMENT_BYTES + begin, SEGMENT_BYTES - begin)
+            segment += 1
+        self.ends = vec[i64]()
+
+    def _shorten(self) -> None:
+        size: i64 = len(self.live) * SEGMENT_BYTES
+        try:
+            if self.file is None and not self.disk.exists(self.path):
+                self.is_longer = False
+                return
+            file = self.opened()
+            if file.size_bytes() > size:
+                file.truncate(size)
+            self.is_longer = False
+        except DiskFull:
+            return  # it is tried again behind the next checkpoint
 
     # -- records ---------------------------------------------------------------
 
     def opened(self) -> File:
+        """The open file. Raises DescriptorsExhausted when none of the others can be closed for it."""
         file = self.file
         if file is None:
+            file = self._open()
+        files = self.files
+        files.clock += 1
+        self.used = files.clock
+        return file
+
+    def _open(self) -> File:
+        files = self.files
+        while len(files.open) >= files.limit and files.make_room():
+            pass
+        if not self.was_opened:
             slash = self.path.rfind("/")
             if slash > 0:
                 self.disk.make_directory(self.path[:slash])
-            file = self.disk.open(self.path, True)
-            self.file = file
+        while True:
+            try:
+                file = self.disk.open(self.path, True)
+                break
+            except DescriptorsExhausted:
+                if not files.make_room():
+                    raise
+        self.was_opened = True
+        self.file = file
+        files.open.append(self)
         return file
+
+    def is_needed_less(self, other: QueueFile) -> bool:
+        """Whether this one is rather closed than the other."""
+        if self.is_dirty != other.is_dirty:
+            return other.is_dirty
+        return self.used < other.used
+
+    def _write_at(self, position: i64, parts: list[bytes]) -> None:
+        file = self.opened()
+        file.write_at(position, parts)
+        self.is_dirty = True  # not before: a force that is under way meanwhile need not have made this durable
 
     def read(self, packed: i64) -> Message:
         position: i64 = place_position(packed)
         length: i64 = place_length(packed)
-        data = self.opened().read_at(position, length)
+        try:
+            file = self.opened()
+        except DescriptorsExhausted as exhausted:
+            raise MQError(MQRC_RESOURCE_PROBLEM, str(exhausted)) from None
+        if length > _READ_APART_BYTES:
+            return self._read_long(file, position, length)
+        data = file.read_at(position, length)
         if len(data) != length or read_i32_le(data, 0) != _MAGIC or i64(read_i32_le(data, 4)) != length:
             raise QueueFileDamaged(f"{self.path}: no message at offset {position}, where {length} bytes were expected")
         checksum: i64 = crc32(memoryview(data)[16:])
@@ -222,11 +363,28 @@ class QueueFile:
             read_i64_le(data, 24),
         )
 
+    def _read_long(self, file: File, position: i64, length: i64) -> Message:
+        """The same for a long message, whose data is read apart from the rest so that it need not be copied."""
+        head = file.read_at(position, RECORD_HEADER_BYTES + MD_BYTES)
+        is_one: bool = len(head) == RECORD_HEADER_BYTES + MD_BYTES and read_i32_le(head, 0) == _MAGIC
+        properties_bytes: i64 = read_i64_le(head, 16) if is_one else -1
+        body_at: i64 = RECORD_HEADER_BYTES + MD_BYTES + properties_bytes
+        if not is_one or i64(read_i32_le(head, 4)) != length or properties_bytes < 0 or body_at > length:
+            raise QueueFileDamaged(f"{self.path}: no message at offset {position}, where {length} bytes were expected")
+        properties = file.read_at(position + RECORD_HEADER_BYTES + MD_BYTES, properties_bytes)
+        body = file.read_at(position + body_at, length - body_at)
+        checksum: i64 = crc32(body, crc32(properties, crc32(memoryview(head)[16:])))
+        if len(body) != length - body_at or read_i64_le(head, 8) != checksum:
+            raise QueueFileDamaged(f"{self.path}: the message at offset {position} does not match its checksum")
+        return Message(head[RECORD_HEADER_BYTES:], properties, body, read_i64_le(head, 24))
+
     def write(self, messages: list[Message]) -> list[int]:
         """Write messages, and return their places. Nothing is allocated when the disk is full."""
         places: list[int] = []
         runs: list[tuple[int, list[bytes]]] = []
         run_end: i64 = NONE
+        current: i64 = self.current
+        fill: i64 = self.fill
         for message in messages:
             length: i64 = RECORD_HEADER_BYTES + message.size_bytes()
             position: i64 = self.allocate(length)
@@ -240,25 +398,51 @@ class QueueFile:
                 parts.append(bytes(run_end - position - length))
         try:
             for position_first, parts in runs:
-                self.opened().write_at(position_first, parts)
+                self._write_at(position_first, parts)
         except BaseException:
             for packed in places:
                 self.release(packed)
+            if current != NONE and self.current == current:
+                self.fill = fill  # another try writes to the same place, and needs no more space for that
             raise
         return places
 
     def force(self) -> None:
-        """Make what was written durable, and with it the name of a file that may be new."""
-        if self.file is not None:
-            self.file.force()
-            if not self.name_is_durable:
-                self.disk.force_directory(self.path[: max(self.path.rfind("/"), 0)])
-                self.name_is_durable = True
+        """Make what was written durable, and with it the name of a file that may be new. Raises DiskFailed.
+
+        Needs no standing engine while the file is pinned: what is written meanwhile may or may not be durable.
+        """
+        if self.failure:
+            raise DiskFailed(self.failure)
+        file = self.file
+        if file is not None and self.is_dirty:
+            self.is_dirty = False
+            try:
+                file.force()
+            except DiskFailed as failed:
+                self.failure = str(failed)
+                raise
+        if self.was_opened and not self.name_is_durable:
+            self.disk.force_directory(self.path[: max(self.path.rfind("/"), 0)])
+            self.name_is_durable = True
+
+    def close_durably(self) -> None:
+        """Close it for now; what was written is forced before. A force that fails is told by the next `force`."""
+        file = self.file
+        if file is not None and self.is_dirty:
+            self.is_dirty = False
+            try:
+                file.force()
+            except DiskFailed as failed:
+                self.failure = str(failed)
+        self.close()
 
     def close(self) -> None:
-        if self.file is not None:
-            self.file.close()
+        file = self.file
+        if file is not None:
             self.file = None
+            self.files.open.remove(self)
+            file.close()
 
     def forget(self) -> None:
         """The file was removed: begin with an empty one."""
@@ -268,6 +452,11 @@ class QueueFile:
         self.current = NONE
         self.fill = 0
         self.name_is_durable = False
+        self.was_opened = False
+        self.is_dirty = False
+        self.is_longer = False
+        self.discarded = set()
+        self.ends = vec[i64]()
 
     def size_bytes(self) -> i64:
         return len(self.live) * SEGMENT_BYTES

@@ -16,6 +16,10 @@ class DiskFull(Exception):
     """A write or an allocation found no space; nothing that was forced before is affected."""
 
 
+class DescriptorsExhausted(DiskFull):
+    """A file could not be opened because too many are open. The disk is well, and closing files helps."""
+
+
 class DiskFailed(Exception):
     """The device refused to read or to force data. After a failed force the process must end, never retry."""
 
@@ -31,6 +35,14 @@ class File(metaclass=ABCMeta):
     @abstractmethod
     def write_at(self, offset: int, parts: Sequence[bytes]) -> None:
         """Write all parts one after the other. Raises DiskFull; durable only after `force`."""
+
+    def allocate(self, offset: int, length: int) -> None:
+        """Have zeros behind the end of the file take up space on the disk. Raises DiskFull, perhaps half done."""
+        self.write_at(offset, [bytes(length)])
+
+    def discard(self, offset: int, length: int) -> None:
+        """What is stored here is of no use any more: give its space back to the disk, where that can be done."""
+        return
 
     @abstractmethod
     def force(self) -> None:

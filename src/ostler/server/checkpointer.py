@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 import threading
-import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ostler.engine.checkpoint import Checkpoint, relog_prepared
 from ostler.engine.snapshot import Snapshot
 from ostler.engine.syncpoint import back_out_oldest
 from ostler.model.constants import MQRC_Q_MGR_NOT_AVAILABLE
-from ostler.model.disk import DiskFailed, DiskFull
+from ostler.model.disk import DescriptorsExhausted, DiskFailed, DiskFull
 from ostler.model.errors import MQError
+from ostler.server.memory_limits import give_memory_back
 
 if TYPE_CHECKING:
     from ostler.server.queue_manager import QueueManager
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
 _ROWS_MANY = 100_000
 
 
-def give_memory_back() -> None:
-    """Have the C library return what it keeps of freed memory. Where it cannot, nothing happens."""
-    try:
-        ctypes.CDLL(None).malloc_trim(0)
-    except (AttributeError, OSError):
-        return
+def shortage(full: DiskFull) -> str:
+    """What the operator reads when a checkpoint found no space, or no descriptors."""
+    if isinstance(full, DescriptorsExhausted):
+        return f"AMQ6119S: Too many files are open: {full}. Raise the limit; the checkpoint is tried again."
+    return f"AMQ6119S: The disk is full: {full}. Free some space; the checkpoint is tried again."
 
 
 class Checkpointer:
@@ -41,16 +40,17 @@ class Checkpointer:
     def make_room(self) -> None:
         """The log fills: take a checkpoint, and if a unit of work still holds the log back, back out the oldest one."""
         with self._room_turn:
-            if not self._manager.log.is_filling():
+            if self._manager.engine.space.is_giving:
+                self.turn.acquire()  # a checkpoint is using the reserve: it ends first
+                self.turn.release()
+            if not self._manager.log.is_filling() and not self._manager.engine.space.wants_checkpoint():
                 return  # somebody else has just done it
             try:
                 self.checkpoint()
                 while self._manager.log.is_filling() and self._back_out_oldest():
                     self.checkpoint()
             except DiskFull as full:
-                self._manager.note(
-                    f"AMQ6119S: The disk is full: {full}. Free some space; the checkpoint is tried again."
-                )
+                self._manager.note(shortage(full))
 
     def _back_out_oldest(self) -> bool:
         with self._manager.lock:
@@ -68,22 +68,49 @@ class Checkpointer:
         """Take a checkpoint now. Raises DiskFull when queue files cannot grow; nothing is lost then."""
         with self.turn:
             with self._manager.lock:
-                self._manager.engine.now_ms = int(time.time() * 1000)
+                self._manager.clock.tell(self._manager.engine)
                 relog_prepared(self._manager.engine)
                 taken = Checkpoint(self._manager.engine, orderly)
                 pending = taken.pending()
             try:
                 full = self._checkpoint_queues(taken, pending)
                 self._finish_checkpoint(taken)
+                self._hold_space()
             except BaseException as error:
                 with self._manager.lock:
                     taken.abandon()
                 if isinstance(error, DiskFailed):
                     self._manager.fail(str(error))
                     raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, str(error)) from error
+                self._hold_space()
                 raise
         if full is not None:
             raise full
+
+    def _hold_space(self) -> None:
+        """Make the reserve whole again, as far as the disk has space."""
+        with self._manager.lock:
+            self._manager.engine.space.hold(self._manager.engine)
+        self._manager.log.writer.may_grow = True
+
+    def _write(self, write: Callable[[], None], size_bytes: int) -> None:
+        """Write a file of a checkpoint. Raises DiskFull.
+
+        When the disk is full the reserve gives way to it, when there are no descriptors a queue file is closed.
+        """
+        while True:
+            try:
+                write()
+                return
+            except DescriptorsExhausted:
+                with self._manager.lock:
+                    if not self._manager.engine.open_files.make_room():
+                        raise
+            except DiskFull:
+                self._manager.log.writer.may_grow = False  # what is given is not for extents
+                with self._manager.lock:
+                    if not self._manager.engine.space.give(self._manager.engine, size_bytes):
+                        raise
 
     def _checkpoint_queues(self, taken: Checkpoint, pending: list[int]) -> DiskFull | None:
         """Snapshots of all queues that changed. One that finds the disk full is left for the next checkpoint."""
@@ -110,8 +137,8 @@ class Checkpointer:
         while not snapshot.step():
             pass
         self._manager.writer.wait_durable(snapshot.lsn)
-        snapshot.queue.file.force()
-        snapshot.write(self._manager.disk)
+        self._write(snapshot.queue.file.force, 0)
+        self._write(lambda: snapshot.write(self._manager.disk), snapshot.size_bytes())
         if snapshot.rows > _ROWS_MANY:
             give_memory_back()
 
@@ -121,11 +148,11 @@ class Checkpointer:
             lsn = self._manager.log.end_lsn()
         self._manager.writer.wait_durable(lsn)
         if catalogue:
-            taken.write_catalogue(self._manager.disk, catalogue)
+            self._write(lambda: taken.write_catalogue(self._manager.disk, catalogue), len(catalogue))
         with self._manager.lock:
             manifest = taken.begin_manifest()
-        taken.write_manifest(self._manager.disk, manifest)
+        self._write(lambda: taken.write_manifest(self._manager.disk, manifest), manifest.size_bytes())
         with self._manager.lock:
             restart_lsn = max(taken.end(), self._manager.log.writer.restart_lsn)
             checkpoint_lsn = self._manager.log.durable_lsn()
-        self._manager.writer.note_checkpoint(min(restart_lsn, checkpoint_lsn), checkpoint_lsn)
+        self._manager.writer.note_checkpoint(min(restart_lsn, checkpoint_lsn), checkpoint_lsn, taken.number)

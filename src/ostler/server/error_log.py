@@ -6,6 +6,7 @@ reached its size it becomes 02, 02 becomes 03, and what was 03 is gone.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import threading
@@ -62,7 +63,10 @@ class ErrorLog:
             self._open()
         elif self._size_bytes and self._size_bytes + len(line) > self._size_bytes_max:
             self._rotate()
-        os.write(self._descriptor, line)
+        if os.write(self._descriptor, line) < len(line):
+            # The disk has become full: half a line would spoil the next one.
+            os.ftruncate(self._descriptor, self._size_bytes)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._size_bytes += len(line)
 
     def _open(self) -> None:

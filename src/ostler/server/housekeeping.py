@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ostler.engine.expiry import ExpiryScan
 from ostler.log.settings import LogManagement, LogType
 from ostler.model.disk import DiskFailed, DiskFull
 from ostler.model.errors import MQError
+from ostler.server.checkpointer import shortage
 from ostler.server.media_recovery import record_all_images
+from ostler.server.memory_limits import give_memory_back
 from ostler.server.scavenger import Scavenger
-from ostler.server.thread_names import show_thread_name
+from ostler.server.seldom_notes import SeldomNotes
+from ostler.server.supervised_thread import SupervisedThread
 
 if TYPE_CHECKING:
     from ostler.server.queue_manager import QueueManager
 
 _PERIOD_SECONDS = 0.25
 _EXPIRY_PERIOD_SECONDS = 1.0
+_SPACE_PERIOD_SECONDS = 1.0
+_GIVE_BACK_SECONDS = 5.0
 
 
 class Housekeeping:
@@ -27,10 +33,16 @@ class Housekeeping:
         self._stop = threading.Event()
         self._asked = threading.Event()
         self._scanned_at = 0.0
+        self._space_made_at = 0.0
         self._imaged_at = time.monotonic()
         self._imaged_lsn = manager.log.end_lsn()
         self.scavenger = Scavenger(manager, self._stop)
-        self._thread = threading.Thread(target=self._run, name="ostler-housekeeping", daemon=True)
+        self.has_freed_much: Callable[[], bool] = _has_not  # memory of links; the server says so
+        self._gave_back_at = time.monotonic()
+        self._notes = SeldomNotes(manager.note)
+        self._thread = SupervisedThread(
+            "ostler-housekeeping", "housekeeping", self._run, self._is_over, manager.note, stopping=self._stop
+        )
 
     def start(self) -> None:
         self._thread.start()
@@ -44,8 +56,10 @@ class Housekeeping:
         self._asked.set()
         self._thread.join()
 
+    def _is_over(self) -> bool:
+        return self._stop.is_set() or bool(self._manager.writer.failure)
+
     def _run(self) -> None:
-        show_thread_name()
         while not self._stop.is_set():
             self._asked.wait(_PERIOD_SECONDS)
             self._asked.clear()
@@ -54,26 +68,30 @@ class Housekeeping:
             try:
                 self._pass()
             except DiskFull as full:
-                self._manager.note(
-                    f"AMQ6119S: The disk is full: {full}. Free some space; the checkpoint is tried again."
-                )
+                self._manager.note(shortage(full))
             except DiskFailed as failed:
                 self._manager.fail(str(failed))
                 return
             except MQError as refused:
                 self._manager.note(f"AMQ6119S: Housekeeping was refused: {refused}")
+            except MemoryError:
+                # What was begun was given up as with a full disk; all of it is tried again.
+                self._manager.note(
+                    "AMQ6118E: There is no memory for a checkpoint. It is tried again; let the queue manager have more."
+                )
+                self._stop.wait(_PERIOD_SECONDS)
 
     def _pass(self) -> None:
         manager = self._manager
         manager.take_notices()
-        manager.statistics_writer.turn()
+        self._do("statistics and accounting", manager.statistics_writer.turn)
         # What nobody waits for, such as puts with an asynchronous response, is not left in memory for long.
         end = manager.log.end_lsn()
         if end > manager.log.durable_lsn():
             manager.writer.wait_durable(end)
         if manager.log.is_filling():
             manager.make_room()
-        elif manager.log.needs_checkpoint():
+        elif manager.log.needs_checkpoint() or self._space_is_wanted():
             manager.checkpoint()
         if self._image_is_due():
             self._imaged_at = time.monotonic()
@@ -82,8 +100,31 @@ class Housekeeping:
         now = time.monotonic()
         if now - self._scanned_at >= _EXPIRY_PERIOD_SECONDS:
             self._scanned_at = now
-            self.expire()
-        self.scavenger.turn()
+            self._do("the search for expired messages", self.expire)
+        self._do("the removal of unused topics", self.scavenger.turn)
+        if now - self._gave_back_at >= _GIVE_BACK_SECONDS and (
+            self.has_freed_much() or self.scavenger.has_freed_much()
+        ):
+            self._gave_back_at = now
+            give_memory_back()
+
+    def _do(self, what: str, duty: Callable[[], None]) -> None:
+        """Do something that checkpoints do not depend on: when it fails unexpectedly, the other duties go on."""
+        try:
+            duty()
+        except (DiskFull, DiskFailed, MQError, MemoryError):
+            raise
+        except Exception as error:
+            self._notes.tell(what, f"AMQ6109E: Housekeeping goes on after an error in {what}: {error!r}.")
+
+    def _space_is_wanted(self) -> bool:
+        """Somebody was refused for want of space on the disk, and a checkpoint would give some back."""
+        space = self._manager.engine.space
+        now = time.monotonic()
+        if not space.was_refused or space.freed_bytes == 0 or now - self._space_made_at < _SPACE_PERIOD_SECONDS:
+            return False
+        self._space_made_at = now
+        return True
 
     def _image_is_due(self) -> bool:
         """Linear logs with automatic management: images now and then, so that old extents can go."""
@@ -108,9 +149,13 @@ class Housekeeping:
         more = True
         while more and not self._stop.is_set():
             with manager.lock:
-                manager.engine.now_ms = int(time.time() * 1000)
+                manager.clock.tell(manager.engine)
                 more = scan.step()
                 manager.wake()
                 lsn = manager.log.end_lsn()
             if lsn > manager.log.durable_lsn():
                 manager.writer.settle(lsn)
+
+
+def _has_not() -> bool:
+    return False

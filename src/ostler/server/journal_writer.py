@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from time import perf_counter_ns, sleep
+from time import monotonic, perf_counter_ns, sleep
 from typing import final
 
 from librt.threading import Lock
@@ -28,6 +28,10 @@ _STEPS_AHEAD_MAX = 4
 # A batch that finds no space is tried again for half a minute: a checkpoint may give extents back.
 _SPACE_TRIES = 600
 _SPACE_PAUSE_SECONDS = 0.05
+# How far the log is durable is noted in its control file so often at most while the log is busy.
+_NOTE_PERIOD_SECONDS = 1.0
+_NOTE_IDLE_SECONDS = 0.25
+_NO_MEMORY = "there is no memory to write it with. Let the queue manager have more"
 
 
 @final
@@ -57,12 +61,16 @@ class JournalWriter:
         self.failure: str = ""
         self.counters = ForceCounters()
         self._turn = threading.Lock()
-        self._kept: Batch | None = None  # a batch that found no space
+        self._kept: Batch | None = None  # a batch that found no space, or no memory
+        self._lacks = ""  # which of them
         self._waiting: list[Waiting] = []
         self._kick = threading.Event()
         self._stopping = False
+        self._stopped = threading.Event()
         self._runner = threading.Thread(target=self._run, name="ostler-log", daemon=True)
+        self._noter = threading.Thread(target=self._run_notes, name="ostler-log-note", daemon=True)
         self._runner.start()
+        self._noter.start()
 
     # -- waiting ---------------------------------------------------------------
 
@@ -76,7 +84,7 @@ class JournalWriter:
                 if self.log.durable_lsn() < lsn and not self._force():
                     patience -= 1
                     if patience == 0:
-                        self._fail("there is no space for it on the disk")
+                        self._fail(self._lacks)
             if self._waiting:
                 self._tell()
             if patience < _SPACE_TRIES and self.log.durable_lsn() < lsn:
@@ -135,6 +143,11 @@ class JournalWriter:
         try:
             self.log.writer.write_batch(batch)
         except LogSpace:
+            self._lacks = "there is no space for it on the disk"
+            return False
+        except MemoryError:
+            # Nothing was forced: the same blocks are written again to the same places.
+            self._lacks = _NO_MEMORY
             return False
         except Exception as error:
             self._fail(str(error))
@@ -146,11 +159,13 @@ class JournalWriter:
             self.log.batch_durable(batch)
         finally:
             self.engine_lock.release()
+        if self.log.writer.wants_extent() and not self._kick.is_set():
+            self._kick.set()  # before the one that is there is full
         return True
 
-    def note_checkpoint(self, restart_lsn: i64, checkpoint_lsn: i64) -> None:
+    def note_checkpoint(self, restart_lsn: i64, checkpoint_lsn: i64, number: i64) -> None:
         with self._turn:
-            self.log.writer.note_checkpoint(restart_lsn, checkpoint_lsn)
+            self.log.writer.note_checkpoint(restart_lsn, checkpoint_lsn, number)
 
     def set_media_lsn(self, lsn: i64) -> None:
         with self._turn:
@@ -184,11 +199,41 @@ class JournalWriter:
                 self.allocate_ahead()
             except MQError:
                 pass  # told below
+            except MemoryError:
+                sleep(_SPACE_PAUSE_SECONDS)
+                self._kick.set()  # nothing has changed: it is tried again
             except Exception as error:
                 self.failure = f"The log's thread cannot go on: {error}"
                 self.on_failure(self.failure)
             if self.failure:
                 self._tell_all()
+
+    def _run_notes(self) -> None:
+        """Have the control file know how far the log must reach: once a second while busy, and when it falls idle.
+
+        A thread of its own, and without the turn: nobody who forces the log waits for this, and no reply does.
+        """
+        show_thread_name()
+        writer = self.log.writer
+        seen_lsn: i64 = -1
+        noted_at = 0.0
+        while not self._stopped.wait(_NOTE_IDLE_SECONDS):
+            lsn: i64 = writer.forced_lsn
+            is_busy: bool = lsn != seen_lsn
+            seen_lsn = lsn
+            if self.failure or not writer.end_is_to_note():
+                continue
+            if is_busy and monotonic() - noted_at < _NOTE_PERIOD_SECONDS:
+                continue
+            noted_at = monotonic()
+            try:
+                writer.note_end()
+            except MemoryError:
+                continue  # the next note says it all
+            except Exception as error:
+                self.failure = f"The end of the log cannot be noted: {error}"
+                self.on_failure(self.failure)
+                self._kick.set()
 
     def _wanted_lsn(self) -> i64:
         """The LSN that somebody who does not wait himself wants durable."""
@@ -204,10 +249,16 @@ class JournalWriter:
         self._waiting = []
         self.engine_lock.release()
         for each in waiting:
-            each.tell()
+            try:
+                each.tell()
+            except Exception as error:
+                # The others wait too, and would wait for ever.
+                self.on_failure(f"{self.failure}; a program that waits could not be told: {error}")
 
     def stop(self) -> None:
         """End the background thread. What was appended and not waited for is not forced here."""
         self._stopping = True
+        self._stopped.set()
         self._kick.set()
         self._runner.join()
+        self._noter.join()

@@ -1,31 +1,54 @@
 """The disk port over a directory of the operating system.
 
-All paths stay below the directory the disk was made for. A full file system, quota or file size limit is DiskFull;
-anything else the operating system refuses is DiskFailed, with the path and its words.
+All paths stay below the directory the disk was made for. A full file system, quota or file size limit is DiskFull, too
+many open files are DescriptorsExhausted; anything else the operating system refuses is DiskFailed, with the path and
+its words.
 """
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
-from ostler.model.disk import Disk, DiskFailed, DiskFull, File
+from ostler.model.disk import DescriptorsExhausted, Disk, DiskFailed, DiskFull, File
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE})
 _FILE_MODE: Final = 0o600
 _DIRECTORY_MODE: Final = 0o700
 # What one gathering write takes; POSIX promises 16, Linux has 1,024.
 _PARTS_MAX: Final = max(16, os.sysconf("SC_IOV_MAX")) if "SC_IOV_MAX" in os.sysconf_names else 16
 
 
+# Linux: make a hole in a file. Python's own os.posix_fallocate cannot.
+_KEEP_SIZE: Final = 1
+_PUNCH_HOLE: Final = 2
+
+
+def _find_fallocate() -> Callable[[int, int, int, int], int] | None:
+    try:
+        found = ctypes.CDLL(None, use_errno=True).fallocate64
+    except (AttributeError, OSError):
+        return None
+    found.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
+    call: Callable[[int, int, int, int], int] = found
+    return call
+
+
+_fallocate: Final = _find_fallocate()
+
+
 def _refuse(path: str, doing: str, error: OSError) -> NoReturn:
     words = f"{path}: cannot {doing}: {error.strerror or error}"
     if error.errno in _FULL:
         raise DiskFull(words) from error
+    if error.errno in _DESCRIPTORS:
+        raise DescriptorsExhausted(words) from error
     raise DiskFailed(words) from error
 
 
@@ -86,6 +109,19 @@ class RealFile(File):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             rest = rest[written:]
             offset += written
+
+    def allocate(self, offset: int, length: int) -> None:
+        try:
+            os.posix_fallocate(self._descriptor, offset, length)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
+                _refuse(self._path, f"allocate {length} bytes at {offset}", error)
+            self.write_at(offset, [bytes(length)])
+
+    def discard(self, offset: int, length: int) -> None:
+        # A file system that cannot do it keeps the space, which the file will use again.
+        if _fallocate is not None:
+            _fallocate(self._descriptor, _PUNCH_HOLE | _KEEP_SIZE, offset, length)
 
     def force(self) -> None:
         # The kernel forgets what it could not write and the next force would succeed: once failed is failed for good.
@@ -193,6 +229,8 @@ class RealDisk(Disk):
             finally:
                 os.close(descriptor)
         except OSError as error:
+            if error.errno in _DESCRIPTORS:
+                _refuse(full, "open the directory", error)
             raise DiskFailed(f"{full}: cannot force the directory to disk: {error.strerror or error}") from error
 
     def free_bytes(self) -> int:
@@ -202,6 +240,14 @@ class RealDisk(Disk):
         except OSError as error:
             _refuse(self._base, "tell the free space", error)
         return state.f_bavail * state.f_frsize
+
+    def open_to_read(self, path: str) -> File:
+        """As `open`, for whoever must not change anything: needs no right to write, and the file must be there."""
+        full = self._full(path)
+        try:
+            return RealFile(os.open(full, os.O_RDONLY | os.O_CLOEXEC), full)
+        except OSError as error:
+            _refuse(full, "open", error)
 
     def _full(self, path: str) -> str:
         return os.path.join(self._base, *self._parts(path)) if path else self._base
@@ -214,3 +260,34 @@ class RealDisk(Disk):
         if any(part in ("", ".", "..") or "\0" in part for part in parts):
             raise ValueError(f"{path!r} is not a path below {self._base}: parts joined by '/', without '.' and '..'")
         return parts
+
+
+class ReadOnlyDisk(Disk):
+    """The tree below `base`, to be looked at. Whatever would change it is refused; forcing does nothing."""
+
+    def __init__(self, base: str | Path) -> None:
+        self._real = RealDisk(base)
+
+    def open(self, path: str, create: bool) -> File:
+        return self._real.open_to_read(path)
+
+    def exists(self, path: str) -> bool:
+        return self._real.exists(path)
+
+    def names(self, directory: str) -> list[str]:
+        return self._real.names(directory)
+
+    def make_directory(self, path: str) -> None:
+        return
+
+    def remove(self, path: str) -> None:
+        raise DiskFailed(f"{path}: must not be removed")
+
+    def rename(self, source: str, target: str) -> None:
+        raise DiskFailed(f"{source}: must not be renamed")
+
+    def force_directory(self, path: str) -> None:
+        return
+
+    def free_bytes(self) -> int:
+        return 0

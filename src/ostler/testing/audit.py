@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from ostler.engine.core import Engine
 from ostler.engine.message import CORRELATION_ID_AT, MESSAGE_ID_AT, hash_id
-from ostler.engine.queue import Queue
+from ostler.engine.queue import LONG_MESSAGE_BYTES, Queue
 from ostler.engine.queue_file import SEGMENT_BYTES
 from ostler.engine.slots import (
     AVAILABLE,
@@ -54,6 +54,8 @@ def audit_engine(engine: Engine) -> None:
             audit(queue)
             held = sum(1 for queue_id, _ in holders if queue_id == queue.queue_id)
             _same(f"{queue.name}: entries of units of work", held, queue.uncommitted)
+    long_bytes = sum(queue.long_bytes for queue in engine.queues_by_id.values())
+    _same("long messages of all queues in memory", engine.long_messages.used_bytes, long_bytes)
 
 
 def audit(queue: Queue) -> None:
@@ -158,6 +160,7 @@ def _audit_messages(queue: Queue, used: list[int]) -> None:
     """What is in memory, and that every message is somewhere and is the right one."""
     slots = queue.slots
     resident = {True: 0, False: 0}
+    long_bytes = 0
     pending = 0
     reads = queue.counters.spill_reads
     for slot in used:
@@ -166,6 +169,8 @@ def _audit_messages(queue: Queue, used: list[int]) -> None:
         message = slots.resident[slot]
         if message is not None:
             resident[bool(flags & PERSISTENT)] += message.size_bytes()
+            if message.size_bytes() >= LONG_MESSAGE_BYTES and not flags & PERSISTENT:
+                long_bytes += message.size_bytes()
         else:
             _that(slots.places[slot] != NONE, f"{where}: the message is nowhere")
         if flags & SPILL_PENDING:
@@ -179,6 +184,7 @@ def _audit_messages(queue: Queue, used: list[int]) -> None:
     queue.counters.spill_reads = reads
     _same(f"{queue.name}: persistent bytes in memory", queue.resident_bytes_persistent, resident[True])
     _same(f"{queue.name}: non-persistent bytes in memory", queue.resident_bytes_nonpersistent, resident[False])
+    _same(f"{queue.name}: bytes of long messages in memory", queue.long_bytes, long_bytes)
     _same(f"{queue.name}: bytes to be written to the file", queue.spill_bytes, pending)
 
 

@@ -44,11 +44,16 @@ class _Inode:
         self.stable = bytearray()
         # For each sector written since the last force: its content after each of the writes.
         self.unforced: dict[int, list[bytes]] = {}
+        # Sectors that were passed over and never written: they read as zeros and take up no space.
+        self.holes: set[int] = set()
 
     def write(self, offset: int, data: bytes) -> None:
         if not data:
             return
         end = offset + len(data)
+        first_skipped = (len(self.current) + SECTOR_BYTES - 1) // SECTOR_BYTES
+        self.holes.update(range(first_skipped, offset // SECTOR_BYTES))
+        self.holes.difference_update(range(offset // SECTOR_BYTES, (end - 1) // SECTOR_BYTES + 1))
         start = min(offset, len(self.current))
         if end > len(self.current):
             self.current.extend(bytes(end - len(self.current)))
@@ -64,6 +69,27 @@ class _Inode:
             self.write(len(self.current), bytes(size_bytes - len(self.current)))
         else:
             del self.current[size_bytes:]
+            self.holes = {sector for sector in self.holes if (sector + 1) * SECTOR_BYTES <= size_bytes}
+
+    def discard(self, offset: int, length: int) -> None:
+        first = (offset + SECTOR_BYTES - 1) // SECTOR_BYTES
+        last = (offset + length) // SECTOR_BYTES
+        if first < last:
+            self.write(first * SECTOR_BYTES, bytes((last - first) * SECTOR_BYTES))
+            self.holes.update(range(first, last))
+
+    def taken_bytes(self) -> int:
+        """Of the disk."""
+        return len(self.current) - len(self.holes) * SECTOR_BYTES
+
+    def needed_bytes(self, offset: int, length: int) -> int:
+        """What a write takes of the disk."""
+        end = offset + length
+        needed = max(0, end - max(offset, len(self.current)))
+        if self.holes and length:
+            sectors = range(offset // SECTOR_BYTES, (end - 1) // SECTOR_BYTES + 1)
+            needed += SECTOR_BYTES * len(self.holes.intersection(sectors))
+        return needed
 
     def force(self) -> None:
         for sector in self.unforced:
@@ -83,6 +109,7 @@ class _Inode:
         twin = _Inode()
         twin.current = bytearray(self.current)
         twin.stable = bytearray(self.stable)
+        twin.holes = set(self.holes)
         twin.unforced = {sector: list(versions) for sector, versions in self.unforced.items()}
         return twin
 
@@ -133,12 +160,17 @@ class SimulatedFile(File):
     def write_at(self, offset: int, parts: Sequence[bytes]) -> None:
         self._check_open()
         data = b"".join(parts)
-        missing = self._disk.missing_bytes(self._inode.current, offset, data)
+        missing = self._disk.missing_bytes(self._inode, offset, data)
         if missing > 0:
             # As a real one: what fits is written before the error.
             self._inode.write(offset, data[: max(0, len(data) - missing)])
             raise DiskFull("no space left on the simulated disk")
         self._inode.write(offset, data)
+        self._disk.count_change()
+
+    def discard(self, offset: int, length: int) -> None:
+        self._check_open()
+        self._inode.discard(offset, min(length, len(self._inode.current) - offset))
         self._disk.count_change()
 
     def force(self) -> None:
@@ -237,7 +269,7 @@ class SimulatedDisk(Disk):
 
     def _space_left(self) -> int:
         inodes = {id(inode): inode for inode in self._names.values()}
-        return self._capacity_bytes - sum(len(inode.current) for inode in inodes.values())
+        return self._capacity_bytes - sum(inode.taken_bytes() for inode in inodes.values())
 
     # -- what goes wrong
 
@@ -313,10 +345,10 @@ class SimulatedDisk(Disk):
             raise PowerLost
         self._changes_left -= 1
 
-    def missing_bytes(self, content: bytearray, offset: int, data: bytes) -> int:
+    def missing_bytes(self, inode: _Inode, offset: int, data: bytes) -> int:
         """How much space a write needs that is not there; 0 or less when it fits."""
-        needed = len(data) if self._copy_on_write else max(0, offset + len(data) - len(content))
-        return needed - self._space_left()
+        needed = len(data) if self._copy_on_write else inode.needed_bytes(offset, len(data))
+        return needed - self._space_left() if needed else 0
 
     def force_fails(self) -> bool:
         """Whether this force is one of those that were told to fail."""

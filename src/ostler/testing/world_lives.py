@@ -83,14 +83,21 @@ class _TracedJournal(_NoJournal):
 
 
 class Visitor(LogVisitor):
-    def __init__(self, visit: Callable[[int, int, bytes], None]) -> None:
+    def __init__(
+        self, visit: Callable[[int, int, bytes], None], check_end: Callable[[int], None] | None = None
+    ) -> None:
         self._visit = visit
+        self._check_end = check_end
 
     def record(self, kind: int, lsn: int, payload: bytes) -> None:
         self._visit(kind, lsn, payload)
 
     def progress(self, done_bytes: int, total_bytes: int) -> None:
         return None
+
+    def ended(self, end_lsn: int) -> None:
+        if self._check_end is not None:
+            self._check_end(end_lsn)
 
 
 class WorldLives:
@@ -108,6 +115,8 @@ class WorldLives:
         """What this life has appended to the log."""
         self.space_comes: Callable[[], None] | None = None
         """Makes space for the log on a full disk; the log waits for that. Without it there is a LogSpace."""
+        self.holds_space = False
+        """Whether disk space for the next checkpoint is held in reserve, from the next restart on."""
         self._batch: Batch | None = None
         self._batch_is_written = False
         self._checkpoint: Generator[str, None, None] | None = None
@@ -146,18 +155,19 @@ class WorldLives:
         engine.now_ms = self.now_ms
         engine.unique = self._lives << 40
         replay = Replay(engine)
-        replay.begin()
         restartable = open_log(self.disk, LOG_DIRECTORY, self.settings)
-        replay.check_start(restartable.restart_lsn())
-        log = restartable.replay(Visitor(replay.record))
+        replay.begin(restartable.identity(), restartable.checkpoint_number(), restartable.restart_lsn())
+        log = restartable.replay(Visitor(replay.record, replay.check_end))
         self.records = []
         engine.journal = _TracedJournal(log, self.records)
         replay.finish()
+        self.engine, self.log, self.replay = engine, log, replay
+        if self.holds_space:
+            engine.space.hold(engine)
         manifest = replay.manifest
         if manifest.orderly:
             manifest.orderly = False
-            replace_file(self.disk, "checkpoint", [manifest.encode()])
-        self.engine, self.log, self.replay = engine, log, replay
+            self._write(lambda: replace_file(self.disk, "checkpoint", [manifest.encode()]), manifest.size_bytes())
 
     def kill(self) -> None:
         """What kill -9 leaves: the disk as it is, forced or not. `restart` comes next."""
@@ -204,13 +214,15 @@ class WorldLives:
             self.force()
 
     def keep_extents(self) -> None:
-        """What the log writer does when nobody waits."""
+        """What the log writer and the thread that notes the log's end do when nobody waits."""
         while self.log.writer.allocate_ahead():
             pass
+        if self.log.writer.end_is_to_note():
+            self.log.writer.note_end()
 
     def make_room(self) -> None:
         """The log fills: checkpoint, and back out the oldest unit of work while that does not help."""
-        if not self.log.is_filling():
+        if not self.log.is_filling() and not self.engine.space.wants_checkpoint():
             return
         try:
             self.checkpoint()
@@ -280,7 +292,25 @@ class WorldLives:
             yield from self._finish(taken)
         except (DiskFull, DiskFailed):
             taken.abandon()
+            self._hold_space()
             raise
+        self._hold_space()
+
+    def _hold_space(self) -> None:
+        if self.holds_space:
+            self.engine.space.hold(self.engine)
+        self.log.writer.may_grow = True
+
+    def _write(self, write: Callable[[], None], size_bytes: int) -> None:
+        """Write a file; the reserve gives way to it when the disk is full. Raises DiskFull."""
+        while True:
+            try:
+                write()
+                return
+            except DiskFull:
+                self.log.writer.may_grow = False
+                if not self.engine.space.give(self.engine, size_bytes):
+                    raise
 
     def _write_snapshot(self, snapshot: Snapshot) -> Generator[str, None, None]:
         while not snapshot.step():
@@ -289,7 +319,7 @@ class WorldLives:
         yield f"made the log durable for {snapshot.queue.name}"
         snapshot.queue.file.force()
         yield f"forced the file of {snapshot.queue.name}"
-        snapshot.write(self.disk)
+        self._write(lambda: snapshot.write(self.disk), snapshot.size_bytes())
         yield f"wrote the slots of {snapshot.queue.name}"
 
     def _finish(self, taken: Checkpoint) -> Generator[str, None, None]:
@@ -298,16 +328,16 @@ class WorldLives:
         yield "captured the catalogue"
         self.acknowledge(lsn)
         if catalogue:
-            taken.write_catalogue(self.disk, catalogue)
+            self._write(lambda: taken.write_catalogue(self.disk, catalogue), len(catalogue))
         yield "wrote the catalogue"
         manifest = taken.begin_manifest()
         yield "captured the manifest"
-        taken.write_manifest(self.disk, manifest)
+        self._write(lambda: taken.write_manifest(self.disk, manifest), manifest.size_bytes())
         yield "wrote the manifest"
         restart_lsn = max(taken.end(), self.log.writer.restart_lsn)
         checkpoint_lsn = self.log.durable_lsn()
         yield "computed the restart LSN"
-        self.log.writer.note_checkpoint(min(restart_lsn, checkpoint_lsn), checkpoint_lsn)
+        self.log.writer.note_checkpoint(min(restart_lsn, checkpoint_lsn), checkpoint_lsn, taken.number)
 
     # -- time
 
