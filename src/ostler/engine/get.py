@@ -8,7 +8,7 @@ from mypy_extensions import i64
 
 from ostler.engine import events, groups
 from ostler.engine.connection import Connection, Handle
-from ostler.engine.core import RUNNING, Engine
+from ostler.engine.core import NO_LIMIT, RUNNING, Engine
 from ostler.engine.get_request import (
     BY_CORRELATION_ID,
     BY_MESSAGE_ID,
@@ -24,7 +24,7 @@ from ostler.engine.selection import GROUP_OPTIONS
 from ostler.engine.slots import NONE
 from ostler.engine.states import check_state
 from ostler.engine.statistics import count_get_empty, count_get_failed
-from ostler.engine.transfer import BROWSE, attempt, discard_expired, send_reports
+from ostler.engine.transfer import BROWSE, attempt, attempt_slice, discard_expired, go_on_offering, send_reports
 from ostler.model.constants import (
     MQGMO_BROWSE_FIRST,
     MQGMO_BROWSE_MSG_UNDER_CURSOR,
@@ -65,6 +65,7 @@ from ostler.model.constants import (
     MQRC_OBJECT_DAMAGED,
     MQRC_OPTIONS_ERROR,
     MQRC_Q_DELETED,
+    MQRC_RESOURCE_PROBLEM,
     MQRC_SIGNAL1_ERROR,
     MQRC_SYNCPOINT_LIMIT_REACHED,
     MQRC_TRUNCATED_MSG_FAILED,
@@ -77,6 +78,8 @@ _MOVES_CURSOR: Final = MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT
 _UNDER_CURSOR: Final = MQGMO_MSG_UNDER_CURSOR | MQGMO_BROWSE_MSG_UNDER_CURSOR
 _SYNCPOINTS: Final = MQGMO_SYNCPOINT | MQGMO_NO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 _MATCHES: Final = 0x3F
+# Of selectors that one application may have waiting, each counted once for a queue.
+SELECTOR_BYTES_MAX: Final = 16 * 1024 * 1024
 _PROPERTIES: Final = (
     MQGMO_NO_PROPERTIES | MQGMO_PROPERTIES_COMPATIBILITY | MQGMO_PROPERTIES_FORCE_MQRFH2 | MQGMO_PROPERTIES_IN_HANDLE
 )
@@ -129,6 +132,12 @@ def get(engine: Engine, request: GetRequest) -> bool:
     locked: i64 = request.handle.locked_slot if request.options & _MOVES_CURSOR else NONE
     locked_seq: i64 = request.handle.locked_seq
     answered: bool = attempt(engine, request, queue)
+    if request.is_scanning:
+        request.gives_up_slot = locked
+        request.gives_up_seq = locked_seq
+        if _has_too_much(request):
+            cancel(engine, request, MQRC_RESOURCE_PROBLEM)
+        return request.done
     if locked != NONE:
         _let_go(engine, request, queue, locked, locked_seq)
     if answered:
@@ -136,10 +145,74 @@ def get(engine: Engine, request: GetRequest) -> bool:
     if not request.options & MQGMO_WAIT or request.wait_ms == 0:
         return refuse(engine, request, MQRC_NO_MSG_AVAILABLE)
     queue.waiting.add(request)
+    _count_wait(engine, request, queue)
+    if _has_too_much(request):
+        cancel(engine, request, MQRC_RESOURCE_PROBLEM)
+    return request.done
+
+
+def _count_wait(engine: Engine, request: GetRequest, queue: Queue) -> None:
     queue.counters.waits += 1
     engine.counters.waits += 1
     request.connection.counters.waits += 1
-    return False
+
+
+def _has_too_much(request: GetRequest) -> bool:
+    """Whether an application waits with more selectors than it may have."""
+    return request.selector is not None and request.connection.selector_use.bytes > SELECTOR_BYTES_MAX
+
+
+def go_on_looking(engine: Engine) -> None:
+    """Go on with what verbs have left to be looked for, a bounded share of it. `engine.is_looking()`: there is more.
+
+    The owner calls this again and again, between letting others have their turn, and wakes who is in `engine.woken`.
+    """
+    engine.renew_share()
+    left: i64 = engine.share_cost
+    is_turn_of_offers = True
+    while left > 0 and engine.is_looking():
+        given: i64 = engine.slice_cost if engine.slice_cost < left else left
+        engine.work_left = given
+        if engine.offering and (is_turn_of_offers or engine.scans.count == 0):
+            go_on_offering(engine)
+        else:
+            request = engine.scans.take()
+            if request is not None and request.is_scanning:
+                _go_on_with(engine, request)
+        is_turn_of_offers = not is_turn_of_offers
+        spent: i64 = given - engine.work_left
+        left -= spent if spent > 0 else 1
+    engine.work_left = NO_LIMIT
+
+
+def _go_on_with(engine: Engine, request: GetRequest) -> None:
+    """One more slice of the look of a request through its queue."""
+    queue = request.handle.queue
+    assert queue is not None
+    queue.waiting.end_scan(request)
+    answered: bool = attempt_slice(engine, request, queue)
+    if request.is_scanning:
+        return
+    locked: i64 = request.gives_up_slot
+    if not answered and request.must_look_again:
+        request.must_look_again = False
+        request.scan_slot = NONE
+        queue.waiting.begin_scan(request)
+        engine.scans.add(request)
+        return
+    if locked != NONE:
+        request.gives_up_slot = NONE
+        _let_go(engine, request, queue, locked, request.gives_up_seq)
+    if answered:
+        queue.waiting.remove(request)
+    elif request.options & MQGMO_WAIT and request.wait_ms != 0:
+        request.scan_slot = NONE
+        _count_wait(engine, request, queue)
+        return
+    else:
+        queue.waiting.remove(request)
+        refuse(engine, request, MQRC_NO_MSG_AVAILABLE)
+    engine.woken.append(request)
 
 
 def _let_go(engine: Engine, request: GetRequest, queue: Queue, locked: i64, locked_seq: i64) -> None:
@@ -177,7 +250,7 @@ def give_up_waits(engine: Engine, connection: Connection, reason: i64) -> None:
     """An application goes away: what it still waits for must not be answered with what is backed out for it."""
     for handle in connection.handles.values():
         queue = handle.queue
-        if queue is not None and queue.waiting.count > 0:
+        if queue is not None and handle.waits > 0:
             for request in queue.waiting.everyone():
                 if request.handle is handle:  # also for a message on approval, in the name of a stand-in
                     cancel(engine, request, reason)

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Final, final
 from mypy_extensions import i64
 
 from ostler.engine.message import NULL_ID
-from ostler.engine.selector import Selector
+from ostler.engine.property_values import PropertySource, Value
+from ostler.engine.selector import Selector, SelectorUse
+from ostler.engine.slots import NONE
+from ostler.model.constants import (
+    MQGMO_ALL_MSGS_AVAILABLE,
+    MQGMO_ALL_SEGMENTS_AVAILABLE,
+    MQGMO_BROWSE_MSG_UNDER_CURSOR,
+    MQGMO_COMPLETE_MSG,
+    MQGMO_LOGICAL_ORDER,
+    MQGMO_MSG_UNDER_CURSOR,
+)
 
 if TYPE_CHECKING:
     from ostler.engine.connection import Connection, Handle
@@ -23,8 +33,17 @@ BY_CORRELATION_ID: Final = 2
 BY_BOTH: Final = 3
 BY_SCAN: Final = 4  # group, sequence number, offset, token, selector, logical order, browse
 
+GROUP_OPTIONS: Final = (
+    MQGMO_LOGICAL_ORDER | MQGMO_COMPLETE_MSG | MQGMO_ALL_MSGS_AVAILABLE | MQGMO_ALL_SEGMENTS_AVAILABLE
+)
+UNDER_CURSOR: Final = MQGMO_MSG_UNDER_CURSOR | MQGMO_BROWSE_MSG_UNDER_CURSOR
+
 UNLIMITED: Final = -1
 _NO_TOKEN: Final = bytes(16)
+# Waiting requests with selectors that begin with `property = value` are found by the value, for so many properties.
+INDEXED_NAMES_MAX: Final = 64
+_NO_SELECTOR: Final = "\0"
+_BY_ITSELF: Final = "\0\0"
 
 
 @final
@@ -48,8 +67,16 @@ class GetRequest:
         self.has_message_handle = False
         self.wants_stored = False  # the block of properties as it is stored, unless the options say otherwise
         self.selector: Selector | None = None
+        # Looking through the queue in slices, which not every caller is ready for. `scan_slot` was looked at last.
+        self.may_pause = False
+        self.is_scanning = False
+        self.scan_slot: i64 = NONE
+        self.must_look_again = False  # something came that only another look from the beginning can tell about
+        self.gives_up_slot: i64 = NONE  # the browse lock that it gives up when it is done
+        self.gives_up_seq: i64 = 0
         # While it waits.
         self.waiting = False
+        self.group: WaitGroup | None = None
         self.number: i64 = 0
         self.next: GetRequest | None = None
         self.previous: GetRequest | None = None
@@ -109,6 +136,69 @@ class RequestList:
 
 
 @final
+class WaitGroup:
+    """The requests that wait on one queue with the same selector: it is asked once for all of them.
+
+    Those that care for message groups, or for the message under the cursor, are in one group whatever their selector:
+    each `looks_for_itself`, for what has come says little about what it may have.
+    """
+
+    def __init__(self, key: str, selector: Selector | None, number: i64, use: SelectorUse) -> None:
+        self.key = key
+        self.selector = selector
+        self.number: i64 = number
+        self.use = use  # of the application that waited first
+        self.looks_for_itself: bool = key == _BY_ITSELF
+        self.requests = RequestList()
+
+
+@final
+class Offer:
+    """A message that has become available, on its way to those who wait with selectors. `groups` are left to be asked.
+
+    While it is under way anybody may take the message; then the offer is void.
+    """
+
+    def __init__(self, slot: i64, seq: i64) -> None:
+        self.slot: i64 = slot
+        self.seq: i64 = seq
+        self.source: PropertySource | None = None
+        self.groups: list[WaitGroup] = []
+        self.at: i64 = 0  # in `groups`
+        self.is_selected = False  # by the selector of that group
+        self.asked: i64 = 0  # its requests up to this number were asked
+        self.last: i64 = 0  # who came later has looked for itself
+
+
+@final
+class ScanTurns:
+    """The requests whose look through a queue goes on: connections take turns, however many requests each has."""
+
+    def __init__(self) -> None:
+        self.count: i64 = 0
+        self._turns: dict[int, list[GetRequest]] = {}
+
+    def add(self, request: GetRequest) -> None:
+        self.count += 1
+        turns = self._turns.get(request.connection.number)
+        if turns is None:
+            self._turns[request.connection.number] = [request]
+        else:
+            turns.append(request)
+
+    def take(self) -> GetRequest | None:
+        """The next one; it is out of the turns until it is added again."""
+        for number in self._turns:
+            turns = self._turns.pop(number)
+            request = turns.pop(0)
+            if turns:
+                self._turns[number] = turns
+            self.count -= 1
+            return request
+        return None
+
+
+@final
 class WaitingRoom:
     """The requests that wait on one queue, found by what they wait for."""
 
@@ -118,13 +208,19 @@ class WaitingRoom:
         self.any = RequestList()
         self.by_message_id: dict[bytes, RequestList] = {}
         self.by_correlation_id: dict[bytes, RequestList] = {}
-        self.scanning = RequestList()
+        self.selective: i64 = 0  # requests that are in groups
+        self.groups: dict[str, WaitGroup] = {}
+        self.scanning: dict[int, GetRequest] = {}  # by number: those whose look goes on
+        # Groups by the value that one property must have, and the rest.
+        self._by_value: dict[str, dict[Value, dict[str, WaitGroup]]] = {}
+        self._others: dict[str, WaitGroup] = {}
 
     def add(self, request: GetRequest) -> None:
         self.count += 1
         self.numbered += 1
         request.number = self.numbered
         request.waiting = True
+        request.handle.waits += 1
         if request.kind == ANY:
             self.any.add(request)
         elif request.kind == BY_CORRELATION_ID:
@@ -132,13 +228,14 @@ class WaitingRoom:
         elif request.kind == BY_MESSAGE_ID or request.kind == BY_BOTH:
             _add_to(self.by_message_id, request.message_id, request)
         else:
-            self.scanning.add(request)
+            self._add_to_group(request)
 
     def remove(self, request: GetRequest) -> None:
         if not request.waiting:
             return
         self.count -= 1
         request.waiting = False
+        request.handle.waits -= 1
         if request.kind == ANY:
             self.any.remove(request)
         elif request.kind == BY_CORRELATION_ID:
@@ -146,7 +243,98 @@ class WaitingRoom:
         elif request.kind == BY_MESSAGE_ID or request.kind == BY_BOTH:
             _remove_from(self.by_message_id, request.message_id, request)
         else:
-            self.scanning.remove(request)
+            self._remove_from_group(request)
+
+    def _add_to_group(self, request: GetRequest) -> None:
+        self.selective += 1
+        selector = request.selector
+        if request.options & (GROUP_OPTIONS | UNDER_CURSOR):
+            selector = None
+            key = _BY_ITSELF
+        else:
+            key = selector.text if selector is not None else _NO_SELECTOR
+        group = self.groups.get(key)
+        if group is None:
+            group = WaitGroup(key, selector, self.numbered, request.connection.selector_use)
+            self.groups[key] = group
+            if selector is None:
+                self._others[key] = group
+            else:
+                group.use.bytes += selector.size_bytes
+                self._index(group, selector)
+        group.requests.add(request)
+        request.group = group
+
+    def _index(self, group: WaitGroup, selector: Selector) -> None:
+        name = selector.equal_name
+        by_value = self._by_value.get(name)
+        if by_value is None:
+            if not name or len(self._by_value) >= INDEXED_NAMES_MAX:
+                self._others[group.key] = group
+                return
+            by_value = {}
+            self._by_value[name] = by_value
+        groups = by_value.get(selector.equal_value)
+        if groups is None:
+            groups = {}
+            by_value[selector.equal_value] = groups
+        groups[group.key] = group
+
+    def _remove_from_group(self, request: GetRequest) -> None:
+        self.selective -= 1
+        self.end_scan(request)
+        request.scan_slot = NONE  # nobody moves it on any more when the message there goes
+        group = request.group
+        assert group is not None
+        request.group = None
+        group.requests.remove(request)
+        if group.requests.head is not None:
+            return
+        del self.groups[group.key]
+        selector = group.selector
+        if selector is not None:
+            group.use.bytes -= selector.size_bytes
+        if self._others.pop(group.key, None) is None and selector is not None:
+            by_value = self._by_value[selector.equal_name]
+            groups = by_value[selector.equal_value]
+            del groups[group.key]
+            if not groups:
+                del by_value[selector.equal_value]
+                if not by_value:
+                    del self._by_value[selector.equal_name]
+
+    def begin_scan(self, request: GetRequest) -> None:
+        """A request that waits here goes on looking through the queue."""
+        request.is_scanning = True
+        self.scanning[request.number] = request
+
+    def end_scan(self, request: GetRequest) -> None:
+        request.is_scanning = False
+        self.scanning.pop(request.number, None)
+
+    def candidates(self, source: PropertySource) -> list[WaitGroup]:
+        """The groups whose selectors a message may satisfy, the longest waiting first."""
+        found = list(self._others.values())
+        is_mixed = False
+        for name, by_value in self._by_value.items():
+            value = source.value(name)
+            groups = by_value.get(value) if value is not None else None
+            if groups is not None:
+                is_mixed = True
+                found.extend(groups.values())
+        if is_mixed:
+            found.sort(key=_group_number)
+        return found
+
+    def has_selectors(self) -> bool:
+        for group in self.groups.values():
+            if group.selector is not None:
+                return True
+        return False
+
+    def asked_names(self) -> int:
+        """For how many properties `candidates` asks."""
+        return len(self._by_value)
 
     def first_plain(self, md: bytes) -> GetRequest | None:
         """The request without a scan that this message answers.
@@ -163,7 +351,8 @@ class WaitingRoom:
     def everyone(self) -> list[GetRequest]:
         """All requests in the order in which they are to be served."""
         requests: list[GetRequest] = []
-        lists = [self.any, self.scanning, *self.by_message_id.values(), *self.by_correlation_id.values()]
+        lists = [self.any, *self.by_message_id.values(), *self.by_correlation_id.values()]
+        lists.extend([group.requests for group in self.groups.values()])
         for waiting in lists:
             request = waiting.head
             while request is not None:
@@ -171,6 +360,10 @@ class WaitingRoom:
                 request = request.next
         requests.sort(key=_arrival)
         return requests
+
+
+def _group_number(group: WaitGroup) -> int:
+    return group.number
 
 
 def _arrival(request: GetRequest) -> tuple[bool, int]:

@@ -12,14 +12,14 @@ from mypy_extensions import i64
 
 from ostler.engine.core import Engine
 from ostler.engine.descriptor_numbers import field
-from ostler.engine.get_request import GetRequest
+from ostler.engine.get_request import BY_SCAN, GetRequest
 from ostler.engine.group_members import LATER_MESSAGE, LATER_SEGMENT, Group, LogicalMessage, Part, part_key
 from ostler.engine.group_state import GroupState
 from ostler.engine.matching import is_eligible, matches
 from ostler.engine.message import CCSID_AT, ENCODING_AT, FLAGS_AT, GROUP_ID_AT, SEQUENCE_NUMBER_AT, hash_id
 from ostler.engine.queue import Queue
 from ostler.engine.segmentation import tail
-from ostler.engine.slots import AVAILABLE, GROUPED, NONE, Slots
+from ostler.engine.slots import AVAILABLE, GROUPED, HAS_CURSOR, NONE, Slots
 from ostler.model.constants import (
     MQGMO_ALL_MSGS_AVAILABLE,
     MQGMO_ALL_SEGMENTS_AVAILABLE,
@@ -40,6 +40,7 @@ from ostler.model.constants import (
 
 BROWSE: Final = MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT | MQGMO_BROWSE_MSG_UNDER_CURSOR
 UNDER_CURSOR: Final = MQGMO_MSG_UNDER_CURSOR | MQGMO_BROWSE_MSG_UNDER_CURSOR
+PAUSED: Final = -2  # in place of a slot: the walk is to go on later
 _WHOLE: Final = MQGMO_COMPLETE_MSG | MQGMO_ALL_MSGS_AVAILABLE | MQGMO_ALL_SEGMENTS_AVAILABLE
 
 
@@ -83,7 +84,7 @@ def _next_of_group(engine: Engine, request: GetRequest, queue: Queue, state: Gro
     if message is None:
         return NONE
     part = _part_at(engine, request, queue, message, offset)
-    if part is None or not matches(request, queue, part.slot):
+    if part is None or not matches(engine, request, queue, part.slot):
         return NONE
     if part.flags & MQMF_SEGMENT and offset == 0 and not _segments_available(engine, request, queue, message, part):
         return NONE
@@ -122,19 +123,41 @@ def _next_start(engine: Engine, request: GetRequest, queue: Queue) -> i64:
         passed_over = LATER_SEGMENT
     hash_message: i64 = hash_id(request.message_id, 0) if request.match & MQMO_MATCH_MSG_ID else 0
     hash_correlation: i64 = hash_id(request.correlation_id, 0) if request.match & MQMO_MATCH_CORREL_ID else 0
-    slot: i64 = _walk_from(request, slots)
+    last: i64 = request.scan_slot
+    slot: i64 = slots.following(last) if last != NONE else _walk_from(request, slots)
+    may_pause: bool = request.may_pause
     while slot != NONE:
+        if may_pause and engine.work_left <= 0:
+            return pause(engine, request, queue, last)
+        engine.work_left -= 1
         if (
             not slots.flags[slot] & passed_over
             and (hash_message == 0 or slots.by_message_id.hashes[slot] == hash_message)
             and (hash_correlation == 0 or slots.by_correlation_id.hashes[slot] == hash_correlation)
             and is_eligible(engine, request, queue, slot)
-            and matches(request, queue, slot)
+            and matches(engine, request, queue, slot)
             and _is_available(engine, request, queue, slot)
         ):
             return slot
+        last = slot
         slot = slots.following(slot)
     return NONE
+
+
+def pause(engine: Engine, request: GetRequest, queue: Queue, last: i64) -> i64:
+    """Pause a walk behind the slot looked at last (NONE: where it began). The request waits from now on."""
+    request.scan_slot = last
+    if last != NONE:
+        queue.slots.flags[last] |= HAS_CURSOR
+    room = queue.waiting
+    if not request.waiting or request.kind != BY_SCAN:
+        room.remove(request)
+        request.kind = BY_SCAN
+        room.add(request)
+    room.begin_scan(request)
+    engine.scans.add(request)
+    engine.ring()
+    return PAUSED
 
 
 def _walk_from(request: GetRequest, slots: Slots) -> i64:
@@ -172,6 +195,7 @@ def _is_available(engine: Engine, request: GetRequest, queue: Queue, slot: i64) 
 
 
 def _group_available(engine: Engine, request: GetRequest, queue: Queue, group: Group) -> bool:
+    engine.work_left -= group.last_sequence
     if not group.is_complete():
         return False
     sequence: i64 = 1

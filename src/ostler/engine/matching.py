@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from mypy_extensions import i64
 
 from ostler.engine.core import Engine, Expiring
@@ -14,8 +16,9 @@ from ostler.engine.message import (
     NULL_ID,
     OFFSET_AT,
     SEQUENCE_NUMBER_AT,
+    Message,
 )
-from ostler.engine.property_control import selector_source
+from ostler.engine.property_control import selector_source, starts_with_rfh2
 from ostler.engine.queue import Queue
 from ostler.engine.slots import LOCKED
 from ostler.model.constants import (
@@ -27,6 +30,12 @@ from ostler.model.constants import (
     MQMO_MATCH_OFFSET,
 )
 
+# What looking at a message costs besides its selector, in units of `Engine.work_left`: reading it from the file of its
+# queue, reading so many bytes of properties, removing it because it has expired.
+_READ_COST: Final = 200
+_BYTES_PER_UNIT: Final = 8
+_EXPIRED_COST: Final = 40
+
 
 def is_eligible(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -> bool:
     """May this request have the message? One that has expired is left in `engine.expired`."""
@@ -34,6 +43,7 @@ def is_eligible(engine: Engine, request: GetRequest, queue: Queue, slot: i64) ->
     expiry_ms: i64 = slots.expiries[slot]
     if expiry_ms != 0 and expiry_ms <= engine.now_ms:
         engine.expired.append(Expiring(queue, slot, slots.seqs[slot]))
+        engine.work_left -= _EXPIRED_COST
         return False
     if slots.flags[slot] & LOCKED:
         handle = request.handle
@@ -41,19 +51,44 @@ def is_eligible(engine: Engine, request: GetRequest, queue: Queue, slot: i64) ->
     return True
 
 
-def matches(request: GetRequest, queue: Queue, slot: i64) -> bool:
+def matches(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -> bool:
     """Do the match options and the selector of a request fit this message?"""
-    if request.match == 0 and request.selector is None:
+    selector = request.selector
+    if request.match == 0 and selector is None:
         return True
-    message = queue.load(slot)
-    if request.match != 0:
-        if not identifiers_match(request, message.md) or not numbers_match(request, message.md):
-            return False
-        if request.match & MQMO_MATCH_MSG_TOKEN and request.token != token_of(queue, slot):
-            return False
-    return request.selector is None or request.selector.matches(
-        selector_source(message.md, message.body, message.properties)
-    )
+    message = load(engine, queue, slot)
+    if not fits(request, queue, slot, message.md):
+        return False
+    if selector is None:
+        return True
+    engine.work_left -= selector.cost
+    if not selector.descriptor_only:
+        engine.work_left -= properties_cost(message)
+    return selector.matches(selector_source(message.md, message.body, message.properties))
+
+
+def load(engine: Engine, queue: Queue, slot: i64) -> Message:
+    """The message of a slot, for a look that is counted."""
+    if queue.slots.resident[slot] is None:
+        engine.work_left -= _READ_COST
+    return queue.load(slot)
+
+
+def properties_cost(message: Message) -> i64:
+    """What it costs to read the properties of a message."""
+    size: i64 = len(message.properties)
+    if starts_with_rfh2(message.md):
+        size += len(message.body)
+    return size // _BYTES_PER_UNIT
+
+
+def fits(request: GetRequest, queue: Queue, slot: i64, md: bytes) -> bool:
+    """Do the match options of a request fit this message?"""
+    if request.match == 0:
+        return True
+    if not identifiers_match(request, md) or not numbers_match(request, md):
+        return False
+    return not request.match & MQMO_MATCH_MSG_TOKEN or request.token == token_of(queue, slot)
 
 
 def identifiers_match(request: GetRequest, md: bytes) -> bool:

@@ -1,7 +1,8 @@
 """The LIKE of selection strings: `_` is any one character, `%` any run of them, an escape character takes them back.
 
 A pattern is cut at its runs. The pieces are then looked for from left to right, each as early as it can be found:
-that is enough, for a run may always be longer. Time grows with the text, hardly with the pattern, whoever wrote them.
+that is enough, for a run may always be longer. Time grows with the text, hardly with the pattern, whoever wrote them;
+how long a text may be in which something is looked for is limited.
 """
 
 from __future__ import annotations
@@ -11,6 +12,12 @@ from typing import Final
 from ostler.engine.property_values import PropertySource
 from ostler.engine.selector_nodes import BOOLEAN, FALSE, TRUE, UNKNOWN, Node
 
+# Pieces between runs are looked for in texts up to this length: in longer ones a LIKE is UNKNOWN. Without such a piece
+# there is nothing to look for, and no limit.
+SEARCHED_CHARACTERS_MAX: Final = 16_384
+# What a piece costs that is looked for: a plain one, and one with `_`, which is compared character by character.
+_PLAIN_PIECE_COST: Final = 16
+_WILD_PIECE_COST: Final = 256
 # Codes for the two wildcards among the characters of a pattern; no character has a negative code.
 ANY_ONE: Final = -1
 ANY_RUN: Final = -2
@@ -74,6 +81,10 @@ class Pattern:
         self._first = Piece(pieces[0])
         self._last = Piece(pieces[-1])
         self._middle = [Piece(piece) for piece in pieces[1:-1] if piece]
+        self.searches = len(self._middle) > 0
+        self.cost = 2 + (self._first.length + self._last.length) // 16
+        for middle in self._middle:
+            self.cost += _PLAIN_PIECE_COST if middle.plain else _WILD_PIECE_COST
 
     def matches(self, text: str) -> bool:
         first = self._first
@@ -116,10 +127,13 @@ class Like(Node):
         self.operand = operand
         self.pattern = pattern
         self.negated = negated
+        self.cost += operand.cost + pattern.cost
 
     def test(self, source: PropertySource) -> int:
         value = self.operand.value(source)
         if value is None:
+            return UNKNOWN
+        if isinstance(value, str) and self.pattern.searches and len(value) > SEARCHED_CHARACTERS_MAX:
             return UNKNOWN
         found = isinstance(value, str) and self.pattern.matches(value)
         return TRUE if found != self.negated else FALSE

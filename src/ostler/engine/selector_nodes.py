@@ -7,7 +7,7 @@ and not nested nodes, so that the depth of the tree is the depth of the parenthe
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, final
 
 from ostler.engine.property_values import PropertySource, Value
 
@@ -37,8 +37,19 @@ DIVIDE: Final = 3
 INTEGER_MAX: Final = (1 << 63) - 1
 INTEGER_MIN: Final = -(1 << 63)
 
+# To find a property by its name costs more than to work with its value.
+_LOOK_UP_COST: Final = 2
+
 PERSISTENT: Final = "PERSISTENT"
 NON_PERSISTENT: Final = "NON_PERSISTENT"
+
+
+def cost_of(nodes: list[Node]) -> int:
+    """The cost of a chain: its operands, and what joins them."""
+    cost = 1
+    for node in nodes:
+        cost += 1 + node.cost
+    return cost
 
 
 def kind_of(value: Value) -> int:
@@ -53,10 +64,14 @@ def kind_of(value: Value) -> int:
 
 
 class Node:
-    """One node; `kind` says what its value is known to be."""
+    """One node; `kind` says what its value is known to be.
+
+    `cost` estimates an evaluation of the node with all below it, in units of about a tenth of a microsecond.
+    """
 
     def __init__(self, kind: int) -> None:
         self.kind = kind
+        self.cost = 1
 
     def value(self, source: PropertySource) -> Value:
         """As an operand: a condition gives True, False or None for UNKNOWN."""
@@ -84,6 +99,7 @@ class Identifier(Node):
     def __init__(self, name: str) -> None:
         super().__init__(ANYTHING)
         self.name = name
+        self.cost = _LOOK_UP_COST
 
     def value(self, source: PropertySource) -> Value:
         return source.value(self.name)
@@ -94,6 +110,7 @@ class DeliveryMode(Node):
 
     def __init__(self) -> None:
         super().__init__(ANYTHING)
+        self.cost = _LOOK_UP_COST
 
     def value(self, source: PropertySource) -> Value:
         mode = source.value("JMSDeliveryMode")
@@ -108,6 +125,7 @@ class Negative(Node):
     def __init__(self, operand: Node) -> None:
         super().__init__(NUMBER)
         self.operand = operand
+        self.cost += operand.cost
 
     def value(self, source: PropertySource) -> Value:
         return arithmetic(SUBTRACT, 0, self.operand.value(source))
@@ -121,6 +139,7 @@ class Arithmetic(Node):
         self.first = first
         self.operators = operators
         self.operands = operands
+        self.cost = first.cost + cost_of(operands)
 
     def value(self, source: PropertySource) -> Value:
         result = self.first.value(source)
@@ -173,6 +192,7 @@ class Comparison(Node):
         self.operator = operator
         self.left = left
         self.right = right
+        self.cost += left.cost + right.cost
 
     def test(self, source: PropertySource) -> int:
         return compare(self.operator, self.left.value(source), self.right.value(source))
@@ -213,6 +233,7 @@ class Between(Node):
         self.low = low
         self.high = high
         self.negated = negated
+        self.cost += 1 + operand.cost + low.cost + high.cost
 
     def test(self, source: PropertySource) -> int:
         value = self.operand.value(source)
@@ -231,6 +252,7 @@ class In(Node):
         self.operand = operand
         self.texts = texts
         self.negated = negated
+        self.cost += operand.cost
 
     def test(self, source: PropertySource) -> int:
         value = self.operand.value(source)
@@ -245,6 +267,7 @@ class IsNull(Node):
         super().__init__(BOOLEAN)
         self.operand = operand
         self.negated = negated
+        self.cost += operand.cost
 
     def test(self, source: PropertySource) -> int:
         missing = self.operand.value(source) is None
@@ -255,6 +278,7 @@ class Not(Node):
     def __init__(self, operand: Node) -> None:
         super().__init__(BOOLEAN)
         self.operand = operand
+        self.cost += operand.cost
 
     def test(self, source: PropertySource) -> int:
         truth = self.operand.test(source)
@@ -267,6 +291,7 @@ class And(Node):
     def __init__(self, operands: list[Node]) -> None:
         super().__init__(BOOLEAN)
         self.operands = operands
+        self.cost = cost_of(operands)
 
     def test(self, source: PropertySource) -> int:
         result = TRUE
@@ -283,6 +308,7 @@ class Or(Node):
     def __init__(self, operands: list[Node]) -> None:
         super().__init__(BOOLEAN)
         self.operands = operands
+        self.cost = cost_of(operands)
 
     def test(self, source: PropertySource) -> int:
         result = FALSE
@@ -293,6 +319,33 @@ class Or(Node):
             if truth == UNKNOWN:
                 result = UNKNOWN
         return result
+
+
+@final
+class _NoProperties(PropertySource):
+    def value(self, name: str) -> Value:
+        return None
+
+
+_NO_PROPERTIES: Final = _NoProperties()
+
+
+def folded(node: Node, operands: list[Node]) -> Node:
+    """A node as it is, or what it comes to when all its operands are literals."""
+    for operand in operands:
+        if not isinstance(operand, Literal):
+            return node
+    constant = Literal(node.value(_NO_PROPERTIES))
+    constant.kind = node.kind  # the text has a type there, also when it comes to nothing
+    return constant
+
+
+def joined(node: Node, operands: list[Node], decisive: bool) -> Node:
+    """AND or OR of these operands: the one that decides alone (FALSE or TRUE) makes it a literal."""
+    for operand in operands:
+        if isinstance(operand, Literal) and operand.literal is decisive:
+            return Literal(decisive)
+    return folded(node, operands)
 
 
 def both(left: int, right: int) -> int:

@@ -50,6 +50,8 @@ from ostler.engine.selector_nodes import (
     Node,
     Not,
     Or,
+    folded,
+    joined,
 )
 from ostler.engine.selector_tokens import (
     END,
@@ -58,6 +60,7 @@ from ostler.engine.selector_tokens import (
     MAGNITUDE_MAX,
     NAME,
     SIGN,
+    TOKENS_MAX,
     Token,
     syntax_error,
     tokens_of,
@@ -83,11 +86,14 @@ _VALUE_WORDS: Final[dict[str, bool]] = {"TRUE": True, "FALSE": False}
 class Parser:
     """Reads one selection string; `names` collects the properties it mentions, each once."""
 
-    def __init__(self, text: str) -> None:
-        self.tokens = tokens_of(text)
+    def __init__(self, text: str, tokens_max: int = TOKENS_MAX) -> None:
+        self.tokens = tokens_of(text, tokens_max)
         self.at = 0
         self.depth = 0
         self.names: list[str] = []
+        # What is written several times is one node.
+        self._identifiers: dict[str, Node] = {}
+        self._literals: dict[str, Literal] = {}
 
     def parse(self) -> Node:
         root = self._condition(self._or(), self.tokens[0])
@@ -147,7 +153,7 @@ class Parser:
         while self._accept(KEYWORD, "OR"):
             start = self._token()
             operands.append(self._condition(self._and(), start))
-        return Or(operands)
+        return joined(Or(operands), operands, True)
 
     def _and(self) -> Node:
         start = self._token()
@@ -158,7 +164,7 @@ class Parser:
         while self._accept(KEYWORD, "AND"):
             start = self._token()
             operands.append(self._condition(self._not(), start))
-        return And(operands)
+        return joined(And(operands), operands, False)
 
     def _not(self) -> Node:
         count = 0
@@ -169,7 +175,8 @@ class Parser:
         start = self._token()
         operand = self._condition(self._predicate(), start)
         # Two NOTs cancel out, for UNKNOWN too; one that stays makes a property a condition.
-        return Not(operand) if count % 2 else Not(Not(operand))
+        negation = Not(operand)
+        return folded(negation if count % 2 else Not(negation), [operand])
 
     def _predicate(self) -> Node:
         start = self._token()
@@ -203,7 +210,7 @@ class Parser:
             left = Identifier("JMSDeliveryMode")
         if isinstance(right, DeliveryMode) and left.kind == NUMBER:
             right = Identifier("JMSDeliveryMode")
-        return Comparison(operator, left, right)
+        return folded(Comparison(operator, left, right), [left, right])
 
     def _is_null(self, left: Node, start: Token) -> Node:
         self._expect(KEYWORD, "IS")
@@ -218,7 +225,7 @@ class Parser:
         self._expect(KEYWORD, "AND")
         start = self._token()
         high = self._number(self._sum(), start)
-        return Between(operand, low, high, negated)
+        return folded(Between(operand, low, high, negated), [operand, low, high])
 
     def _property(self, node: Node, start: Token) -> Node:
         if not isinstance(node, (Identifier, DeliveryMode)):
@@ -275,7 +282,7 @@ class Parser:
             start = self._token()
             operands.append(self._number(self._chain(_PRODUCTS) if sums else self._unary(), start))
             token = self._token()
-        return Arithmetic(first, operators, operands)
+        return folded(Arithmetic(first, operators, operands), [first, *operands])
 
     def _unary(self) -> Node:
         minus = False
@@ -294,13 +301,13 @@ class Parser:
         if not signed:
             return operand
         self._number(operand, start)
-        return Negative(operand) if minus else Arithmetic(Literal(0), [ADD], [operand])
+        return folded(Negative(operand) if minus else Arithmetic(Literal(0), [ADD], [operand]), [operand])
 
     def _primary(self) -> Node:
         token = self._token()
         if token.kind == LITERAL:
             self.at += 1
-            return Literal(token.literal)
+            return self._literal(token)
         if token.kind == NAME:
             self.at += 1
             return self._identifier(token)
@@ -329,6 +336,16 @@ class Parser:
         if fault:
             raise self._error_at(token, fault)
         name = sought(token.text)
-        if name not in self.names:
+        node = self._identifiers.get(name)
+        if node is None:
+            node = DeliveryMode() if name == "JMSDeliveryMode" else Identifier(name)
+            self._identifiers[name] = node
             self.names.append(name)
-        return DeliveryMode() if name == "JMSDeliveryMode" else Identifier(name)
+        return node
+
+    def _literal(self, token: Token) -> Node:
+        node = self._literals.get(token.text)
+        if node is None:
+            node = Literal(token.literal)
+            self._literals[token.text] = node
+        return node

@@ -26,6 +26,8 @@ _BLANKS: Final = frozenset(" \t\r\n\f")
 # More digits than any 64-bit integer has need not be computed.
 _INTEGER_DIGITS_MAX: Final = 30
 _WORD_SHOWN: Final = 40
+# Selection strings with more words than this are refused: reading one holds everybody up for as long as it takes.
+TOKENS_MAX: Final = 4096
 
 
 class Token:
@@ -44,9 +46,9 @@ def syntax_error(column: int, word: str, problem: str) -> MQError:
     return MQError(MQRC_SELECTOR_SYNTAX_ERROR, f"Column {column}, {found}: {problem}.")
 
 
-def tokens_of(text: str) -> list[Token]:
+def tokens_of(text: str, count_max: int) -> list[Token]:
     """All tokens, the last one of kind END."""
-    return _Scanner(text).scan()
+    return _Scanner(text, count_max).scan()
 
 
 def _is_name_start(character: str) -> bool:
@@ -58,9 +60,10 @@ def _is_name_part(character: str) -> bool:
 
 
 class _Scanner:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, count_max: int) -> None:
         self.text = text
         self.at = 0
+        self._count_max = count_max
 
     def scan(self) -> list[Token]:
         tokens: list[Token] = []
@@ -71,6 +74,9 @@ class _Scanner:
             if self.at >= length:
                 tokens.append(Token(END, "", length + 1))
                 return tokens
+            if len(tokens) == self._count_max:
+                problem = f"there are more than {self._count_max} names, values and operators; use shorter selectors"
+                raise self._error(self.at, self.at + 1, problem)
             tokens.append(self._next())
 
     def _next(self) -> Token:

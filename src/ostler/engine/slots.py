@@ -149,8 +149,13 @@ class IdIndex:
         old_heads = self.heads
         old_count: i64 = self.mask + 1
         count: i64 = old_count * 4
-        self.heads = vec[i64]([NONE] * count)
-        self.tails = vec[i64]([NONE] * count)
+        try:
+            heads = vec[i64]([NONE] * count)
+            tails = vec[i64]([NONE] * count)
+        except MemoryError:
+            return  # chains stay longer; the next message tries again
+        self.heads = heads
+        self.tails = tails
         self.mask = count - 1
         self.used = 0
         bucket: i64 = 0
@@ -182,6 +187,9 @@ class Slots:
         self.filled: i64 = 0  # bit p: the list of priority p is not empty
         self.free_head: i64 = NONE
         self.count: i64 = 0  # slots in use
+        self.steps: i64 = 0  # taken to find places in order
+        # What was linked in order last, while it is linked: units of work bring their messages one behind the other.
+        self._linked_slot: i64 = NONE
 
     def take(self, message: Message, flags: i64, hash_message: i64, hash_correlation: i64, expiry: i64) -> i64:
         """A slot for a message in memory, not yet linked."""
@@ -220,6 +228,15 @@ class Slots:
         self.places[slot] = place
         self.count += 1
         return slot
+
+    def reserve(self) -> None:
+        """Have a free slot: then `take` needs no memory that might not be there."""
+        if self.free_head == NONE:
+            slot: i64 = len(self.resident)
+            self._add()
+            self.resident.append(None)
+            self.nexts[slot] = NONE
+            self.free_head = slot
 
     def _add(self) -> None:
         self.nexts = append(self.nexts, NONE)
@@ -265,24 +282,45 @@ class Slots:
         if last == NONE or self.seqs[last] < seq:
             self._order_last(slot, priority)
         else:
-            self._link_before(slot, self._successor(seq, priority, near_head), priority)
+            near: i64 = self._linked_slot
+            if near != NONE and self.priority(near) != priority:
+                near = NONE
+            ends: i64 = self.heads[priority] if near_head else last
+            successor: i64 = self._first_behind(self.nexts, self.previous, ends, near_head, near, seq)
+            self._link_before(slot, successor, priority)
         # Newer messages of other priorities may have the same identifiers.
         self._index_in_order(self.by_message_id, slot, near_head)
         self._index_in_order(self.by_correlation_id, slot, near_head)
+        self._linked_slot = slot
 
-    def _successor(self, seq: i64, priority: i64, near_head: bool) -> i64:
-        """The slot of this priority that a sequence number belongs before; there is one."""
-        if near_head:
-            successor: i64 = self.heads[priority]
-            while self.seqs[successor] < seq:
-                successor = self.nexts[successor]
-            return successor
-        successor = self.tails[priority]
-        before: i64 = self.previous[successor]
-        while before != NONE and self.seqs[before] > seq:
-            successor = before
-            before = self.previous[successor]
-        return successor
+    def _first_behind(self, nexts: vec[i64], previous: vec[i64], end: i64, is_head: bool, near: i64, seq: i64) -> i64:
+        """The first slot of a list with a higher sequence number, or NONE.
+
+        It is looked for from one end of the list and from a slot that may be near (or NONE), in turn: so a unit of work
+        costs what lies between its messages, and not for each of them what lies before or behind.
+        """
+        seqs = self.seqs
+        forward: bool = near != NONE and seqs[near] < seq
+        if not is_head and (end == NONE or seqs[end] < seq):
+            return NONE
+        while True:
+            self.steps += 1
+            if is_head:
+                if end == NONE or seqs[end] > seq:
+                    return end
+                end = nexts[end]
+            else:
+                before: i64 = previous[end]
+                if before == NONE or seqs[before] < seq:
+                    return end
+                end = before
+            if near != NONE:
+                after: i64 = nexts[near] if forward else previous[near]
+                if forward and (after == NONE or seqs[after] > seq):
+                    return after
+                if not forward and (after == NONE or seqs[after] < seq):
+                    return near
+                near = after
 
     def _link_before(self, slot: i64, successor: i64, priority: i64) -> None:
         before: i64 = self.previous[successor]
@@ -298,18 +336,13 @@ class Slots:
         hashed: i64 = index.hashes[slot]
         if hashed == 0:
             return
-        seq: i64 = self.seqs[slot]
         bucket: i64 = hashed & index.mask
-        if near_head:
-            successor: i64 = index.heads[bucket]
-            while successor != NONE and self.seqs[successor] < seq:
-                successor = index.nexts[successor]
-        else:
-            successor = NONE
-            before: i64 = index.tails[bucket]
-            while before != NONE and self.seqs[before] > seq:
-                successor = before
-                before = index.previous[before]
+        near: i64 = self._linked_slot
+        # Null identifiers are in no chain.
+        if near != NONE and (index.hashes[near] == 0 or index.hashes[near] & index.mask != bucket):
+            near = NONE
+        end: i64 = index.heads[bucket] if near_head else index.tails[bucket]
+        successor: i64 = self._first_behind(index.nexts, index.previous, end, near_head, near, self.seqs[slot])
         if successor == NONE:
             index.link_last(slot)
         else:
@@ -317,6 +350,8 @@ class Slots:
 
     def unlink(self, slot: i64) -> None:
         """Take a slot out of the order and of the chains."""
+        if slot == self._linked_slot:
+            self._linked_slot = NONE
         priority: i64 = self.flags[slot] >> PRIORITY_SHIFT & PRIORITY_MASK
         before: i64 = self.previous[slot]
         after: i64 = self.nexts[slot]

@@ -26,6 +26,7 @@ from ostler.model.constants import (
     MQRC_MSG_TOO_BIG_FOR_CHANNEL,
     MQRC_NO_MSG_AVAILABLE,
     MQRC_OPTIONS_ERROR,
+    MQRC_RESOURCE_PROBLEM,
     MQRC_TRUNCATED_MSG_FAILED,
 )
 from ostler.model.errors import MQError
@@ -39,6 +40,7 @@ from ostler.wire.payloads import PayloadReader, PayloadWriter
 # No message is this short, so a request with this limit is answered, but takes nothing.
 _TAKES_NOTHING: Final = -(1 << 40)
 _CREDIT_MAX: Final = 1 << 20
+_ROOM_TRIES: Final = 3
 _SHARE: Final = 64  # messages of one stream in one pass
 _IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 
@@ -47,7 +49,8 @@ _IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 class Look(Waiting):
     """Gets of several consumers of one connection: the first that has a message is answered, the others take nothing.
 
-    While they wait, none takes a message beforehand: the callback of another one would commit it.
+    While they wait, none takes a message beforehand: the callback of another one would commit it. A try may take
+    several passes. Then all up to that one are watched meanwhile, so that nothing that comes for them is missed.
     """
 
     def __init__(self, conversation: Conversation, number: i64, payload: bytes) -> None:
@@ -56,10 +59,14 @@ class Look(Waiting):
         self.places: list[int] = []
         self.watches: list[GetRequest] = []
         self.is_waiting = False
+        self.wait_ms: i64 = 0
+        self.trying: GetRequest | None = None  # the get whose look through its queue goes on
+        self.index: i64 = 0  # of the consumer that is tried
+        self.failed: i64 = 0  # why a watch ended
 
     def begin(self) -> None:
         reader = PayloadReader(self.payload)
-        wait_ms: i64 = reader.integer()
+        self.wait_ms = reader.integer()
         count: i64 = reader.count(CONSUMERS_MAX)
         at: i64 = reader.at
         for _ in range(count):
@@ -73,18 +80,18 @@ class Look(Waiting):
         except MQError as error:
             self._answer_failure(0, error.reason)
             return
-        if self._look():
-            return
-        if wait_ms == 0:
-            self._nothing()
+        self._look(0)
+
+    def _stay(self) -> None:
+        """From now on an answer comes later."""
+        if self.is_waiting:
             return
         conversation = self.conversation
         self.is_waiting = True
         conversation.waiting[self.number] = self
         conversation.link.pending += 1
-        if wait_ms > 0:
-            conversation.reactor.wheel.add(self, conversation.reactor.now_ms + wait_ms)
-        self._watch()
+        if self.wait_ms > 0:
+            conversation.reactor.wheel.add(self, conversation.reactor.now_ms + self.wait_ms)
 
     def _request(self, index: i64) -> GetRequest:
         conversation = self.conversation
@@ -94,32 +101,58 @@ class Look(Waiting):
             raise MQError(MQRC_HOBJ_ERROR)
         return conversation.new_request(handle, self.payload, start, self.places[index + 1])
 
-    def _look(self) -> bool:
-        """One try for each. True when one was answered, if only with a failure."""
-        for index in range(len(self.places) - 1):
+    def _look(self, failed: i64) -> None:
+        """Try each of them once, the first first; when there is nothing for any, wait, or answer with a failure."""
+        self._unwatch()
+        self.failed = failed
+        self.index = 0
+        self._look_on()
+
+    def _look_on(self) -> None:
+        while self.index < len(self.places) - 1:
             try:
-                request = self._request(index)
+                request = self._request(self.index)
                 request.options &= ~MQGMO_WAIT
                 request.wait_ms = 0
-                getting.get(self.conversation.engine, request)
-                reason: i64 = request.reason
+                request.waker = self
+                if not getting.get(self.conversation.engine, request):
+                    self.trying = request
+                    self._stay()
+                    self._watch(self.index + 1)
+                    return
             except MQError as error:
-                self._answer_failure(index, error.reason)
+                self._answer_failure(self.index, error.reason)
+                return
+            request.waker = None
+            if self._has_answered(request):
+                return
+            self.index += 1
+        if self.failed != 0 and self.failed != MQRC_NO_MSG_AVAILABLE:
+            self._answer_failure(0, self.failed)
+        elif self.wait_ms == 0:
+            self._nothing()
+        else:
+            self._stay()
+            self._watch(self.index)
+            if self.conversation.connection.selector_use.bytes > getting.SELECTOR_BYTES_MAX:
+                self._answer_failure(0, MQRC_RESOURCE_PROBLEM)
+
+    def _has_answered(self, request: GetRequest) -> bool:
+        """The try of one consumer is over. True when the application has its answer, if only a failure."""
+        if len(request.md) > 0:
+            if self.conversation.is_too_long(request):
+                self._answer_failure(self.index, MQRC_MSG_TOO_BIG_FOR_CHANNEL)
                 return True
-            if len(request.md) > 0:
-                if self.conversation.is_too_long(request):
-                    self._answer_failure(index, MQRC_MSG_TOO_BIG_FOR_CHANNEL)
-                    return True
-                self._leave()
-                place = PayloadWriter()
-                place.integer(index)
-                after: i64 = request.after_lsn
-                lsn: i64 = after if after > self.conversation.reactor.durable_lsn() else 0
-                self.conversation.send_message(LOOK | REPLY, self.number, request, place.getvalue(), lsn)
-                return True
-            if reason != MQRC_NO_MSG_AVAILABLE:
-                self._answer_failure(index, reason)
-                return True
+            self._leave()
+            place = PayloadWriter()
+            place.integer(self.index)
+            after: i64 = request.after_lsn
+            lsn: i64 = after if after > self.conversation.reactor.durable_lsn() else 0
+            self.conversation.send_message(LOOK | REPLY, self.number, request, place.getvalue(), lsn)
+            return True
+        if request.reason != MQRC_NO_MSG_AVAILABLE:
+            self._answer_failure(self.index, request.reason)
+            return True
         return False
 
     def _answer_failure(self, index: i64, reason: i64) -> None:
@@ -132,10 +165,10 @@ class Look(Waiting):
         conversation = self.conversation
         conversation.link.send(frame(LOOK | REPLY, conversation.number, self.number, writer.getvalue()))
 
-    def _watch(self) -> None:
-        """Have every queue tell when there is something; nothing is taken."""
-        for index in range(len(self.places) - 1):
-            model = self._request(index)
+    def _watch(self, count: i64) -> None:
+        """Have the queues of so many consumers tell when there is something; nothing is taken."""
+        while len(self.watches) < count:
+            model = self._request(len(self.watches))
             watch = getting.new_request(
                 model.connection,
                 model.handle,
@@ -153,12 +186,13 @@ class Look(Waiting):
             watch.offset = model.offset
             watch.token = model.token
             watch.max_bytes = _TAKES_NOTHING
+            watch.may_pause = True
             watch.wait_ms = UNLIMITED
             watch.waker = self
             queue = watch.handle.queue
-            if queue is not None:
-                queue.waiting.add(watch)
-                self.watches.append(watch)
+            assert queue is not None
+            queue.waiting.add(watch)
+            self.watches.append(watch)
 
     def _unwatch(self) -> None:
         for watch in self.watches:
@@ -167,7 +201,15 @@ class Look(Waiting):
                 queue.waiting.remove(watch)
         self.watches = []
 
+    def _stop_trying(self, reason: i64) -> None:
+        trying = self.trying
+        self.trying = None
+        if trying is not None:
+            trying.waker = None
+            getting.cancel(self.conversation.engine, trying, reason)
+
     def _leave(self) -> None:
+        self._stop_trying(MQRC_NO_MSG_AVAILABLE)
         self._unwatch()
         if self.is_waiting:
             self.is_waiting = False
@@ -175,32 +217,56 @@ class Look(Waiting):
                 self.conversation.forget(self)
 
     def _nothing(self) -> None:
+        """There is no message in time, unless the try has just found one: that is off its queue."""
+        trying = self.trying
+        if trying is not None and trying.done:
+            self.trying = None
+            trying.waker = None
+            if self._has_answered(trying):
+                return
         self._leave()
         conversation = self.conversation
         conversation.link.send(reply_frame(LOOK, conversation.number, self.number, MQCC_FAILED, MQRC_NO_MSG_AVAILABLE))
 
     def answered(self) -> None:
-        """Something has come for one of them."""
+        """Something has come for one of them, or the try of one is over."""
         if not self.is_waiting:
             return
+        trying = self.trying
+        if trying is not None and not trying.done:
+            return  # a watch: looked after when the try is over
+        link = self.conversation.link
+        if link.is_paused and link.backlog_bytes() > OUT_LOW_BYTES:
+            if self not in link.stalled:
+                link.stalled.append(self)  # to look when the application has read what it was sent
+            return
         failed: i64 = 0
+        rung = False
         for index in range(len(self.watches)):
             watch = self.watches[index]
-            if watch.done and watch.reason != 0 and len(watch.md) == 0 and watch.data_bytes == 0:
-                failed = watch.reason
-        self._unwatch()
+            if watch.done:
+                rung = True
+                if watch.reason != 0 and len(watch.md) == 0 and watch.data_bytes == 0:
+                    failed = watch.reason
         broken: i64 = self.conversation.connection.broken
         if broken != 0:
             self._answer_failure(0, failed if failed != 0 else broken)
-        elif not self._look():
-            if failed != 0 and failed != MQRC_NO_MSG_AVAILABLE:
-                self._answer_failure(0, failed)
+            return
+        if trying is not None:
+            self.trying = None
+            trying.waker = None
+            if self._has_answered(trying):
                 return
-            self._watch()
+            self.index += 1
+            if not rung:
+                self._look_on()
+                return
+        self._look(failed)
 
     def give_up(self, reason: i64) -> None:
-        self._unwatch()
         if self.conversation.is_over:
+            self._stop_trying(reason)
+            self._unwatch()
             self.is_waiting = False  # somebody may ring for it yet
         elif self.is_waiting:
             self._nothing()
@@ -221,6 +287,7 @@ class Stream(Waiting):
         self.request: GetRequest | None = None
         self.held_lsn: i64 = 0  # what was sent last waits for the log up to here
         self.is_resuming = False
+        self.room_tries: i64 = 0
         self.is_first = True
 
     def begin(self) -> None:
@@ -256,6 +323,12 @@ class Stream(Waiting):
         while self.credit > 0:
             if share == 0 or link.backlog_bytes() > OUT_LOW_BYTES:
                 self._later(share == 0)
+                return
+            memory = link.reactor.memory
+            if memory.is_short():
+                if not self.is_resuming:
+                    self.is_resuming = True
+                    memory.streams.append(self)
                 return
             share -= 1
             try:
@@ -294,6 +367,11 @@ class Stream(Waiting):
 
     def _deliver(self, request: GetRequest) -> bool:
         if len(request.md) == 0:
+            if request.reason == MQRC_RESOURCE_PROBLEM and self.room_tries < _ROOM_TRIES:
+                # The log's reserve is used up: a checkpoint makes room.
+                self.room_tries += 1
+                self.conversation.reactor.policy.make_room(self.answered)
+                return False
             self._fail(request.reason, "")
             return False
         if request.reason == MQRC_TRUNCATED_MSG_FAILED:
@@ -303,6 +381,7 @@ class Stream(Waiting):
             return False
         # What is on its way can be lost: behind a persistent message nothing is sent before the application asks again.
         is_at_risk: bool = read_i32_le(request.md, PERSISTENCE_AT) == MQPER_PERSISTENT and not request.options & BROWSE
+        self.room_tries = 0
         self.credit = 0 if is_at_risk else self.credit - 1
         lsn: i64 = self.in_order(request.after_lsn)
         self.conversation.send_message(MESSAGE, self.number, request, b"", lsn)
