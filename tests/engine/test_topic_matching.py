@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from ostler.engine.open import close_object
 from ostler.engine.subscription import Subscription
 from ostler.engine.topic_strings import CharacterPattern, check_published, check_topic, full_topic
-from ostler.engine.topic_tree import BASE_TOPIC, TopicTree
+from ostler.engine.topic_tree import BASE_TOPIC, PLACES_KEPT, TopicTree
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (
     MQRC_ADMIN_TOPIC_STRING_ERROR,
+    MQRC_RESOURCE_PROBLEM,
     MQRC_TOPIC_STRING_ERROR,
     MQRC_UNKNOWN_OBJECT_NAME,
     MQTA_BLOCK,
@@ -361,6 +362,59 @@ def test_among_very_many_places_those_not_needed_go_at_once() -> None:
     close_object(world.engine, publisher, needed, 0)
     assert len(tree.nodes) == tree.places_kept
     assert tree.find("kept/a/b/c") is not None
+
+
+def test_by_default_topics_that_nobody_needs_are_few() -> None:
+    world = TopicWorld.create()
+    world.prepare_topics()
+    publisher = world.connect()
+    tree = world.engine.topics
+    tree.places_kept = 1_000
+    for number in range(1_000):
+        close_object(world.engine, publisher, world.open_topic(publisher, f"a/b/c/d/e/{number}/f/g"), 0)
+    assert len(tree.nodes) <= 1_008
+    assert PLACES_KEPT <= 100_000
+
+
+def test_not_even_somebody_who_reads_the_tree_lets_it_grow() -> None:
+    world = TopicWorld.create()
+    world.prepare_topics()
+    publisher = world.connect()
+    tree = world.engine.topics
+    tree.places_kept = 100
+    tree.readers = 1
+    for number in range(200):
+        close_object(world.engine, publisher, world.open_topic(publisher, f"a/{number}/f/g"), 0)
+    assert len(tree.nodes) <= 204
+
+
+def test_ended_subscriptions_leave_no_places_among_very_many() -> None:
+    tree = TopicTree()
+    tree.places_kept = 10
+    for number in range(50):
+        each = a_subscription(number, f"very/many/{number}/x", False)
+        tree.add(each, 0)
+        tree.remove(each, 0)
+    assert len(tree.nodes) <= 11
+
+
+def test_an_administrator_limits_the_tree() -> None:
+    world = TopicWorld.create()
+    world.prepare_topics()
+    publisher = world.connect()
+    tree = world.engine.topics
+    there = world.open_topic(publisher, "there/already")
+    tree.places_max = len(tree.nodes) - 1 + 2  # the root does not count
+    with pytest.raises(MQError) as refusal:
+        world.open_topic(publisher, "one/too/many/1")
+    assert refusal.value.reason == MQRC_RESOURCE_PROBLEM
+    assert "MaxTopicNodes" in refusal.value.detail
+    assert tree.find("one") is None
+    more = [world.open_topic(publisher, "there/too"), world.open_topic(publisher, "there/already")]
+    with pytest.raises(MQError):
+        world.open_topic(publisher, "there/already/below/1")
+    for each in (there, *more):
+        close_object(world.engine, publisher, each, 0)
 
 
 def test_topics_of_the_queue_manager_are_not_published_to() -> None:

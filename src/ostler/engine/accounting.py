@@ -87,7 +87,7 @@ def opened(engine: Engine, connection: Connection, handle: Handle) -> None:
         kept = _new_account(queue)
         account.queues[queue.name] = kept
     if kept.handles == 0:
-        kept.opened_ms = engine.now_ms
+        kept.opened_ms = engine.wall_ms()
     kept.handles += 1
     kept.opens += 1
     kept.has_figures = True
@@ -102,7 +102,7 @@ def closed(engine: Engine, handle: Handle) -> None:
     kept.handles -= 1
     kept.has_figures = True
     if kept.handles == 0:
-        kept.closed_ms = engine.now_ms
+        kept.closed_ms = engine.wall_ms()
 
 
 def _is_accounted(account: ConnectionAccount, queue: Queue) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, final
 from mypy_extensions import i64
 
 from ostler.engine.group_state import GroupState
-from ostler.engine.selector import Selector
+from ostler.engine.selector import Selector, SelectorUse
 from ostler.engine.slots import NONE
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.accounts import ConnectionAccount, QueueAccount
@@ -82,6 +82,7 @@ class Handle:
         self.resolved_names: bytes = b""  # ResolvedQName and ResolvedQMgrName as MQPMO wants them
         self.alternate_user: str = ""
         self.selector: Selector | None = None
+        self.waits: i64 = 0  # requests that wait on its queue
         # Browsing.
         self.cursor: i64 = NONE
         self.cursor_seq: i64 = 0
@@ -171,6 +172,7 @@ class Connection:
         self.counters = VerbCounters()
         self.account: ConnectionAccount | None = None
         self.async_status = AsyncStatus()
+        self.selector_use = SelectorUse()
         self.message_handles: dict[int, PropertySet] = {}
         self.next_message_handle: i64 = 1
         self.connected_ms: i64 = 0

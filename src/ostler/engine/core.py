@@ -11,16 +11,17 @@ from typing import Final, final
 from librt.strings import BytesWriter, write_i64_le
 from mypy_extensions import i64
 
-from ostler.engine.connection import Connection
-from ostler.engine.get_request import GetRequest
-from ostler.engine.queue import Queue
-from ostler.engine.queue_file import QueueFile
+from ostler.engine.connection import OTHER_OBJECT, Connection, Handle
+from ostler.engine.get_request import GetRequest, ScanTurns
+from ostler.engine.queue import LongMessages, Queue
+from ostler.engine.queue_file import OpenFiles, QueueFile
+from ostler.engine.space import CheckpointSpace
 from ostler.engine.timestamps import PutClock
 from ostler.engine.topic_tree import TopicTree
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.accounts import ManagerStatistics
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import MQMON_OFF, MQPSM_DISABLED
+from ostler.model.constants import MQMON_OFF, MQPSM_DISABLED, MQQDT_TEMPORARY_DYNAMIC
 from ostler.model.counters import VerbCounters, verb_counts
 from ostler.model.definitions import Definition
 from ostler.model.disk import Disk
@@ -32,8 +33,15 @@ QUIESCING: Final = 1
 STOPPING: Final = 2
 
 _NOTICES_MAX: Final = 64  # between two visits of the housekeeping
+# Looking for messages is counted in units of about a tenth of a microsecond, for the engine has no clock. No look holds
+# the others up for longer than a slice, and all of them together not for longer than a share, between two passes.
+SLICE_COST: Final = 2_000
+SHARE_COST: Final = 20_000
+NO_LIMIT: Final = 1 << 60
 # Room a verb leaves in the journal beyond its own record.
 JOURNAL_MARGIN_BYTES: Final = 4096
+QUEUES_PATH: Final = "queues"
+TEMPORARY_PATH: Final = "temporary"
 
 
 @final
@@ -65,6 +73,7 @@ class Engine:
         self.manager = manager
         self.state: i64 = RUNNING
         self.now_ms: i64 = 0
+        self.wall_offset_ms: i64 = 0  # what the wall clock is ahead of it
         self.put_clock = PutClock()
         # Objects. Local queues also have their live side in `queues`; others are definitions only.
         self.definitions: dict[ObjectType, dict[str, Definition]] = {}
@@ -75,11 +84,16 @@ class Engine:
         self.catalogue_changed = True
         self.definitions_version: i64 = 0  # counts changes, for those who keep what they found
         self.catalogue_lsn: i64 = 0
+        self.catalogue_number: i64 = 0  # of the checkpoint that wrote the catalogue
+        self.identity: bytes = b""  # that of the log: all files of the queue manager name it
         self.checkpoint_number: i64 = 0
         self.checkpoint_began_lsn: i64 = 0  # where the last complete one began
         self.removed_queues: list[Queue] = []  # their files go when a catalogue without them is durable
+        self.space = CheckpointSpace()
+        self.open_files = OpenFiles()
         self.buffer_bytes_nonpersistent: i64 = 128 * 1024
         self.buffer_bytes_persistent: i64 = 256 * 1024
+        self.long_messages = LongMessages()
         self.topics = TopicTree()
         # Applications.
         self.connections: dict[int, Connection] = {}
@@ -91,6 +105,16 @@ class Engine:
         self.queue_statistics: i64 = MQMON_OFF
         self.queue_monitoring: i64 = MQMON_OFF
         self.woken: list[GetRequest] = []
+        # Looking for messages in slices: see `get.go_on_looking`.
+        self.slice_cost: i64 = SLICE_COST
+        self.share_cost: i64 = SHARE_COST
+        self.work_left: i64 = NO_LIMIT  # of the slice under way
+        self.share_left: i64 = SHARE_COST  # for what verbs do at once
+        self.scans = ScanTurns()
+        self.offering: dict[int, Queue] = {}  # queues with offers under way, by their number
+        # Its waker is told when there is something to go on with. Without one, nothing is left for later.
+        self.bell = GetRequest(Connection(0, self, "", "", 0), Handle(0, OTHER_OBJECT, "", 0), 0, 0)
+        self._has_rung = False
         # Messages of the queue manager's own wait here while a request is being answered: delivering one could answer
         # the same request again.
         self.outbox: list[Posting] = []
@@ -113,6 +137,10 @@ class Engine:
         self.actor: str = ""
         self.actor_origin: i64 = 0
         self.configure(manager)
+
+    def wall_ms(self) -> i64:
+        """The time of day, for people. Deadlines and ages are reckoned with `now_ms`."""
+        return self.now_ms + self.wall_offset_ms
 
     def configure(self, manager: Definition) -> None:
         self.manager = manager
@@ -167,6 +195,33 @@ class Engine:
         writer.write(self.id_prefix)
         write_i64_le(writer, self.unique)
 
+    def ring(self) -> None:
+        """Have the owner told that a look for messages is to go on."""
+        if not self._has_rung and self.bell.waker is not None:
+            self._has_rung = True
+            self.woken.append(self.bell)
+
+    def ring_again(self) -> None:
+        """Another owner goes on from now on: have it told if there is something to go on with."""
+        self._has_rung = False
+        if self.is_looking():
+            self.ring()
+
+    def renew_share(self) -> None:
+        """Verbs may do something at once again: others have had their turn."""
+        self._has_rung = False
+        self.share_left = self.share_cost
+
+    def is_looking(self) -> bool:
+        """Whether there is something to go on with."""
+        return self.scans.count > 0 or len(self.offering) > 0
+
+    def first_slice(self) -> i64:
+        """What a verb may spend at once on looking for messages."""
+        if self.bell.waker is None:
+            return self.slice_cost
+        return self.slice_cost if self.slice_cost < self.share_left else self.share_left
+
     def unit_of_work_of(self, connection: Connection) -> UnitOfWork:
         """The connection's unit of work, begun when there is none."""
         unit = connection.unit_of_work
@@ -177,7 +232,7 @@ class Engine:
 
     def new_unit_of_work(self) -> UnitOfWork:
         unit = UnitOfWork(self.next_unit_of_work)
-        unit.started_ms = self.now_ms
+        unit.started_ms = self.wall_ms()
         self.next_unit_of_work += 1
         self.units_of_work[unit.number] = unit
         return unit
@@ -205,10 +260,12 @@ class Engine:
 
     def add_queue(self, definition: Definition, queue_id: i64) -> Queue:
         """The live side of a local queue definition."""
-        file = QueueFile(self.disk, queue_path(definition.name, queue_id) + "/messages")
-        queue = Queue(queue_id, definition, file)
+        is_temporary: bool = definition.attributes.get("DEFTYPE") == MQQDT_TEMPORARY_DYNAMIC
+        path = queue_path(definition.name, queue_id, is_temporary) + "/messages"
+        queue = Queue(queue_id, definition, QueueFile(self.disk, path, self.open_files), self.space)
         queue.buffer_bytes_nonpersistent = self.buffer_bytes_nonpersistent
         queue.buffer_bytes_persistent = self.buffer_bytes_persistent
+        queue.long_messages = self.long_messages
         queue.performance.reset_ms = self.now_ms
         queue.collect(self.queue_statistics, self.queue_monitoring)
         self.queues[definition.name] = queue
@@ -228,6 +285,8 @@ class Engine:
 
     def forget_queue(self, queue: Queue) -> None:
         queue.deleted = True
+        queue.forget_long()
+        queue.long_messages = LongMessages()
         self.dynamic_owners.pop(queue.name, None)
         if self.queues.get(queue.name) is queue:
             del self.queues[queue.name]
@@ -236,15 +295,18 @@ class Engine:
         self.triggering.pop(queue.queue_id, None)
         if queue.is_temporary:
             queue.file.close()
-            self.disk.remove(queue_path(queue.name, queue.queue_id))
+            self.disk.remove(queue_path(queue.name, queue.queue_id, True))
         else:
             self.removed_queues.append(queue)  # a checkpoint may be at work on its file
 
 
-def queue_path(name: str, queue_id: i64) -> str:
-    """The directory of a queue: its name made safe for file systems, and its number (a name can be used again)."""
+def queue_path(name: str, queue_id: i64, is_temporary: bool = False) -> str:
+    """The directory of a queue: its name made safe for file systems, and its number (a name can be used again).
+
+    Temporary queues are apart: no record tells of them, and a start removes all that they left.
+    """
     safe = name.replace(".", "!").replace("/", "&")
-    return f"queues/{safe}.{queue_id}"
+    return f"{TEMPORARY_PATH if is_temporary else QUEUES_PATH}/{safe}.{queue_id}"
 
 
 def _integer(attributes: dict[str, int | str | tuple[str, ...]], name: str, default: int) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from librt.strings import read_i64_le
-from mypy_extensions import i64
+from librt.strings import BytesWriter, read_i64_le, write_i32_le
+from mypy_extensions import i32, i64
 
 # Offsets in a stored MQMD version 2, little-endian (364 bytes).
 MD_BYTES: Final = 364
@@ -59,6 +59,13 @@ def _mix(h: i64, word: i64) -> i64:
     # 31 bits times 25 bits: no overflow, so the result is the same with machine words and with Python's.
     h = ((h ^ word) & _MASK) * _PRIME & _MASK
     return h ^ h >> 13
+
+
+def patch_i32(md: bytes, at: i64, value: i64) -> bytes:
+    """A copy of a descriptor with one integer changed."""
+    writer = BytesWriter()
+    write_i32_le(writer, i32(value))
+    return md[:at] + writer.getvalue() + md[at + 4 :]
 
 
 @final

@@ -48,6 +48,10 @@ class MessageProperties(PropertySource):
         self._body = body
         self._block = block
         self._properties = properties
+        # By name, from the second one that is asked for: there may be very many of both. Those that somebody else has
+        # may change, and are looked for each time.
+        self._values: dict[str, Value] | None = None
+        self._is_given: bool = properties is not None
 
     def value(self, name: str) -> Value:
         if name.startswith(DESCRIPTOR_PREFIX):
@@ -58,5 +62,13 @@ class MessageProperties(PropertySource):
         if properties is None:
             properties = collected(self._md, self._block, read_chain(self._md, self._body))
             self._properties = properties
+        elif not self._is_given:
+            values = self._values
+            if values is None:
+                values = {}
+                for each in properties.properties:
+                    values.setdefault(each.name, each.value)
+                self._values = values
+            return values.get(sought(name))
         found = properties.find(sought(name))
         return None if found is None else found.value

@@ -9,6 +9,7 @@ from ostler.engine.core import Engine
 from ostler.engine.queue import Queue
 from ostler.engine.records import CLEAR, DEFINE, DELETE, number_head
 from ostler.engine.slots import AVAILABLE
+from ostler.engine.space import DEFINITION_BYTES
 from ostler.engine.timestamps import date_of_day, time_of_day
 from ostler.engine.transfer import send_reports
 from ostler.model.attributes import ObjectType, Value, valid_name
@@ -290,8 +291,8 @@ def _dynamic_attributes(engine: Engine, model: Definition, is_temporary: bool) -
         return engine.temporary_attributes
     attributes = dict(model.attributes)
     attributes["DEFTYPE"] = MQQDT_TEMPORARY_DYNAMIC if is_temporary else MQQDT_PERMANENT_DYNAMIC
-    date = date_of_day(engine.now_ms // 86_400_000).decode("ascii")
-    time = time_of_day(engine.now_ms % 86_400_000).decode("ascii")
+    date = date_of_day(engine.wall_ms() // 86_400_000).decode("ascii")
+    time = time_of_day(engine.wall_ms() % 86_400_000).decode("ascii")
     stamp_date = f"{date[:4]}-{date[4:6]}-{date[6:]}"
     stamp_time = f"{time[:2]}.{time[2:4]}.{time[4:6]}"
     attributes["CRDATE"] = stamp_date
@@ -342,3 +343,6 @@ def _check_room(engine: Engine) -> None:
     if engine.journal.room_bytes() < _RECORD_ROOM_BYTES:
         engine.journal_full = True
         raise MQError(MQRC_RESOURCE_PROBLEM, "The recovery log is full.")
+    if not engine.space.covers(engine, DEFINITION_BYTES):
+        raise MQError(MQRC_RESOURCE_PROBLEM, "The disk is full.")
+    engine.space.needed_bytes += DEFINITION_BYTES

@@ -13,11 +13,11 @@ from ostler.engine.names import Resolved, resolve
 from ostler.engine.objects import create_dynamic, delete_queue
 from ostler.engine.open_topic import close_topic, open_topic
 from ostler.engine.queue import Queue, is_left_over
-from ostler.engine.selector import compile_selector
+from ostler.engine.selector import compile_for
 from ostler.engine.slots import LOCKED, NONE
 from ostler.engine.states import check_state
 from ostler.engine.subscription_ends import close_subscription
-from ostler.engine.syncpoint import serve_all
+from ostler.engine.syncpoint import serve_returned
 from ostler.engine.transfer import send_reports
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import INQ
@@ -215,7 +215,7 @@ def _open_queue(engine: Engine, connection: Connection, request: OpenRequest) ->
     try:
         _check_fit(engine, queue, found, request)
         if request.selection:
-            handle.selector = compile_selector(request.selection)
+            handle.selector = compile_for(engine, request.selection)
         _claim_input(queue, handle, request.options)
     except MQError:
         if is_created:
@@ -359,7 +359,7 @@ def definition_changed(engine: Engine, changed: Definition) -> None:
 
 def _fail_waiting(engine: Engine, handle: Handle, reason: i64) -> None:
     queue = handle.queue
-    if queue is None:
+    if queue is None or handle.waits == 0:
         return
     for request in queue.waiting.everyone():
         if request.handle is handle:
@@ -449,6 +449,5 @@ def release_lock(engine: Engine, queue: Queue, slot: i64, seq: i64) -> bool:
     if queue.slots.seqs[slot] != seq or not queue.slots.flags[slot] & LOCKED:
         return False
     queue.slots.flags[slot] &= ~LOCKED
-    if queue.waiting.count > 0:
-        serve_all(engine, queue)
+    serve_returned(engine, queue, slot, seq)
     return True

@@ -26,6 +26,7 @@ from ostler.model.constants import (
     MQRC_NOT_AUTHORIZED,
     MQRC_OPTION_NOT_VALID_FOR_TYPE,
     MQRC_PUBSUB_INHIBITED,
+    MQRC_RESOURCE_PROBLEM,
     MQRC_TOPIC_STRING_ERROR,
     MQRC_UNKNOWN_OBJECT_NAME,
 )
@@ -59,6 +60,15 @@ def check_enabled(engine: Engine) -> None:
     """Raise MQRC_PUBSUB_INHIBITED while the queue manager has PSMODE(DISABLED)."""
     if engine.publishing_is_off:
         raise MQError(MQRC_PUBSUB_INHIBITED, "Publish/subscribe is off; ALTER QMGR PSMODE(ENABLED) turns it on.")
+
+
+def check_room(engine: Engine, topic: str) -> None:
+    """Raise MQRC_RESOURCE_PROBLEM when a topic is not in the tree and MaxTopicNodes of qm.ini are."""
+    if not engine.topics.has_room_for(topic):
+        raise MQError(
+            MQRC_RESOURCE_PROBLEM,
+            f"The topic tree has {engine.topics.places_max} nodes, as many as MaxTopicNodes in qm.ini allows.",
+        )
 
 
 def require_on_topic(engine: Engine, user: str, topic: str, needed: i64) -> None:
@@ -102,6 +112,7 @@ def open_topic(
     if alias is None:
         require_on_topic(engine, user, topic, PUB)
         authority.check_context(engine, connection, user, options)
+    check_room(engine, topic)
     node = engine.topics.place(topic, engine.now_ms)
     node.publishers += 1
     handle = Handle(connection.next_handle, TOPIC, object_name, options)

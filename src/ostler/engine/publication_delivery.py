@@ -30,7 +30,7 @@ def carry_out(engine: Engine, plan: Plan, keeper: Queue | None, unit: UnitOfWork
     lsn: i64 = _make_copies(engine, copies, plan, own)
     for subscription in plan.takers:
         subscription.delivered += 1
-        subscription.delivered_ms = engine.now_ms
+        subscription.delivered_ms = engine.wall_ms()
     for item in plan.apart:
         _deliver_apart(engine, item, own)
     if unit is None and own is not None:
@@ -87,4 +87,4 @@ def _deliver_apart(engine: Engine, item: Apart, unit: UnitOfWork | None) -> None
         properties = b""
     deliver(engine, queue, md, properties, body, unit)
     subscription.delivered += 1
-    subscription.delivered_ms = engine.now_ms
+    subscription.delivered_ms = engine.wall_ms()

@@ -16,16 +16,20 @@ from ostler.engine.message import (
     BACKOUT_COUNT_AT,
     CONTEXT_AT,
     CORRELATION_ID_AT,
+    MD_BYTES,
     MESSAGE_ID_AT,
     PERSISTENCE_AT,
     PRIORITY_AT,
 )
 from ostler.engine.property_control import selector_source
+from ostler.engine.property_values import PropertySource
 from ostler.engine.publication_properties import copy_block, without_additions
 from ostler.engine.publication_records import COPY_BYTES, IDENTITY_BYTES, Copy
 from ostler.engine.queue import Queue
 from ostler.engine.remote import HEADERS_BYTES
 from ostler.engine.reports import DEAD_LETTER_BYTES
+from ostler.engine.selector import Selector
+from ostler.engine.space import MESSAGE_BYTES, QUEUE_BYTES
 from ostler.engine.subscription import Subscription
 from ostler.engine.topic_settings import TopicSettings
 from ostler.engine.transfer import admit
@@ -37,6 +41,7 @@ from ostler.model.constants import (
     MQRC_PUBLICATION_FAILURE,
     MQRC_PUT_INHIBITED,
     MQRC_Q_FULL,
+    MQRC_Q_SPACE_NOT_AVAILABLE,
     MQRC_RESOURCE_PROBLEM,
     MQRC_SYNCPOINT_LIMIT_REACHED,
 )
@@ -119,6 +124,24 @@ class Plan:
         self.matched: i64 = 0
         self.reason: i64 = 0
         self.own_bytes: i64 = 0  # of properties and data that are not the publication's
+        self._source: PropertySource | None = None
+        self._answers: dict[str, bool] | None = None  # of selectors, by their text
+
+    def is_selected(self, engine: Engine, selector: Selector) -> bool:
+        """Whether a selector fits the publication; each is asked once, however many subscriptions have it."""
+        source = self._source
+        answers = self._answers
+        if source is None or answers is None:
+            source = selector_source(self.stored, self.body, self.block)
+            answers = {}
+            self._source = source
+            self._answers = answers
+        known = answers.get(selector.text)
+        if known is None:
+            engine.share_left -= selector.cost
+            known = selector.matches(source)
+            answers[selector.text] = known
+        return known
 
 
 def highest_level(found: list[Subscription], highest: i64) -> i64:
@@ -151,7 +174,7 @@ def choose(
         if 0 < subscription.ends_ms <= engine.now_ms:
             continue
         selector = subscription.selector
-        if selector is not None and not selector.matches(selector_source(plan.stored, plan.body, plan.block)):
+        if selector is not None and not plan.is_selected(engine, selector):
             continue
         if subscription.is_grouped:
             group = subscription.destination.encode() + b"/" + subscription.correlation_id
@@ -252,4 +275,15 @@ def check_room(engine: Engine, plan: Plan, unit_entries: i64) -> i64:
         if engine.journal.room_bytes() < needed:
             engine.journal_full = True
             return MQRC_RESOURCE_PROBLEM
+        if not engine.space.covers(engine, _file_bytes(plan, count)):
+            return MQRC_Q_SPACE_NOT_AVAILABLE
     return 0
+
+
+def _file_bytes(plan: Plan, count: i64) -> i64:
+    """What the copies take up in queue files: the body is there as often as there are copies."""
+    total: i64 = count * (len(plan.body) + len(plan.block) + MD_BYTES + MESSAGE_BYTES) + plan.own_bytes
+    for copy in plan.copies:
+        if not copy.queue.changed:
+            total += QUEUE_BYTES
+    return total

@@ -24,6 +24,7 @@ from ostler.engine.message import (
     PRIORITY_AT,
     REPLY_QUEUE_AT,
     REPORT_AT,
+    patch_i32,
 )
 from ostler.engine.publication_delivery import carry_out
 from ostler.engine.publication_plan import Plan, check_room, choose, settled
@@ -41,7 +42,7 @@ from ostler.engine.reports import REPLY_OPTIONS
 from ostler.engine.states import check_state
 from ostler.engine.statistics import count_put
 from ostler.engine.topic_settings import TopicSettings
-from ostler.engine.transfer import GROUP_FLAGS, admit, patch_i32
+from ostler.engine.transfer import GROUP_FLAGS, admit
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.constants import (
     MQOT_TOPIC,
@@ -139,7 +140,7 @@ def publish(
         connection.after_lsn = lsn
     connection.put_md = _answer(stored, md, options)
     opened.published += 1
-    opened.published_ms = engine.now_ms
+    opened.published_ms = engine.wall_ms()
     count_put(engine, connection, handle, len(body), is_persistent)
     if plan.matched == 0 and warning == 0 and options & MQPMO_WARN_IF_NO_SUBS_MATCHED:
         warning = MQRC_NO_SUBS_MATCHED

@@ -141,7 +141,7 @@ def check_descriptor(md: bytes, is_remote: bool) -> i64:
 
 def message_context(engine: Engine, connection: Connection, md: bytes, options: i64, source: Handle | None) -> bytes:
     """The 128 bytes of identity and origin context; empty when a handle to pass them from is missing."""
-    stamp = engine.put_clock.stamp(engine.now_ms)
+    stamp = engine.put_clock.stamp(engine.wall_ms())
     if not options & OTHER_CONTEXTS:
         if stamp is not connection.context_stamp:
             connection.context_stamp = stamp

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Final, final
 
 from mypy_extensions import i64
 
 from ostler.engine import group_members
-from ostler.engine.get_request import WaitingRoom
+from ostler.engine.get_request import Offer, WaitingRoom
 from ostler.engine.group_members import LATER_MESSAGE, LATER_SEGMENT, Group
 from ostler.engine.message import CORRELATION_ID_AT, MESSAGE_ID_AT, Message, hash_id
 from ostler.engine.performance import PerformanceState
 from ostler.engine.queue_file import QueueFile, QueueFileDamaged
 from ostler.engine.slots import (
+    AVAILABLE,
     GROUPED,
     HAS_CURSOR,
     NONE,
@@ -21,7 +23,9 @@ from ostler.engine.slots import (
     PRIORITY_SHIFT,
     SPILL_PENDING,
     Slots,
+    place_length,
 )
+from ostler.engine.space import MESSAGE_BYTES, QUEUE_BYTES, CheckpointSpace
 from ostler.model.accounts import MovingAverage
 from ostler.model.constants import (
     MQMDS_FIFO,
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
 
 # Messages beyond the buffers are written to the file in batches of about this size.
 SPILL_BATCH_BYTES: Final = 256 * 1024
+LONG_MESSAGE_BYTES: Final = SPILL_BATCH_BYTES
 _LAST_READ_BYTES_MAX: Final = 64 * 1024
 PRIORITY_HIGHEST: Final = 9
 # Retained publications are its messages.
@@ -46,14 +51,29 @@ RETAINED_QUEUE: Final = "SYSTEM.RETAINED.PUB.QUEUE"
 
 
 @final
+class LongMessages:
+    """The memory that long non-persistent messages of all queues share. While there is room they are in no file.
+
+    Writing and reading many megabytes takes long, and all others wait for it. Persistent ones would take space for the
+    next checkpoint instead, which a small disk does not have.
+    """
+
+    def __init__(self) -> None:
+        self.bytes_max: i64 = 0
+        self.used_bytes: i64 = 0  # of all that are in memory, in buffers too
+
+
+@final
 class Queue:
-    def __init__(self, queue_id: i64, definition: Definition, file: QueueFile) -> None:
+    def __init__(self, queue_id: i64, definition: Definition, file: QueueFile, space: CheckpointSpace) -> None:
         self.queue_id: i64 = queue_id
         self.name: str = definition.name
         self.definition = definition
         self.slots = Slots()
         self.file = file
+        self.space = space
         self.waiting = WaitingRoom()
+        self.offers: deque[Offer] = deque()  # messages that not all who wait with selectors were asked about, in order
         self.counters = QueueCounters()
         self.groups: dict[bytes, Group] = {}  # by group id, of the messages that are available
         self.performance = PerformanceState()
@@ -73,6 +93,8 @@ class Queue:
         self.buffer_bytes_persistent: i64 = 0
         self.resident_bytes_nonpersistent: i64 = 0
         self.resident_bytes_persistent: i64 = 0
+        self.long_messages = LongMessages()
+        self.long_bytes: i64 = 0  # of long messages in memory
         self.spill: list[int] = []
         self.spill_bytes: i64 = 0
         self.spill_prune_at: i64 = 256
@@ -84,6 +106,8 @@ class Queue:
         self.snapshot_lsn: i64 = 0
         self.replay_lsn: i64 = 0  # a restart needs the journal from here for what has changed since
         self.snapshot_number: i64 = 0
+        self.snapshot_bytes: i64 = 0  # of the file that holds it
+        self.unsaved_bytes: i64 = 0  # of persistent messages that the file does not have yet
         self.media_lsn: i64 = -1  # media recovery reads the journal from here; -1: no image was recorded
         # Who has it open.
         self.inputs: i64 = 0
@@ -184,17 +208,26 @@ class Queue:
         if expiry_ms != 0:
             self.expiring += 1
         if flags & PERSISTENT:
-            self.changed = True
+            if not self.changed:
+                self.changed = True
+                self.space.needed_bytes += QUEUE_BYTES
+            self.space.needed_bytes += size + MESSAGE_BYTES
+            self.unsaved_bytes += size + MESSAGE_BYTES
             self.resident_bytes_persistent += size
             if self.resident_bytes_persistent > self.buffer_bytes_persistent:
                 self._plan_spill(slot, size)
         else:
             self.resident_bytes_nonpersistent += size
+            if size >= LONG_MESSAGE_BYTES:
+                self._count_long(size)
             if self.resident_bytes_nonpersistent > self.buffer_bytes_nonpersistent:
                 self._plan_spill(slot, size)
         return slot
 
     def _plan_spill(self, slot: i64, size: i64) -> None:
+        is_long: bool = size >= LONG_MESSAGE_BYTES and not self.slots.flags[slot] & PERSISTENT
+        if is_long and self.long_messages.used_bytes <= self.long_messages.bytes_max:
+            return
         self.slots.flags[slot] |= SPILL_PENDING
         self.spill.append(slot)
         self.spill_bytes += size
@@ -227,7 +260,7 @@ class Queue:
         places = self.file.write(messages) if messages else []
         index: i64 = 0
         for slot in unwritten:
-            slots.places[slot] = places[index]
+            self.saved(slot, messages[index], places[index])
             index += 1
         for slot in chosen:
             message = slots.resident[slot]
@@ -240,12 +273,33 @@ class Queue:
         self.spill = []
         self.spill_bytes = 0
 
+    def saved(self, slot: i64, message: Message, place: i64) -> None:
+        """The file has a message that was only in memory."""
+        self.slots.places[slot] = place
+        if self.slots.flags[slot] & PERSISTENT:
+            self.unsaved_bytes -= message.size_bytes() + MESSAGE_BYTES
+
     def _no_longer_resident(self, slot: i64, message: Message) -> None:
+        size: i64 = message.size_bytes()
         self.slots.resident[slot] = None
         if self.slots.flags[slot] & PERSISTENT:
-            self.resident_bytes_persistent -= message.size_bytes()
+            self.resident_bytes_persistent -= size
         else:
-            self.resident_bytes_nonpersistent -= message.size_bytes()
+            self.resident_bytes_nonpersistent -= size
+            if size >= LONG_MESSAGE_BYTES:
+                self._count_long(-size)
+
+    def _count_long(self, change_bytes: i64) -> None:
+        self.long_bytes += change_bytes
+        self.long_messages.used_bytes += change_bytes
+
+    def forget_long(self) -> None:
+        """All messages are gone: none of them is in memory any more."""
+        self._count_long(-self.long_bytes)
+
+    def has_available(self, slot: i64, seq: i64) -> bool:
+        """Return True while a slot holds that message, and a get may take it."""
+        return self.slots.seqs[slot] == seq and self.slots.state(slot) == AVAILABLE
 
     def load(self, slot: i64) -> Message:
         """The message of a slot, from memory or from the file."""
@@ -278,7 +332,10 @@ class Queue:
         packed: i64 = slots.places[slot]
         if packed != NONE:
             self.file.release(packed)
+            self.space.freed_bytes += place_length(packed)
             self.last_read = None
+        elif message is not None and slots.flags[slot] & PERSISTENT:
+            self.unsaved_bytes -= message.size_bytes() + MESSAGE_BYTES
         if slots.expiries[slot] != 0:
             self.expiring -= 1
         if slots.flags[slot] & PERSISTENT:
@@ -330,6 +387,15 @@ class Queue:
         message = self.load(slot)
         group_members.remove(self.groups, message.md, message.seq)
 
+    def is_behind(self, slot: i64, other: i64) -> bool:
+        """Is a linked slot delivered later than another one?"""
+        slots = self.slots
+        priority: i64 = slots.priority(slot)
+        other_priority: i64 = slots.priority(other)
+        if priority != other_priority:
+            return priority < other_priority
+        return slots.seqs[slot] > slots.seqs[other]
+
     def preceding(self, slot: i64) -> i64:
         """The linked slot delivered just before this one, or NONE."""
         slots = self.slots
@@ -346,6 +412,11 @@ class Queue:
     def _move_cursors(self, slot: i64) -> None:
         """The message under some cursor goes away: the cursor falls back to the one before it."""
         before: i64 = self.preceding(slot)
+        for request in self.waiting.scanning.values():
+            if request.scan_slot == slot:
+                request.scan_slot = before
+                if before != NONE:
+                    self.slots.flags[before] |= HAS_CURSOR
         for handle in self.browsers:
             if handle.cursor == slot:
                 handle.cursor = before

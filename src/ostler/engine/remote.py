@@ -87,7 +87,7 @@ def _separate_descriptor(engine: Engine, md: bytes) -> bytes:
     writer.write(md[REPLY_QUEUE_AT : CONTEXT_AT + _IDENTITY_BYTES])
     write_i32_le(writer, MQAT_QMGR)
     writer.write(engine.padded_name[:28])
-    writer.write(engine.put_clock.stamp(engine.now_ms))
+    writer.write(engine.put_clock.stamp(engine.wall_ms()))
     writer.write(b"    ")
     writer.write(PLAIN_TAIL)
     return writer.getvalue()

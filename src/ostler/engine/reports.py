@@ -276,7 +276,7 @@ def _write_origin(engine: Engine, writer: BytesWriter) -> None:
     """Origin context: the queue manager itself put this."""
     write_i32_le(writer, MQAT_QMGR)
     writer.write(engine.padded_name[:28])
-    writer.write(engine.put_clock.stamp(engine.now_ms))
+    writer.write(engine.put_clock.stamp(engine.wall_ms()))
     writer.write(b"    ")
 
 
@@ -360,7 +360,7 @@ def dead_letter(engine: Engine, item: Outgoing, reason: i64) -> tuple[bytes, byt
     writer.write(content)
     write_i32_le(writer, MQAT_QMGR)
     writer.write(engine.padded_name[:28])
-    writer.write(engine.put_clock.stamp(engine.now_ms))
+    writer.write(engine.put_clock.stamp(engine.wall_ms()))
     outer = _native_content(engine, MQFMT_DEAD_LETTER_HEADER)
     dead_md = md[:ENCODING_AT] + outer + md[PRIORITY_AT:GROUP_ID_AT] + group
     return dead_md, writer.getvalue() + extension + item.body

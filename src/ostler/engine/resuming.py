@@ -150,7 +150,7 @@ def _alter(
     elif options & MQSO_FIXED_USERID:
         changes["VARUSER"] = MQVU_FIXED_USER
         changes["SUBUSER"] = who
-    day, time = stamp(engine.now_ms)
+    day, time = stamp(engine.wall_ms())
     changes["ALTDATE"] = day
     changes["ALTTIME"] = time
 
@@ -209,6 +209,6 @@ def opened(
     connection.handles[handle.number] = handle
     subscription.connection = connection.number
     subscription.connection_id = connection.connection_id
-    subscription.resumed_ms = engine.now_ms
+    subscription.resumed_ms = engine.wall_ms()
     statistics.count_open(engine, connection, handle)
     return Subscribed(handle, destination, subscription)

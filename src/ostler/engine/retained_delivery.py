@@ -8,14 +8,13 @@ from mypy_extensions import i64
 
 from ostler.engine import retained
 from ostler.engine.core import Engine
-from ostler.engine.message import EXPIRY_AT
+from ostler.engine.message import EXPIRY_AT, patch_i32
 from ostler.engine.property_control import selector_source
 from ostler.engine.publication_delivery import carry_out
 from ostler.engine.publication_plan import Plan, add, bury, check_room, settled
 from ostler.engine.subscription import Subscription
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.topic_tree import TopicNode
-from ostler.engine.transfer import patch_i32
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.constants import MQRC_RESOURCE_PROBLEM, MQRC_RETAINED_MSG_Q_ERROR, MQRC_RETAINED_NOT_DELIVERED
 from ostler.model.errors import MQError

@@ -115,7 +115,7 @@ def count_got(engine: Engine, queue: Queue, message: Message, is_persistent: boo
     counters = queue.counters
     counters.gets += 1
     counters.get_bytes += len(message.body)
-    counters.last_get_ms = engine.now_ms
+    counters.last_get_ms = engine.wall_ms()
     if queue.depth < counters.window_low:
         counters.window_low = queue.depth
     put_ms: i64 = message.put_ms if message.put_ms != 0 else milliseconds_of(message.md[PUT_DATE_AT : PUT_DATE_AT + 16])

@@ -165,7 +165,7 @@ def subscription_definition(
     if request.level != 1:
         attributes["SUBLEVEL"] = request.level
     attributes.update(alterable(engine, request))
-    day, time = stamp(engine.now_ms)
+    day, time = stamp(engine.wall_ms())
     attributes["CRDATE"] = day
     attributes["CRTIME"] = time
     return Definition(ObjectType.SUB, request.name, attributes)

@@ -8,10 +8,10 @@ from ostler.engine import authority, resuming
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import Engine
 from ostler.engine.objects import create_dynamic, define, delete_queue
-from ostler.engine.open_topic import check_enabled, named_topic, require_on_topic
+from ostler.engine.open_topic import check_enabled, check_room, named_topic, require_on_topic
 from ostler.engine.queue import Queue
 from ostler.engine.retained_delivery import send_retained
-from ostler.engine.selector import compile_selector
+from ostler.engine.selector import compile_for
 from ostler.engine.states import check_state
 from ostler.engine.subscribe_request import Subscribed as Subscribed
 from ostler.engine.subscribe_request import SubscribeRequest as SubscribeRequest
@@ -97,8 +97,9 @@ def _create(engine: Engine, connection: Connection, request: SubscribeRequest, u
     if is_durable and not settings.may_be_durable:
         raise MQError(MQRC_DURABILITY_NOT_ALLOWED, f"Subscriptions to {topic[:256]} must not be durable.")
     require_on_topic(engine, user, topic, SUB)
+    check_room(engine, topic)
     if request.selection:
-        compile_selector(request.selection)
+        compile_for(engine, request.selection)
     managed: Queue | None = None
     if options & MQSO_MANAGED:
         managed = managed_queue(engine, settings, is_durable, user)

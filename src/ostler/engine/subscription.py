@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, final
 from mypy_extensions import i64
 
 from ostler.engine.message import NULL_ID
-from ostler.engine.selector import Selector, compile_selector
+from ostler.engine.selector import Selector, compile_stored
 from ostler.model.constants import (
     MQDC_MANAGED,
     MQEI_UNLIMITED,
@@ -65,7 +65,7 @@ class Subscription:
         attributes = definition.attributes
         self.definition = definition
         text = _text(attributes, "SELECTOR")
-        self.selector: Selector | None = compile_selector(text) if text else None
+        self.selector: Selector | None = compile_stored(text) if text else None
         self.identifier: bytes = _bytes(attributes, "SUBID", 24)
         self.destination = _text(attributes, "DEST")
         self.destination_manager = _text(attributes, "DESTQMGR")

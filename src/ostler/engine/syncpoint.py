@@ -9,7 +9,6 @@ from mypy_extensions import i64
 from ostler.engine import groups, retained
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
-from ostler.engine.get_request import GetRequest
 from ostler.engine.objects import delete_queue
 from ostler.engine.queue import Queue, is_left_over
 from ostler.engine.queue_file import QueueFileDamaged
@@ -18,6 +17,7 @@ from ostler.engine.slots import AVAILABLE
 from ostler.engine.transfer import after_arrival, attempt, mark_damaged, serve_waiting
 from ostler.engine.unit_of_work import ACTIVE, ENDED, PREPARED, Entry, UnitOfWork
 from ostler.model.constants import MQGMO_SYNCPOINT, MQGMO_SYNCPOINT_IF_PERSISTENT, MQRC_BACKED_OUT
+from ostler.model.errors import MQError
 
 _NOTHING: Final[list[tuple[int, int]]] = []
 _INTO_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
@@ -91,6 +91,8 @@ def commit_unit(engine: Engine, unit: UnitOfWork) -> i64:
             _publish(engine, queue, entry, lsn)
         except QueueFileDamaged as damage:
             mark_damaged(engine, queue, str(damage))
+        except (MQError, MemoryError):
+            serve_all(engine, queue)  # the message is there, but cannot be read now: who waits for it is told so
     _delete_left_over(engine, unit)
     return lsn
 
@@ -112,8 +114,8 @@ def _publish(engine: Engine, queue: Queue, entry: Entry, lsn: i64) -> None:
     if queue.keeps_retained:
         retained.arrived(engine, queue, slot, entry.seq)
     if queue.waiting.count > 0 and queue.get_allowed:
-        serve_waiting(engine, queue, queue.load(slot).md)
-        if queue.slots.seqs[slot] != entry.seq or queue.slots.state(slot) != AVAILABLE:
+        serve_waiting(engine, queue, slot, queue.load(slot))
+        if not queue.has_available(slot, entry.seq):
             return
     if queue.trigger_on:
         after_arrival(engine, queue, queue.load(slot).md)
@@ -137,9 +139,9 @@ def back_out_unit(engine: Engine, unit: UnitOfWork) -> None:
             _give_back(engine, queue, entry)
         except QueueFileDamaged as damage:
             mark_damaged(engine, queue, str(damage))
-    for queue in {entry.queue.queue_id: entry.queue for entry in unit.entries if not entry.is_put}.values():
-        if queue.waiting.count > 0 and queue.get_allowed and not queue.deleted:
-            serve_all(engine, queue)
+    for entry in unit.entries:
+        if not entry.is_put:
+            serve_returned(engine, entry.queue, entry.slot, entry.seq)
     _delete_left_over(engine, unit)
 
 
@@ -154,20 +156,28 @@ def _give_back(engine: Engine, queue: Queue, entry: Entry) -> None:
     queue.link_in_order(entry.slot, True)
 
 
+def serve_returned(engine: Engine, queue: Queue, slot: i64, seq: i64) -> None:
+    """A message came back, or may be got again: let those who wait have it."""
+    if queue.waiting.count == 0 or not queue.get_allowed or queue.deleted or not queue.has_available(slot, seq):
+        return
+    try:
+        serve_waiting(engine, queue, slot, queue.load(slot))
+    except QueueFileDamaged as damage:
+        mark_damaged(engine, queue, str(damage))
+    except (MQError, MemoryError):
+        serve_all(engine, queue)
+
+
 def serve_all(engine: Engine, queue: Queue) -> None:
-    """Messages came back, or may be got again: let everybody who waits look."""
+    """The queue was changed: let everybody who waits look again. Long looks go on later."""
     for request in queue.waiting.everyone():
-        slot: i64 = queue.slots.first()
-        if slot < 0:
+        if queue.slots.first() < 0:
             return
-        if not request.done:
-            serve_waiting_request(engine, queue, request)
-
-
-def serve_waiting_request(engine: Engine, queue: Queue, request: GetRequest) -> None:
-    if attempt(engine, request, queue):
-        queue.waiting.remove(request)
-        engine.woken.append(request)
+        if request.is_scanning:
+            request.must_look_again = True
+        elif not request.done and attempt(engine, request, queue):
+            queue.waiting.remove(request)
+            engine.woken.append(request)
 
 
 def _end(engine: Engine, unit: UnitOfWork) -> None:

@@ -23,7 +23,7 @@ DEFAULT_TOPIC: Final = "SYSTEM.DEFAULT.TOPIC"
 DEFAULT_SUBSCRIPTION: Final = "SYSTEM.DEFAULT.SUB"
 _ENDING_SPARE: Final = 64
 # Beyond so many places, those that nobody needs do not stay for TREELIFE.
-_PLACES_KEPT: Final = 2_000_000
+PLACES_KEPT: Final = 100_000
 _NOBODY: Final[list[Subscription]] = []
 
 
@@ -57,7 +57,8 @@ class TopicNode:
 @final
 class TopicTree:
     def __init__(self) -> None:
-        self.places_kept: i64 = _PLACES_KEPT
+        self.places_kept: i64 = PLACES_KEPT
+        self.places_max: i64 = 0  # an administrator's limit; 0: none
         self.root = TopicNode("", None, 0)
         self.nodes: list[TopicNode] = [self.root]
         self.version: i64 = 0  # counts changes of subscriptions and objects, for those who keep what they found
@@ -96,6 +97,13 @@ class TopicTree:
             node = below
         node.used_ms = now_ms
         return node
+
+    def has_room_for(self, topic: str) -> bool:
+        """Whether an administrator's limit leaves room for the places of a topic that are not there yet."""
+        if self.places_max == 0 or len(self.nodes) + topic.count("/") < self.places_max:
+            return True
+        missing: i64 = len(levels_of(topic)) - _depth(self.nearest(topic))
+        return len(self.nodes) - 1 + missing <= self.places_max
 
     def find(self, topic: str) -> TopicNode | None:
         """The place of a topic; the root for the empty one."""
@@ -282,6 +290,7 @@ class TopicTree:
             take_out(node.subscriptions, subscription)
             if not node.subscriptions:
                 node.subscriptions = None
+                self.let_go(node, now_ms)
 
     # -- matching ----------------------------------------------------------------------------------------------------
 
@@ -427,10 +436,11 @@ class TopicTree:
     def let_go(self, node: TopicNode, now_ms: i64) -> None:
         """Somebody is done with a place. When there are very many, it goes at once if nobody else needs it.
 
-        Who publishes to new topics again and again does not fill the memory.
+        Who publishes to new topics again and again does not fill the memory, not even while somebody goes through the
+        tree: beyond twice the number it goes all the same, and the reader misses what was not needed.
         """
         at: TopicNode | None = node
-        while len(self.nodes) > self.places_kept and self.readers == 0:
+        while len(self.nodes) > (self.places_kept if self.readers == 0 else 2 * self.places_kept):
             if at is None or at.parent is None or not is_idle(at, now_ms):
                 return
             above = at.parent

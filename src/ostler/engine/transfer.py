@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from librt.strings import BytesWriter, read_i32_le, write_i32_le
-from mypy_extensions import i32, i64
+from librt.strings import read_i32_le
+from mypy_extensions import i64
 
 from ostler.engine import events, groups, reports, retained, triggers
 from ostler.engine.conversion import convert_message
-from ostler.engine.core import JOURNAL_MARGIN_BYTES, Engine, Posting
+from ostler.engine.core import JOURNAL_MARGIN_BYTES, NO_LIMIT, Engine, Posting
 from ostler.engine.extension import with_extension
-from ostler.engine.get_request import GetRequest
-from ostler.engine.matching import token_of
+from ostler.engine.get_request import BY_SCAN, GetRequest, Offer, WaitGroup
+from ostler.engine.matching import fits, is_eligible, load, properties_cost, token_of
 from ostler.engine.message import (
     BACKOUT_COUNT_AT,
     CCSID_AT,
@@ -26,9 +26,16 @@ from ostler.engine.message import (
     PRIORITY_AT,
     REPORT_AT,
     Message,
+    patch_i32,
 )
 from ostler.engine.names import resolve
-from ostler.engine.property_control import leaves_it_to_queue, needs_property_view, properties_on_get, shows_nothing
+from ostler.engine.property_control import (
+    leaves_it_to_queue,
+    needs_property_view,
+    properties_on_get,
+    selector_source,
+    shows_nothing,
+)
 from ostler.engine.queue import SPILL_BATCH_BYTES, Queue
 from ostler.engine.queue_file import QueueFileDamaged
 from ostler.engine.records import COMMIT, GET, PUT, get_head, number_head, put_head
@@ -72,10 +79,11 @@ from ostler.model.constants import (
     MQRC_Q_SPACE_NOT_AVAILABLE,
     MQRC_Q_TYPE_ERROR,
     MQRC_RESOURCE_PROBLEM,
+    MQRC_STORAGE_NOT_AVAILABLE,
     MQRC_TRUNCATED_MSG_ACCEPTED,
     MQRC_TRUNCATED_MSG_FAILED,
 )
-from ostler.model.disk import DiskFull
+from ostler.model.disk import DescriptorsExhausted, DiskFull
 from ostler.model.errors import MQError
 
 BROWSE: Final = MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT | MQGMO_BROWSE_MSG_UNDER_CURSOR
@@ -97,17 +105,49 @@ def admit(engine: Engine, queue: Queue, size_bytes: i64, is_persistent: bool) ->
     if queue.damaged:
         return MQRC_OBJECT_DAMAGED
     if queue.spill_bytes >= SPILL_BATCH_BYTES:
-        try:
-            queue.write_spill()
-        except DiskFull:
-            return MQRC_Q_SPACE_NOT_AVAILABLE
+        if engine.space.is_giving:
+            return _disk_is_full(engine)
+        reason: i64 = _spill(engine, queue)
+        if reason != 0:
+            return reason
     if is_persistent:
         if queue.is_temporary:
             return MQRC_PERSISTENT_NOT_ALLOWED
+        if not engine.space.covers(engine, size_bytes):
+            return _disk_is_full(engine)
         if engine.journal.room_bytes() < size_bytes + JOURNAL_MARGIN_BYTES:
             engine.journal_full = True
             return MQRC_RESOURCE_PROBLEM
     return 0
+
+
+def _spill(engine: Engine, queue: Queue) -> i64:
+    """Write what is beyond the buffers to the queue's file: 0, or the reason why that cannot be."""
+    while True:
+        try:
+            queue.write_spill()
+            return 0
+        except DescriptorsExhausted:
+            return MQRC_RESOURCE_PROBLEM
+        except DiskFull:
+            if not engine.space.reclaim(engine):
+                return _disk_is_full(engine)
+
+
+def _disk_is_full(engine: Engine) -> i64:
+    """The reason for that. When a checkpoint would give space back, the owner takes one and calls again."""
+    space = engine.space
+    if not space.is_giving and not space.wants_checkpoint():
+        space.was_refused = True
+        if not space.is_told:
+            space.is_told = True
+            engine.notice(
+                "AMQ6119S: The disk is full: messages are refused with MQRC_Q_SPACE_NOT_AVAILABLE, and can be got. "
+                "Get messages, or give the disk more space."
+            )
+        return MQRC_Q_SPACE_NOT_AVAILABLE
+    engine.journal_full = True
+    return MQRC_RESOURCE_PROBLEM
 
 
 def deliver(engine: Engine, queue: Queue, md: bytes, properties: bytes, body: bytes, unit: UnitOfWork | None) -> i64:
@@ -123,13 +163,15 @@ def deliver(engine: Engine, queue: Queue, md: bytes, properties: bytes, body: by
     if i64(read_i32_le(md, FLAGS_AT)) & GROUP_FLAGS:
         flags |= GROUPED
     lsn: i64 = 0
+    message = Message(md, properties, body, seq)
     if is_persistent:
+        queue.slots.reserve()  # what is in the journal must find its place
         flags |= PERSISTENT
         if unit is not None and unit.first_lsn < 0:
             unit.first_lsn = engine.journal.end_lsn()
         head = put_head(unit.number if unit is not None else 0, queue.queue_id, seq, flags, expiry_ms, len(properties))
         lsn = engine.journal.append(PUT, head, md + properties if properties else md, body)
-    enter(engine, queue, Message(md, properties, body, seq), flags, expiry_ms, unit, lsn)
+    enter(engine, queue, message, flags, expiry_ms, unit, lsn)
     return lsn if unit is None else 0
 
 
@@ -162,7 +204,7 @@ def _count_put(engine: Engine, queue: Queue, size_bytes: i64, is_persistent: boo
     if is_persistent:
         counters.puts_persistent += 1
         counters.put_bytes_persistent += size_bytes
-    counters.last_put_ms = engine.now_ms
+    counters.last_put_ms = engine.wall_ms()
     if queue.depth > counters.window_high:
         counters.window_high = queue.depth
     if engine.performance_events:
@@ -172,15 +214,14 @@ def _count_put(engine: Engine, queue: Queue, size_bytes: i64, is_persistent: boo
 def make_available(engine: Engine, queue: Queue, message: Message, flags: i64, expiry_ms: i64) -> None:
     """A message put outside syncpoint: to a waiting getter if one wants it, else onto the queue."""
     if queue.waiting.count > 0 and queue.get_allowed:
-        if not flags & (PERSISTENT | GROUPED) and queue.waiting.scanning.head is None:
+        if not flags & (PERSISTENT | GROUPED) and queue.waiting.selective == 0:
             request = queue.waiting.first_plain(message.md)
             if request is not None and _takes_directly(engine, queue, message, request):
                 return
         slot: i64 = queue.store(message, flags | AVAILABLE, expiry_ms)
         queue.link_new(slot)
-        serve_waiting(engine, queue, message.md)
-        still_there: bool = queue.slots.seqs[slot] == message.seq and queue.slots.state(slot) == AVAILABLE
-        if not still_there:
+        serve_waiting(engine, queue, slot, message)
+        if not queue.has_available(slot, message.seq):
             return
     else:
         slot = queue.store(message, flags | AVAILABLE, expiry_ms)
@@ -204,7 +245,14 @@ def _takes_directly(engine: Engine, queue: Queue, message: Message, request: Get
         return False
     queue.waiting.remove(request)
     engine.answering += 1
-    finish_get(engine, request, queue, message, NONE)
+    try:
+        finish_get(engine, request, queue, message, NONE)
+    except MemoryError:
+        # The get fails, and the message goes onto the queue for others.
+        _answer_refused(engine, request, MQRC_STORAGE_NOT_AVAILABLE)
+        engine.woken.append(request)
+        _answered(engine)
+        return False
     queue.counters.handed_over += 1
     engine.woken.append(request)
     _answered(engine)
@@ -217,27 +265,181 @@ def _answered(engine: Engine) -> None:
         _empty_outbox(engine)
 
 
-def serve_waiting(engine: Engine, queue: Queue, md: bytes) -> None:
-    """A message became available: answer those who wait for it, the longest waiting first."""
+def serve_waiting(engine: Engine, queue: Queue, slot: i64, message: Message) -> None:
+    """A message became available: answer those who wait for it.
+
+    Those with selectors come first, as far as they can be asked now. Whoever takes anything does not wait for the rest.
+    """
     engine.answering += 1
-    if queue.waiting.scanning.head is None:
-        request = queue.waiting.first_plain(md)
-        while request is not None and attempt(engine, request, queue):
-            queue.waiting.remove(request)
-            engine.woken.append(request)
-            if request.reason != MQRC_TRUNCATED_MSG_FAILED:
-                break
-            request = queue.waiting.first_plain(md)
+    if queue.waiting.selective > 0:
+        offer = Offer(slot, message.seq)
+        offer.last = queue.waiting.numbered
+        # In the order in which they have come, so that nobody is shown a later message first.
+        is_over: bool = not queue.offers and _offer_now(engine, queue, offer)
+        if queue.has_available(slot, message.seq):
+            _serve_plain(engine, queue, message.md)
+            if not is_over and queue.has_available(slot, message.seq):
+                queue.offers.append(offer)
+                engine.offering[queue.queue_id] = queue
+                engine.ring()
     else:
-        for request in queue.waiting.everyone():
-            if not request.done and attempt(engine, request, queue):
-                queue.waiting.remove(request)
-                engine.woken.append(request)
+        _serve_plain(engine, queue, message.md)
     _answered(engine)
 
 
+def _serve_plain(engine: Engine, queue: Queue, md: bytes) -> None:
+    """Answer those who wait for any message, or for one by its identifiers; the longest waiting first."""
+    request = queue.waiting.first_plain(md)
+    while request is not None and attempt(engine, request, queue):
+        queue.waiting.remove(request)
+        engine.woken.append(request)
+        if request.reason != MQRC_TRUNCATED_MSG_FAILED:
+            break
+        request = queue.waiting.first_plain(md)
+
+
+def _offer_now(engine: Engine, queue: Queue, offer: Offer) -> bool:
+    """Ask those who wait with selectors, as far as a verb may. False: some are left to be asked."""
+    before: i64 = engine.work_left
+    given: i64 = NO_LIMIT if engine.bell.waker is None else engine.first_slice()
+    engine.work_left = given
+    is_over: bool = _ask_groups(engine, queue, offer)
+    engine.share_left -= given - engine.work_left
+    engine.work_left = before
+    return is_over
+
+
+def go_on_offering(engine: Engine) -> None:
+    """Ask further ones about the messages of one queue, within `engine.work_left`; queues take turns."""
+    for number in engine.offering:
+        queue = engine.offering.pop(number)
+        engine.answering += 1
+        while queue.offers and _ask_groups(engine, queue, queue.offers[0]):
+            queue.offers.popleft()
+            engine.work_left -= 1
+        if queue.offers:
+            engine.offering[number] = queue
+        _answered(engine)
+        return
+
+
+def _ask_groups(engine: Engine, queue: Queue, offer: Offer) -> bool:
+    """Offer a message to groups of waiting requests, within `engine.work_left`. False: some are left to be asked."""
+    slot: i64 = offer.slot
+    try:
+        if queue.deleted or not queue.get_allowed or not queue.has_available(slot, offer.seq):
+            return True
+        source = offer.source
+        if source is None:
+            if engine.work_left <= 0:
+                return False
+            message = load(engine, queue, slot)
+            source = selector_source(message.md, message.body, message.properties)
+            offer.groups = queue.waiting.candidates(source)
+            offer.source = source
+            engine.work_left -= len(offer.groups) // 8
+            if queue.waiting.has_selectors():
+                engine.work_left -= queue.waiting.asked_names() + properties_cost(message)
+        while offer.at < len(offer.groups):
+            group = offer.groups[offer.at]
+            selector = group.selector
+            if group.requests.head is not None and selector is not None and not offer.is_selected:
+                if engine.work_left <= 0:
+                    return False
+                engine.work_left -= selector.cost
+                offer.is_selected = selector.matches(source)
+            if selector is None or offer.is_selected:
+                if not _ask_group(engine, queue, offer, group):
+                    return False
+                if not queue.has_available(slot, offer.seq):
+                    return True
+            offer.at += 1
+            offer.is_selected = False
+            offer.asked = 0
+    except QueueFileDamaged as damage:
+        mark_damaged(engine, queue, str(damage))
+    except (MQError, MemoryError):
+        engine.work_left = 0  # no descriptor or memory to read it with: its put is done, and others are asked later
+        return False
+    return True
+
+
+def _ask_group(engine: Engine, queue: Queue, offer: Offer, group: WaitGroup) -> bool:
+    """Offer a message that the selector of a group fits to its requests. False: some are left to be asked."""
+    request = _behind(group, offer.asked)
+    while request is not None and request.number <= offer.last:
+        if engine.work_left <= 0:
+            return False
+        engine.work_left -= 1
+        following = request.next
+        offer.asked = request.number
+        if group.looks_for_itself or request.gives_up_slot != NONE:
+            _look_again(engine, request, queue)
+        elif _may_have(engine, request, queue, offer.slot) and answer(engine, request, queue, offer.slot):
+            _served(engine, request, queue)
+        if not queue.has_available(offer.slot, offer.seq):
+            return True
+        request = following if following is None or following.group is group else _behind(group, offer.asked)
+    return True
+
+
+def _behind(group: WaitGroup, asked: i64) -> GetRequest | None:
+    """The first request of a group with a higher number."""
+    request = group.requests.head
+    while request is not None and request.number <= asked:
+        request = request.next
+    return request
+
+
+def _may_have(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -> bool:
+    """Is a message that came meanwhile for this request? Not when its look through the queue is to find it yet."""
+    if request.is_scanning and (request.scan_slot == NONE or queue.is_behind(slot, request.scan_slot)):
+        return False
+    handle = request.handle
+    is_next: bool = request.options & MQGMO_BROWSE_NEXT != 0 and handle.cursor_set and handle.cursor != NONE
+    if is_next and not queue.is_behind(slot, handle.cursor):
+        return False
+    return is_eligible(engine, request, queue, slot) and (
+        request.match == 0 or fits(request, queue, slot, queue.load(slot).md)
+    )
+
+
+def _look_again(engine: Engine, request: GetRequest, queue: Queue) -> None:
+    """Something has come that may complete a group: have a request look through the queue once more."""
+    if request.is_scanning:
+        request.must_look_again = True
+        return
+    if attempt(engine, request, queue):
+        _served(engine, request, queue)
+
+
+def _served(engine: Engine, request: GetRequest, queue: Queue) -> None:
+    queue.waiting.remove(request)
+    engine.woken.append(request)
+
+
 def attempt(engine: Engine, request: GetRequest, queue: Queue) -> bool:
-    """Try to answer a request from what is on the queue now. False: nothing for it there."""
+    """Try to answer a request from what is on the queue now.
+
+    False: nothing for it there; or its look through the queue goes on later, as `request.is_scanning` says.
+    """
+    before: i64 = engine.work_left
+    given: i64 = NO_LIMIT
+    if request.may_pause:
+        # Only those that look at many messages share what there is for that: the others find theirs at once.
+        given = engine.first_slice() if request.kind == BY_SCAN else engine.slice_cost
+    engine.work_left = given
+    engine.answering += 1
+    answered: bool = _attempt(engine, request, queue)
+    _answered(engine)
+    if request.kind == BY_SCAN and request.may_pause:
+        engine.share_left -= given - engine.work_left
+    engine.work_left = before
+    return answered
+
+
+def attempt_slice(engine: Engine, request: GetRequest, queue: Queue) -> bool:
+    """As `attempt`, within `engine.work_left`."""
     engine.answering += 1
     answered: bool = _attempt(engine, request, queue)
     _answered(engine)
@@ -249,25 +451,39 @@ def _attempt(engine: Engine, request: GetRequest, queue: Queue) -> bool:
         slot: i64 = select(engine, request, queue)
         if engine.expired:
             discard_expired(engine)
-        if slot == NONE:
-            return False
+        return slot >= 0 and answer(engine, request, queue, slot)
+    except (QueueFileDamaged, MQError, MemoryError) as error:
+        return _cannot_have(engine, request, queue, error)
+
+
+def answer(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -> bool:
+    """Answer a request with the message of a slot, or with the reason why it cannot have it. Always True."""
+    try:
         if not request.options & BROWSE and queue.slots.flags[slot] & PERSISTENT and _journal_is_spent(engine):
             return _answer_refused(engine, request, MQRC_RESOURCE_PROBLEM)
         if request.slots:
             _finish_joined(engine, request, queue)
         else:
             finish_get(engine, request, queue, queue.load(slot), slot)
-    except QueueFileDamaged as damage:
-        mark_damaged(engine, queue, str(damage))
-        return _answer_refused(engine, request, MQRC_OBJECT_DAMAGED)
-    except MQError as refusal:
-        return _answer_refused(engine, request, refusal.reason)
+    except (QueueFileDamaged, MQError, MemoryError) as error:
+        return _cannot_have(engine, request, queue, error)
     if groups.concerns(request):
         groups.after_get(request, request.md)
     return True
 
 
+def _cannot_have(engine: Engine, request: GetRequest, queue: Queue, error: Exception) -> bool:
+    reason: i64 = error.reason if isinstance(error, MQError) else MQRC_STORAGE_NOT_AVAILABLE
+    if isinstance(error, QueueFileDamaged):
+        mark_damaged(engine, queue, str(error))
+        reason = MQRC_OBJECT_DAMAGED
+    queue.waiting.remove(request)  # its look may have paused before
+    return _answer_refused(engine, request, reason)
+
+
 def _answer_refused(engine: Engine, request: GetRequest, reason: i64) -> bool:
+    request.md = b""
+    request.body = b""
     request.reason = reason
     request.done = True
     count_get_failed(engine, request)
@@ -582,10 +798,3 @@ def after_arrival(engine: Engine, queue: Queue, md: bytes) -> None:
     outgoing = triggers.after_arrival(engine, queue, i64(read_i32_le(md, PRIORITY_AT)))
     if outgoing:
         send_reports(engine, outgoing, None)
-
-
-def patch_i32(md: bytes, at: i64, value: i64) -> bytes:
-    """A copy of a descriptor with one integer changed."""
-    writer = BytesWriter()
-    write_i32_le(writer, i32(value))
-    return md[:at] + writer.getvalue() + md[at + 4 :]

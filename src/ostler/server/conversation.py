@@ -18,7 +18,7 @@ from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import Engine
 from ostler.engine.get_request import BY_SCAN, GetRequest
 from ostler.engine.property_block import PUBLICATION_LAYOUT, decode_block, encode_block
-from ostler.engine.selector import compile_selector
+from ostler.engine.selector import compile_for
 from ostler.engine.statistics import put_failed
 from ostler.engine.transfer import BROWSE
 from ostler.engine.unit_of_work import UnitOfWork
@@ -29,6 +29,7 @@ from ostler.model.constants import (
     MQGMO_NO_SYNCPOINT,
     MQGMO_SYNCPOINT,
     MQGMO_SYNCPOINT_IF_PERSISTENT,
+    MQGMO_WAIT,
     MQOT_TOPIC,
     MQPMO_ASYNC_RESPONSE,
     MQPMO_SYNC_RESPONSE,
@@ -41,13 +42,14 @@ from ostler.model.constants import (
     MQRC_NO_MSG_AVAILABLE,
     MQRC_NONE,
     MQRC_RESOURCE_PROBLEM,
+    MQRC_STORAGE_NOT_AVAILABLE,
     MQRC_SYNCPOINT_LIMIT_REACHED,
     MQRC_TRUNCATED_MSG_FAILED,
 )
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
 from ostler.server.link_limits import PENDING_MAX
-from ostler.server.server_link import ServerLink
+from ostler.server.server_link import NO_MEMORY, ServerLink
 from ostler.server.timers import Timer
 from ostler.wire.calls import (
     AS_STORED,
@@ -68,6 +70,7 @@ from ostler.wire.calls import (
     GET_WAIT,
     GOT_FIXED_BYTES,
     HELD,
+    HELD_IF_PERSISTENT,
     PUT_BLOCK_BYTES,
     PUT_CONTEXT,
     PUT_FIXED_BYTES,
@@ -150,6 +153,32 @@ class WaitingGet(Waiting):
             conversation.forget(self)
             conversation.answer_get(self.number, self.request)
 
+    def withdraw(self) -> None:
+        """Take no message until `wait_again`: the application does not read what it has got already."""
+        queue = self.request.handle.queue
+        if not self.request.done and queue is not None:
+            queue.waiting.remove(self.request)
+
+    def wait_again(self) -> None:
+        """Wait on the queue again, or be answered with what has come meanwhile."""
+        request = self.request
+        conversation = self.conversation
+        if request.done or request.waiting:
+            return
+        if conversation.connection.broken:
+            getting.cancel(conversation.engine, request, conversation.connection.broken)
+            self.answered()
+            return
+        try:
+            done: bool = getting.get(conversation.engine, request)
+        except MQError as error:
+            conversation.forget(self)
+            conversation.held.pop(self.number, None)
+            conversation.fail(GET, self.number, error.completion, error.reason, error.detail)
+            return
+        if done:
+            self.answered()
+
     def give_up(self, reason: i64) -> None:
         self.request.waker = None
         if not self.request.done:
@@ -171,13 +200,43 @@ class Conversation:
         self.engine: Engine = connection.engine
         self.waiting: dict[int, Waiting] = {}
         self.held: dict[int, Connection] = {}  # messages taken and not settled, each in a unit of its own
+        self.spare: Connection | None = None  # for the next one that is held
         self.is_over = False
+        self.are_gets_withdrawn = False
 
     def handle(self, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
         """One request, whole. MalformedFrame closes the link."""
         if self.connection.broken:
             self.fail(type, number, MQCC_FAILED, self.connection.broken, "")
             return
+        try:
+            self._handle(type, number, buffer, start, end)
+        except MemoryError:
+            self.out_of_memory(type, number)
+
+    def put_long(self, number: i64, head: bytes, body: bytes) -> None:
+        """A PUT whose message came in segments: what stands before its data, and the data."""
+        if self.connection.broken:
+            self.fail(PUT, number, MQCC_FAILED, self.connection.broken, "")
+            return
+        try:
+            self.put(PUT, number, head, 0, 0, len(head), body)
+        except MemoryError:
+            self.out_of_memory(PUT, number)
+
+    def out_of_memory(self, type: i64, number: i64) -> None:
+        """A request found no memory, and has changed nothing. It fails; the application and others go on."""
+        self.reactor.give_ballast()
+        self.reactor.policy.note_link(self.link, f"AMQ6118E: {NO_MEMORY}")
+        if type == PUT:
+            self._put_failed(type, number, MQRC_STORAGE_NOT_AVAILABLE, None, NO_MEMORY)
+        else:
+            stand_in = self.held.pop(number, None) if type == GET else None
+            if stand_in is not None:
+                self._give_back(stand_in)  # its message may be off the queue already
+            self.fail(type, number, MQCC_FAILED, MQRC_STORAGE_NOT_AVAILABLE, NO_MEMORY)
+
+    def _handle(self, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
         if type == PUT:
             self.put(PUT, number, buffer, start, start, end)
         elif type == GET:
@@ -223,8 +282,13 @@ class Conversation:
 
     # -- PUT -----------------------------------------------------------------------------------------------------------
 
-    def put(self, type: i64, number: i64, buffer: bytes, whole: i64, start: i64, end: i64) -> None:
-        """PUT; or PUBLISH, whose payload begins at `whole` and has something before the put."""
+    def put(
+        self, type: i64, number: i64, buffer: bytes, whole: i64, start: i64, end: i64, long_body: bytes = b""
+    ) -> None:
+        """PUT; or PUBLISH, whose payload begins at `whole` and has something before the put.
+
+        The data of a long message may be apart from what stands before it.
+        """
         if end - start < PUT_FIXED_BYTES:
             raise MalformedFrame("a PUT is too short")
         block_bytes: i64 = i64(read_i32_le(buffer, start + PUT_BLOCK_BYTES))
@@ -241,7 +305,7 @@ class Conversation:
         if i64(read_i32_le(md, 0)) != _MD_ID or i64(read_i32_le(md, 4)) != _MD_VERSION:
             self._put_failed(type, number, MQRC_MD_ERROR, handle, "")
             return
-        if end - body_at > self.link.message_bytes_max:
+        if end - body_at + len(long_body) > self.link.message_bytes_max:
             self._put_failed(type, number, MQRC_MSG_TOO_BIG_FOR_CHANNEL, handle, "")
             return
         source: Handle | None = None
@@ -257,13 +321,14 @@ class Conversation:
             options: i64 = i64(read_i32_le(buffer, start + PUT_OPTIONS))
             if number == 0:
                 options = options & ~MQPMO_SYNC_RESPONSE | MQPMO_ASYNC_RESPONSE
-            reason: i64 = putting.put(engine, connection, handle, md, options, block, buffer[body_at:end], source)
+            body = long_body if long_body else buffer[body_at:end]
+            reason: i64 = putting.put(engine, connection, handle, md, options, block, body, source)
         except MQError as error:
             self._put_failed(type, number, error.reason, handle, error.detail)
             return
         if reason != 0 and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
             is_full: bool = reason == MQRC_RESOURCE_PROBLEM and engine.journal_full
-            if is_full and self.reactor.park(self, type, number, buffer[whole:end]):
+            if is_full and self.reactor.park(self, type, number, buffer[whole:end] + long_body):
                 return
             self._put_failed(type, number, reason, handle, "")
             return
@@ -299,16 +364,22 @@ class Conversation:
         try:
             self.check_crowd()
             request = self.new_request(handle, buffer, start, end)
-            if i64(read_i32_le(buffer, start + GET_FLAGS)) & HELD and not request.options & (_IN_UNIT | BROWSE):
+            flags: i64 = i64(read_i32_le(buffer, start + GET_FLAGS))
+            if flags & (HELD | HELD_IF_PERSISTENT) and not request.options & (_IN_UNIT | BROWSE):
                 if len(self.held) >= self.engine.uncommitted_max:
                     raise MQError(MQRC_SYNCPOINT_LIMIT_REACHED, "Too many messages are held and not settled.")
-                self._hold(number, request)
+                self._hold(number, request, MQGMO_SYNCPOINT if flags & HELD else MQGMO_SYNCPOINT_IF_PERSISTENT)
             done: bool = getting.get(self.engine, request)
         except MQError as error:
             self.held.pop(number, None)
             self.fail(GET, number, error.completion, error.reason, error.detail)
             return
         if done:
+            if request.reason == MQRC_RESOURCE_PROBLEM and len(request.md) == 0:
+                # The log's reserve is used up: a checkpoint makes room.
+                self.held.pop(number, None)
+                if self.reactor.park(self, GET, number, buffer[start:end]):
+                    return
             self.answer_get(number, request)
         else:
             self.wait(WaitingGet(self, number, request), request)
@@ -336,6 +407,7 @@ class Conversation:
             buffer[start + GET_CORRELATION_ID : start + GET_GROUP_ID],
             min(i64(read_i32_le(buffer, start + GET_LENGTH)), self.link.message_bytes_max),
         )
+        request.may_pause = True
         request.wait_ms = i64(read_i32_le(buffer, start + GET_WAIT))
         request.encoding = i64(read_i32_le(buffer, start + GET_ENCODING))
         request.ccsid = i64(read_i32_le(buffer, start + GET_CCSID))
@@ -347,7 +419,7 @@ class Conversation:
         request.wants_extension = flags & VERSION_1 != 0
         if end - start > GET_FIXED_BYTES:
             text = buffer[start + GET_FIXED_BYTES : end].decode("utf-8", "replace")
-            request.selector = compile_selector(text)
+            request.selector = compile_for(self.engine, text)
             request.kind = BY_SCAN
         if request.kind == BY_SCAN:
             request.group_id = buffer[start + GET_GROUP_ID : start + GET_SEQUENCE]
@@ -357,17 +429,35 @@ class Conversation:
         return request
 
     def wait(self, waiting: Waiting, request: GetRequest) -> None:
-        """Leave a request waiting on its queue, for as long as it says."""
+        """Leave a request waiting on its queue, for as long as it says; one that does not wait, until it has looked."""
         request.waker = waiting
         self.waiting[waiting.number] = waiting
         self.link.pending += 1
-        if request.wait_ms > 0:
+        if request.wait_ms > 0 and request.options & MQGMO_WAIT:
             self.reactor.wheel.add(waiting, self.reactor.now_ms + request.wait_ms)
 
     def forget(self, waiting: Waiting) -> None:
         del self.waiting[waiting.number]
         self.link.pending -= 1
         self.reactor.wheel.remove(waiting)
+
+    def withdraw_gets(self) -> None:
+        """Have none of the waiting gets answered with a message for the time being."""
+        self.are_gets_withdrawn = True
+        for waiting in self.waiting.values():
+            if isinstance(waiting, WaitingGet):
+                waiting.withdraw()
+
+    def wait_again(self) -> None:
+        """Let the gets that were withdrawn wait as before, as long as their answers find room."""
+        if not self.are_gets_withdrawn:
+            return
+        self.are_gets_withdrawn = False
+        for waiting in list(self.waiting.values()):
+            if self.are_gets_withdrawn:
+                return  # the answers were too much again
+            if isinstance(waiting, WaitingGet):
+                waiting.wait_again()
 
     def answer_get(self, number: i64, request: GetRequest) -> None:
         """A GET is done, with a message or without."""
@@ -381,7 +471,9 @@ class Conversation:
             return
         stand_in = self.held.get(number)
         if stand_in is not None and stand_in.unit_of_work is None:
-            del self.held[number]  # too long for its buffer: it stays on the queue, and there is nothing to settle
+            # It stays on the queue, too long for its buffer; or it is not persistent, and need not be held.
+            del self.held[number]
+            self.spare = stand_in
         if self.is_too_long(request):
             self.fail(GET, number, MQCC_FAILED, MQRC_MSG_TOO_BIG_FOR_CHANNEL, self.too_long_text(request))
             return
@@ -455,26 +547,33 @@ class Conversation:
 
     # -- messages on approval ------------------------------------------------------------------------------------------
 
-    def _hold(self, number: i64, request: GetRequest) -> None:
+    def _hold(self, number: i64, request: GetRequest, syncpoint_option: i64) -> None:
         """Have a message taken in a unit of work of its own, until the application has settled it."""
-        own = self.connection
-        stand_in = Connection(own.number, self.engine, own.user, own.application, own.application_type)
-        stand_in.counters = own.counters
+        stand_in = self.spare
+        self.spare = None
+        if stand_in is None:
+            own = self.connection
+            stand_in = Connection(own.number, self.engine, own.user, own.application, own.application_type)
+            stand_in.counters = own.counters
+            stand_in.selector_use = own.selector_use
         request.connection = stand_in
-        request.options = request.options & ~MQGMO_NO_SYNCPOINT | MQGMO_SYNCPOINT
+        request.options = request.options & ~MQGMO_NO_SYNCPOINT | syncpoint_option
         self.held[number] = stand_in
 
     def _settle(self, number: i64, reader: PayloadReader) -> None:
         settled: i64 = reader.integer()
         keeps: bool = reader.integer() != 0
         reader.done()
-        stand_in = self.held.pop(settled & 0xFFFFFFFF, None)
+        settled &= 0xFFFFFFFF
+        # Of a get that still waits there is nothing to settle, and what it may take yet is held.
+        stand_in = self.held.pop(settled, None) if settled not in self.waiting else None
         unit: UnitOfWork | None = stand_in.unit_of_work if stand_in is not None else None
         if stand_in is None or unit is None:
             if number != 0:
                 self.link.send(reply_frame(SETTLE, self.number, number, MQCC_OK, MQRC_NONE))
             return
         stand_in.unit_of_work = None
+        self.spare = stand_in
         lsn: i64 = 0
         reason: i64 = MQRC_NONE
         if unit.backed_out_by_system:

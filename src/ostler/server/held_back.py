@@ -45,7 +45,7 @@ class HeldReply:
         self.link.held -= 1
         if self.type != 0:
             self.link.large_bytes -= len(self.data) + len(self.body)
-            self.link.reactor.let_go(len(self.body))
+            self.link.reply_gone(len(self.body))
         else:
             self.link.held_bytes -= len(self.data)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import resource
 import time
 
 from ostler.command.target import ChannelStatus
 from ostler.server.channel_rules import host_of
+from ostler.server.descriptor_budget import raise_limit
 from ostler.server.server_link import ServerLink
 
 
@@ -43,10 +43,4 @@ def link_status(link: ServerLink) -> ChannelStatus:
 
 def raise_descriptor_limit() -> int:
     """As many descriptors as this process may have."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard == resource.RLIM_INFINITY or hard > 1 << 20:
-        hard = 1 << 20
-    if soft != resource.RLIM_INFINITY and soft < hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-        soft = hard
-    return hard if soft == resource.RLIM_INFINITY else soft
+    return raise_limit()

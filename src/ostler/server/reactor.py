@@ -2,7 +2,8 @@
 
 Each pass waits for events, takes the engine's lock, lets every readable link hand its frames to the engine, answers
 those who waited, and gives the lock back; then it sends, and forces the log for the replies that promise something.
-Every pass is bounded: so many events, so many bytes of each link, so many timers and new connections.
+Every pass is bounded: so many events, so many bytes of each link, so many timers, and a slice of time for what takes
+long (`slow_lane`).
 """
 
 from __future__ import annotations
@@ -11,24 +12,27 @@ import os
 import select
 from collections.abc import Callable
 from contextlib import suppress
-from time import monotonic
+from time import monotonic, monotonic_ns, sleep
 from typing import Final, final
 
 from librt.threading import Lock
-from librt.time import time
 from mypy_extensions import i64
 
 from ostler.engine.core import Engine
+from ostler.engine.get import go_on_looking
 from ostler.log.recovery_log import RecoveryLog
 from ostler.model.constants import MQCC_FAILED
 from ostler.model.errors import MQError
 from ostler.server.agents import Agent
+from ostler.server.clock import Clock
 from ostler.server.conversation import Conversation, Waiting
 from ostler.server.held_back import HeldReply, Parked
 from ostler.server.journal_writer import JournalWriter
-from ostler.server.link_limits import LARGE_HIGH_BYTES, OUT_HIGH_BYTES, OUT_LOW_BYTES
+from ostler.server.link_limits import OUT_HIGH_BYTES, OUT_LOW_BYTES
+from ostler.server.link_memory import LinkMemory
 from ostler.server.policy import Policy
 from ostler.server.server_link import CLOSED, CLOSING, ServerLink
+from ostler.server.slow_lane import SlowLane
 from ostler.server.timers import Timer, TimerWheel
 
 _EVENTS_MAX: Final = 256
@@ -36,14 +40,23 @@ _TIMERS_MAX: Final = 1024
 _POSTED_MAX: Final = 64
 _SLEEP_MS_MAX: Final = 1000
 _MILLISECONDS: Final = 1000.0
+_MILLISECOND_NS: Final = 1_000_000
 _IN: Final = select.EPOLLIN
 _OUT: Final = select.EPOLLOUT
 _GONE: Final = select.EPOLLHUP | select.EPOLLERR
 # A force that takes longer than this is left to the log's own thread, so that others go on meanwhile.
 _INLINE_US_MAX: Final = 1500
+# The same for more bytes than this, which a long message brings at once. Other long ones wait until it is written;
+# short ones go on, until there are so many that nobody does.
+_INLINE_BYTES_MAX: Final = 4 << 20
+_BEHIND_BYTES_MAX: Final = 128 << 20
 _GATHER_ROUNDS: Final = 4
+# Zeros that are never looked at take no memory of the machine, only of what the process may have.
+_BALLAST_BYTES: Final = 4 << 20
+_MEMORY_PAUSE_SECONDS: Final = 0.01
+_NO_MEMORY_LEFT: Final = "AMQ6118E: The queue manager has no memory left. Let it have more, or end some applications."
 _ROOM_TRIES: Final = 3
-# Parts of long messages that are kept for all links together.
+# Messages on their way in and out that are kept for all links together, unless the process may have little memory.
 KEPT_BYTES_MAX: Final = 1 << 30
 
 
@@ -58,45 +71,59 @@ class ReactorCounters:
         self.refused: i64 = 0
         self.inline_forces: i64 = 0
         self.parked: i64 = 0
+        self.put_off: i64 = 0
+        self.looks: i64 = 0  # passes in which a long look for messages went on
 
 
 @final
 class Reactor:
-    def __init__(self, engine: Engine, lock: Lock, writer: JournalWriter, policy: Policy) -> None:
+    def __init__(self, engine: Engine, clock: Clock, lock: Lock, writer: JournalWriter, policy: Policy) -> None:
         self.engine = engine
+        self.clock = clock
         self.lock = lock
         self.writer = writer
         self.log: RecoveryLog = writer.log
         self.policy = policy
         self.epoll = select.epoll()
+        self.slow = SlowLane(self.epoll)
         self.links: dict[int, ServerLink] = {}
         self.listening: set[int] = set()
-        self.now_ms: i64 = i64(monotonic() * _MILLISECONDS)
+        self.now_ms: i64 = i64(monotonic_ns()) // _MILLISECOND_NS
         self.ahead_ms: i64 = 0  # the clock is this far ahead, for tests
         self.wheel = TimerWheel(self.now_ms)
+        self.memory = LinkMemory(self, KEPT_BYTES_MAX)
         self.counters = ReactorCounters()
         self.dirty: list[ServerLink] = []
         self.failing: list[ServerLink] = []
         self.answered: list[Waiting] = []  # by other threads, under the engine's lock
         self.resuming: list[Waiting] = []  # streams that have more to do
         self.reading: list[ServerLink] = []  # links that are read from again
+        self._put_off: list[ServerLink] = []  # links whose requests cost more than a pass has for them
         self.pumping: list[Agent] = []  # message channels that have something to send
         self.released_lsn: i64 = 0  # replies that promise no more than this have been sent
         self._held: list[HeldReply] = []
         self._parked: list[Parked] = []
         self._retried: Parked | None = None
         self._is_making_room = False
-        self._kept_bytes: i64 = 0
+        self._is_slow_ready = False
         self._posted: list[Callable[[], None]] = []
         self._woken = False
         self._asked_lsn: i64 = 0  # the log's thread was asked to force up to here
         self._stopping = False
         self._force_us: i64 = 0
         self.inline_us_max: i64 = _INLINE_US_MAX
+        self.inline_bytes_max: i64 = _INLINE_BYTES_MAX
+        self.waiting_for_log: list[ServerLink] = []  # until long messages that came before are written
         self.is_gathering = False
+        self.has_no_ballast = True
+        self._ballast = b""
+        self.take_ballast()
         self._event_turn = Lock()
         self._event_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self.epoll.register(self._event_fd, _IN)
+        # From now on long looks for messages go on in the passes, also those of programs in this process.
+        self._looked_before: object = engine.bell.waker
+        engine.bell.waker = self.wake
 
     # -- from other threads --------------------------------------------------------------------------------------------
 
@@ -122,48 +149,65 @@ class Reactor:
         self._stopping = True
         self.wake()
 
+    def is_stopping(self) -> bool:
+        return self._stopping
+
     # -- links ---------------------------------------------------------------------------------------------------------
 
     def listen(self, fd: int) -> None:
         self.listening.add(fd)
-        self.epoll.register(fd, _IN)
+        self.slow.epoll.register(fd, _IN)
 
     def unlisten(self, fd: int) -> None:
         if fd in self.listening:
             self.listening.discard(fd)
-            self.epoll.unregister(fd)
+            self.slow.epoll.unregister(fd)
 
     def add(self, link: ServerLink) -> None:
         """Take a new link in."""
         self.links[link.fd] = link
         link.mask = _IN
-        self.epoll.register(link.fd, _IN)
+        self.slow.epoll.register(link.fd, _IN)
         link.begin(self.now_ms)
         self.counters.accepted += 1
 
     def watch(self, link: ServerLink) -> None:
-        """Watch a link for what it can do now: read unless too much is unsent or a request of it is parked."""
+        """Watch a link for what it can do now: read unless too much is unsent or a request of it has to wait."""
         if link.state == CLOSED:
             return
         unsent: i64 = link.unsent_bytes()
         if (
             link.is_parked
+            or link.waits_for_memory
+            or link.waits_for_log
             or unsent > OUT_HIGH_BYTES
             or (link.is_paused and unsent > OUT_LOW_BYTES)
-            or link.large_bytes > LARGE_HIGH_BYTES
+            or link.has_too_many_long_replies()
         ):
             link.is_paused = True
             mask: i64 = 0
         else:
             if link.is_paused:
                 link.is_paused = False
+                link.moved_ms = self.now_ms  # it was not for the peer to go on
                 self.reading.append(link)
             mask = _IN
         if link.unsent:
             mask |= _OUT
         if mask != link.mask:
             link.mask = mask
-            self.epoll.modify(link.fd, mask)
+            self.slow.epoll_of(link).modify(link.fd, mask)
+
+    def hold_off(self, link: ServerLink) -> None:
+        """Too much of a link is unsent: read no more from it, and answer none of its waiting gets until that is read.
+
+        Under the engine's lock.
+        """
+        self.watch(link)
+        if link.is_paused:
+            link.is_held_off = True
+            for conversation in link.conversations.values():
+                conversation.withdraw_gets()
 
     def end_conversations(self, link: ServerLink) -> None:
         """All applications of a link are gone: what they did not commit is backed out."""
@@ -176,7 +220,7 @@ class Reactor:
                 self.counters.breakdowns += 1
                 self.policy.note_link(link, f"AMQ6109E: A connection could not be ended properly: {error!r}.")
         for assembly in link.assemblies.values():
-            self.let_go(assembly.cost_bytes)
+            self.memory.part_done(link, assembly.cost_bytes)
         link.assemblies = {}
         agent = link.agent
         if agent is not None:
@@ -196,29 +240,39 @@ class Reactor:
         link.state = CLOSED
         self.end_conversations(link)
         link.drop_unsent()
+        self.memory.forget(link)
         self.wheel.remove(link)
         if self.links.pop(link.fd, None) is not None:
-            self.epoll.unregister(link.fd)
+            self.slow.epoll_of(link).unregister(link.fd)
         self.policy.closed(link)
         link.sock.close()
 
     # -- limits --------------------------------------------------------------------------------------------------------
 
-    def keep(self, size: i64) -> bool:
-        """Whether so many bytes more of unfinished messages may be kept."""
-        if self._kept_bytes + size > KEPT_BYTES_MAX:
-            return False
-        self._kept_bytes += size
-        return True
-
-    def let_go(self, size: i64) -> None:
-        self._kept_bytes -= size
-        if self._kept_bytes < 0:
-            self._kept_bytes = 0
-
     def kept_bytes(self) -> int:
         """Parts of long messages, on their way in or out, of all links."""
-        return self._kept_bytes
+        return self.memory.long_bytes
+
+    def put_off(self, link: ServerLink) -> None:
+        """Leave what a link asks for to a later pass: it has cost enough in this one."""
+        self.counters.put_off += 1
+        link.is_parked = True
+        self._put_off.append(link)
+        self.watch(link)
+
+    def _take_up(self, end_ns: i64) -> None:
+        """Go on with links that were put off, in their order, as far as the share and the time of this pass go."""
+        left: i64 = len(self._put_off)
+        while left > 0 and self.engine.share_left > 0:
+            left -= 1
+            link = self._put_off.pop(0)
+            link.is_parked = False
+            self.watch(link)
+            link.take_up()
+            if self.engine.woken:
+                self.tell_woken()
+            if i64(monotonic_ns()) >= end_ns:
+                return
 
     def park(self, conversation: Conversation, type: i64, number: i64, payload: bytes) -> bool:
         """A request found no log space: try it again when room was made. False when that was tried often enough."""
@@ -269,8 +323,8 @@ class Reactor:
         self._held.append(HeldReply(lsn, link, data))
         link.held += 1
         link.held_bytes += len(data)
-        if link.held_bytes > OUT_HIGH_BYTES and not link.is_paused:
-            self.watch(link)
+        if link.held_bytes > OUT_HIGH_BYTES and not link.is_held_off:
+            self.hold_off(link)
 
     def hold_behind(self, lsn: i64, link: ServerLink, conversation: i64, request: i64, data: bytes) -> None:
         """As `hold`, and behind all that a request was answered with before. LSN 0: now."""
@@ -295,8 +349,7 @@ class Reactor:
         self, lsn: i64, link: ServerLink, type: i64, conversation: i64, request: i64, head: bytes, body: bytes
     ) -> None:
         """Send a payload in segments, when the log is durable up to an LSN. LSN 0: now."""
-        self._kept_bytes += len(body)
-        link.large_bytes += len(head) + len(body)
+        link.keep_reply(len(head), len(body))
         if lsn == 0:
             link.send_large(type, conversation, request, head, body)
             return
@@ -307,19 +360,30 @@ class Reactor:
         held.body = body
         self._held.append(held)
         link.held += 1
-        if link.large_bytes > LARGE_HIGH_BYTES and not link.is_paused:
-            self.watch(link)
+        if not link.is_held_off and link.has_too_many_long_replies():
+            self.hold_off(link)
+
+    def is_log_behind(self) -> bool:
+        """Whether a long message is being written to the log, by the log's own thread."""
+        return self.log.end_lsn() - self.log.durable_lsn() > self.inline_bytes_max and self.log.buffer_is_full()
+
+    def wait_for_log(self, link: ServerLink) -> None:
+        """Read nothing from a link that brings a long message until those before it are written."""
+        link.waits_for_log = True
+        self.waiting_for_log.append(link)
+        self.watch(link)
 
     def _release(self) -> None:
         """Send the replies whose records are durable."""
         durable: i64 = self.log.durable_lsn()
         held = self._held
-        self._held = []
+        self._held = [reply for reply in held if reply.lsn > durable]
         for reply in held:
             if reply.lsn <= durable:
-                reply.release()
-            else:
-                self._held.append(reply)
+                try:
+                    reply.release()
+                except MemoryError as error:
+                    reply.link.broke_down(error)
         self.released_lsn = durable
 
     def _force(self) -> None:
@@ -332,21 +396,30 @@ class Reactor:
             if reply.lsn > wanted:
                 wanted = reply.lsn
         log = self.log
-        if log.buffer_is_full():
+        behind: i64 = log.end_lsn() - log.durable_lsn()
+        if log.buffer_is_full() and wanted < log.end_lsn():
+            wanted = log.end_lsn()
+        if log.buffer_is_full() and (behind > _BEHIND_BYTES_MAX or behind <= self.inline_bytes_max):
             # Whoever fills the buffer waits for the disk; so do all others, and nobody's memory grows.
-            self._wait_durable(log.end_lsn())
+            self._wait_durable(wanted)
         elif wanted > log.durable_lsn():
-            if self._force_us <= self.inline_us_max:
+            if self._force_us <= self.inline_us_max and behind <= self.inline_bytes_max:
                 self._wait_durable(wanted)
             elif wanted > self._asked_lsn:
-                self._asked_lsn = wanted
                 self.lock.acquire()
-                self.writer.when_durable(wanted, self._forced)
-                self.lock.release()
+                try:
+                    self.writer.when_durable(wanted, self._forced)
+                finally:
+                    self.lock.release()
+                self._asked_lsn = wanted
         if log.needs_checkpoint():
             self.writer.ask_for_checkpoint()
         if self._held:
-            self._release()
+            self.lock.acquire()  # a link that has too much to send then is held off, and its gets leave their queues
+            try:
+                self._release()
+            finally:
+                self.lock.release()
 
     def _drop_held(self) -> None:
         """The log has failed: the queue manager breaks all connections, and nothing that was promised is said."""
@@ -375,21 +448,56 @@ class Reactor:
 
     def run(self) -> None:
         while not self._stopping:
-            self.run_pass(_SLEEP_MS_MAX)
+            try:
+                self.run_pass(_SLEEP_MS_MAX)
+                if self.has_no_ballast:
+                    self.take_ballast()
+            except MemoryError:
+                # Requests that find none fail for themselves. This was something small, for which the ballast will do.
+                self.give_ballast()
+                with suppress(MemoryError):
+                    self.policy.note(_NO_MEMORY_LEFT)
+                    sleep(_MEMORY_PAUSE_SECONDS)
+
+    def give_ballast(self) -> None:
+        """Memory is used up: give back what was kept, so that everybody can be told."""
+        if len(self._ballast) > 0:
+            self._ballast = b""
+            self.has_no_ballast = True
+
+    def take_ballast(self) -> None:
+        """Keep some memory for the case that there is no more. Does nothing when there is none now."""
+        if self.has_no_ballast:
+            with suppress(MemoryError):
+                self._ballast = bytes(_BALLAST_BYTES)
+                self.has_no_ballast = False
 
     def run_pass(self, sleep_ms_max: i64) -> None:
         """Wait for something to do, and do a bounded share of it."""
         sleep_ms: i64 = 0
+        now_ns: i64 = monotonic_ns()
+        has_slow_turn: bool = self.slow.has_turn(now_ns)
         if not (self._posted or self.resuming or self.dirty or self.reading or self.pumping):
-            sleep_ms = self.wheel.sleep_ms(self.now_ms, sleep_ms_max)
+            if not has_slow_turn:
+                sleep_ms = self.wheel.sleep_ms(self.now_ms, sleep_ms_max)
+                rest_ms: i64 = self.slow.rest_ms(now_ns)
+                sleep_ms = rest_ms if rest_ms < sleep_ms else sleep_ms
+            elif not self._put_off and not self.engine.is_looking():
+                sleep_ms = self.wheel.sleep_ms(self.now_ms, sleep_ms_max)
         events: list[tuple[int, int]] = self.epoll.poll(float(sleep_ms) / _MILLISECONDS, _EVENTS_MAX)
-        self.now_ms = i64(monotonic() * _MILLISECONDS) + self.ahead_ms
+        now_ns = monotonic_ns()
+        self.now_ms = now_ns // _MILLISECOND_NS + self.ahead_ms
         self.counters.passes += 1
         self.counters.events += len(events)
         self.lock.acquire()
         try:
-            self.engine.now_ms = i64(time() * _MILLISECONDS)
-            self._serve(events)
+            self.clock.tell(self.engine)
+            if self.engine.share_left < self.engine.share_cost:
+                self.engine.renew_share()
+            self._serve(events, now_ns)
+            if has_slow_turn and (self._is_slow_ready or self._put_off or self.engine.is_looking()):
+                self._serve_slow()
+            self._finish_serving()
         finally:
             self.lock.release()
         self._send()
@@ -397,6 +505,14 @@ class Reactor:
             self._gather()
             self._force()
             self._send()
+        if self.memory.waiting or self.memory.streams:
+            self.memory.resume()
+        if self.waiting_for_log and not self.is_log_behind():
+            waiting = self.waiting_for_log
+            self.waiting_for_log = []
+            for link in waiting:
+                link.waits_for_log = False
+                self.watch(link)
 
     def _gather(self) -> None:
         """Before a force, serve those who have come meanwhile: one force does for all of them. Nobody is waited for."""
@@ -404,52 +520,95 @@ class Reactor:
             if not self._held or self.log.buffer_is_full():
                 return
             events: list[tuple[int, int]] = self.epoll.poll(0.0, _EVENTS_MAX)
-            if not events:
+            if not events or (len(events) == 1 and events[0][0] == self.slow.fd):
                 return
             self.counters.events += len(events)
             self.is_gathering = True
             self.lock.acquire()
             try:
-                self._serve(events)
+                self._serve(events, monotonic_ns())
+                self._finish_serving()
             finally:
                 self.lock.release()
                 self.is_gathering = False
             self._send()
 
-    def _serve(self, events: list[tuple[int, int]]) -> None:
+    def _serve(self, events: list[tuple[int, int]], now_ns: i64) -> None:
+        """Serve the links of the fast lane that have something."""
+        self._is_slow_ready = False
         for fd, mask in events:
             link = self.links.get(fd)
             if link is not None:
-                if mask & _IN:
-                    link.readable()
-                    if self.engine.woken:
-                        self.tell_woken()
-                elif mask & _GONE:
-                    link.lost("the connection was cut")
-                if mask & _OUT and not link.is_dirty:
-                    link.is_dirty = True
-                    self.dirty.append(link)
+                self._serve_link(link, mask)
+                before_ns: i64 = now_ns
+                now_ns = monotonic_ns()
+                self.slow.fast_ns = now_ns
+                if now_ns - before_ns > self.slow.quick_ns and link.state != CLOSED:
+                    self.slow.served(link, now_ns - before_ns)
             elif fd == self._event_fd:
                 # In this order: who wakes the reactor in between has left its work already.
                 with suppress(BlockingIOError):
                     os.eventfd_read(self._event_fd)
                 self._woken = False
-            elif fd in self.listening:
-                self.policy.accept(fd)
+            elif fd == self.slow.fd:
+                self._is_slow_ready = True
+
+    def _serve_slow(self) -> None:
+        """Serve the slow lane for a slice of time: links and listeners, each once, and looks for messages."""
+        began_ns: i64 = monotonic_ns()
+        now_ns: i64 = began_ns
+        end_ns: i64 = began_ns + self.slow.slice_ns(began_ns)
+        if self._put_off:
+            self._take_up(end_ns)
+            now_ns = monotonic_ns()
+        seen: set[int] = set()
+        events: list[tuple[int, int]] = self.slow.poll()
+        while events:
+            for fd, mask in events:
+                if fd in seen or (seen and now_ns >= end_ns):
+                    events = []
+                    break
+                seen.add(fd)
+                link = self.links.get(fd)
+                if link is not None:
+                    self._serve_link(link, mask)
+                elif fd in self.listening:
+                    self.policy.accept(fd)
+                before_ns: i64 = now_ns
+                now_ns = monotonic_ns()
+                if link is not None and link.state != CLOSED:
+                    self.slow.served(link, now_ns - before_ns)
+            if events:
+                self.counters.events += len(events)
+                events = self.slow.poll()
+        if self.engine.is_looking():
+            go_on_looking(self.engine)
+            self.counters.looks += 1
+            now_ns = monotonic_ns()
+        self.slow.rest(began_ns, now_ns)
+
+    def _serve_link(self, link: ServerLink, mask: i64) -> None:
+        if mask & _IN:
+            link.readable()
+            if self.engine.woken:
+                self.tell_woken()
+        elif mask & _GONE:
+            link.lost("the connection was cut")
+        if mask & _OUT and not link.is_dirty:
+            link.is_dirty = True
+            self.dirty.append(link)
+
+    def _finish_serving(self) -> None:
+        """Do what requests and other threads have left to be done, and what is due."""
         if self.answered:
             self._tell_answered()  # before what may end their links
         if self._posted:
             self._run_posted()
-        if self.resuming:
-            resuming = self.resuming
-            self.resuming = []
-            for waiting in resuming:
-                self._answer(waiting)
-        if self.reading:
-            reading = self.reading
-            self.reading = []
-            for link in reading:
-                link.take_up()
+        # One by one: should one of them find no memory even to fail, the others are still there in the next pass.
+        for _ in range(len(self.resuming)):
+            self._answer(self.resuming.pop(0))
+        for _ in range(len(self.reading)):
+            self.reading.pop(0).take_up()
         for timer in self.wheel.due(self.now_ms, _TIMERS_MAX):
             self._fire(timer)
         if self.engine.woken:
@@ -492,10 +651,8 @@ class Reactor:
                 self.policy.note(f"AMQ6109E: Something could not be done: {type(error).__name__}: {error}.")
 
     def _tell_answered(self) -> None:
-        answered = self.answered
-        self.answered = []
-        for waiting in answered:
-            self._answer(waiting)
+        for _ in range(len(self.answered)):
+            self._answer(self.answered.pop(0))
 
     def _answer(self, waiting: Waiting) -> None:
         try:
@@ -566,6 +723,11 @@ class Reactor:
     def close_all(self) -> None:
         """The last thing: no link stays. The thread has ended."""
         self.close_links()
+        self.lock.acquire()
+        self.engine.bell.waker = self._looked_before
+        self.engine.ring_again()
+        self.lock.release()
+        self.slow.close()
         self.epoll.close()
         self._event_turn.acquire()
         if self._event_fd >= 0:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _PLACES_AT_ONCE = 256
 _ENDS_AT_ONCE = 16
 _BREATH_SECONDS = 0.001
+_MANY_PLACES = 50_000
 # Housekeeping has other things to do: a round goes on at its next pass.
 _TURN_SECONDS = 0.1
 # Rounds come often enough that a topic goes soon after its time, and seldom enough to cost next to nothing.
@@ -34,6 +35,7 @@ class Scavenger:
         self._round_ended = 0.0
         self.rounds = 0
         self.removed = 0
+        self._removed_told = 0
 
     def turn(self) -> None:
         """A part of the work, never longer than a fraction of a second."""
@@ -63,8 +65,18 @@ class Scavenger:
             topics = manager.engine.topics
             if topics.readers > 0:
                 return False
-            self.removed += topics.sweep(_PLACES_AT_ONCE, int((time.time() - life_seconds) * 1000))
+            if len(topics.nodes) > topics.places_kept:
+                life_seconds = 0  # there are so many that those not needed do not stay
+            manager.clock.tell(manager.engine)
+            self.removed += topics.sweep(_PLACES_AT_ONCE, int(manager.engine.now_ms) - life_seconds * 1000)
         self._left -= _PLACES_AT_ONCE
+        return True
+
+    def has_freed_much(self) -> bool:
+        """Whether so many places went that their memory is worth giving back to the system. True once for each time."""
+        if self.removed - self._removed_told < _MANY_PLACES:
+            return False
+        self._removed_told = self.removed
         return True
 
     def _end_subscriptions(self) -> None:
@@ -72,7 +84,7 @@ class Scavenger:
         ended = _ENDS_AT_ONCE
         while ended == _ENDS_AT_ONCE and not self._stop.is_set():
             with manager.lock:
-                manager.engine.now_ms = int(time.time() * 1000)
+                manager.clock.tell(manager.engine)
                 ended = end_expired(manager.engine, _ENDS_AT_ONCE)
                 manager.wake()
                 lsn = manager.log.end_lsn()

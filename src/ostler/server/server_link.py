@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
-from time import perf_counter_ns
+from time import monotonic_ns, perf_counter_ns
 from typing import TYPE_CHECKING, Final, final
 
 from mypy_extensions import i64
@@ -26,17 +26,19 @@ from ostler.model.errors import MQError
 from ostler.server.link_heart import feel_heart, heart_answered, watch_heart
 from ostler.server.link_keys import renew
 from ostler.server.link_limits import (
+    ADMISSION_MS,
+    COSTLY,
     FLUSH_BYTES_MAX,
     GREETING_MS,
-    LARGE_HIGH_BYTES,
     LAST_WORD_MS,
     OUT_HIGH_BYTES,
     OUT_LOW_BYTES,
     RECEIVE_BYTES,
     RECEIVE_BYTES_MAX,
+    UNADMITTED_FRAME_BYTES,
 )
 from ostler.server.timers import Timer
-from ostler.wire.calls import failure_frame, reply_frame
+from ostler.wire.calls import failure_frame, put_head_bytes, reply_frame
 from ostler.wire.exchanges import decode_connect, decode_hello, reason_payload
 from ostler.wire.frames import (
     CANCEL,
@@ -44,18 +46,23 @@ from ostler.wire.frames import (
     CHANNEL_MESSAGE,
     COMMAND,
     CONNECT,
+    CREDIT,
     FAREWELL,
     FIRST_FRAME_BYTES_MAX,
+    GET,
     HEADER_BYTES,
     HEARTBEAT,
     HELLO,
+    LOOK,
     MORE,
     NOTICE,
     PAYLOAD_OVERHEAD_BYTES,
     PROTOCOL_VERSION,
+    PUT,
     REPLY,
     SEGMENT_BYTES,
     SEGMENT_COST_BYTES,
+    STREAM,
     TYPE_NAMES,
     Assembly,
     FrameReader,
@@ -76,7 +83,11 @@ OPEN: Final = 1
 CLOSING: Final = 2  # a last word is being sent
 CLOSED: Final = 3
 
+NO_MEMORY: Final = "The queue manager has no memory for this. Try again later, or let it have more."
 _TLS_RECORD: Final = 0x16
+_HANDLED_BETWEEN: Final = 3  # requests of one link between two looks at the time, less one
+# Requests whose answers may be messages.
+_MESSAGES_FOLLOW: Final = frozenset({GET, LOOK, STREAM, CREDIT})
 _ASSEMBLIES_MAX: Final = 64
 
 
@@ -113,14 +124,28 @@ class ServerLink(Timer):
         self.unsent: bytes = b""  # on its way to the socket, under TLS encrypted
         self.large: list[LargeReply] = []
         self.large_bytes: i64 = 0  # still to be cut into segments, those that wait for the log included
+        self.long_replies: i64 = 0  # that are kept until they are sent, those that wait for the log included
+        self.outgoing_bytes: i64 = 0  # of their bodies
+        self.incoming_bytes: i64 = 0  # of payloads that have come in part
+        self.counted_bytes: i64 = 0  # of single frames both ways, as counted last
+        self.is_held_off = False  # its waiting gets take nothing until it has read what it was sent
+        self.waits_for_memory = False  # a request of it waits until others hold less
+        self.waits_for_log = False  # the long message that it brings waits until others are written
+        self.moved_bytes: i64 = 0  # sent and received in all, when it was last seen to move
+        self.moved_ms: i64 = 0
         self.held: i64 = 0  # replies that wait for the log
         self.held_bytes: i64 = 0  # of those in one frame
         self.stalled: list[Waiting] = []  # streams that wait for the application to read
         self.is_dirty = False
         self.is_waiting = False  # for the socket to take more
         self.is_paused = False  # nothing is read from it
+        self.is_admitted = is_local  # somebody was let in by it
+        self.is_for_commands = False  # it took a place that is kept for runmqsc, endmqm and the like
         self.is_quiescing = False  # its channel was stopped; it ends with its last conversation
         self.is_parked = False  # a request of it waits for log space; what comes behind it has to wait too
+        self.is_costly = False  # its requests take long: it has them done as far as the share of a pass goes
+        self.is_fast = False  # it is in the fast lane (`slow_lane`)
+        self.quick_in_a_row: i64 = 0  # so often its requests were handled quickly
         self.mask: i64 = 0  # what the reactor's epoll watches
         self.pending: i64 = 0
         self.last_heard_ms: i64 = 0
@@ -144,6 +169,9 @@ class ServerLink(Timer):
         try:
             data = self._recv(self.receive_bytes)
         except BlockingIOError:
+            return
+        except MemoryError:
+            self.receive_bytes = RECEIVE_BYTES  # what was to be received is still there
             return
         except OSError as error:
             self.lost(error.strerror or "the connection failed")
@@ -175,6 +203,10 @@ class ServerLink(Timer):
     def take_up(self) -> None:
         """Go on with what came behind a request that had to wait."""
         try:
+            if self.is_held_off:
+                self.is_held_off = False
+                for conversation in list(self.conversations.values()):
+                    conversation.wait_again()
             self.dispatch()
         except MalformedFrame as error:
             self._broke(error)
@@ -184,6 +216,14 @@ class ServerLink(Timer):
     def broke_down(self, error: Exception) -> None:
         """Something is wrong on this side. This link ends with it; others go on."""
         self.reactor.counters.breakdowns += 1
+        if isinstance(error, MemoryError):
+            self.reactor.give_ballast()
+            try:
+                self.reactor.policy.note_link(self, f"AMQ6118E: {NO_MEMORY}")
+                self.farewell(MQRC_STORAGE_NOT_AVAILABLE, NO_MEMORY)
+            except MemoryError:
+                self.fail(NO_MEMORY)  # without a word: whoever is told of something after this link must not miss it
+            return
         text = f"A request could not be handled: {type(error).__name__}: {error}."
         self.reactor.policy.note_link(self, f"AMQ6109E: {text}")
         self.farewell(MQRC_UNEXPECTED_ERROR, text)
@@ -206,15 +246,49 @@ class ServerLink(Timer):
                 return
         self.reader.feed(data)
         self.dispatch()
+        if self.state != CLOSED and (self.counted_bytes != 0 or self.reader.pending_bytes() > RECEIVE_BYTES):
+            self.reactor.memory.recount(self)
         if tls is not None:
             renew(self, tls)
 
     def dispatch(self) -> None:
         """Hand out the frames that have come whole."""
         reader = self.reader
-        while self.state < CLOSING and not self.is_parked and not self.is_paused and reader.next():
+        memory = self.reactor.memory
+        engine = self.reactor.engine
+        share: i64 = engine.share_left
+        handled: i64 = 0
+        end_ns: i64 = 0
+        while self.state < CLOSING and not self.is_parked and not self.is_paused:
+            if share - engine.share_left > COSTLY:
+                self.is_costly = True
+            if self.is_costly and engine.share_left <= 0:
+                self.reactor.put_off(self)
+                return
+            if not reader.next():
+                self.is_costly = self.is_costly and share != engine.share_left
+                return
+            handled += 1
+            if handled & _HANDLED_BETWEEN == 0:
+                # Many requests at once: they may take long together.
+                now_ns: i64 = monotonic_ns()
+                if end_ns == 0:
+                    end_ns = now_ns + self.reactor.slow.quick_ns
+                elif now_ns > end_ns:
+                    reader.put_back()
+                    self.reactor.put_off(self)
+                    return
+            is_short: bool = memory.long_bytes + memory.short_bytes > memory.free_bytes
+            if is_short and reader.type in _MESSAGES_FOLLOW and not memory.may_reply(self):
+                reader.put_back()
+                return
             self.calls += 1
             if reader.flags & MORE or self.assemblies:
+                if self.reactor.is_log_behind():
+                    reader.put_back()
+                    self.calls -= 1
+                    self.reactor.wait_for_log(self)
+                    return
                 self._segment(reader)
                 continue
             if self.agent is not None:
@@ -250,18 +324,30 @@ class ServerLink(Timer):
         if assembly.type != reader.type:
             raise MalformedFrame("segments of different types under one request")
         part = reader.buffer[reader.start : reader.end]
-        if not self.reactor.keep(len(part) + SEGMENT_COST_BYTES):
-            # Others go on; who cannot be served is told, and may come back.
-            text = "There is no memory for further long messages at present."
-            self.reactor.policy.note_link(self, f"AMQ6118E: {text}")
-            self.farewell(MQRC_STORAGE_NOT_AVAILABLE, text)
-            return
-        assembly.add(part)
+        self.reactor.memory.take_part(self, len(part) + SEGMENT_COST_BYTES)
+        is_begin: bool = assembly.size == 0 and reader.type == PUT and self.agent is None
+        assembly.add(part, put_head_bytes(part) if is_begin else 0)
         if not reader.flags & MORE:
             del self.assemblies[key]
-            self.reactor.let_go(assembly.cost_bytes)
+            self.reactor.memory.part_done(self, assembly.cost_bytes)
+            self._assembled(assembly, reader.conversation, reader.request)
+
+    def _assembled(self, assembly: Assembly, number: i64, request: i64) -> None:
+        """A payload has come whole."""
+        conversation = self.conversations.get(number) if self.agent is None else None
+        try:
             whole = assembly.whole()
-            self._whole(reader.type, reader.conversation, reader.request, whole, 0, len(whole))
+            if assembly.head:
+                if conversation is not None:
+                    conversation.put_long(request, assembly.head, whole)
+                    return
+                whole = assembly.head + whole
+        except MemoryError:
+            if conversation is None:
+                raise
+            conversation.out_of_memory(assembly.type, request)
+            return
+        self._whole(assembly.type, number, request, whole, 0, len(whole))
 
     def _agent_frame(self, type: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
         """A frame of a message channel. Heartbeats are the link's concern, whatever it is used for."""
@@ -339,9 +425,17 @@ class ServerLink(Timer):
         self.segment_bytes = segment_bytes
         self.message_bytes_max = message_bytes_max
         self.heartbeat_ms = heartbeat_seconds * 1000
-        self.reader.frame_bytes_max = segment_bytes
+        is_stranger: bool = not self.is_admitted and self.agent is None
+        self.reader.frame_bytes_max = UNADMITTED_FRAME_BYTES if is_stranger else segment_bytes
         self.last_heard_ms = self.reactor.now_ms
         watch_heart(self)
+
+    def admit(self) -> None:
+        """Somebody was let in by this link."""
+        if not self.is_admitted:
+            self.is_admitted = True
+            self.reader.frame_bytes_max = self.segment_bytes
+            watch_heart(self)
 
     def _connect(self, number: i64, request: i64, payload: bytes) -> None:
         asked = decode_connect(payload)
@@ -365,8 +459,32 @@ class ServerLink(Timer):
         if not self.is_dirty:
             self.is_dirty = True
             self.reactor.dirty.append(self)
-        if self.out_bytes > OUT_HIGH_BYTES and not self.is_paused:
-            self.reactor.watch(self)
+        if self.out_bytes > SEGMENT_BYTES:
+            self.reactor.memory.recount(self)
+            if self.out_bytes > OUT_HIGH_BYTES and not self.is_held_off:
+                self.reactor.hold_off(self)
+
+    def keep_reply(self, head_bytes: i64, body_bytes: i64) -> None:
+        """Count a reply in segments that is kept from now on until it is sent."""
+        self.large_bytes += head_bytes + body_bytes
+        self.long_replies += 1
+        self.outgoing_bytes += body_bytes
+        self.reactor.memory.add(body_bytes)
+
+    def reply_gone(self, body_bytes: i64) -> None:
+        """A reply in segments is sent, or dropped."""
+        self.long_replies -= 1
+        self.outgoing_bytes -= body_bytes
+        self.reactor.memory.take_off(body_bytes)
+
+    def has_too_many_long_replies(self) -> bool:
+        """Whether no further one is to be made before the application has read of those there are."""
+        most: i64 = self.reactor.memory.reply_bytes_max()
+        return self.large_bytes > most and (self.long_replies > 1 or most <= OUT_LOW_BYTES)
+
+    def memory_bytes(self) -> i64:
+        """All that it makes the queue manager hold."""
+        return self.incoming_bytes + self.outgoing_bytes + self.counted_bytes
 
     def send_large(self, type: i64, conversation: i64, request: i64, head: bytes, body: bytes) -> None:
         """Have a payload sent in segments, between which those of others get their turn.
@@ -380,13 +498,14 @@ class ServerLink(Timer):
         for reply in self.large:
             if reply.conversation == conversation and reply.request == request:
                 self.large_bytes += len(data)
+                self.long_replies += 1
                 self._queue(LargeReply(READY_FRAME, conversation, request, data, b""), request)
                 return
         self.send(data)
 
     def _queue(self, reply: LargeReply, request: i64) -> None:
         if self.state == CLOSED:
-            self.reactor.let_go(len(reply.body))
+            self.reply_gone(len(reply.body))
             return
         for other in self.large:
             if other.conversation == reply.conversation and other.request == request:
@@ -395,13 +514,20 @@ class ServerLink(Timer):
         else:
             self.large.append(reply)
         self._mark()
-        if self.large_bytes > LARGE_HIGH_BYTES and not self.is_paused:
-            self.reactor.watch(self)
+        if not self.is_held_off and self.has_too_many_long_replies():
+            self.reactor.hold_off(self)
 
     def flush(self) -> None:
         """Send what the socket takes. The rest is sent when there is room again."""
         if self.state == CLOSED:
             return
+        try:
+            self._flush()
+        except MemoryError:
+            self.reactor.give_ballast()
+            self.fail(NO_MEMORY)  # part of a reply may be lost: what follows would not be understood
+
+    def _flush(self) -> None:
         data = self.unsent
         if not data:
             data = self._next_bytes()
@@ -425,6 +551,8 @@ class ServerLink(Timer):
             data = self._next_bytes() if self.out or self.large else b""
         self.unsent = data
         waits: bool = len(data) > 0
+        if waits or self.counted_bytes != 0:
+            self.reactor.memory.recount(self)
         if not waits and self.state == CLOSING:
             if self.held == 0:
                 self.reactor.failing.append(self)
@@ -452,7 +580,7 @@ class ServerLink(Timer):
             if not reply.is_sent():
                 self.large.append(reply)
             else:
-                self.reactor.let_go(len(reply.body))
+                self.reply_gone(len(reply.body))
                 if reply.following is not None:
                     self.large.append(reply.following)
         out = self.out
@@ -500,7 +628,7 @@ class ServerLink(Timer):
         for reply in self.large:
             each: LargeReply | None = reply
             while each is not None:
-                self.reactor.let_go(len(each.body))
+                self.reply_gone(len(each.body))
                 each = each.following
         self.large = []
         self.out = []
@@ -578,5 +706,9 @@ class ServerLink(Timer):
             return
         if self.state != OPEN:
             self.lost(self.why)
+            return
+        is_late: bool = not self.is_admitted and self.agent is None and now_ms - self.started_ms >= ADMISSION_MS
+        if is_late and not self.reactor.policy.is_considering(self):
+            self.farewell(MQRC_CHANNEL_NOT_AVAILABLE, f"Nobody connected within {ADMISSION_MS // 1000} seconds.")
             return
         feel_heart(self, now_ms)

@@ -55,6 +55,7 @@ WANTS_TOKEN: Final = 2
 VERSION_1: Final = 4  # the descriptor asked for is of version 1: what it lacks comes in an MQMDE
 HELD: Final = 8  # the message is taken for good only when SETTLE says so
 AS_STORED: Final = 16  # properties come as they were put, whatever PROPCTL says
+HELD_IF_PERSISTENT: Final = 32  # as HELD, for a persistent message; any other is taken at once
 
 REPLY_FIXED_BYTES: Final = 8
 GOT_DATA_BYTES: Final = 8
@@ -92,6 +93,15 @@ def publish_payload(level: i64, hobj: i64, options: i64, context: i64, md: bytes
     write_number(writer, level)
     writer.write(put_payload(hobj, options, context, md, block, body))
     return writer.getvalue()
+
+
+def put_head_bytes(payload: bytes) -> i64:
+    """What stands before the data of a message, by the beginning of a PUT; 0 when that is not all there."""
+    if len(payload) < PUT_FIXED_BYTES:
+        return 0
+    block_bytes: i64 = i64(read_i32_le(payload, PUT_BLOCK_BYTES))
+    head_bytes: i64 = PUT_FIXED_BYTES + block_bytes
+    return head_bytes if block_bytes >= 0 and head_bytes <= len(payload) else 0
 
 
 def put_payload(hobj: i64, options: i64, context: i64, md: bytes, block: bytes, body: bytes) -> bytes:

@@ -14,6 +14,7 @@ of other requests may come between them.
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import Final, final
 
 from librt.strings import BytesWriter, read_i32_le, write_i16_le, write_i32_le
@@ -195,6 +196,10 @@ class FrameReader:
         self._at = at + length
         return True
 
+    def put_back(self) -> None:
+        """Give the frame that `next` went to once more."""
+        self._at = self.start - HEADER_BYTES
+
     def _next_joined(self) -> bool:
         """The rest of a frame may have come while nobody asked for frames."""
         if len(self.buffer) - self._at + self._parts_bytes < self._needed:
@@ -273,15 +278,24 @@ class Assembly:
         self.bytes_max: i64 = bytes_max
         self.size: i64 = 0
         self.cost_bytes: i64 = 0  # what it takes in memory, for who keeps account of that
-        self._parts: list[bytes] = []
+        self.head = b""
+        # It returns what was written to it without another copy: nobody waits while 100 MB are put together.
+        self._data = BytesIO()
 
-    def add(self, part: bytes) -> None:
+    def add(self, part: bytes, head_bytes: i64 = 0) -> None:
+        """Add a segment. The first bytes of the first one may be kept apart, as `head`."""
         self.size += len(part)
         self.cost_bytes += len(part) + SEGMENT_COST_BYTES
         if self.size > self.bytes_max:
             raise MalformedFrame(f"a payload of more than {self.bytes_max} bytes")
-        if part:
-            self._parts.append(part)
+        if head_bytes > 0:
+            self.head = part[:head_bytes]
+            self._data.write(memoryview(part)[head_bytes:])
+        else:
+            self._data.write(part)
 
     def whole(self) -> bytes:
-        return b"".join(self._parts)
+        """All segments in one, without the head. They are not kept."""
+        data = self._data
+        self._data = BytesIO()
+        return data.getvalue()
