@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Unpack
 
 import pytest
-from tests.server.channel_routes import DEAD, Routes, dead_letter, eventually, queue_managers
+from tests.server.channel_routes import DEAD, Route, Routes, dead_letter, eventually, queue_managers
 
+from ostler.client.message import MessageFields
 from ostler.model import constants as mq
-from ostler.model.pcf import Integer, decode
+from ostler.model.pcf import Header, Integer, String, decode, encode
 from ostler.server.certificate_maker import Authority
 from ostler.testing import RunningQueueManager
 
@@ -36,6 +39,9 @@ def three(authority: Authority) -> Iterator[list[RunningQueueManager]]:
         for qm in made[:2]:
             subject = [("CN", qm.name), ("OU", "Channels"), ("O", "Ostler")]
             authority.issue(keys(qm), f"ibmwebspheremq{qm.name.lower()}", subject, "ec")
+        for qm in made:
+            # Each trusts the others with all that it may do itself; what happens without that has tests of its own.
+            qm.mqsc("SET CHLAUTH('*') TYPE(ADDRESSMAP) ADDRESS('127.0.0.1') USERSRC(CHANNEL)")
         yield made
 
 
@@ -276,6 +282,183 @@ def test_the_user_of_the_message_counts_where_the_channel_says_so(route: Routes,
             connection.put(way.out, user, user=user, persistent=True, options=mq.MQPMO_SET_IDENTITY_CONTEXT)
     assert way.get().text == "ann"
     assert dead_letter(way.there).reason == mq.MQRC_NOT_AUTHORIZED
+
+
+class Trusting:
+    """Takes away the rule that trusts partners, for the time of a test."""
+
+    def __init__(self, qm: RunningQueueManager) -> None:
+        self.qm = qm
+
+    def __enter__(self) -> None:
+        self.qm.mqsc("SET CHLAUTH('*') TYPE(ADDRESSMAP) ADDRESS('127.0.0.1') ACTION(REMOVE)")
+
+    def __exit__(self, *_: object) -> None:
+        self.qm.mqsc("SET CHLAUTH('*') TYPE(ADDRESSMAP) ADDRESS('127.0.0.1') USERSRC(CHANNEL)")
+
+
+@pytest.fixture
+def no_rules(pair: list[RunningQueueManager]) -> Iterator[None]:
+    with Trusting(pair[1]):
+        yield
+
+
+@pytest.mark.usefixtures("no_rules")
+@pytest.mark.parametrize("kinds", [("SDR", "RCVR"), ("SVR", "RQSTR"), ("SDR", "RQSTR"), ("SVR", "RCVR")])
+@pytest.mark.parametrize("attributes", ["", "PUTAUT(CTX)"])
+def test_without_a_user_and_a_rule_messages_are_put_as_nobody(
+    route: Routes, kinds: tuple[str, str], attributes: str
+) -> None:
+    way = route("SHORTRTY(0) LONGRTY(0)", attributes, kinds=kinds)
+    way.put(b"kept")
+    (way.there if kinds[1] == "RQSTR" else way.here).mqsc(f"START CHANNEL({way.channel})")
+    note = way.until_noted("AMQ8077W", way.there)
+    assert "User nobody has no " in note
+    assert "has no MCAUSER and no channel authentication rule" in note
+    assert f"SET CHLAUTH({way.channel}) TYPE(QMGRMAP)" in note
+    assert f"setmqaut -m FAR -n {way.target} -t queue -p USER +put +setall" in note
+    way.until_noted("AMQ9565E")
+    assert way.there.depth(way.target) == 0
+    assert "nobody" not in way.notes(), "the partner is told no more than that it is not authorized"
+
+
+@pytest.mark.usefixtures("no_rules")
+def test_what_nobody_may_is_enough_for_a_channel_without_a_user(route: Routes) -> None:
+    way = route()
+    way.there.mqsc(f"""
+        SET AUTHREC OBJTYPE(QMGR) GROUP('nobody') AUTHADD(SETALL)
+        SET AUTHREC PROFILE({way.target}) OBJTYPE(QUEUE) GROUP('nobody') AUTHADD(PUT,SETALL)
+    """)
+    try:
+        way.run()
+        assert way.figures(way.there).user == "nobody"
+        way.put(b"for everybody")
+        assert way.get().data == b"for everybody"
+    finally:
+        way.there.mqsc("DELETE AUTHREC OBJTYPE(QMGR) GROUP('nobody')")
+
+
+@pytest.mark.usefixtures("no_rules")
+@pytest.mark.parametrize("kinds", [("SDR", "RCVR"), ("SVR", "RQSTR")])
+def test_a_rule_gives_the_user_of_a_channel_without_one(route: Routes, carrier: str, kinds: tuple[str, str]) -> None:
+    way = route(kinds=kinds)
+    way.there.mqsc(f"""
+        SET AUTHREC PROFILE({way.target}) OBJTYPE(QUEUE) PRINCIPAL('{carrier}') AUTHADD(PUT,SETALL)
+        SET CHLAUTH({way.channel}) TYPE(QMGRMAP) QMNAME(NEAR) ADDRESS('127.0.0.1') USERSRC(MAP) MCAUSER('{carrier}')
+    """)
+    way.put(b"by rule")
+    (way.there if kinds[1] == "RQSTR" else way.here).mqsc(f"START CHANNEL({way.channel})")
+    assert way.get().data == b"by rule"
+    assert way.figures(way.there).user == carrier
+
+
+@pytest.mark.usefixtures("no_rules")
+def test_a_requester_is_kept_from_a_server_by_rule(route: Routes) -> None:
+    way = route(kinds=("SVR", "RQSTR"))
+    way.there.mqsc(f"SET CHLAUTH({way.channel}) TYPE(QMGRMAP) QMNAME(NEAR) USERSRC(NOACCESS)")
+    way.put(b"kept")
+    way.there.mqsc(f"START CHANNEL({way.channel})")
+    assert "queue manager NEAR from 127.0.0.1 is refused" in way.until_noted("AMQ9777E", way.there)
+    assert way.there.depth(way.target) == 0
+
+
+# -- a partner that says it is an administrator ------------------------------------------------------------------------
+
+COMMANDS = "SYSTEM.ADMIN.COMMAND.QUEUE"
+
+
+def escape(command: str) -> bytes:
+    """An MQSC command as a PCF message."""
+    parameters = (Integer(mq.MQIACF_ESCAPE_TYPE, mq.MQET_MQSC), String(mq.MQCACF_ESCAPE_TEXT, command))
+    return encode(Header(mq.MQCFT_COMMAND_XR, mq.MQCMD_ESCAPE), parameters, 1208)
+
+
+def forge(way: Route, queue: str, command: str, user: str, **fields: Unpack[MessageFields]) -> None:
+    """Send a command to a queue of the other side, in the name of somebody there."""
+    name = f"{way.channel}.FORGED"
+    leads = f"RNAME({queue}) RQMNAME({way.there.name}) XMITQ({way.transmission})"
+    way.here.mqsc(f"DEFINE QREMOTE({name}) {leads} REPLACE")
+    with way.here.connect() as connection:
+        connection.put(
+            name,
+            escape(command),
+            format=mq.MQFMT_ADMIN.decode(),
+            user=user,
+            persistent=True,
+            options=mq.MQPMO_SET_IDENTITY_CONTEXT,
+            **fields,
+        )
+
+
+def is_defined(way: Route, queue: str) -> bool:
+    with way.there.manager.lock:
+        return queue in way.there.manager.engine.queues
+
+
+ADMINISTRATORS = ["root", "mqm", getpass.getuser(), ""]
+
+
+@pytest.mark.usefixtures("no_rules")
+@pytest.mark.parametrize("attributes", ["", "PUTAUT(CTX)"])
+@pytest.mark.parametrize("user", ADMINISTRATORS)
+def test_a_stranger_gives_no_commands_over_a_channel_without_a_user(route: Routes, attributes: str, user: str) -> None:
+    way = route("SHORTRTY(0) LONGRTY(0)", attributes)
+    forge(way, COMMANDS, f"DEFINE QLOCAL({way.channel}.OWNED)", user)
+    way.start().until("STOPPED")
+    way.until_noted("AMQ9565E")
+    assert not is_defined(way, f"{way.channel}.OWNED")
+
+
+def test_a_rule_for_the_channel_itself_lets_commands_through(route: Routes) -> None:
+    """So that the test above fails for the reason that it means."""
+    way = route()
+    forge(way, COMMANDS, f"DEFINE QLOCAL({way.channel}.OWNED)", "root")
+    way.run()
+    eventually(lambda: is_defined(way, f"{way.channel}.OWNED"))
+
+
+def test_the_user_of_a_channel_gives_no_commands_by_reports(route: Routes, carrier: str) -> None:
+    """The queue manager puts reports with the authority of the user in the message, which the partner chooses."""
+    way = route("", f"MCAUSER('{carrier}')").run()
+    way.there.mqsc(f"SET AUTHREC PROFILE({way.target}) OBJTYPE(QUEUE) PRINCIPAL('{carrier}') AUTHADD(PUT,SETALL)")
+    own = f"{way.channel}.OWNED"
+    asked = {
+        way.target: mq.MQRO_COA_WITH_FULL_DATA | mq.MQRO_COD_WITH_FULL_DATA | mq.MQRO_EXPIRATION_WITH_FULL_DATA,
+        "NOT.THERE": mq.MQRO_EXCEPTION_WITH_FULL_DATA,
+    }
+    for queue, report in asked.items():
+        forge(way, queue, f"DEFINE QLOCAL({own})", "root", report=report, reply_to=COMMANDS, reply_to_manager="FAR")
+        assert dead_letter(way.there).reason == mq.MQRC_NOT_AUTHORIZED
+    assert "in the name of root, an administrator" in way.notes(way.there)
+    assert way.there.depth(way.target) == 0
+    assert not is_defined(way, own)
+
+
+def test_reports_for_an_administrator_go_where_the_channel_may_put(route: Routes, carrier: str) -> None:
+    way = route("", f"MCAUSER('{carrier}')").run()
+    answers = f"{way.channel}.ANSWERS"
+    way.there.mqsc(f"""
+        DEFINE QLOCAL({answers})
+        SET AUTHREC PROFILE({answers}) OBJTYPE(QUEUE) PRINCIPAL('{carrier}') AUTHADD(PUT)
+        SET AUTHREC PROFILE({way.target}) OBJTYPE(QUEUE) PRINCIPAL('{carrier}') AUTHADD(PUT,SETALL)
+    """)
+    forge(way, way.target, "PING QMGR", "root", report=mq.MQRO_COA, reply_to=answers, reply_to_manager="FAR")
+    assert way.get(answers).is_report
+
+
+def test_reports_are_no_commands(pair: list[RunningQueueManager]) -> None:
+    qm = pair[1]
+    qm.mqsc("DEFINE QLOCAL(REPORTED.ON) REPLACE")
+    body = escape("DEFINE QLOCAL(BY.REPORT)")
+    with qm.connect() as connection:
+        connection.put(
+            "REPORTED.ON", body, format="MQADMIN", report=mq.MQRO_COA_WITH_FULL_DATA, reply_to=COMMANDS, persistent=True
+        )
+    dead = dead_letter(qm)
+    assert (dead.reason, dead.queue) == (mq.MQRC_MSG_TYPE_ERROR, COMMANDS)
+    assert any("AMQ8506W" in each for each in qm.manager.notices)
+    with qm.manager.lock:
+        assert "BY.REPORT" not in qm.manager.engine.queues
 
 
 def test_the_queue_manager_itself_may_everything(route: Routes) -> None:

@@ -26,7 +26,11 @@ from ostler.engine.message import (
     OFFSET_AT,
     ORIGINAL_LENGTH_AT,
     PRIORITY_AT,
+    REPLY_MANAGER_AT,
+    REPLY_QUEUE_AT,
+    REPORT_AT,
     SEQUENCE_NUMBER_AT,
+    patch_i32,
 )
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.put import put
@@ -60,6 +64,12 @@ from ostler.model.constants import (
     MQRC_Q_FULL,
     MQRC_Q_SPACE_NOT_AVAILABLE,
     MQRC_XQH_ERROR,
+    MQRO_ACTIVITY,
+    MQRO_COA_WITH_FULL_DATA,
+    MQRO_COD_WITH_FULL_DATA,
+    MQRO_DISCARD_MSG,
+    MQRO_EXCEPTION_WITH_FULL_DATA,
+    MQRO_EXPIRATION_WITH_FULL_DATA,
 )
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
@@ -91,6 +101,15 @@ _FLAGS: Final = (
     MQMF_SEGMENTATION_ALLOWED | MQMF_SEGMENT | MQMF_LAST_SEGMENT | MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP
 )
 
+# The options that have the queue manager itself send reports.
+_REPORTS: Final = (
+    MQRO_EXCEPTION_WITH_FULL_DATA
+    | MQRO_EXPIRATION_WITH_FULL_DATA
+    | MQRO_COA_WITH_FULL_DATA
+    | MQRO_COD_WITH_FULL_DATA
+    | MQRO_ACTIVITY
+)
+
 
 def has_header(body: bytes) -> bool:
     """Whether a message begins with a transmission header and the descriptor that belongs into it."""
@@ -120,6 +139,9 @@ class Arrivals:
         self._handles: dict[bytes, Handle] = {}  # by queue, queue manager and, with PUTAUT(CTX), user
         self._version: i64 = engine.definitions_version  # of the definitions that the names were resolved with
         self._refusal: i64 = 0
+        self.refusal_text: str = ""  # which authority was missing, when the last put was refused with 2035
+        # Who may do everything may have reports sent everywhere.
+        self._checks_reports: bool = engine.guard is not None and not connection.is_privileged
 
     def put(self, body: bytes, expiry: i64, unit: UnitOfWork | None) -> i64:
         """Put a message: 0, or the reason why it was refused, and then nothing has changed.
@@ -134,6 +156,8 @@ class Arrivals:
             md, data = _unwrapped(body, expiry)
         except MQError as error:
             return error.reason
+        if self._checks_reports and i64(read_i32_le(md, REPORT_AT)) & _REPORTS and not self._may_have_reports(md):
+            return MQRC_NOT_AUTHORIZED
         key = body[_QUEUE_AT:_MD_AT]
         if self.by_context:
             key += body[_USER_AT:_USER_END]
@@ -182,6 +206,7 @@ class Arrivals:
                 raise MQError(MQRC_NOT_AUTHORIZED, f"Nobody else's word counts on {handle.queue.name}.")
         except MQError as error:
             self._refusal = error.reason
+            self.refusal_text = error.detail
             return None
         self._handles[key] = handle
         return handle
@@ -206,8 +231,32 @@ class Arrivals:
         if not has_header(body):
             return reason
         item = _undelivered(body, expiry)
+        report: i64 = i64(read_i32_le(item.md, REPORT_AT))
+        if self._checks_reports and report & _REPORTS and not self._may_have_reports(item.md):
+            item.md = patch_i32(item.md, REPORT_AT, report & MQRO_DISCARD_MSG)
         refused, self.disposal = dispose(self.engine, self.connection, self.channel, item, reason, unit)
         return refused
+
+    def _may_have_reports(self, md: bytes) -> bool:
+        """Whether reports on a message may go to its reply-to queue.
+
+        They are put with the authority of the user in the descriptor, which the partner chooses: where it names an
+        administrator, the channel's own user must be allowed to put them there.
+        """
+        engine, guard = self.engine, self.engine.guard
+        queue = field_text(md[REPLY_QUEUE_AT:REPLY_MANAGER_AT])
+        user = md[CONTEXT_AT : CONTEXT_AT + 12].decode("utf-8", "replace").rstrip(" \0")
+        if guard is None or queue == "" or not guard.is_administrator(user):
+            return True
+        request = OpenRequest(MQOT_Q, queue, MQOO_OUTPUT)
+        request.manager_name = field_text(md[REPLY_MANAGER_AT:CONTEXT_AT])
+        request.may_make_queue = False
+        try:
+            close_object(engine, self.connection, open_object(engine, self.connection, request), 0)
+        except MQError as error:
+            self.refusal_text = f"{error.detail} It asks for reports there in the name of {user}, an administrator."
+            return False
+        return True
 
     def close(self) -> None:
         """Close the queues, so that others may delete them; the next put opens its queue again."""
@@ -215,6 +264,15 @@ class Arrivals:
             close_object(self.engine, self.connection, handle, 0)
         self._handles.clear()
         self._version = self.engine.definitions_version
+
+
+def allowing(channel: str, address: str = "") -> str:
+    """The commands that say as whom a receiving channel puts messages, as advice for the error log."""
+    where = f" ADDRESS('{address}')" if address else ""
+    return (
+        f"SET CHLAUTH({channel}) TYPE(QMGRMAP) QMNAME('...'){where} USERSRC(MAP) MCAUSER('...') names a user for it; "
+        f"with USERSRC(CHANNEL) and no MCAUSER it puts with all authority of the queue manager."
+    )
 
 
 def sender_dead_letter(

@@ -14,7 +14,7 @@ from typing import Final, final
 from librt.strings import read_i32_le
 from mypy_extensions import i64
 
-from ostler.channel.arrival import Arrivals, may_retry, queue_of
+from ostler.channel.arrival import Arrivals, allowing, may_retry, queue_of
 from ostler.channel.batch import Figures
 from ostler.channel.monitoring import ChannelMonitor
 from ostler.channel.packing import unpack
@@ -27,9 +27,10 @@ from ostler.engine.core import Engine
 from ostler.engine.message import PERSISTENCE_AT
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import ACTIVE, UnitOfWork
-from ostler.model.constants import MQCOMPRESS_NONE, MQRC_RESOURCE_PROBLEM
+from ostler.model.constants import MQCOMPRESS_NONE, MQRC_NOT_AUTHORIZED, MQRC_RESOURCE_PROBLEM
 from ostler.model.errors import MQError
 from ostler.model.reasons import describe
+from ostler.security.authorities import EVERYBODY
 from ostler.wire.channel_frames import (
     GOES_ON,
     IN_BATCH,
@@ -282,6 +283,8 @@ class ReceivingEnd:
         gone: i64 = self.arrivals.dead_letter(message.body, message.expiry, reason, unit)
         why = f"{describe(reason).name} ({reason})"
         queue = queue_of(message.body)
+        if reason == MQRC_NOT_AUTHORIZED:
+            self.port.note(self._missing_authority(queue))
         if gone == 0 and self.arrivals.disposal == DISCARDED:
             self.port.note(f"AMQ9544W: Channel {name} has discarded a message for queue {queue}: {why}.")
         elif gone == 0:
@@ -298,6 +301,21 @@ class ReceivingEnd:
             self._refuse(reason, text)
             return
         self._go_on()
+
+    def _missing_authority(self, queue: str) -> str:
+        """Whose authority was missing, with the commands that give it: for the error log here, not for the partner."""
+        name, own, user = self.settings.name, self.engine.name, self.connection.user
+        text = f"AMQ8077W: Channel {name} must not put a message of {self.partner} on {queue}."
+        if self.arrivals.refusal_text:
+            text += f" {self.arrivals.refusal_text}"
+        if user == EVERYBODY:
+            text += f" It puts as {user}, since it has no MCAUSER and no channel authentication rule. {allowing(name)}"
+        else:
+            text += f" It puts as {user}."
+        return (
+            f"{text} That user needs: setmqaut -m {own} -t qmgr -p USER +setall, and setmqaut -m {own} -n {queue} "
+            f"-t queue -p USER +put +setall."
+        )
 
     # -- waiting -------------------------------------------------------------------------------------------------------
 

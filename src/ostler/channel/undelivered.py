@@ -19,10 +19,10 @@ from mypy_extensions import i64
 from ostler.engine import reports
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import Engine
-from ostler.engine.message import PERSISTENCE_AT, PRIORITY_AT, REPORT_AT, Message
+from ostler.engine.message import PERSISTENCE_AT, PRIORITY_AT, REPORT_AT, Message, patch_i32
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.remote import transmission_message
-from ostler.engine.transfer import admit, deliver, patch_i32, send_reports
+from ostler.engine.transfer import admit, deliver, send_reports
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.constants import (
     MQNPMS_FAST,

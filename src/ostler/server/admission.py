@@ -11,7 +11,6 @@ told only that it is not authorized; the error log says why.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -330,7 +329,7 @@ class Admission:
     ) -> None:
         """Send the event of a rule that turned somebody away, or would have but for WARN(YES)."""
         engine = self._manager.engine
-        engine.now_ms = int(time.time() * 1000)
+        self._manager.clock.tell(engine)
         made = change_events.on_channel_blocked(
             engine, not decision.refused, qualifier, channel, address, user, peer, partner
         )
@@ -338,7 +337,7 @@ class Admission:
 
     def _tell_refused(self, wanted: Request, user: str, wrong_user: str = "") -> None:
         engine = self._manager.engine
-        engine.now_ms = int(time.time() * 1000)
+        self._manager.clock.tell(engine)
         link, asked = wanted.link, wanted.asked
         address = "" if link.is_local else host_of(link)
         made = change_events.on_connect_refused(

@@ -6,6 +6,9 @@ the channel's MCAUSER. Rules look at the certificate (SSLPEERMAP), at the name o
 address (ADDRESSMAP). As in MQ, rules of type USERMAP and BLOCKUSER are about clients alone; so a queue manager with
 the rules that it is made with lets its partners in, but for channels whose names begin with SYSTEM.
 
+Stricter than MQ, a channel without MCAUSER puts with the queue manager's own authority only where a rule with
+USERSRC(CHANNEL) says so. Where neither says anything, messages are put as `nobody`, who may do what everybody may.
+
 A partner is told only that it is not authorized; the error log says why.
 """
 
@@ -15,18 +18,22 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from ostler.channel.arrival import allowing
 from ostler.model.attributes import ObjectType, valid_name
 from ostler.model.constants import (
+    MQRC_CHANNEL_NOT_AVAILABLE,
     MQRC_NOT_AUTHORIZED,
     MQRC_Q_MGR_NAME_ERROR,
     MQRC_UNKNOWN_CHANNEL_NAME,
     MQRQ_CHANNEL_BLOCKED_NOACCESS,
+    MQUSRC_CHANNEL,
 )
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
+from ostler.security.authorities import EVERYBODY
 from ostler.security.channel_authentication import Decision
 from ostler.server.admission import REFUSED, Admission
-from ostler.server.channel_rules import check_tls, host_of, is_message_channel, text_of
+from ostler.server.channel_rules import check_tls, exits_refusal, host_of, is_message_channel, text_of
 from ostler.server.server_link import CLOSING, NEW, ServerLink
 from ostler.wire.frames import MalformedFrame
 
@@ -77,8 +84,8 @@ class ChannelAdmission:
         """Somebody connected, and says to be queue manager `partner`: one of both is called, now or later.
 
         `then` gets the user in whose name messages are put; an empty one is the queue manager itself, which may do
-        everything. Neither is called when the link is closed or used otherwise meanwhile. MalformedFrame for a link
-        that is considered already.
+        everything, and which a rule with USERSRC(CHANNEL) has allowed. Neither is called when the link is closed or
+        used otherwise meanwhile. MalformedFrame for a link that is considered already.
         """
         if link in self._pending:
             raise MalformedFrame("a second word of who is there, before the first is answered")
@@ -154,6 +161,10 @@ class ChannelAdmission:
             text = f"AMQ9519E: Channel {name}, which queue manager {wanted.name} asks for, {what}."
             self._note(wanted, text)
             raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, f"There is no message channel {name} here.")
+        text = exits_refusal(found, self._manager.settings.channels.ignores_exits)
+        if text:
+            self._note(wanted, text)
+            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9535E: Channel {name} has exits and does not run.")
         try:
             check_tls(found, wanted.link)
         except MQError as error:
@@ -163,10 +174,19 @@ class ChannelAdmission:
 
     def _decide(self, wanted: Partner) -> str:
         """The user of a partner. MQError. The channel is looked at again: much may have happened meanwhile."""
-        channel = self._require(wanted)
+        return self._user_by_rules(wanted, self._require(wanted))
+
+    def user_of_called(self, link: ServerLink, channel: Definition, partner: str) -> str:
+        """The user for messages of a server that a requester here has called. MQError.
+
+        The same rules count as for a partner that connects, but for those that name hosts: CONNAME says where it is.
+        """
+        return self._user_by_rules(Partner(link, channel.name, partner, _nothing, _nothing), channel)
+
+    def _user_by_rules(self, wanted: Partner, channel: Definition) -> str:
         user = text_of(channel, "MCAUSER")
         if not self._admission.applies_rules():
-            return user
+            return user or self._unnamed(wanted)
         link = wanted.link
         tls = link.tls if link.tls is not None and link.tls.has_certificate else None
         subject = tls.peer_subject() if tls is not None else None
@@ -177,7 +197,20 @@ class ChannelAdmission:
             self._tell(wanted, decision, str(subject) if subject is not None else "")
         if decision.refused:
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
-        return decision.user or user
+        if decision.user or user:
+            return decision.user or user
+        return "" if decision.source == MQUSRC_CHANNEL else self._unnamed(wanted)
+
+    def _unnamed(self, wanted: Partner) -> str:
+        """The user of a channel for which nobody has named one. MQError where that would be an administrator."""
+        if self._manager.guard.is_administrator(EVERYBODY):
+            self._note(
+                wanted,
+                f"AMQ9777E: Channel {wanted.channel}: queue manager {wanted.name} is refused. The channel has no "
+                f"MCAUSER and no rule, and {EVERYBODY} administers this queue manager. {allowing(wanted.channel)}",
+            )
+            raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
+        return EVERYBODY
 
     # -- telling -------------------------------------------------------------------------------------------------------
 
@@ -198,6 +231,10 @@ class ChannelAdmission:
 
     def _note(self, wanted: Partner, text: str) -> None:
         self._server.note_link(wanted.link, text)
+
+
+def _nothing(_: object) -> None:
+    """For a partner that waits for no answer."""
 
 
 def _shown(name: str) -> str:

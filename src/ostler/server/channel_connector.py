@@ -21,7 +21,7 @@ from typing import Final
 
 from ostler.model.connection_names import Address, LocalAddress, parse_connection_names, parse_local_addresses
 from ostler.model.errors import MQError
-from ostler.server.host_look_ups import HostLookUps
+from ostler.server.host_look_ups import HostLookUps, log
 from ostler.server.outgoing_sockets import (
     HostAddress,
     LocalBinding,
@@ -32,7 +32,7 @@ from ostler.server.outgoing_sockets import (
     outcome,
     set_keep_alive,
 )
-from ostler.server.thread_names import show_thread_name
+from ostler.server.supervised_thread import SupervisedThread
 
 Post = Callable[[Callable[[], None]], None]
 """Has something done on the reactor's thread, under the engine's lock."""
@@ -90,15 +90,17 @@ class Connector:
         connect_seconds: float = CONNECT_SECONDS,
         calls_max: int = CALLS_MAX,
         look: Callable[[str], list[HostAddress]] = look_up,
+        note: Callable[[str], None] = log.error,
     ) -> None:
-        """`look` tells the addresses of a host, and may take its time."""
+        """`look` tells the addresses of a host, and may take its time. `note` hears of failures of the threads."""
         self._post = post
         self._connect_seconds = connect_seconds
         self._calls_max = calls_max
-        self._look_ups = HostLookUps(self._looked_up, look)
+        self._note = note
+        self._look_ups = HostLookUps(self._looked_up, look, note)
         self._turn = threading.Lock()  # of what several threads see: the next ones
         self._is_closed = False
-        self._thread: threading.Thread | None = None
+        self._thread: SupervisedThread | None = None
         self._tasks: deque[Callable[[], None]] = deque()
         self._untold: dict[Attempt, socket.socket] = {}  # that are posted to the reactor
         self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
@@ -164,7 +166,9 @@ class Connector:
             if self._is_closed:
                 return
             if self._thread is None:
-                thread = threading.Thread(target=self._run, name="ostler-connector", daemon=True)
+                thread = SupervisedThread(
+                    "ostler-connector", "thread that calls partners", self._run, lambda: self._is_closed, self._note
+                )
                 thread.start()
                 self._thread = thread
             self._tasks.append(task)
@@ -192,7 +196,6 @@ class Connector:
     # -- the thread that calls -----------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        show_thread_name()
         while not self._is_closed:
             for key, _ in self._selector.select(self._seconds_to_wait()):
                 if isinstance(key.data, Attempt):
@@ -208,6 +211,8 @@ class Connector:
             self._hang_up(attempt)
 
     def _seconds_to_wait(self) -> float | None:
+        if self._tasks or (self._waiting and len(self._calling) < self._calls_max):
+            return 0.0  # left by a failure
         first = [next(iter(each)).deadline for each in (self._calling, self._looking_up) if each]
         return max(0.0, min(first) - time.monotonic()) if first else None
 

@@ -36,12 +36,7 @@ from ostler.model.constants import (
     MQOO_FAIL_IF_QUIESCING,
     MQOO_INPUT_EXCLUSIVE,
     MQOT_Q,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_CONNECTION_QUIESCING,
     MQRC_NO_MSG_AVAILABLE,
-    MQRC_Q_MGR_NOT_AVAILABLE,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_Q_MGR_STOPPING,
 )
 from ostler.model.errors import MQError
 from ostler.model.pcf import UTF_8
@@ -70,14 +65,6 @@ _GET: Final = (
     | MQGMO_ACCEPT_TRUNCATED_MSG
     | MQGMO_CONVERT
     | MQGMO_NO_PROPERTIES
-)
-# What ends the initiator, rather than one try.
-_OVER: Final = (
-    MQRC_CONNECTION_BROKEN,
-    MQRC_CONNECTION_QUIESCING,
-    MQRC_Q_MGR_NOT_AVAILABLE,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_Q_MGR_STOPPING,
 )
 
 
@@ -162,7 +149,7 @@ class Watch(Timer):
         """Open the queue, now or later."""
         try:
             self.open()
-        except MQError as error:
+        except Exception as error:
             self._fail(error)
 
     def open(self) -> None:
@@ -190,14 +177,15 @@ class Watch(Timer):
             connection.has_said_goodbye = True
             self._manager.release(connection, False)
 
-    def _fail(self, error: MQError) -> None:
-        """The queue cannot be read: try again, unless the queue manager ends or somebody ended the connection."""
+    def _fail(self, error: Exception) -> None:
+        """The queue cannot be read, or the connection is broken: try again, unless the queue manager ends."""
         self._leave()
-        if error.reason in _OVER:
+        if self._manager.is_ending():
             self.status = STOPPED
             return
         self.status = STARTING
-        text = f"AMQ9509E: The channel initiator cannot read {self._queue}, and tries again: {error}"
+        why = str(error) if isinstance(error, MQError) else repr(error)
+        text = f"AMQ9509E: The channel initiator cannot read {self._queue}, and tries again: {why}"
         if text != self._noted:
             self._noted = text
             self._manager.note(text)
@@ -233,7 +221,8 @@ class Watch(Timer):
                 if request is None:
                     return
                 self._take(request)
-        except MQError as error:
+        except Exception as error:
+            # Also what nobody expects: a watch that is not served any more would start no channel, and not say so.
             self._fail(error)
             return
         self._ring()

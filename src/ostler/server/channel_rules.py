@@ -7,6 +7,7 @@ from typing import Final
 
 from ostler.channel.terms import number_of as number_of
 from ostler.channel.terms import text_of as text_of
+from ostler.model.attributes import ObjectType, subtype_of
 from ostler.model.constants import (
     MQCHT_RECEIVER,
     MQCHT_REQUESTER,
@@ -31,6 +32,7 @@ from ostler.wire.frames import (
 )
 
 _LOCAL_CONVERSATIONS_MAX: Final = 1_000_000
+_EXITS: Final = ("SCYEXIT", "MSGEXIT", "SENDEXIT", "RCVEXIT", "MREXIT")
 _MESSAGE_CHANNELS: Final = (MQCHT_SENDER, MQCHT_SERVER, MQCHT_RECEIVER, MQCHT_REQUESTER)
 
 
@@ -99,6 +101,29 @@ def channel_terms(hello: Hello, channel: Definition | None, link: ServerLink, is
     longest = number_of(channel, "MAXMSGL") or MESSAGE_BYTES_MAX
     sharing = max(1, number_of(channel, "SHARECNV"))
     return _terms(hello, name, sharing, longest, number_of(channel, "HBINT"))
+
+
+def exits_refusal(channel: Definition | None, ignores_exits: bool) -> str:
+    """Why a channel does not run: it names exits, which are not run here, and may guard it. Empty when it may run.
+
+    The text is for the error log; partners are not told which exits there are.
+    """
+    if channel is None or ignores_exits:
+        return ""
+    named: list[str] = []
+    for name in _EXITS:
+        value = channel.attributes.get(name, "")
+        each = [value] if isinstance(value, str) else list(value) if isinstance(value, tuple) else []
+        named += [f"{name}({program.strip()})" for program in each if program.strip()]
+    if not named:
+        return ""
+    blanks = " ".join(dict.fromkeys(f"{each.partition('(')[0]}('')" for each in named))
+    kind = subtype_of(ObjectType.CHANNEL, channel.attributes)
+    return (
+        f"AMQ9535E: Channel {channel.name} does not run: it has {', '.join(named)}, and exits are not run here. "
+        f"ALTER CHANNEL({channel.name}) CHLTYPE({kind}) {blanks} takes them out; IgnoreExits=YES in the stanza "
+        f"Channels of qm.ini lets channels run without their exits."
+    )
 
 
 def check_tls(channel: Definition, link: ServerLink) -> None:

@@ -75,6 +75,7 @@ from ostler.server.channel_instance import (
 )
 from ostler.server.channel_measures import measure
 from ostler.server.channel_places import ChannelPlaces
+from ostler.server.channel_rules import exits_refusal
 from ostler.server.link_keys import begin_tls
 from ostler.server.message_agent import ChannelOwner, MessageAgent
 from ostler.server.operating_system_users import user_name
@@ -112,7 +113,7 @@ class MessageChannels(ChannelOwner):
         self.engine = server.manager.engine
         self.reactor = server.reactor
         self.records = SyncRecords(self.engine)
-        self.connector = Connector(self.reactor.post)
+        self.connector = Connector(self.reactor.post, note=server.note)
         self.calling: dict[str, Instance] = {}  # those that connect, by name
         self.called: dict[tuple[str, str], Instance] = {}  # those that are connected to, by name and partner
         self.stopped: set[str] = set()  # of those that are connected to
@@ -121,6 +122,7 @@ class MessageChannels(ChannelOwner):
         self._agents = 0  # of channels that have a link
         self._notes = SeldomNotes(server.manager.note, _NOTES_MAX)
         self.places = ChannelPlaces(self, self._call)
+        self.admission = admission
         self.callers = Callers(self, admission)
         self._tls = tls
 
@@ -177,6 +179,9 @@ class MessageChannels(ChannelOwner):
         """START CHANNEL. CommandRefused and MQError."""
         definition = self.require(name)
         kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
+        refusal = exits_refusal(definition, self.manager.settings.channels.ignores_exits)
+        if refusal:
+            raise CommandRefused("AMQ9535E", refusal.removeprefix("AMQ9535E: "))
         if kind in RECEIVING:
             self.stopped.discard(name)
         if kind not in CALLING:
@@ -240,6 +245,10 @@ class MessageChannels(ChannelOwner):
             return
         instance.definition = definition
         instance.happens(TAKEN_UP)
+        refusal = exits_refusal(definition, self.manager.settings.channels.ignores_exits)
+        if refusal:
+            self._fail(instance, port.HOPELESS, refusal)
+            return
         try:
             parse_connection_names(text_of(definition, "CONNAME"))
             parse_local_addresses(text_of(definition, "LOCLADDR"))
@@ -353,7 +362,8 @@ class MessageChannels(ChannelOwner):
             raise MalformedFrame("a hello of nobody")
         try:
             self.callers.check_free(instance.name, hello.queue_manager)
-            self.callers.receive(agent, request, hello, text_of(instance.definition, "MCAUSER"))
+            user = self.admission.user_of_called(agent.link, instance.definition, hello.queue_manager)
+            self.callers.receive(agent, request, hello, user)
         except MQError as error:
             self.note_channel(error.detail)
             agent.link.send(failure_frame(CHANNEL_HELLO, 0, request, MQCC_FAILED, error.reason, error.detail))

@@ -56,6 +56,10 @@ class Policy(metaclass=ABCMeta):
         """Connections wait on a listening socket: take some of them."""
 
     @abstractmethod
+    def is_considering(self, link: ServerLink) -> bool:
+        """Whether somebody on a link waits to be let in."""
+
+    @abstractmethod
     def closed(self, link: ServerLink) -> None:
         """A link is gone."""
 
