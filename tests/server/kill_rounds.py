@@ -18,7 +18,7 @@ from pathlib import Path
 from ostler.model.constants import MQCC_OK, MQGMO_SYNCPOINT, MQGMO_WAIT, MQPMO_SYNCPOINT, MQRC_NO_MSG_AVAILABLE
 from ostler.testing.wire_bench import Answer, Peer, dial, get, numbers, put
 from ostler.wire import frames as wire
-from ostler.wire.calls import HELD
+from ostler.wire.calls import HELD, HELD_IF_PERSISTENT
 
 QUEUE = "SYSTEM.DEFAULT.LOCAL.QUEUE"
 PUTTERS = 3
@@ -156,9 +156,9 @@ class KillRounds:
             self.puts_told += 1
 
     def _gets(self, peer: Peer, chance: random.Random) -> None:
-        way = chance.choice(("plain", "held", "unit"))
+        way = chance.choice(("plain", "held", "held if persistent", "unit"))
         options = MQGMO_WAIT | (MQGMO_SYNCPOINT if way == "unit" else 0)
-        flags = HELD if way == "held" else 0
+        flags = {"held": HELD, "held if persistent": HELD_IF_PERSISTENT}.get(way, 0)
         with self._turn:
             self._unanswered += way == "plain"
         answer = peer.ask(wire.GET, get(2, options, 50, flags), 20)
@@ -171,7 +171,7 @@ class KillRounds:
             with self._turn:
                 self._in_doubt[name] += 1
             keeps = chance.random() < 0.8
-            if way == "held":
+            if flags:
                 done = peer.ask(wire.SETTLE, numbers(20, keeps), 21)
             else:
                 done = peer.ask(wire.COMMIT if keeps else wire.BACK, b"", 21)

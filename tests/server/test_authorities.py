@@ -16,6 +16,7 @@ from ostler.model.errors import MQError
 from ostler.server.command_target import ManagerTarget
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.testing.unguarded import take_any_entity
 
 SETUP = """
 DEFINE QLOCAL(BASE)
@@ -66,7 +67,7 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
-    manager = QueueManager(create_queue_manager(tmp_path, "AUTHS", LogSection(file_pages=64)))
+    manager = QueueManager(take_any_entity(create_queue_manager(tmp_path, "AUTHS", LogSection(file_pages=64))))
     manager.start()
     made = Site(manager)
     made.mqsc(SETUP)

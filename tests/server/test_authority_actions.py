@@ -17,6 +17,7 @@ from ostler.server.authority_actions import authority_actions
 from ostler.server.command_target import ManagerTarget
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.testing.unguarded import take_any_entity
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Asking:
 
 @pytest.fixture
 def ask(tmp_path: Path) -> Iterator[Asking]:
-    manager = QueueManager(create_queue_manager(tmp_path, "TEST", LogSection(file_pages=64)))
+    manager = QueueManager(take_any_entity(create_queue_manager(tmp_path, "TEST", LogSection(file_pages=64))))
     manager.start()
     yield Asking(manager)
     manager.end("immediate")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pwd
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -13,14 +15,17 @@ import ostler
 from ostler.client.api import Connection
 from ostler.model import constants as mq
 from ostler.model.pcf import Header, Integer, Parameter, PcfMessage, String, decode, encode
-from ostler.server.command_server import CommandServer
+from ostler.server.command_server import APPLICATION, CommandServer
 from ostler.server.command_target import ManagerTarget
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.testing import queue_manager
+from ostler.testing.unguarded import take_any_entity
 
 COMMANDS = "SYSTEM.ADMIN.COMMAND.QUEUE"
-WAIT = 30.0
+WAIT = 60.0
+
+T = TypeVar("T")
 
 
 class Site:
@@ -30,6 +35,7 @@ class Site:
         self.manager = manager
         self.users: list[str] = []
         self.failures = 0  # that are still to come
+        self.on_target: Callable[[], object] | None = None  # done once, in the middle of a command
         self.server = CommandServer(manager, self._target)
         self.program: Connection = ostler.connect(manager)
         self.program.define("QLOCAL", "REPLY", MAXDEPTH=1_000_000)
@@ -38,6 +44,9 @@ class Site:
     def _target(self, user: str, origin: int) -> ManagerTarget:
         assert origin == mq.MQEVO_MSG
         self.users.append(user)
+        hook, self.on_target = self.on_target, None
+        if hook is not None:
+            hook()
         if self.failures:
             self.failures -= 1
             raise RuntimeError("a fault of the queue manager itself")
@@ -86,7 +95,7 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
-    manager = QueueManager(create_queue_manager(tmp_path, "SITE", LogSection(file_pages=256)))
+    manager = QueueManager(take_any_entity(create_queue_manager(tmp_path, "SITE", LogSection(file_pages=256))))
     manager.start()
     made = Site(manager)
     made.server.start()
@@ -336,3 +345,71 @@ def test_it_serves_for_an_owner_without_a_name(site: Site, monkeypatch: pytest.M
     monkeypatch.setattr(pwd, "getpwuid", unknown)
     assert site.server.start()
     assert site.ask(mq.MQCMD_PING_Q_MGR).header.completion == mq.MQCC_OK
+
+
+# -- it comes back by itself -------------------------------------------------------------------------------------------
+
+
+def own_connection(manager: QueueManager, other_than: int = -1) -> int:
+    """The number of the command server's connection, once there is one."""
+
+    def found() -> int | None:
+        with manager.lock:
+            numbers = [each.number for each in manager.engine.connections.values() if each.application == APPLICATION]
+        return next((number for number in numbers if number != other_than), None)
+
+    return wait_for(found, "a connection of the command server")
+
+
+def wait_for(look: Callable[[], T | None], what: str) -> T:
+    deadline = time.monotonic() + WAIT
+    while (found := look()) is None:
+        assert time.monotonic() < deadline, f"{what} did not come within {WAIT:g} seconds"
+        time.sleep(0.005)
+    return found
+
+
+def test_it_comes_back_when_its_connection_is_broken(site: Site) -> None:
+    """STOP CONN breaks it, as a fault of the queue manager would: it serves on, and the error log tells."""
+    number = own_connection(site.manager)
+    assert site.manager.break_connection(number)
+    site.send(mq.MQCMD_PING_Q_MGR)
+    assert site.reply()[1].header.reason == 0
+    assert own_connection(site.manager, number) > number
+    assert site.server.status == "RUNNING"
+    assert [each for each in site.manager.notices if "AMQ8506E" in each and "2009" in each]
+
+
+def test_a_command_under_way_is_done_again_when_the_connection_breaks(site: Site) -> None:
+    """Whether it is persistent or not: nobody waits for an answer that never comes."""
+    for persistent in (False, True):
+        site.on_target = lambda: site.manager.break_connection(own_connection(site.manager))
+        site.send(mq.MQCMD_PING_Q_MGR, persistent=persistent)
+        assert site.reply()[1].header.reason == 0
+    assert len(site.users) == 4
+
+
+def test_a_command_that_breaks_it_each_time_is_a_dead_letter(site: Site) -> None:
+    site.program.define("QLOCAL", "DEAD")
+    assert site.ask(mq.MQCMD_CHANGE_Q_MGR, String(mq.MQCA_DEAD_LETTER_Q_NAME, "DEAD")).header.reason == 0
+    for persistent in (False, True):
+        site.failures = 1000
+        site.send(mq.MQCMD_PING_Q_MGR, persistent=persistent)
+        message = site.program.open("DEAD").get(wait=WAIT)
+        site.failures = 0
+        assert message is not None
+        assert message.format == "MQDEAD"
+        assert message.persistent == persistent
+    assert site.ask(mq.MQCMD_PING_Q_MGR).header.reason == 0
+    assert [each for each in site.manager.notices if "given up" in each]
+
+
+def test_its_status_is_that_of_its_thread(site: Site) -> None:
+    """While it waits to begin again it is STARTING, and never RUNNING without a thread."""
+    own_connection(site.manager)
+    site.program.alter("QLOCAL", COMMANDS, GET="DISABLED")
+    wait_for(lambda: site.server.status == "STARTING" or None, "CMDSERV(STARTING)")
+    site.program.alter("QLOCAL", COMMANDS, GET="ENABLED")
+    wait_for(lambda: site.server.status == "RUNNING" or None, "CMDSERV(RUNNING)")
+    site.manager.fail("a test")
+    wait_for(lambda: site.server.status == "STOPPED" or None, "CMDSERV(STOPPED)")

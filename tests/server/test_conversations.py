@@ -31,6 +31,7 @@ from ostler.model.constants import (
     MQRC_Q_MGR_NAME_ERROR,
     MQRC_RESOURCE_PROBLEM,
     MQRC_SELECTOR_SYNTAX_ERROR,
+    MQRC_STORAGE_NOT_AVAILABLE,
     MQRC_SYNCPOINT_LIMIT_REACHED,
     MQRC_TRUNCATED_MSG_FAILED,
     MQRC_UOW_IN_PROGRESS,
@@ -38,7 +39,7 @@ from ostler.model.constants import (
 from ostler.server.link_limits import PENDING_MAX
 from ostler.testing.wire_bench import Answer, Peer, WireBench, get, numbers, put
 from ostler.wire import frames as wire
-from ostler.wire.calls import HELD
+from ostler.wire.calls import HELD, HELD_IF_PERSISTENT
 from ostler.wire.exchanges import (
     decode_connected,
     decode_hello,
@@ -236,6 +237,31 @@ def test_a_held_message_is_kept_or_given_back(wire_bench: WireBench) -> None:
     assert peer.ask(wire.SETTLE, numbers(10, 1), 11).completion == MQCC_OK
 
 
+def test_only_a_persistent_message_is_held_where_that_is_asked_for(wire_bench: WireBench) -> None:
+    peer = wire_bench.peer("Q")
+    engine = wire_bench.manager.engine
+    for _ in range(2):
+        peer.ask(wire.PUT, put(2, b"light"))
+        peer.ask(wire.PUT, put(2, b"heavy", persistent=True))
+        assert peer.ask(wire.GET, get(2, flags=HELD_IF_PERSISTENT), 10).body == b"light"
+        assert engine.units_of_work == {}
+        assert peer.ask(wire.GET, get(2, flags=HELD_IF_PERSISTENT), 10).body == b"heavy"
+        assert len(engine.units_of_work) == 1
+        peer.send(wire.frame(wire.SETTLE, 1, 0, numbers(10, 0)))
+        assert peer.ask(wire.GET, get(2, flags=HELD_IF_PERSISTENT), 10).body == b"heavy"
+        assert peer.ask(wire.SETTLE, numbers(10, 1), 11).completion == MQCC_OK
+        assert depth(wire_bench) == 0
+    assert engine.units_of_work == {}
+    assert peer.ask(wire.GET, get(2, flags=HELD_IF_PERSISTENT), 10).reason == MQRC_NO_MSG_AVAILABLE
+    peer.send(wire.frame(wire.GET, 1, 12, get(2, WAIT, -1, flags=HELD_IF_PERSISTENT)))
+    peer.ask(wire.PUT, put(2, b"light"))
+    peer.ask(wire.PUT, put(2, b"heavy", persistent=True))
+    peer.ask(wire.GET, get(2, flags=HELD_IF_PERSISTENT), 10)
+    peer.close()
+    wire_bench.check_nothing_left()
+    assert depth(wire_bench) == 1
+
+
 def test_a_held_message_comes_back_when_the_link_breaks(wire_bench: WireBench) -> None:
     peer = wire_bench.peer("Q")
     peer.ask(wire.PUT, put(2, b"on approval", persistent=True))
@@ -267,6 +293,32 @@ def test_a_held_wait_that_finds_nothing(wire_bench: WireBench) -> None:
     assert peer.ask(wire.GET, get(99, flags=HELD), 10).reason == MQRC_HOBJ_ERROR
     peer.close()
     wire_bench.check_nothing_left()
+
+
+def test_what_a_get_takes_that_was_settled_while_it_waited_comes_back(wire_bench: WireBench) -> None:
+    peer = wire_bench.peer("Q")
+    other = wire_bench.peer("Q")
+    peer.send(wire.frame(wire.GET, 1, 10, get(2, WAIT, -1, flags=HELD)))
+    assert peer.ask(wire.SETTLE, numbers(10, 1), 11).completion == MQCC_OK
+    other.ask(wire.PUT, put(2, b"on approval"))
+    assert peer.answer(10).body == b"on approval"
+    peer.close()
+    other.close()
+    wire_bench.check_nothing_left()
+    assert depth(wire_bench) == 1
+    assert wire_bench.manager.engine.units_of_work == {}
+
+
+def test_a_held_message_that_cannot_be_sent_for_want_of_memory_comes_back(wire_bench: WireBench) -> None:
+    peer = wire_bench.peer("Q")
+    peer.ask(wire.PUT, put(2, b"on approval"))
+    peer.ask(wire.GET, get(2, flags=HELD), 10)
+    (link,) = wire_bench.reactor.links.values()
+    with wire_bench.manager.lock:
+        link.conversations[1].out_of_memory(wire.GET, 10)
+    assert reasons(peer.answers()) == [(10, MQRC_STORAGE_NOT_AVAILABLE)]
+    assert depth(wire_bench) == 1
+    assert wire_bench.manager.engine.units_of_work == {}
 
 
 def test_so_many_messages_can_be_held(wire_bench: WireBench) -> None:

@@ -116,6 +116,40 @@ def test_a_quiesce_that_waits_is_hurried_by_a_sharper_request(directory: QueueMa
     assert state_of(directory) is ManagerState.ENDED_IMMEDIATELY
 
 
+def test_a_quiesce_that_waits_for_ever_is_given_a_limit(directory: QueueManagerDirectory) -> None:
+    """endmqm, then endmqm -t: the limit counts, and what follows is an immediate end."""
+    life = Life(directory)
+    connection = life.manager.connect("user", "stays")
+    life.end(QUIESCE, FOR_EVER)
+    life.end(QUIESCE, 0.2)
+    life.end(QUIESCE, 3600.0)
+    life.join()
+    assert connection.broken
+    assert life.servers[0].ends == [QUIESCE], "one end, hurried on"
+    assert state_of(directory) is ManagerState.ENDED_IMMEDIATELY
+    assert any("AMQ5049I" in line and "is ending (immediate)" in line for line in life.echo)
+
+
+def test_a_limit_that_is_kept_is_a_normal_end(directory: QueueManagerDirectory) -> None:
+    life = Life(directory)
+    connection = life.manager.connect("user", "leaves")
+    life.end(QUIESCE, FOR_EVER)
+    life.end(QUIESCE, 60.0)
+    assert life.manager.disconnect(connection) == 0
+    life.join()
+    assert state_of(directory) is ManagerState.ENDED_NORMALLY
+
+
+def test_who_hurries_before_the_wait_has_begun_is_heard(directory: QueueManagerDirectory) -> None:
+    """Services are stopped first, which may take its time."""
+    manager = QueueManager(directory)
+    manager.start()
+    connection = manager.connect("user", "stays")
+    manager.hurry()
+    manager.end("quiesce", FOR_EVER)
+    assert connection.broken
+
+
 def test_a_gentler_request_does_not_soften_an_end(directory: QueueManagerDirectory) -> None:
     life = Life(directory)
     life.manager.connect("user", "stays")
@@ -213,3 +247,19 @@ def test_what_is_to_happen_when_it_is_ready_happens(directory: QueueManagerDirec
     daemon.ask_end(EndRequest(QUIESCE, 0.0, "a test"))
     thread.join(60)
     assert not thread.is_alive()
+
+
+def test_a_thread_that_fails_is_in_the_error_log(tmp_path: Path) -> None:
+    """Whatever it was for: nobody sees the standard error of a queue manager."""
+    life = Life(create_queue_manager(tmp_path, "THREADS", LogSection(file_pages=64)))
+
+    def fail() -> None:
+        raise ValueError("a fault of the queue manager itself")
+
+    failing = threading.Thread(target=fail, name="ostler-failing")
+    failing.start()
+    failing.join()
+    assert [line for line in life.echo if line.startswith("AMQ6109E: Thread ostler-failing") and "a fault of" in line]
+    life.daemon.ask_end(EndRequest(IMMEDIATE, 0, "a test"))
+    life.thread.join(60)
+    assert life.status == 0

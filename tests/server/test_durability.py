@@ -22,6 +22,8 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import new_definition
 from ostler.model.structures.md import MQMD
+from ostler.server.qm_ini import LogSection
+from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.testing.wire_bench import Peer, WireBench, get, numbers, put
 from ostler.wire import frames as wire
 from ostler.wire.calls import HELD
@@ -227,3 +229,33 @@ def test_killed_under_load(tmp_path: Path) -> None:
         rounds.run()
     assert rounds.puts_told > 20
     assert rounds.gets_told > 5
+
+
+def test_a_long_message_on_its_way_to_the_log_holds_up_only_other_long_ones(tmp_path: Path) -> None:
+    log = LogSection(primary_files=3, file_pages=4096, buffer_pages=256)
+    manager = QueueManager(create_queue_manager(tmp_path, "LONG", log))
+    manager.start()
+    bench = WireBench(manager)
+    bench.define("Q")
+    bench.define("OTHER")
+    writer, second, other = bench.peer("Q"), bench.peer("Q"), bench.peer("OTHER")
+    links = list(bench.reactor.links.values())
+    long = put(2, bytes(3_500_000), persistent=True)
+    with bench.log_stands_still():
+        bench.reactor.inline_bytes_max = 1 << 20
+        writer.send(*wire.frames_of(wire.PUT, 1, 9, long, wire.SEGMENT_BYTES))
+        bench.turn(40)
+        assert bench.reactor.is_log_behind()
+        assert writer.answers() == []
+        # The disk takes its time; nobody else has to.
+        assert other.ask(wire.PUT, put(2, b"short")).completion == MQCC_OK
+        assert other.ask(wire.GET, get(2), 78).body == b"short"
+        second.send(*wire.frames_of(wire.PUT, 1, 9, long, wire.SEGMENT_BYTES)[:1])
+        bench.turn(5)
+        assert links[1].waits_for_log
+        assert bench.reactor.kept_bytes() == 0
+    assert writer.answer(9).completion == MQCC_OK
+    second.send(*wire.frames_of(wire.PUT, 1, 9, long, wire.SEGMENT_BYTES)[1:])
+    assert second.answer(9).completion == MQCC_OK
+    assert manager.engine.queues["Q"].depth == 2
+    bench.close()

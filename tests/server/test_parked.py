@@ -175,3 +175,36 @@ def test_room_is_made_by_a_thread_of_its_own(tmp_path: Path) -> None:
     bench.check_nothing_left()
     assert manager.engine.queues["Q"].depth == 200
     bench.close()
+
+
+def test_a_get_waits_for_room_when_the_reserve_of_the_log_is_used_up(full: Full) -> None:
+    other = full.bench.peer("Q")
+    parked_before = full.bench.reactor.counters.parked
+    number = 0
+    while full.bench.reactor.counters.parked == parked_before:
+        number += 1
+        other.send(wire.frame(wire.GET, 1, number, get(2)))
+        found = answers_of(other)
+        assert found in ({number: 0}, {}), "a get was refused"
+        assert number < 1_000, "the reserve is never used up"
+    depth = full.depth()
+    full.make_room()
+    assert answers_of(other) == {number: 0}
+    # The put that was parked before is done, too, and the message of the oldest unit of work is gone.
+    assert answers_of(full.filler) == {full.parked: 0}
+    assert full.depth() == depth - 1 + 1 - 1
+
+
+def test_a_get_that_finds_no_room_ever_is_refused_after_some_tries(full: Full) -> None:
+    other = full.bench.peer("Q")
+    number = 1
+    other.send(wire.frame(wire.GET, 1, number, get(2)))
+    while found := answers_of(other):
+        assert found == {number: 0}, "a get was refused"
+        number += 1
+        other.send(wire.frame(wire.GET, 1, number, get(2)))
+    for _ in range(3):
+        full.make_room(really=False)
+        assert answers_of(other) == {}
+    full.make_room(really=False)
+    assert answers_of(other) == {number: MQRC_RESOURCE_PROBLEM}

@@ -110,6 +110,29 @@ def test_what_is_inserted_and_where_output_goes(services: Services, noted: Noted
     assert services.status() == []  # a command has no status
 
 
+def test_services_get_a_few_variables_and_no_passwords(
+    services: Services, noted: Noted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MQ_APP_PASSWORD", "OSTLER_PASSWORD", "DB_SECRET", "NOTIFY_SOCKET", "ANYTHING"):
+        monkeypatch.setenv(name, "not for services")
+    for name in ("MQCHLLIB", "OSTLER_DATA", "LC_TIME", "TZ"):
+        monkeypatch.setenv(name, "for services")
+    data = tmp_path / "qmgrs" / "QM1"
+    (data / "service.env").write_text("DB_SECRET=said on purpose\n")
+    services.start(service(STDOUT="out.txt", **python("import os; [print(*each) for each in os.environ.items()]")))
+    noted.wait_for("AMQ5031I")
+    told = dict(line.split(" ", 1) for line in (data / "out.txt").read_text().splitlines())
+    assert "not for services" not in told.values()
+    assert {name for name, value in told.items() if value == "for services"} == {
+        "MQCHLLIB",
+        "OSTLER_DATA",
+        "LC_TIME",
+        "TZ",
+    }
+    assert told["DB_SECRET"] == "said on purpose"
+    assert told["PATH"] == os.environ["PATH"]
+
+
 def test_output_is_added_to_what_is_there(services: Services, noted: Noted, tmp_path: Path) -> None:
     one = service(STDOUT="out.txt", **python("print(1)"))
     services.start(one)
@@ -156,6 +179,19 @@ def test_with_the_queue_manager(services: Services, noted: Noted) -> None:
     assert any(line.startswith("AMQ8734E") for line in noted.lines)
     services.stop_all(everyone)
     assert [each.name for each in services.status()] == ["STARTED"]
+
+
+def test_an_end_in_a_hurry_does_not_wait_for_services(
+    services: Services, noted: Noted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """endmqm -t, or a sharper endmqm, while a service does not heed its STOPCMD: it is ended by signals."""
+    monkeypatch.setattr("ostler.server.services._STOP_SECONDS_MAX", 3600.0)
+    server = service(**python(SLEEPING), STOPCMD="/bin/true", CONTROL="QMGR", SERVTYPE="SERVER")
+    services.start(server)
+    left = iter((60.0, 60.0))
+    services.stop_all([server], lambda: next(left, 0.0))
+    noted.wait_for("AMQ5029I: The server S1 has ended")
+    assert next(left, None) is None, "it was asked again and again how much time there is"
 
 
 def test_variables_and_inserts() -> None:

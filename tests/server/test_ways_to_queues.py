@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -36,6 +37,7 @@ SET AUTHREC PROFILE({COMMANDS}) OBJTYPE(QUEUE) GROUP('nobody') AUTHADD(PUT)
 """
 COA = mq.MQRO_COA_WITH_FULL_DATA
 COD = mq.MQRO_COD_WITH_FULL_DATA
+WAIT_SECONDS = 120.0
 EXPIRY = mq.MQRO_EXPIRATION_WITH_FULL_DATA
 
 
@@ -149,7 +151,10 @@ def test_replies_to_commands_do_not_go_where_their_user_may_not(site: RunningQue
         for options in (0, mq.MQPMO_NO_CONTEXT):
             before = [site.depth(name) for name in ("DEAD", "SECRET", "XMIT")]
             assert ann.ask(wire.PUT, put_payload(hobj, options, 0, md, b"", body)).reason == 0
+            deadline = time.monotonic() + WAIT_SECONDS
             while [site.depth(name) for name in ("DEAD", "SECRET", "XMIT")] == before:
+                served = f"CMDSERV({site.server.commands.status}), {site.depth(COMMANDS)} commands wait"
+                assert time.monotonic() < deadline, f"no reply for {queue}@{manager} anywhere: {served}"
                 ann.answers(1)
     assert (site.depth("SECRET"), site.depth("XMIT")) == (0, 0)
 

@@ -33,7 +33,7 @@ from ostler.testing.hostile_channels import confirm, hello, message
 from ostler.testing.hostile_frames import descriptor, subscribing
 from ostler.testing.wire_bench import EVERYTHING, WireBench, get, numbers, put
 from ostler.wire import frames as wire
-from ostler.wire.calls import HELD
+from ostler.wire.calls import HELD, HELD_IF_PERSISTENT
 from ostler.wire.channel_frames import decode_channel_hello, hello_frame, luwid_of
 from ostler.wire.exchanges import Connect, Hello, Inquiry, OpenArguments, Put1, look_payload
 
@@ -166,7 +166,7 @@ class Wild:
     def _get(self, hobj: int, conversation: int) -> None:
         chance = self._chance
         options = self._options() if chance.random() < 0.6 else 0
-        flags = HELD if chance.random() < 0.3 else 0
+        flags = chance.choice((HELD, HELD_IF_PERSISTENT)) if chance.random() < 0.3 else 0
         length = chance.choice((0, 100, 1 << 20))
         number = self._send(wire.GET, get(hobj, options, chance.choice((0, 50, -1)), flags, length), conversation)
         if flags:

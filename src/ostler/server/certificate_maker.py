@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from ostler.server.environment import without_secrets
 from ostler.server.key_repository import AUTHORITIES_FILE, CERTIFICATE_ENDING, KEY_ENDING, file_name
 
 KeyType = Literal["rsa", "ec"]
@@ -209,6 +210,7 @@ def _openssl(arguments: list[str]) -> str:
             check=False,
             stdin=subprocess.DEVNULL,
             umask=0o077,
+            env=without_secrets(os.environ),
         )
     except FileNotFoundError:
         raise CertificateError("the program openssl is needed to make certificates, and is not installed") from None

@@ -37,7 +37,6 @@ from ostler.model.constants import (
     MQOO_OUTPUT,
     MQOT_Q,
     MQPMO_NO_SYNCPOINT,
-    MQRC_BACKOUT_THRESHOLD_REACHED,
     MQRC_MSG_TOO_BIG_FOR_Q,
     MQRC_MSG_TOO_BIG_FOR_Q_MGR,
     MQRC_Q_FULL,
@@ -53,6 +52,7 @@ from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
 from ostler.model.structures.md import Md
 from ostler.server.queue_manager import QueueManager
+from ostler.server.seldom_notes import printable
 
 _ROOM_TRIES: Final = 3
 _FULL_SECONDS: Final = 5.0  # for one reply, while somebody reads
@@ -75,6 +75,7 @@ class RequestDescriptor:
         self.reply_queue = md.reply_to_q
         self.reply_manager = md.reply_to_q_mgr
         self.report = md.report
+        self.is_report = md.msg_type == MQMT_REPORT
         self.is_request = md.msg_type == MQMT_REQUEST
         self.expiry = md.expiry
         self.priority = md.priority
@@ -192,7 +193,7 @@ class Replies:
         with manager.lock:
             if connection.broken:
                 raise MQError(connection.broken)
-            engine.now_ms = int(time.time() * 1000)
+            manager.clock.tell(engine)
             engine.journal_full = False
             try:
                 handle = self._opened(engine)
@@ -219,7 +220,7 @@ class Replies:
         manager = self._manager
         engine = manager.engine
         with manager.lock:
-            engine.now_ms = int(time.time() * 1000)
+            manager.clock.tell(engine)
             if not request.may_be_discarded:
                 item = Outgoing(request.reply_queue, request.reply_manager, self._stamped(engine, md), reply, True)
                 to_dead_letter_queue(engine, item, reason, None)
@@ -235,16 +236,21 @@ class Replies:
         return bytes(stamped.buffer)
 
 
-def bury(manager: QueueManager, request: RequestDescriptor, body: bytes) -> None:
-    """A command that was begun again and again leads nowhere: it goes to the dead-letter queue, if there is one."""
+def bury(manager: QueueManager, request: RequestDescriptor, body: bytes, reason: int, text: str) -> None:
+    """A command that is not to be done goes to the dead-letter queue, if there is one.
+
+    The error log has `text`, with {who} and {became} filled in.
+    """
     engine = manager.engine
     with manager.lock:
-        engine.now_ms = int(time.time() * 1000)
+        manager.clock.tell(engine)
         name = engine.manager.attributes.get("COMMANDQ", "")
         item = Outgoing(str(name), engine.name, request.bytes, body, True)
-        to_dead_letter_queue(engine, item, MQRC_BACKOUT_THRESHOLD_REACHED, None)
+        is_kept = to_dead_letter_queue(engine, item, reason, None)
         manager.wake()
-    manager.note("AMQ8506E: A command could not be done in several tries, and was given up.")
+    became = "put on the dead-letter queue" if is_kept else "discarded: no dead-letter queue takes it"
+    who = f"with message id {request.message_id.hex()} of user {printable(request.user)}"
+    manager.note(text.format(who=who, became=became))
 
 
 def _too_long(reply: bytes, reason: int) -> bytes:

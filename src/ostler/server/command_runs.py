@@ -67,7 +67,12 @@ class CommandRuns:
         identity = Identity(link.user, int(link.uid), bool(link.is_owner))
         self._running += 1
         run = partial(self._run, link, conversation, request, action, arguments, identity)
-        threading.Thread(target=run, name=f"ostler-command-{name}", daemon=True).start()
+        try:
+            threading.Thread(target=run, name=f"ostler-command-{name}", daemon=True).start()
+        except RuntimeError as error:
+            self._running -= 1
+            text = f"The queue manager has no thread for a command: {error}. Try again later."
+            link.send(failure_frame(COMMAND, conversation, request, MQCC_FAILED, MQRC_RESOURCE_PROBLEM, text))
 
     def _arguments(self, link: ServerLink, payload: bytes) -> Arguments:
         if not link.is_local:

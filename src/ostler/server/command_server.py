@@ -1,15 +1,15 @@
 """The command server: it takes PCF commands off SYSTEM.ADMIN.COMMAND.QUEUE and sends the replies.
 
 One thread with a connection of its own does one command after the other, in the order in which they lie on the queue.
-Whatever is on the queue, the thread goes on; it ends with the queue manager, or when it is told to.
+It ends with the queue manager, or when it is told to. After any other error, such as a connection broken by STOP CONN,
+it connects again. A command is taken under syncpoint: one that was not finished is backed out and done again, and one
+that fails each time goes to the dead-letter queue.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-import time
-import traceback
 from collections.abc import Callable
 from typing import Final
 
@@ -28,23 +28,21 @@ from ostler.model.constants import (
     MQGMO_CONVERT,
     MQGMO_FAIL_IF_QUIESCING,
     MQGMO_NO_PROPERTIES,
-    MQGMO_SYNCPOINT_IF_PERSISTENT,
+    MQGMO_SYNCPOINT,
     MQGMO_WAIT,
     MQOO_FAIL_IF_QUIESCING,
     MQOO_INPUT_SHARED,
     MQOT_Q,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_CONNECTION_QUIESCING,
+    MQRC_BACKOUT_THRESHOLD_REACHED,
+    MQRC_MSG_TYPE_ERROR,
     MQRC_NO_MSG_AVAILABLE,
-    MQRC_Q_MGR_NOT_AVAILABLE,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_Q_MGR_STOPPING,
 )
 from ostler.model.errors import MQError
 from ostler.model.pcf import UTF_8
 from ostler.server.command_replies import Replies, RequestDescriptor, bury
 from ostler.server.operating_system_users import user_name
 from ostler.server.queue_manager import QueueManager
+from ostler.server.supervised_thread import SupervisedThread
 
 TargetFor = Callable[[str, int], Target]
 """The queue manager as one user may give commands to it; the number says how the commands come (MQEVO_*)."""
@@ -52,17 +50,15 @@ TargetFor = Callable[[str, int], Target]
 APPLICATION: Final = "ostler-commands"
 _DEFAULT_QUEUE: Final = "SYSTEM.ADMIN.COMMAND.QUEUE"
 _LENGTH_MAX: Final = 100 * 1024 * 1024
-_PAUSE_SECONDS: Final = 0.2
-_TRIES_MAX: Final = 3  # of a persistent command that nobody survives
+_TRIES_MAX: Final = 3  # of a command that fails each time
 _STOP_SECONDS: Final = 30.0
-_GET: Final = MQGMO_WAIT | MQGMO_CONVERT | MQGMO_FAIL_IF_QUIESCING | MQGMO_SYNCPOINT_IF_PERSISTENT | MQGMO_NO_PROPERTIES
-# What ends the command server, rather than one try.
-_OVER: Final = (
-    MQRC_CONNECTION_BROKEN,
-    MQRC_CONNECTION_QUIESCING,
-    MQRC_Q_MGR_NOT_AVAILABLE,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_Q_MGR_STOPPING,
+_GET: Final = MQGMO_WAIT | MQGMO_CONVERT | MQGMO_FAIL_IF_QUIESCING | MQGMO_SYNCPOINT | MQGMO_NO_PROPERTIES
+
+
+_TRIED_OFTEN: Final = "AMQ8506E: The command {who} could not be done in several tries; it was given up and {became}."
+_A_REPORT: Final = (
+    "AMQ8506W: The message {who} on the command queue is a report, and no command; it was {became}. See which "
+    "application names the command queue as its reply-to queue."
 )
 
 
@@ -73,7 +69,7 @@ class CommandServer:
         self._manager = manager
         self._target_for = target_for
         self._turn = threading.Lock()  # of those who start and stop it
-        self._thread: threading.Thread | None = None
+        self._thread: SupervisedThread | None = None
         self._stopping = threading.Event()
         self._waiting: GetRequest | None = None
         self._connection: Connection | None = None
@@ -81,18 +77,30 @@ class CommandServer:
 
     @property
     def status(self) -> str:
-        """STARTING, RUNNING, STOPPING or STOPPED, as QMSTATUS shows it."""
-        return self._status
+        """STARTING, RUNNING, STOPPING or STOPPED, as QMSTATUS shows it. STARTING also while it is to begin again."""
+        thread = self._thread
+        if thread is None or not thread.is_alive():
+            return "STOPPED"
+        return "STARTING" if thread.is_pausing and self._status == "RUNNING" else self._status
 
     def start(self) -> bool:
-        """Begin to serve. False: it does already."""
+        """Begin to serve. False: it does already. RuntimeError when the system has no thread for it."""
         with self._turn:
             if self._thread is not None and self._thread.is_alive():
                 return False
-            self._stopping = threading.Event()
+            self._stopping = stopping = threading.Event()
             self._status = "STARTING"
-            self._thread = threading.Thread(target=self._run, name="ostler-commands", daemon=True)
-            self._thread.start()
+            thread = SupervisedThread(
+                "ostler-commands",
+                "command server",
+                self._run,
+                lambda: stopping.is_set() or self._manager.is_ending(),
+                self._manager.note,
+                number="AMQ8506E",
+                stopping=stopping,
+            )
+            thread.start()
+            self._thread = thread
             return True
 
     def stop(self) -> bool:
@@ -109,34 +117,20 @@ class CommandServer:
                     waker = self._waiting.waker
                     if callable(waker):
                         waker()
-            if thread is not threading.current_thread():
-                thread.join(_STOP_SECONDS)
+            thread.join(_STOP_SECONDS)
             return True
 
     # -- the thread ----------------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        noted = ""
+        """Serve until it is told to stop, with a connection that goes whatever happens."""
         try:
-            while not self._stopping.is_set():
-                try:
-                    self._serve()
-                except MQError as error:
-                    if error.reason in _OVER:
-                        return
-                    why = f"{error}"
-                except Exception:
-                    why = traceback.format_exc()
-                else:
-                    return
-                if why != noted:
-                    noted = why
-                    self._manager.note(f"AMQ8506E: The command server begins again after an error: {why}")
-                self._leave()
-                self._stopping.wait(_PAUSE_SECONDS)
+            self._serve()
         finally:
+            if not self._stopping.is_set():
+                self._status = "STARTING"
+            self._waiting = None
             self._leave()
-            self._status = "STOPPED"
 
     def _leave(self) -> None:
         connection, self._connection = self._connection, None
@@ -159,6 +153,8 @@ class CommandServer:
         manager = self._manager
         assert self._connection is not None
         with manager.lock:
+            if self._connection.broken:
+                raise MQError(self._connection.broken)
             name = manager.engine.manager.attributes.get("COMMANDQ", "")
             name = name if isinstance(name, str) and name else _DEFAULT_QUEUE
             return open_object(
@@ -178,7 +174,7 @@ class CommandServer:
         with manager.lock:
             if connection.broken:
                 raise MQError(connection.broken)
-            manager.engine.now_ms = int(time.time() * 1000)
+            manager.clock.tell(manager.engine)
             request.waker = woken.set
             is_answered = getting.get(manager.engine, request)
             manager.wake()
@@ -201,8 +197,13 @@ class CommandServer:
     def _do(self, connection: Connection, request: GetRequest) -> None:
         """Do one command and send its replies; then the command is done with for good."""
         descriptor = RequestDescriptor(request.md)
+        if descriptor.is_report:
+            # The queue manager makes them, in the name of whoever a message says it is from: they are no commands.
+            bury(self._manager, descriptor, request.body, MQRC_MSG_TYPE_ERROR, _A_REPORT)
+            self._commit(connection)
+            return
         if descriptor.backout_count >= _TRIES_MAX:
-            bury(self._manager, descriptor, request.body)
+            bury(self._manager, descriptor, request.body, MQRC_BACKOUT_THRESHOLD_REACHED, _TRIED_OFTEN)
             self._commit(connection)
             return
         target = self._target_for(descriptor.user, MQEVO_MSG)
@@ -220,7 +221,7 @@ class CommandServer:
         with manager.lock:
             if connection.broken:
                 raise MQError(connection.broken)
-            manager.engine.now_ms = int(time.time() * 1000)
+            manager.clock.tell(manager.engine)
             syncpoint.commit(manager.engine, connection)
             lsn = connection.after_lsn
             manager.wake()

@@ -77,7 +77,7 @@ class ManagerTarget(Target):
 
     def look(self, question: Callable[[Engine], Answer]) -> Answer:
         with self._manager.lock:
-            self._manager.engine.now_ms = int(time.time() * 1000)
+            self._manager.clock.tell(self._manager.engine)
             return question(self._manager.engine)
 
     def change(self, change: Callable[[Engine], int]) -> None:
@@ -86,7 +86,7 @@ class ManagerTarget(Target):
         tries = 0
         while True:
             with manager.lock:
-                engine.now_ms = int(time.time() * 1000)
+                self._manager.clock.tell(engine)
                 engine.journal_full = False
                 engine.actor = self.user
                 engine.actor_origin = self.origin
@@ -144,6 +144,12 @@ class ManagerTarget(Target):
     def is_administrator(self, user: str) -> bool:
         return self._manager.users.is_administrator(user)
 
+    def note(self, text: str) -> None:
+        self._manager.note(text)
+
+    def knows_entity(self, name: str, is_group: bool) -> bool:
+        return self._manager.users.knows(name, is_group)
+
     def stop_connection(self, number: int) -> bool:
         return self._manager.break_connection(number)
 
@@ -173,7 +179,7 @@ class ManagerTarget(Target):
             found = [each for kind in kinds for each in objects.of_kind(engine, kind) if matches(each.name, pattern)]
         for first in range(0, len(found), _EVENTS_AT_ONCE):
             with manager.lock:
-                engine.now_ms = int(time.time() * 1000)
+                self._manager.clock.tell(engine)
                 engine.actor, engine.actor_origin = self.user, self.origin
                 for definition in found[first : first + _EVENTS_AT_ONCE]:
                     if altered_at(definition) >= since:
@@ -189,7 +195,7 @@ class ManagerTarget(Target):
         manager = self._manager
         with manager.lock:
             engine = manager.engine
-            engine.now_ms = int(time.time() * 1000)
+            self._manager.clock.tell(engine)
             made = change_events.on_command(engine, self.user, self.origin, command, is_display, text, parameters)
             send_reports(engine, made, None)
             manager.wake()
@@ -198,7 +204,7 @@ class ManagerTarget(Target):
         manager = self._manager
         with manager.lock:
             engine = manager.engine
-            engine.now_ms = int(time.time() * 1000)
+            self._manager.clock.tell(engine)
             send_reports(engine, change_events.on_command_refused(engine, self.user, command), None)
             manager.wake()
 

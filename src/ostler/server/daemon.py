@@ -23,14 +23,18 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Final, Protocol
 
-from ostler.log.errors import LogDamaged, LogRefused, LogSpace
+from ostler.engine.queue_file import QueueFileDamaged
+from ostler.engine.replay import JournalInconsistent
+from ostler.engine.snapshot import FilesUnrelated, FormatNewer, SnapshotDamaged
+from ostler.log.errors import LogDamaged, LogNewer, LogRefused, LogSpace
 from ostler.model.disk import DiskFailed, DiskFull
 from ostler.model.errors import MQError
 from ostler.server.directories import QueueManagerDirectory, QueueManagerNotFoundError, QueueManagerRunningError
 from ostler.server.error_log import Echo, ErrorLog, Notices, size_setting
 from ostler.server.ini_file import ConfigurationError
 from ostler.server.link_status import raise_descriptor_limit
-from ostler.server.process_file import ManagerState, ProcessRecord, run_directory, write_record
+from ostler.server.memory_limits import bound_malloc_arenas
+from ostler.server.process_file import ManagerState, ProcessRecord, write_record
 from ostler.server.qm_ini import QueueManagerIni
 from ostler.server.queue_manager import Progress, QueueManager
 
@@ -85,6 +89,8 @@ class StartFailure:
 
     text: str
     status: int
+    is_foreseen: bool = True
+    """Whether the message says it all. Otherwise the error log gets a traceback as well."""
 
 
 class StartInterrupted(Exception):
@@ -148,8 +154,23 @@ class Daemon:
     # -- start -----------------------------------------------------------------------
 
     def run(self) -> int:
+        """Start, serve and end; the status to exit with. Threads that fail meanwhile are told of in the error log."""
+        before = threading.excepthook
+        threading.excepthook = self._on_thread_failure
+        try:
+            return self._run()
+        finally:
+            threading.excepthook = before
+
+    def _on_thread_failure(self, failed: threading.ExceptHookArgs) -> None:
+        name = failed.thread.name if failed.thread is not None else "of unknown name"
+        words = "".join(traceback.format_exception(failed.exc_type, failed.exc_value, failed.exc_traceback))
+        self._log(f"AMQ6109E: Thread {name} ended with an error: {words}")
+
+    def _run(self) -> int:
         self._take_signals()
         raise_descriptor_limit()
+        bound_malloc_arenas()
         try:
             manager, server = self._start()
         except Exception as error:
@@ -178,6 +199,7 @@ class Daemon:
             self.error_log = open_error_log(self._directory, self._echo)
             manager.notices = Notices(self.error_log, manager.notices)
             manager.on_end.append(self._note_end)
+            manager.on_escalation.append(self._escalate)
             self._note_state(ManagerState.STARTING)
             summary = manager.restart
             self.error_log.write(
@@ -203,7 +225,7 @@ class Daemon:
         if isinstance(error, (QueueManagerRunningError, QueueManagerNotFoundError)):
             return  # the error log belongs to somebody else, or there is none
         log = self.error_log or open_error_log(self._directory, self._echo)
-        if failure.status == _UNEXPECTED and not isinstance(error, (ConfigurationError, DiskFailed, StartInterrupted)):
+        if not failure.is_foreseen:
             log.write(f"AMQ6109E: {''.join(traceback.format_exception(error))}")
         log.write(failure.text)
         log.close()
@@ -232,6 +254,10 @@ class Daemon:
                     self._note_end()
                     return self._leave([])
                 manager.hurry()
+            elif request.mode == QUIESCE and self._mode == QUIESCE and request.wait_seconds < FOR_EVER:
+                # As gentle as the one that waits, but with a limit of time: endmqm -t.
+                self._log_end(request)
+                manager.hurry(request.wait_seconds)
         return self._leave(failures)
 
     def _next_request(self, ender: threading.Thread | None) -> EndRequest | None:
@@ -244,8 +270,26 @@ class Daemon:
         self._mode = request.mode
         notify_service_manager("STOPPING=1")
         self._note_state(_ENDING[request.mode][0])
-        self._log(f"AMQ5049I: Queue manager {self._directory.name} is ending ({request.mode}), asked by {request.who}.")
+        self._log_end(request)
         self.is_ending.set()
+
+    def _log_end(self, request: EndRequest) -> None:
+        limit = ""
+        if request.mode == QUIESCE and request.wait_seconds < FOR_EVER:
+            limit = f" Applications have {request.wait_seconds:g} seconds to disconnect."
+        name = self._directory.name
+        self._log(f"AMQ5049I: Queue manager {name} is ending ({request.mode}), asked by {request.who}.{limit}")
+
+    def _escalate(self) -> None:
+        """Applications have not disconnected in time: from here on it is an immediate end."""
+        if self._mode != QUIESCE:
+            return
+        self._mode = IMMEDIATE
+        self._note_state(_ENDING[IMMEDIATE][0])
+        self._log(
+            f"AMQ5049I: Queue manager {self._directory.name} is ending (immediate): some applications did not "
+            "disconnect in time, and their connections are broken."
+        )
 
     def _note_end(self) -> None:
         """All is done but the instance lock: nobody else can have begun to write to these files."""
@@ -276,7 +320,7 @@ class Daemon:
             write_record(self._directory, self._record)
         except OSError as error:
             # A full disk does not keep a queue manager from starting, nor from ending.
-            self._log(f"AMQ6119S: {run_directory(self._directory)} cannot be written: {error}")
+            self._log(f"AMQ6119S: {self._directory.path / 'run'} cannot be written: {error}")
 
     # -- signals -----------------------------------------------------------------------
 
@@ -318,6 +362,23 @@ def start_failure(name: str, error: BaseException) -> StartFailure:
         return StartFailure(f"AMQ7005E: Queue manager {name} is running already. {_sentence(error)}", _RUNNING)
     if isinstance(error, QueueManagerNotFoundError):
         return StartFailure(f"AMQ7048E: There is no queue manager {name}. {_sentence(error)}", _NAME_ERROR)
+    if isinstance(error, (LogNewer, FormatNewer)):
+        return StartFailure(
+            f"AMQ7204E: Queue manager {name} cannot be started by this release: a newer one has run it. {error}",
+            _UNEXPECTED,
+        )
+    if isinstance(error, (SnapshotDamaged, QueueFileDamaged, JournalInconsistent)):
+        return StartFailure(
+            f"AMQ7084E: A file of queue manager {name} is damaged: {error}. Nothing was changed. Put back an "
+            f"undamaged copy of this file, or restore data and log together from a backup. {_check_hint(name)}",
+            _UNEXPECTED,
+        )
+    if isinstance(error, FilesUnrelated):
+        return StartFailure(
+            f"AMQ7018E: The files of queue manager {name} do not belong together: {error}. Nothing was "
+            f"changed. Restore its data and log together, from one backup. {_check_hint(name)}",
+            _UNEXPECTED,
+        )
     if isinstance(error, (LogDamaged, LogRefused)):
         return StartFailure(f"AMQ7017E: The recovery log of {name} cannot be used. {error}", _LOG_NOT_AVAILABLE)
     if isinstance(error, (LogSpace, DiskFull)):
@@ -331,7 +392,11 @@ def start_failure(name: str, error: BaseException) -> StartFailure:
     if isinstance(error, (OSError, DiskFailed, MQError)):
         return StartFailure(f"AMQ6119S: Queue manager {name} could not be started. {_sentence(error)}", _UNEXPECTED)
     text = f"AMQ6109E: Queue manager {name} could not be started: {type(error).__name__}: {error}"
-    return StartFailure(f"{text}. Its error log has the details.", _UNEXPECTED)
+    return StartFailure(f"{text}. Its error log has the details.", _UNEXPECTED, is_foreseen=False)
+
+
+def _check_hint(name: str) -> str:
+    return f"`ostler check {name}` looks at all of its files."
 
 
 def _sentence(error: BaseException) -> str:

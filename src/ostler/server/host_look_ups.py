@@ -5,13 +5,16 @@ A name that many ask for at once is looked up once; one whose name server never 
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Final
 
 from ostler.server.outgoing_sockets import HostAddress, error_text, look_up
-from ostler.server.thread_names import show_thread_name
+from ostler.server.supervised_thread import SupervisedThread
+
+log: Final = logging.getLogger("ostler.server")
 
 THREADS_MAX: Final = 15
 
@@ -22,8 +25,15 @@ Answer = Callable[[str, list[HostAddress], str], None]
 class HostLookUps:
     """Looks hosts up. `answer` is called on one of its threads, once for all who asked meanwhile."""
 
-    def __init__(self, answer: Answer, look: Callable[[str], list[HostAddress]] = look_up) -> None:
+    def __init__(
+        self,
+        answer: Answer,
+        look: Callable[[str], list[HostAddress]] = look_up,
+        note: Callable[[str], None] = log.error,
+    ) -> None:
+        """`note` hears of what goes wrong with the threads."""
         self._answer = answer
+        self._note = note
         self._look = look
         self._turn = threading.Lock()
         self._asked: set[str] = set()
@@ -38,7 +48,9 @@ class HostLookUps:
                 return
             # The threads that are there may all be busy, for as long as a name server takes.
             if len(self._asked) >= self._threads and self._threads < THREADS_MAX:
-                threading.Thread(target=self._run, name="ostler-look-up", daemon=True).start()
+                SupervisedThread(
+                    "ostler-look-up", "look-up of host names", self._run, lambda: self._is_closed, self._note
+                ).start()
                 self._threads += 1
             self._asked.add(host)
             self._questions.put(host)
@@ -51,7 +63,6 @@ class HostLookUps:
                 self._questions.put(None)
 
     def _run(self) -> None:
-        show_thread_name()
         while True:
             host = self._questions.get()
             if host is None or self._is_closed:

@@ -35,6 +35,9 @@ class ConfigurationError(Exception):
         self.line = line
         self.problem = problem
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.file, self.line, self.problem)
+
 
 class Attribute:
     """One attribute as it stands in the file. Lines are counted from 1."""

@@ -25,6 +25,16 @@ _NAMES_MAX: Final = 4096
 _NAME_SECONDS: Final = 300.0
 
 
+class _Question:
+    """Something that is asked on a thread of the pool."""
+
+    def __init__(self, address: str, ask: Callable[[], None], then: Callable[[], None]) -> None:
+        self.address = address
+        self.ask = ask
+        self.then = then
+        self.is_given_up = False
+
+
 class Inquiries:
     """Asks on threads of its own. All but `host_name` is for the reactor's thread."""
 
@@ -42,19 +52,31 @@ class Inquiries:
         if self.pool is None:
             self.pool = ThreadPoolExecutor(_THREADS, "ostler-admission")
         self._waiting[address] += 1
-        self.pool.submit(self._run, address, question, then)
-
-    def _run(self, address: str, question: Callable[[], None], then: Callable[[], None]) -> None:
+        asked = _Question(address, question, then)
         try:
-            question()
-        finally:
-            self._post(partial(self._answered, address, then))
+            self.pool.submit(self._run, asked)
+        except RuntimeError as error:
+            # The pool keeps it all the same, for the next thread that it gets.
+            asked.is_given_up = True
+            self._no_longer_waiting(address)
+            raise MQError(MQRC_RESOURCE_PROBLEM, f"There is no thread to let applications in: {error}.") from None
 
-    def _answered(self, address: str, then: Callable[[], None]) -> None:
+    def _run(self, asked: _Question) -> None:
+        if asked.is_given_up:
+            return
+        try:
+            asked.ask()
+        finally:
+            self._post(partial(self._answered, asked))
+
+    def _answered(self, asked: _Question) -> None:
+        self._no_longer_waiting(asked.address)
+        asked.then()
+
+    def _no_longer_waiting(self, address: str) -> None:
         self._waiting[address] -= 1
         if not self._waiting[address]:
             del self._waiting[address]
-        then()
 
     def host_name(self, address: str) -> str:
         """The name of the host with an address, empty when there is none to rely on. On a thread of the pool."""

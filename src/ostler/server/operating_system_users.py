@@ -49,6 +49,22 @@ def groups_of(user: str) -> tuple[str, ...]:
     return tuple(names)
 
 
+def has_user(name: str) -> bool:
+    """Whether the system knows a user of this name."""
+    try:
+        return pwd.getpwnam(name).pw_name == name
+    except (KeyError, ValueError, OSError):
+        return False
+
+
+def has_group(name: str) -> bool:
+    """Whether the system knows a group of this name."""
+    try:
+        return grp.getgrnam(name).gr_name == name
+    except (KeyError, ValueError, OSError):
+        return False
+
+
 def user_name(uid: int) -> str:
     """A user by its number; the number itself where it has no name."""
     try:

@@ -79,6 +79,10 @@ class TuningSection:
     queue_buffer_bytes: int = 131_072
     persistent_queue_buffer_bytes: int = 262_144
     implicit_syncpoint_openers_min: int | None = 2
+    topic_nodes_kept: int = 100_000
+    """Nodes of the topic tree beyond which those that nobody needs go at once, and not after TREELIFE."""
+    topic_nodes_max: int | None = None
+    """Nodes that there may be at all; None: as many as are needed."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,8 @@ class ChannelsSection:
     adopt_new_mca_check: tuple[str, ...] = ("NAME", "ADDRESS", "QM")
     chlauth_early_adopt: bool = True
     """Whether passwords are checked before channel authentication. MQ writes this into every new file."""
+    ignores_exits: bool = False
+    """Whether channels run although their exits do not: IgnoreExits, which MQ has not."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +113,8 @@ class SecuritySection:
 
     password_source: PasswordSource = PasswordSource.FILE
     pam_service: str = "ostler"
+    takes_any_entity: bool = False
+    """Whether users and groups that nobody knows may have authorities: SecurityPolicy=UserExternal, as in MQ."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +170,9 @@ class Rule:
 _YES_NO: Final = ("YES", "NO")
 _Y_N: Final = ("Y", "N")
 
+_USER_POLICY: Final = "User"
+_EXTERNAL_POLICY: Final = "UserExternal"
+
 RULES: Final[tuple[Rule, ...]] = (
     Rule("Log", "LogPrimaryFiles", 2, 510),
     Rule("Log", "LogSecondaryFiles", 1, 509),
@@ -177,6 +188,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("TuningParameters", "DefaultPQBufferSize", 4_096, _BUFFER_BYTES_MAX),
     Rule("TuningParameters", "ImplSyncOpenOutput", 1, _MANY, words=("OFF",)),
     Rule("TuningParameters", "SuppressDspAuthFail", words=_YES_NO),
+    Rule("TuningParameters", "TopicNodesKept", 0, _MANY),
+    Rule("TuningParameters", "MaxTopicNodes", 1_000, _MANY, words=("OFF",)),
     Rule("TuningParameters", "UniformClusterName", any_text=True),
     Rule("Channels", "MaxChannels", 1, _MANY),
     Rule("Channels", "MaxActiveChannels", 1, _MANY),
@@ -193,6 +206,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("Channels", "AdoptNewMCACheck", words=("QM", "ADDRESS", "NAME", "ALL"), several=True),
     Rule("Channels", "ChlauthEarlyAdopt", words=_Y_N),
     Rule("Channels", "ChlauthIgnoreUserCase", words=_Y_N),
+    Rule("Channels", "IgnoreExits", words=_YES_NO),
     Rule("TCP", "Port", 1, 65_535),
     Rule("TCP", "KeepAlive", words=_YES_NO),
     Rule("TCP", "ListenerBacklog", 1, _MANY),
@@ -211,6 +225,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("SSL", "CDPCheckExtensions", words=_YES_NO),
     Rule("Security", "PasswordSource", words=tuple(PasswordSource)),
     Rule("Security", "PAMService", any_text=True),
+    Rule("Security", "SecurityPolicy", words=(_USER_POLICY, _EXTERNAL_POLICY)),
     Rule("Security", "ClusterQueueAccessControl", words=("RQMName", "Xmitq")),
     Rule("Security", "GroupModel", words=("GlobalGroups",)),
     Rule("ExitPath", "ExitsDefaultPath", any_text=True),
@@ -394,6 +409,8 @@ def _tuning_section(values: _Values) -> TuningSection:
         values.number("DefaultQBufferSize", default.queue_buffer_bytes),
         values.number("DefaultPQBufferSize", default.persistent_queue_buffer_bytes),
         values.number_or_off("ImplSyncOpenOutput", default.implicit_syncpoint_openers_min),
+        values.number("TopicNodesKept", default.topic_nodes_kept),
+        values.number_or_off("MaxTopicNodes", default.topic_nodes_max),
     )
 
 
@@ -410,6 +427,7 @@ def _channels_section(values: _Values) -> ChannelsSection:
         adopt_new_mca_timeout_seconds=values.number("AdoptNewMCATimeout", default.adopt_new_mca_timeout_seconds),
         adopt_new_mca_check=values.words("AdoptNewMCACheck", default.adopt_new_mca_check),
         chlauth_early_adopt=values.text("ChlauthEarlyAdopt", "Y") == "Y",
+        ignores_exits=values.text("IgnoreExits", "NO") == "YES",
     )
 
 
@@ -418,4 +436,5 @@ def _security_section(values: _Values) -> SecuritySection:
     return SecuritySection(
         PasswordSource(values.text("PasswordSource", default.password_source)),
         values.text("PAMService", "") or default.pam_service,
+        values.text("SecurityPolicy", _USER_POLICY) == _EXTERNAL_POLICY,
     )

@@ -15,6 +15,7 @@ from ostler.model.constants import (
     MQRC_CHANNEL_NOT_AVAILABLE,
     MQRC_CONNECTION_BROKEN,
     MQRC_CONNECTION_QUIESCING,
+    MQRC_MAX_CONNS_LIMIT_REACHED,
     MQRC_Q_MGR_NAME_ERROR,
     MQRC_Q_MGR_STOPPING,
     MQRC_UNKNOWN_OBJECT_NAME,
@@ -29,6 +30,7 @@ from ostler.server.channel_limits import Census
 from ostler.server.channel_rules import (
     Instances,
     channel_terms,
+    exits_refusal,
     host_of,
     is_message_channel,
     is_server_connection,
@@ -45,6 +47,7 @@ from ostler.server.link_status import link_status
 from ostler.server.listeners import ListenerRefused, ListenerSocket, open_listener
 from ostler.server.local_socket import bind_local, socket_path, unlink_local
 from ostler.server.looks import add_credit, begin_look, begin_stream, end_stream
+from ostler.server.memory_limits import link_bytes_max
 from ostler.server.message_channels import MessageChannels
 from ostler.server.mqsc_action import run_mqsc
 from ostler.server.newcomers import Newcomers
@@ -55,7 +58,7 @@ from ostler.server.reactor import Reactor
 from ostler.server.seldom_notes import SeldomNotes
 from ostler.server.server_link import CLOSING, ServerLink
 from ostler.server.services import Services
-from ostler.server.thread_names import show_thread_name
+from ostler.server.supervised_thread import SupervisedThread
 from ostler.server.tls_contexts import ChannelTls, RepositorySettings, TlsContexts
 from ostler.server.topic_verbs import topic_verb
 from ostler.wire.calls import reply_frame
@@ -89,7 +92,9 @@ class Server(Policy):
     def __init__(self, manager: QueueManager) -> None:
         self.manager = manager
         self.actions: dict[str, Action] = {"mqsc": partial(run_mqsc, self.target_for)}
-        self.reactor = Reactor(manager.engine, manager.lock, manager.writer, self)
+        self.reactor = Reactor(manager.engine, manager.clock, manager.lock, manager.writer, self)
+        self.reactor.memory.limit(link_bytes_max())
+        manager.housekeeping.has_freed_much = self.reactor.memory.has_freed_much
         self.target = ServerTarget(self)
         manager.statistics_writer.channels.links = self._links
         self._runs = CommandRuns(self.reactor, self.actions, manager.note)
@@ -109,7 +114,14 @@ class Server(Policy):
         self._newcomers = Newcomers(self)
         self.notes = SeldomNotes(manager.note)
         self._is_ending = False
-        self._thread = threading.Thread(target=self._run, name="ostler-reactor", daemon=True)
+        self._thread = SupervisedThread(
+            "ostler-reactor",
+            "thread that serves applications",
+            self.reactor.run,
+            self.reactor.is_stopping,
+            manager.note,
+            essential=self._reactor_failed,
+        )
         self._wanting_room: list[Callable[[], None]] = []  # of the reactor's thread
 
     # -- life ----------------------------------------------------------------------------------------------------------
@@ -160,6 +172,8 @@ class Server(Policy):
     def end(self, mode: str = "quiesce", wait_seconds: float = 0.0) -> None:
         """End the queue manager; see `QueueManager.end`. Applications are told first, and sockets closed at the end."""
         self._is_ending = True
+        if mode == "quiesce" and wait_seconds > 0:
+            self.manager.hurry(wait_seconds)  # its time begins now, and services have no more than that
         for listener in list(self._listeners.values()):
             if not listener.is_local:
                 self._unlisten(listener)
@@ -167,7 +181,7 @@ class Server(Policy):
         if mode == "quiesce":
             self.reactor.post(self._tell_quiescing)
         if mode != "preemptive":
-            self.services.stop_all(self._service_definitions())
+            self.services.stop_all(self._service_definitions(), self.manager.end_seconds_left)
         self.commands.stop()
         self.manager.end(mode, wait_seconds)
 
@@ -222,16 +236,12 @@ class Server(Policy):
         unlink_local(self.manager.directory)
         self._newcomers.close()
 
-    def _run(self) -> None:
-        show_thread_name()
-        try:
-            self.reactor.run()
-        except Exception as error:
-            log.exception("The reactor failed.")
-            self.manager.note(f"AMQ6109S: The thread that serves applications failed: {error!r}.")
-            self.manager.fail(f"The thread that serves applications failed: {error!r}")
-            # Nobody is served any more: those who wait must not wait for ever.
-            self.reactor.close_links()
+    def _reactor_failed(self, why: str) -> None:
+        last = why.strip().splitlines()[-1]
+        log.error("The reactor failed: %s", why)
+        self.manager.fail(f"The thread that serves applications failed: {last}")
+        # Nobody is served any more: those who wait must not wait for ever.
+        self.reactor.close_links()
 
     # -- listeners -----------------------------------------------------------------------------------------------------
 
@@ -265,7 +275,7 @@ class Server(Policy):
         self._listeners.pop(listener.name, None)
         done = threading.Event()
         self.reactor.post(partial(self._close_listener, listener, done))
-        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+        if self._thread.is_alive() and not self._thread.is_current():
             done.wait(_FAREWELL_SECONDS)
 
     def _close_listener(self, listener: ListenerSocket, done: threading.Event) -> None:
@@ -440,10 +450,12 @@ class Server(Policy):
     def greet(self, link: ServerLink, hello: Hello) -> Hello:
         if self._is_ending and not link.is_local:
             raise MQError(MQRC_Q_MGR_STOPPING, f"Queue manager {self.manager.name} is ending.")
+        channel = self.manager.engine.of_type(ObjectType.CHANNEL).get(hello.channel)
+        if not link.is_local and is_server_connection(channel):
+            self._check_exits(link, channel)
         try:
             if link.is_local:
                 return local_terms(hello)
-            channel = self.manager.engine.of_type(ObjectType.CHANNEL).get(hello.channel)
             is_stopped = hello.channel in self._stopped_channels
             agreed = channel_terms(hello, channel, link, is_stopped)
             assert channel is not None
@@ -456,6 +468,13 @@ class Server(Policy):
         link.channel_user = text_attribute(channel, "MCAUSER")
         self._instances.add(agreed.channel, link)
         return agreed
+
+    def _check_exits(self, link: ServerLink, channel: Definition | None) -> None:
+        """MQError for a client on a channel whose exits are not run here. It is not told which they are."""
+        text = exits_refusal(channel, self.manager.settings.channels.ignores_exits)
+        if text and channel is not None:
+            self.note_link(link, text)
+            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9535E: Channel {channel.name} has exits and does not run.")
 
     def client_census(self) -> Census:
         return self._instances.census(self._stopped_channels)
@@ -478,6 +497,8 @@ class Server(Policy):
         """MQError when nobody may come in by a link any more."""
         if link.channel and (link.is_quiescing or link.channel in self._stopped_channels):
             raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Channel {link.channel} is stopped.")
+        if link.is_for_commands:
+            raise MQError(MQRC_MAX_CONNS_LIMIT_REACHED, "All places are taken but those for runmqsc and endmqm.")
         if self._is_ending:
             # The engine may not know yet; who was told so must not get in any more.
             raise MQError(MQRC_CONNECTION_QUIESCING, f"Queue manager {self.manager.name} is ending.")
@@ -493,6 +514,7 @@ class Server(Policy):
             # What is left of a long name may be the name of somebody else, in whose name commands would be done.
             connection.identity_context = b" " * _IDENTITY_BYTES + connection.identity_context[_IDENTITY_BYTES:]
         conversation = Conversation(link, number, connection)
+        link.admit()
         connection.owner = conversation
         link.conversations[number] = conversation
         told = Connected()
@@ -547,6 +569,7 @@ class Server(Policy):
 
     def closed(self, link: ServerLink) -> None:
         self.admission.forget(link)
+        self._newcomers.forget(link)
         self._partners.forget(link)
         if link.channel:
             self._instances.remove(link.channel, link)
@@ -574,8 +597,8 @@ class Server(Policy):
     def _make_room(self) -> None:
         try:
             self.manager.make_room()
-        except MQError as error:
-            self.notes.tell("room", f"AMQ7463E: There is no room in the log: {error}")
+        except Exception as error:
+            self.notes.tell("room", f"AMQ7463E: There is no room in the log: {str(error) or repr(error)}")
         finally:
             self.reactor.post(self._room_tried)
 

@@ -1,7 +1,8 @@
 """The programs of SERVICE objects: started and ended by command, or with the queue manager.
 
 A program is run as it is named, never through a shell. It gets a session of its own, so that it can be ended with all
-that it has started. Servers run one at a time and have a status; commands run as often as they are asked for.
+that it has started. Its environment is a few variables of the queue manager's, without passwords, and what service.env
+adds. Servers run one at a time and have a status; commands run as often as they are asked for.
 """
 
 from __future__ import annotations
@@ -32,10 +33,12 @@ from ostler.model.constants import (
     MQSVC_TYPE_SERVER,
 )
 from ostler.model.definitions import Definition
+from ostler.server.environment import for_service
 
 ENVIRONMENT_FILE: Final = "service.env"
 _VARIABLE: Final = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.*)")
 _STOP_SECONDS_MAX: Final = 10.0
+_LOOK_SECONDS: Final = 0.1
 _TERMINATE_SECONDS_MAX: Final = 5.0
 _COMMAND_SECONDS_MAX: Final = 60.0
 
@@ -80,7 +83,15 @@ class Services:
         what = "AMQ5028I: The server" if is_server else "AMQ5030I: The command"
         self._note(f"{what} {name} has started. Process {process.pid}.")
         watcher = threading.Thread(target=self._watch, args=(running, is_server), name=f"service {name}", daemon=True)
-        watcher.start()
+        try:
+            watcher.start()
+        except RuntimeError as error:
+            # Nobody would notice its end.
+            _signal(process, signal.SIGKILL)
+            process.wait()
+            with self._lock:
+                self._servers.pop(name, None)
+            raise CommandRefused("AMQ8734E", f"Service {name} cannot be watched, and was ended: {error}.") from None
 
     def stop(self, definition: Definition) -> None:
         """STOP SERVICE: run what the definition has for that. It comes back before the service has ended."""
@@ -118,8 +129,11 @@ class Services:
                 except CommandRefused as refusal:
                     self._note(f"{refusal.number}: {refusal.text}")
 
-    def stop_all(self, definitions: Iterable[Definition]) -> None:
-        """End what ends with the queue manager: by its STOPCMD, and a server that does not heed that by signals."""
+    def stop_all(self, definitions: Iterable[Definition], seconds_left: Callable[[], float] | None = None) -> None:
+        """End what ends with the queue manager: by its STOPCMD, and a server that does not heed that by signals.
+
+        `seconds_left` says how long they have; that may become less on the way.
+        """
         stopping: list[_Running] = []
         for definition in definitions:
             if definition.attributes.get("CONTROL") != MQSVC_CONTROL_Q_MGR:
@@ -138,7 +152,12 @@ class Services:
                 stopping.append(running)
         deadline = time.monotonic() + _STOP_SECONDS_MAX
         for running in stopping:
-            if not running.ended.wait(max(0.0, deadline - time.monotonic())):
+            left = deadline - time.monotonic()
+            while left > 0 and not running.ended.wait(min(left, _LOOK_SECONDS)):
+                left = deadline - time.monotonic()
+                if seconds_left is not None:
+                    left = min(left, seconds_left())
+            if not running.ended.is_set():
                 self._end(running)
 
     def _end(self, running: _Running) -> None:
@@ -168,7 +187,7 @@ class Services:
                     stdout=out,
                     stderr=errors,
                     cwd=self._data_path,
-                    env={**os.environ, **variables},
+                    env={**for_service(os.environ), **variables},
                     start_new_session=True,
                 )
             except (OSError, ValueError) as error:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import resource
-import time
 from typing import TYPE_CHECKING, Final
 
 from ostler.engine import accounting
@@ -86,7 +85,8 @@ class StatisticsWriter:
         """The queue manager has started: intervals begin now."""
         with self._manager.lock:
             engine = self._engine
-            self._began_ms = _now_ms()
+            self._manager.clock.tell(engine)
+            self._began_ms = int(engine.now_ms)
             self._figures = self._process_figures()
             if engine.statistics.verbs_base is not None:
                 engine.begin_verb_statistics()
@@ -102,11 +102,12 @@ class StatisticsWriter:
 
     def turn(self) -> None:
         """Called now and then: writes what is due."""
-        now_ms = _now_ms()
         attributes = self._engine.manager.attributes
         statistics_ms = _seconds(attributes.get("STATINT")) * 1000
         accounts_ms = _seconds(attributes.get("ACCTINT")) * 1000
         with self._manager.lock:
+            self._manager.clock.tell(self._engine)
+            now_ms = int(self._engine.now_ms)
             self.channels.switch(_is_on(attributes.get("STATCHL")))
         if now_ms - self._began_ms >= statistics_ms:
             self.write_statistics()
@@ -128,7 +129,7 @@ class StatisticsWriter:
         """With the lock held: a connection has ended and its objects are closed. `how` is an MQDISCONNECT number."""
         accounting.disconnected(self._engine, how)
         if connection.account is not None:
-            self._engine.now_ms = _now_ms()
+            self._manager.clock.tell(self._engine)
             self._write_account(connection, how)
             connection.account = None
 
@@ -136,8 +137,9 @@ class StatisticsWriter:
 
     def write_statistics(self) -> None:
         """Write all statistics now and begin a new interval: RESET QMGR TYPE(STATISTICS)."""
-        ended_ms = _now_ms()
         with self._manager.lock:
+            self._manager.clock.tell(self._engine)
+            ended_ms = int(self._engine.now_ms)
             about = self._about(self._began_ms, ended_ms)
             self._began_ms = ended_ms
             limit = self._bytes_max(STATISTICS_QUEUE)
@@ -149,7 +151,7 @@ class StatisticsWriter:
         messages.extend(channel_statistics(about, traffic, limit))
         if messages:
             with self._manager.lock:
-                self._engine.now_ms = _now_ms()
+                self._manager.clock.tell(self._engine)
                 self._send(STATISTICS_QUEUE, messages)
                 self._manager.wake()
 
@@ -205,7 +207,7 @@ class StatisticsWriter:
                     connection = self._engine.connections.get(number)
                     account = connection.account if connection is not None else None
                     if connection is not None and account is not None and account.started_ms <= before_ms:
-                        self._engine.now_ms = _now_ms()
+                        self._manager.clock.tell(self._engine)
                         self._write_account(connection, -1)
                 self._manager.wake()
 
@@ -216,7 +218,7 @@ class StatisticsWriter:
         now_ms = self._engine.now_ms
         limit = self._bytes_max(ACCOUNTING_QUEUE)
         about = self._about(account.started_ms, now_ms)
-        party = _party(connection, account.sequence, now_ms, how)
+        party = _party(connection, account.sequence, self._engine.wall_ms(), how)
         messages: list[bytes] = []
         if account.counts_verbs:
             now = verb_counts(connection.counters)
@@ -239,7 +241,9 @@ class StatisticsWriter:
 
     def _about(self, started_ms: int, ended_ms: int) -> About:
         level = self._engine.manager.attributes.get("CMDLEVEL", 0)
-        return About(self._manager.name, level if isinstance(level, int) else 0, started_ms, ended_ms)
+        ahead_ms = int(self._engine.wall_offset_ms)
+        started_ms += ahead_ms
+        return About(self._manager.name, level if isinstance(level, int) else 0, started_ms, ended_ms + ahead_ms)
 
     def _bytes_max(self, queue_name: str) -> int:
         queue = self._engine.queues.get(queue_name)
@@ -308,10 +312,6 @@ def _party(connection: Connection, sequence: int, now_ms: int, how: int) -> Part
         now_ms if how >= 0 else 0,
         max(how, 0),
     )
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)
 
 
 def _seconds(value: object) -> int:

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from ostler.security.authorities import EVERYBODY
 from ostler.security.connection_authentication import (
     LDAP_REFUSED,
     SOURCE_FILE,
@@ -105,6 +106,20 @@ class Users:
         if not user:
             return False
         return user in self._owners or ADMINISTRATORS in self.groups_of(user)
+
+    def knows(self, name: str, is_group: bool) -> bool:
+        """Whether a user or a group is there: in the password file, in the operating system, or by its role here.
+
+        Every name counts as known with SecurityPolicy=UserExternal. The operating system may take its time.
+        """
+        if self._security.takes_any_entity:
+            return True
+        self._look(is_urgent=True)
+        users = self._file.users
+        if is_group:
+            is_here = name in (EVERYBODY, ADMINISTRATORS) or any(name in each.groups for each in users.values())
+            return is_here or operating_system.has_group(name)
+        return name in users or name in self._owners or name == EVERYBODY or operating_system.has_user(name)
 
     def check_password(self, source: str, user: str, password: str) -> Verdict:
         """Whether it is the user's password. `source` is that of the connection's Terms."""
