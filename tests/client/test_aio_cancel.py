@@ -15,6 +15,8 @@ import pytest
 
 import ostler
 from ostler.client.async_connection import AsyncConnection
+from ostler.client.async_queue import AsyncQueue
+from ostler.client.link import Asked
 from ostler.client.local_session import LocalSession
 from ostler.client.loop_waits import LoopWaits
 from ostler.client.mqi import Bound
@@ -331,5 +333,104 @@ def test_timeouts_at_any_moment_lose_and_double_nothing(
         await asyncio.gather(*consuming)
         left = [body for body, _ in on_queue(manager, name)]
         assert Counter(got + left) == Counter(str(number) for number in range(total))
+
+    run(test())
+
+
+# -- while the removal is made durable over a link ---------------------------------------------------------------------
+
+
+class GatedAsked(Asked):
+    """A request whose reply is not read before the gate is opened."""
+
+    def __init__(self, inner: Asked, waits: GatedSettling) -> None:
+        self.number = inner.number
+        self._inner = inner
+        self._waits = waits
+
+    async def reply(self) -> bytes:
+        self._waits.begun.set()
+        await self._waits.gate.wait()
+        return await self._inner.reply()
+
+    def forget(self) -> None:
+        self._inner.forget()
+
+
+class GatedSettling(LoopWaits):
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = asyncio.Event()
+        self.begun = asyncio.Event()
+
+    async def defer_interrupts(self, asked: Asked) -> bytes:
+        return await super().defer_interrupts(GatedAsked(asked, self))
+
+
+@pytest.mark.parametrize("far_way", ["local", "client"])
+def test_a_cancelled_task_has_the_message_whose_removal_is_under_way(own_site: Any, name: str, far_way: str) -> None:
+    own_site.admin.put(name, "one", persistent=True)
+    got: list[Any] = []
+
+    async def work(queue: AsyncQueue) -> None:
+        got.append(await queue.get(wait=None))
+        await asyncio.sleep(SECONDS_MAX)
+
+    async def test() -> None:
+        async with await own_site.connect_task(far_way) as qm, await qm.open(name, "r") as queue:
+            waits = qm.session.waits = GatedSettling()
+            task = asyncio.create_task(work(queue))
+            await waits.begun.wait()
+            task.cancel()
+            await asyncio.sleep(0)
+            assert not task.done()
+            waits.gate.set()
+            await asyncio.wait([task])
+            assert task.cancelled()
+            assert [message.body for message in got] == ["one"]
+            assert await queue.depth() == 0
+
+    run(test())
+
+
+def test_a_timeout_is_content_with_the_message_whose_removal_is_under_way(own_site: Any, name: str) -> None:
+    own_site.admin.put(name, "one", persistent=True)
+
+    async def test() -> None:
+        async with await own_site.connect_task("local") as qm, await qm.open(name, "r") as queue:
+            waits = qm.session.waits = GatedSettling()
+            task = asyncio.current_task()
+            assert task is not None
+
+            async def expire(limit: asyncio.Timeout) -> None:
+                await waits.begun.wait()
+                limit.reschedule(asyncio.get_running_loop().time())
+                while not task.cancelling():
+                    await asyncio.sleep(0)
+                waits.gate.set()
+
+            async with asyncio.timeout(None) as limit:
+                expiring = asyncio.create_task(expire(limit))
+                got = await queue.get(wait=None)
+            await expiring
+            assert got is not None
+            assert got.body == "one"
+            for _ in range(3):
+                await asyncio.sleep(0)  # nobody is cancelled any more
+
+    run(test())
+
+
+def test_a_second_cancellation_does_not_wait(own_site: Any, name: str) -> None:
+    own_site.admin.put(name, "one", persistent=True)
+
+    async def test() -> None:
+        async with await own_site.connect_task("local") as qm, await qm.open(name, "r") as queue:
+            waits = qm.session.waits = GatedSettling()
+            task = asyncio.create_task(queue.get(wait=None))
+            await waits.begun.wait()
+            task.cancel()
+            await asyncio.sleep(0)
+            await cancelled(task)
 
     run(test())

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import suppress
 from typing import Any
 
 import pytest
+from tests.client.losing_proxy import Proxy
 
 import ostler
 from ostler.client.api import Connection
@@ -327,45 +326,6 @@ def test_a_task_that_gives_up_reconnecting_leaves_that_to_the_next(site: Any, na
 # -- lost replies ----------------------------------------------------------------------------------------------------
 
 
-class Proxy(threading.Thread):
-    """Between client and queue manager. Told so, it loses the next thing the queue manager says, and breaks off."""
-
-    def __init__(self, port: int) -> None:
-        super().__init__(daemon=True)
-        self._server = socket.create_server(("127.0.0.1", 0))
-        self._port = port
-        self.loses = threading.Event()
-        self.lost = threading.Event()
-        self.start()
-
-    @property
-    def address(self) -> str:
-        return f"127.0.0.1({self._server.getsockname()[1]})"
-
-    def run(self) -> None:
-        with suppress(OSError):
-            while True:
-                near, _ = self._server.accept()
-                far = socket.create_connection(("127.0.0.1", self._port))
-                threading.Thread(target=self._carry, args=(near, far, False), daemon=True).start()
-                threading.Thread(target=self._carry, args=(far, near, True), daemon=True).start()
-
-    def _carry(self, source: socket.socket, target: socket.socket, is_reply: bool) -> None:
-        with suppress(OSError):
-            while data := source.recv(1 << 16):
-                if is_reply and self.loses.is_set():
-                    self.loses.clear()
-                    self.lost.set()
-                    break
-                target.sendall(data)
-        for end in (source, target):
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-
-    def stop(self) -> None:
-        self._server.close()
-
-
 @pytest.fixture
 def proxy(site: Any) -> Iterator[Proxy]:
     made = Proxy(site.port)
@@ -408,3 +368,70 @@ def test_a_message_that_is_lost_on_its_way_comes_again(site: Any, name: str, pro
             assert [message.body async for message in queue] == ["second"]
 
     asyncio.run(asyncio.wait_for(main(), SECONDS_MAX))
+
+
+@pytest.mark.parametrize("where", ["main thread", "other thread"])
+@pytest.mark.parametrize("reconnect", [False, True])
+def test_a_get_whose_removal_was_not_confirmed_is_in_doubt(
+    site: Any, name: str, proxy: Proxy, where: str, reconnect: bool
+) -> None:
+    first = site.admin.put(name, "first", persistent=True)
+    site.admin.put(name, "second", persistent=True)
+
+    def work() -> None:
+        with ostler.connect(site.name, proxy.address, channel=CHANNEL, reconnect=reconnect) as qm:
+            queue = qm.open(name, "r")
+            proxy.passes = 1
+            proxy.loses.set()
+            with pytest.raises(ostler.MQError) as caught:
+                queue.get()
+            assert caught.value.reason == (mq.MQRC_CALL_INTERRUPTED if reconnect else mq.MQRC_CONNECTION_BROKEN)
+            assert first.message_id.hex() in caught.value.detail
+            if reconnect:
+                assert [message.body for message in queue] == ["second"]
+            else:
+                with refused(mq.MQRC_CONNECTION_BROKEN):
+                    queue.get()
+
+    if where == "main thread":
+        work()
+    else:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(work).result(SECONDS_MAX)
+    assert bodies(site, name) == ([] if reconnect else ["second"])
+
+
+@pytest.mark.parametrize("flavour", ["threads", "tasks"])
+def test_a_new_connection_does_not_share_a_link_that_is_dead(site: Any, proxy: Proxy, flavour: str) -> None:
+    async def by_tasks() -> None:
+        arguments: dict[str, Any] = {"connection_name": proxy.address, "channel": CHANNEL}
+        async with await ostler.aio.connect(site.name, **arguments):
+            proxy.loses.set()
+            async with await ostler.aio.connect(site.name, **arguments) as second:
+                assert proxy.lost.is_set()
+                assert second.name == site.name
+
+    if flavour == "tasks":
+        asyncio.run(asyncio.wait_for(by_tasks(), SECONDS_MAX))
+        return
+    # Threads have a link for each connection.
+    with (
+        ostler.connect(site.name, proxy.address, channel=CHANNEL) as first,
+        ostler.connect(site.name, proxy.address, channel=CHANNEL) as second,
+    ):
+        assert (first.name, second.name) == (site.name, site.name)
+
+
+def test_a_new_connection_is_told_why_there_is_none(site: Any, proxy: Proxy) -> None:
+    async def test() -> None:
+        arguments: dict[str, Any] = {"connection_name": proxy.address, "channel": CHANNEL}
+        async with await ostler.aio.connect(site.name, **arguments):
+            with refused(mq.MQRC_Q_MGR_NAME_ERROR):
+                await ostler.aio.connect("ANOTHER", **arguments)
+            proxy.stop()
+            proxy.loses.set()
+            with refused(mq.MQRC_HOST_NOT_AVAILABLE):
+                await ostler.aio.connect(site.name, **arguments)
+            assert proxy.lost.is_set()
+
+    asyncio.run(asyncio.wait_for(test(), SECONDS_MAX))

@@ -17,6 +17,7 @@ import pytest
 import ostler
 from ostler.client.api import Connection
 from ostler.client.async_connection import AsyncConnection
+from ostler.client.link import Asked
 from ostler.client.local_session import LocalSession
 from ostler.client.queue_handle import Queue
 from ostler.client.waits import BlockingWaiter, BlockingWaits, Waiter
@@ -180,7 +181,7 @@ def test_what_was_committed_survives_a_crash(tmp_path: Path) -> None:
     with refused(mq.MQRC_CONNECTION_BROKEN):
         q.put("too late")
     qm.close()
-    with ostler.connect("CRASH", data=tmp_path) as again, again.open("Q1") as queue:
+    with ostler.connect("CRASH", data=tmp_path, binding="embedded") as again, again.open("Q1") as queue:
         messages = list(queue)
         assert [m.body for m in messages] == ["kept", "committed"]
         assert messages[0].properties == {"colour": "blue"}
@@ -401,3 +402,54 @@ def test_an_interrupt_from_the_keyboard_loses_no_message(site: Any, qm: Connecti
         qm.commit()
     with site.admin.open(q.name) as queue:
         assert next(iter(queue)).body == "first"
+
+
+class InterruptedAsked(Asked):
+    """A request whose wait is interrupted as often as told."""
+
+    def __init__(self, inner: Asked, times: int) -> None:
+        self.number = inner.number
+        self._inner = inner
+        self._times = times
+
+    async def reply(self) -> bytes:
+        self._times -= 1
+        if self._times >= 0:
+            raise KeyboardInterrupt
+        return await self._inner.reply()
+
+    def forget(self) -> None:
+        self._inner.forget()
+
+
+class InterruptedSettling(BlockingWaits):
+    times = 1
+
+    async def defer_interrupts(self, asked: Asked) -> bytes:
+        return await super().defer_interrupts(InterruptedAsked(asked, self.times))
+
+
+@pytest.mark.parametrize("far_way", ["local", "client"])
+def test_an_interrupt_waits_for_the_removal_that_is_under_way(site: Any, q: Queue, far_way: str) -> None:
+    for text in ("one", "two", "three"):
+        q.put(text, persistent=True)
+    with site.connect(far_way) as qm, qm.open(q.name, "r") as queue:
+        waits = qm.inner.session.waits = InterruptedSettling()
+        got = queue.get()
+        assert got is not None
+        assert got.body == "one"
+        with pytest.raises(KeyboardInterrupt):
+            queue.get()
+        waits.times = 0
+        assert [message.body for message in queue] == ["two", "three"]
+
+
+def test_a_second_interrupt_does_not_wait(site: Any, q: Queue) -> None:
+    q.put("one", persistent=True)
+    with site.connect("local") as qm, qm.open(q.name, "r") as queue:
+        waits = qm.inner.session.waits = InterruptedSettling()
+        waits.times = 2
+        with pytest.raises(KeyboardInterrupt):
+            queue.get()
+        waits.times = 0
+        assert queue.get() is None

@@ -21,6 +21,7 @@ from ostler.client.remote_connect import ALLOW_PLAIN_PASSWORD
 from ostler.client.remote_session import RemoteSession
 from ostler.model import constants as mq
 from ostler.server.certificate_maker import Authority
+from ostler.server.directories import QueueManagerDirectory, running_process
 from ostler.server.local_socket import run_path, socket_path
 
 CHANNEL = "APP.SVRCONN"
@@ -123,9 +124,60 @@ def test_a_socket_left_behind_is_no_obstacle(tmp_path: Path) -> None:
     manager.end()
     run_path(manager.directory).mkdir(exist_ok=True)
     socket_path(manager.directory).touch()
-    with ostler.connect("LEFT", data=tmp_path) as qm:
+    with refused(mq.MQRC_Q_MGR_NOT_AVAILABLE):
+        ostler.connect("LEFT", data=tmp_path)
+    with ostler.connect("LEFT", data=tmp_path, create=True) as qm:
         assert way_of(qm) is LocalSession
         qm.manager.end()
+
+
+@pytest.mark.parametrize("flavour", ["threads", "tasks"])
+def test_a_program_does_not_become_the_queue_manager_unless_told(tmp_path: Path, flavour: str) -> None:
+    async def by_task(**given: Any) -> str:
+        async with await ostler.aio.connect("STOPPED", data=tmp_path, **given) as qm:
+            qm.manager.end("immediate")
+            return qm.name
+
+    def connect(**given: Any) -> str:
+        if flavour == "tasks":
+            return asyncio.run(by_task(**given))
+        with ostler.connect("STOPPED", data=tmp_path, **given) as qm:
+            qm.manager.end("immediate")
+            return qm.name
+
+    with pytest.raises(ostler.MQError, match="There is no queue manager STOPPED") as unknown:
+        connect()
+    assert unknown.value.reason == mq.MQRC_Q_MGR_NAME_ERROR
+    with pytest.raises(ostler.MQError) as unknown:
+        connect(binding="embedded")
+    assert unknown.value.reason == mq.MQRC_Q_MGR_NAME_ERROR
+    assert connect(create=True) == "STOPPED"
+    with pytest.raises(ostler.MQError) as stopped:
+        connect()
+    assert stopped.value.reason == mq.MQRC_Q_MGR_NOT_AVAILABLE
+    assert "strmqm STOPPED" in stopped.value.detail
+    assert 'binding="embedded"' in stopped.value.detail
+    assert not running_process(QueueManagerDirectory(tmp_path, "STOPPED"))[0]
+    assert connect(binding="embedded") == "STOPPED"
+    assert connect(create=True) == "STOPPED"
+
+
+def test_a_queue_manager_within_another_program_is_told_of(tmp_path: Path) -> None:
+    program = (
+        "import ostler, sys; ostler.start('INSIDE', sys.argv[1], create=True); print(flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        try:
+            for given in ({}, {"create": True}, {"binding": "embedded"}):
+                arguments: dict[str, Any] = given
+                with pytest.raises(ostler.MQError, match=f"process {other.pid} ") as caught:
+                    ostler.connect("INSIDE", data=tmp_path, **arguments)
+                assert caught.value.reason == mq.MQRC_Q_MGR_NOT_AVAILABLE
+        finally:
+            other.communicate(b"\n")
 
 
 def test_a_way_can_be_insisted_on(site: Any, tmp_path: Path) -> None:

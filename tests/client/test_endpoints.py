@@ -375,3 +375,13 @@ def test_tls_is_what_somebody_asks_for() -> None:
     assert tls_settings(own, secured, environment) == own.tls
     bare = ConnectParameters(tls=TlsSettings("ANY_TLS13"))
     assert tls_settings(bare, plain, environment) == TlsSettings("ANY_TLS13", "/keys", "mine")
+
+
+def test_a_channel_with_exits_is_not_used(tmp_path: Path) -> None:
+    path = tmp_path / "ccdt.json"
+    for exits in ({"security": {"name": "check"}}, {"send": [{"name": "pack"}]}, {"receive": [{"name": "unpack"}]}):
+        entry = {**channel("GUARDED", "QM1", "one"), "exits": exits}
+        path.write_text(json.dumps({"channel": [entry, channel("OPEN", "QM2", "two")]}))
+        with refused(mq.MQRC_CLIENT_EXIT_LOAD_ERROR, "GUARDED has exits"):
+            endpoints(ConnectParameters("QM1", ccdt_url=path.as_uri()), {})
+        assert hosts(endpoints(ConnectParameters("QM2", ccdt_url=path.as_uri()), {})) == ["two"]

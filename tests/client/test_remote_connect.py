@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.client.losing_proxy import Proxy
 from tests.client.remote_site import FAILED, OK, RawProgram, RemoteSite, eventually, free_port, structure
 
 from ostler import mqi
@@ -44,11 +45,22 @@ def own_site(tmp_path: Path) -> Iterator[RemoteSite]:
     made.end()
 
 
+@pytest.fixture
+def proxy(site: RemoteSite) -> Iterator[Proxy]:
+    made = Proxy(site.port)
+    yield made
+    made.stop()
+
+
+def refused(reason: int) -> pytest.RaisesExc[MQError]:
+    return pytest.RaisesExc(MQError, check=lambda error: error.reason == reason)
+
+
 def reason_of(parameters: ConnectParameters, environment: dict[str, str]) -> int:
-    with pytest.raises(MQError) as refused:
+    with pytest.raises(MQError) as caught:
         connect_handle(parameters, environment)
-    assert refused.value.detail
-    return refused.value.reason
+    assert caught.value.detail
+    return caught.value.reason
 
 
 def test_a_connection_shares_the_link_of_another(site: RemoteSite) -> None:
@@ -57,6 +69,28 @@ def test_a_connection_shares_the_link_of_another(site: RemoteSite) -> None:
     alone = site.connect(sharing_conversations=1)
     assert alone.remote.conversation.link is not first.remote.conversation.link
     assert [each.leave() for each in (first, second, alone)] == [OK] * 3
+
+
+def test_a_link_that_is_dead_is_not_shared(site: RemoteSite, proxy: Proxy) -> None:
+    first = site.connect(connection_name=proxy.address)
+    proxy.loses.set()
+    second = site.connect(connection_name=proxy.address)
+    assert proxy.lost.is_set()
+    assert second.remote.conversation.link is not first.remote.conversation.link
+    assert second.leave() == OK
+    assert first.leave() == (FAILED, mqc.MQRC_CONNECTION_BROKEN)
+
+
+def test_a_new_connection_is_told_why_there_is_none(site: RemoteSite, proxy: Proxy) -> None:
+    first = site.connect(connection_name=proxy.address)
+    with refused(mqc.MQRC_Q_MGR_NAME_ERROR):
+        site.connect(connection_name=proxy.address, queue_manager="ANOTHER")
+    proxy.stop()
+    proxy.loses.set()
+    with refused(mqc.MQRC_HOST_NOT_AVAILABLE):
+        site.connect(connection_name=proxy.address)
+    assert proxy.lost.is_set()
+    first.leave()
 
 
 def test_a_link_is_shared_by_so_many_as_the_channel_allows(own_site: RemoteSite) -> None:
@@ -164,10 +198,10 @@ def test_the_next_address_is_tried(site: RemoteSite) -> None:
     ],
 )
 def test_what_is_refused(site: RemoteSite, changes: dict[str, str], reason: int) -> None:
-    with pytest.raises(MQError) as refused:
+    with pytest.raises(MQError) as caught:
         site.connect(**changes)
-    assert refused.value.reason == reason
-    assert "secret" not in str(refused.value)
+    assert caught.value.reason == reason
+    assert "secret" not in str(caught.value)
 
 
 def test_a_port_where_nobody_listens() -> None:

@@ -11,6 +11,7 @@ from contextlib import suppress
 import pytest
 
 import ostler
+from ostler.engine.message import PERSISTENCE_AT
 from ostler.model import constants as mq
 from ostler.wire.calls import GOT_FIXED_BYTES, MD_BYTES, failure_frame, reply_frame
 from ostler.wire.exchanges import Connected, Opened, decode_hello
@@ -41,6 +42,7 @@ class WrongManager(threading.Thread):
         super().__init__(daemon=True)
         self._server = socket.create_server(("127.0.0.1", 0))
         self.replies: dict[int, bytes] = {}
+        self.series: dict[int, list[bytes]] = {}  # one after the other, before those
         self.start()
 
     @property
@@ -68,6 +70,8 @@ class WrongManager(threading.Thread):
                         client.sendall(frame(reader.type | REPLY, reader.conversation, reader.request, answer))
 
     def _answer(self, kind: int, payload: bytes) -> bytes | None:
+        if self.series.get(kind):
+            return self.series[kind].pop(0)
         if kind in self.replies:
             return self.replies[kind]
         if kind == HELLO:
@@ -163,3 +167,40 @@ def test_failures_come_with_their_texts(manager: WrongManager) -> None:
         with pytest.raises(ostler.MQError) as caught:
             queue.put("x")
         assert (caught.value.reason, caught.value.detail) == (mq.MQRC_Q_FULL, "Full up.")
+
+
+def persistent(body: bytes) -> bytes:
+    md = bytearray(MD_BYTES)
+    md[PERSISTENCE_AT] = mq.MQPER_PERSISTENT
+    return GOOD + bytes(28) + bytes(md) + body
+
+
+def failed(kind: int, reason: int) -> bytes:
+    return reply_frame(kind, 1, 1, mq.MQCC_FAILED, reason)[16:]
+
+
+@pytest.mark.parametrize("flavour", ["threads", "tasks"])
+@pytest.mark.parametrize("reason", [0, mq.MQRC_BACKED_OUT, mq.MQRC_CONNECTION_STOPPING])
+def test_a_message_counts_when_the_queue_manager_has_confirmed_its_removal(
+    manager: WrongManager, reason: int, flavour: str
+) -> None:
+    manager.series[GET] = [persistent(b"first"), persistent(b"second")]
+    manager.series[SETTLE] = [failed(SETTLE, reason)] if reason else []
+    manager.replies[GET] = failed(GET, mq.MQRC_NO_MSG_AVAILABLE)
+
+    def blocking() -> list[bytes | str]:
+        with ostler.connect("", manager.address, channel="C") as qm, qm.open("Q1") as queue:
+            return [message.body for message in queue]
+
+    async def awaited() -> list[bytes | str]:
+        async with asyncio.timeout(SECONDS_MAX):
+            async with await ostler.aio.connect("", manager.address, channel="C") as qm, await qm.open("Q1") as queue:
+                return [message.body async for message in queue]
+
+    if reason == mq.MQRC_CONNECTION_STOPPING:
+        with pytest.raises(ostler.MQError) as caught:
+            _ = blocking() if flavour == "threads" else asyncio.run(awaited())
+        assert caught.value.reason == reason
+        return
+    bodies = blocking() if flavour == "threads" else asyncio.run(awaited())
+    assert bodies == ([b"first", b"second"] if reason == 0 else [b"second"])

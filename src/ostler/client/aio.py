@@ -17,7 +17,6 @@ disk stands, though nobody waits for it.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,7 +79,7 @@ def commit_then(bound: Bound, callback: Callable[[], None]) -> int:
     try:
         if bound.connection.broken:
             raise MQError(bound.connection.broken)
-        bound.engine.now_ms = int(time.time() * 1000)
+        bound.clock.tell(bound.engine)
         reason = syncpoint.commit(bound.engine, bound.connection)
         lsn = bound.connection.after_lsn
         waits = reason == 0 and lsn > bound.writer.log.durable_lsn()

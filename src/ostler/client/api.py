@@ -23,6 +23,7 @@ from ostler.client.async_topic import publish_once
 from ostler.client.connect_parameters import Binding, Reconnect
 from ostler.client.connecting import Tls, open_session, parameters_of
 from ostler.client.dialler import BlockingDialler
+from ostler.client.keywords import NOT_GIVEN, NotGiven, wait_or_timeout
 from ostler.client.message import Message, MessageFields
 from ostler.client.queue_handle import Queue
 from ostler.client.session import Session
@@ -55,9 +56,12 @@ def connect(
     With a connection name, such as "host(1414),host2(1414)", over the network, through the server-connection channel
     `channel`; a name that begins with an asterisk, or none, takes whatever queue manager answers. Without one: to the
     queue manager if it runs in this process; else over its own socket if it runs on this machine; else where the
-    environment says (MQSERVER, MQCCDTURL, MQCHLLIB and MQCHLTAB). Failing all that it is started in this process, and
-    made first if `create` says so; it ends with the process, or when its `end` is called. `binding` insists on one of
-    these ways: "client", "local", "embedded".
+    environment says (MQSERVER, MQCCDTURL, MQCHLLIB and MQCHLTAB). `binding` insists on one of these ways: "client",
+    "local", "embedded".
+
+    A queue manager that does not run is started in this process with `binding="embedded"`, and with `create=True`,
+    which makes it first if need be; it ends with the process, or when its `end` is called. Otherwise MQError:
+    MQRC_Q_MGR_NOT_AVAILABLE (2059), or MQRC_Q_MGR_NAME_ERROR (2058) when there is none of that name.
 
     `tls` is a TlsSettings, or the name of a CipherSpec. `reconnect=True` makes a link that broke anew, as `ccdt`, the
     table of client channels in JSON, may say, too; False does not, whatever the table says. `data` is the directory of
@@ -156,17 +160,21 @@ class Connection:
         queue: str,
         body: Message | bytes | str,
         *,
-        wait: float | None,
+        wait: float | NotGiven | None = NOT_GIVEN,
+        timeout: float | NotGiven | None = NOT_GIVEN,
         manager: str = "",
         **fields: Unpack[MessageFields],
     ) -> Message:
-        """Put a request and wait for its reply. MQRC_NO_MSG_AVAILABLE when none came in time.
+        """Put a request and wait so many seconds for its reply. MQRC_NO_MSG_AVAILABLE when none came in time.
+
+        `wait` has to be given; None waits for ever. `timeout` is another name of it.
 
         The request is put at once, whatever transaction there is: its reply could not come otherwise. Unless `reply_to`
         names a queue, replies come on a temporary queue of this connection, which cannot hold persistent messages. A
         request that does not say otherwise expires when nobody waits for its reply any more.
         """
-        return run(self.inner.request(queue, body, wait=wait, manager=manager, **fields))
+        seconds = wait_or_timeout(wait, timeout)
+        return run(self.inner.request(queue, body, wait=seconds, manager=manager, **fields))
 
     def reply(
         self,

@@ -10,6 +10,7 @@ from ostler.client import administration
 from ostler.client.administration import Given
 from ostler.client.async_queue import AsyncQueue, put_options, put_parts, queue_request
 from ostler.client.async_topic import AsyncSubscription, AsyncTopic, open_topic, publish_once, subscribe
+from ostler.client.keywords import NOT_GIVEN, NotGiven, wait_or_timeout
 from ostler.client.message import Message, MessageFields, as_message, unpacked
 from ostler.client.session import Session
 from ostler.client.subscribe_options import SubscribeOptions
@@ -127,16 +128,20 @@ class AsyncConnection:
         queue: str,
         body: Message | bytes | str,
         *,
-        wait: float | None,
+        wait: float | NotGiven | None = NOT_GIVEN,
+        timeout: float | NotGiven | None = NOT_GIVEN,
         manager: str = "",
         **fields: Unpack[MessageFields],
     ) -> Message:
-        """Put a request and wait for its reply. MQRC_NO_MSG_AVAILABLE when none came in time.
+        """Put a request and wait so many seconds for its reply. MQRC_NO_MSG_AVAILABLE when none came in time.
+
+        `wait` has to be given; None waits for ever. `timeout` is another name of it.
 
         The request is put at once, whatever transaction there is: its reply could not come otherwise. Unless `reply_to`
         names a queue, replies come on a temporary queue of this connection, which cannot hold persistent messages. A
         request that does not say otherwise expires when nobody waits for its reply any more.
         """
+        seconds = wait_or_timeout(wait, timeout)
         message = as_message(body, fields)
         own = not message.reply_to
         if own and message.persistent:
@@ -146,15 +151,15 @@ class AsyncConnection:
             asking: MessageFields = {"message_type": MQMT_REQUEST, "reply_to": replies.name}
             if own:
                 asking["persistent"] = False
-            if message.expiry is None and wait is not None:
-                asking["expiry"] = wait or 0.1
+            if message.expiry is None and seconds is not None:
+                asking["expiry"] = seconds or 0.1
             asked = await self.put(queue, as_message(message, asking), manager=manager, syncpoint=False)
-            reply = await replies.get(correlation_id=asked.message_id, wait=wait, syncpoint=False)
+            reply = await replies.get(correlation_id=asked.message_id, wait=seconds, syncpoint=False)
         finally:
             if not own:
                 await replies.close()
         if reply is None:
-            raise MQError(MQRC_NO_MSG_AVAILABLE, f"No reply from {queue} came within {wait} seconds.")
+            raise MQError(MQRC_NO_MSG_AVAILABLE, f"No reply from {queue} came within {seconds} seconds.")
         return reply
 
     async def _reply_queue(self) -> AsyncQueue:

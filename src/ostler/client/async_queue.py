@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Unpack
 
-from ostler.client.get_options import GetOptions, message_of
+from ostler.client.get_options import GetOptions, checked_options, message_of
 from ostler.client.message import Message, MessageFields, as_message, unpacked
 from ostler.client.property_types import property_set
 from ostler.client.session import OpenQueue, Session, Taken
@@ -133,6 +133,9 @@ class AsyncQueue:
 
     async def get(self, **asked: Unpack[GetOptions]) -> Message | None:
         """Take a message off the queue; None when there is none, or none came in time. See `GetOptions`."""
+        return await self._get(checked_options(asked) if asked else asked)
+
+    async def _get(self, asked: GetOptions) -> Message | None:
         taken = await self.handle.get(asked)
         return None if taken is None else message_of(taken, asked)
 
@@ -140,26 +143,29 @@ class AsyncQueue:
         """Take a message as it is stored, for those who pass it on."""
         return await self.handle.get(asked)
 
-    async def messages(self, **asked: Unpack[GetOptions]) -> AsyncIterator[Message]:
+    def messages(self, **asked: Unpack[GetOptions]) -> AsyncIterator[Message]:
         """Take messages off the queue until there are no more, or none comes within the wait."""
-        message = await self.get(**asked)
+        return self._messages(checked_options(asked))
+
+    async def _messages(self, asked: GetOptions) -> AsyncIterator[Message]:
+        message = await self._get(asked)
         while message is not None:
             yield message
             await self._session.waits.breathe()
-            message = await self.get(**asked)
+            message = await self._get(asked)
 
     def __aiter__(self) -> AsyncIterator[Message]:
         return self.messages()
 
     def browse(self, **asked: Unpack[GetOptions]) -> AsyncBrowser:
         """Look at the messages, from the first on, and leave them on the queue."""
-        return AsyncBrowser(self, asked)
+        return AsyncBrowser(self, checked_options(asked))
 
     async def consume(self, handler: AsyncHandler, **asked: Unpack[GetOptions]) -> None:
         """Hand every message to `await handler(message, connection)`, until cancelled. See `handling`."""
         from ostler.client.handling import consume
 
-        await consume(self, handler, asked)
+        await consume(self, handler, checked_options(asked))
 
     async def close(self, delete: bool = False, purge: bool = False) -> None:
         """Close the queue. A temporary dynamic queue goes with it; a permanent one if told so, purged if not empty."""

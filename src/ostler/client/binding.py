@@ -20,7 +20,7 @@ from ostler.client.remote_connect import Destination, connect_remote
 from ostler.model.constants import MQRC_Q_MGR_NAME_ERROR
 from ostler.model.errors import MQError
 from ostler.server.default_manager import ConfigurationError, default_name
-from ostler.server.directories import QueueManagerDirectory, data_root, queue_managers, running_process
+from ostler.server.directories import QueueManagerDirectory, data_root, not_the_owner, queue_managers, running_process
 from ostler.server.local_socket import socket_path
 from ostler.server.queue_manager import QueueManager
 
@@ -100,6 +100,10 @@ def _directory(
         return directory if directory.exists() else None
     except ValueError:
         return None
+    except PermissionError as error:
+        if endpoints(parameters, environment):
+            return None  # it is said where to go instead
+        raise not_the_owner(name, error) from error
 
 
 def _root(parameters: ConnectParameters, environment: Mapping[str, str]) -> Path:

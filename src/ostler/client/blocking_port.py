@@ -122,9 +122,9 @@ class BlockingPort(Link):
 
 def local_port(directory: QueueManagerDirectory) -> BlockingPort:
     """A link over the Unix socket of a queue manager."""
-    return BlockingPort(local_conversation(directory, shares=False))
+    return BlockingPort(local_conversation(directory, shares=False).conversation)
 
 
 def client_port(endpoint: Endpoint, tls: TlsSettings | None) -> BlockingPort:
     """A link over the network."""
-    return BlockingPort(client_conversation(endpoint, tls, shares=False))
+    return BlockingPort(client_conversation(endpoint, tls, shares=False).conversation)

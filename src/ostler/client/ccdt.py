@@ -56,6 +56,8 @@ class ClientChannel:
     disconnect_seconds: int | None = None
     local_address: str = ""
     reconnect: Reconnect = "no"
+    exits: tuple[str, ...] = ()
+    """Names of exits. A channel that has some is not used: they cannot be loaded here."""
 
 
 # -- where it is -------------------------------------------------------------------------------------------------------
@@ -147,8 +149,14 @@ def _channel(entry: _Reader) -> ClientChannel:
         message_bytes_max=entry.part("general").number("maximumMessageLength", _NUMBER_MAX),
         disconnect_seconds=managing.number("disconnectInterval", _SECONDS_MAX),
         local_address=_local_addresses(managing),
+        exits=_exits(entry.part("exits")),
         reconnect=_RECONNECTS[managing.word("defaultReconnect", tuple(_RECONNECTS)) or "no"],
     )
+
+
+def _exits(entry: _Reader) -> tuple[str, ...]:
+    named = [each.text("name") for kind in ("security", "send", "receive") for each in entry.parts(kind)]
+    return tuple(name for name in named if name)
 
 
 def _address(entry: _Reader) -> Address:

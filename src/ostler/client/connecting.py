@@ -1,8 +1,9 @@
 """Which way `connect` takes to a queue manager.
 
 A connection name leads over the network. Without one, in this order: a queue manager that runs in this process; one
-that runs on this machine, over its own socket; one that MQSERVER or a CCDT names; and if there is none of these, the
-queue manager is started in this process.
+that runs on this machine, over its own socket; one that MQSERVER or a CCDT names. A program never becomes the queue
+manager unless it says so: with `create` one that none of these leads to is started in this process, and with the
+binding "embedded" one that runs elsewhere is refused.
 """
 
 from __future__ import annotations
@@ -18,7 +19,13 @@ from ostler.client.local_session import LocalSession
 from ostler.client.session import Session
 from ostler.model.constants import MQRC_OPTIONS_ERROR, MQRC_Q_MGR_NAME_ERROR, MQRC_Q_MGR_NOT_AVAILABLE
 from ostler.model.errors import MQError
-from ostler.server.directories import QueueManagerDirectory, data_root
+from ostler.server.directories import (
+    QueueManagerDirectory,
+    data_root,
+    describe_process,
+    not_the_owner,
+    running_process,
+)
 from ostler.server.local_socket import socket_path
 from ostler.server.queue_manager import QueueManager
 
@@ -87,7 +94,9 @@ async def open_session(
                 raise
     if _is_elsewhere(parameters):
         return await _linked(dialler, parameters)
-    return _embedded(dialler, queue_manager, parameters, create)
+    if create:
+        return _embedded(dialler, queue_manager, parameters, create)
+    raise _not_available(directory or _existing(parameters))
 
 
 async def _linked(
@@ -125,12 +134,32 @@ def _directory(parameters: ConnectParameters) -> QueueManagerDirectory | None:
         return directory if directory.exists() else None
     except ValueError:
         return None
+    except PermissionError as error:
+        if _is_elsewhere(parameters):
+            return None
+        raise not_the_owner(parameters.queue_manager, error) from error
+
+
+def _not_available(directory: QueueManagerDirectory) -> MQError:
+    """Why a queue manager of this machine cannot be connected to, and what to do about it."""
+    name = directory.name
+    is_running, process = running_process(directory)
+    if is_running:
+        text = f"Queue manager {name} runs within {describe_process(process)}, and takes no other connections there."
+        return MQError(MQRC_Q_MGR_NOT_AVAILABLE, text)
+    return MQError(
+        MQRC_Q_MGR_NOT_AVAILABLE,
+        f"Queue manager {name} is not running. `ostler strmqm {name}` starts it; a program that is to run it itself "
+        'gives binding="embedded".',
+    )
 
 
 def _existing(parameters: ConnectParameters) -> QueueManagerDirectory:
     directory = _directory(parameters)
     if directory is None:
         raise MQError(
-            MQRC_Q_MGR_NAME_ERROR, f"There is no queue manager {parameters.queue_manager[:48]} on this machine."
+            MQRC_Q_MGR_NAME_ERROR,
+            f"There is no queue manager {parameters.queue_manager[:48]} on this machine. `ostler crtmqm` makes one; so "
+            "does create=True, within the program.",
         )
     return directory

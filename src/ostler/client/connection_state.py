@@ -6,7 +6,6 @@ The engine knows nothing of threads and callbacks; a `ConnectionState` does.
 from __future__ import annotations
 
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -119,7 +118,7 @@ def turn(bound: Bound, even_if_broken: bool = False) -> Iterator[Engine]:
     try:
         if bound.connection.broken and not even_if_broken:
             raise MQError(bound.connection.broken)
-        bound.engine.now_ms = int(time.time() * 1000)
+        bound.clock.tell(bound.engine)
         yield bound.engine
     finally:
         if bound.engine.woken:

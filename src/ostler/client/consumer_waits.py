@@ -165,6 +165,7 @@ def _request(bound: Bound, consumer: Consumer, waits: bool) -> GetRequest:
         return request
     request.options = consumer.get_options & ~MQGMO_WAIT
     request.wait_ms = 0
+    request.may_pause = waits
     if waits:
         request.options |= MQGMO_WAIT
         request.wait_ms = UNLIMITED

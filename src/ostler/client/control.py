@@ -49,6 +49,9 @@ class NotRunningError(Exception):
         super().__init__(f"queue manager {name} is not running")
         self.name = name
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.name,)
+
 
 def control(directory: QueueManagerDirectory, action: str, **arguments: object) -> Iterator[Reply]:
     """Ask for an action; yields each reply as it comes, the last one included.

@@ -8,11 +8,14 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
+from ostler import __version__
 from ostler.client import running
 from ostler.model.constants import MQRC_Q_MGR_NAME_ERROR, MQRC_Q_MGR_NOT_AVAILABLE
 from ostler.model.errors import MQError
@@ -22,6 +25,7 @@ from ostler.server.directories import (
     QueueManagerRunningError,
     data_root,
 )
+from ostler.server.process_file import ManagerState, ProcessRecord, write_record
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 
@@ -68,6 +72,7 @@ def start(
             manager.start(bar)
     running.announce(manager)
     _end_with_process(manager)
+    _note_process(manager)
     return manager
 
 
@@ -101,6 +106,32 @@ def _checked(name: str) -> str:
     except ValueError as error:
         raise MQError(MQRC_Q_MGR_NAME_ERROR, f"{error}.") from None
     return name
+
+
+# -- for others to see -------------------------------------------------------------------------------------------------
+
+_ENDED: Final = {
+    "immediate": ManagerState.ENDED_IMMEDIATELY,
+    "preemptive": ManagerState.ENDED_PREEMPTIVELY,
+}
+
+
+def _note_process(manager: QueueManager) -> None:
+    """Say in the queue manager's directory that a program runs it: `dspmq` shows that."""
+    started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(manager.started_at))
+    record = ProcessRecord(os.getpid(), started, __version__, "", ManagerState.RUNNING, is_embedded=True)
+    _write(manager, record)
+    manager.on_end.append(partial(_note_end, manager, record))
+
+
+def _note_end(manager: QueueManager, record: ProcessRecord) -> None:
+    _write(manager, replace(record, state=_ENDED.get(manager.end_mode, ManagerState.ENDED_NORMALLY)))
+
+
+def _write(manager: QueueManager, record: ProcessRecord) -> None:
+    # A full disk does not keep a queue manager from starting, nor from ending.
+    with suppress(OSError):
+        write_record(manager.directory, record)
 
 
 # -- the end of the process --------------------------------------------------------------------------------------------

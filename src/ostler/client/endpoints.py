@@ -23,6 +23,7 @@ from ostler.client.connect_parameters import CHANNEL, ConnectParameters, Endpoin
 from ostler.model.connection_names import PORT, Address, parse_connection_names
 from ostler.model.constants import (
     MQRC_CHANNEL_CONFIG_ERROR,
+    MQRC_CLIENT_EXIT_LOAD_ERROR,
     MQRC_Q_MGR_NAME_ERROR,
     MQRC_UNKNOWN_CHANNEL_NAME,
 )
@@ -137,6 +138,13 @@ def _of_table(parameters: ConnectParameters, path: Path, chance: random.Random, 
         matching = [each for each in matching if each.name == parameters.channel]
     if not matching:
         raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, f"{path} has no client channel {parameters.channel[:80]} for {group}.")
+    with_exits = [each for each in matching if each.exits]
+    if with_exits:
+        first = with_exits[0]
+        names = ", ".join(first.exits)[:200]
+        raise MQError(
+            MQRC_CLIENT_EXIT_LOAD_ERROR, f"{path}: {first.name} has exits ({names}); none can be loaded here."
+        )
     return [
         _defined(parameters, channel, address)
         for channel in in_order(matching, chance, f"{seed}/{group}")

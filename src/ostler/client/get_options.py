@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final, NamedTuple, TypedDict
 
+from ostler.client.keywords import check_keywords
 from ostler.client.message import Message, identifier, unpacked
 from ostler.client.property_types import PropertyValue, property_values
 from ostler.client.session import Session, Taken
@@ -16,7 +17,7 @@ from ostler.engine.conversion import convert_message
 from ostler.engine.get_request import BY_SCAN, UNLIMITED, GetRequest
 from ostler.engine.property_block import PUBLICATION_LAYOUT, decode_block
 from ostler.engine.property_control import properties_on_get, starts_with_rfh2
-from ostler.engine.selector import Selector, compile_selector
+from ostler.engine.selector import compile_selector
 from ostler.engine.transfer import BROWSE
 from ostler.model.constants import (
     MQENC_NATIVE,
@@ -42,7 +43,6 @@ _BYTES_MAX: Final = 1 << 40
 _MILLISECONDS_MAX: Final = (1 << 31) - 1
 _SYNCPOINTS: Final = MQGMO_SYNCPOINT | MQGMO_NO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 _UTF_8: Final = 1208
-_SELECTORS_KEPT: Final = 64
 _BLOCKS_KEPT: Final = 256
 # What is done here, with the message already off the queue, and not by the engine.
 _DONE_HERE: Final = MQGMO_CONVERT | MQGMO_ACCEPT_TRUNCATED_MSG
@@ -52,6 +52,7 @@ class GetOptions(TypedDict, total=False):
     """What can be asked of a get or browse.
 
     wait             seconds to wait for a message; 0, the default, not at all; None for ever
+    timeout          another name of wait
     message_id, correlation_id, group_id, sequence_number      get only a message that has these
     selector         get only a message that meets this SQL-92 condition
     syncpoint        take part in the unit of work, or not; unless given: inside a transaction block, yes
@@ -62,6 +63,7 @@ class GetOptions(TypedDict, total=False):
     """
 
     wait: float | None
+    timeout: float | None
     message_id: bytes | None
     correlation_id: bytes | None
     group_id: bytes | None
@@ -74,18 +76,21 @@ class GetOptions(TypedDict, total=False):
     options: int
 
 
-_selectors: Final[dict[str, Selector]] = {}
+_GET_KEYWORDS: Final = frozenset(GetOptions.__annotations__)
+_CONSUME_KEYWORDS: Final = _GET_KEYWORDS | {"threads"}
 
 
-def compiled(selector: str) -> Selector:
-    """A compiled selector; those used last are kept."""
-    found = _selectors.pop(selector, None)
-    if found is None:
-        found = compile_selector(selector)
-        while len(_selectors) >= _SELECTORS_KEPT:
-            _selectors.pop(next(iter(_selectors), ""), None)
-    _selectors[selector] = found
-    return found
+def checked_options(asked: GetOptions, for_consumers: bool = False) -> GetOptions:
+    """What a program asks for, with `timeout` under its other name. TypeError when a keyword is not known."""
+    if not asked.keys() <= _GET_KEYWORDS:
+        check_keywords(asked.keys(), _CONSUME_KEYWORDS if for_consumers else _GET_KEYWORDS)
+    if "timeout" in asked:
+        if "wait" in asked:
+            raise TypeError("timeout is another name of wait; give one of them")
+        renamed = asked.copy()
+        renamed["wait"] = renamed.pop("timeout")
+        return renamed
+    return asked
 
 
 def wait_of(asked: GetOptions) -> float | None:
@@ -146,7 +151,7 @@ def new_request(
     request.sequence_number = sequence_number
     selector = asked.get("selector")
     if selector:
-        request.selector = compiled(selector)
+        request.selector = compile_selector(selector)
         request.kind = BY_SCAN
     return request
 

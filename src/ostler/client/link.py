@@ -59,6 +59,11 @@ class Link(ABC):
     def failure(self) -> MQError | None:
         """Why the link is of no use any more; None while it is."""
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether others use the link already."""
+        return False
+
     @abstractmethod
     def attach(self, listener: Listener) -> int | None:
         """Have a conversation number that is free; None when the link carries as many as were agreed."""

@@ -12,7 +12,6 @@ stand-in for the connection; the unit is committed when the program goes on and 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeVar
@@ -42,6 +41,7 @@ from ostler.model.constants import (
     MQCC_WARNING,
     MQGMO_SYNCPOINT,
     MQGMO_SYNCPOINT_IF_PERSISTENT,
+    MQGMO_WAIT,
     MQPROP_V6COMPAT,
     MQRC_CONNECTION_BROKEN,
     MQRC_HCONN_ERROR,
@@ -127,7 +127,7 @@ class LocalSession(Session, Follower):
         try:
             if checked:
                 self.check()
-            bound.engine.now_ms = int(time.time() * 1000)
+            bound.clock.tell(bound.engine)
             yield bound.engine
         finally:
             if bound.engine.woken:
@@ -307,6 +307,7 @@ class LocalSession(Session, Follower):
                 request.has_message_handle = True
                 request.wants_stored = True
                 request.wants_token = True
+                request.may_pause = True
                 is_answered = getting.get(engine, request)
                 if not is_answered and self._interrupted:
                     getting.cancel(engine, request, MQRC_NO_MSG_AVAILABLE)
@@ -317,7 +318,9 @@ class LocalSession(Session, Follower):
                     if not request.options & (_IN_UNIT | BROWSE) and self.waits.may_be_cancelled():
                         stand_in = self._lend(engine, request)
             if waiter is not None:
-                await self._wait(request, waiter, wait_of(asked))
+                # One that does not wait is answered when it has looked through the queue.
+                waits = request.options & MQGMO_WAIT and request.wait_ms != 0
+                await self._wait(request, waiter, wait_of(asked) if waits else None)
             if stand_in is None or self._settle(request, stand_in):
                 break
         if request.reason == MQRC_NO_MSG_AVAILABLE:

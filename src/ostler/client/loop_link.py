@@ -150,6 +150,10 @@ class LoopLink(Link, asyncio.Protocol):
         return self._failure
 
     @property
+    def is_shared(self) -> bool:
+        return bool(self._listeners)
+
+    @property
     def has_room(self) -> bool:
         return self._failure is None and len(self._listeners) < max(1, self.agreed.conversations_max)
 

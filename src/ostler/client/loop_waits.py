@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from contextlib import suppress
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from ostler.client.mqi import Bound
@@ -19,11 +19,17 @@ from ostler.client.waits import Waiter, Waits
 from ostler.model.constants import MQRC_CONNECTION_BROKEN, MQRC_Q_MGR_NOT_AVAILABLE
 from ostler.model.errors import MQError
 
+if TYPE_CHECKING:
+    from ostler.client.link import Asked
+
 # The longest time a timer takes; a wait that is longer is as good as endless.
 _SECONDS_MAX: Final = 86_400.0 * 365
 
 # Verbs on messages that are not persistent never suspend a task. Loops over them do, after so many.
 _MESSAGES_PER_BREATH: Final = 16
+
+# A cancelled task waits so long for the reply to a request that cannot be undone.
+_DEFER_SECONDS_MAX: Final = 10.0
 
 
 class Bridge:
@@ -98,6 +104,23 @@ def _finish(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
+def _cancel_soon() -> None:
+    """Cancel the running task when it next waits."""
+    task = asyncio.current_task()
+    if task is not None:
+        asyncio.get_running_loop().call_soon(_cancel_again, task)
+
+
+def _cancel_again(task: asyncio.Task[object]) -> None:
+    """Cancel a task whose cancellation was kept back, unless whoever cancelled it has been satisfied.
+
+    A timeout takes its cancellation back when its block ends, and the task goes on with what it got.
+    """
+    if not task.done() and task.cancelling() > 0:
+        task.uncancel()
+        task.cancel()
+
+
 class LoopWaits(Waits):
     """The task is suspended. All calls come from the thread of the loop, except `ended`."""
 
@@ -112,6 +135,29 @@ class LoopWaits(Waits):
 
     def may_be_cancelled(self) -> bool:
         return True
+
+    async def defer_interrupts(self, asked: Asked) -> bytes:
+        try:
+            return await asked.reply()
+        except asyncio.CancelledError as cancelled:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_DEFER_SECONDS_MAX):
+                    return await self._answered(asked)
+            raise cancelled
+
+    def raise_deferred(self) -> None:
+        # The loop cancels the task again.
+        pass
+
+    async def _answered(self, asked: Asked) -> bytes:
+        """A reply that a cancelled task waits for, and its cancellation after that."""
+        try:
+            reply = await asked.reply()
+        except MQError:
+            _cancel_soon()
+            raise
+        _cancel_soon()
+        return reply
 
     async def durable(self, bound: Bound, lsn: int) -> None:
         writer = bound.writer

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final, TypedDict, Unpack
 
+from ostler.client.keywords import unknown_keyword
 from ostler.client.property_types import PropertyValue
 from ostler.engine.code_pages import MalformedTextError, UnknownCodePageError, encode, text
 from ostler.model.constants import (
@@ -68,6 +69,9 @@ class MessageFields(TypedDict, total=False):
     application_type: int
     origin_data: str
     put_time: datetime | None
+
+
+_FIELDS: Final = frozenset(MessageFields.__annotations__)
 
 
 @dataclass(slots=True)
@@ -161,7 +165,7 @@ class Message:
             message_type=MQMT_REPLY,
             report=self.report & MQRO_DISCARD_MSG if passes_expiry else 0,
         )
-        return replace(answer, **fields)
+        return as_message(answer, fields)
 
     def packed(self) -> bytes:
         """The descriptor, MQMD version 2. Raises MQError when a field does not fit it."""
@@ -247,10 +251,13 @@ def unpacked(md: bytes, body: bytes, properties: dict[str, PropertyValue], warni
 
 
 def as_message(body: Message | bytes | str, fields: MessageFields) -> Message:
-    """A message from what a program handed over to be put."""
-    if isinstance(body, Message):
-        return replace(body, **fields) if fields else body
-    return Message(body, **fields)
+    """A message from what a program handed over to be put. TypeError when it has no such field."""
+    try:
+        if isinstance(body, Message):
+            return replace(body, **fields) if fields else body
+        return Message(body, **fields)
+    except TypeError as error:
+        raise unknown_keyword(fields.keys(), _FIELDS) or error from None
 
 
 def identifier(value: bytes) -> bytes:
@@ -312,6 +319,11 @@ def _stamp(when: datetime | None) -> tuple[bytes, bytes]:
     return moment.strftime("%Y%m%d").encode(), (
         moment.strftime("%H%M%S") + f"{moment.microsecond // 10000:02}"
     ).encode()
+
+
+def put_moment(date: str, moment: str) -> datetime | None:
+    """The moment that a PutDate and a PutTime say, in a descriptor or a header; None when they say none."""
+    return _when(f"{date:8.8}{moment:8.8}".encode("ascii", "replace"))
 
 
 def _when(stamp: bytes) -> datetime | None:

@@ -18,7 +18,6 @@ from typing import Final, final
 
 from librt.strings import BytesWriter, read_i32_le, read_i64_le, write_i32_le
 from librt.threading import Lock
-from librt.time import time
 from librt.vecs import vec
 from mypy_extensions import i32, i64
 
@@ -37,6 +36,7 @@ from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_OK,
     MQCC_WARNING,
+    MQGMO_WAIT,
     MQMO_MATCH_CORREL_ID,
     MQMO_MATCH_MSG_ID,
     MQPMO_MD_FOR_OUTPUT_ONLY,
@@ -54,6 +54,7 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
+from ostler.server.clock import Clock
 from ostler.server.journal_writer import JournalWriter
 from ostler.server.queue_manager import QueueManager
 
@@ -82,6 +83,7 @@ class Bound:
     def __init__(self, manager: QueueManager, connection: Connection) -> None:
         self.manager = manager
         self.engine: Engine = manager.engine
+        self.clock: Clock = manager.clock
         self.lock: Lock = manager.lock
         self.writer: JournalWriter = manager.writer
         self.connection = connection
@@ -213,7 +215,7 @@ def _put(bound: Bound, handle: Handle, md: bytes, pmo: bytes, buffer: bytes, pro
         try:
             if connection.broken:
                 raise MQError(connection.broken)
-            engine.now_ms = i64(time() * _MILLISECONDS)
+            bound.clock.tell(engine)
             engine.journal_full = False
             connection.publish_level = level
             reason: i64 = putting.put(engine, connection, handle, md, options, properties, buffer, source)
@@ -366,6 +368,7 @@ def get_request(bound: Bound, hobj: int, md: bytes, gmo: bytes, length: int) -> 
     request = getting.new_request(
         connection, handle, i64(read_i32_le(gmo, 8)), match, message_id, correlation_id, length
     )
+    request.may_pause = True
     request.wait_ms = i64(read_i32_le(gmo, 12))
     request.encoding = i64(read_i32_le(md, 24))
     request.ccsid = i64(read_i32_le(md, 28))
@@ -387,13 +390,27 @@ def get_request(bound: Bound, hobj: int, md: bytes, gmo: bytes, length: int) -> 
 
 
 def run_get(bound: Bound, request: GetRequest) -> None:
-    """Answer a request, waiting as long as it says."""
+    """Answer a request, waiting as long as it says. When the log's reserve is used up, room is made first."""
+    tries: i64 = 0
+    while True:
+        _try_get(bound, request)
+        if request.reason != MQRC_RESOURCE_PROBLEM or len(request.md) > 0 or tries == _ROOM_TRIES:
+            break
+        tries += 1
+        bound.manager.make_room()
+        request.reason = 0
+        request.done = False
+    if request.after_lsn > bound.writer.log.durable_lsn():
+        bound.writer.settle(request.after_lsn)
+
+
+def _try_get(bound: Bound, request: GetRequest) -> None:
     request.waker = bound.wake
     bound.lock.acquire()
     try:
         if bound.connection.broken:
             raise MQError(bound.connection.broken)
-        bound.engine.now_ms = i64(time() * _MILLISECONDS)
+        bound.clock.tell(bound.engine)
         done: bool = getting.get(bound.engine, request)
         if bound.engine.woken:
             bound.manager.wake()
@@ -405,13 +422,12 @@ def run_get(bound: Bound, request: GetRequest) -> None:
             wait_for(bound, request)
         finally:
             bound.waiting = False
-    if request.after_lsn > bound.writer.log.durable_lsn():
-        bound.writer.settle(request.after_lsn)
 
 
 def wait_for(bound: Bound, request: GetRequest) -> None:
-    """Sleep until the request is answered or its time is up."""
-    left = -1.0 if request.wait_ms < 0 else float(request.wait_ms) / _MILLISECONDS
+    """Sleep until the request is answered or its time is up. One that does not wait is answered when it has looked."""
+    waits: bool = request.options & MQGMO_WAIT != 0 and request.wait_ms > 0
+    left = float(request.wait_ms) / _MILLISECONDS if waits else -1.0
     try:
         while not bound.waker.acquire(True, LOOK_UP_SECONDS if left < 0 else min(left, LOOK_UP_SECONDS)):
             notice_signals()
@@ -448,7 +464,7 @@ def MQCMIT(hconn: int) -> Result:
         try:
             if connection.broken:
                 raise MQError(connection.broken)
-            bound.engine.now_ms = i64(time() * _MILLISECONDS)
+            bound.clock.tell(bound.engine)
             reason: i64 = syncpoint.commit(bound.engine, connection)
             lsn: i64 = connection.after_lsn
             if bound.engine.woken:
@@ -470,7 +486,7 @@ def MQBACK(hconn: int) -> Result:
         try:
             if bound.connection.broken:
                 raise MQError(bound.connection.broken)
-            bound.engine.now_ms = i64(time() * _MILLISECONDS)
+            bound.clock.tell(bound.engine)
             reason: i64 = syncpoint.back_out(bound.engine, bound.connection)
             lsn: i64 = bound.connection.after_lsn
             if bound.engine.woken:

@@ -21,7 +21,7 @@ from ostler.engine.message import (
 from ostler.engine.property_block import encode_block
 from ostler.engine.records import PUT, put_head
 from ostler.engine.slots import AVAILABLE, BACKOUT_SHIFT, GROUPED, PERSISTENT
-from ostler.engine.syncpoint import serve_all
+from ostler.engine.syncpoint import serve_returned
 from ostler.model.constants import MQMF_LAST_MSG_IN_GROUP, MQMF_LAST_SEGMENT, MQMF_MSG_IN_GROUP, MQMF_SEGMENT
 
 _GROUPED = MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP | MQMF_SEGMENT | MQMF_LAST_SEGMENT
@@ -51,8 +51,7 @@ def put_back(engine: Engine, request: GetRequest) -> None:
     queue.depth += 1
     queue.link_in_order(slot, True)
     _uncount(engine, request, is_persistent)
-    if queue.waiting.count > 0 and queue.get_allowed:
-        serve_all(engine, queue)
+    serve_returned(engine, queue, slot, seq)
 
 
 def _uncount(engine: Engine, request: GetRequest, is_persistent: bool) -> None:

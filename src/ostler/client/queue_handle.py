@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Unpack
 
 from ostler.client.async_queue import AsyncBrowser, AsyncQueue
-from ostler.client.get_options import GetOptions
+from ostler.client.get_options import GetOptions, checked_options
 from ostler.client.message import Message, MessageFields
 from ostler.client.waits import run
 from ostler.model.attributes import Value
@@ -77,6 +77,9 @@ class Queue:
 
     def messages(self, **asked: Unpack[GetOptions]) -> Iterator[Message]:
         """Take messages off the queue until there are no more, or none comes within the wait."""
+        return self._messages(checked_options(asked))
+
+    def _messages(self, asked: GetOptions) -> Iterator[Message]:
         message = self.get(**asked)
         while message is not None:
             yield message
@@ -93,7 +96,7 @@ class Queue:
         """Hand every message to `handler(message, connection)` on other threads, until stopped. See `handling`."""
         from ostler.client.handler_threads import Consumer
 
-        consumer = Consumer(self, handler, asked, threads)
+        consumer = Consumer(self, handler, checked_options(asked, for_consumers=True), threads)
         consumer.start()
         return consumer
 

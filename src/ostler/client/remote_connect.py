@@ -7,8 +7,9 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -21,7 +22,7 @@ from ostler.client.link_waiters import LinkBroken, Waiter
 from ostler.client.mqi import Result, completion, failed
 from ostler.client.mqi_connect import describe_topic
 from ostler.client.remote_connections import RemoteConnection, register, remote_connection, unregister, usable_remote
-from ostler.client.remote_link import CONNECT_SECONDS, client_conversation, local_conversation
+from ostler.client.remote_link import CONNECT_SECONDS, Reached, client_conversation, local_conversation
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_OK,
@@ -91,8 +92,8 @@ class Destination:
     def connect(self) -> Made:
         """Connect to the first address that will have it. MQError of the last one when none will."""
         if self.directory is not None:
-            conversation = local_conversation(self.directory, self._shares)
-            return Made(conversation, self._introduce(conversation, self.directory.name), "no")
+            reach = partial(local_conversation, self.directory, self._shares)
+            return Made(*self._join(reach, self.directory.name), "no")
         refused: MQError | None = None
         for endpoint in endpoints(self.parameters, self.environment):
             try:
@@ -117,11 +118,24 @@ class Destination:
                 f"{endpoint} is not secured by TLS, and the password would cross the network for all to read. Use a "
                 f"channel with a CipherSpec, or set {ALLOW_PLAIN_PASSWORD}=1 where you trust the network.",
             )
-        conversation = client_conversation(endpoint, tls, self._shares)
-        return Made(conversation, self._introduce(conversation, endpoint.queue_manager), endpoint.reconnect)
+        reach = partial(client_conversation, endpoint, tls, self._shares)
+        return Made(*self._join(reach, endpoint.queue_manager), endpoint.reconnect)
+
+    def _join(self, reach: Callable[[], Reached], queue_manager: str) -> tuple[Conversation, Connected]:
+        """Become a connection on a link that others use already, or else on one of its own.
+
+        Nobody may have noticed yet that a link in use is dead. What comes of a fresh one is the truth.
+        """
+        while True:
+            conversation, is_shared = reach()
+            try:
+                return conversation, self._introduce(conversation, queue_manager)
+            except LinkBroken as broken:
+                if not is_shared:
+                    raise MQError(broken.reason, broken.text) from None
 
     def _introduce(self, conversation: Conversation, queue_manager: str) -> Connected:
-        """CONNECT: say who wants to be connected to whom."""
+        """CONNECT: say who wants to be connected to whom. Raises LinkBroken."""
         asked = Connect()
         asked.options = self.parameters.accounting
         asked.application_type = _APPLICATION_TYPE
@@ -148,8 +162,6 @@ def _answer_to_connect(conversation: Conversation, asked: Connect) -> Connected:
         if answer.completion == MQCC_FAILED:
             raise refusal(answer)
         return decode_connected(answer.reader)
-    except LinkBroken as broken:
-        raise MQError(broken.reason, broken.text) from None
     except MalformedFrame as error:
         text = f"{link.peer} answered nonsense: {error}."
         link.break_off(MQRC_CONNECTION_BROKEN, text)

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from ostler.client.blocking_link import RECEIVE_BYTES, BlockingLink
 from ostler.client.connect_parameters import MESSAGE_BYTES_MAX, Endpoint, TlsSettings
@@ -88,7 +88,14 @@ def _forked() -> None:
 os.register_at_fork(after_in_child=_forked)
 
 
-def local_conversation(directory: QueueManagerDirectory, shares: bool) -> Conversation:
+class Reached(NamedTuple):
+    """A conversation that is no connection yet. Whether its link is one that others use already."""
+
+    conversation: Conversation
+    is_shared: bool
+
+
+def local_conversation(directory: QueueManagerDirectory, shares: bool) -> Reached:
     """A conversation over the Unix socket of a queue manager. MQError when it does not run."""
     place = ("local", directory.path.absolute())
 
@@ -110,7 +117,7 @@ def local_conversation(directory: QueueManagerDirectory, shares: bool) -> Conver
     return _conversation(place, connect, shares)
 
 
-def client_conversation(endpoint: Endpoint, tls: TlsSettings | None, shares: bool) -> Conversation:
+def client_conversation(endpoint: Endpoint, tls: TlsSettings | None, shares: bool) -> Reached:
     """A conversation over the network. MQError when nobody answers, or not as it should be."""
     place = (replace(endpoint, queue_manager="", weight=0, reconnect="no"), tls)
 
@@ -128,11 +135,11 @@ def client_conversation(endpoint: Endpoint, tls: TlsSettings | None, shares: boo
     return _conversation(place, connect, shares)
 
 
-def _conversation(place: Hashable, connect: Callable[[], BlockingLink], shares: bool) -> Conversation:
+def _conversation(place: Hashable, connect: Callable[[], BlockingLink], shares: bool) -> Reached:
     if shares:
         joined = _pools[0].join(place)
         if joined is not None:
-            return joined
+            return Reached(joined, True)
     link = connect()
     conversation = link.join()
     if conversation is None:
@@ -140,7 +147,7 @@ def _conversation(place: Hashable, connect: Callable[[], BlockingLink], shares: 
     keep(link)
     if shares and link.conversations_max > 1:
         _pools[0].add(place, link)
-    return conversation
+    return Reached(conversation, False)
 
 
 # -- sockets -----------------------------------------------------------------------------------------------------------

@@ -6,10 +6,10 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from ostler.client.get_options import GetOptions, Terms, limit_of, terms_of
-from ostler.client.link import checked, malformed
+from ostler.client.link import Asked, checked, malformed
 from ostler.client.routes import Joined
 from ostler.client.session import BackoutRules, OpenQueue, Put, Taken
-from ostler.engine.message import PERSISTENCE_AT
+from ostler.engine.message import MESSAGE_ID_AT, PERSISTENCE_AT
 from ostler.engine.open import OpenRequest
 from ostler.engine.transfer import BROWSE
 from ostler.model.attributes import ObjectType, Value, require, to_text
@@ -31,6 +31,8 @@ from ostler.model.constants import (
     MQQT_LOCAL,
     MQQT_MODEL,
     MQQT_REMOTE,
+    MQRC_BACKED_OUT,
+    MQRC_CALL_INTERRUPTED,
     MQRC_CONNECTION_BROKEN,
     MQRC_HOBJ_ERROR,
     MQRC_NO_MSG_AVAILABLE,
@@ -48,6 +50,7 @@ from ostler.wire.calls import (
     GOT_MD,
     GOT_TOKEN,
     HELD,
+    HELD_IF_PERSISTENT,
     MD_BYTES,
     NO_TOKEN,
     REPLY_FIXED_BYTES,
@@ -101,6 +104,13 @@ def arguments_of(request: OpenRequest) -> OpenArguments:
     arguments.selection = request.selection
     arguments.object_string = request.topic_string
     return arguments
+
+
+def _is_persistent(reply: bytes) -> bool:
+    """Whether a reply to GET has a persistent message, which is off the queue."""
+    at = GOT_MD + PERSISTENCE_AT
+    is_off = int.from_bytes(reply[4:8], "little") != MQRC_TRUNCATED_MSG_FAILED
+    return is_off and int.from_bytes(reply[at : at + 4], "little") == MQPER_PERSISTENT
 
 
 def put_reply(payload: bytes) -> Put:
@@ -194,12 +204,15 @@ class RemoteQueue(OpenQueue):
         session = self._session
         terms = terms_of(session, asked, browse)
         in_unit = bool(terms.options & _IN_UNIT)
-        is_held = not terms.options & (_IN_UNIT | BROWSE) and session.waits.may_be_cancelled()
+        held = 0
+        if not terms.options & (_IN_UNIT | BROWSE):
+            held = HELD if session.waits.may_be_cancelled() else HELD_IF_PERSISTENT
         selector = (asked.get("selector") or "").encode("utf-8", "replace")
         if len(selector) > SELECTOR_BYTES_MAX:
             raise MQError(MQRC_SELECTION_STRING_ERROR, f"A selector has at most {SELECTOR_BYTES_MAX} bytes.")
         limit = min(limit_of(asked), _BYTES_MAX)
         deadline = time.monotonic() + terms.wait_ms / 1000
+        wait_ms = terms.wait_ms
         while True:
             await session.ready()
             self._check()
@@ -207,24 +220,25 @@ class RemoteQueue(OpenQueue):
                 await session.before_unit_verb(True)
                 session.check_unit()
             generation = session.generation
-            wait_ms = terms.wait_ms
-            if generation and wait_ms > 0:
-                wait_ms = min(wait_ms, max(1, int((deadline - time.monotonic()) * 1000)))
+            settling: Asked | None = None
             try:
-                payload = await self._exchange(
-                    self._payload(terms, wait_ms, limit, is_held, selector), in_unit, is_held
+                payload, settling = await self._exchange(
+                    self._payload(terms, wait_ms, limit, held, selector), in_unit, held
                 )
             except MQError as error:
                 await session.mend(error, generation)
-                continue
-            going = session.going(payload)
-            if going is None:
-                return self._taken(payload)
-            await session.mend(going, generation)
+            else:
+                going = session.going(payload)
+                if going is not None:
+                    await session.mend(going, generation)
+                elif settling is None or await self._is_settled(settling, payload, generation):
+                    return self._taken(payload)
+            if wait_ms > 0:
+                wait_ms = min(wait_ms, max(1, int((deadline - time.monotonic()) * 1000)))
 
-    def _payload(self, terms: Terms, wait_ms: int, limit: int, is_held: bool, selector: bytes) -> bytes:
+    def _payload(self, terms: Terms, wait_ms: int, limit: int, held: int, selector: bytes) -> bytes:
         # A message that is held is in a unit of work, though not in the program's.
-        options = terms.options & ~MQGMO_NO_SYNCPOINT if is_held else terms.options
+        options = terms.options & ~MQGMO_NO_SYNCPOINT if held else terms.options
         return get_payload(
             self._opened.hobj,
             options,
@@ -233,7 +247,7 @@ class RemoteQueue(OpenQueue):
             limit,
             0,
             0,
-            _STORED | HELD if is_held else _STORED,
+            _STORED | held,
             terms.message_id,
             terms.correlation_id,
             terms.group_id,
@@ -243,8 +257,11 @@ class RemoteQueue(OpenQueue):
             selector,
         )
 
-    async def _exchange(self, payload: bytes, in_unit: bool, is_held: bool) -> bytes:
-        """Have a GET answered. Whoever is interrupted meanwhile sees no message, so the queue keeps it."""
+    async def _exchange(self, payload: bytes, in_unit: bool, held: int) -> tuple[bytes, Asked | None]:
+        """Have a GET answered: the reply, and the SETTLE that has to be waited for.
+
+        Whoever is interrupted meanwhile sees no message, so the queue keeps it.
+        """
         session = self._session
         link, conversation = session.link, session.conversation
         request = await link.ask(conversation, GET, payload)
@@ -253,12 +270,14 @@ class RemoteQueue(OpenQueue):
             if session.is_interrupted:
                 link.send(conversation, CANCEL, numbers_payload([request.number]))
             reply = await request.reply()
-            completion = int.from_bytes(reply[:4], "little")
-            if completion != MQCC_FAILED:
-                if is_held:
-                    self._keep(request.number, reply)
-                session.unit_size += in_unit
-            return reply
+            if int.from_bytes(reply[:4], "little") == MQCC_FAILED:
+                return reply, None
+            session.unit_size += in_unit
+            if held and _is_persistent(reply):
+                return reply, await link.ask(conversation, SETTLE, numbers_payload([request.number, 1]))
+            if held == HELD:
+                link.send(conversation, SETTLE, numbers_payload([request.number, 1]))
+            return reply, None
         except MQError:
             raise
         except BaseException:
@@ -267,22 +286,37 @@ class RemoteQueue(OpenQueue):
                 session.orphans.append(request)
             else:
                 request.forget()
-                if is_held:
+                if held:
                     link.send(conversation, SETTLE, numbers_payload([request.number, 0]))
             raise
         finally:
             session.waiting.discard(request)
 
-    def _keep(self, number: int, reply: bytes) -> None:
-        """Tell the queue manager that a message has arrived."""
+    async def _is_settled(self, settling: Asked, got: bytes, generation: int) -> bool:
+        """Wait until the removal of a persistent message is durable. False: the message is back on the queue.
+
+        MQError when nobody knows: the link broke before the queue manager answered.
+        """
         session = self._session
-        payload = numbers_payload([number, 1])
-        at = GOT_MD + PERSISTENCE_AT
-        if int.from_bytes(reply[at : at + 4], "little") == MQPER_PERSISTENT:
-            # With a number it is forced to the disk at once, though nobody waits for the answer.
-            session.link.send_numbered(session.conversation, SETTLE, payload)
-        else:
-            session.link.send(session.conversation, SETTLE, payload)
+        try:
+            reply = await session.waits.defer_interrupts(settling)
+        except MQError as error:
+            identifier = got[GOT_MD + MESSAGE_ID_AT : GOT_MD + MESSAGE_ID_AT + 24].hex()
+            doubt = f"The link broke in the middle of a get: message {identifier} is off the queue, or comes again."
+            try:
+                await session.mend(error, generation)
+            except MQError as gone:
+                raise MQError(gone.reason, f"{gone.detail} {doubt}".strip()) from error
+            raise MQError(MQRC_CALL_INTERRUPTED, doubt) from error
+        reason = int.from_bytes(reply[4:8], "little")
+        if reason == MQRC_BACKED_OUT:
+            return False  # to make room in the log
+        going = session.going(reply)
+        if going is not None:
+            await session.mend(going, generation)
+            return False
+        checked(reply)
+        return True
 
     def _taken(self, payload: bytes) -> Taken | None:
         completion = int.from_bytes(payload[:4], "little")

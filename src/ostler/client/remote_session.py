@@ -2,14 +2,14 @@
 
 A wait may end with an exception of somebody else's making: a cancelled task, an interrupt from the keyboard. No
 message is lost by that. A get outside syncpoint that can be interrupted has its message held by the queue manager
-until this side says that it has arrived. The get does not wait for that word to be safe on disk; the next put or commit
-that is safe makes it safe, and a queue manager that crashes before shows the message once more.
+until this side says that it has arrived (SETTLE). The get of a persistent message returns when that is durable, so the
+message never comes back. When the link breaks before the queue manager has said so, the get is in doubt and fails.
 
 With reconnection a link that broke is made again, open queues are opened again, durable subscriptions are resumed and
 others made again. What was waiting waits on, for the rest of its time. A unit of work that was open is reported as
-backed out. A put outside syncpoint or a commit whose reply was lost ends with MQRC_CALL_INTERRUPTED: it may have been
-done, or not. A queue manager that ends is as good as a link that broke, except that units of work may be finished while
-it quiesces.
+backed out. A put outside syncpoint, a commit or a SETTLE whose reply was lost ends with MQRC_CALL_INTERRUPTED: it may
+have been done, or not. A queue manager that ends is as good as a link that broke, except that units of work may be
+finished while it quiesces.
 """
 
 from __future__ import annotations
@@ -201,6 +201,7 @@ class RemoteSession(Session, Listener):
 
     async def ready(self) -> None:
         """Raise what every verb of a connection that is gone raises; wait for a link if there is none."""
+        self.waits.raise_deferred()
         self.check()
         if self._has_left:
             await self.mend(MQError(MQRC_CONNECTION_BROKEN), self.generation)

@@ -6,10 +6,10 @@ They take and return what those of `mqi` do.
 from __future__ import annotations
 
 from struct import Struct
+from time import monotonic
 from typing import Final
 
 from librt.strings import BytesWriter, read_i32_le, read_i64_le, write_i32_le
-from librt.time import time
 from librt.vecs import vec
 from mypy_extensions import i32, i64
 
@@ -340,7 +340,7 @@ def get_now(remote: RemoteConnection, handle: RemoteHandle, md: bytes, gmo: byte
     """Ask the queue manager for a message, as often as the connection has to be made anew for it."""
     options: i64 = i64(read_i32_le(gmo, 8)) if len(gmo) >= 12 else 0
     wait_ms: i64 = i64(read_i32_le(gmo, 12)) if options & MQGMO_WAIT and len(gmo) >= 16 else 0
-    until = time() + float(wait_ms) / _MILLISECONDS if wait_ms > 0 else 0.0
+    until = monotonic() + float(wait_ms) / _MILLISECONDS if wait_ms > 0 else 0.0
     while True:
         payload = request_payload(remote, handle, md, gmo, length, options, wait_ms)
         generation: i64 = remote.generation
@@ -357,7 +357,7 @@ def get_now(remote: RemoteConnection, handle: RemoteHandle, md: bytes, gmo: byte
             if options & _IN_UNIT and not was_in_unit:
                 remote.unit_lost = False
             if until > 0:
-                wait_ms = max(0, i64((until - time()) * _MILLISECONDS))
+                wait_ms = max(0, i64((until - monotonic()) * _MILLISECONDS))
 
 
 def _get_once(remote: RemoteConnection, payload: bytes, options: i64) -> Waiter:

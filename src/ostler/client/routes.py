@@ -71,9 +71,18 @@ class Route:
 
     async def _join(self, dial: Callable[[], Awaitable[Link]], listener: Listener, is_private: bool) -> Joined:
         asked = self._asked(is_private)
-        for _ in range(_JOIN_TRIES):
+        tries = 0
+        while tries < _JOIN_TRIES:
             link = await dial()
-            joined = await connect_conversation(link, asked, listener)
+            is_shared = link.is_shared
+            tries += not is_shared
+            try:
+                joined = await connect_conversation(link, asked, listener)
+            except MQError as error:
+                if not is_shared or not _is_failure(error, link):
+                    raise
+                # Nobody had noticed that a link in use is dead. What comes of a fresh one is the truth.
+                continue
             if joined is not None:
                 return Joined(link, *joined)
         raise MQError(MQRC_CONNECTION_BROKEN, "The link broke before there was a connection.")
@@ -94,6 +103,12 @@ class Route:
         asked.user = parameters.user or user_name()
         asked.password = parameters.password or ""
         return asked
+
+
+def _is_failure(error: MQError, link: Link) -> bool:
+    """Whether an error says that the link broke, rather than that the queue manager refused."""
+    failure = link.failure
+    return failure is not None and (error.reason, error.detail) == (failure.reason, failure.detail)
 
 
 def _most_telling(failures: list[MQError]) -> MQError:

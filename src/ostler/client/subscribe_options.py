@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
+from ostler.client.keywords import check_keywords
 from ostler.client.message import identifier
 from ostler.model.constants import (
     MQEI_UNLIMITED,
@@ -81,8 +82,12 @@ class SubscribeOptions(TypedDict, total=False):
     options: int
 
 
+_KEYWORDS: Final = frozenset(SubscribeOptions.__annotations__)
+
+
 def arguments_of(topic: str, wanted: SubscribeOptions) -> SubscribeArguments:
-    """What MQSUB is asked for."""
+    """What MQSUB is asked for. TypeError when a keyword is not known."""
+    check_keywords(wanted.keys(), _KEYWORDS)
     asked = SubscribeArguments(_options(wanted))
     asked.object_name = checked_name(wanted.get("object_name", ""))
     asked.topic_string = checked_text(topic, TOPIC_BYTES_MAX, MQRC_OBJECT_STRING_ERROR, "topic")

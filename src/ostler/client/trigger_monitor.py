@@ -37,6 +37,7 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 from ostler.model.structures.headers import MQTM, MQTMC2
 from ostler.model.structures.layout import trim
+from ostler.server.environment import without_secrets
 from ostler.server.queue_manager import QueueManager
 
 DEFAULT_QUEUE: Final = "SYSTEM.DEFAULT.INITIATION.QUEUE"
@@ -239,7 +240,9 @@ class TriggerMonitor:
         log.info("%s was started for queue %s.", trigger.application, trigger.queue)
 
     def _start_process(self, trigger: Trigger) -> None:
-        child = subprocess.Popen(command_of(trigger), stdin=subprocess.DEVNULL, close_fds=True)
+        child = subprocess.Popen(
+            command_of(trigger), stdin=subprocess.DEVNULL, close_fds=True, env=without_secrets(os.environ)
+        )
         with self._state:
             self._children.append((trigger, child))
 

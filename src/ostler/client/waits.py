@@ -9,9 +9,13 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ostler.client.mqi import Bound
+from ostler.model.errors import MQError
+
+if TYPE_CHECKING:
+    from ostler.client.link import Asked
 
 T = TypeVar("T")
 
@@ -46,6 +50,17 @@ class Waits(ABC):
     @abstractmethod
     def may_be_cancelled(self) -> bool:
         """Whether a wait begun now can end with an exception of somebody else's making."""
+
+    @abstractmethod
+    async def defer_interrupts(self, asked: Asked) -> bytes:
+        """The reply to a request that cannot be undone. An interruption waits until the caller has the reply.
+
+        Only a second interruption ends the wait. MQError when the link breaks first.
+        """
+
+    @abstractmethod
+    def raise_deferred(self) -> None:
+        """Raise an interruption that `defer_interrupts` has kept back and nobody else raises."""
 
     @abstractmethod
     async def durable(self, bound: Bound, lsn: int) -> None:
@@ -89,6 +104,7 @@ class BlockingWaits(Waits):
 
     def __init__(self) -> None:
         self._turn = threading.Lock()
+        self._deferred: BaseException | None = None
 
     def waiter(self) -> Waiter:
         return BlockingWaiter()
@@ -96,6 +112,21 @@ class BlockingWaits(Waits):
     def may_be_cancelled(self) -> bool:
         # Only the main thread gets KeyboardInterrupt and what signal handlers raise.
         return threading.current_thread() is threading.main_thread()
+
+    async def defer_interrupts(self, asked: Asked) -> bytes:
+        try:
+            return await asked.reply()
+        except MQError:
+            raise
+        except BaseException as interruption:
+            reply = await asked.reply()
+            self._deferred = interruption
+            return reply
+
+    def raise_deferred(self) -> None:
+        if self._deferred is not None and self.may_be_cancelled():
+            deferred, self._deferred = self._deferred, None
+            raise deferred
 
     async def durable(self, bound: Bound, lsn: int) -> None:
         if lsn > bound.writer.log.durable_lsn():

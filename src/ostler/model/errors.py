@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from mypy_extensions import mypyc_attr
+
 from ostler.model.reasons import describe
 
+_OWN: Final = ("completion", "reason", "detail")
 
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class MQError(Exception):
     """A verb or command was refused or only partly done. `completion` and `reason` are MQ's numbers."""
 
@@ -14,7 +21,19 @@ class MQError(Exception):
         self.detail = detail
         super().__init__(completion, reason, detail)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # The arguments of the exception are not those that it is made with. Attributes of a subclass go along.
+        state = {name: value for name, value in vars(self).items() if name not in _OWN}
+        return _again, (type(self), self.reason, self.detail, self.completion), state or None
+
     def __str__(self) -> str:
         entry = describe(self.reason)
         text = f"{entry.name} ({self.reason}): {self.detail or entry.text}"
         return f"{text} {entry.action}" if entry.action else text
+
+
+def _again(kind: type[MQError], reason: int, detail: str, completion: int) -> MQError:
+    """An error as it was before it was pickled. What a subclass needs to be made need not be known."""
+    error = kind.__new__(kind, completion, reason, detail)
+    MQError.__init__(error, reason, detail, completion)
+    return error
