@@ -21,6 +21,8 @@ def created(ostler: Command) -> None:
 
 @pytest.fixture
 def started(created: None, program: Command) -> None:
+    assert program("users", "add", "QM1", "ann", "--no-password").status == 0
+    assert program("users", "add", "QM1", "tom", "--groups", "staff", "--no-password").status == 0
     assert program("strmqm", "QM1").status == 0
     made = program("runmqsc", "QM1", text="DEFINE QLOCAL(APP.Q1)\nDEFINE QLOCAL(OTHER)\n")
     assert made.status == 0, made.out
@@ -102,6 +104,68 @@ def test_what_the_queue_manager_refuses(started: None, ostler: Command) -> None:
     assert ostler("setmqaut", "-n", "*", "-t", "queue", "-p", " ", "+get").status == 149
     assert ostler("setmqaut", "-n", "*", "-t", "listener", "-p", "ann", "-remove").status == 133
     assert ostler("dmpmqaut").out == ""
+
+
+def test_users_and_groups_that_nobody_knows_are_refused(started: None, ostler: Command) -> None:
+    for option, name, kind in (("-p", "bbo", "user"), ("-g", "nosuch", "group")):
+        given = ostler("setmqaut", "-n", "APP.*", "-t", "queue", option, name, "+get")
+        assert given.status == 149
+        assert given.err.startswith(
+            f"AMQ7026E: There is something wrong with the name of a user or group: There is no {kind} {name} here."
+        )
+        assert "ostler users add" in given.err
+        assert ostler("dspmqaut", "-n", "APP.Q1", "-t", "queue", option, name).status == 149
+    assert ostler("dmpmqaut").out == ""
+    # One that nobody knows among others: nothing is done for any of them.
+    assert ostler("setmqaut", "-n", "APP.*", "-t", "queue", "-p", "ann", "-g", "nosuch", "+get").status == 149
+    assert ostler("dmpmqaut").out == ""
+    # Users and groups of the operating system, of the password file, and those that every queue manager has.
+    for option, name in (
+        ("-p", "root"),
+        ("-g", "root"),
+        ("-p", "ann"),
+        ("-g", "staff"),
+        ("-g", "nobody"),
+        ("-g", "mqm"),
+    ):
+        assert ostler("setmqaut", "-n", "APP.*", "-t", "queue", option, name, "+get").status == 0
+
+
+def test_what_a_user_has_who_is_gone_can_be_taken_away(started: None, ostler: Command) -> None:
+    assert ostler("setmqaut", "-n", "APP.*", "-t", "queue", "-p", "ann", "+get", "+put").status == 0
+    assert ostler("users", "delete", "QM1", "ann").status == 0
+    assert ostler("setmqaut", "-n", "APP.*", "-t", "queue", "-p", "ann", "+browse").status == 149
+    assert ostler("setmqaut", "-n", "APP.*", "-t", "queue", "-p", "ann", "-put").status == 0
+    assert ostler("dmpmqaut", "-a").out == "setmqaut -m QM1 -n 'APP.*' -t queue -p ann +get\n"
+    assert ostler("setmqaut", "-n", "APP.*", "-t", "queue", "-p", "ann", "-remove").status == 0
+    assert ostler("dmpmqaut").out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "both"),
+    [(("+all", "-dlt"), "DLT"), (("+get", "-get"), "GET"), (("+dsp", "-alladm"), "DSP"), (("-chg", "+alladm"), "CHG")],
+)
+def test_lists_that_overlap_are_refused(started: None, ostler: Command, words: tuple[str, ...], both: str) -> None:
+    given = ostler("setmqaut", "-n", "APP.*", "-t", "queue", "-p", "ann", *words)
+    assert given.status == 151
+    assert f"{both} cannot be both given and taken away" in given.err
+    assert ostler("dmpmqaut").out == ""
+
+
+@pytest.mark.parametrize("words", [("-all", "+all", "-dlt"), ("-all", "+allmqi", "-get")])
+def test_nothing_is_taken_away_beside_all_when_something_is_given(
+    started: None, ostler: Command, words: tuple[str, ...]
+) -> None:
+    given = ostler("setmqaut", "-n", "APP.*", "-t", "queue", "-p", "ann", *words)
+    assert given.status == 151
+    assert "-all takes everything away" in given.err
+    assert ostler("dmpmqaut").out == ""
+
+
+def test_all_may_be_taken_away_and_some_given_again(started: None, ostler: Command) -> None:
+    assert ostler("setmqaut", "-n", "APP.*", "-t", "queue", "-p", "ann", "+get", "+browse").status == 0
+    assert ostler("setmqaut", "-n", "APP.*", "-t", "queue", "-p", "ann", "-all", "+put").status == 0
+    assert ostler("dmpmqaut", "-a").out == "setmqaut -m QM1 -n 'APP.*' -t queue -p ann +put\n"
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def test_the_demonstration_keeps_every_promise_and_cleans_up(tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     text = done.stdout
     commands = re.findall(r"^\$ (?:ostler )?(\S+)", text, re.MULTILINE)
-    assert commands == ["crtmqm", "strmqm", "runmqsc", "kill", "strmqm", "endmqm", "dspmq"]
+    assert commands == ["crtmqm", "strmqm", "users", "runmqsc", "kill", "strmqm", "endmqm", "dspmq"]
     assert re.search(r"a first message had passed [\d,]+ ms after the call", text)
     assert len(re.findall(r"^  (?:local socket|TCP) +(?:1|10) +[\d,]+ ", text, re.MULTILINE)) == 4
     assert "ended normally" in text

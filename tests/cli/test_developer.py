@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ import ostler as library
 from ostler.cli.developer_configuration import hints, is_loopback, listener, moved
 from ostler.model.constants import MQRC_NOT_AUTHORIZED
 from ostler.model.errors import MQError
-from ostler.server.directories import QueueManagerDirectory
+from ostler.server.directories import QueueManagerDirectory, running_process
 from ostler.server.password_store import password_path, read_passwords
 
 from .conftest import Command, Said
@@ -246,6 +247,54 @@ def test_a_queue_manager_made_for_something_else_is_left_alone(developer: Develo
     assert "--take-over" in refused.err
     assert developer("--take-over").status == 0
     assert developer().status == 0
+
+
+def environment_of(process: int) -> dict[str, str]:
+    """What anybody who may look at a process finds in its environment."""
+    entries = Path(f"/proc/{process}/environ").read_bytes().decode().split("\0")
+    return dict(entry.split("=", 1) for entry in entries if "=" in entry)
+
+
+def test_the_server_does_not_have_the_passwords(
+    developer: Developer, directory: QueueManagerDirectory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OSTLER_PASSWORD", "passw0rd")
+    monkeypatch.setenv("SOME_API_TOKEN", "t0ken")
+    monkeypatch.setenv("HARMLESS", "stays")
+    assert developer().status == 0
+    _, process = running_process(directory)
+    found = environment_of(process)
+    assert not {*PASSWORDS, "OSTLER_PASSWORD", "SOME_API_TOKEN"} & {*found}
+    assert not {*PASSWORDS.values(), "t0ken"} & {*found.values()}
+    assert found["HARMLESS"] == "stays"
+    assert found["PATH"] == os.environ["PATH"]
+    # Nor do the programs that it starts, which have less than that.
+    define = f"DEFINE SERVICE(ENV) SERVTYPE(COMMAND) STARTCMD('/usr/bin/env') STDOUT('{tmp_path}/env.txt')"
+    assert run_program("runmqsc", "QM1", text=f"{define}\nSTART SERVICE(ENV)\n").status == 0
+    deadline = time.monotonic() + 60
+    while "PATH=" not in (text := (tmp_path / "env.txt").read_text() if (tmp_path / "env.txt").exists() else ""):
+        assert time.monotonic() < deadline, "the service has not said what it has"
+    assert not [secret for secret in (*PASSWORDS.values(), "t0ken", "stays") if secret in text]
+
+
+def test_passwords_on_the_command_line_do_not_stay_there(
+    developer: Developer, ostler: Command, directory: QueueManagerDirectory, port: int
+) -> None:
+    command = [sys.executable, "-u", "-m", "ostler.cli.main", "dev", "QM1", "--port", str(port), "--foreground"]
+    command += ["--app-password", "on-the-line"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.endswith("-u admin QM1\n"):
+                break
+        assert "on-the-line" not in Path(f"/proc/{process.pid}/cmdline").read_text()
+        assert not {*PASSWORDS} & {*environment_of(process.pid)}
+        assert running_process(directory) == (True, process.pid)
+        assert reason_of(port, "DEV.APP.SVRCONN", "app", "on-the-line") == 0
+        assert reason_of(port, "DEV.ADMIN.SVRCONN", "admin", PASSWORDS["MQ_ADMIN_PASSWORD"]) == 0
+        assert ostler("endmqm", "-i", "QM1").status == 0
+        process.stdout.read()
+        assert process.wait(60) == 0
 
 
 def test_in_the_foreground(developer: Developer, ostler: Command, port: int) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 import ostler as package
@@ -75,6 +76,23 @@ def test_one_in_another_program_is_running(two: QueueManagerDirectory, ostler: C
         assert active.status == 5
 
 
+def test_one_that_a_program_runs_says_so(two: QueueManagerDirectory, ostler: Command) -> None:
+    manager = package.start("QM1", two.root)
+    line = ostler("dspmq", "-m", "QM1").out
+    program = psutil.Process().name()
+    assert line.split("STATUS", 1)[1].strip() == f"(Running) EMBEDDED({program})"
+    whole = ostler("dspmq", "-m", "QM1", "-o", "all").out
+    assert f"STATUS(Running) EMBEDDED({program}) " in whole
+    assert f"PROCESS({os.getpid()}) STARTED(20" in whole
+    (found,) = json.loads(ostler("dspmq", "-m", "QM1", "--json").out)
+    assert (found["status"], found["embedded_in"]) == ("Running", program)
+    manager.end("immediate")
+    assert ostler("dspmq", "-m", "QM1").out.strip().endswith("STATUS(Ended immediately)")
+    manager = package.start("QM1", two.root)
+    manager.end()
+    assert ostler("dspmq", "-m", "QM1").out.strip().endswith("STATUS(Ended normally)")
+
+
 def test_starting_one_that_is_ending_exits_49(two: QueueManagerDirectory, ostler: Command) -> None:
     with InstanceLock(two):
         write_record(two, ProcessRecord(os.getpid(), "", "", "", ManagerState.QUIESCING))
@@ -95,6 +113,7 @@ def test_json_has_everything(two: QueueManagerDirectory, ostler: Command) -> Non
         "process": 0,
         "started": "",
         "version": package.__version__,
+        "embedded_in": "",
     }
 
 

@@ -39,7 +39,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     data = tmp_path_factory.mktemp("data")
     environment = {**os.environ, "OSTLER_DATA": str(data)}
     for name in ("QM1", "QM2"):
-        for command in (["crtmqm", "-z", *SMALL_LOG, name], ["strmqm", name]):
+        known = ["users", "add", "--no-password", name, "ann"]
+        for command in (["crtmqm", "-z", *SMALL_LOG, name], known, ["strmqm", name]):
             subprocess.run([sys.executable, "-m", "ostler.cli.main", *command], env=environment, check=True, timeout=60)
     try:
         yield data

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -210,6 +211,38 @@ def test_an_application_that_stays_holds_a_controlled_end_until_it_is_hurried(
     assert state_of(started) is ManagerState.ENDED_IMMEDIATELY
 
 
+@pytest.mark.parametrize("options", [["-t", "2"], ["-w", "-t", "2"], ["-tp", "10"]], ids=str)
+def test_a_target_time_counts_while_it_quiesces(
+    started: QueueManagerDirectory, program: Command, ostler: Command, options: list[str]
+) -> None:
+    """The application never leaves: in the end it is immediate, in good order, and not preemptive."""
+    with package.connect("QM1", data=started.root, binding="local") as connection:
+        connection.define("QLOCAL", "LEFT")
+        assert program("endmqm", "QM1").status == 0
+        assert "STATUS(Quiescing)" in ostler("dspmq", "-m", "QM1").out
+        done = program("endmqm", *options, "QM1")
+        assert done.status == 0, done.err
+        assert done.out.splitlines()[-1] == "AMQ8004I: Queue manager QM1 ended."
+        with pytest.raises(package.MQError):
+            connection.put("LEFT", "too late")
+    assert not running_process(started)[0]
+    assert state_of(started) is ManagerState.ENDED_IMMEDIATELY
+    assert "is ending (immediate): some applications did not disconnect in time" in error_log(started)
+
+
+def test_one_that_hangs_while_it_quiesces_is_ended_by_force_in_time(
+    started: QueueManagerDirectory, program: Command
+) -> None:
+    """-tp: quiesce, immediate, preemptive, and in the end its process is killed."""
+    with package.connect("QM1", data=started.root, binding="local"):
+        assert program("endmqm", "QM1").status == 0
+        process = process_of(started)
+        os.kill(process, signal.SIGSTOP)
+        done = program("endmqm", "-tp", "2", "QM1")
+        assert done.status == 0, done.err
+    assert not running_process(started)[0]
+
+
 @pytest.mark.slow
 def test_z_says_nothing(started: QueueManagerDirectory, program: Command) -> None:
     done = program("endmqm", "-i", "-z", "QM1")
@@ -306,6 +339,28 @@ def test_two_starts_at_once_make_one_instance(created: QueueManagerDirectory) ->
     for each in both:
         each.communicate(timeout=60)
     assert sorted(each.returncode for each in both) == [0, 5]
+
+
+def test_nobody_else_reads_the_files(started: QueueManagerDirectory, program: Command) -> None:
+    """Directories of mode 700, and files, sockets and locks of 600, whatever the umask was."""
+    text = "DEFINE QLOCAL(Q)\nDEFINE SERVICE(S) STARTCMD('/bin/true') STDOUT('out.txt')\nSTART SERVICE(S)\n"
+    assert program("runmqsc", "QM1", text=text).status == 0
+    assert program("users", "add", "QM1", "ann", "--no-password").status == 0
+    assert program("put", "Q", "QM1", "-m", "hello", "--persistent").status == 0
+    assert program("endmqm", "-w", "QM1").status == 0
+    before = os.umask(0)
+    try:
+        assert program("strmqm", "QM1").status == 0
+    finally:
+        os.umask(before)
+    modes = {path: path.lstat().st_mode for path in [started.path, *started.path.rglob("*")]}
+    assert len(modes) > 10
+    wrong = {
+        str(path.relative_to(started.root)): oct(mode)
+        for path, mode in modes.items()
+        if mode & 0o777 != (0o700 if stat.S_ISDIR(mode) else 0o600)
+    }
+    assert wrong == {}
 
 
 # -- in the foreground -------------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from ostler.model.attributes import ObjectType
 from ostler.model.structures.catalogue import LAYOUTS
 from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.testing.unguarded import take_any_entity
 
 T = TypeVar("T")
 STARTED_MS = 1_700_000_000_000  # 2023-11-14 22.13.20
@@ -215,7 +216,7 @@ LOG = LogSection(file_pages=64)
 
 @pytest.fixture
 def manager(tmp_path: Path) -> Iterator[QueueManager]:
-    manager = QueueManager(create_queue_manager(tmp_path, "TEST", LOG))
+    manager = QueueManager(take_any_entity(create_queue_manager(tmp_path, "TEST", LOG)))
     manager.start()
     yield manager
     manager.end("immediate")

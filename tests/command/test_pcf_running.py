@@ -5,10 +5,22 @@ from __future__ import annotations
 import pytest
 
 from ostler.command.pcf_answers import COMMANDS
+from ostler.command.pcf_table import Command, Field
 from ostler.command.target import ChannelStatus, CommandRefused, ListenerStatus, ServiceStatus
 from ostler.model import constants as mq
+from ostler.model.attributes import attributes_of
 from ostler.model.errors import MQError
-from ostler.model.pcf import ByteStringFilter, IntegerFilter, Parameter, String
+from ostler.model.pcf import (
+    ByteString,
+    ByteStringFilter,
+    Integer,
+    IntegerFilter,
+    IntegerList,
+    Parameter,
+    String,
+    StringFilter,
+    StringList,
+)
 
 from .conftest import STARTED_MS, LocalTarget, Program
 from .pcf_asking import Administrator, Given
@@ -390,3 +402,74 @@ def test_all_commands_have_names_and_numbers() -> None:
         assert command.number == number == getattr(mq, command.constant)
         numbers = [field.number for field in command.fields]
         assert len(set(numbers)) == len(numbers), command.constant
+
+
+# -- filters -----------------------------------------------------------------------------------------------------------
+
+
+_FILTERED = [each for each in COMMANDS.values() if each.filtered]
+
+
+@pytest.mark.parametrize("command", _FILTERED, ids=[each.constant for each in _FILTERED])
+def test_the_attribute_of_a_filter_is_in_the_replies(
+    admin: Administrator, target: LocalTarget, program: Program, queue: str, command: Command
+) -> None:
+    """Also when it was not asked for: programs read it. Each attribute of each Inquire command is tried."""
+    have_something_of_everything(admin, target, program, queue)
+    asked = {field.number: anything(field) for field in command.fields if field.required}
+    if command.constant == "MQCMD_INQUIRE_CONNECTION":
+        asked[mq.MQBACF_GENERIC_CONNECTION_ID] = b""
+    if command.constant in ("MQCMD_INQUIRE_SUBSCRIPTION", "MQCMD_INQUIRE_SUB_STATUS"):
+        asked[mq.MQCACF_SUB_NAME] = "*"
+    found = admin.ask(command.number, asked)
+    assert found[-1].header.completion == 0, "there is nothing to ask about"
+    known = {each.pcf for kind in command.filtered for each in attributes_of(kind) if each.pcf}
+    items = {item.parameter: item for reply in found for item in reply.parameters if item.parameter in known}
+    selection = next(field.number for field in command.fields if field.is_selection)
+    tried = 0
+    for number, item in items.items():
+        condition = filter_on(item)
+        other = next(each for each in items if each != number)
+        if condition is None:
+            continue
+        for listed in ({}, {selection: [other]}):
+            replies = admin.ask(command.number, {**asked, **listed}, condition)
+            assert replies[-1].header.reason == 0, (number, replies[-1].header)
+            assert all(any(each.parameter == number for each in reply.parameters) for reply in replies), number
+            tried += 1
+    assert tried > 4
+
+
+def have_something_of_everything(admin: Administrator, target: LocalTarget, program: Program, queue: str) -> None:
+    program.put(queue)
+    program.open(queue, mq.MQOO_INPUT_SHARED)
+    target.channels = [ChannelStatus("TO.ME", connection_name="10.0.0.1", started_ms=STARTED_MS)]
+    listener: dict[int, Given] = {mq.MQCACH_LISTENER_NAME: "A.LISTENER", mq.MQIACH_XMIT_PROTOCOL_TYPE: mq.MQXPT_TCP}
+    admin.done(mq.MQCMD_CREATE_LISTENER, listener)
+    target.listeners = {"A.LISTENER": ListenerStatus("A.LISTENER", port=1414, process_id=4711, started_ms=STARTED_MS)}
+    target.services = {"A.SERVICE": ServiceStatus("A.SERVICE", 4711, STARTED_MS, "RUNNING")}
+    admin.done(mq.MQCMD_CREATE_CF_STRUC, {mq.MQCA_CF_STRUC_NAME: "STRUC"})
+    admin.done(mq.MQCMD_CREATE_STG_CLASS, {mq.MQCA_STORAGE_CLASS: "CLASS", mq.MQIA_PAGESET_ID: 0})
+    admin.done(
+        mq.MQCMD_CREATE_SUBSCRIPTION,
+        {mq.MQCACF_SUB_NAME: "A.SUB", mq.MQCA_TOPIC_STRING: "a/b", mq.MQCACF_DESTINATION: queue},
+    )
+
+
+def anything(field: Field) -> Given:
+    return "#" if field.constant == "MQCA_TOPIC_STRING" else "*"
+
+
+def filter_on(item: Parameter) -> Parameter | None:
+    """A filter that the object with this attribute passes; None for what has no filter."""
+    if isinstance(item, Integer):
+        return IntegerFilter(item.parameter, mq.MQCFOP_EQUAL, item.value)
+    if isinstance(item, String):
+        return StringFilter(item.parameter, mq.MQCFOP_EQUAL, item.value)
+    if isinstance(item, ByteString):
+        return ByteStringFilter(item.parameter, mq.MQCFOP_EQUAL, item.value)
+    if isinstance(item, IntegerList) and item.values:
+        return IntegerFilter(item.parameter, mq.MQCFOP_CONTAINS, item.values[0])
+    if isinstance(item, StringList) and item.values:
+        return StringFilter(item.parameter, mq.MQCFOP_CONTAINS, item.values[0])
+    return None

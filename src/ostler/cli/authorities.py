@@ -140,6 +140,9 @@ def change(arguments: argparse.Namespace) -> int:
         raise CommandFailed(Status.ENTITY_MISSING, "AMQ7095E")
     if not arguments.deletes and not arguments.add and not arguments.remove:
         raise CommandFailed(Status.AUTHORITY_MISSING, "AMQ7096E")
+    if arguments.add and "all" in arguments.remove and set(arguments.remove) != {"all"}:
+        why = "-all takes everything away; beside it, name only what is given again"
+        raise CommandFailed(Status.AUTHORITY_WRONG, "AMQ7097E", why=why)
     _ask(
         directory,
         "set_authority",

@@ -138,6 +138,50 @@ def _why_silent(directory: QueueManagerDirectory) -> str:
     return f"it is inside {describe_process(process)}, which takes no commands, or has not finished to start."
 
 
+def operating_system_failure(error: OSError) -> CommandFailed | None:
+    """What to say when the operating system refuses something; None where no file and no reason is named: a bug."""
+    if not error.strerror:
+        return None
+    where = f"{error.filename}: {error.strerror}." if error.filename is not None else f"{error.strerror}."
+    if isinstance(error, PermissionError):
+        why = f"{where} The files of a queue manager are for the user who owns it; other users connect as clients."
+        return CommandFailed(Status.NOT_AUTHORIZED, "AMQ7077E", why=why)
+    if error.filename is None:
+        return None
+    return CommandFailed(Status.UNEXPECTED, "AMQ6119E", why=where)
+
+
+def expected_failure(error: Exception) -> CommandFailed | None:
+    """What to say of damage, wrong configuration, and queue managers that are not as a command needs them.
+
+    None for what nobody has foreseen.
+    """
+    from ostler.log.errors import LogError
+    from ostler.model.disk import DiskFailed, DiskFull
+    from ostler.security.passwords import PasswordFileError
+    from ostler.server.certificate_maker import CertificateError
+    from ostler.server.directories import (
+        QueueManagerExistsError,
+        QueueManagerNotFoundError,
+        QueueManagerRunningError,
+    )
+    from ostler.server.key_repository import RepositoryError
+
+    text = str(error)
+    why = f"{text[:1].upper()}{text[1:].rstrip('.')}."
+    if isinstance(error, QueueManagerRunningError):
+        return CommandFailed(Status.RUNNING, "AMQ6119E", why=why)
+    if isinstance(error, QueueManagerNotFoundError):
+        return CommandFailed(Status.NAME_ERROR, "AMQ6119E", why=why)
+    if isinstance(error, QueueManagerExistsError):
+        return CommandFailed(Status.EXISTS, "AMQ6119E", why=why)
+    if isinstance(error, ConfigurationError):
+        return CommandFailed(Status.UNEXPECTED, "AMQ7076E", why=why)
+    if isinstance(error, (PasswordFileError, CertificateError, RepositoryError, LogError, DiskFull, DiskFailed)):
+        return CommandFailed(Status.UNEXPECTED, "AMQ6119E", why=why)
+    return None
+
+
 class Speaker:
     """Says what a command did, unless it was told to be quiet (-z)."""
 

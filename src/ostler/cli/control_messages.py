@@ -6,6 +6,7 @@ from typing import Final
 
 MESSAGES: Final[dict[str, str]] = {
     "AMQ5203E": "{option} cannot be used here: {why}",
+    "AMQ6119E": "The command cannot be done: {why}",
     "AMQ6109E": "{what} went wrong in a way that was not foreseen: {why}",
     "AMQ7005E": "Queue manager {name} is running already{where}.",
     "AMQ7010E": "There is no stanza {stanza} in {file}.",
@@ -26,6 +27,8 @@ MESSAGES: Final[dict[str, str]] = {
     "AMQ7077E": "You are not allowed to do that: {why}",
     "AMQ7080W": "No object was processed.",
     "AMQ7081I": "Objects recovered: {count}.",
+    "AMQ7084E": "Files of queue manager {name} are damaged, or do not belong together (findings: {count}). Put back "
+    "undamaged copies, or restore data and log together from one backup.",
     "AMQ7091E": "{profile} cannot be named here: the queue manager is named with -m.",
     "AMQ7092E": "Say which objects this is about: -n PROFILE.",
     "AMQ7093E": "Say of which type the objects are: -t TYPE.",
@@ -49,6 +52,7 @@ MESSAGES: Final[dict[str, str]] = {
     "will-listen": "Listener {listener} will listen on {address}({port}) while the queue manager runs.",
     "not-in-time": "Queue manager {name} did not end in time. It is ended preemptively.",
     "killed": "Process {process} of queue manager {name} did not end by itself. It was killed.",
+    "files-sound": "The files of queue manager {name} are sound.",
     "started-not-whole": "Queue manager {name} started, but not everything is as it should be: {why}",
     "value-set": "{stanza}: {attribute}={value} is set. It takes effect when queue manager {name} is started again.",
     "value-gone": "{stanza}: {attribute} is gone. It takes effect when queue manager {name} is started again.",

@@ -78,6 +78,10 @@ class Served:
     def start(self) -> Ran:
         return self._command("strmqm", NAME)
 
+    def add_user(self) -> Ran:
+        """The user that clients come in as; nobody connects with a password as it."""
+        return self._command("users", "add", "--no-password", NAME, "demo")
+
     def define(self) -> Ran:
         """Everything the demonstration needs, by MQSC."""
         return self._command("runmqsc", "-e", NAME, text=DEFINITIONS)

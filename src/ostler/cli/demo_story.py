@@ -154,6 +154,7 @@ class Story:
         remark = f"a first message had passed {first_ms:,.0f} ms after the call; process {served.process()}"
         self._ran(started, remark)
         self._step("defining a channel and queues, and who may use them")
+        self._ran(served.add_user())
         self._ran(served.define(), "a channel, five queues, and a user who may use them")
 
     def _exchange(self) -> None:

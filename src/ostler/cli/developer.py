@@ -17,6 +17,7 @@ from ostler.cli import commands
 from ostler.cli import developer_configuration as configuration
 from ostler.cli.commands import CommandFailed, ask, existing, named, whole_number
 from ostler.cli.exit_statuses import Status
+from ostler.cli.foreground import forget_secrets
 from ostler.cli.users import changing, new_hash
 from ostler.security.passwords import UserEntry, verify
 from ostler.server.directories import QueueManagerDirectory, describe_process, running_process
@@ -86,6 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
     # The users are there before anybody can connect.
     _settle_users(existing(directory.name), arguments)
     if arguments.foreground:
+        is_given = arguments.app_password is not None or arguments.admin_password is not None
+        forget_secrets(_without_passwords(directory, arguments), is_given)
         return _stay(directory, arguments)
     if not is_running:
         status = _command("strmqm", directory.name)
@@ -93,6 +96,16 @@ def run(arguments: argparse.Namespace) -> int:
             return status
     _configure(directory, arguments)
     return Status.DONE
+
+
+def _without_passwords(directory: QueueManagerDirectory, arguments: argparse.Namespace) -> list[str]:
+    """This command as it goes on when the passwords are kept as hashes."""
+    command = ["dev", directory.name, "--foreground"]
+    if arguments.port is not None:
+        command += ["--port", str(arguments.port)]
+    if arguments.address is not None:
+        command += ["--address", arguments.address]
+    return command
 
 
 def _check_place(arguments: argparse.Namespace) -> None:

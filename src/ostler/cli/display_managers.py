@@ -13,7 +13,7 @@ from ostler.cli import commands
 from ostler.cli.commands import CommandFailed, existing, refuse_options, root
 from ostler.cli.exit_statuses import Status
 from ostler.server.default_manager import default_name
-from ostler.server.directories import QueueManagerDirectory, queue_managers, running_process
+from ostler.server.directories import QueueManagerDirectory, program_name, queue_managers, running_process
 from ostler.server.ini_file import ConfigurationError
 from ostler.server.process_file import ManagerState, read_record, state_of
 
@@ -39,6 +39,7 @@ class Shown:
     process: int
     started: str
     version: str
+    embedded_in: str = ""  # the program that runs it beside its own work
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -95,7 +96,10 @@ def _look(base: Path, name: str, default: str) -> Shown:
     is_its = record is not None and record.pid == process
     started = record.started if record is not None and is_its else ""
     version = record.version if record is not None and is_its else __version__
-    return Shown(name, state, name == default, str(directory.path), process, started, version)
+    program = ""
+    if record is not None and is_its and process and record.is_embedded:
+        program = program_name(process) or "another program"
+    return Shown(name, state, name == default, str(directory.path), process, started, version, program)
 
 
 def _fields(arguments: argparse.Namespace) -> list[str]:
@@ -109,8 +113,9 @@ def _fields(arguments: argparse.Namespace) -> list[str]:
 
 def _line(shown: Shown, fields: list[str]) -> str:
     parts = [f"QMNAME({shown.name})".ljust(_NAME_WIDTH + 8)]
+    embedded = f" EMBEDDED({shown.embedded_in})" if shown.embedded_in else ""
     values = {
-        "status": f"STATUS({shown.state})",
+        "status": f"STATUS({shown.state}){embedded}",
         "default": f"DEFAULT({'yes' if shown.is_default else 'no'})",
         "standby": "STANDBY(Not permitted)" if shown.process else "STANDBY(Not applicable)",
         "installation": f"DATAPATH({shown.path}) VERSION({shown.version})",
@@ -128,4 +133,5 @@ def _for_programs(shown: Shown) -> dict[str, object]:
         "process": shown.process,
         "started": shown.started,
         "version": shown.version,
+        "embedded_in": shown.embedded_in,
     }

@@ -12,6 +12,7 @@ from ostler.cli.queue_manager_process import make_daemon
 from ostler.client.embedded import ReplayBar
 from ostler.server.daemon import Daemon, StartFailure
 from ostler.server.directories import QueueManagerDirectory
+from ostler.server.environment import without_secrets
 from ostler.server.queue_manager import QueueManager
 
 _TOLD_EVERY_SECONDS: Final = 5.0
@@ -51,6 +52,17 @@ class Console:
     def _close_bar(self) -> None:
         if self._bar is not None:
             self._bar.__exit__(None, None, None)
+
+
+def forget_secrets(command: list[str], is_on_command_line: bool = False) -> None:
+    """Be this program anew, with `command` and without passwords in the environment, if there are some, or were given.
+
+    What a process was started with can be read for as long as it runs, and the queue manager is about to be this one.
+    """
+    kept = without_secrets(os.environ)
+    if is_on_command_line or len(kept) != len(os.environ):
+        sys.stdout.flush()
+        os.execve(sys.executable, [sys.executable, "-P", "-m", "ostler.cli.main", *command], kept)
 
 
 def run_here(

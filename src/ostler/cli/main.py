@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Final
 
 from ostler import __version__
-from ostler.cli.commands import CommandFailed, CommandParser
+from ostler.cli.commands import CommandFailed, CommandParser, expected_failure, operating_system_failure
 from ostler.cli.exit_statuses import Status
 from ostler.model.errors import MQError
 
@@ -27,6 +27,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "endmqm": ("ostler.cli.end_manager", "end a queue manager"),
     "dltmqm": ("ostler.cli.create_and_delete", "delete a queue manager"),
     "dspmq": ("ostler.cli.display_managers", "list queue managers and how they are"),
+    "check": ("ostler.cli.check_files", "look through the files of a queue manager"),
     "dspmqver": ("ostler.cli.display_version", "show the version of this program"),
     "dspmqini": ("ostler.cli.configuration", "show the configuration of a queue manager"),
     "setmqini": ("ostler.cli.configuration", "change the configuration of a queue manager"),
@@ -46,6 +47,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "request": ("ostler.cli.samples", "put requests and show the replies"),
     "respond": ("ostler.cli.samples", "answer requests"),
     "forward": ("ostler.cli.samples", "move messages from one queue to another"),
+    "dead-letters": ("ostler.cli.dead_letters", "list, show, put back and drop dead letters"),
     "publish": ("ostler.cli.samples", "publish messages to a topic"),
     "subscribe": ("ostler.cli.samples", "show what is published to topics"),
     "stats": ("ostler.cli.statistics", "show statistics and accounting"),
@@ -104,14 +106,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return 141
     except OSError as error:
-        if error.errno not in _NO_ROOM:
+        failure = operating_system_failure(error)
+        if error.errno in _NO_ROOM and error.filename is None:
+            # What is still to be written goes nowhere, or the end of the process would fail at it once more.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, 1)
+            os.close(nowhere)
+            print(f"ostler: writing failed: {error.strerror}.", file=sys.stderr)
+            return Status.UNEXPECTED
+        if failure is None:
             raise
-        # What is still to be written goes nowhere, or the end of the process would fail at it once more.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.close(nowhere)
-        print(f"ostler: writing failed: {error.strerror}.", file=sys.stderr)
-        return Status.UNEXPECTED
+        print(failure, file=sys.stderr)
+        return failure.status
+    except Exception as error:
+        failure = expected_failure(error)
+        if failure is None:
+            raise
+        print(failure, file=sys.stderr)
+        return failure.status
     return result
 
 

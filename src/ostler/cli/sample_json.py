@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from ostler.client.dead_letters import DeadLetterHeader, as_dead_letter
 from ostler.client.message import Message
 from ostler.client.property_types import PropertyValue
 
@@ -46,9 +47,28 @@ def json_of(message: Message) -> dict[str, object]:
     said["properties"] = {
         name: {"hex": value.hex()} if isinstance(value, bytes) else value for name, value in message.properties.items()
     }
+    header = as_dead_letter(message).header
+    if header is not None:
+        said["dead_letter"] = header_json(header)
     if message.topic:
         said |= {"topic": message.topic, "is_retained": message.is_retained, "user_data": message.user_data}
     return said
+
+
+def header_json(header: DeadLetterHeader) -> dict[str, object]:
+    """What a dead-letter header says."""
+    return {
+        "reason": header.reason,
+        "reason_name": header.reason_name,
+        "queue": header.queue,
+        "queue_manager": header.manager,
+        "encoding": header.encoding,
+        "ccsid": header.ccsid,
+        "format": header.format,
+        "application_type": header.application_type,
+        "application": header.application,
+        "put_time": header.put_time.isoformat() if header.put_time is not None else None,
+    }
 
 
 def message_of(said: object) -> Message:

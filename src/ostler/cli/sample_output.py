@@ -18,6 +18,7 @@ from typing import BinaryIO, Final
 from ostler.cli.sample_bodies import shown_properties
 from ostler.cli.sample_connection import UsageError
 from ostler.cli.sample_json import json_of
+from ostler.client.dead_letters import DeadLetterHeader, as_dead_letter
 from ostler.client.message import Message
 from ostler.model.errors import MQError
 
@@ -66,7 +67,9 @@ class Output:
         elif self._form == "raw":
             self._stream.write(message.data)
         else:
-            lines = [*self._remarks(message), self._line(message)]
+            letter = as_dead_letter(message) if self._details and self._form == "text" else None
+            shown = letter.original() if letter is not None else message
+            lines = [*self._remarks(message), self._line(shown)]
             self._stream.write("".join(f"{line}\n" for line in lines).encode())
 
     def flush(self) -> None:
@@ -83,7 +86,10 @@ class Output:
         """What stands before the body, for people to read."""
         if self._form == "json":
             return []
-        remarks = [f"-- message {self.count}: {_described(message)}"] if self._details else []
+        remarks = [f"-- message {self.count}: {described(message)}"] if self._details else []
+        header = as_dead_letter(message).header if self._details else None
+        if header is not None:
+            remarks += [f"   {self._safe(line)}" for line in shown_header(header)]
         if self._details or self._is_terminal:
             if message.topic:
                 remarks.append(f"   {self._safe(_published(message))}")
@@ -91,7 +97,7 @@ class Output:
         return remarks
 
     def _safe(self, text: str) -> str:
-        return _STEERING.sub(lambda found: f"\\x{ord(found[0]):02x}", text) if self._is_terminal else text
+        return printable(text) if self._is_terminal else text
 
     def _write_file(self, message: Message, directory: Path) -> None:
         """Write a file that is there as a whole or not at all. Messages of one name do not overwrite one another."""
@@ -130,7 +136,30 @@ def _published(message: Message) -> str:
     return f"{'retained for' if message.is_retained else 'published to'} {message.topic}{user_data}"
 
 
-def _described(message: Message) -> str:
+def shown_header(header: DeadLetterHeader) -> list[str]:
+    """The fields of a dead-letter header (MQDLH) by MQ's names, a line each."""
+    when = f"{header.put_time:%Y-%m-%d %H:%M:%S} UTC" if header.put_time is not None else "not known"
+    fields = (
+        ("Version", header.version),
+        ("Reason", f"{header.reason} {header.reason_name}"),
+        ("DestQName", header.queue),
+        ("DestQMgrName", header.manager),
+        ("Encoding", header.encoding),
+        ("CodedCharSetId", header.ccsid),
+        ("Format", header.format or "no format"),
+        ("PutApplType", header.application_type),
+        ("PutApplName", header.application),
+        ("PutDate, PutTime", when),
+    )
+    return [f"MQDLH {name:17} {value}" for name, value in fields]
+
+
+def printable(text: str) -> str:
+    """Text without characters that would steer a terminal; line breaks and tabs stay."""
+    return _STEERING.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def described(message: Message) -> str:
     said = [f"id {message.message_id.hex()}"]
     if message.correlation_id:
         said.append(f"correlation id {message.correlation_id.hex()}")

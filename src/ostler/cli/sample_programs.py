@@ -15,6 +15,7 @@ from ostler.cli.sample_connection import UsageError, connect
 from ostler.cli.sample_output import Output, output_for, text_of
 from ostler.cli.sample_progress import Progress
 from ostler.client.api import Connection
+from ostler.client.dead_letters import as_dead_letter
 from ostler.client.get_options import GetOptions
 from ostler.client.message import Message
 from ostler.client.queue_handle import Queue
@@ -255,7 +256,8 @@ def forward(arguments: argparse.Namespace) -> int:
         progress = stack.enter_context(Progress(f"forwarding to {arguments.target}", limit))
         settling = _Settling(source, target=target)
         for message in _taken(origin, arguments, limit, settling, arguments.batch):
-            goal.put(message, syncpoint=True, options=MQPMO_SET_ALL_CONTEXT)
+            moved = message if arguments.keep_header else as_dead_letter(message).original()
+            goal.put(moved, syncpoint=True, options=MQPMO_SET_ALL_CONTEXT)
             progress.advance()
         settling.settle()
         _say(arguments, f"{_messages(progress.count)} forwarded from {arguments.queue} to {arguments.target}")

@@ -128,8 +128,9 @@ def _add_forward(subparsers: Subparsers) -> None:
         subparsers,
         "forward",
         "move messages from one queue to another",
-        "Move messages from one queue to another as they are, with their identifiers and who put them. The target may "
-        "be on another queue manager: give --to-manager, or --to-connection, or both.",
+        "Move messages from one queue to another as they are, with their identifiers and who put them. Dead letters go "
+        "without their header. The target may be on another queue manager: give --to-manager, or --to-connection, or "
+        "both.",
     )
     parser.add_argument("queue", metavar="QUEUE", help="where messages are")
     parser.add_argument("target", metavar="TARGET", help="where they go")
@@ -137,6 +138,7 @@ def _add_forward(subparsers: Subparsers) -> None:
     _add_which(parser, None)
     group = parser.add_argument_group("how")
     group.add_argument("--batch", type=positive, default=_BATCH, metavar="N", help="how many at a time (%(default)s)")
+    group.add_argument("--keep-header", action="store_true", help="leave dead letters (MQDEAD) with their header")
     _add_quiet(group)
     parser.add_argument("--to-manager", metavar="QMGR", help="the queue manager of the target, if it is another")
     sample_connection.add_arguments(parser)
@@ -220,21 +222,29 @@ def _wait(text: str) -> float | None:
 
 
 def _run(name: str, arguments: argparse.Namespace) -> int:
-    """Run a program and say in a sentence what went wrong, if something did."""
     # Loaded here: to show the help of other commands, none of it is needed.
     from ostler.cli import sample_programs, sample_topics
-    from ostler.log.errors import LogRefused, LogSpace
+
+    return run_program(name, {**sample_programs.PROGRAMS, **sample_topics.PROGRAMS}[name], arguments)
+
+
+def run_program(name: str, program: Command, arguments: argparse.Namespace) -> int:
+    """Run a program and say in a sentence what went wrong, if something did."""
+    from ostler.engine.snapshot import FilesUnrelated, FormatNewer, SnapshotDamaged
+    from ostler.log.errors import LogError
     from ostler.model.disk import DiskFailed, DiskFull
     from ostler.model.errors import MQError
     from ostler.server.ini_file import ConfigurationError
 
-    program: Command = {**sample_programs.PROGRAMS, **sample_topics.PROGRAMS}[name]
     try:
         return program(arguments)
     except UsageError as error:
         print(f"ostler {name}: {error}", file=sys.stderr)
         return USAGE
-    except (MQError, LogRefused, LogSpace, DiskFull, DiskFailed, ConfigurationError) as error:
+    except (SnapshotDamaged, FilesUnrelated, FormatNewer) as error:
+        print(f"ostler {name}: the queue manager's files cannot be used: {error}", file=sys.stderr)
+        return REFUSED
+    except (MQError, LogError, DiskFull, DiskFailed, ConfigurationError) as error:
         print(f"ostler {name}: {error}", file=sys.stderr)
         return REFUSED
     except BrokenPipeError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import json
 import os
 import subprocess
@@ -11,9 +12,10 @@ import sys
 from typing import Any, BinaryIO, Final
 
 from ostler.cli import commands
-from ostler.cli.commands import CommandFailed, Speaker, existing, refuse_options
+from ostler.cli.commands import CommandFailed, Speaker, existing, operating_system_failure, refuse_options
 from ostler.cli.exit_statuses import Status
 from ostler.server.directories import QueueManagerDirectory, describe_process, running_process
+from ostler.server.environment import without_secrets
 from ostler.server.process_file import ENDING, state_of
 
 _OUTPUT: Final = "output.log"
@@ -70,10 +72,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.only_define:
         return _redefine(directory, speaker)
     if arguments.foreground:
-        from ostler.cli.foreground import run_here
+        from ostler.cli.foreground import forget_secrets, run_here
 
+        forget_secrets(_foreground_command(directory, arguments))
         return run_here(directory, not arguments.no_services, arguments.stop_seconds)
     return _start(directory, arguments, speaker)
+
+
+def _foreground_command(directory: QueueManagerDirectory, arguments: argparse.Namespace) -> list[str]:
+    command = ["strmqm", "--foreground", "--stop-seconds", str(arguments.stop_seconds), directory.name]
+    return [*command, "-ns"] if arguments.no_services else command
 
 
 def _check_not_running(directory: QueueManagerDirectory) -> None:
@@ -135,21 +143,33 @@ def _spawn(directory: QueueManagerDirectory, arguments: argparse.Namespace) -> t
         command.append("--no-services")
     reading, writing = os.pipe()
     try:
-        with _output_file(directory) as output:
+        with _output(directory) as output:
             process = subprocess.Popen(
                 [*command, "--pipe", str(writing)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 pass_fds=(writing,),
+                env=without_secrets(os.environ),
                 start_new_session=True,
             )
     except OSError as error:
         os.close(reading)
-        raise CommandFailed(Status.UNEXPECTED, "AMQ6109E", what="Starting a process", why=error) from error
+        failure = operating_system_failure(error)
+        raise failure or CommandFailed(Status.UNEXPECTED, "AMQ6109E", what="Starting a process", why=error) from error
     finally:
         os.close(writing)
     return process, os.fdopen(reading, "rb")
+
+
+def _output(directory: QueueManagerDirectory) -> BinaryIO:
+    """The output file, or nowhere when the disk has no space for one: a queue manager starts without it."""
+    try:
+        return _output_file(directory)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        return open(os.devnull, "wb")
 
 
 def _output_file(directory: QueueManagerDirectory) -> BinaryIO:
@@ -158,7 +178,8 @@ def _output_file(directory: QueueManagerDirectory) -> BinaryIO:
     path = directory.errors / _OUTPUT
     if path.exists() and path.stat().st_size:
         os.replace(path, directory.errors / f"{_OUTPUT}.old")
-    return open(path, "wb")
+    path.unlink(missing_ok=True)  # its mode may be another
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb")
 
 
 def _await(name: str, pipe: BinaryIO, shows_progress: bool) -> dict[str, Any] | None:

@@ -25,6 +25,7 @@ from ostler.model.attributes import (
     attributes_of,
     check,
     from_text,
+    ignored,
     require,
     subtype_of,
     to_text,
@@ -79,6 +80,29 @@ _DEFAULT_OF_SUBTYPE: Final = {
 _ZOS_ONLY: Final = {kind: {each.name for each in attributes_of(kind) if each.zos_only} for kind in ObjectType}
 _ANY_QUEUE: Final = "QUEUE"
 _MADE: Final = ("CRDATE", "CRTIME")
+
+
+IGNORED: Final = "AMQ8698W"
+"""The number of the warning for what is stored and has no effect."""
+_EXITS: Final = ("SCYEXIT(", "MSGEXIT(", "SENDEXIT(", "RCVEXIT(", "MREXIT(")
+
+
+def ignored_text(kind: ObjectType, given: dict[str, Value]) -> str:
+    """A sentence about those of some values that have no effect; empty when all have."""
+    found = ignored(kind, given)
+    if not found:
+        return ""
+    exits = [each for each in found if each.startswith(_EXITS)] if kind == ObjectType.CHANNEL else []
+    others = [each for each in found if each not in exits]
+    text = f"Stored and displayed, but ignored: {', '.join(others)}." if others else ""
+    if exits:
+        text += (
+            f"{' ' if text else ''}Exits are not run here: with {', '.join(exits)} the channel does not run, unless "
+        )
+        text += "IgnoreExits=YES in qm.ini."
+    if kind == ObjectType.AUTHINFO:
+        text += " No such server is asked; while CONNAUTH names an object for LDAP, no password is right."
+    return text
 
 
 def object_type(word: str) -> ObjectType:
@@ -227,7 +251,7 @@ def existing_object(engine: Engine, kind: ObjectType, name: str) -> Definition:
 
 
 def _now(engine: Engine) -> tuple[str, str]:
-    return date_and_time(engine.now_ms)
+    return date_and_time(engine.wall_ms())
 
 
 def date_and_time(moment_ms: int) -> tuple[str, str]:

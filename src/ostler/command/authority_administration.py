@@ -73,12 +73,24 @@ class Entity:
 
 
 def check_entity(entity: Entity) -> None:
-    """Refuse, with MQError, what cannot be the name of a user or a group. Nobody asks whether it exists yet."""
+    """Refuse, with MQError, what cannot be the name of a user or a group, whether there is such a one or not."""
     name = entity.name
     if not name.strip():
         raise MQError(MQRCCF_ENTITY_NAME_MISSING, "The name of a user or a group is missing.")
     if name != name.strip() or not name.isprintable() or len(name.encode("utf-8")) > MQ_ENTITY_NAME_LENGTH:
         raise MQError(MQRC_UNKNOWN_ENTITY, f"{name[:64]!r} cannot be the name of a user or a group.")
+
+
+def check_known(target: Target, entity: Entity) -> None:
+    """Refuse, with MQError, a user or a group that neither the password file nor the operating system knows."""
+    check_entity(entity)
+    if not target.knows_entity(entity.name, entity.is_group):
+        kind = "group" if entity.is_group else "user"
+        raise MQError(
+            MQRC_UNKNOWN_ENTITY,
+            f"There is no {kind} {entity.name} here. ostler users add makes a user, with --groups also its groups; "
+            f"SecurityPolicy=UserExternal in qm.ini allows any name.",
+        )
 
 
 def object_type_of(objtype: str) -> int:
@@ -98,7 +110,11 @@ def set_record(target: Target, objtype: str, profile: str, entity: str, is_group
 
 
 def set_records(target: Target, objtype: str, profile: str, entities: Sequence[Entity], add: int, remove: int) -> None:
-    """The same for several entities: for all of them, or for none when something is wrong. Removing goes first."""
+    """The same for several entities: for all of them, or for none when something is wrong.
+
+    The two lists must not overlap, as in MQ; only when all authorities are removed, which goes first, some may be
+    added again.
+    """
     target.authorize(MQOT_Q_MGR, "", CHG)
     object_type = object_type_of(objtype)
     for mask in (add, remove):
@@ -106,11 +122,25 @@ def set_records(target: Target, objtype: str, profile: str, entities: Sequence[E
         if unknown:
             words = ",".join(words_of(unknown))
             raise MQError(MQRCCF_AUTH_VALUE_ERROR, f"{words} makes no sense for objects of type {objtype}.")
+    _check_overlap(object_type, add, remove)
     if not entities:
         raise MQError(MQRCCF_ENTITY_NAME_MISSING, "Say whose authorities are to be changed.")
     for entity in entities:
-        check_entity(entity)
+        if add or not remove:
+            check_known(target, entity)
+        else:
+            check_entity(entity)  # of a user who is gone, authorities can still be taken away
     target.change(partial(_set, objtype, profile, tuple(entities), add, remove))
+
+
+def _check_overlap(object_type: int, add: int, remove: int) -> None:
+    both = add & remove
+    if both and VALID[object_type] & ~remove:
+        words = ",".join(words_of(both))
+        raise MQError(
+            MQRCCF_AUTH_VALUE_ERROR,
+            f"{words} cannot be both given and taken away. Give two commands: the first gives, the second takes away.",
+        )
 
 
 def _set(objtype: str, profile: str, entities: tuple[Entity, ...], add: int, remove: int, engine: Engine) -> int:
@@ -282,7 +312,7 @@ def entity_authority(target: Target, entity: str, is_group: bool, objtype: str, 
     """What a user, with all its groups, or a group may do to an object, or has by a generic profile of this name."""
     target.authorize(MQOT_Q_MGR, "", DSP)
     who = Entity(entity, is_group)
-    check_entity(who)
+    check_known(target, who)
     object_type = object_type_of(objtype)
     profile = target.look(partial(_profile_asked, objtype, name))
     if (is_group and entity == ADMINISTRATORS) or (not is_group and target.is_administrator(entity)):

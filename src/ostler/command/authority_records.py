@@ -124,8 +124,7 @@ def _needed_entities(statement: Statement, options: Options) -> list[Entity]:
     return found
 
 
-def _authorities(options: Options, keyword: str, objtype: str) -> int | None:
-    words = options.values(keyword)
+def _authorities(words: Sequence[Word] | None, keyword: str, objtype: str) -> int | None:
     if words is None:
         return None
     object_type = OBJECT_TYPES[objtype]
@@ -149,8 +148,11 @@ def _set(statement: Statement) -> Action:
     objtype = _objtype(statement, options)
     profile = _profile(statement, options, objtype)
     entities = _needed_entities(statement, options)
-    add = _authorities(options, "AUTHADD", objtype)
-    remove = _authorities(options, "AUTHRMV", objtype)
+    add = _authorities(options.values("AUTHADD"), "AUTHADD", objtype)
+    removed = options.values("AUTHRMV")
+    remove = _authorities(removed, "AUTHRMV", objtype)
+    if add and removed and len(removed) > 1 and any(word.text.upper() == "ALL" for word in removed):
+        raise SyntaxProblem(statement.end, "AUTHRMV(ALL) takes nothing else beside it when AUTHADD gives something")
     options.finish()
     if add is None and remove is None:
         raise SyntaxProblem(statement.end, "AUTHADD or AUTHRMV is missing: it says which authorities change")

@@ -111,6 +111,13 @@ def _define(
             raise CommandRefused(noun.exists, what) from None
         raise unknown_object(error, like or name) from None
     yield message(noun.created, f"{PRODUCT} {noun.label} created.")
+    yield from _warning(kind, given)
+
+
+def _warning(kind: ObjectType, given: dict[str, Value]) -> Iterator[str]:
+    text = administration.ignored_text(kind, given)
+    if text:
+        yield message(administration.IGNORED, text)
 
 
 def _exists(kind: ObjectType, name: str, engine: Engine) -> bool:
@@ -146,6 +153,7 @@ def _alter(
     except MQError as error:
         raise unknown_object(error, name) from None
     yield message(noun.changed, f"{PRODUCT} {noun.label} changed.")
+    yield from _warning(kind, given)
 
 
 def delete(statement: Statement, noun: Noun) -> Action:

@@ -33,6 +33,7 @@ from ostler.model.constants import (
     MQRCCF_WRONG_CHLAUTH_ACTION,
     MQRCCF_WRONG_CHLAUTH_MATCH,
     MQRCCF_WRONG_CHLAUTH_TYPE,
+    MQUSRC_CHANNEL,
     MQUSRC_MAP,
     MQUSRC_NOACCESS,
 )
@@ -40,6 +41,7 @@ from ostler.model.definitions import Definition, new_definition
 from ostler.model.distinguished_names import DistinguishedName, parse_name
 from ostler.model.errors import MQError
 from ostler.security.addresses import AddressPattern, read_address
+from ostler.security.authorities import EVERYBODY
 from ostler.security.channel_authentication import ChannelRules
 from ostler.security.channel_names import NamePattern, names_meet
 from ostler.security.channel_rule import (
@@ -128,7 +130,7 @@ def _change_map(given: dict[str, Value], kind: int, action: str, engine: Engine)
 
 def _defined(engine: Engine, given: dict[str, Value]) -> Definition:
     check_rule(given)
-    return new_definition(_KIND, rule_key(given), given, None, *date_and_time(engine.now_ms))
+    return new_definition(_KIND, rule_key(given), given, None, *date_and_time(engine.wall_ms()))
 
 
 def _check_ranges(kept: Mapping[str, Definition], definition: Definition) -> None:
@@ -306,6 +308,9 @@ def _run_check(target: Target, question: Question, kept: list[Definition]) -> Fo
     if decision.refused:
         return Found(tuple(met))
     user = decision.user or _channel_user(target, question.channel) or question.client_user
+    if question.manager:
+        # Rules that block users are about clients. A partner for whom nobody has named a user is nobody.
+        return Found(tuple(met), user or ("" if decision.source == MQUSRC_CHANNEL else EVERYBODY))
     barred = table.user_blocked(question.channel, user, target.is_administrator(user))
     if barred is not None and barred.rule is not None:
         return Found((barred.rule,) if barred.refused else (*met, barred.rule), user)

@@ -38,6 +38,7 @@ from ostler.model.constants import (
     MQRC_OBJECT_IN_USE,
     MQRC_Q_NOT_EMPTY,
     MQRC_SUBSCRIPTION_IN_USE,
+    MQRC_UNKNOWN_ENTITY,
     MQRC_UNKNOWN_OBJECT_NAME,
     MQRCCF_MISSING_CONN_NAME,
 )
@@ -101,6 +102,7 @@ _SHORT: Final = {"QC": "QCLUSTER", "SEC": "SECURITY"}
 # The numbers of what can go wrong with a command that was understood.
 _NUMBERS: Final = {
     MQRC_UNKNOWN_OBJECT_NAME: "AMQ8147E",
+    MQRC_UNKNOWN_ENTITY: "AMQ8871E",
     MQRC_OBJECT_ALREADY_EXISTS: "AMQ8150E",
     MQRC_Q_NOT_EMPTY: "AMQ8143E",
     MQRC_OBJECT_IN_USE: "AMQ8148E",

@@ -125,6 +125,7 @@ def _define(
     _change_objects(
         about, target, partial(_made, kind=kind, name=name, given=given, like=like, replace=replace, force=force)
     )
+    _warn(target, kind, name, given)
     yield []
 
 
@@ -145,7 +146,15 @@ def _change(about: PcfKind, target: Target, request: Request) -> Iterator[Reply]
     force = kind not in _FORCED or request.number(MQIACF_FORCE) == MQFC_YES
     authorize(target, "ALTER", _checked_as(kind, subtype), name)
     _change_objects(about, target, partial(_altered, about=about, kind=kind, name=name, given=given, force=force))
+    _warn(target, kind, name, given)
     yield []
+
+
+def _warn(target: Target, kind: ObjectType, name: str, given: dict[str, Value]) -> None:
+    """Say in the error log what of a change has no effect: programs take a warning for a failure."""
+    text = administration.ignored_text(kind, given)
+    if text:
+        target.note(f"{administration.IGNORED}: {kind.value} {name}: {text}".replace(" : ", ": "))
 
 
 def _altered(engine: Engine, about: PcfKind, kind: ObjectType, name: str, given: dict[str, Value], force: bool) -> int:
@@ -164,6 +173,7 @@ def _change_manager(target: Target, request: Request) -> Iterator[Reply]:
     given = request.given(ObjectType.QMGR, "", is_new=False)
     authorize(target, "ALTER", ObjectType.QMGR, "")
     target.change(partial(_altered_manager, given))
+    _warn(target, ObjectType.QMGR, "", given)
     yield []
 
 

@@ -184,14 +184,18 @@ class Request:
     def selected(
         self, parameter: int, kinds: tuple[ObjectType, ...], groups: dict[int, str] | None = None
     ) -> Selection:
-        """The attributes that an Inquire command asks for: all, unless it has a list of them."""
+        """The attributes that an Inquire command asks for: all, unless it has a list of them.
+
+        The attribute of a filter is one of them in any case, as in MQ: programs read it without having asked for it.
+        """
+        filtered = set(self.condition.names) if self.condition is not None else set()
         selectors = self.numbers(parameter)
         if selectors is None:
-            return Selection(None)
+            return Selection(None, filtered)
         if not selectors:
             raise bad_parameter(MQRCCF_CFIL_COUNT_ERROR, parameter)
         seen: set[int] = set()
-        names: set[str] = set()
+        names: set[str] = filtered
         for selector in selectors:
             if selector in seen:
                 raise bad_selector(selector, MQRCCF_CFIL_DUPLICATE_VALUE)

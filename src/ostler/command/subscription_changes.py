@@ -220,7 +220,7 @@ def _alter(name: str, identifier: str, given: dict[str, Value], engine: Engine) 
     definition, living = find_subscription(engine, name, identifier)
     if definition.attributes.get("DESTCLAS") == MQDC_MANAGED:
         _check_no_destination(given)
-    changed = definition.altered(given, *administration.date_and_time(engine.now_ms))
+    changed = definition.altered(given, *administration.date_and_time(engine.wall_ms()))
     check_destination(engine, changed.attributes)
     if "EXPIRY" in given:
         changed.attributes.pop("ENDS", None)

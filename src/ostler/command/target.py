@@ -258,6 +258,10 @@ class Target(ABC):
         """A command was refused for want of authority: an event for those who want to know."""
         return
 
+    def note(self, text: str) -> None:
+        """Write a line to the error log."""
+        return
+
     # -- security ------------------------------------------------------------------------------------------------------
 
     def refresh_security(self, what: str) -> None:
@@ -271,6 +275,10 @@ class Target(ABC):
     def is_administrator(self, user: str) -> bool:
         """Whether a user may do everything because of who it is."""
         return False
+
+    def knows_entity(self, name: str, is_group: bool) -> bool:
+        """Whether there is such a user, or such a group, wherever users are known from."""
+        return True
 
     # -- services and the command server -------------------------------------------------------------------------------
 

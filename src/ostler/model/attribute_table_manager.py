@@ -23,7 +23,7 @@ ALTDATE MQCA_ALTERATION_DATE date
     The day on which the definition was last changed.
 ALTTIME MQCA_ALTERATION_TIME time
     The time of day at which the definition was last changed.
-CUSTOM MQCA_CUSTOM text=128 default=
+CUSTOM MQCA_CUSTOM text=128 ignored default=
     Features that have no attribute of their own yet.
 CMDLEVEL MQIA_COMMAND_LEVEL integer=100..999 default=940 lasting
     The level of the commands that are understood.
@@ -52,9 +52,9 @@ MAXUMSGS MQIA_MAX_UNCOMMITTED_MSGS integer=1..999999999 default=10000
     How many messages one unit of work may hold.
 MAXMSGL MQIA_MAX_MSG_LENGTH integer=32768..104857600 default=4194304
     The longest message, in bytes, on any queue.
-MAXPROPL MQIA_MAX_PROPERTIES_LENGTH integer=0..104857600 default=NOLIMIT NOLIMIT=MQPROP_UNRESTRICTED_LENGTH
+MAXPROPL MQIA_MAX_PROPERTIES_LENGTH integer=0..104857600 ignored default=NOLIMIT NOLIMIT=MQPROP_UNRESTRICTED_LENGTH
     How many bytes the properties of one message may take.
-MARKINT MQIA_MSG_MARK_BROWSE_INTERVAL integer=0..999999999 default=5000 NOLIMIT=MQMMBI_UNLIMITED
+MARKINT MQIA_MSG_MARK_BROWSE_INTERVAL integer=0..999999999 ignored default=5000 NOLIMIT=MQMMBI_UNLIMITED
     For how many milliseconds a message marked by a browser stays marked.
 TRIGINT MQIA_TRIGGER_INTERVAL integer=0..999999999 default=999999999
     After how many milliseconds the first message triggers again.
@@ -76,13 +76,13 @@ CHLEV MQIA_CHANNEL_EVENT word default=DISABLED @event EXCEPTION=MQEVR_EXCEPTION
     Which changes of channels are events.
 SSLEV MQIA_SSL_EVENT word default=DISABLED @event
     Whether a failed secure handshake is an event.
-CHADEV MQIA_CHANNEL_AUTO_DEF_EVENT word default=DISABLED @event
+CHADEV MQIA_CHANNEL_AUTO_DEF_EVENT word ignored default=DISABLED @event
     Whether an automatic channel definition is an event.
 CONFIGEV MQIA_CONFIGURATION_EVENT word default=DISABLED @event
     Whether a change of an object is an event.
 CMDEV MQIA_COMMAND_EVENT word default=DISABLED @event NODISPLAY=MQEVR_NO_DISPLAY
     Which commands are events.
-LOGGEREV MQIA_LOGGER_EVENT word default=DISABLED @event
+LOGGEREV MQIA_LOGGER_EVENT word ignored default=DISABLED @event
     Whether the recovery log tells of its extents by events.
 STATMQI MQIA_STATISTICS_MQI word default=OFF @off-on
     Whether statistics of the verbs are collected.
@@ -90,7 +90,7 @@ STATQ MQIA_STATISTICS_Q word default=OFF NONE=MQMON_NONE @off-on
     Whether statistics of queues are collected.
 STATCHL MQIA_STATISTICS_CHANNEL word default=OFF NONE=MQMON_NONE @levels
     How closely statistics of channels are collected.
-STATACLS MQIA_STATISTICS_AUTO_CLUSSDR word default=QMGR QMGR=MQMON_Q_MGR @levels
+STATACLS MQIA_STATISTICS_AUTO_CLUSSDR word ignored default=QMGR QMGR=MQMON_Q_MGR @levels
     How closely statistics of automatic cluster-sender channels are collected.
 STATINT MQIA_STATISTICS_INTERVAL integer=1..604800 default=1800
     Every how many seconds statistics are written.
@@ -102,37 +102,37 @@ ACCTINT MQIA_ACCOUNTING_INTERVAL integer=1..604800 default=1800
     Every how many seconds accounts are written.
 ACCTCONO MQIA_ACCOUNTING_CONN_OVERRIDE word default=DISABLED @on-allowed
     Whether applications may choose their own accounting.
-ACTVTRC MQIA_ACTIVITY_TRACE word default=OFF @off-on
+ACTVTRC MQIA_ACTIVITY_TRACE word ignored default=OFF @off-on
     Whether the activity of applications is traced.
-ACTVCONO MQIA_ACTIVITY_CONN_OVERRIDE word default=DISABLED @on-allowed
+ACTVCONO MQIA_ACTIVITY_CONN_OVERRIDE word ignored default=DISABLED @on-allowed
     Whether applications may choose their own activity trace.
 MONQ MQIA_MONITORING_Q word default=OFF NONE=MQMON_NONE @levels
     How closely queues are watched.
 MONCHL MQIA_MONITORING_CHANNEL word default=OFF NONE=MQMON_NONE @levels
     How closely channels are watched.
-MONACLS MQIA_MONITORING_AUTO_CLUSSDR word default=QMGR QMGR=MQMON_Q_MGR @levels
+MONACLS MQIA_MONITORING_AUTO_CLUSSDR word ignored default=QMGR QMGR=MQMON_Q_MGR @levels
     How closely automatic cluster-sender channels are watched.
-ACTIVREC MQIA_ACTIVITY_RECORDING word default=MSG @recording
+ACTIVREC MQIA_ACTIVITY_RECORDING word ignored default=MSG @recording
     Where activity reports go.
-ROUTEREC MQIA_TRACE_ROUTE_RECORDING word default=MSG @recording
+ROUTEREC MQIA_TRACE_ROUTE_RECORDING word ignored default=MSG @recording
     Where the reports of trace-route messages go.
-OTELTRAC MQIA_OTEL_TRACE word default=OFF OFF=MQOTEL_TRACE_OFF ON=MQOTEL_TRACE_ON NONE=MQOTEL_TRACE_NONE
+OTELTRAC MQIA_OTEL_TRACE word ignored default=OFF OFF=MQOTEL_TRACE_OFF ON=MQOTEL_TRACE_ON NONE=MQOTEL_TRACE_NONE
     Whether messages take part in distributed tracing.
-OTELPCTL MQIA_OTEL_PROPAGATION_CONTROL word default=MANUAL MANUAL=MQOTEL_PCTL_MANUAL AUTO=MQOTEL_PCTL_AUTO
+OTELPCTL MQIA_OTEL_PROPAGATION_CONTROL word ignored default=MANUAL MANUAL=MQOTEL_PCTL_MANUAL AUTO=MQOTEL_PCTL_AUTO
     Who carries the context of distributed tracing from message to message.
-IMGSCHED MQIA_MEDIA_IMAGE_SCHEDULING word default=MANUAL MANUAL=MQMEDIMGSCHED_MANUAL AUTO=MQMEDIMGSCHED_AUTO
+IMGSCHED MQIA_MEDIA_IMAGE_SCHEDULING word ignored default=MANUAL MANUAL=MQMEDIMGSCHED_MANUAL AUTO=MQMEDIMGSCHED_AUTO
     Whether media images are taken automatically.
-IMGINTVL MQIA_MEDIA_IMAGE_INTERVAL integer=1..999999999 default=60 OFF=MQMEDIMGINTVL_OFF
+IMGINTVL MQIA_MEDIA_IMAGE_INTERVAL integer=1..999999999 ignored default=60 OFF=MQMEDIMGINTVL_OFF
     Every how many minutes a media image is taken.
-IMGLOGLN MQIA_MEDIA_IMAGE_LOG_LENGTH integer=1..999999999 default=OFF OFF=MQMEDIMGLOGLN_OFF
+IMGLOGLN MQIA_MEDIA_IMAGE_LOG_LENGTH integer=1..999999999 ignored default=OFF OFF=MQMEDIMGLOGLN_OFF
     After how many megabytes of log a media image is taken.
-IMGRCOVO MQIA_MEDIA_IMAGE_RECOVER_OBJ word default=YES NO=MQIMGRCOV_NO YES=MQIMGRCOV_YES
+IMGRCOVO MQIA_MEDIA_IMAGE_RECOVER_OBJ word ignored default=YES NO=MQIMGRCOV_NO YES=MQIMGRCOV_YES
     Whether objects other than queues can be rebuilt from a media image.
-IMGRCOVQ MQIA_MEDIA_IMAGE_RECOVER_Q word default=YES NO=MQIMGRCOV_NO YES=MQIMGRCOV_YES
+IMGRCOVQ MQIA_MEDIA_IMAGE_RECOVER_Q word ignored default=YES NO=MQIMGRCOV_NO YES=MQIMGRCOV_YES
     Whether queues that leave it to the queue manager can be rebuilt from a media image.
-CHAD MQIA_CHANNEL_AUTO_DEF word default=DISABLED DISABLED=MQCHAD_DISABLED ENABLED=MQCHAD_ENABLED
+CHAD MQIA_CHANNEL_AUTO_DEF word ignored default=DISABLED DISABLED=MQCHAD_DISABLED ENABLED=MQCHAD_ENABLED
     Whether receiving channels are defined when a partner asks for them.
-CHADEXIT MQCA_CHANNEL_AUTO_DEF_EXIT text=128 default=
+CHADEXIT MQCA_CHANNEL_AUTO_DEF_EXIT text=128 ignored default=
     The exit that looks at automatic channel definitions.
 CHLAUTH MQIA_CHLAUTH_RECORDS word default=ENABLED DISABLED=MQCHLA_DISABLED ENABLED=MQCHLA_ENABLED
     Whether channel authentication records are applied.
@@ -144,7 +144,7 @@ SCHINIT MQIA_CHINIT_CONTROL word default=QMGR @start
     Whether the channel initiator starts with the queue manager.
 SCMDSERV MQIA_CMD_SERVER_CONTROL word default=QMGR @start
     Whether the command server starts with the queue manager.
-CERTVPOL MQIA_CERT_VAL_POLICY word default=ANY ANY=MQ_CERT_VAL_POLICY_ANY RFC5280=MQ_CERT_VAL_POLICY_RFC5280 \
+CERTVPOL MQIA_CERT_VAL_POLICY word ignored default=ANY ANY=MQ_CERT_VAL_POLICY_ANY RFC5280=MQ_CERT_VAL_POLICY_RFC5280 \
 NONE=MQ_CERT_VAL_POLICY_NONE
     By which rules the certificates of partners are judged.
 CERTLABL MQCA_CERT_LABEL text=64 default=
@@ -153,49 +153,49 @@ SSLKEYR MQCA_SSL_KEY_REPOSITORY text=256 default=
     Where keys and certificates are kept.
 KEYRPWD MQCA_SSL_KEY_REPO_PASSWORD text=1536 default= noinq masked
     The password of the key repository.
-INITKEY MQCA_INITIAL_KEY text=256 default= noinq masked
+INITKEY MQCA_INITIAL_KEY text=256 ignored default= noinq masked
     The key that protects stored passwords.
-SSLCRLNL MQCA_SSL_CRL_NAMELIST name=48 default=
+SSLCRLNL MQCA_SSL_CRL_NAMELIST name=48 ignored default=
     The namelist of the places that know revoked certificates.
-SSLCRYP MQCA_SSL_CRYPTO_HARDWARE text=256 default=
+SSLCRYP MQCA_SSL_CRYPTO_HARDWARE text=256 ignored default=
     How to reach cryptographic hardware.
-SSLFIPS MQIA_SSL_FIPS_REQUIRED word default=NO NO=MQSSL_FIPS_NO YES=MQSSL_FIPS_YES
+SSLFIPS MQIA_SSL_FIPS_REQUIRED word ignored default=NO NO=MQSSL_FIPS_NO YES=MQSSL_FIPS_YES
     Whether only FIPS-certified algorithms may be used.
 SSLRKEYC MQIA_SSL_RESET_COUNT integer=0..999999999 default=0
     After how many bytes a secure channel agrees on a new key.
-SUITEB MQIA_SUITE_B_STRENGTH words=4 default=NONE noinq error=MQRCCF_SUITE_B_ERROR NONE=MQ_SUITE_B_NONE \
+SUITEB MQIA_SUITE_B_STRENGTH words=4 ignored default=NONE noinq error=MQRCCF_SUITE_B_ERROR NONE=MQ_SUITE_B_NONE \
 128_BIT=MQ_SUITE_B_128_BIT 192_BIT=MQ_SUITE_B_192_BIT
     Which strengths of Suite B cryptography are asked for.
-REPOS MQCA_REPOSITORY_NAME name=48 default=
+REPOS MQCA_REPOSITORY_NAME name=48 ignored default=
     The cluster that this queue manager keeps a full repository for.
-REPOSNL MQCA_REPOSITORY_NAMELIST name=48 default=
+REPOSNL MQCA_REPOSITORY_NAMELIST name=48 ignored default=
     The namelist of the clusters it keeps full repositories for.
-CLWLDATA MQCA_CLUSTER_WORKLOAD_DATA text=32 default=
+CLWLDATA MQCA_CLUSTER_WORKLOAD_DATA text=32 ignored default=
     Text handed to the workload exit.
-CLWLEXIT MQCA_CLUSTER_WORKLOAD_EXIT text=128 default=
+CLWLEXIT MQCA_CLUSTER_WORKLOAD_EXIT text=128 ignored default=
     The exit that chooses where the messages of a cluster go.
-CLWLLEN MQIA_CLUSTER_WORKLOAD_LENGTH integer=0..999999999 default=100
+CLWLLEN MQIA_CLUSTER_WORKLOAD_LENGTH integer=0..999999999 ignored default=100
     How many bytes of a message the workload exit sees.
-CLWLMRUC MQIA_CLWL_MRU_CHANNELS integer=1..999999999 default=999999999
+CLWLMRUC MQIA_CLWL_MRU_CHANNELS integer=1..999999999 ignored default=999999999
     Among how many most recently used channels work is spread.
-CLWLUSEQ MQIA_CLWL_USEQ word default=LOCAL LOCAL=MQCLWL_USEQ_LOCAL ANY=MQCLWL_USEQ_ANY
+CLWLUSEQ MQIA_CLWL_USEQ word ignored default=LOCAL LOCAL=MQCLWL_USEQ_LOCAL ANY=MQCLWL_USEQ_ANY
     Whether messages for a local queue may also go to queues of that name elsewhere in the cluster.
-DEFCLXQ MQIA_DEF_CLUSTER_XMIT_Q_TYPE word default=SCTQ SCTQ=MQCLXQ_SCTQ CHANNEL=MQCLXQ_CHANNEL
+DEFCLXQ MQIA_DEF_CLUSTER_XMIT_Q_TYPE word ignored default=SCTQ SCTQ=MQCLXQ_SCTQ CHANNEL=MQCLXQ_CHANNEL
     Whether cluster-sender channels share one transmission queue or have one each.
 PSMODE MQIA_PUBSUB_MODE word default=ENABLED DISABLED=MQPSM_DISABLED COMPAT=MQPSM_COMPAT ENABLED=MQPSM_ENABLED
     Which publish and subscribe interfaces run.
-PSCLUS MQIA_PUBSUB_CLUSTER word default=ENABLED DISABLED=MQPSCLUS_DISABLED ENABLED=MQPSCLUS_ENABLED
+PSCLUS MQIA_PUBSUB_CLUSTER word ignored default=ENABLED DISABLED=MQPSCLUS_DISABLED ENABLED=MQPSCLUS_ENABLED
     Whether publications travel through clusters.
-PSNPMSG MQIA_PUBSUB_NP_MSG word default=DISCARD DISCARD=MQUNDELIVERED_DISCARD KEEP=MQUNDELIVERED_KEEP
+PSNPMSG MQIA_PUBSUB_NP_MSG word ignored default=DISCARD DISCARD=MQUNDELIVERED_DISCARD KEEP=MQUNDELIVERED_KEEP
     What becomes of a queued nonpersistent publication that cannot be handled.
-PSNPRES MQIA_PUBSUB_NP_RESP word default=NORMAL NORMAL=MQUNDELIVERED_NORMAL SAFE=MQUNDELIVERED_SAFE \
+PSNPRES MQIA_PUBSUB_NP_RESP word ignored default=NORMAL NORMAL=MQUNDELIVERED_NORMAL SAFE=MQUNDELIVERED_SAFE \
 DISCARD=MQUNDELIVERED_DISCARD KEEP=MQUNDELIVERED_KEEP
     What becomes of a nonpersistent answer that cannot be delivered.
-PSRTYCNT MQIA_PUBSUB_MAXMSG_RETRY_COUNT integer=0..999999999 default=5
+PSRTYCNT MQIA_PUBSUB_MAXMSG_RETRY_COUNT integer=0..999999999 ignored default=5
     How often a failing queued publication is tried again.
-PSSYNCPT MQIA_PUBSUB_SYNC_PT word default=IFPER YES=MQSYNCPOINT_YES IFPER=MQSYNCPOINT_IFPER
+PSSYNCPT MQIA_PUBSUB_SYNC_PT word ignored default=IFPER YES=MQSYNCPOINT_YES IFPER=MQSYNCPOINT_IFPER
     Whether queued publications are handled in units of work.
-PARENT MQCA_PARENT name=48 default=
+PARENT MQCA_PARENT name=48 ignored default=
     The parent in a hierarchy of queue managers.
 ADVCAP MQIA_ADVANCED_CAPABILITY word default=ENABLED lasting ENABLED=MQCAP_SUPPORTED DISABLED=MQCAP_NOT_SUPPORTED
     Whether the advanced capabilities are there.

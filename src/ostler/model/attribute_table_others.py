@@ -35,7 +35,7 @@ STDOUT MQCA_STDOUT_DESTINATION text=255 default=
 STDERR MQCA_STDERR_DESTINATION text=255 default=
     The file that error output goes to.
 * CFSTRUCT
-CFSTRUCT MQCA_CF_STRUC_NAME name=12
+CFSTRUCT MQCA_CF_STRUC_NAME name=12 ignored
     The name of the coupling facility structure.
 DESCR MQCA_CF_STRUC_DESC text=64 default=
     A comment for people.
@@ -85,7 +85,7 @@ DSBUFS MQIA_CF_SMDS_BUFFERS integer=1..9999 default=DEFAULT DEFAULT=MQDSB_DEFAUL
 DSEXPAND MQIACF_CF_SMDS_EXPAND word default=DEFAULT DEFAULT=MQDSE_DEFAULT NO=MQDSE_NO YES=MQDSE_YES
     Whether the data set grows when it is nearly full, if not as the structure says.
 * STGCLASS
-STGCLASS MQCA_STORAGE_CLASS name=8
+STGCLASS MQCA_STORAGE_CLASS name=8 ignored
     The name of the storage class.
 DESCR MQCA_STORAGE_CLASS_DESC text=64 default=
     A comment for people.

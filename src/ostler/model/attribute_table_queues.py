@@ -16,7 +16,7 @@ QCLUSTER=MQQT_CLUSTER
     The type of the queue.
 DESCR MQCA_Q_DESC text=64 default=
     A comment for people.
-CUSTOM MQCA_CUSTOM text=128 default=
+CUSTOM MQCA_CUSTOM text=128 ignored default=
     Features that have no attribute of their own yet.
 PUT MQIA_INHIBIT_PUT word default=ENABLED mqset=MQRC_INHIBIT_VALUE_ERROR ENABLED=MQQA_PUT_ALLOWED \
 DISABLED=MQQA_PUT_INHIBITED
@@ -40,17 +40,17 @@ MAXDEPTH MQIA_MAX_Q_DEPTH integer=0..999999999 default=5000
     How many messages the queue may hold.
 MAXMSGL MQIA_MAX_MSG_LENGTH integer=0..104857600 default=4194304
     The longest message, in bytes, that the queue takes.
-MAXFSIZE MQIA_MAX_Q_FILE_SIZE integer=20..267386880 default=DEFAULT DEFAULT=MQQFS_DEFAULT
+MAXFSIZE MQIA_MAX_Q_FILE_SIZE integer=20..267386880 ignored default=DEFAULT DEFAULT=MQQFS_DEFAULT
     How large, in megabytes, the file of the queue may grow.
 NPMCLASS MQIA_NPM_CLASS word default=NORMAL NORMAL=MQNPM_CLASS_NORMAL HIGH=MQNPM_CLASS_HIGH
     Whether nonpersistent messages survive an orderly restart.
 USAGE MQIA_USAGE word default=NORMAL NORMAL=MQUS_NORMAL XMITQ=MQUS_TRANSMISSION
     Whether the queue is for applications or holds messages on their way to another queue manager.
-DISTL MQIA_DIST_LISTS word default=NO mqset=MQRC_SELECTOR_ERROR NO=MQDL_NOT_SUPPORTED YES=MQDL_SUPPORTED
+DISTL MQIA_DIST_LISTS word ignored default=NO mqset=MQRC_SELECTOR_ERROR NO=MQDL_NOT_SUPPORTED YES=MQDL_SUPPORTED
     Whether the partner takes distribution lists; the channel that serves the queue sets it.
-STREAMQ MQCA_STREAM_QUEUE_NAME name=48 default=
+STREAMQ MQCA_STREAM_QUEUE_NAME name=48 ignored default=
     The queue that gets a copy of each message put here.
-STRMQOS MQIA_STREAM_QUEUE_QOS word default=BESTEF BESTEF=MQST_BEST_EFFORT MUSTDUP=MQST_MUST_DUP
+STRMQOS MQIA_STREAM_QUEUE_QOS word ignored default=BESTEF BESTEF=MQST_BEST_EFFORT MUSTDUP=MQST_MUST_DUP
     Whether the put fails when its copy cannot be made.
 MSGDLVSQ MQIA_MSG_DELIVERY_SEQUENCE word default=PRIORITY PRIORITY=MQMDS_PRIORITY FIFO=MQMDS_FIFO
     Whether messages come by priority or simply in the order of their arrival.
@@ -102,12 +102,12 @@ ACCTQ MQIA_ACCOUNTING_Q word default=QMGR QMGR=MQMON_Q_MGR @off-on
     Whether the use of the queue is accounted for.
 MONQ MQIA_MONITORING_Q word default=QMGR QMGR=MQMON_Q_MGR @levels
     How closely the queue is watched.
-IMGRCOVQ MQIA_MEDIA_IMAGE_RECOVER_Q word default=QMGR NO=MQIMGRCOV_NO YES=MQIMGRCOV_YES QMGR=MQIMGRCOV_AS_Q_MGR
+IMGRCOVQ MQIA_MEDIA_IMAGE_RECOVER_Q word ignored default=QMGR NO=MQIMGRCOV_NO YES=MQIMGRCOV_YES QMGR=MQIMGRCOV_AS_Q_MGR
     Whether the queue can be rebuilt from a media image.
-OTELTRAC MQIA_OTEL_TRACE word default=QMGR QMGR=MQOTEL_TRACE_QMGR OFF=MQOTEL_TRACE_OFF ON=MQOTEL_TRACE_ON \
+OTELTRAC MQIA_OTEL_TRACE word ignored default=QMGR QMGR=MQOTEL_TRACE_QMGR OFF=MQOTEL_TRACE_OFF ON=MQOTEL_TRACE_ON \
 NONE=MQOTEL_TRACE_NONE
     Whether messages of the queue take part in distributed tracing.
-OTELPCTL MQIA_OTEL_PROPAGATION_CONTROL word default=QMGR QMGR=MQOTEL_PCTL_QMGR MANUAL=MQOTEL_PCTL_MANUAL \
+OTELPCTL MQIA_OTEL_PROPAGATION_CONTROL word ignored default=QMGR QMGR=MQOTEL_PCTL_QMGR MANUAL=MQOTEL_PCTL_MANUAL \
 AUTO=MQOTEL_PCTL_AUTO
     Who carries the context of distributed tracing from message to message.
 CFSTRUCT MQCA_CF_STRUC_NAME name=12 default= zos
@@ -133,9 +133,9 @@ IPPROCS MQIA_OPEN_INPUT_COUNT integer=0..999999999
     How many handles are open for input.
 OPPROCS MQIA_OPEN_OUTPUT_COUNT integer=0..999999999
     How many handles are open for output.
-CLWLUSEQ MQIA_CLWL_USEQ word default=QMGR QMGR=MQCLWL_USEQ_AS_Q_MGR ANY=MQCLWL_USEQ_ANY LOCAL=MQCLWL_USEQ_LOCAL
+CLWLUSEQ MQIA_CLWL_USEQ word ignored default=QMGR QMGR=MQCLWL_USEQ_AS_Q_MGR ANY=MQCLWL_USEQ_ANY LOCAL=MQCLWL_USEQ_LOCAL
     Whether messages put here may also go to queues of that name elsewhere in the cluster.
-CLCHNAME MQCA_CLUS_CHL_NAME text=20 default=
+CLCHNAME MQCA_CLUS_CHL_NAME text=20 ignored default=
     The cluster-sender channels that use this transmission queue.
 PSID MQIA_PAGESET_ID integer=0..99 zos
     The page set of the queue.
@@ -159,18 +159,18 @@ PROPCTL MQIA_PROPERTY_CONTROL word default=COMPAT COMPAT=MQPROP_COMPATIBILITY NO
 FORCE=MQPROP_FORCE_MQRFH2 V6COMPAT=MQPROP_V6COMPAT
     How a getter that does not say so sees the properties of messages.
 * QLOCAL QALIAS QREMOTE
-CLUSTER MQCA_CLUSTER_NAME name=48 default=
+CLUSTER MQCA_CLUSTER_NAME name=48 ignored default=
     The cluster that knows the queue.
-CLUSNL MQCA_CLUSTER_NAMELIST name=48 default=
+CLUSNL MQCA_CLUSTER_NAMELIST name=48 ignored default=
     The namelist of the clusters that know the queue.
-CLWLPRTY MQIA_CLWL_Q_PRIORITY integer=0..9 default=0
+CLWLPRTY MQIA_CLWL_Q_PRIORITY integer=0..9 ignored default=0
     The priority of the queue when work is spread.
-CLWLRANK MQIA_CLWL_Q_RANK integer=0..9 default=0
+CLWLRANK MQIA_CLWL_Q_RANK integer=0..9 ignored default=0
     The rank of the queue when work is spread.
-SCOPE MQIA_SCOPE word default=QMGR QMGR=MQSCO_Q_MGR CELL=MQSCO_CELL
+SCOPE MQIA_SCOPE word ignored default=QMGR QMGR=MQSCO_Q_MGR CELL=MQSCO_CELL
     How far the definition is known. Only the queue manager itself is supported.
 * QLOCAL QALIAS QREMOTE QMODEL
-DEFBIND MQIA_DEF_BIND word default=OPEN OPEN=MQBND_BIND_ON_OPEN NOTFIXED=MQBND_BIND_NOT_FIXED \
+DEFBIND MQIA_DEF_BIND word ignored default=OPEN OPEN=MQBND_BIND_ON_OPEN NOTFIXED=MQBND_BIND_NOT_FIXED \
 GROUP=MQBND_BIND_ON_GROUP
     When one of several queues of a cluster is chosen, if the opener leaves that to the queue.
 * QALIAS

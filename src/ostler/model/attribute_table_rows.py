@@ -16,6 +16,8 @@ kind of value, and then in any order:
     noinq            MQINQ does not give it, though its constant looks so
     masked, request, never      when DISPLAY shows it
     zos              a queue manager on z/OS has it, others keep it only when it is given
+    ignored          is stored and displayed, and nobody reads it: whoever sets another value than the default is warned
+    ignored=W,W      the same for these words alone
     error=REASON     what a wrong value is answered with
 
 The second line, indented, tells people what the attribute is for.
@@ -60,7 +62,9 @@ _KINDS: Final = {
 _LISTS: Final = (ValueKind.STRINGS, ValueKind.NAMES, ValueKind.WORDS, ValueKind.INTEGERS)
 _NUMBERS: Final = (ValueKind.INTEGER, ValueKind.ENUM, ValueKind.FLAG, ValueKind.OPTIONS)
 _SHOWN: Final = {"masked": Shown.MASKED, "request": Shown.ON_REQUEST, "never": Shown.NEVER}
-_SWITCHES: Final = frozenset(("given", "lasting", "fixed", "mqset", "noinq", "zos", "masked", "request", "never"))
+_SWITCHES: Final = frozenset(
+    ("given", "lasting", "fixed", "mqset", "noinq", "zos", "ignored", "masked", "request", "never")
+)
 
 # The object types that MQINQ reaches.
 _INQUIRED: Final = frozenset(
@@ -199,6 +203,8 @@ class _Row:
             by_mqinq=inquired and "noinq" not in settings,
             shown=self.shown(),
             zos_only="zos" in settings,
+            is_ignored=settings.get("ignored") == "" or "zos" in settings,
+            ignored_words=tuple(each for each in settings.get("ignored", "").split(",") if each),
             value_error=number(settings["error"]) if "error" in settings else MQRCCF_ATTR_VALUE_ERROR,
             set_error=number(settings["mqset"]) if settings.get("mqset") else 0,
             description=description,

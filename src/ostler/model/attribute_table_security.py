@@ -11,7 +11,8 @@ ATTRIBUTES: Final[tuple[Attribute, ...]] = read_rows("""\
 * AUTHINFO
 AUTHINFO MQCA_AUTH_INFO_NAME name=48
     The name of the authentication information object.
-AUTHTYPE MQIA_AUTH_INFO_TYPE word given lasting CRLLDAP=MQAIT_CRL_LDAP OCSP=MQAIT_OCSP IDPWOS=MQAIT_IDPW_OS \
+AUTHTYPE MQIA_AUTH_INFO_TYPE word ignored=CRLLDAP,OCSP,IDPWLDAP given lasting CRLLDAP=MQAIT_CRL_LDAP OCSP=MQAIT_OCSP \
+IDPWOS=MQAIT_IDPW_OS \
 IDPWLDAP=MQAIT_IDPW_LDAP
     What the object describes: revoked certificates, or how users and passwords are checked.
 DESCR MQCA_AUTH_INFO_DESC text=64 default=

@@ -18,7 +18,7 @@ TOPICSTR MQCA_TOPIC_STRING text=10240 default= lasting
     The place in the topic tree that the object is for.
 DESCR MQCA_TOPIC_DESC text=64 default=
     A comment for people.
-CUSTOM MQCA_CUSTOM text=128 default=
+CUSTOM MQCA_CUSTOM text=128 ignored default=
     Features that have no attribute of their own yet.
 ALTDATE MQCA_ALTERATION_DATE date
     The day on which the definition was last changed.
@@ -26,12 +26,12 @@ ALTTIME MQCA_ALTERATION_TIME time
     The time of day at which the definition was last changed.
 CAPEXPRY MQIA_CAP_EXPIRY integer=0..999999999 default=ASPARENT NOLIMIT=MQCEX_NOLIMIT ASPARENT=MQCEX_AS_PARENT
     The longest time, in tenths of a second, that a publication may live.
-CLROUTE MQIA_CLUSTER_PUB_ROUTE word default=DIRECT DIRECT=MQCLROUTE_DIRECT TOPICHOST=MQCLROUTE_TOPIC_HOST \
+CLROUTE MQIA_CLUSTER_PUB_ROUTE word ignored default=DIRECT DIRECT=MQCLROUTE_DIRECT TOPICHOST=MQCLROUTE_TOPIC_HOST \
 NONE=MQCLROUTE_NONE
     Which way publications take through the cluster.
-CLUSTER MQCA_CLUSTER_NAME name=48 default=
+CLUSTER MQCA_CLUSTER_NAME name=48 ignored default=
     The cluster that knows the topic.
-COMMINFO MQCA_COMM_INFO_NAME name=48 default=
+COMMINFO MQCA_COMM_INFO_NAME name=48 ignored default=
     The communication information object for multicast.
 DEFPRTY MQIA_DEF_PRIORITY integer=0..9 default=ASPARENT ASPARENT=MQPRI_PRIORITY_AS_PARENT
     The priority of a message that is published without one of its own.
@@ -44,7 +44,8 @@ SYNC=MQPRT_SYNC_RESPONSE ASYNC=MQPRT_ASYNC_RESPONSE
 DURSUB MQIA_DURABLE_SUB word default=ASPARENT ASPARENT=MQSUB_DURABLE_AS_PARENT YES=MQSUB_DURABLE_ALLOWED \
 NO=MQSUB_DURABLE_INHIBITED
     Whether subscriptions may be durable.
-MCAST MQIA_MULTICAST word default=ASPARENT ASPARENT=MQMC_AS_PARENT DISABLED=MQMC_DISABLED ENABLED=MQMC_ENABLED \
+MCAST MQIA_MULTICAST word ignored=ENABLED,ONLY default=ASPARENT ASPARENT=MQMC_AS_PARENT DISABLED=MQMC_DISABLED \
+ENABLED=MQMC_ENABLED \
 ONLY=MQMC_ONLY
     Whether publications go by multicast.
 MDURMDL MQCA_MODEL_DURABLE_Q name=48 default=
@@ -57,7 +58,7 @@ ALLAVAIL=MQDLV_ALL_AVAIL
 PMSGDLV MQIA_PM_DELIVERY word default=ASPARENT ASPARENT=MQDLV_AS_PARENT ALL=MQDLV_ALL ALLDUR=MQDLV_ALL_DUR \
 ALLAVAIL=MQDLV_ALL_AVAIL
     Who must get a persistent publication for the publish to succeed.
-PROXYSUB MQIA_PROXY_SUB word default=FIRSTUSE FIRSTUSE=MQTA_PROXY_SUB_FIRSTUSE FORCE=MQTA_PROXY_SUB_FORCE
+PROXYSUB MQIA_PROXY_SUB word ignored default=FIRSTUSE FIRSTUSE=MQTA_PROXY_SUB_FIRSTUSE FORCE=MQTA_PROXY_SUB_FORCE
     Whether other queue managers are told of the topic before there is a subscription.
 PUB MQIA_INHIBIT_PUB word default=ASPARENT ASPARENT=MQTA_PUB_AS_PARENT ENABLED=MQTA_PUB_ALLOWED \
 DISABLED=MQTA_PUB_INHIBITED
@@ -73,10 +74,11 @@ USEDLQ MQIA_USE_DEAD_LETTER_Q word default=ASPARENT ASPARENT=MQUSEDLQ_AS_PARENT 
     Whether publications that cannot be delivered go to the dead-letter queue.
 WILDCARD MQIA_WILDCARD_OPERATION word default=PASSTHRU PASSTHRU=MQTA_PASSTHRU BLOCK=MQTA_BLOCK
     Whether wildcard subscriptions made higher up see the topics below.
-OTELTRAC MQIA_OTEL_TRACE word default=ASPARENT ASPARENT=MQOTEL_TRACE_AS_PARENT QMGR=MQOTEL_TRACE_QMGR \
+OTELTRAC MQIA_OTEL_TRACE word ignored default=ASPARENT ASPARENT=MQOTEL_TRACE_AS_PARENT QMGR=MQOTEL_TRACE_QMGR \
 OFF=MQOTEL_TRACE_OFF ON=MQOTEL_TRACE_ON NONE=MQOTEL_TRACE_NONE
     Whether publications take part in distributed tracing.
-OTELPCTL MQIA_OTEL_PROPAGATION_CONTROL word default=ASPARENT ASPARENT=MQOTEL_PCTL_AS_PARENT QMGR=MQOTEL_PCTL_QMGR \
+OTELPCTL MQIA_OTEL_PROPAGATION_CONTROL word ignored default=ASPARENT ASPARENT=MQOTEL_PCTL_AS_PARENT \
+QMGR=MQOTEL_PCTL_QMGR \
 MANUAL=MQOTEL_PCTL_MANUAL AUTO=MQOTEL_PCTL_AUTO
     Who carries the context of distributed tracing from message to message.
 QSGDISP MQIA_QSG_DISP word default=QMGR zos QMGR=MQQSGD_Q_MGR COPY=MQQSGD_COPY GROUP=MQQSGD_GROUP
@@ -140,7 +142,7 @@ ALTDATE MQCA_ALTERATION_DATE date
 ALTTIME MQCA_ALTERATION_TIME time
     The time of day at which the subscription was last changed.
 * COMMINFO
-COMMINFO MQCA_COMM_INFO_NAME name=48
+COMMINFO MQCA_COMM_INFO_NAME name=48 ignored
     The name of the communication information object.
 TYPE MQIA_COMM_INFO_TYPE word default=MULTICAST lasting error=MQRCCF_COMM_INFO_TYPE_ERROR MULTICAST=MQCIT_MULTICAST
     The kind of communication.

@@ -81,7 +81,9 @@ class Attribute:
 
     `pcf` is 0 where PCF has no parameter of its own for it. `default` is None for what the queue manager
     supplies itself; `subtype_defaults` overrides it for some channel types and the like. `subtypes` is empty
-    where the attribute belongs to all of them.
+    where the attribute belongs to all of them. `is_ignored`: a value is stored and displayed, and has no effect;
+    `ignored_words` are the words of which that is so, where it is not so of all values. The name of an object is
+    ignored where no object of the type has any effect.
     """
 
     object_type: ObjectType
@@ -104,6 +106,8 @@ class Attribute:
     by_mqinq: bool
     shown: Shown
     zos_only: bool
+    is_ignored: bool
+    ignored_words: tuple[str, ...]
     value_error: int
     set_error: int
     description: str

@@ -32,6 +32,7 @@ __all__ = [
     "from_text",
     "has",
     "has_subtypes",
+    "ignored",
     "require",
     "subtype_of",
     "to_text",
@@ -122,6 +123,23 @@ def defaults(object_type: ObjectType, subtype: str = "") -> dict[str, Value]:
         if value is not None:
             values[attribute.name] = value
     return values
+
+
+def ignored(object_type: ObjectType, given: dict[str, Value]) -> list[str]:
+    """Those of some values that are stored and have no effect, each as MQSC writes it. Defaults are not among them."""
+    found: list[str] = []
+    name = find(object_type, object_type.value)
+    if name is not None and name.is_ignored:
+        found.append(object_type.value)
+    usual = defaults(object_type, subtype_of(object_type, given))
+    for keyword, value in given.items():
+        attribute = find(object_type, keyword)
+        if attribute is None or value == usual.get(keyword, attribute.default):
+            continue
+        text = to_text(attribute, value)
+        if attribute.is_ignored or text in attribute.ignored_words:
+            found.append(text if attribute.kind == ValueKind.FLAG else f"{keyword}({text})")
+    return found
 
 
 def has_subtypes(object_type: ObjectType) -> bool:

@@ -31,6 +31,9 @@ class PcfError(ValueError):
         super().__init__(text)
         self.reason = reason
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.reason, str(self))
+
 
 @final
 @dataclass(frozen=True)
