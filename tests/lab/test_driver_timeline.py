@@ -23,10 +23,10 @@ from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
 from ostler.lab.load.driver_process import Answer, DriverEnd, Load, new_load
 from ostler.lab.load.epoll_driver import EpollDriver
 from ostler.lab.load.moments import Moments
-from ostler.lab.load.pacing import Pacing, Schedule
+from ostler.lab.load.pacing import NEVER_NS, Pacing, Schedule
 from ostler.lab.load.plan import Plan, start_driver
 from ostler.lab.load.threaded_driver import ThreadedDriver, Worker
-from ostler.lab.load.timeline import WARMING_UP, PhaseRecorder, Timeline
+from ostler.lab.load.timeline import MEASURED, WARMING_UP, PhaseRecorder, Timeline
 from ostler.lab.running.contract import GET, PUT, ROUND_TRIP, SESSION, Moment
 from ostler.lab.store.histogram import lowest_of, percentile_ns
 from ostler.lab.store.recorder import LatencyRecorder
@@ -147,6 +147,51 @@ def test_a_stall_of_a_server_shows_in_rated_load_and_not_in_a_closed_loop(server
     assert p95_ns[200.0] >= 99 * MILLISECOND_NS
     assert slow[0.0] >= 1, "the closed loop met the stall, too"
     assert p95_ns[0.0] < 99 * MILLISECOND_NS, "but lets it vanish among the rest"
+
+
+def test_what_was_due_before_the_end_is_begun_however_late() -> None:
+    """The server stands still from before the end until behind it, and all that was due meanwhile is there."""
+    server = AnsweringServer(stall_seconds=0.4)
+    pace = Pace(Pacing(rate_per_second=100.0))
+    driver = EpollDriver(server.address, pace)
+    driver.open([Noting(pace), Noting(pace)])
+    timeline = soon(0.3)
+    server.stall_from_ns = timeline.begin_ns + 100 * MILLISECOND_NS
+    # Nothing that ends behind the window is to be lost.
+    own = Timeline(timeline.begin_ns, timeline.begin_ns, NEVER_NS, timeline.end_ns)
+    recorder = driver.run_out(own, timeline.end_ns + 60 * SECOND_NS)
+    schedule = Schedule(own.begin_ns, own.end_ns, 100.0, 2)
+    due = len(schedule.unfinished_ns())
+    assert pace.schedule is not None
+    assert pace.schedule.unfinished_ns() == []
+    assert sum(latencies(recorder.phases).values()) == due == pace.completed
+    highest = max(found.highest_ns for found in recorder.phases[MEASURED].operation(ROUND_TRIP).seconds.values())
+    assert highest >= 300 * MILLISECOND_NS
+    driver.close()
+    server.end()
+
+
+class Hopeful(Noting):
+    """Takes a connection for granted."""
+
+    def opening(self) -> bytes:
+        self.is_ready = True
+        return super().opening()
+
+
+def test_what_is_never_answered_is_given_up_and_known() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        pace = Pace(Pacing(rate_per_second=100.0))
+        driver = EpollDriver(silent.getsockname(), pace)
+        driver.open([Hopeful(pace), Hopeful(pace)])
+        timeline = soon(0.1)
+        driver.run_out(timeline, timeline.end_ns + 50 * MILLISECOND_NS)
+        assert time.perf_counter_ns() >= timeline.end_ns + 50 * MILLISECOND_NS
+        assert pace.completed == 0
+        assert pace.schedule is not None
+        every = Schedule(timeline.begin_ns, timeline.end_ns, 100.0, 2)
+        assert pace.schedule.unfinished_ns() == every.unfinished_ns()
+        driver.close()
 
 
 class Sessions(LoadClient):

@@ -31,6 +31,7 @@ FEWER = {
     "connection-scaling": ("appl-connection-scaling", {"requesters": ["200"]}),
     "rated": ("client-rated-pm", {"requesters": ["50"]}),
     "short-session": ("client-short-session", {"requesters": ["50"]}),
+    "neighbours": ("hostile-neighbour", {"neighbour": ["none", "topics"]}),
     "publish-subscribe": ("pubsub-1n-np", {"subscribers": ["3"]}),
     "response-time": ("mqi-response-time", {"message_bytes": ["2048"]}),
     "trusted": ("local-trusted-np", {"requesters": ["7"]}),

@@ -86,6 +86,23 @@ class Simulated(LoadClient):
         return b"x"
 
 
+@given(st.floats(1, 500), st.integers(1, 10), st.integers(1, 400), st.integers(0, 300))
+def test_what_has_not_finished_is_all_that_is_due_without_what_has(
+    rate: float, count: int, milliseconds: int, finished: int
+) -> None:
+    end_ns = milliseconds * MILLISECOND_NS
+    schedule = Schedule(0, end_ns, rate, count)
+    every = schedule.unfinished_ns()
+    assert all(0 <= due < end_ns for due in every)
+    done = []
+    while len(done) < finished and (place := schedule.take_due(end_ns)) != NOT_DUE:
+        due_ns = schedule.was_due_ns(place)
+        while due_ns != NOT_DUE and len(done) < finished:
+            done.append(due_ns)
+            due_ns = schedule.finished(place, end_ns)
+    assert sorted(done + schedule.unfinished_ns()) == sorted(every)
+
+
 def simulated(rate_per_second: float, stall_ns: int) -> tuple[OperationRow, dict[int, int]]:
     """One requester for a second. The broker answers within 0.1 ms, but for a stall in the middle of the second."""
     pace = Pace(Pacing(rate_per_second=rate_per_second))

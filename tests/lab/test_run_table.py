@@ -155,6 +155,38 @@ class TestTable:
         headings = [column.heading for column in run_table("s", odd).without_empty().columns]
         assert {"asked/s", "failed"} <= set(headings)
 
+    def test_where_a_scenario_aims_at_something_it_says_whether_that_is_met(self, tmp_path: Path) -> None:
+        fast, slow = OSTLER, replace(OSTLER, contestant="Ostler, slow", latency_us=300_000)
+        directory = write_run(tmp_path, {1: [fast, slow]}, scenario="hostile-neighbour")
+        text = shown(directory)
+        heading, *rows = (re.split(r" {2,}", line.strip()) for line in text.splitlines()[:3])
+        told = [dict(zip(heading, row, strict=False)) for row in rows]
+        assert [(each["p99.9"], each["highest"], each["aim"]) for each in told] == [
+            ("480 us", "480 us", "met"),
+            ("300 ms", "300 ms", "missed"),
+        ]
+        assert "aim: p99 at most 50 ms and the highest at most 250 ms, each time" in text
+        results = step_results(read_run(directory))
+        assert [each.as_json()["aim_met"] for each in results] == [True, False]
+        assert results[0].as_json()["aim"] == {"p99_ms": 50.0, "highest_ms": 250.0}
+
+    def test_an_aim_is_missed_by_one_repetition_by_a_failure_and_by_nothing(self, tmp_path: Path) -> None:
+        directory = write_run(tmp_path, {1: [OSTLER]}, scenario="hostile-neighbour")
+        (met,) = step_results(read_run(directory))
+        assert met.is_aim_met
+        one = met.highest_ns.values[0]
+        once = replace(met, highest_ns=Series((one, 250_000_001.0)))
+        assert not once.is_aim_met
+        assert "missed 1/2" in run_table("s", [once]).rows[0]
+        assert replace(met, highest_ns=Series((one, 250_000_000.0))).is_aim_met
+        assert not replace(met, p99_ns=Series((50_000_001.0, one))).is_aim_met
+        assert not replace(met, failed=1).is_aim_met
+        assert not replace(met, highest_ns=Series((one,))).is_aim_met
+
+    def test_other_scenarios_aim_at_nothing(self, usual: Path) -> None:
+        assert {each.is_aim_met for each in step_results(read_run(usual))} == {None}
+        assert not {"p99.9", "highest", "aim"} & set(re.split(r" {2,}", shown(usual).splitlines()[0].strip()))
+
     def test_both_ends_of_channels_and_the_log_have_columns_where_they_are_told_apart(self, tmp_path: Path) -> None:
         text = shown(write_run(tmp_path, {1: [replace(OSTLER, broker_us=30, far_us=12, log_us=5)]}))
         heading, row = (re.split(r" {2,}", line.strip()) for line in text.splitlines()[:2])

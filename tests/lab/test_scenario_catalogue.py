@@ -37,19 +37,19 @@ dq-rr-np dq-rr-pm dq-large-np dq-large-pm dq-rated-np dq-rated-pm dq-trusted-np 
 dq-capacity-q1000 dq-capacity-qmax zos-chl-1-4 zos-chl-1-4-ssl zos-chl-10-50 zos-chl-10-50-ssl zos-channel-footprint
 dq-channels dq-one-way dq-batches dq-distance dq-distance-rr dq-drain
 topic-scavenger-idle-empty topic-scavenger-idle-100k topic-tree-multi-pass topic-scavenger-subscribe-cost
-display-tpstatus-1m
+display-tpstatus-1m hostile-neighbour
 """
 NOW = _NAMES_NOW.split()
 
 
 def test_every_scenario_of_the_reports_is_there_and_those_of_our_own() -> None:
     assert Counter(each.kind for each in ALL.scenarios.values()) == {
-        Kind.SCENARIO: 132, Kind.BEHAVIOUR: 4, Kind.GUIDANCE: 4, Kind.CALCULATION: 4, Kind.CONFIGURATION: 3,
+        Kind.SCENARIO: 133, Kind.BEHAVIOUR: 4, Kind.GUIDANCE: 4, Kind.CALCULATION: 4, Kind.CONFIGURATION: 3,
         Kind.COMMAND_OUTPUT: 2,
     }  # fmt: skip
     assert Counter(each.report.name for each in ALL.scenarios.values()) == {
         "zos-v71": 70, "windows-v53": 31, "windows-v91": 12, "pubsub-v701": 14, "appliance-m2003": 16,
-        "message-channels": 6,
+        "message-channels": 6, "neighbours": 1,
     }  # fmt: skip
     assert sum(each.source.figures for each in ALL.scenarios.values()) == 1_613
     assert len(ALL.features) == 120
@@ -58,7 +58,7 @@ def test_every_scenario_of_the_reports_is_there_and_those_of_our_own() -> None:
 def test_reports_come_from_the_oldest_to_the_newest() -> None:
     years = [report.year for report in ALL.reports.values()]
     assert years == sorted(years)
-    assert len(years) == 6
+    assert len(years) == 7
 
 
 @pytest.mark.parametrize("name", NOW)
@@ -112,7 +112,7 @@ def test_every_feature_is_needed_by_something_or_is_told_by_a_scenario_that_is_n
     needed = {
         name for each in ALL.scenarios.values() for name in (*each.needs, *(n for p in each.parts for n in p.needs))
     }
-    assert set(ALL.features) - needed <= {"wildcard-subscriptions", "dsgroup", "overlapped-io", "small-message-in-cf"}
+    assert set(ALL.features) - needed <= {"dsgroup", "overlapped-io", "small-message-in-cf"}
 
 
 @pytest.mark.parametrize("scenario", MEASURED, ids=lambda each: each.id)

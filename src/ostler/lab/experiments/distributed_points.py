@@ -26,7 +26,7 @@ _WINDOW_BYTES: Final = 64 << 20
 _PER_CHANNEL: Final = ("channel", "channel pair")
 MOST: Final = "most"
 """As many channels as a queue manager may have descriptors for, with the applications that each has."""
-DESCRIPTORS_KEPT: Final = 300
+DESCRIPTORS_KEPT: Final = 700
 """A queue manager keeps 256 for itself: listeners, files of the log and of queues. Commands need some, too."""
 ROUTES_MAX: Final = 20_000
 """Channels connect from ports of one address, of which there are some 28,000."""

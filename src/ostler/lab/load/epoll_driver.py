@@ -13,7 +13,7 @@ from ostler.lab.load.link import CLOSED, READ_BYTES, Link, begin_connecting, che
 from ostler.lab.load.link import Address as Address
 from ostler.lab.load.link import connected as connected
 from ostler.lab.load.moments import Moments, Tell, unheard
-from ostler.lab.load.pacing import LATE_NS, Schedule
+from ostler.lab.load.pacing import LATE_NS, NEVER_NS, Schedule
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 from ostler.wire.tls_stream import TlsFailed, TlsRules, TlsStream
 
@@ -158,6 +158,29 @@ class EpollDriver:
                 silent_since, completed, outstanding = now, pace.completed, pace.outstanding
             elif now - silent_since > _SILENT_SECONDS_MAX * 1e9:
                 raise LoadFailed(self._silence())
+
+    def run_out(self, timeline: Timeline, give_up_ns: int, tell: Tell = unheard) -> PhaseRecorder:
+        """As `run` with a rate, but all that is due before the end is begun, however late, and waited for.
+
+        At `give_up_ns` it returns, whatever is under way: the schedule knows what has not finished. Silence is no
+        failure here, so that a broker that stands still is measured with the time that it stood.
+        """
+        pace = self._pace
+        recorder = pace.begin_timeline(timeline, len(self._requesters))
+        schedule = pace.schedule
+        assert schedule is not None
+        moments = Moments(recorder, pace.pacing.main_operation, pace.completed, tell)
+        self._serve_until(timeline.begin_ns)
+        while True:
+            now = time.perf_counter_ns()
+            if now >= moments.next_ns:
+                moments.at(now, pace.completed)
+            is_over = now >= timeline.end_ns and pace.active == 0 and schedule.next_ns() == NEVER_NS
+            if is_over or now >= give_up_ns:
+                pace.goes_on = False
+                return recorder
+            self._begin_due(schedule, now)
+            self._turn_until(min(moments.next_ns, schedule.next_ns(), give_up_ns))
 
     def _silence(self) -> str:
         pace = self._pace

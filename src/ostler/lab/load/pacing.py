@@ -79,6 +79,16 @@ class Schedule:
         self._wait(requester)
         return NOT_DUE
 
+    def unfinished_ns(self) -> list[int]:
+        """When those operations are due that have not finished: begun, waiting for a requester, or still to come."""
+        found: list[int] = []
+        for requester in range(len(self._turns)):
+            turn = self._turns[requester]
+            while (due_ns := self.due_ns(requester, turn)) < self._end_ns:
+                found.append(due_ns)
+                turn += 1
+        return found
+
     def _wait(self, requester: int) -> None:
         due_ns = self._due_ns[requester]
         if due_ns < self._end_ns:

@@ -22,6 +22,9 @@ _NUMBER_COLUMNS = (
     Column("mean", keep=1),
     Column("p50", keep=3),
     Column("p99", keep=9),
+    Column("p99.9", keep=7),
+    Column("highest", keep=9),
+    Column("aim", right=False),
     Column("broker us", keep=7),
     Column("near us", keep=6),
     Column("far us", keep=6),
@@ -118,6 +121,7 @@ def _figures(each: StepResult) -> tuple[str, ...]:
         figure_text.response_time(each.mean_ns.median),
         figure_text.response_time(each.p50_ns.median),
         figure_text.response_time(each.p99_ns.median),
+        *_aimed(each),
         figure_text.cost(each.broker_us.median),
         figure_text.cost(each.costs.near_us.median),
         figure_text.cost(each.costs.far_us.median),
@@ -125,6 +129,19 @@ def _figures(each: StepResult) -> tuple[str, ...]:
         figure_text.cost(each.driver_us.median),
         "" if each.of_limit is None else figure_text.percent(100 * each.of_limit),
         f"{each.failed:,}" if each.failed else "",
+    )
+
+
+def _aimed(each: StepResult) -> tuple[str, str, str]:
+    """What only scenarios show that aim at something: the slowest of a thousand, the slowest of all repetitions, and
+    whether that is what it aims at."""
+    if each.aim is None:
+        return "", "", ""
+    missed = each.aim.missed(each)
+    return (
+        figure_text.response_time(each.p999_ns.median),
+        figure_text.response_time(max(each.highest_ns.values, default=None)),
+        flags_text({"missed": missed}, each.repetitions) if missed else "met",
     )
 
 
@@ -168,6 +185,10 @@ def _legend(results: Sequence[StepResult]) -> str:
         )
     if any(each.costs.log_us.median for each in results):
         told.append("log us: the part of broker us of threads that write the log")
+    aims = dict.fromkeys(each.aim for each in results if each.aim)
+    told += [
+        f"aim: p99 at most {aim.p99_ms:g} ms and the highest at most {aim.highest_ms:g} ms, each time" for aim in aims
+    ]
     limits = dict.fromkeys(each.limit for each in results if each.limit)
     if limits:
         told.append(f"of limit: speed as a share of {' or '.join(limits)}, the slowest probe of the step")

@@ -68,6 +68,21 @@ class Costs:
 
 
 @dataclass(frozen=True)
+class Aim:
+    """What a scenario wants of response times: its parameters `aim_p99_ms` and `aim_highest_ms`."""
+
+    p99_ms: float
+    highest_ms: float
+
+    def missed(self, result: StepResult) -> int:
+        """By how many repetitions; by all where something failed, or nothing was timed in one of them."""
+        times = tuple(zip(result.p99_ns.values, result.highest_ns.values, strict=False))
+        if result.failed or len(times) < result.repetitions:
+            return result.repetitions
+        return sum(p99 > self.p99_ms * 1e6 or highest > self.highest_ms * 1e6 for p99, highest in times)
+
+
+@dataclass(frozen=True)
 class StepResult:
     """One operation of a contestant at one step, by repetition.
 
@@ -95,6 +110,14 @@ class StepResult:
     limit: str = ""
     of_limit: float | None = None
     needed: float = 1.0
+    p999_ns: Series = field(default_factory=Series)
+    highest_ns: Series = field(default_factory=Series)
+    aim: Aim | None = None
+
+    @property
+    def is_aim_met(self) -> bool | None:
+        """Whether response times are what the scenario aims at; None where it aims at nothing."""
+        return None if self.aim is None else self.aim.missed(self) == 0
 
     @property
     def broker_us(self) -> Series:
@@ -128,6 +151,10 @@ class StepResult:
             "mean_us": _microseconds(self.mean_ns.median),
             "p50_us": _microseconds(self.p50_ns.median),
             "p99_us": _microseconds(self.p99_ns.median),
+            "p999_us": _microseconds(self.p999_ns.median),
+            "highest_us": _microseconds(max(self.highest_ns.values, default=None)),
+            "aim": None if self.aim is None else {"p99_ms": self.aim.p99_ms, "highest_ms": self.aim.highest_ms},
+            "aim_met": self.is_aim_met,
             "broker_us_per_operation": _rounded(self.broker_us.median),
             "near_us_per_operation": _rounded(self.costs.near_us.median),
             "far_us_per_operation": _rounded(self.costs.far_us.median),
@@ -160,7 +187,7 @@ def step_results(run: StoredRun) -> list[StepResult]:
         swept = swept or {name: text for name, text in told.items() if name != OPERATION_PARAMETER}
         kind = kinds.get(contestant) or _kind_seen(points)
         found += _of_contestant(points, kind, swept, told.get(OPERATION_PARAMETER, ""))
-    return _with_limits(found, _is_counted(run))
+    return _with_aim(_with_limits(found, _is_counted(run)), aim_of(run.manifest.scenario))
 
 
 @dataclass(frozen=True)
@@ -240,6 +267,8 @@ def _together(
         _flags(points) if is_main else {},
         points[0].rate_per_second if is_main else None,
         needed=float(points[0].parameters.get(NEEDED_PARAMETER, 1.0)),
+        p999_ns=Series.of(each.percentiles_ns.get(99.9) for each in timed),
+        highest_ns=Series.of(each.highest_ns for each in timed),
     )
 
 
@@ -319,6 +348,25 @@ def _is_counted(run: StoredRun) -> bool:
     except UnknownScenario:
         return True
     return load is None or load.kind not in (LoadKind.SEQUENTIAL, LoadKind.IDLE)
+
+
+def aim_of(scenario: str) -> Aim | None:
+    """What a scenario aims at, by its id; None where it is not said."""
+    try:
+        parameters = catalogue().find(scenario).parameters
+    except UnknownScenario:
+        return None
+    p99, highest = parameters.get("aim_p99_ms"), parameters.get("aim_highest_ms")
+    if not isinstance(p99, int | float) or not isinstance(highest, int | float):
+        return None
+    return Aim(float(p99), float(highest))
+
+
+def _with_aim(found: list[StepResult], aim: Aim | None) -> list[StepResult]:
+    """An aim is for the main operation of Ostler."""
+    if aim is None:
+        return found
+    return [replace(each, aim=aim) if each.is_main and each.kind is EntrantKind.OSTLER else each for each in found]
 
 
 def _with_limits(found: list[StepResult], is_counted: bool) -> list[StepResult]:

@@ -69,6 +69,8 @@ _ALL: Final = (
     Family("publish-subscribe", "one publisher and many subscribers, or many pairs of them",
            f"{_LOADS}:publish_subscribe"),
     Family("topic-tree", "what large topic trees cost", "ostler.lab.experiments.topic_tree:experiment"),
+    Family("neighbours", "what a client feels of another one that does whatever it may",
+           "ostler.lab.experiments.hostile_neighbour:experiment"),
     Family("shared-queues", "requests and replies on queues that several queue managers share"),
     Family("shared-data-sets", "large messages of shared queues on disk: formatting, growth, backup, recovery"),
     Family("bridge", "requests to transactions of another system"),

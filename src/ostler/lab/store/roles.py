@@ -6,6 +6,8 @@ from typing import Final
 
 QUEUE_MANAGER: Final = "queue-manager"
 DRIVER: Final = "driver"
+NEIGHBOUR: Final = "neighbour"
+"""Whoever takes something away from those who are measured, on purpose."""
 PEER: Final = "peer"
 PROBE: Final = "probe"
 LABORATORY: Final = "laboratory"

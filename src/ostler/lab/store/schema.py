@@ -132,7 +132,10 @@ PROCESS = Table(
     (
         *KEY,
         _SECOND,
-        _key("role", "driver, queue-manager, peer, probe, ...; of two that are joined with /near or /far behind it"),
+        _key(
+            "role",
+            "driver, queue-manager, peer, probe, neighbour, ...; of two that are joined with /near or /far behind it",
+        ),
         _key("pid", "process id", Kind.INTEGER),
         _last("name", "name of the program", Kind.TEXT),
         _INTERVAL,
