@@ -18,10 +18,13 @@ HOT_PACKAGES = ("model", "engine", "log", "observe", "security", "wire", "channe
 HOT_MODULES: tuple[str, ...] = (
     "server/journal_writer.py",
     "server/timers.py",
+    "server/clock.py",
     "server/agents.py",
     "server/link_heart.py",
     "server/link_keys.py",
     "server/link_limits.py",
+    "server/link_memory.py",
+    "server/slow_lane.py",
     "server/server_link.py",
     "server/message_agent.py",
     "server/conversation.py",

@@ -11,6 +11,8 @@ import pytest
 from tests.docs.protocol_page import ProtocolPage, number, value, walk
 
 import ostler.testing
+from ostler.engine import get as getting
+from ostler.engine import selector, selector_tokens
 from ostler.model import constants
 from ostler.model.structures.md import MQMD
 from ostler.server import link_limits, looks, reactor, server_link
@@ -488,6 +490,9 @@ LIMITS: dict[str, list[int]] = {
     "message": [frames.MESSAGE_BYTES_MAX],
     "payload beyond the message": [frames.PAYLOAD_OVERHEAD_BYTES],
     "selector": [calls.SELECTOR_BYTES_MAX, exchanges.SELECTION_BYTES_MAX],
+    "selector words": [selector_tokens.TOKENS_MAX],
+    "selector cost": [selector.COST_MAX],
+    "selectors that wait": [getting.SELECTOR_BYTES_MAX],
     "topic": [subscriptions.TOPIC_BYTES_MAX],
     "user": [exchanges.USER_BYTES_MAX, exchanges.PASSWORD_BYTES_MAX],
     "attributes": [exchanges.ATTRIBUTES_MAX],
@@ -497,7 +502,10 @@ LIMITS: dict[str, list[int]] = {
     "waiting": [link_limits.PENDING_MAX],
     "unfinished": [server_link._ASSEMBLIES_MAX],
     "kept": [reactor.KEPT_BYTES_MAX],
+    "standing still": [link_limits.PROGRESS_BYTES],
     "greeting": [link_limits.GREETING_MS],
+    "admission": [link_limits.ADMISSION_MS],
+    "frame before admission": [link_limits.UNADMITTED_FRAME_BYTES],
     "silence": [link_limits.SIGN_OF_LIFE_MS],
     "last word": [link_limits.LAST_WORD_MS],
     "high water": [link_limits.OUT_HIGH_BYTES],
@@ -527,6 +535,7 @@ def test_the_channel_in_sni() -> None:
 
 
 REASONS = {
+    2003: "BACKED_OUT",
     2009: "CONNECTION_BROKEN",
     2018: "HCONN_ERROR",
     2024: "SYNCPOINT_LIMIT_REACHED",

@@ -116,7 +116,7 @@ create []
 queue PCF.ALIAS 3 None
 queue PCF.ONE 1 11
 queue PCF.TWO 1 22
-filtered PCF.TWO [3, 20, 2016]
+filtered PCF.TWO [3, 15, 20, 2016]
 like PCF.ONE
 names ['PCF.ALIAS', 'PCF.ONE', 'PCF.TWO'] [3, 1, 1]
 status 1 0

@@ -14,15 +14,20 @@ from typing import Final
 
 from ostler.client.api import connect
 from ostler.engine import objects
+from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.queue import Queue
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
+from ostler.server import channel_initiator, command_server
 from ostler.server.queue_manager import QueueManager
 
 # What the queue manager keeps on its own queues is its business, but events and dead letters are a test's.
 _OURS: Final = re.compile(r"(?!SYSTEM\.)|SYSTEM\.(ADMIN\..*EVENT|DEAD\.LETTER\.QUEUE|DEFAULT\.)")
+
+# They may connect after the moment that a test is brought back to: under load, or after a restart.
+_PARTS_OF_MANAGER: Final = frozenset((command_server.APPLICATION, channel_initiator.APPLICATION))
 
 StopService = Callable[[Definition], None]
 """Called for a listener or channel that is about to be deleted, or to become what it was: it must not be at work."""
@@ -75,7 +80,7 @@ class Baseline:
         with self._manager.lock:
             connections = list(self._manager.engine.connections.values())
         for connection in connections:
-            if connection.number >= self._next_connection:
+            if connection.number >= self._next_connection and not _is_part_of_manager(connection):
                 self._manager.disconnect(connection, commit_work=False)
 
     def _delete(self, definition: Definition) -> None:
@@ -118,6 +123,11 @@ class Baseline:
                     pass
         except MQError as error:
             raise IsolationError(f"Queue {name} could not be emptied after the test. {error}") from None
+
+
+def _is_part_of_manager(connection: Connection) -> bool:
+    """Tell the command server and the channel initiator from applications, which may have any name."""
+    return connection.owner is None and connection.application in _PARTS_OF_MANAGER
 
 
 def _is_to_empty(queue: Queue) -> bool:

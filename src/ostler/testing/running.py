@@ -25,6 +25,7 @@ from ostler.command.script import Counts, run_script
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
 from ostler.security.passwords import UserEntry, hash_password
+from ostler.server.directories import QueueManagerDirectory
 from ostler.server.listeners import ListenerRefused
 from ostler.server.password_store import changing_passwords
 from ostler.server.qm_ini import LogSection
@@ -93,10 +94,14 @@ class RunningQueueManager:
 
     def start(self) -> None:
         """Start it. After an `end` it comes back at the same address, with what is persistent."""
+        from ostler.server.queue_manager import create_queue_manager
         from ostler.server.server import Server
-        from ostler.testing.unguarded import unguarded
+        from ostler.testing.unguarded import take_any_entity, unguarded
 
-        self._manager = ostler.start(self.name, self.data, create=True, log=_LOG, progress=False)
+        directory = QueueManagerDirectory(self.data, self.name)
+        if not directory.exists():
+            take_any_entity(create_queue_manager(self.data, self.name, _LOG))
+        self._manager = ostler.start(self.name, self.data, progress=False)
         try:
             if not self.guarded and not self.port:
                 unguarded(self._manager)

@@ -6,7 +6,20 @@ from ostler.model.authorities import CRT
 from ostler.model.constants import MQCHLA_DISABLED, MQOT_Q_MGR
 from ostler.security.authorities import EVERYBODY, VALID, record
 from ostler.security.profiles import MANAGER_PROFILE
+from ostler.server.directories import QueueManagerDirectory
+from ostler.server.qm_ini import QueueManagerIni
 from ostler.server.queue_manager import QueueManager
+
+
+def take_any_entity(directory: QueueManagerDirectory) -> QueueManagerDirectory:
+    """The same directory of a queue manager that does not run: any user and group may have authorities from now on.
+
+    Tests make users up that neither the operating system nor the password file knows.
+    """
+    ini = QueueManagerIni.read(directory.ini)
+    ini.set_value("Security", "SecurityPolicy", "UserExternal")
+    ini.write(directory.ini)
+    return directory
 
 
 def unguarded(manager: QueueManager) -> QueueManager:

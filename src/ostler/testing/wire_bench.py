@@ -220,7 +220,10 @@ class WireBench:
         self.manager = manager
         self.server = server if server is not None else Server(unguarded(manager))
         self.reactor = self.server.reactor
+        self.reactor.inline_bytes_max = 1 << 40
         self.reactor.inline_us_max = 1 << 40  # each turn waits for its forces, however long they take
+        self.reactor.slow.rest_ns_max = 0  # each turn serves everybody
+        self.reactor.slow.quick_ns = 1 << 60  # however slow this machine is
         self.sleep_ms = 0  # how long a turn waits for something to do
 
     @contextlib.contextmanager
