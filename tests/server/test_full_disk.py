@@ -164,3 +164,21 @@ def test_the_oldest_unit_of_work_makes_room_for_the_others(tmp_path: Path) -> No
             old.commit()
             assert numbers(queue) == [1]
     manager.end()
+
+
+def test_a_message_too_long_for_the_rest_of_a_log_that_is_not_filling_yet(tmp_path: Path) -> None:
+    """A put that lacks room has a checkpoint taken, though three quarters of the log are not used yet."""
+    log = LogSection(primary_files=3, secondary_files=1, file_pages=64)
+    manager = QueueManager(create_queue_manager(tmp_path, "LONG", log))
+    manager.start()
+    manager.housekeeping.stop()  # no checkpoints but those that somebody lacks room for
+    with ostler.connect(manager) as connection:
+        connection.define("QLOCAL", "Q")
+        with connection.open("Q", "rw") as queue:
+            while manager.log.room_bytes() > 400_000:
+                queue.put(bytes(BODY_BYTES), persistent=True, syncpoint=False)
+                assert queue.get(syncpoint=False) is not None
+            assert not manager.log.is_filling()
+            queue.put(bytes(manager.log.room_bytes()), persistent=True, syncpoint=False)
+            assert queue.get(syncpoint=False) is not None
+    manager.end()

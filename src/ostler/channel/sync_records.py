@@ -296,6 +296,5 @@ def commit_batch(engine: Engine, records: SyncRecords, batch: InDoubt) -> i64:
 
 def check_room(engine: Engine) -> None:
     """MQError when the log has no room for what ends a batch."""
-    if engine.journal.room_bytes() < 4 * 4096:
-        engine.journal_full = True
+    if engine.lacks_log_space(4 * 4096):
         raise MQError(MQRC_RESOURCE_PROBLEM, "The log is full.")

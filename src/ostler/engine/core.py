@@ -124,6 +124,8 @@ class Engine:
         self.unique: i64 = 0
         # Log space ran out during the verb: the owner makes room and calls again.
         self.journal_full = False
+        # The most that a verb has found no log space for since room was last made.
+        self.journal_wanted_bytes: i64 = 0
         self.expired: list[Expiring] = []  # found by the selection under way
         self.notices: list[str] = []  # for the operator
         # Who may do what; without one everybody may do everything.
@@ -181,6 +183,15 @@ class Engine:
         """Something for the operator. Said once until it is taken, and never without end: peers choose parts of it."""
         if len(self.notices) < _NOTICES_MAX and text not in self.notices:
             self.notices.append(text)
+
+    def lacks_log_space(self, size_bytes: i64) -> bool:
+        """Return True when the log has no room for so many bytes. The owner makes room and calls again."""
+        if self.journal.room_bytes() >= size_bytes:
+            return False
+        self.journal_full = True
+        if size_bytes > self.journal_wanted_bytes:
+            self.journal_wanted_bytes = size_bytes
+        return True
 
     # -- numbers ---------------------------------------------------------------
 

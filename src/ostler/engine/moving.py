@@ -91,8 +91,7 @@ def _check_fit(engine: Engine, source: Queue, target: Queue) -> None:
                 raise MQError(MQRC_PERSISTENT_NOT_ALLOWED, f"{target.name} takes no persistent messages.")
             logged_bytes += message.size_bytes() + _RECORDS_BYTES_PER_MESSAGE
         slot = source.slots.following(slot)
-    if engine.journal.room_bytes() < logged_bytes + JOURNAL_MARGIN_BYTES:
-        engine.journal_full = True
+    if engine.lacks_log_space(logged_bytes + JOURNAL_MARGIN_BYTES):
         raise MQError(MQRC_RESOURCE_PROBLEM, "The recovery log has no room for all messages at once.")
 
 

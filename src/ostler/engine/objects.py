@@ -9,7 +9,7 @@ from ostler.engine.core import Engine
 from ostler.engine.queue import Queue
 from ostler.engine.records import CLEAR, DEFINE, DELETE, number_head
 from ostler.engine.slots import AVAILABLE
-from ostler.engine.space import DEFINITION_BYTES
+from ostler.engine.space import DEFINITION_BYTES, refuse_full_disk
 from ostler.engine.timestamps import date_of_day, time_of_day
 from ostler.engine.transfer import send_reports
 from ostler.model.attributes import ObjectType, Value, valid_name
@@ -340,9 +340,9 @@ def _dynamic_name(engine: Engine, wanted: str) -> str:
 
 
 def _check_room(engine: Engine) -> None:
-    if engine.journal.room_bytes() < _RECORD_ROOM_BYTES:
-        engine.journal_full = True
+    if engine.lacks_log_space(_RECORD_ROOM_BYTES):
         raise MQError(MQRC_RESOURCE_PROBLEM, "The recovery log is full.")
     if not engine.space.covers(engine, DEFINITION_BYTES):
+        refuse_full_disk(engine)
         raise MQError(MQRC_RESOURCE_PROBLEM, "The disk is full.")
     engine.space.needed_bytes += DEFINITION_BYTES

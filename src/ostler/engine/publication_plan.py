@@ -29,7 +29,7 @@ from ostler.engine.queue import Queue
 from ostler.engine.remote import HEADERS_BYTES
 from ostler.engine.reports import DEAD_LETTER_BYTES
 from ostler.engine.selector import Selector
-from ostler.engine.space import MESSAGE_BYTES, QUEUE_BYTES
+from ostler.engine.space import MESSAGE_BYTES, QUEUE_BYTES, refuse_full_disk
 from ostler.engine.subscription import Subscription
 from ostler.engine.topic_settings import TopicSettings
 from ostler.engine.transfer import admit
@@ -41,7 +41,6 @@ from ostler.model.constants import (
     MQRC_PUBLICATION_FAILURE,
     MQRC_PUT_INHIBITED,
     MQRC_Q_FULL,
-    MQRC_Q_SPACE_NOT_AVAILABLE,
     MQRC_RESOURCE_PROBLEM,
     MQRC_SYNCPOINT_LIMIT_REACHED,
 )
@@ -272,11 +271,10 @@ def check_room(engine: Engine, plan: Plan, unit_entries: i64) -> i64:
     if plan.is_persistent:
         records: i64 = 1 + len(plan.apart)
         needed: i64 = len(plan.body) + records * JOURNAL_MARGIN_BYTES + count * _RECORD_BYTES + plan.own_bytes
-        if engine.journal.room_bytes() < needed:
-            engine.journal_full = True
+        if engine.lacks_log_space(needed):
             return MQRC_RESOURCE_PROBLEM
         if not engine.space.covers(engine, _file_bytes(plan, count)):
-            return MQRC_Q_SPACE_NOT_AVAILABLE
+            return refuse_full_disk(engine)
     return 0
 
 

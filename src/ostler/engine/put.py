@@ -236,8 +236,7 @@ def _put_in_segments(
     reason: i64 = admit(engine, queue, min(limit, len(body)), is_persistent)
     if reason != 0:
         return reason
-    if is_persistent and engine.journal.room_bytes() < len(body) + len(pieces) * JOURNAL_MARGIN_BYTES:
-        engine.journal_full = True
+    if is_persistent and engine.lacks_log_space(len(body) + len(pieces) * JOURNAL_MARGIN_BYTES):
         return MQRC_RESOURCE_PROBLEM
     own = unit if unit is not None else engine.new_unit_of_work()
     for piece_md, piece in pieces:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from mypy_extensions import i64
 
+from ostler.model.constants import MQRC_Q_SPACE_NOT_AVAILABLE, MQRC_RESOURCE_PROBLEM
 from ostler.model.disk import Disk, DiskFull, File
 
 if TYPE_CHECKING:
@@ -169,6 +170,22 @@ class CheckpointSpace:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+def refuse_full_disk(engine: Engine) -> i64:
+    """Return why there is no space. When a checkpoint would give some back, the owner takes one and calls again."""
+    space = engine.space
+    if not space.is_giving and not space.wants_checkpoint():
+        space.was_refused = True
+        if not space.is_told:
+            space.is_told = True
+            engine.notice(
+                "AMQ6119S: The disk is full: messages are refused with MQRC_Q_SPACE_NOT_AVAILABLE, and can be got. "
+                "Get messages, or give the disk more space."
+            )
+        return MQRC_Q_SPACE_NOT_AVAILABLE
+    engine.journal_full = True
+    return MQRC_RESOURCE_PROBLEM
 
 
 def needed_bytes(engine: Engine) -> i64:

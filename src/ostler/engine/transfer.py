@@ -51,6 +51,7 @@ from ostler.engine.slots import (
     PERSISTENT,
     PUT_UNCOMMITTED,
 )
+from ostler.engine.space import refuse_full_disk
 from ostler.engine.statistics import count_browse, count_get, count_get_failed, count_got
 from ostler.engine.unit_of_work import Entry, UnitOfWork
 from ostler.model.authorities import PASSID
@@ -76,7 +77,6 @@ from ostler.model.constants import (
     MQRC_PERSISTENT_NOT_ALLOWED,
     MQRC_PUT_INHIBITED,
     MQRC_Q_FULL,
-    MQRC_Q_SPACE_NOT_AVAILABLE,
     MQRC_Q_TYPE_ERROR,
     MQRC_RESOURCE_PROBLEM,
     MQRC_STORAGE_NOT_AVAILABLE,
@@ -106,7 +106,7 @@ def admit(engine: Engine, queue: Queue, size_bytes: i64, is_persistent: bool) ->
         return MQRC_OBJECT_DAMAGED
     if queue.spill_bytes >= SPILL_BATCH_BYTES:
         if engine.space.is_giving:
-            return _disk_is_full(engine)
+            return refuse_full_disk(engine)
         reason: i64 = _spill(engine, queue)
         if reason != 0:
             return reason
@@ -114,9 +114,8 @@ def admit(engine: Engine, queue: Queue, size_bytes: i64, is_persistent: bool) ->
         if queue.is_temporary:
             return MQRC_PERSISTENT_NOT_ALLOWED
         if not engine.space.covers(engine, size_bytes):
-            return _disk_is_full(engine)
-        if engine.journal.room_bytes() < size_bytes + JOURNAL_MARGIN_BYTES:
-            engine.journal_full = True
+            return refuse_full_disk(engine)
+        if engine.lacks_log_space(size_bytes + JOURNAL_MARGIN_BYTES):
             return MQRC_RESOURCE_PROBLEM
     return 0
 
@@ -131,23 +130,7 @@ def _spill(engine: Engine, queue: Queue) -> i64:
             return MQRC_RESOURCE_PROBLEM
         except DiskFull:
             if not engine.space.reclaim(engine):
-                return _disk_is_full(engine)
-
-
-def _disk_is_full(engine: Engine) -> i64:
-    """The reason for that. When a checkpoint would give space back, the owner takes one and calls again."""
-    space = engine.space
-    if not space.is_giving and not space.wants_checkpoint():
-        space.was_refused = True
-        if not space.is_told:
-            space.is_told = True
-            engine.notice(
-                "AMQ6119S: The disk is full: messages are refused with MQRC_Q_SPACE_NOT_AVAILABLE, and can be got. "
-                "Get messages, or give the disk more space."
-            )
-        return MQRC_Q_SPACE_NOT_AVAILABLE
-    engine.journal_full = True
-    return MQRC_RESOURCE_PROBLEM
+                return refuse_full_disk(engine)
 
 
 def deliver(engine: Engine, queue: Queue, md: bytes, properties: bytes, body: bytes, unit: UnitOfWork | None) -> i64:

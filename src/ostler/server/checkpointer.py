@@ -15,6 +15,8 @@ from ostler.model.errors import MQError
 from ostler.server.memory_limits import give_memory_back
 
 if TYPE_CHECKING:
+    from ostler.engine.core import Engine
+    from ostler.log.recovery_log import RecoveryLog
     from ostler.server.queue_manager import QueueManager
 
 
@@ -27,6 +29,17 @@ def shortage(full: DiskFull) -> str:
     if isinstance(full, DescriptorsExhausted):
         return f"AMQ6119S: Too many files are open: {full}. Raise the limit; the checkpoint is tried again."
     return f"AMQ6119S: The disk is full: {full}. Free some space; the checkpoint is tried again."
+
+
+def needs_room(engine: Engine, log: RecoveryLog) -> bool:
+    """Return True when a checkpoint would make room that somebody wants.
+
+    A message may be too long for the rest of a log that is far from full. Nothing behind the restart LSN: a checkpoint
+    would not move it.
+    """
+    if log.is_filling() or engine.space.wants_checkpoint():
+        return True
+    return log.room_bytes() < engine.journal_wanted_bytes and log.writer.restart_lsn < log.end_lsn()
 
 
 class Checkpointer:
@@ -43,7 +56,7 @@ class Checkpointer:
             if self._manager.engine.space.is_giving:
                 self.turn.acquire()  # a checkpoint is using the reserve: it ends first
                 self.turn.release()
-            if not self._manager.log.is_filling() and not self._manager.engine.space.wants_checkpoint():
+            if not needs_room(self._manager.engine, self._manager.log):
                 return  # somebody else has just done it
             try:
                 self.checkpoint()
@@ -51,6 +64,8 @@ class Checkpointer:
                     self.checkpoint()
             except DiskFull as full:
                 self._manager.note(shortage(full))
+            finally:
+                self._manager.engine.journal_wanted_bytes = 0
 
     def _back_out_oldest(self) -> bool:
         with self._manager.lock:

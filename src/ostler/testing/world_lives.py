@@ -18,6 +18,7 @@ from ostler.model.attributes import ObjectType
 from ostler.model.definitions import new_definition
 from ostler.model.disk import DiskFailed, DiskFull
 from ostler.model.journal import Journal
+from ostler.server.checkpointer import needs_room
 from ostler.testing.simulated_disk import Chooser, SimulatedDisk
 
 LOG_DIRECTORY = "log"
@@ -222,7 +223,7 @@ class WorldLives:
 
     def make_room(self) -> None:
         """The log fills: checkpoint, and back out the oldest unit of work while that does not help."""
-        if not self.log.is_filling() and not self.engine.space.wants_checkpoint():
+        if not needs_room(self.engine, self.log):
             return
         try:
             self.checkpoint()
@@ -230,6 +231,8 @@ class WorldLives:
                 self.checkpoint()
         except DiskFull:
             return  # the server tells the operator; those who need room are refused
+        finally:
+            self.engine.journal_wanted_bytes = 0
 
     def _back_out_oldest(self) -> bool:
         unit = back_out_oldest(self.engine)
