@@ -14,16 +14,18 @@ CCDT name. Which one it was does not matter to the other verbs.
 
 from __future__ import annotations
 
-from ostler.client import mqi as here
-from ostler.client import mqi_connect as here_connect
-from ostler.client import mqi_objects as here_objects
-from ostler.client import mqi_topics as here_topics
-from ostler.client import remote_connect, remote_objects, remote_topics
-from ostler.client import remote_verbs as remote
-from ostler.client.connect_options import MQCONN, MQCONNX
-from ostler.client.mqi_consume import MQCB, MQCTL
-from ostler.client.mqi_properties import MQBUFMH, MQCRTMH, MQDLTMH, MQDLTMP, MQINQMP, MQMHBUF, MQSETMP
-from ostler.client.remote_connections import FIRST_REMOTE
+from ostler.client.mqi import connect as here_connect
+from ostler.client.mqi import objects as here_objects
+from ostler.client.mqi import put_get as here
+from ostler.client.mqi import topics as here_topics
+from ostler.client.mqi.connect_options import MQCONN, MQCONNX
+from ostler.client.mqi.consume import MQCB, MQCTL
+from ostler.client.mqi.properties import MQBUFMH, MQCRTMH, MQDLTMH, MQDLTMP, MQINQMP, MQMHBUF, MQSETMP
+from ostler.client.mqi.remote import connect as remote_connect
+from ostler.client.mqi.remote import objects as remote_objects
+from ostler.client.mqi.remote import put_get as remote
+from ostler.client.mqi.remote import topics as remote_topics
+from ostler.client.mqi.remote.connections import FIRST_REMOTE
 
 __all__ = [
     "MQBACK",

@@ -3,6 +3,6 @@
 spark.read.format("ostler").option("host", "localhost").option("queueManager", "QM1").option("queue", "ORDERS").load()
 """
 
-from ostler.pipeline.streaming.source import OstlerSource as DefaultSource
+from ostler.pipeline.source.source import OstlerSource as DefaultSource
 
 __all__ = ["DefaultSource"]

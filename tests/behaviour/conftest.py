@@ -20,13 +20,13 @@ import pytest
 from tests.free_ports import free_port
 
 from ostler import mqi
-from ostler.client import running
-from ostler.client.binding import connect_handle
-from ostler.client.connect_parameters import ConnectParameters
-from ostler.client.mqi import bind, bound_connection
-from ostler.client.remote_connections import FIRST_REMOTE, remote_connection
+from ostler.client.locate import registry as running
+from ostler.client.locate.binding import connect_handle
+from ostler.client.locate.connect_parameters import ConnectParameters
+from ostler.client.mqi.put_get import bind, bound_connection
+from ostler.client.mqi.remote.connections import FIRST_REMOTE, remote_connection
 from ostler.engine.connection import Handle
-from ostler.engine.queue import Queue
+from ostler.engine.queue.queue import Queue
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import new_definition
@@ -34,9 +34,9 @@ from ostler.model.errors import MQError
 from ostler.model.structures.catalogue import LAYOUTS
 from ostler.model.structures.layout import trim
 from ostler.model.structures.od import OD_SELECTION_STRING
-from ostler.server.qm_ini import LogSection
+from ostler.server.assembly import Server
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.server import Server
 from ostler.testing.unguarded import unguarded
 
 FieldValue = int | str | bytes

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from ostler import mqi
-from ostler.client.mqi import bind
+from ostler.client.mqi.put_get import bind
 from ostler.model import constants as mq
 from ostler.model.structures.catalogue import LAYOUTS
-from ostler.observe.records import read
+from ostler.observe.record_reader import read
 from ostler.server.statistics_writer import ACCOUNTING_QUEUE
 
 BOTH = mq.MQOO_INPUT_SHARED | mq.MQOO_OUTPUT | mq.MQOO_BROWSE

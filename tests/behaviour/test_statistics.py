@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ostler import mqi
-from ostler.client.binding import connect_handle
-from ostler.client.connect_parameters import ConnectParameters
+from ostler.client.locate.binding import connect_handle
+from ostler.client.locate.connect_parameters import ConnectParameters
 from ostler.engine import objects
 from ostler.engine.statistics import queue_monitoring, queue_statistics
 from ostler.model import constants as mq
@@ -16,7 +16,7 @@ from ostler.model.attributes import ObjectType
 from ostler.model.definitions import new_definition
 from ostler.model.errors import MQError
 from ostler.model.structures.catalogue import LAYOUTS
-from ostler.observe.records import read
+from ostler.observe.record_reader import read
 from ostler.server.log_statistics import log_performance
 from ostler.server.statistics_writer import STATISTICS_QUEUE
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from ostler.channel.arrival import Arrivals, has_header, may_retry, sender_dead_letter
-from ostler.channel.undelivered import DEAD_LETTERED, DISCARDED, NOT_DONE
+from ostler.channel.dead_letter import DEAD_LETTERED, DISCARDED, NOT_DONE
+from ostler.channel.delivery import Arrivals, has_header, may_retry, sender_dead_letter
 from ostler.engine import objects
 from ostler.engine.connection import Connection
 from ostler.engine.core import STOPPING
-from ostler.engine.message import MD_BYTES
+from ostler.engine.message.message import MD_BYTES
 from ostler.engine.open import OpenRequest, open_object
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.model import constants as mq

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.channel.departure import SetAside, objection, set_aside
-from ostler.channel.terms import ChannelSettings
-from ostler.engine.get_request import GetRequest
-from ostler.engine.message import MD_BYTES
+from ostler.channel.negotiation import ChannelSettings
+from ostler.channel.send_checks import SetAside, objection, set_aside
+from ostler.engine.message.message import MD_BYTES
+from ostler.engine.queue.get_request import GetRequest
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import new_definition

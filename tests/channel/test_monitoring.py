@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ostler.channel.batch import Batch, Figures
 from ostler.channel.monitoring import ChannelMonitor
 from ostler.channel.port import ChannelPort
-from ostler.engine.queue import Queue
+from ostler.engine.queue.queue import Queue
 from ostler.model import constants as mq
 from ostler.testing.world import World
 from ostler.wire.channel_frames import TIMED

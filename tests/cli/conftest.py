@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ostler.cli.main import main
-from ostler.server.directories import QueueManagerDirectory, queue_managers
+from ostler.server.config.directories import QueueManagerDirectory, queue_managers
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.lab.simulated_experiment import Script
 
-from ostler.lab.running.contract import Experiment, Sitting
+from ostler.lab.runner.contract import Experiment, Sitting
 
 RUNNER = f"{__name__}:experiment"
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from ostler.cli import certificates
+from ostler.cli import certs as certificates
 from ostler.cli.commands import CommandFailed, CommandParser
-from ostler.client.connect_parameters import TlsSettings
-from ostler.client.tls_client import ClientTls
-from ostler.server.certificate_maker import Authority, CertificateError, is_valid_for
-from ostler.server.directories import QueueManagerDirectory, create_queue_manager
-from ostler.server.qm_ini import QueueManagerIni
-from ostler.server.tls_contexts import ChannelTls, RepositorySettings, TlsContexts
+from ostler.client.link.tls_client import ClientTls
+from ostler.client.locate.connect_parameters import TlsSettings
+from ostler.server.config.directories import QueueManagerDirectory, create_queue_manager
+from ostler.server.config.qm_ini import QueueManagerIni
+from ostler.server.tls.certificate_maker import Authority, CertificateError, is_valid_for
+from ostler.server.tls.contexts import ChannelTls, RepositorySettings, TlsContexts
 from ostler.testing.tls_pairs import shake_hands
 
 Certs = Callable[..., int]

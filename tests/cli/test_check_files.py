@@ -12,7 +12,7 @@ import pytest
 from tests.data.make_sample import NAME
 
 from ostler.cli.main import main
-from ostler.server.directories import InstanceLock, QueueManagerDirectory, QueueManagerRunningError, ReadingLock
+from ostler.server.config.directories import InstanceLock, QueueManagerDirectory, QueueManagerRunningError, ReadingLock
 
 DATA = Path(__file__).parents[1] / "data"
 PAGE = 4096

@@ -8,9 +8,9 @@ import pytest
 
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import MQSVC_CONTROL_Q_MGR
-from ostler.server.default_manager import default_name
-from ostler.server.directories import QueueManagerDirectory
-from ostler.server.qm_ini import LogManagement, LogSection, LogType, QueueManagerIni
+from ostler.server.config.default_manager import default_name
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.server.config.qm_ini import LogManagement, LogSection, LogType, QueueManagerIni
 from ostler.server.queue_manager import QueueManager
 
 from .conftest import SMALL_LOG, Command

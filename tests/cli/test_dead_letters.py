@@ -12,14 +12,14 @@ import time
 import pytest
 
 import ostler as package
-from ostler.client.api import Connection
-from ostler.client.async_queue import put_parts
-from ostler.client.dead_letters import as_dead_letter, dead_letter
-from ostler.client.message import Message
-from ostler.client.waits import run
+from ostler.client.aio.async_queue import put_parts
+from ostler.client.api.connection import Connection
+from ostler.client.api.dead_letters import as_dead_letter, dead_letter
+from ostler.client.api.message import Message
+from ostler.client.session.runtime import run
 from ostler.engine.open import OpenRequest
 from ostler.model import constants as mq
-from ostler.server.directories import QueueManagerDirectory, running_process
+from ostler.server.config.directories import QueueManagerDirectory, running_process
 
 from .conftest import SMALL_LOG, Command
 

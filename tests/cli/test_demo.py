@@ -13,8 +13,7 @@ import psutil
 import pytest
 from rich.console import Console
 
-from ostler.cli.demo import show
-from ostler.cli.demo_account import (
+from ostler.cli.demo.account import (
     LOAD,
     NONPERSISTENT,
     PERSISTENT,
@@ -24,9 +23,10 @@ from ostler.cli.demo_account import (
     judge,
     ranges,
 )
-from ostler.cli.demo_server import Replay, Served, ServerFailed
-from ostler.cli.demo_story import Answered, Exchanged, Findings
-from ostler.server.directories import QueueManagerDirectory
+from ostler.cli.demo.demo import show
+from ostler.cli.demo.server import Replay, Served, ServerFailed
+from ostler.cli.demo.story import Answered, Exchanged, Findings
+from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.queue_manager import create_queue_manager
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ostler.cli.exit_statuses import Status
-from ostler.server.directories import QueueManagerDirectory
+from ostler.server.config.directories import QueueManagerDirectory
 
 from .conftest import SMALL_LOG, Command, Said
 

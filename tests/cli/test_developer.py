@@ -17,11 +17,11 @@ import pytest
 from tests.free_ports import free_port
 
 import ostler as library
-from ostler.cli.developer_configuration import hints, is_loopback, listener, moved
+from ostler.cli.dev_configuration import hints, is_loopback, listener, moved
 from ostler.model.constants import MQRC_NOT_AUTHORIZED
 from ostler.model.errors import MQError
-from ostler.server.directories import QueueManagerDirectory, running_process
-from ostler.server.password_store import password_path, read_passwords
+from ostler.server.config.directories import QueueManagerDirectory, running_process
+from ostler.server.security.password_store import password_path, read_passwords
 
 from .conftest import Command, Said
 

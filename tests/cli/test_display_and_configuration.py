@@ -12,9 +12,9 @@ import psutil
 import pytest
 
 import ostler as package
-from ostler.server.directories import InstanceLock, QueueManagerDirectory
-from ostler.server.process_file import ManagerState, ProcessRecord, write_record
-from ostler.server.qm_ini import QueueManagerIni
+from ostler.server.config.directories import InstanceLock, QueueManagerDirectory
+from ostler.server.config.process_file import ManagerState, ProcessRecord, write_record
+from ostler.server.config.qm_ini import QueueManagerIni
 
 from .conftest import SMALL_LOG, Command
 

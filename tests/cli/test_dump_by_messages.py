@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from hypothesis import HealthCheck, given, settings
 from tests.searching import examples
 
-from ostler.cli.command_queue import CommandQueue
-from ostler.cli.configuration_sources import queued_definitions
-from ostler.command.dump import Dump, Layout, dump
-from ostler.command.pcf_answers import answer
+from ostler.cli.mqini_sources import queued_definitions
+from ostler.cli.runmqsc.command_queue import CommandQueue
+from ostler.command.dump.dump import Dump, Layout, dump
+from ostler.command.pcf.dispatch import answer
 from ostler.model.attributes import find
 from ostler.model.constants import MQCFT_COMMAND
 from ostler.model.definitions import Definition

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import ostler.testing
-from ostler.server.directories import QueueManagerDirectory, running_process
+from ostler.server.config.directories import QueueManagerDirectory, running_process
 from ostler.testing import RunningQueueManager
 
 from .conftest import SMALL_LOG, Command

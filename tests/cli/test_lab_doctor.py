@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from ostler.cli import lab_doctor
 from ostler.cli.commands import CommandParser
+from ostler.cli.lab import doctor as lab_doctor
 from ostler.cli.main import main
-from ostler.lab.observing.doctor import CHECKS, Finding, Verdict
+from ostler.lab.sampling.doctor import CHECKS, Finding, Verdict
 
 
 def doctor(*arguments: str) -> int:

@@ -14,7 +14,7 @@ from tests.cli.lab_script import RUNNER, STAGE
 from tests.lab.simulated_experiment import Script
 
 from ostler.cli.main import main
-from ostler.lab.running.contract import Sitting, SittingOver
+from ostler.lab.runner.contract import Sitting, SittingOver
 from ostler.lab.scenarios.families import FAMILIES
 from ostler.lab.store.run_reader import Condition, StoredRun, read_run, stored_runs
 from ostler.lab.store.segments import RunNotWritten

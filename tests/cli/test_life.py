@@ -15,8 +15,8 @@ from collections.abc import Iterator
 import pytest
 
 import ostler as package
-from ostler.server.directories import QueueManagerDirectory, running_process
-from ostler.server.process_file import ManagerState, read_record, state_of
+from ostler.server.config.directories import QueueManagerDirectory, running_process
+from ostler.server.config.process_file import ManagerState, read_record, state_of
 
 from .conftest import SMALL_LOG, Command
 

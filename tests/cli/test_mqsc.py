@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ostler.testing
-from ostler.cli.mqsc_script import NotText, Piece, ScriptReader, first_line, pieces_of
-from ostler.cli.mqsc_typing import history_path, holds_secret, prompt_of
+from ostler.cli.runmqsc.repl import history_path, holds_secret, prompt_of
+from ostler.cli.runmqsc.script import NotText, Piece, ScriptReader, first_line, pieces_of
 from ostler.testing import RunningQueueManager
 
 # -- scripts as they come in -------------------------------------------------------------------------------------------

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ostler.cli.foreground import Console
-from ostler.cli.queue_manager_process import PipeReporter
+from ostler.cli.strmqm_foreground import Console
+from ostler.cli.strmqm_process import PipeReporter
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.daemon import StartFailure
-from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ostler.client.control import control
-from ostler.server.directories import QueueManagerDirectory, data_root, queue_managers, running_process
+from ostler.client.link.control import control
+from ostler.server.config.directories import QueueManagerDirectory, data_root, queue_managers, running_process
 
 from .conftest import SMALL_LOG, Command, Said
 

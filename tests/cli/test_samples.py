@@ -15,10 +15,10 @@ import pytest
 
 import ostler
 from ostler.cli.main import main
-from ostler.client.api import Connection
-from ostler.client.property_types import PropertyValue
+from ostler.client.api.connection import Connection
+from ostler.client.api.property_types import PropertyValue
 from ostler.model import constants as mq
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.qm_ini import LogSection
 
 numbers = itertools.count(1)
 

@@ -16,15 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ostler.testing
-from ostler.cli import sample_connection
-from ostler.cli.sample_bodies import named_value, property_value, shown_properties
-from ostler.cli.sample_connection import UsageError, password, tls_settings
-from ostler.cli.sample_json import json_of, message_of
-from ostler.cli.sample_output import Output
-from ostler.cli.sample_progress import Progress
-from ostler.client.connect_parameters import TlsSettings
-from ostler.client.message import Message
-from ostler.server.qm_ini import LogSection
+from ostler.cli.samples import connection as sample_connection
+from ostler.cli.samples.bodies import named_value, property_value, shown_properties
+from ostler.cli.samples.connection import UsageError, password, tls_settings
+from ostler.cli.samples.json_lines import json_of, message_of
+from ostler.cli.samples.output import Output
+from ostler.cli.samples.progress import Progress
+from ostler.client.api.message import Message
+from ostler.client.locate.connect_parameters import TlsSettings
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import create_queue_manager
 from ostler.testing import RunningQueueManager
 
@@ -81,7 +81,7 @@ def test_where_a_password_comes_from(tmp_path: Path) -> None:
 def test_no_terminal_to_ask_at() -> None:
     """A process without a terminal says what to do instead of hanging."""
     program = (
-        "from ostler.cli.sample_connection import UsageError, password\n"
+        "from ostler.cli.samples.connection import UsageError, password\n"
         "try: password('fred', None, '', {})\n"
         "except UsageError as error: print(error)"
     )

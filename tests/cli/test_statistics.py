@@ -11,7 +11,7 @@ import pytest
 
 import ostler
 from ostler.cli.main import main
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager
 
 Run = Callable[..., list[str]]

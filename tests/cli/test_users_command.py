@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from ostler.security.passwords import verify
-from ostler.server.directories import QueueManagerDirectory
-from ostler.server.password_store import password_path, read_passwords
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.server.security.password_store import password_path, read_passwords
 
 from .conftest import SMALL_LOG, Command, Said
 

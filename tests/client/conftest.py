@@ -14,17 +14,18 @@ from tests.free_ports import free_port
 
 import ostler
 from ostler import mqi
-from ostler.client import aio, running
-from ostler.client.api import Connection
-from ostler.client.binding import connect_handle
-from ostler.client.connect_parameters import ConnectParameters
+from ostler.client.aio import aio
+from ostler.client.api.connection import Connection
+from ostler.client.locate import registry as running
+from ostler.client.locate.binding import connect_handle
+from ostler.client.locate.connect_parameters import ConnectParameters
 from ostler.model import constants as mqc
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import new_definition
 from ostler.model.structures.catalogue import LAYOUTS
-from ostler.server.qm_ini import LogSection
+from ostler.server.assembly import Server
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.server import Server
 from ostler.testing.unguarded import unguarded
 
 _numbers = itertools.count(1)

@@ -34,10 +34,10 @@ import json, sys
 from pathlib import Path
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import new_definition
-from ostler.server.directories import QueueManagerDirectory
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.server import Server
+from ostler.server.assembly import Server
 from ostler.testing.unguarded import unguarded
 
 root, port = Path(sys.argv[1]), int(sys.argv[2])

@@ -11,16 +11,16 @@ from typing import Any
 from tests.free_ports import free_port
 
 from ostler import mqi
-from ostler.client.binding import connect_handle
-from ostler.client.connect_parameters import ConnectParameters
-from ostler.client.remote_connections import RemoteConnection, remote_connection
+from ostler.client.locate.binding import connect_handle
+from ostler.client.locate.connect_parameters import ConnectParameters
+from ostler.client.mqi.remote.connections import RemoteConnection, remote_connection
 from ostler.model import constants as mqc
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import new_definition
 from ostler.model.structures.catalogue import LAYOUTS
-from ostler.server.qm_ini import LogSection
+from ostler.server.assembly import Server
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.server import Server
 from ostler.testing.unguarded import unguarded
 
 PATIENCE_SECONDS = 60.0

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import ostler
-from ostler.client.aio import Connection, commit_then
-from ostler.client.message import Message
-from ostler.client.mqi import bound_connection
+from ostler.client.aio.aio import Connection, commit_then
+from ostler.client.api.message import Message
+from ostler.client.mqi.put_get import bound_connection
 from ostler.model import constants as mq
 
 Connect = Callable[[], Awaitable[Connection]]

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 import ostler
-from ostler.client.async_connection import AsyncConnection
-from ostler.client.async_queue import AsyncQueue
-from ostler.client.link import Asked
-from ostler.client.local_session import LocalSession
-from ostler.client.loop_waits import LoopWaits
-from ostler.client.mqi import Bound
-from ostler.client.property_types import PropertyValue
+from ostler.client.aio.async_connection import AsyncConnection
+from ostler.client.aio.async_queue import AsyncQueue
+from ostler.client.api.property_types import PropertyValue
+from ostler.client.link.link import Asked
+from ostler.client.mqi.put_get import Bound
+from ostler.client.session.in_process import LocalSession
+from ostler.client.session.loop_runtime import LoopWaits
 from ostler.model import constants as mq
 from ostler.server.queue_manager import QueueManager
 

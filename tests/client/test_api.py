@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import ostler
-from ostler.client.api import Connection
-from ostler.client.message import Message, MessageFields
-from ostler.client.property_types import PropertyValue
-from ostler.client.queue_handle import Queue
+from ostler.client.api.connection import Connection
+from ostler.client.api.message import Message, MessageFields
+from ostler.client.api.property_types import PropertyValue
+from ostler.client.api.queue import Queue
 from ostler.model import constants as mq
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.qm_ini import LogSection
 
 LOG = LogSection(file_pages=64)
 numbers = itertools.count(1)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import ostler
-from ostler.client.api import Connection
-from ostler.client.message import Message
-from ostler.client.queue_handle import Queue
+from ostler.client.api.connection import Connection
+from ostler.client.api.message import Message
+from ostler.client.api.queue import Queue
 from ostler.model import constants as mq
 from ostler.model.structures.headers import MQDLH
 

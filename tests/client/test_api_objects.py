@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import ostler
-from ostler.client import running
-from ostler.client.api import Connection
-from ostler.client.embedded import ReplayBar
+from ostler.client.api.connection import Connection
+from ostler.client.locate import registry as running
+from ostler.client.locate.embedded import ReplayBar
 from ostler.model import constants as mq
-from ostler.server.directories import QueueManagerNotFoundError, QueueManagerRunningError
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.directories import QueueManagerNotFoundError, QueueManagerRunningError
+from ostler.server.config.qm_ini import LogSection
 
 LOG = LogSection(file_pages=64)
 
@@ -274,7 +274,7 @@ def test_the_bar_appears_only_when_it_takes_long() -> None:
 SCRIPT = """
 import os, sys, threading
 import ostler
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.qm_ini import LogSection
 manager = ostler.start("EXIT", sys.argv[1], create=True, log=LogSection(file_pages=64))
 parent = os.getpid()
 manager.on_end.append(lambda: print("ended by", "parent" if os.getpid() == parent else "child"))

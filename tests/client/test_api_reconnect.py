@@ -13,10 +13,10 @@ import pytest
 from tests.client.losing_proxy import Proxy
 
 import ostler
-from ostler.client.api import Connection
-from ostler.client.queue_handle import Queue
+from ostler.client.api.connection import Connection
+from ostler.client.api.queue import Queue
 from ostler.model import constants as mq
-from ostler.server.server import Server
+from ostler.server.assembly import Server
 from ostler.testing.unguarded import unguarded
 
 CHANNEL = "APP.SVRCONN"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import ostler
-from ostler.client.api import Connection
+from ostler.client.api.connection import Connection
 from ostler.model import constants as mqc
 from ostler.model.errors import MQError
 

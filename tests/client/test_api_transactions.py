@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 import ostler
-from ostler.client.api import Connection
-from ostler.client.async_connection import AsyncConnection
-from ostler.client.link import Asked
-from ostler.client.local_session import LocalSession
-from ostler.client.queue_handle import Queue
-from ostler.client.waits import BlockingWaiter, BlockingWaits, Waiter
+from ostler.client.aio.async_connection import AsyncConnection
+from ostler.client.api.connection import Connection
+from ostler.client.api.queue import Queue
+from ostler.client.link.link import Asked
+from ostler.client.session.in_process import LocalSession
+from ostler.client.session.runtime import BlockingWaiter, BlockingWaits, Waiter
 from ostler.model import constants as mq
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.qm_ini import LogSection
 
 LOG = LogSection(file_pages=64)
 SECONDS_MAX = 60.0

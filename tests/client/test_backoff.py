@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ostler
-from ostler.client.backoff import STEPS, TIMEOUT_SECONDS, Backoff, Step, parse_delays
+from ostler.client.link.backoff import STEPS, TIMEOUT_SECONDS, Backoff, Step, parse_delays
 from ostler.model import constants as mq
 
 

@@ -7,9 +7,9 @@ import ctypes
 import pytest
 
 from ostler import mqi
-from ostler.client.channel_descriptor import MQCD, MQSCO
-from ostler.client.connect_options import connect_parameters
-from ostler.client.connect_parameters import ConnectParameters, TlsSettings
+from ostler.client.locate.connect_parameters import ConnectParameters, TlsSettings
+from ostler.client.mqi.channel_descriptor import MQCD, MQSCO
+from ostler.client.mqi.connect_options import connect_parameters
 from ostler.model import constants as mqc
 from ostler.model.errors import MQError
 from ostler.model.structures.connecting import MQCNO, MQCSP

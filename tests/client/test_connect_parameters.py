@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ostler
-from ostler.client.connect_parameters import ConnectParameters, Endpoint, TlsSettings
+from ostler.client.locate.connect_parameters import ConnectParameters, Endpoint, TlsSettings
 from ostler.model import constants as mq
 
 

@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 import ostler
-from ostler.client.connect_parameters import TlsSettings
-from ostler.client.local_session import LocalSession
-from ostler.client.remote_connect import ALLOW_PLAIN_PASSWORD
-from ostler.client.remote_session import RemoteSession
+from ostler.client.locate.connect_parameters import TlsSettings
+from ostler.client.mqi.remote.connect import ALLOW_PLAIN_PASSWORD
+from ostler.client.session.in_process import LocalSession
+from ostler.client.session.remote_session import RemoteSession
 from ostler.model import constants as mq
-from ostler.server.certificate_maker import Authority
-from ostler.server.directories import QueueManagerDirectory, running_process
-from ostler.server.local_socket import run_path, socket_path
+from ostler.server.config.directories import QueueManagerDirectory, running_process
+from ostler.server.net.local_socket import run_path, socket_path
+from ostler.server.tls.certificate_maker import Authority
 
 CHANNEL = "APP.SVRCONN"
 

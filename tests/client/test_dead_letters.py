@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import pytest
 
 import ostler
-from ostler.client.api import Connection
-from ostler.client.async_queue import put_parts
-from ostler.client.dead_letters import (
+from ostler.client.aio.async_queue import put_parts
+from ostler.client.api.connection import Connection
+from ostler.client.api.dead_letters import (
     DeadLetterHeader,
     DeadLetterQueue,
     as_dead_letter,
@@ -19,8 +19,8 @@ from ostler.client.dead_letters import (
     reason_number,
     without_header,
 )
-from ostler.client.message import Message, MessageFields
-from ostler.client.waits import run
+from ostler.client.api.message import Message, MessageFields
+from ostler.client.session.runtime import run
 from ostler.engine.open import OpenRequest
 from ostler.model import constants as mq
 from ostler.model.errors import MQError

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ostler
-from ostler.client import ccdt
-from ostler.client.ccdt import ClientChannel
-from ostler.client.connect_parameters import ConnectParameters, Endpoint, TlsSettings
-from ostler.client.endpoints import endpoints, in_order, parse_mqserver, tls_settings
+from ostler.client.locate import ccdt
+from ostler.client.locate.ccdt import ClientChannel
+from ostler.client.locate.connect_parameters import ConnectParameters, Endpoint, TlsSettings
+from ostler.client.locate.endpoints import endpoints, in_order, parse_mqserver, tls_settings
 from ostler.model import constants as mq
 from ostler.model.connection_names import Address
 

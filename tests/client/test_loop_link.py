@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ostler.client.link import Listener, checked
-from ostler.client.loop_link import HIGH_WATER_BYTES, LoopLink
+from ostler.client.link.link import Listener, checked
+from ostler.client.link.loop_link import HIGH_WATER_BYTES, LoopLink
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.wire.calls import failure_frame, reply_frame

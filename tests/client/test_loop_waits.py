@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 
 import ostler
-from ostler.client.loop_waits import LoopWaits, bridge
-from ostler.client.mqi import Bound
+from ostler.client.mqi.put_get import Bound
+from ostler.client.session.loop_runtime import LoopWaits, bridge
 from ostler.model import constants as mq
 
 

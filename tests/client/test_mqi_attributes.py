@@ -10,10 +10,10 @@ import pytest
 from tests.client.remote_site import eventually
 
 from ostler import mqi
-from ostler.client import running
+from ostler.client.locate import registry as running
 from ostler.model import constants as mqc
 from ostler.model.attributes import ObjectType, attributes_of
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 
 OK = (mqc.MQCC_OK, mqc.MQRC_NONE)

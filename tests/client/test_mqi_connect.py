@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ostler import mqi
-from ostler.client import running
+from ostler.client.locate import registry as running
 from ostler.model import constants as mqc
 from ostler.server.queue_manager import QueueManager
 

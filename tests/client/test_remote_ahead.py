@@ -19,9 +19,9 @@ from tests.client.remote_site import (
 )
 
 from ostler import mqi
-from ostler.client.read_ahead import WINDOW, WINDOW_BYTES
+from ostler.client.session.read_ahead import WINDOW, WINDOW_BYTES
 from ostler.model import constants as mqc
-from ostler.server.looks import Stream
+from ostler.server.verbs.consume import Stream
 
 AHEAD = mqc.MQOO_INPUT_SHARED | mqc.MQOO_READ_AHEAD
 ASYNC = mqc.MQPMO_NO_SYNCPOINT | mqc.MQPMO_ASYNC_RESPONSE

@@ -17,16 +17,16 @@ from tests.client.losing_proxy import Proxy
 from tests.client.remote_site import FAILED, OK, RawProgram, RemoteSite, eventually, free_port, structure
 
 from ostler import mqi
-from ostler.client.binding import connect_handle
-from ostler.client.connect_parameters import ConnectParameters
-from ostler.client.control import NotRunningError, control
-from ostler.client.link_keeper import kept_links
-from ostler.client.remote_connections import FIRST_REMOTE
+from ostler.client.link.control import NotRunningError, control
+from ostler.client.link.keeper import kept_links
+from ostler.client.locate.binding import connect_handle
+from ostler.client.locate.connect_parameters import ConnectParameters
+from ostler.client.mqi.remote.connections import FIRST_REMOTE
 from ostler.model import constants as mqc
 from ostler.model.attributes import ObjectType
 from ostler.model.errors import MQError
-from ostler.server.directories import QueueManagerDirectory
-from ostler.server.local_socket import bind_local, connect_local, socket_path
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.server.net.local_socket import bind_local, connect_local, socket_path
 from ostler.server.queue_manager import create_queue_manager
 
 

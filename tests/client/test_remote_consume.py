@@ -9,7 +9,7 @@ import pytest
 from tests.client.remote_site import OK, PATIENCE_SECONDS, RawProgram, RemoteSite, eventually, field, structure
 
 from ostler import mqi
-from ostler.client.read_ahead import WINDOW
+from ostler.client.session.read_ahead import WINDOW
 from ostler.model import constants as mqc
 
 AHEAD = mqc.MQOO_INPUT_SHARED | mqc.MQOO_READ_AHEAD

@@ -12,13 +12,13 @@ import pytest
 from tests.client.remote_site import eventually, structure
 
 from ostler import mqi
-from ostler.client.binding import connect_handle
-from ostler.client.blocking_link import BlockingLink
-from ostler.client.connect_parameters import ConnectParameters
-from ostler.client.link_conversation import Conversation
-from ostler.client.link_keeper import keep
-from ostler.client.link_waiters import LinkBroken
-from ostler.client.remote_connections import RemoteConnection, RemoteHandle, register, unregister
+from ostler.client.link.blocking_link import BlockingLink
+from ostler.client.link.conversation import Conversation
+from ostler.client.link.keeper import keep
+from ostler.client.link.waiters import LinkBroken
+from ostler.client.locate.binding import connect_handle
+from ostler.client.locate.connect_parameters import ConnectParameters
+from ostler.client.mqi.remote.connections import RemoteConnection, RemoteHandle, register, unregister
 from ostler.model import constants as mqc
 from ostler.model.errors import MQError
 from ostler.wire import frames as wire

@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 import ostler
-from ostler.engine.message import PERSISTENCE_AT
+from ostler.engine.message.message import PERSISTENCE_AT
 from ostler.model import constants as mq
 from ostler.wire.calls import GOT_FIXED_BYTES, MD_BYTES, failure_frame, reply_frame
 from ostler.wire.exchanges import Connected, Opened, decode_hello

@@ -11,11 +11,11 @@ import pytest
 from tests.client.remote_site import OK, RemoteSite
 
 from ostler import mqi
-from ostler.client.connect_parameters import TlsSettings
+from ostler.client.locate.connect_parameters import TlsSettings
 from ostler.model import constants as mqc
 from ostler.model.attributes import ObjectType
 from ostler.model.errors import MQError
-from ostler.server.certificate_maker import Authority
+from ostler.server.tls.certificate_maker import Authority
 
 CHANNEL = "TLS.SVRCONN"
 QUICKLY = {"OSTLER_RECONNECT_DELAYS": "(10,10)", "OSTLER_RECONNECT_TIMEOUT": "20"}

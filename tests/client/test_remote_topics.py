@@ -17,7 +17,7 @@ from tests.client.topic_structures import MANAGED, OK, Publisher, field, made
 
 import ostler
 from ostler import mqi
-from ostler.client.remote_connections import remote_connection
+from ostler.client.mqi.remote.connections import remote_connection
 from ostler.model import constants as mqc
 from ostler.model.attributes import ObjectType
 from ostler.wire import frames as wire

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ostler.client.connect_parameters import TlsSettings
-from ostler.client.tls_client import ClientTls, as_error
+from ostler.client.link.tls_client import ClientTls, as_error
+from ostler.client.locate.connect_parameters import TlsSettings
 from ostler.model.constants import (
     MQRC_KEY_REPOSITORY_ERROR,
     MQRC_SSL_INITIALIZATION_ERROR,
@@ -17,8 +17,8 @@ from ostler.model.constants import (
     MQRC_UNSUPPORTED_CIPHER_SUITE,
 )
 from ostler.model.errors import MQError
-from ostler.server.certificate_maker import Authority
-from ostler.server.tls_contexts import ChannelTls, RepositorySettings, TlsContexts
+from ostler.server.tls.certificate_maker import Authority
+from ostler.server.tls.contexts import ChannelTls, RepositorySettings, TlsContexts
 from ostler.testing.tls_pairs import TestCertificates, make_certificates, shake_hands
 from ostler.wire.tls_stream import TlsFailed, TlsStream
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 import ostler
-from ostler.client.api import Connection
-from ostler.client.trigger_monitor import Trigger, TriggerMonitor, command_of
+from ostler.client.api.connection import Connection
+from ostler.client.api.trigger_monitor import Trigger, TriggerMonitor, command_of
 from ostler.model import constants as mq
 from ostler.model.structures.headers import MQTMC2
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.qm_ini import LogSection
 
 LOG = LogSection(file_pages=64)
 SECONDS_MAX = 60.0

@@ -9,9 +9,7 @@ from typing import TypeVar
 
 import pytest
 
-from ostler.command.interpreter import Outcome, run_command
-from ostler.command.script import Counts, run_script
-from ostler.command.target import (
+from ostler.command.admin.context import (
     CHANNEL_NOT_ACTIVE,
     SERVICE_ACTIVE,
     SERVICE_NOT_ACTIVE,
@@ -23,16 +21,18 @@ from ostler.command.target import (
     ServiceStatus,
     Target,
 )
+from ostler.command.mqsc.interpreter import Outcome, run_command
+from ostler.command.mqsc.script import Counts, run_script
 from ostler.engine.connection import Handle
 from ostler.engine.core import Engine
 from ostler.engine.open import OpenRequest, close_object, open_object
+from ostler.engine.pubsub.subscribe import subscribe
+from ostler.engine.pubsub.subscribe_request import Subscribed, SubscribeRequest
 from ostler.engine.put import put
-from ostler.engine.subscribe_request import Subscribed, SubscribeRequest
-from ostler.engine.subscribing import subscribe
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.structures.catalogue import LAYOUTS
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.testing.unguarded import take_any_entity
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from ostler.command.nouns import OBJECT_NOUNS, STATUS_NOUNS, Noun
+from ostler.command.mqsc.grammar import OBJECT_NOUNS, STATUS_NOUNS, Noun
 from ostler.model.attribute_types import Shown
 from ostler.model.attributes import Attribute, ObjectType, ValueKind, attributes_of, find, has
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ostler.command.pcf_answers import answer
-from ostler.command.target import Target
+from ostler.command.admin.context import Target
+from ostler.command.pcf.dispatch import answer
 from ostler.model import constants as mq
 from ostler.model.pcf import (
     ByteString,

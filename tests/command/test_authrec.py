@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.command.authority_records import (
+from ostler.command.admin.context import CommandRefused
+from ostler.command.mqsc.authrec import (
     Entity,
     Question,
     delete_record,
@@ -14,9 +15,8 @@ from ostler.command.authority_records import (
     records,
     set_record,
 )
-from ostler.command.interpreter import understand
-from ostler.command.target import CommandRefused
-from ostler.command.words import SyntaxProblem
+from ostler.command.mqsc.interpreter import understand
+from ostler.command.mqsc.tokens import SyntaxProblem
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import CHG, CONNECT, CRT, DSP, GET, INQ, PUT, QUEUE_AUTHORITIES
 from ostler.model.constants import (

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ostler.command.target import ChannelStatus
+from ostler.command.admin.context import ChannelStatus
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
 from ostler.server.queue_manager import QueueManager

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ostler.command.channel_authentication import Question, rules, set_rule
-from ostler.command.target import CommandRefused
+from ostler.command.admin.context import CommandRefused
+from ostler.command.mqsc.channel_auth import Question, rules, set_rule
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (
     MQCAUT_ADDRESSMAP,

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.command.command_help import help_lines
-from ostler.command.completion import complete
-from ostler.command.interpreter import nouns_of
-from ostler.command.nouns import VERBS
+from ostler.command.mqsc.command_help import help_lines
+from ostler.command.mqsc.completion import complete
+from ostler.command.mqsc.grammar import VERBS
+from ostler.command.mqsc.interpreter import nouns_of
 from ostler.model.attributes import ObjectType, attributes_of
 
 OBJECTS = {"QLOCAL": ["Q1", "Q2", "mixed.Case"], "QUEUE": ["Q1", "Q2", "A1"], "CHANNEL": ["APP.SVRCONN"]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.command.target import CHANNEL_ACTIVE, ChannelStatus, CommandRefused
+from ostler.command.admin.context import CHANNEL_ACTIVE, ChannelStatus, CommandRefused
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 

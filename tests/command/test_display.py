@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from ostler.command.layout import columns
+from ostler.command.mqsc.display.layout import columns
 
 from .conftest import Operator
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.command.dump import Dump, Layout, dump
-from ostler.command.dump_text import LINE_CHARACTERS, Command, quoted, written
-from ostler.command.statements import StatementReader
+from ostler.command.dump.dump import Dump, Layout, dump
+from ostler.command.dump.dump_text import LINE_CHARACTERS, Command, quoted, written
+from ostler.command.mqsc.statements import StatementReader
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import MQQDT_TEMPORARY_DYNAMIC
 from ostler.model.definitions import Definition, new_definition

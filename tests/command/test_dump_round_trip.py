@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from mypy_extensions import i64
 from tests.searching import examples
 
-from ostler.command.dump import Dump, Layout, dump
-from ostler.command.script import Counts, run_script
-from ostler.command.target import ChannelStatus, ListenerStatus, ManagerStatus, Target
+from ostler.command.admin.context import ChannelStatus, ListenerStatus, ManagerStatus, Target
+from ostler.command.dump.dump import Dump, Layout, dump
+from ostler.command.mqsc.script import Counts, run_script
 from ostler.engine import objects
 from ostler.engine.core import Engine
 from ostler.model.attributes import Attribute, ObjectType, Shown, Value, ValueKind, attributes_of, has, subtype_of

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.searching import examples
 
-from ostler.command.interpreter import Outcome, understand
-from ostler.command.statements import StatementReader, parse
-from ostler.command.words import SyntaxProblem
+from ostler.command.mqsc.interpreter import Outcome, understand
+from ostler.command.mqsc.statements import StatementReader, parse
+from ostler.command.mqsc.tokens import SyntaxProblem
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 
 from .conftest import LOG, LocalTarget, Operator

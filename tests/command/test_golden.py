@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.command.target import ApplicationStatus, ChannelStatus, ServiceStatus
+from ostler.command.admin.context import ApplicationStatus, ChannelStatus, ServiceStatus
 from ostler.model import constants as mq
 from ostler.server.queue_manager import QueueManager
 

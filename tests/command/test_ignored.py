@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.command.script import Counts, run_script
+from ostler.command.mqsc.script import Counts, run_script
 from ostler.model.attributes import ObjectType, attributes_of, defaults, ignored
-from ostler.server.command_target import ManagerTarget
+from ostler.server.admin.command_target import ManagerTarget
 from ostler.server.queue_manager import QueueManager
 
 WARNING = "AMQ8698W: "

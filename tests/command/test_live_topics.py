@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from ostler.command.command_events import command_number
-from ostler.command.dump import Dump, Layout, dump
-from ostler.command.interpreter import run_command
-from ostler.command.topic_walk import TopicPattern, TopicWalk
+from ostler.command.admin.command_events import command_number
+from ostler.command.dump.dump import Dump, Layout, dump
+from ostler.command.mqsc.interpreter import run_command
+from ostler.command.status.topic_walk import TopicPattern, TopicWalk
 from ostler.engine import objects
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType

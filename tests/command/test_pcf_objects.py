@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.command.administration import define_anew
-from ostler.command.pcf_answers import answer
-from ostler.command.target import ListenerStatus
+from ostler.command.admin.context import ListenerStatus
+from ostler.command.admin.objects import define_anew
+from ostler.command.pcf.dispatch import answer
 from ostler.engine.core import Engine
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.searching import SLOW_MACHINES, examples
 
-from ostler.command.pcf_answers import COMMANDS, answer
-from ostler.command.pcf_table import Kind
+from ostler.command.pcf.dispatch import COMMANDS, answer
+from ostler.command.pcf.table import Kind
 from ostler.model import constants as mq
 from ostler.model.attributes import attributes_of
 from ostler.model.pcf import (

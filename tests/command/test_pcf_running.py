@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.command.pcf_answers import COMMANDS
-from ostler.command.pcf_table import Command, Field
-from ostler.command.target import ChannelStatus, CommandRefused, ListenerStatus, ServiceStatus
+from ostler.command.admin.context import ChannelStatus, CommandRefused, ListenerStatus, ServiceStatus
+from ostler.command.pcf.dispatch import COMMANDS
+from ostler.command.pcf.table import Command, Field
 from ostler.model import constants as mq
 from ostler.model.attributes import attributes_of
 from ostler.model.errors import MQError

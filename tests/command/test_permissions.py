@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.command.permissions import authorize, authorize_define, may_see, mqot, needed
-from ostler.command.target import CommandRefused
+from ostler.command.admin.context import CommandRefused
+from ostler.command.admin.permissions import authorize, authorize_define, may_see, mqot, needed
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import CHG, CLR, CRT, CTRL, CTRLX, DLT, DSP
 from ostler.model.constants import (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.server.directories import QueueManagerDirectory
+from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 
 from .conftest import LOG, LocalTarget, Operator

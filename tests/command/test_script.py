@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from ostler.command import administration
-from ostler.command.script import Counts, run_script
-from ostler.command.target import Target
+from ostler.command.admin import objects as administration
+from ostler.command.admin.context import Target
+from ostler.command.mqsc.script import Counts, run_script
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import MQRC_Q_MGR_NOT_AVAILABLE
 from ostler.model.errors import MQError
-from ostler.server.command_target import ManagerTarget
+from ostler.server.admin.command_target import ManagerTarget
 from ostler.server.queue_manager import QueueManager
 
 from .conftest import LocalTarget, Operator

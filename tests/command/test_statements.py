@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.command.interpreter import understand
-from ostler.command.nouns import VERBS
-from ostler.command.statements import StatementReader, parse
-from ostler.command.words import COMMAND_CHARACTERS_MAX, SyntaxProblem, WordKind, split_words
+from ostler.command.mqsc.grammar import VERBS
+from ostler.command.mqsc.interpreter import understand
+from ostler.command.mqsc.statements import StatementReader, parse
+from ostler.command.mqsc.tokens import COMMAND_CHARACTERS_MAX, SyntaxProblem, WordKind, split_words
 
 
 def texts(command: str) -> list[str]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from ostler.command.administration import matching
-from ostler.command.target import ApplicationStatus, ChannelStatus
+from ostler.command.admin.context import ApplicationStatus, ChannelStatus
+from ostler.command.admin.objects import matching
 from ostler.model import constants as mq
 
 from .conftest import STARTED_MS, LocalTarget, Operator, Program

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.command.topic_walk import TopicPattern
+from ostler.command.status.topic_walk import TopicPattern
 
 from .conftest import LocalTarget, Operator, Program
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ostler.command.script import Counts, run_script
-from ostler.server.command_target import ServerTarget
+from ostler.command.mqsc.script import Counts, run_script
+from ostler.server.admin.command_target import ServerTarget
+from ostler.server.assembly import Server
 from ostler.server.queue_manager import QueueManager
-from ostler.server.server import Server
 
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.mqsc"))
 # What fails, and why that is right: nothing answers there, nothing was sent, or it is not there to be shown.

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ostler.lab.store.schema import KEY
-from ostler.pipeline.live_tables import LIVE_TABLES
-from ostler.pipeline.tables import BRONZE, TABLES, LakeTable, Layer
+from ostler.pipeline.lake.live_tables import LIVE_TABLES
+from ostler.pipeline.lake.tables import BRONZE, TABLES, LakeTable, Layer
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "pipeline.md"
 ALL_TABLES = TABLES | LIVE_TABLES

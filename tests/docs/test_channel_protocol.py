@@ -11,8 +11,9 @@ import pytest
 from tests.docs.protocol_page import ProtocolPage, number, value, walk
 
 import ostler.testing
-from ostler.channel import compression, message_writer, terms
-from ostler.channel.terms import ChannelSettings, agree
+from ostler.channel import compression, message_writer
+from ostler.channel import negotiation as terms
+from ostler.channel.negotiation import ChannelSettings, agree
 from ostler.model import constants
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition

@@ -9,9 +9,9 @@ import pytest
 from tests.docs.protocol_page import ProtocolPage
 
 from ostler.channel import states
-from ostler.command.channel_rows import channel_row
-from ostler.command.channel_status import ChannelStatus
-from ostler.engine import channel_events
+from ostler.command.status.channel_rows import channel_row
+from ostler.command.status.channel_status import ChannelStatus
+from ostler.engine.events import channel_events
 from ostler.model import constants
 from ostler.model.attribute_table_channels import ATTRIBUTES
 from ostler.model.attributes import ObjectType

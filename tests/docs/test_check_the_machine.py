@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ostler.lab.observing import doctor, flags
-from ostler.lab.observing.doctor import Verdict
+from ostler.lab.sampling import doctor, flags
+from ostler.lab.sampling.doctor import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "how-to" / "check-the-machine.md"

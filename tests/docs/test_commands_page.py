@@ -18,7 +18,13 @@ OURS = [
     name
     for name in COMMANDS
     if COMMANDS[name][0]
-    not in ("ostler.cli.samples", "ostler.cli.demo", "ostler.cli.bench", "ostler.cli.lab", "ostler.cli.pipeline")
+    not in (
+        "ostler.cli.samples.samples",
+        "ostler.cli.demo.demo",
+        "ostler.cli.lab.bench",
+        "ostler.cli.lab.command",
+        "ostler.cli.pipeline.command",
+    )
 ]
 
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not beside the tests")

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ostler.cli import lab_run, lab_sitting
+from ostler.cli.lab import run as lab_run
+from ostler.cli.lab import sitting as lab_sitting
 from ostler.cli.main import build_parser
-from ostler.lab.running.contract import QUICK, Settings
+from ostler.lab.runner.contract import QUICK, Settings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "laboratory.md"
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from tests.docs.stall_picture import PICTURE, RATE, percentiles, picture
 
-from ostler.lab.catalogue import all_benchmarks
-from ostler.lab.driver_overhead import RATIO_MAX
-from ostler.lab.experiments import load_experiment
-from ostler.lab.observing.flags import LIMITS
-from ostler.lab.running import limits
+from ostler.lab.bench.catalogue import all_benchmarks
+from ostler.lab.bench.driver_overhead import RATIO_MAX
+from ostler.lab.families import load_experiment
+from ostler.lab.runner import limits
+from ostler.lab.sampling.flags import LIMITS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "explanation" / "measuring.md"

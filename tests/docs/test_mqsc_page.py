@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ostler.command.interpreter import nouns_of
-from ostler.command.nouns import VERBS
+from ostler.command.mqsc.grammar import VERBS
+from ostler.command.mqsc.interpreter import nouns_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "mqsc.md"
 ROW = re.compile(r"^\| ([A-Z, ]+) \| ([A-Z ]+) \| .*\|$", re.MULTILINE)

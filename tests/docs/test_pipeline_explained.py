@@ -27,9 +27,9 @@ def test_the_figures_of_the_law_are_those_of_the_page() -> None:
 
 def test_the_numbers_are_those_of_the_code() -> None:
     pytest.importorskip("pyspark")
-    from ostler.pipeline.judging import TOLERANCE_PERCENT, UNKNOWN_NOISE_PERCENT
-    from ostler.pipeline.peaks import KNEE_PERCENT_LEAST
-    from ostler.pipeline.universal_scalability import STEPS_LEAST
+    from ostler.pipeline.steps.peaks import KNEE_PERCENT_LEAST
+    from ostler.pipeline.steps.universal_scalability import STEPS_LEAST
+    from ostler.pipeline.steps.verdicts import TOLERANCE_PERCENT, UNKNOWN_NOISE_PERCENT
 
     text = " ".join(PAGE.read_text().split())
     assert f"{TOLERANCE_PERCENT:g} %" in text

@@ -8,8 +8,8 @@ import re
 import pytest
 from tests.docs.pipeline_tables import ALL_TABLES, BEGINNING, PAGE, tables_text, without_tables
 
-from ostler.cli import pipeline_statuses
 from ostler.cli.main import build_parser
+from ostler.cli.pipeline import statuses as pipeline_statuses
 
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not beside the tests")
 

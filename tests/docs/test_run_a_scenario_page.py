@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ostler.lab.observing import flags
-from ostler.lab.running import measuring, runner
+from ostler.lab.runner import measuring, runner
+from ostler.lab.sampling import flags
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.store import run_writer
 

@@ -14,8 +14,8 @@ pytest.importorskip("pyarrow", reason="the laboratory's packages are not install
 
 from tests.lab.simulated_experiment import HeardView
 
-from ostler.lab.running.contract import QUICK
-from ostler.lab.running.runner import run_scenario
+from ostler.lab.runner.contract import QUICK
+from ostler.lab.runner.runner import run_scenario
 from ostler.lab.scenarios.families import FAMILIES, Family
 from ostler.lab.scenarios.loader import catalogue, read_report
 from ostler.lab.store.manifest import State
@@ -48,7 +48,7 @@ def block(language: str, number: int = 0) -> str:
 def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "opening.py").write_text(block("python"))
     monkeypatch.syspath_prepend(tmp_path)
-    line = block("python", 1).replace("ostler.lab.experiments.opening", "opening")
+    line = block("python", 1).replace("ostler.lab.families.opening", "opening")
     family = eval(line, {"Family": Family})
     monkeypatch.setitem(FAMILIES, family.name, family)
     _, (scenario,) = read_report(tomllib.loads(REPORT + block("toml")), "ours.toml", catalogue().features)

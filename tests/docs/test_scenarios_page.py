@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ostler.cli import lab_catalogue
 from ostler.cli.commands import CommandParser
+from ostler.cli.lab import catalogue as lab_catalogue
 from ostler.lab.scenarios import model
 from ostler.lab.scenarios.features import Feature, State, Verdict
 from ostler.lab.scenarios.loader import catalogue

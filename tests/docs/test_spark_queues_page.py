@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ostler.pipeline.streaming import options
-from ostler.pipeline.streaming.columns import COLUMNS
+from ostler.pipeline.source import options
+from ostler.pipeline.source.columns import COLUMNS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "read-queues-with-spark.md"
 

@@ -12,10 +12,13 @@ from tests.docs.protocol_page import ProtocolPage, number, value, walk
 
 import ostler.testing
 from ostler.engine import get as getting
-from ostler.engine import selector, selector_tokens
+from ostler.engine.selectors import selector
+from ostler.engine.selectors import tokens as selector_tokens
 from ostler.model import constants
 from ostler.model.structures.md import MQMD
-from ostler.server import link_limits, looks, reactor, server_link
+from ostler.server.net import link as server_link
+from ostler.server.net import link_limits, reactor
+from ostler.server.verbs import consume as looks
 from ostler.wire import calls, exchanges, frames, subscriptions
 from ostler.wire.server_names import SUFFIX, server_name
 

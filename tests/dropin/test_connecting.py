@@ -7,7 +7,7 @@ import ctypes
 import pytest
 from ostler_dropin.connecting import Memory, Structures, connect, security_parameters
 
-from ostler.client.channel_descriptor import MQCD, MQSCO
+from ostler.client.mqi.channel_descriptor import MQCD, MQSCO
 from ostler.model import constants as mqc
 from ostler.model.structures.connecting import MQCNO, MQCSP
 from ostler.model.structures.layout import Layout

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from ostler.engine import channel_events
-from ostler.engine.change_events import CHANNEL_QUEUE
 from ostler.engine.core import Engine
-from ostler.engine.reports import Outgoing
+from ostler.engine.events import channel_events
+from ostler.engine.events.configuration_events import CHANNEL_QUEUE
+from ostler.engine.events.reports import Outgoing
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import new_definition

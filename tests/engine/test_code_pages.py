@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.engine.code_page_tables import DIFFERENCES
-from ostler.engine.code_pages import (
+from ostler.engine.conversion.code_page_tables import DIFFERENCES
+from ostler.engine.conversion.code_pages import (
     MalformedTextError,
     UnknownCodePageError,
     code_page,

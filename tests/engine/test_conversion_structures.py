@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.searching import examples
 
-from ostler.engine.code_pages import encode
-from ostler.engine.conversion import NO_LIMIT, Converted, convert_message
+from ostler.engine.conversion.code_pages import encode
+from ostler.engine.conversion.conversion import NO_LIMIT, Converted, convert_message
 from ostler.model import constants as mq
 
 NORMAL = mq.MQENC_NORMAL

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ostler.engine.connection import Connection, Handle
-from ostler.engine.space import RESERVE_PATH, needed_bytes
+from ostler.engine.recovery.checkpoint_space import RESERVE_PATH, needed_bytes
 from ostler.log import LogSettings
 from ostler.model.constants import (
     MQGMO_NO_SYNCPOINT,

@@ -6,12 +6,12 @@ import struct
 
 import pytest
 
-from ostler.engine import events
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
-from ostler.engine.queue import Queue
-from ostler.engine.records import DEFINE
-from ostler.engine.reports import Outgoing
+from ostler.engine.events import performance_events as events
+from ostler.engine.events.reports import Outgoing
+from ostler.engine.queue.queue import Queue
+from ostler.engine.recovery.records import DEFINE
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import Definition, new_definition

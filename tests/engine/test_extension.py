@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.engine.extension import extension, with_extension, without_extension
+from ostler.engine.message.mqmde import extension, with_extension, without_extension
 from ostler.model.constants import MQFMT_MD_EXTENSION, MQFMT_STRING, MQRC_MDE_ERROR
 from ostler.model.errors import MQError
 from ostler.model.structures.md import MQMD

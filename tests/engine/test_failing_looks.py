@@ -6,9 +6,9 @@ import pytest
 
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.get import get, go_on_looking, new_request
-from ostler.engine.get_request import BY_SCAN, GetRequest
-from ostler.engine.message import NULL_ID
-from ostler.engine.selector import compile_selector
+from ostler.engine.message.message import NULL_ID
+from ostler.engine.queue.get_request import BY_SCAN, GetRequest
+from ostler.engine.selectors.selector import compile_selector
 from ostler.log import LogSettings
 from ostler.model import constants as mq
 from ostler.model.disk import DescriptorsExhausted, File

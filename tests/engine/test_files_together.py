@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.engine.snapshot import FilesUnrelated, SnapshotDamaged
+from ostler.engine.recovery.snapshot import FilesUnrelated, SnapshotDamaged
 from ostler.log import LogDamaged, LogError, LogSettings
 from ostler.model.constants import MQGMO_BROWSE_FIRST, MQGMO_BROWSE_NEXT, MQOO_BROWSE, MQOO_INPUT_SHARED, MQOO_OUTPUT
 from ostler.model.errors import MQError

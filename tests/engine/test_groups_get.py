@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from ostler.engine import groups
 from ostler.engine.connection import QUEUE, Connection, Handle
 from ostler.engine.core import Engine
-from ostler.engine.descriptor_fields import DEFAULT_DESCRIPTOR
-from ostler.engine.get_request import BY_SCAN, GetRequest
-from ostler.engine.message import Message
-from ostler.engine.slots import AVAILABLE, GROUPED, HAS_CURSOR, LOCKED, NONE
+from ostler.engine.groups import groups
+from ostler.engine.message.descriptor_fields import DEFAULT_DESCRIPTOR
+from ostler.engine.message.message import Message
+from ostler.engine.queue.get_request import BY_SCAN, GetRequest
+from ostler.engine.queue.slots import AVAILABLE, GROUPED, HAS_CURSOR, LOCKED, NONE
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
     MQGMO_ALL_MSGS_AVAILABLE,

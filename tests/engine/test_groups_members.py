@@ -7,8 +7,8 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.engine.descriptor_fields import DEFAULT_DESCRIPTOR
-from ostler.engine.group_members import LATER_MESSAGE, LATER_SEGMENT, Group, add, remove
+from ostler.engine.groups.members import LATER_MESSAGE, LATER_SEGMENT, Group, add, remove
+from ostler.engine.message.descriptor_fields import DEFAULT_DESCRIPTOR
 
 GROUP_ID = b"group".ljust(24, b"g")
 SEGMENT, LAST_SEGMENT, IN_GROUP, LAST_IN_GROUP = 2, 4, 8, 16

@@ -6,11 +6,11 @@ import struct
 
 import pytest
 
-from ostler.engine import groups
 from ostler.engine.connection import QUEUE, Handle
 from ostler.engine.core import Engine
-from ostler.engine.descriptor_fields import DEFAULT_DESCRIPTOR
-from ostler.engine.message import FLAGS_AT, GROUP_ID_AT, MESSAGE_TYPE_AT, NULL_ID, OFFSET_AT, SEQUENCE_NUMBER_AT
+from ostler.engine.groups import groups
+from ostler.engine.message.descriptor_fields import DEFAULT_DESCRIPTOR
+from ostler.engine.message.message import FLAGS_AT, GROUP_ID_AT, MESSAGE_TYPE_AT, NULL_ID, OFFSET_AT, SEQUENCE_NUMBER_AT
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
     MQMF_LAST_MSG_IN_GROUP,

@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.searching import examples
 
-from ostler.engine import groups
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
-from ostler.engine.descriptor_fields import DEFAULT_DESCRIPTOR
 from ostler.engine.get import get, new_request
-from ostler.engine.get_request import UNLIMITED, GetRequest
-from ostler.engine.message import NULL_ID
+from ostler.engine.groups import groups
+from ostler.engine.message.descriptor_fields import DEFAULT_DESCRIPTOR
+from ostler.engine.message.message import NULL_ID
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.put import put
+from ostler.engine.queue.get_request import UNLIMITED, GetRequest
 from ostler.engine.syncpoint import back_out, commit
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (

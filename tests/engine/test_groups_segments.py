@@ -8,9 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.engine.descriptor_fields import DEFAULT_DESCRIPTOR
-from ostler.engine.message import Message
-from ostler.engine.segmentation import joined_body, joined_descriptor, split, stretches, tail, without_report_data
+from ostler.engine.groups.segmentation import (
+    joined_body,
+    joined_descriptor,
+    split,
+    stretches,
+    tail,
+    without_report_data,
+)
+from ostler.engine.message.descriptor_fields import DEFAULT_DESCRIPTOR
+from ostler.engine.message.message import Message
 from ostler.model.constants import (
     MQCCSI_INHERIT,
     MQENC_INTEGER_NORMAL,

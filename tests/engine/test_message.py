@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.engine import message
-from ostler.engine.message import hash_id
+from ostler.engine.message import message
+from ostler.engine.message.message import hash_id
 from ostler.model.structures.md import MD_BYTES_2, MQMD
 
 FIELDS = {

@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from ostler.engine.properties import Inquiry, Property, PropertySet
-from ostler.engine.property_values import CONVERSIONS, Value, converted, packed, unpacked
+from ostler.engine.properties.properties import Inquiry, Property, PropertySet
+from ostler.engine.properties.property_values import CONVERSIONS, Value, converted, packed, unpacked
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 

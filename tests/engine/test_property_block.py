@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostler.engine.properties import Property, PropertySet
-from ostler.engine.property_block import decode_block, encode_block
-from ostler.engine.property_values import CONVERSIONS
+from ostler.engine.properties.properties import Property, PropertySet
+from ostler.engine.properties.property_block import decode_block, encode_block
+from ostler.engine.properties.property_values import CONVERSIONS
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 

@@ -6,21 +6,21 @@ import struct
 
 import pytest
 
-from ostler.engine.descriptor_fields import DEFAULT_DESCRIPTOR, FIELDS, with_content, with_field
-from ostler.engine.message_properties import MessageProperties
-from ostler.engine.properties import PropertySet
-from ostler.engine.property_block import decode_block
-from ostler.engine.property_buffers import buffer_to_properties, properties_to_buffer
-from ostler.engine.property_control import (
+from ostler.engine.message.descriptor_fields import DEFAULT_DESCRIPTOR, FIELDS, with_content, with_field
+from ostler.engine.properties.message_properties import MessageProperties
+from ostler.engine.properties.properties import PropertySet
+from ostler.engine.properties.property_block import decode_block
+from ostler.engine.properties.property_buffers import buffer_to_properties, properties_to_buffer
+from ostler.engine.properties.property_control import (
     GetView,
     descriptor_for_put,
     needs_property_view,
     properties_on_get,
     properties_on_put,
 )
-from ostler.engine.property_values import Value
-from ostler.engine.rfh2 import folder_properties, read_chain
-from ostler.engine.selector import compile_selector
+from ostler.engine.properties.property_values import Value
+from ostler.engine.properties.rfh2 import folder_properties, read_chain
+from ostler.engine.selectors.selector import compile_selector
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 

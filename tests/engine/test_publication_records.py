@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.engine.message import MD_BYTES
-from ostler.engine.publication_records import Copy, copy_descriptor, publication_head, read_publication
-from ostler.engine.records import commit_head, read_number, read_removed
+from ostler.engine.message.message import MD_BYTES
+from ostler.engine.pubsub.publish_record import Copy, copy_descriptor, publication_head, read_publication
+from ostler.engine.recovery.records import commit_head, read_number, read_removed
 from ostler.testing.topic_world import TopicWorld
 
 IDENTIFIERS = st.binary(min_size=24, max_size=24)

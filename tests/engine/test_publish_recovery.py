@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import pytest
 
-from ostler.engine import retained
 from ostler.engine.connection import Handle
 from ostler.engine.open import close_object
-from ostler.engine.queue import RETAINED_QUEUE
-from ostler.engine.subscribing import Subscribed
-from ostler.engine.subscription_ends import end_orphans, remove_subscription
+from ostler.engine.pubsub import retained
+from ostler.engine.pubsub.end_subscription import end_orphans, remove_subscription
+from ostler.engine.pubsub.subscribe import Subscribed
+from ostler.engine.queue.queue import RETAINED_QUEUE
 from ostler.log import LogSettings, LogType
 from ostler.log.stream_format import PAGE_BYTES, next_page
 from ostler.model.constants import (

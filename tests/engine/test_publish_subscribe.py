@@ -7,17 +7,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from ostler.engine import objects, retained
+from ostler.engine import objects
 from ostler.engine.get import get, new_request
-from ostler.engine.message import MD_BYTES
+from ostler.engine.message.message import MD_BYTES
 from ostler.engine.open import OpenRequest, close_object, open_object
-from ostler.engine.properties import Property
-from ostler.engine.property_block import decode_block, encode_block
+from ostler.engine.properties.properties import Property
+from ostler.engine.properties.property_block import decode_block, encode_block
+from ostler.engine.pubsub import retained
+from ostler.engine.pubsub.end_subscription import end_expired, remove_subscription
+from ostler.engine.pubsub.subscribe import request_publications
+from ostler.engine.pubsub.topic_settings import DURABLE_MODEL, NON_DURABLE_MODEL
 from ostler.engine.put import put
-from ostler.engine.queue import RETAINED_QUEUE
-from ostler.engine.subscribing import request_publications
-from ostler.engine.subscription_ends import end_expired, remove_subscription
-from ostler.engine.topic_settings import DURABLE_MODEL, NON_DURABLE_MODEL
+from ostler.engine.queue.queue import RETAINED_QUEUE
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (
     MQCO_DELETE,

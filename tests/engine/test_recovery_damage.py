@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.engine.snapshot import SnapshotDamaged
+from ostler.engine.recovery.snapshot import SnapshotDamaged
 from ostler.log import LogDamaged, LogSettings, LogType
 from ostler.model.constants import (
     MQGMO_SYNCPOINT,

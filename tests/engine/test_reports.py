@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.engine import reports, transfer
 from ostler.engine.core import Engine
-from ostler.engine.message import Message
-from ostler.engine.properties import Property
-from ostler.engine.property_block import decode_block, encode_block
-from ostler.engine.queue import Queue
+from ostler.engine.events import reports
+from ostler.engine.message.message import Message
+from ostler.engine.properties.properties import Property
+from ostler.engine.properties.property_block import decode_block, encode_block
+from ostler.engine.queue import transfer
+from ostler.engine.queue.queue import Queue
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import new_definition

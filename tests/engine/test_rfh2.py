@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.searching import examples
 
-from ostler.engine.descriptor_fields import DEFAULT_DESCRIPTOR, with_content
-from ostler.engine.message_properties import MessageProperties
-from ostler.engine.properties import Property, PropertySet
-from ostler.engine.property_control import properties_on_get
-from ostler.engine.property_values import Value
-from ostler.engine.rfh2 import Content, Rfh2, folder_properties, read_chain, read_rfh2, rewritten
-from ostler.engine.rfh2_folders import folder_head, holds_properties, read_folder, unescaped, write_folders
+from ostler.engine.message.descriptor_fields import DEFAULT_DESCRIPTOR, with_content
+from ostler.engine.properties.message_properties import MessageProperties
+from ostler.engine.properties.properties import Property, PropertySet
+from ostler.engine.properties.property_control import properties_on_get
+from ostler.engine.properties.property_values import Value
+from ostler.engine.properties.rfh2 import Content, Rfh2, folder_properties, read_chain, read_rfh2, rewritten
+from ostler.engine.properties.rfh2_folders import folder_head, holds_properties, read_folder, unescaped, write_folders
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 

@@ -13,11 +13,11 @@ from tests.searching import examples
 from ostler.engine import put as putting
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.get import SELECTOR_BYTES_MAX, cancel, get, go_on_looking, new_request
-from ostler.engine.get_request import BY_SCAN, GetRequest
-from ostler.engine.message import MD_BYTES, NULL_ID
-from ostler.engine.properties import PropertySet
-from ostler.engine.property_block import encode_block
-from ostler.engine.selector import compile_selector
+from ostler.engine.message.message import MD_BYTES, NULL_ID
+from ostler.engine.properties.properties import PropertySet
+from ostler.engine.properties.property_block import encode_block
+from ostler.engine.queue.get_request import BY_SCAN, GetRequest
+from ostler.engine.selectors.selector import compile_selector
 from ostler.model import constants as mq
 from ostler.model.structures.md import MD_DEFAULT
 from ostler.testing.world import World

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.engine.descriptor_fields import DEFAULT_DESCRIPTOR, FIELDS, with_field
-from ostler.engine.message_properties import MessageProperties
-from ostler.engine.properties import PropertySet
-from ostler.engine.selector import PropertySource, Value, cache, compile_selector, compile_stored
+from ostler.engine.message.descriptor_fields import DEFAULT_DESCRIPTOR, FIELDS, with_field
+from ostler.engine.properties.message_properties import MessageProperties
+from ostler.engine.properties.properties import PropertySet
+from ostler.engine.selectors.selector import PropertySource, Value, cache, compile_selector, compile_stored
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 

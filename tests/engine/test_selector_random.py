@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.searching import examples
 
-from ostler.engine.selector import PropertySource, Selector, Value, compile_selector
+from ostler.engine.selectors.selector import PropertySource, Selector, Value, compile_selector
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.searching import examples
 
-from ostler.engine.message import MD_BYTES, Message
-from ostler.engine.slots import AVAILABLE, NONE, PRIORITY_SHIFT, Slots
+from ostler.engine.message.message import MD_BYTES, Message
+from ostler.engine.queue.slots import AVAILABLE, NONE, PRIORITY_SHIFT, Slots
 from ostler.model.structures.md import MD_DEFAULT
 
 MD = MD_DEFAULT.ljust(MD_BYTES, b"\0")

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostler.engine.open import close_object
-from ostler.engine.subscription import Subscription
-from ostler.engine.topic_strings import CharacterPattern, check_published, check_topic, full_topic
-from ostler.engine.topic_tree import BASE_TOPIC, PLACES_KEPT, TopicTree
+from ostler.engine.pubsub.subscription import Subscription
+from ostler.engine.pubsub.topic_strings import CharacterPattern, check_published, check_topic, full_topic
+from ostler.engine.pubsub.topic_tree import BASE_TOPIC, PLACES_KEPT, TopicTree
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (
     MQRC_ADMIN_TOPIC_STRING_ERROR,
@@ -148,7 +148,7 @@ def test_what_was_added_and_removed_leaves_nothing(
 def test_retained_publications_are_found_as_a_filter_finds_them(
     topics: list[str], wanted: tuple[str, bool], blocking: set[str]
 ) -> None:
-    from ostler.engine.topic_tree import Retained
+    from ostler.engine.pubsub.topic_tree import Retained
 
     tree = TopicTree()
     for number, topic in enumerate(blocking):
@@ -278,7 +278,7 @@ def _as_parent(name: str) -> int:
 
 
 def _fields(settings: object) -> list[int]:
-    from ostler.engine.topic_settings import TopicSettings
+    from ostler.engine.pubsub.topic_settings import TopicSettings
 
     assert isinstance(settings, TopicSettings)
     return [

@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
-from ostler.engine import triggers
 from ostler.engine.core import Engine
-from ostler.engine.message import Message
-from ostler.engine.queue import Queue
-from ostler.engine.records import DEFINE
-from ostler.engine.reports import Outgoing, own_descriptor
-from ostler.engine.slots import AVAILABLE
+from ostler.engine.events import triggers
+from ostler.engine.events.reports import Outgoing, own_descriptor
+from ostler.engine.message.message import Message
+from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.slots import AVAILABLE
+from ostler.engine.recovery.records import DEFINE
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import Definition, new_definition

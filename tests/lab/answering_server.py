@@ -9,7 +9,7 @@ import threading
 import time
 from contextlib import suppress
 
-from ostler.lab.load.bare_client import HELLO, WELCOME
+from ostler.lab.load.bare.client import HELLO, WELCOME
 from ostler.lab.peers.running import LOOPBACK
 
 _BACKLOG = 256

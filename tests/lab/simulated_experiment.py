@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
-from ostler.lab.observing.process_sampler import Watched
-from ostler.lab.running.contract import (
+from ostler.lab.runner.contract import (
     ROUND_TRIP,
     Counted,
     Done,
@@ -27,6 +26,7 @@ from ostler.lab.running.contract import (
     Sitting,
     Watcher,
 )
+from ostler.lab.sampling.process_sampler import Watched
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.roles import DRIVER
 

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("hdrh", reason="the laboratory's packages are not installed")
 
-from ostler.lab import (
+from ostler.lab.bench import (
     depth,
     driver_overhead,
     group_commit,
@@ -23,9 +23,9 @@ from ostler.lab import (
     restart,
     topic_matching,
 )
-from ostler.lab.catalogue import all_benchmarks
-from ostler.lab.own_process import silent
-from ostler.lab.result import Conditions, Result, write_result
+from ostler.lab.bench.catalogue import all_benchmarks
+from ostler.lab.bench.result import Conditions, Result, write_result
+from ostler.lab.common.own_process import silent
 
 
 def written(result: Result, directory: Path) -> dict[str, Any]:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from ostler.client.embedded import start
-from ostler.lab.load.mq_client import request_queue, routed_queue, way_back
-from ostler.lab.running import channel_wiring as wires
-from ostler.lab.running.channel_wiring import ANSWERING, ASKING, NORMAL, Wiring
-from ostler.lab.running.queue_manager_inside import run_commands
+from ostler.client.locate.embedded import start
+from ostler.lab.load.mq.client import request_queue, routed_queue, way_back
+from ostler.lab.runner import channel_wiring as wires
+from ostler.lab.runner.channel_wiring import ANSWERING, ASKING, NORMAL, Wiring
+from ostler.lab.runner.queue_manager_child import run_commands
 from ostler.model.attributes import ObjectType
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.qm_ini import LogSection
 
 KINDS = (ObjectType.CHANNEL, ObjectType.QLOCAL, ObjectType.QREMOTE)
 

@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("hdrh", reason="the laboratory's packages are not installed")
 
-from ostler.lab import chlauth_connect_cost, chlauth_restart
-from ostler.lab.catalogue import all_benchmarks
-from ostler.lab.channel_rules import channel_rules
-from ostler.lab.own_process import silent
+from ostler.lab.bench import chlauth_connect_cost, chlauth_restart
+from ostler.lab.bench.catalogue import all_benchmarks
+from ostler.lab.common.channel_rules import channel_rules
+from ostler.lab.common.own_process import silent
 from ostler.model.constants import MQUSRC_CHANNEL
 from ostler.security.channel_authentication import ChannelRules, check_rule
 

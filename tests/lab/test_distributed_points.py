@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ostler.lab.experiments.channel_drain import messages_to_drain
-from ostler.lab.experiments.distributed import ONE_MANAGER, DistributedExperiment
-from ostler.lab.experiments.distributed_points import (
+from ostler.lab.families.channels.distributed import ONE_MANAGER, DistributedExperiment
+from ostler.lab.families.channels.distributed_points import (
     DESCRIPTORS_KEPT,
     ROUTES_MAX,
     STAND_IN_CIPHER,
@@ -17,10 +16,11 @@ from ostler.lab.experiments.distributed_points import (
     distributed_point,
     usable_cipher,
 )
+from ostler.lab.families.channels.drain import messages_to_drain
 from ostler.lab.load import plan
-from ostler.lab.load.connection_flood import sockets_max
-from ostler.lab.running.channel_wiring import FAST, NORMAL, Wiring
-from ostler.lab.running.contract import GET, ROUND_TRIP, PointFailed, Settings, Sitting
+from ostler.lab.load.drivers.connection_flood import sockets_max
+from ostler.lab.runner.channel_wiring import FAST, NORMAL, Wiring
+from ostler.lab.runner.contract import GET, ROUND_TRIP, PointFailed, Settings, Sitting
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Binding, LoadKind, Scenario
 from ostler.lab.scenarios.steps import Step, steps

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ostler.lab.experiments.channel_drain import PER_BATCH, RATE
-from ostler.lab.experiments.channel_drain import RECEIVING as TAKING
-from ostler.lab.experiments.channel_drain import SENDING as CARRYING
-from ostler.lab.experiments.channel_memory import RECEIVING, SENDING
-from ostler.lab.running.contract import QUICK
-from ostler.lab.running.runner import run_scenario
+from ostler.lab.families.channels.drain import PER_BATCH, RATE
+from ostler.lab.families.channels.drain import RECEIVING as TAKING
+from ostler.lab.families.channels.drain import SENDING as CARRYING
+from ostler.lab.families.channels.memory import RECEIVING, SENDING
+from ostler.lab.runner.contract import QUICK
+from ostler.lab.runner.runner import run_scenario
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.store.manifest import State
 from ostler.lab.store.points import MeasuredPoint, measured_points

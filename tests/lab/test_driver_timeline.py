@@ -17,17 +17,18 @@ import psutil
 import pytest
 from tests.lab.answering_server import AnsweringServer
 
-from ostler.lab.load import bare_server, plan
-from ostler.lab.load.bare_client import HELLO, REQUESTER
+from ostler.lab.load import plan
+from ostler.lab.load.bare import server as bare_server
+from ostler.lab.load.bare.client import HELLO, REQUESTER
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
-from ostler.lab.load.driver_process import Answer, DriverEnd, Load, new_load
-from ostler.lab.load.epoll_driver import EpollDriver
+from ostler.lab.load.drivers.driver_process import Answer, DriverEnd, Load, new_load
+from ostler.lab.load.drivers.epoll_driver import EpollDriver
+from ostler.lab.load.drivers.threaded_driver import ThreadedDriver, Worker
 from ostler.lab.load.moments import Moments
 from ostler.lab.load.pacing import NEVER_NS, Pacing, Schedule
 from ostler.lab.load.plan import Plan, start_driver
-from ostler.lab.load.threaded_driver import ThreadedDriver, Worker
 from ostler.lab.load.timeline import MEASURED, WARMING_UP, PhaseRecorder, Timeline
-from ostler.lab.running.contract import GET, PUT, ROUND_TRIP, SESSION, Moment
+from ostler.lab.runner.contract import GET, PUT, ROUND_TRIP, SESSION, Moment
 from ostler.lab.store.histogram import lowest_of, percentile_ns
 from ostler.lab.store.recorder import LatencyRecorder
 from ostler.lab.store.roles import DRIVER
@@ -390,7 +391,7 @@ def test_a_load_is_over_when_what_all_drivers_have_outstanding_adds_up_to_nothin
 PROGRAM = """
 import sys, time
 from ostler.lab.load import plan
-from ostler.lab.load.driver_process import Answer, DriverEnd, Load, new_load
+from ostler.lab.load.drivers.driver_process import Answer, DriverEnd, Load, new_load
 from ostler.lab.load.timeline import Timeline
 
 class Watching:
@@ -420,7 +421,7 @@ def test_drivers_end_with_who_started_them(server: AnsweringServer, tmp_path: Pa
 
 INTERRUPTED = """
 import os, signal
-from ostler.lab.load.driver_process import new_load
+from ostler.lab.load.drivers.driver_process import new_load
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, lambda number, frame: None)

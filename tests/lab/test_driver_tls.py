@@ -14,8 +14,8 @@ from ostler.lab.load.plan import Plan, TlsPlan, start_driver
 from ostler.lab.load.timeline import Timeline
 from ostler.lab.store.rows import OperationRow
 from ostler.model.cipher_specs import require
-from ostler.server.certificate_maker import Authority
-from ostler.server.tls_suites import new_context
+from ostler.server.tls.certificate_maker import Authority
+from ostler.server.tls.suites import new_context
 
 CIPHER_SPECS = ("ECDHE_RSA_AES_256_GCM_SHA384", "TLS_AES_128_GCM_SHA256")
 # More than a record of TLS holds, and more than a socket takes at once.

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ostler.lab.running.contract import QUICK
-from ostler.lab.running.measuring import OPERATION_PARAMETER
-from ostler.lab.running.runner import run_scenario
+from ostler.lab.runner.contract import QUICK
+from ostler.lab.runner.measuring import OPERATION_PARAMETER
+from ostler.lab.runner.runner import run_scenario
 from ostler.lab.scenarios.families import FAMILIES
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Scenario

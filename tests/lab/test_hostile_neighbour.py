@@ -18,9 +18,9 @@ import pytest
 
 pytest.importorskip("psutil", reason="the laboratory's packages are not installed")
 
-from ostler.engine.selector import compile_selector
-from ostler.lab.experiments import hostile_neighbour, neighbours
-from ostler.lab.experiments.hostile_neighbour import (
+from ostler.engine.selectors.selector import compile_selector
+from ostler.lab.families.neighbours import hostile_neighbour, neighbours
+from ostler.lab.families.neighbours.hostile_neighbour import (
     AIM_MET,
     ANSWERED,
     HIGHEST,
@@ -35,7 +35,7 @@ from ostler.lab.experiments.hostile_neighbour import (
     answered_within,
     keep_within,
 )
-from ostler.lab.experiments.neighbours import (
+from ostler.lab.families.neighbours.neighbours import (
     ERRORS,
     NEIGHBOURS,
     NONE,
@@ -52,10 +52,10 @@ from ostler.lab.experiments.neighbours import (
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.moments import unheard
 from ostler.lab.load.timeline import MEASURED, WARMING_UP, PhaseRecorder, Timeline
-from ostler.lab.running.contract import QUICK, ROUND_TRIP, Counted, Figure, Sitting
-from ostler.lab.running.queue_manager_plan import QueueManagerPlan, pair_commands
-from ostler.lab.running.queue_manager_process import LabQueueManager
-from ostler.lab.running.runner import make_experiment
+from ostler.lab.runner.contract import QUICK, ROUND_TRIP, Counted, Figure, Sitting
+from ostler.lab.runner.queue_manager_plan import QueueManagerPlan, pair_commands
+from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.runner.runner import make_experiment
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Scenario
 from ostler.lab.scenarios.steps import steps

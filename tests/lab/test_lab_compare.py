@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.lab.run_samples import OSTLER, PING_PONG, RABBITMQ, usual_steps, write_run
 
-from ostler.cli.lab_compare_text import show_figures
+from ostler.cli.lab.compare_text import show_figures
 from ostler.cli.main import main
-from ostler.lab.comparing import (
+from ostler.lab.common.comparing import (
     LEAST_PERCENT,
     RATE,
     NothingInCommon,
@@ -27,8 +27,8 @@ from ostler.lab.comparing import (
     reference,
     summary,
 )
-from ostler.lab.running.contract import EntrantKind
-from ostler.lab.running.step_results import Costs, Series, StepFigure, StepResult
+from ostler.lab.runner.contract import EntrantKind
+from ostler.lab.runner.step_results import Costs, Series, StepFigure, StepResult
 
 FIGURES = st.floats(min_value=1e-3, max_value=1e9)
 

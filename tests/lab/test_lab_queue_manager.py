@@ -12,14 +12,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ostler.client.api import Connection, connect
-from ostler.client.connect_parameters import TlsSettings
-from ostler.lab.running.contract import PointFailed, SittingOver
-from ostler.lab.running.queue_manager_plan import CHANNEL, QueueManagerPlan, pair_commands
-from ostler.lab.running.queue_manager_process import LabQueueManager
+from ostler.client.api.connection import Connection, connect
+from ostler.client.locate.connect_parameters import TlsSettings
+from ostler.lab.runner.contract import PointFailed, SittingOver
+from ostler.lab.runner.queue_manager_plan import CHANNEL, QueueManagerPlan, pair_commands
+from ostler.lab.runner.queue_manager_process import LabQueueManager
 from ostler.lab.store.roles import QUEUE_MANAGER
 from ostler.model.errors import MQError
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.qm_ini import LogSection
 
 SMALL = LogSection(primary_files=2, secondary_files=1, file_pages=64)
 PLAN = QueueManagerPlan(log=SMALL, commands=pair_commands(1))
@@ -186,9 +186,9 @@ def test_without_accounting_there_are_no_accounts(manager: LabQueueManager) -> N
 _ORPHAN = """
 import os, sys
 from pathlib import Path
-from ostler.lab.running.queue_manager_plan import QueueManagerPlan
-from ostler.lab.running.queue_manager_process import LabQueueManager
-from ostler.server.qm_ini import LogSection
+from ostler.lab.runner.queue_manager_plan import QueueManagerPlan
+from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.server.config.qm_ini import LogSection
 plan = QueueManagerPlan(log=LogSection(primary_files=2, secondary_files=1, file_pages=64))
 print(LabQueueManager(Path(sys.argv[1]), plan).pid, flush=True)
 os.kill(os.getpid(), 9)

@@ -13,11 +13,11 @@ import psutil
 import pytest
 
 from ostler.lab.load import plan
+from ostler.lab.load.drivers.probe_drivers import COMMIT, COPY, GroupCommitDriver
 from ostler.lab.load.plan import ONE_WAY, REQUEST_REPLY, SESSIONS, Plan
-from ostler.lab.load.probe_drivers import COMMIT, COPY, GroupCommitDriver
 from ostler.lab.load.timeline import Timeline
-from ostler.lab.running import limits
-from ostler.lab.running.contract import (
+from ostler.lab.runner import limits
+from ostler.lab.runner.contract import (
     GET,
     PUT,
     ROUND_TRIP,
@@ -29,7 +29,7 @@ from ostler.lab.running.contract import (
     Prepared,
     Shape,
 )
-from ostler.lab.running.limits import LimitProbes
+from ostler.lab.runner.limits import LimitProbes
 from ostler.lab.store.recorder import LatencyRecorder
 from ostler.lab.store.roles import DRIVER, PROBE
 from ostler.lab.store.rows import OperationRow
@@ -177,7 +177,7 @@ def test_a_probes_server_ends_with_who_started_it() -> None:
     program = (
         "import socket, sys\n"
         "from ostler.lab.load import bare_server\n"
-        "from ostler.lab.load.bare_client import HELLO, REQUESTER\n"
+        "from ostler.lab.load.bare.client import HELLO, REQUESTER\n"
         "listener = bare_server.listening(('127.0.0.1', 0))\n"
         "process = bare_server.start('echo', listener, 64)\n"
         "client = socket.create_connection(listener.getsockname())\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from ostler.lab.line_chart import svg
-from ostler.lab.result import Chart
+from ostler.lab.bench.line_chart import svg
+from ostler.lab.bench.result import Chart
 
 _SVG = "{http://www.w3.org/2000/svg}"
 

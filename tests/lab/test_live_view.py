@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from ostler.lab.running.contract import Done, Entrant, EntrantKind, Now
-from ostler.lab.running.live_view import LiveView, Pace, PlainView, curve, view_for
+from ostler.lab.runner.contract import Done, Entrant, EntrantKind, Now
+from ostler.lab.runner.live_view import LiveView, Pace, PlainView, curve, view_for
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.steps import Step
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import cast
 
-from ostler.lab.experiments.load_experiment import AnyLoad, OstlerPrepared
+from ostler.lab.families.load_experiment import AnyLoad, OstlerPrepared
 from ostler.lab.load import plan
-from ostler.lab.running.contract import Figure, Shape
-from ostler.lab.running.queue_manager_process import LabQueueManager
+from ostler.lab.runner.contract import Figure, Shape
+from ostler.lab.runner.queue_manager_process import LabQueueManager
 
 
 def manager(name: str) -> LabQueueManager:

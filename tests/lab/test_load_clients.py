@@ -6,12 +6,12 @@ import struct
 
 import pytest
 
-from ostler.lab.load import amqp_frames as amqp
-from ostler.lab.load.amqp_client import AmqpClient
-from ostler.lab.load.bare_client import HELLO, REQUESTER, WELCOME, BareClient
+from ostler.lab.load.amqp import frames as amqp
+from ostler.lab.load.amqp.client import AmqpClient
+from ostler.lab.load.bare.client import HELLO, REQUESTER, WELCOME, BareClient
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
-from ostler.lab.load.jetstream_client import JetStreamClient
-from ostler.lab.load.nats_client import NatsClient
+from ostler.lab.load.nats.client import NatsClient
+from ostler.lab.load.nats.jetstream import JetStreamClient
 
 
 def running(clients: int = 1) -> Pace:

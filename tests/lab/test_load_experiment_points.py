@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ostler.lab.experiments import load_experiment
+from ostler.lab.families import load_experiment
 from ostler.lab.load.plan import Plan
-from ostler.lab.running.contract import Entrant, EntrantKind, PointFailed, Settings, Shape, Sitting, SittingOver
-from ostler.lab.running.limits import LimitProbes
-from ostler.lab.running.runner import make_experiment
+from ostler.lab.runner.contract import Entrant, EntrantKind, PointFailed, Settings, Shape, Sitting, SittingOver
+from ostler.lab.runner.limits import LimitProbes
+from ostler.lab.runner.runner import make_experiment
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.steps import steps
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.lab.experiments.load_points import LoadPoint, load_point, one_way_point, publish_point, session_point
+from ostler.lab.families.load_points import LoadPoint, load_point, one_way_point, publish_point, session_point
 from ostler.lab.load import plan
-from ostler.lab.running.contract import GET
+from ostler.lab.runner.contract import GET
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Binding, Scenario
 from ostler.lab.scenarios.steps import steps
-from ostler.server.qm_ini import LogManagement, LogType
+from ostler.server.config.qm_ini import LogManagement, LogType
 
 ONE_WAY = ("point-to-point", "pass-through")
 LOADS = [

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ostler.lab.memory_copy_probe import MemoryCopyProbe, memory_limit
+from ostler.lab.common.memory_copy_probe import MemoryCopyProbe, memory_limit
 
 
 def ticking(step_ns: int) -> Callable[[], int]:

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.lab.load import mqtt_packets as mqtt
-from ostler.lab.load.amqp_client import AmqpClient
+from ostler.lab.load.amqp.client import AmqpClient
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
-from ostler.lab.load.jetstream_client import JetStreamClient
-from ostler.lab.load.mqtt_client import MqttClient
-from ostler.lab.load.nats_client import NatsClient
+from ostler.lab.load.mqtt import packets as mqtt
+from ostler.lab.load.mqtt.client import MqttClient
+from ostler.lab.load.nats.client import NatsClient
+from ostler.lab.load.nats.jetstream import JetStreamClient
 from ostler.lab.load.plan import Plan, pair_of
-from ostler.lab.load.redis_client import RedisClient, Refusal, command, read_value
-from ostler.lab.load.stomp_client import StompClient, frame, read_frame
+from ostler.lab.load.redis.client import RedisClient, Refusal, command, read_value
+from ostler.lab.load.stomp.client import StompClient, frame, read_frame
 
 
 def running(clients: int = 1) -> Pace:

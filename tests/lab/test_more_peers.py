@@ -18,11 +18,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ostler.cli import lab_peers
-from ostler.lab.contestants import Field
+from ostler.cli.lab import peers as lab_peers
+from ostler.lab.bench.contestants import Field
 from ostler.lab.load import plan
 from ostler.lab.load.plan import Plan, start_driver
-from ostler.lab.peers import activemq, known, mosquitto, packages, redis
+from ostler.lab.peers import activemq, mosquitto, packages, redis
+from ostler.lab.peers import registry as known
 from ostler.lab.peers.packages import PeerUnavailable, environment_for, said_by
 from ostler.lab.peers.running import LOOPBACK, Peer
 

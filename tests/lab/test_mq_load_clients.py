@@ -9,21 +9,21 @@ from dataclasses import replace
 
 import pytest
 
-from ostler.client.api import Connection, connect
-from ostler.client.message import Message
+from ostler.client.api.connection import Connection, connect
+from ostler.client.api.message import Message
 from ostler.lab.load import plan
 from ostler.lab.load.client import LoadFailed, Pace
-from ostler.lab.load.mq_client import MqClient, MqTerms
-from ostler.lab.load.mq_jms import USER_PROPERTIES
-from ostler.lab.load.mq_making import exchanges_per_operation, mq_clients, verbs_per_round_trip
-from ostler.lab.load.mq_request_reply import MqRequester, MqResponder
+from ostler.lab.load.mq.client import MqClient, MqTerms
+from ostler.lab.load.mq.factory import exchanges_per_operation, mq_clients, verbs_per_round_trip
+from ostler.lab.load.mq.jms import USER_PROPERTIES
+from ostler.lab.load.mq.request_reply import MqRequester, MqResponder
 from ostler.lab.load.plan import Plan, Sharing, start_driver
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
-from ostler.lab.running.contract import CONNECT, GET, PUT, ROUND_TRIP, SESSION
-from ostler.lab.running.queue_manager_plan import CHANNEL, QueueManagerPlan, pair_commands
-from ostler.lab.running.queue_manager_process import LabQueueManager
+from ostler.lab.runner.contract import CONNECT, GET, PUT, ROUND_TRIP, SESSION
+from ostler.lab.runner.queue_manager_plan import CHANNEL, QueueManagerPlan, pair_commands
+from ostler.lab.runner.queue_manager_process import LabQueueManager
 from ostler.model.constants import MQMT_REQUEST
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.qm_ini import LogSection
 
 PAIRS = 2
 BODY_BYTES = 300

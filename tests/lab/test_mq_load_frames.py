@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostler.lab.load.client import LoadFailed, Pace, reply_for
-from ostler.lab.load.mq_client import MqCarrier, MqClient, MqTerms
-from ostler.lab.load.mq_frames import MqReader, PutFrames
-from ostler.lab.load.mq_one_way import MqConsumer, MqProducer
-from ostler.lab.load.mq_request_reply import MqRequester, MqResponder
-from ostler.lab.load.mq_session import MqSession
+from ostler.lab.load.mq.client import MqCarrier, MqClient, MqTerms
+from ostler.lab.load.mq.frames import MqReader, PutFrames
+from ostler.lab.load.mq.one_way import MqConsumer, MqProducer
+from ostler.lab.load.mq.request_reply import MqRequester, MqResponder
+from ostler.lab.load.mq.session import MqSession
 from ostler.model.constants import MQCC_FAILED, MQCC_OK, MQPMO_ASYNC_RESPONSE, MQPMO_NEW_MSG_ID, MQPMO_SYNCPOINT
 from ostler.model.structures.md import MQMD
 from ostler.wire import calls, exchanges, frames

@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("hdrh", reason="the laboratory's packages are not installed")
 
-from ostler.lab import mqsc_define, mqsc_display
-from ostler.lab.own_process import silent
+from ostler.lab.bench import mqsc_define, mqsc_display
+from ostler.lab.common.own_process import silent
 
 from .test_benchmarks import written
 

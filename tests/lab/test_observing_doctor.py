@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.lab.observing.clock import SystemClock
-from ostler.lab.observing.control_group import ControlGroup, control_group
-from ostler.lab.observing.doctor import CHECKS, Finding, Verdict, examine, worst
-from ostler.lab.observing.facts import Busy, Facts, gather
-from ostler.lab.observing.kernel_text import MemoryUse
-from ostler.lab.observing.noise import Noise
-from ostler.lab.observing.samples import Interval, MachineSample
+from ostler.lab.sampling.clock import SystemClock
+from ostler.lab.sampling.control_group import ControlGroup, control_group
+from ostler.lab.sampling.doctor import CHECKS, Finding, Verdict, examine, worst
+from ostler.lab.sampling.facts import Busy, Facts, gather
+from ostler.lab.sampling.kernel_text import MemoryUse
+from ostler.lab.sampling.noise import Noise
+from ostler.lab.sampling.samples import Interval, MachineSample
 
 GIB = 1 << 30
 QUIET = Noise("doctor", 100, 1_000_000, 1e6, 1_100_000, 1.0, 0.0)

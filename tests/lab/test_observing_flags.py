@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.lab.observing.clock import ManualClock, SystemClock
-from ostler.lab.observing.flags import DOUBT, DRIVER, LIMITS, NOTE, Flag, find_flags
-from ostler.lab.observing.noise import PIECE_NS, Noise, NoiseMeter
-from ostler.lab.observing.process_sampler import ENDED
-from ostler.lab.observing.samples import Event, Interval, MachineSample, ProcessSample
-from ostler.lab.observing.window import Window
+from ostler.lab.sampling.clock import ManualClock, SystemClock
+from ostler.lab.sampling.flags import DOUBT, DRIVER, LIMITS, NOTE, Flag, find_flags
+from ostler.lab.sampling.noise import PIECE_NS, Noise, NoiseMeter
+from ostler.lab.sampling.process_sampler import ENDED
+from ostler.lab.sampling.samples import Event, Interval, MachineSample, ProcessSample
+from ostler.lab.sampling.window import Window
 
 SECOND_US = 1_000_000
 

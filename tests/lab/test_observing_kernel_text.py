@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.lab.observing import kernel_text
+from ostler.lab.sampling import kernel_text
 
 _counts = st.integers(0, 2**40)
 _names = st.text(st.characters(exclude_characters="\n"), max_size=15)

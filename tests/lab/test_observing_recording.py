@@ -12,13 +12,13 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the laboratory's packages are not installed")
 
-from ostler.lab.observing.clock import SystemClock
-from ostler.lab.observing.flags import DOUBT, NOTE, Flag
-from ostler.lab.observing.machine_sampler import MachineSampler
-from ostler.lab.observing.observer import PHASE_BEGAN, Observer
-from ostler.lab.observing.process_sampler import BEGAN, ENDED, ProcessSampler, Watched
-from ostler.lab.observing.recording import RowSink, flag_rows
-from ostler.lab.observing.samples import Event, Interval, MachineSample, ProcessSample, ThreadSample
+from ostler.lab.sampling.clock import SystemClock
+from ostler.lab.sampling.flags import DOUBT, NOTE, Flag
+from ostler.lab.sampling.machine_sampler import MachineSampler
+from ostler.lab.sampling.observer import PHASE_BEGAN, Observer
+from ostler.lab.sampling.process_sampler import BEGAN, ENDED, ProcessSampler, Watched
+from ostler.lab.sampling.recording import RowSink, flag_rows
+from ostler.lab.sampling.samples import Event, Interval, MachineSample, ProcessSample, ThreadSample
 from ostler.lab.store.manifest import Manifest, Point
 from ostler.lab.store.rows import EventRow, MachineRow, PhaseRow, ProcessRow, Row, ThreadRow
 from ostler.lab.store.run_reader import read_run

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from ostler.lab.observing.clock import ManualClock, SystemClock
-from ostler.lab.observing.machine_sampler import MachineSampler
-from ostler.lab.observing.observer import PHASE_BEGAN, Observer, ObservingFailed, observing
-from ostler.lab.observing.process_sampler import BEGAN, ENDED, ProcessSampler, Watched
-from ostler.lab.observing.samples import Collected, Event, Interval, MachineSample, Several
+from ostler.lab.sampling.clock import ManualClock, SystemClock
+from ostler.lab.sampling.machine_sampler import MachineSampler
+from ostler.lab.sampling.observer import PHASE_BEGAN, Observer, ObservingFailed, observing
+from ostler.lab.sampling.process_sampler import BEGAN, ENDED, ProcessSampler, Watched
+from ostler.lab.sampling.samples import Collected, Event, Interval, MachineSample, Several
 
 TICK_US = 10_000
 DEVICE = os.makedev(254, 0)

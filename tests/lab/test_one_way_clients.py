@@ -6,26 +6,26 @@ import json
 
 import pytest
 
-from ostler.lab.load import amqp_frames as amqp
-from ostler.lab.load import mqtt_packets as mqtt
 from ostler.lab.load import plan
-from ostler.lab.load.amqp_one_way import AmqpOneWayClient
-from ostler.lab.load.bare_client import HELLO, REQUESTER, RESPONDER, TAKEN, WELCOME
-from ostler.lab.load.bare_one_way import BareOneWayClient
+from ostler.lab.load.amqp import frames as amqp
+from ostler.lab.load.amqp.one_way import AmqpOneWayClient
+from ostler.lab.load.bare.client import HELLO, REQUESTER, RESPONDER, TAKEN, WELCOME
+from ostler.lab.load.bare.one_way import BareOneWayClient
+from ostler.lab.load.batching import Gathering
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
-from ostler.lab.load.gathering import Gathering
-from ostler.lab.load.mqtt_one_way import MqttOneWayClient
-from ostler.lab.load.nats_one_way import JetStreamOneWayClient, NatsOneWayClient
+from ostler.lab.load.mqtt import packets as mqtt
+from ostler.lab.load.mqtt.one_way import MqttOneWayClient
+from ostler.lab.load.nats.one_way import JetStreamOneWayClient, NatsOneWayClient
 from ostler.lab.load.one_way import OneWay
 from ostler.lab.load.one_way_clients import one_way_client
 from ostler.lab.load.pacing import Pacing
 from ostler.lab.load.plan import ONE_WAY, Plan
-from ostler.lab.load.redis_client import command
-from ostler.lab.load.redis_one_way import RedisOneWayClient
-from ostler.lab.load.stomp_client import frame, frame_bytes
-from ostler.lab.load.stomp_one_way import StompOneWayClient
+from ostler.lab.load.redis.client import command
+from ostler.lab.load.redis.one_way import RedisOneWayClient
+from ostler.lab.load.stomp.client import frame, frame_bytes
+from ostler.lab.load.stomp.one_way import StompOneWayClient
 from ostler.lab.load.timeline import MEASURED, Timeline
-from ostler.lab.running.contract import GET, PUT
+from ostler.lab.runner.contract import GET, PUT
 from ostler.lab.store.rows import OperationRow
 
 SIZE = 20

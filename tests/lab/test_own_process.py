@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.lab.own_process import MeasurementFailed, Report, in_own_process, part_of
+from ostler.lab.common.own_process import MeasurementFailed, Report, in_own_process, part_of
 
 # A new process must be able to import what it is to run, and test modules cannot be imported.
 _SOURCE = """

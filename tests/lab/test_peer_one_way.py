@@ -14,11 +14,12 @@ import pytest
 from ostler.lab.load import plan
 from ostler.lab.load.moments import unheard
 from ostler.lab.load.plan import ONE_WAY, REQUEST_REPLY, Plan, Sharing, start_driver
-from ostler.lab.load.redis_client import command
+from ostler.lab.load.redis.client import command
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
-from ostler.lab.peers import activemq, known, mosquitto, nats, packages, rabbitmq, redis
-from ostler.lab.running.contract import GET, PUT, ROUND_TRIP, EntrantKind
-from ostler.lab.running.peer_brokers import PeerBrokers, PeerEntrant
+from ostler.lab.peers import activemq, mosquitto, nats, packages, rabbitmq, redis
+from ostler.lab.peers import registry as known
+from ostler.lab.runner.contract import GET, PUT, ROUND_TRIP, EntrantKind
+from ostler.lab.runner.peer_brokers import PeerBrokers, PeerEntrant
 from ostler.lab.store.roles import PEER
 from ostler.lab.store.rows import OperationRow
 

@@ -11,27 +11,27 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ostler.lab.load import mqtt_packets as mqtt
 from ostler.lab.load import plan
 from ostler.lab.load.client import LoadFailed, Pace
 from ostler.lab.load.moments import unheard
-from ostler.lab.load.mq_client import MqTerms
-from ostler.lab.load.mq_making import exchanges_per_operation, mq_clients
-from ostler.lab.load.mq_publish import MqPublisher, MqSubscriber, subscriber_queue, topic_of
-from ostler.lab.load.mqtt_one_way import MqttOneWayClient
-from ostler.lab.load.nats_one_way import NatsOneWayClient
+from ostler.lab.load.mq.client import MqTerms
+from ostler.lab.load.mq.factory import exchanges_per_operation, mq_clients
+from ostler.lab.load.mq.publish import MqPublisher, MqSubscriber, subscriber_queue, topic_of
+from ostler.lab.load.mqtt import packets as mqtt
+from ostler.lab.load.mqtt.one_way import MqttOneWayClient
+from ostler.lab.load.nats.one_way import NatsOneWayClient
 from ostler.lab.load.one_way_clients import PUBLISHING, one_way_client
 from ostler.lab.load.pacing import Pacing
 from ostler.lab.load.plan import PUBLISH, Plan, Sharing, start_driver
 from ostler.lab.load.timeline import Timeline
 from ostler.lab.peers import mosquitto, nats
-from ostler.lab.running.contract import GET, PUT
-from ostler.lab.running.peer_brokers import PeerBrokers
-from ostler.lab.running.queue_manager_plan import CHANNEL, QueueManagerPlan
-from ostler.lab.running.queue_manager_process import LabQueueManager
+from ostler.lab.runner.contract import GET, PUT
+from ostler.lab.runner.peer_brokers import PeerBrokers
+from ostler.lab.runner.queue_manager_plan import CHANNEL, QueueManagerPlan
+from ostler.lab.runner.queue_manager_process import LabQueueManager
 from ostler.lab.store.rows import OperationRow
 from ostler.model.constants import MQCC_FAILED, MQCC_OK, MQOT_TOPIC, MQRC_NOT_AUTHORIZED, MQSO_CREATE
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.qm_ini import LogSection
 from ostler.wire import exchanges, frames
 from ostler.wire.payloads import PayloadReader
 from ostler.wire.subscriptions import Subscribed, decode_subscribe

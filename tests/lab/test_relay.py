@@ -16,8 +16,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from ostler.lab.running.relay import BACK, FORWARD, Relay, RelayFailed
-from ostler.lab.running.relay_loop import LOOPBACK
+from ostler.lab.runner.relay import BACK, FORWARD, Relay, RelayFailed
+from ostler.lab.runner.relay_loop import LOOPBACK
 
 _SECONDS_MAX = 20
 
@@ -257,7 +257,7 @@ def test_a_relay_that_was_killed_says_so(site: Site) -> None:
 
 def test_it_ends_with_the_process_that_started_it() -> None:
     program = (
-        "import sys; from ostler.lab.running.relay import Relay\n"
+        "import sys; from ostler.lab.runner.relay import Relay\n"
         "relay = Relay(1); print(relay.pid, flush=True); sys.stdin.read()"
     )
     parent = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

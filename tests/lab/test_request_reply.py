@@ -11,12 +11,12 @@ import pytest
 
 pytest.importorskip("hdrh", reason="the laboratory's packages are not installed")
 
-from ostler.lab import connections, contestants, request_reply
+from ostler.lab.bench import connections, contestants, request_reply
+from ostler.lab.bench.result import Conditions, Result, write_result
+from ostler.lab.common.own_process import silent
 from ostler.lab.load.client import LoadFailed
-from ostler.lab.load.connection_flood import ConnectingClient, ConnectionFlood, sockets_max
-from ostler.lab.load.ostler_server import CHANNEL, OstlerServer
-from ostler.lab.own_process import silent
-from ostler.lab.result import Conditions, Result, write_result
+from ostler.lab.load.drivers.connection_flood import ConnectingClient, ConnectionFlood, sockets_max
+from ostler.lab.load.mq.ostler_server import CHANNEL, OstlerServer
 
 SMALL = request_reply.Parameters((1, 3), (1,), 2, 256, 2, 0.02, 0.0, log_file_pages=512)
 

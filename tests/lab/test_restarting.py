@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from ostler.lab.experiments.restarting import Restarts, Taken
+from ostler.lab.families.restarting import Restarts, Taken
 from ostler.lab.load.timeline import Timeline
-from ostler.lab.running.contract import Moment, PointFailed, Shape
+from ostler.lab.runner.contract import Moment, PointFailed, Shape
 
 
 class Unheard:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ostler.lab.machine import CpuMoment, between, describe, file_system
-from ostler.lab.result import Aim, Conditions, Result, write_result
-from ostler.lab.samples import Measurement
+from ostler.lab.bench.result import Aim, Conditions, Result, write_result
+from ostler.lab.common.machine import CpuMoment, between, describe, file_system
+from ostler.lab.common.samples import Measurement
 
 
 def conditions(others: float = 0.0, first: float = 100.0, last: float = 100.0) -> Conditions:

@@ -8,19 +8,19 @@ from dataclasses import replace
 
 import pytest
 
-from ostler.client.api import connect
+from ostler.client.api.connection import connect
 from ostler.lab.load import plan
-from ostler.lab.load.amqp_client import AmqpRoutes
+from ostler.lab.load.amqp.client import AmqpRoutes
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
-from ostler.lab.load.mq_client import request_queue, routed_queue, way_back
-from ostler.lab.load.mq_request_reply import KEPT_OPEN_MAX
+from ostler.lab.load.drivers.trusted_load import TrustedLoad
+from ostler.lab.load.mq.client import request_queue, routed_queue, way_back
+from ostler.lab.load.mq.request_reply import KEPT_OPEN_MAX
 from ostler.lab.load.plan import Plan, start_driver
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
-from ostler.lab.load.trusted_load import TrustedLoad
-from ostler.lab.running.contract import GET, PUT, ROUND_TRIP
-from ostler.lab.running.queue_manager_plan import NAME, QueueManagerPlan, pair_commands
-from ostler.lab.running.queue_manager_process import LabQueueManager
-from ostler.server.qm_ini import LogSection
+from ostler.lab.runner.contract import GET, PUT, ROUND_TRIP
+from ostler.lab.runner.queue_manager_plan import NAME, QueueManagerPlan, pair_commands
+from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.server.config.qm_ini import LogSection
 
 PAIRS = 2
 MANY = KEPT_OPEN_MAX + 1

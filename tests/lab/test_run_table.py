@@ -12,11 +12,11 @@ import pytest
 from rich.console import Console
 from tests.lab.run_samples import BEGAN, OSTLER, PING_PONG, RABBITMQ, Made, usual_steps, write_run
 
-from ostler.lab.running import figure_text
-from ostler.lab.running.contract import NEEDED_PARAMETER, EntrantKind
-from ostler.lab.running.run_table import as_json, constants, run_table, show_run
-from ostler.lab.running.step_results import Series, StepResult, step_figures, step_results
-from ostler.lab.running.text_table import Column, TextTable
+from ostler.lab.runner import figure_text
+from ostler.lab.runner.contract import NEEDED_PARAMETER, EntrantKind
+from ostler.lab.runner.run_table import as_json, constants, run_table, show_run
+from ostler.lab.runner.step_results import Series, StepResult, step_figures, step_results
+from ostler.lab.runner.text_table import Column, TextTable
 from ostler.lab.store.manifest import Point
 from ostler.lab.store.rows import PhaseRow, StatisticRow
 from ostler.lab.store.run_reader import read_run

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ostler.lab.running.contract import QUICK, ROUND_TRIP, SittingOver
-from ostler.lab.running.run_parameters import as_parameters, chosen_from, settings_from
-from ostler.lab.running.runner import resume_run, run_scenario
+from ostler.lab.runner.contract import QUICK, ROUND_TRIP, SittingOver
+from ostler.lab.runner.run_parameters import as_parameters, chosen_from, settings_from
+from ostler.lab.runner.runner import resume_run, run_scenario
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Scenario, StopKind, StopRule
 from ostler.lab.scenarios.steps import ParametersError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.lab.samples import Measurement, quartiles, ratio
+from ostler.lab.common.samples import Measurement, quartiles, ratio
 
 
 def test_a_measurement_tells_its_median_and_spread() -> None:
@@ -22,7 +22,7 @@ def test_a_single_sample_is_its_own_quartiles() -> None:
 
 def test_latencies_have_percentiles_and_buckets_instead_of_samples() -> None:
     pytest.importorskip("hdrh")
-    from ostler.lab.latency import Latency
+    from ostler.lab.bench.latency import Latency
 
     latency = Latency()
     latency.record_all([100] * 90 + [1000] * 9 + [123_457])
@@ -39,7 +39,7 @@ def test_latencies_have_percentiles_and_buckets_instead_of_samples() -> None:
 
 def test_the_highest_latency_is_exact_where_buckets_are_not() -> None:
     pytest.importorskip("hdrh")
-    from ostler.lab.latency import Latency
+    from ostler.lab.bench.latency import Latency
 
     latency = Latency()
     latency.record(7_654_321)

@@ -101,7 +101,7 @@ def test_every_family_has_scenarios_and_every_runner_is_there() -> None:
 
 def test_benchmarks_named_by_families_are_there() -> None:
     pytest.importorskip("hdrh", reason="the laboratory's packages are not installed")
-    from ostler.lab.catalogue import all_benchmarks
+    from ostler.lab.bench.catalogue import all_benchmarks
 
     named = {family.benchmark for family in FAMILIES.values() if family.benchmark}
     assert named

@@ -14,32 +14,32 @@ import pytest
 
 pytest.importorskip("psutil", reason="the laboratory's packages are not installed")
 
-from ostler.lab.experiments.connecting import DECISION_TIME, DISCONNECT
-from ostler.lab.experiments.connection_scaling import shared_by
-from ostler.lab.experiments.footprint import CHANNELS
-from ostler.lab.experiments.held_connections import (
+from ostler.lab.families.connecting import DECISION_TIME, DISCONNECT
+from ostler.lab.families.connection_scaling import shared_by
+from ostler.lab.families.footprint import CHANNELS
+from ostler.lab.families.held_connections import (
     ALL_CONNECTED,
     MEMORY_AT_START,
     MEMORY_PER_CHANNEL,
     MEMORY_PER_CONNECTION,
     RATE,
 )
-from ostler.lab.experiments.object_storage import (
+from ostler.lab.families.object_storage import (
     DEFINE,
     FILES_PER_OBJECT,
     LOG_PER_OBJECT,
     MEMORY_PER_OBJECT,
     definitions,
 )
-from ostler.lab.experiments.properties import GET_TIME, HEADER_BYTES, PUT_TIME
-from ostler.lab.experiments.response_time import GET, PAIR, PUT, SAMPLES, SAMPLES_MISSING
-from ostler.lab.experiments.restarting import PROCESS, RECORDS, RESTART, Restarts, Taken
-from ostler.lab.experiments.task import Task
-from ostler.lab.experiments.task_process import TaskProcess
-from ostler.lab.experiments.verb_timing import MAIN
+from ostler.lab.families.properties import GET_TIME, HEADER_BYTES, PUT_TIME
+from ostler.lab.families.response_time import GET, PAIR, PUT, SAMPLES, SAMPLES_MISSING
+from ostler.lab.families.restarting import PROCESS, RECORDS, RESTART, Restarts, Taken
+from ostler.lab.families.task import Task
+from ostler.lab.families.task_process import TaskProcess
+from ostler.lab.families.verb_timing import MAIN
 from ostler.lab.load.moments import Tell
 from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, WARMING_UP, PhaseRecorder, Timeline
-from ostler.lab.running.contract import (
+from ostler.lab.runner.contract import (
     CONNECT,
     QUICK,
     Counted,
@@ -54,7 +54,7 @@ from ostler.lab.running.contract import (
     Shape,
     Sitting,
 )
-from ostler.lab.running.runner import make_experiment
+from ostler.lab.runner.runner import make_experiment
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.steps import Step, steps
 from ostler.lab.store.rows import OperationRow

@@ -12,8 +12,8 @@ import pytest
 from ostler.lab.load import plan
 from ostler.lab.load.plan import Plan, start_driver
 from ostler.lab.peers.rabbitmq_shovels import Line, definitions
-from ostler.lab.running.channel_wiring import Wiring
-from ostler.lab.running.shovel_peer import ShovelPeer, line_name
+from ostler.lab.runner.channel_wiring import Wiring
+from ostler.lab.runner.shovel_peer import ShovelPeer, line_name
 
 ROUTES = 2
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.lab.running.stop_rules import Outcome, reason_to_stop
+from ostler.lab.runner.stop_rules import Outcome, reason_to_stop
 from ostler.lab.scenarios.model import StopKind, StopRule
 
 

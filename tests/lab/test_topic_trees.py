@@ -10,7 +10,8 @@ import pytest
 
 pytest.importorskip("psutil", reason="the laboratory's packages are not installed")
 
-from ostler.lab.experiments.topic_tasks import (
+from ostler.lab.common.processor_time import process_ns
+from ostler.lab.families.topics.topic_tasks import (
     APPLICATION_US,
     CLOSE,
     DISPLAY,
@@ -23,7 +24,7 @@ from ostler.lab.experiments.topic_tasks import (
     SERVER_US,
     SUBSCRIBE,
 )
-from ostler.lab.experiments.topic_tree import (
+from ostler.lab.families.topics.topic_tree import (
     CONTROL,
     EXCHANGES,
     FEW,
@@ -35,7 +36,7 @@ from ostler.lab.experiments.topic_tree import (
     TOPICS_BEFORE,
     UNTIL_GONE,
 )
-from ostler.lab.experiments.topic_trees import (
+from ostler.lab.families.topics.topic_trees import (
     LAG,
     LAG_BEFORE,
     MEMORY_PER_TOPIC,
@@ -45,10 +46,9 @@ from ostler.lab.experiments.topic_trees import (
     TopicTreeManager,
     lag,
 )
+from ostler.lab.load.mq.topic_maker import GROUPED, topic_name
 from ostler.lab.load.timeline import MEASURED, PhaseRecorder, Timeline
-from ostler.lab.load.topic_maker import GROUPED, topic_name
-from ostler.lab.processor_time import process_ns
-from ostler.lab.running.contract import ROUND_TRIP, PointFailed
+from ostler.lab.runner.contract import ROUND_TRIP, PointFailed
 
 from .test_sequential_families import Point, measured, sat
 
@@ -108,7 +108,7 @@ def test_topics_with_retained_publications_stay(tree: TopicTreeManager) -> None:
 
 def test_a_failing_application_is_told(tree: TopicTreeManager) -> None:
     with pytest.raises(PointFailed, match=r"topic_maker:make failed in queue manager LAB: (?s:.*)ValueError"):
-        tree.manager.call_trusted("ostler.lab.load.topic_maker:make", "lab", "many", "1", "0")
+        tree.manager.call_trusted("ostler.lab.load.mq.topic_maker:make", "lab", "many", "1", "0")
 
 
 def test_lag_is_the_slowest_of_a_thousand() -> None:

@@ -10,14 +10,14 @@ from dataclasses import replace
 import pytest
 
 from ostler.lab.load.client import LoadFailed
-from ostler.lab.load.driver_process import new_load
+from ostler.lab.load.drivers.driver_process import new_load
+from ostler.lab.load.drivers.trusted_load import TrustedLoad
 from ostler.lab.load.plan import EVERYBODY, MQ_VERBS, ONE_WAY, SESSIONS, TRUSTED, Plan
 from ostler.lab.load.timeline import Timeline
-from ostler.lab.load.trusted_load import TrustedLoad
-from ostler.lab.running.contract import CONNECT, ROUND_TRIP, SESSION, Counted, Moment
-from ostler.lab.running.queue_manager_plan import QueueManagerPlan, pair_commands
-from ostler.lab.running.queue_manager_process import LabQueueManager
-from ostler.server.qm_ini import LogSection
+from ostler.lab.runner.contract import CONNECT, ROUND_TRIP, SESSION, Counted, Moment
+from ostler.lab.runner.queue_manager_plan import QueueManagerPlan, pair_commands
+from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.server.config.qm_ini import LogSection
 
 SMALL = LogSection(primary_files=3, secondary_files=1, file_pages=512)
 PLAN = Plan(TRUSTED, "", range(2), range(3), 1, 100, False, goes_round=False)

@@ -9,19 +9,19 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from ostler.client.control import NotRunningError
-from ostler.client.message import Message
-from ostler.client.property_types import Int16
+from ostler.client.api.message import Message
+from ostler.client.api.property_types import Int16
+from ostler.client.link.control import NotRunningError
 from ostler.log.errors import LogDamaged
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.pcf_parameters import PcfError
-from ostler.server.directories import (
+from ostler.server.config.directories import (
     QueueManagerExistsError,
     QueueManagerNotFoundError,
     QueueManagerRunningError,
 )
-from ostler.server.ini_file import ConfigurationError
+from ostler.server.config.ini_file import ConfigurationError
 from ostler.testing.running import MqscError
 
 

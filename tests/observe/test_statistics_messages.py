@@ -14,8 +14,8 @@ from ostler.model.accounts import MovingAverage, QueueAccount, Spread
 from ostler.model.counters import OPEN, QueueCounters, VerbCounters, queue_counts, verb_counts
 from ostler.model.pcf import PcfError, decode
 from ostler.observe.accounting_messages import Party, queue_accounts, verb_account
-from ostler.observe.messages import About
-from ostler.observe.records import read
+from ostler.observe.message_builder import About
+from ostler.observe.record_reader import read
 from ostler.observe.statistics_messages import (
     ChannelInterval,
     QueueInterval,

@@ -8,8 +8,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from ostler.pipeline.spark_schemas import spark_schema
-from ostler.pipeline.tables import POINT, PUBLISHED, RUN, LakeTable
+from ostler.pipeline.lake.spark_schemas import spark_schema
+from ostler.pipeline.lake.tables import POINT, PUBLISHED, RUN, LakeTable
 
 BEGAN = datetime(2026, 11, 16, 5, 0, tzinfo=UTC)
 

@@ -6,8 +6,8 @@ import json
 import sys
 from pathlib import Path
 
-from ostler.pipeline.conductor import conduct
-from ostler.pipeline.session import open_session
+from ostler.pipeline.run import conduct
+from ostler.pipeline.spark.session import open_session
 
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 

@@ -12,7 +12,7 @@ if find_spec("pyspark") is None:
 else:
     from pyspark.sql import SparkSession
 
-    from ostler.pipeline.session import open_session
+    from ostler.pipeline.spark.session import open_session
 
     @pytest.fixture(scope="session")
     def spark() -> Iterator[SparkSession]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ostler.cli.developer_configuration import APPLICATION_CHANNEL, APPLICATION_USER, SCRIPT
+from ostler.cli.dev_configuration import APPLICATION_CHANNEL, APPLICATION_USER, SCRIPT
 from ostler.testing import RunningQueueManager, queue_manager
 from ostler.testing.tls_pairs import APPLICATION_LABEL, make_certificates
 

@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from ostler.pipeline.arrow_schemas import arrow_schema
-from ostler.pipeline.contestants import ONE_QUEUE_MANAGER
-from ostler.pipeline.lake import CURRENT, Part, Snapshot, as_json, table_directory
+from ostler.pipeline.lake.arrow_schemas import arrow_schema
+from ostler.pipeline.lake.lake import CURRENT, Part, Snapshot, as_json, table_directory
+from ostler.pipeline.lake.tables import TABLES
 from ostler.pipeline.report.rows import Tables, read_tables
-from ostler.pipeline.tables import TABLES
+from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 
 BEGAN = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 OLD, NEW, LARGE = "local-rr-np-1", "local-rr-np-2", "client-large-np-1"

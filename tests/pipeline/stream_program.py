@@ -15,10 +15,10 @@ from pyspark import TaskContext
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.types import StructType
 
-from ostler.pipeline.session import open_session
-from ostler.pipeline.streaming.options import write_options
-from ostler.pipeline.streaming.source import OstlerSource
-from ostler.pipeline.streaming.writers import QueueStreamWriter, Staged
+from ostler.pipeline.source.options import write_options
+from ostler.pipeline.source.source import OstlerSource
+from ostler.pipeline.source.writers import QueueStreamWriter, Staged
+from ostler.pipeline.spark.session import open_session
 
 
 class FailingWriter(QueueStreamWriter):

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ostler.cli import pipeline_compare
 from ostler.cli.commands import CommandParser
 from ostler.cli.main import main
-from ostler.pipeline.tables import COMPARISON
+from ostler.cli.pipeline import compare as pipeline_compare
+from ostler.pipeline.lake.tables import COMPARISON
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -45,8 +45,8 @@ _ROWS = [
 
 def _lake(root: Path, rows: list[dict[str, Any]]) -> Path:
     """A lake with these comparisons."""
-    from ostler.pipeline.arrow_schemas import arrow_schema
-    from ostler.pipeline.lake import Part, Snapshot, as_json
+    from ostler.pipeline.lake.arrow_schemas import arrow_schema
+    from ostler.pipeline.lake.lake import Part, Snapshot, as_json
 
     directory = root / "gold" / "comparison" / "version=1"
     directory.mkdir(parents=True)
@@ -141,13 +141,13 @@ def test_the_latest_run_of_each_is_told_and_checked(tmp_path: Path, capsys: pyte
     ],
 )
 def test_ends_of_intervals(low: float, high: float, text: str) -> None:
-    from ostler.cli.pipeline_compare_view import interval_text
+    from ostler.cli.pipeline.compare_view import interval_text
 
     assert interval_text(_row("release", "", low_percent=low, high_percent=high)) == text
 
 
 def test_no_interval_of_what_was_measured_once() -> None:
-    from ostler.cli.pipeline_compare_view import interval_text
+    from ostler.cli.pipeline.compare_view import interval_text
 
     assert interval_text(_row("release", "", left_repetitions=3, right_repetitions=1)) == "none, measured once"
     assert interval_text(_row("release", "", left_repetitions=3, right_repetitions=3)) == ""
@@ -173,7 +173,7 @@ def test_names_that_the_lake_does_not_know_are_refused(lake: Path, capsys: pytes
 
 @pytest.mark.parametrize(("tolerance", "text"), [(6.0, "-5.7 % to +6.0 %"), (248.0, "-71 % to +248 %")])
 def test_both_ends_of_a_tolerance(tolerance: float, text: str) -> None:
-    from ostler.cli.pipeline_compare_view import tolerance_text
+    from ostler.cli.pipeline.compare_view import tolerance_text
 
     assert tolerance_text(tolerance) == text
 
@@ -188,7 +188,7 @@ def test_nothing_to_tell(lake: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_missing_packages_have_a_status_of_their_own(
     lake: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ostler.cli.pipeline_options.find_spec", lambda name: None)
+    monkeypatch.setattr("ostler.cli.pipeline.options.find_spec", lambda name: None)
     for words in (["compare", "--check"], ["validate"], ["report"]):
         assert main(["pipeline", *words, "--lake", str(lake)]) == 4
         assert f"ostler pipeline {words[0]}: it needs pyarrow" in capsys.readouterr().err

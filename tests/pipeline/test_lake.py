@@ -10,11 +10,11 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
-from ostler.pipeline.arrow_schemas import arrow_schema
-from ostler.pipeline.lake import CURRENT, Snapshot, open_lake, table_directory
-from ostler.pipeline.lake_change import LakeChange
-from ostler.pipeline.refusals import PipelineRefused
-from ostler.pipeline.tables import BRONZE, ENTRANT, TABLES, LakeTable
+from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.lake.arrow_schemas import arrow_schema
+from ostler.pipeline.lake.lake import CURRENT, Snapshot, open_lake, table_directory
+from ostler.pipeline.lake.lake_change import LakeChange
+from ostler.pipeline.lake.tables import BRONZE, ENTRANT, TABLES, LakeTable
 
 EVENT = BRONZE["event"]
 

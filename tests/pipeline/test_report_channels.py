@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from tests.pipeline.report_samples import Rows, point, row, sample_tables
 
-from ostler.lab.experiments import channel_drain
-from ostler.pipeline.contestants import ONE_QUEUE_MANAGER
+from ostler.lab.families.channels import drain as channel_drain
 from ostler.pipeline.report.channel_figures import DRAIN, DRAINED, channel_figures
-from ostler.pipeline.report.charts import BarChart, LineChart
+from ostler.pipeline.report.charts.charts import BarChart, LineChart
 from ostler.pipeline.report.context import make_context
-from ostler.pipeline.report.document import Block, Figure
+from ostler.pipeline.report.html.document import Block, Figure
+from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 
 RUN = "run-1"
 APART = {"near_cpu_us": 30.0, "far_cpu_us": 20.0, "near_log_cpu_us": 4.0, "log_cpu_us": 4.0, "broker_cpu_us": 50.0}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.pipeline.report_samples import arrow_tables, point, sample_rows
 
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts import (
+from ostler.pipeline.report.charts.charts import (
     Axis,
     Bar,
     BarChart,
@@ -25,13 +25,13 @@ from ostler.pipeline.report.charts import (
     Strip,
     spans_decades,
 )
+from ostler.pipeline.report.charts.curves import choose_sweep, curves, group_name, series_words
+from ostler.pipeline.report.charts.scales import apart, evenly, linear, logarithmic, thinned, tick_text, ticks
+from ostler.pipeline.report.charts.spreads import spread
+from ostler.pipeline.report.charts.styles import contestant_looks
+from ostler.pipeline.report.charts.svg import chart_svg, wrap
 from ostler.pipeline.report.context import described
-from ostler.pipeline.report.curves import choose_sweep, curves, group_name, series_words
-from ostler.pipeline.report.looks import contestant_looks
 from ostler.pipeline.report.rows import PointRow, read_tables
-from ostler.pipeline.report.scales import apart, evenly, linear, logarithmic, thinned, tick_text, ticks
-from ostler.pipeline.report.spreads import spread
-from ostler.pipeline.report.svg import chart_svg, wrap
 
 POSITIVE = st.floats(1e-6, 1e9)
 

@@ -22,13 +22,13 @@ from tests.pipeline.report_samples import (
     write_lake,
 )
 
-from ostler.pipeline.refusals import PipelineRefused
+from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.lake.tables import TABLES
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.pdf import NoPdf, find_browser, print_pdf
+from ostler.pipeline.report.build import render, write_report
+from ostler.pipeline.report.html.pdf import NoPdf, find_browser, print_pdf
 from ostler.pipeline.report.reading import picked, read_lake
 from ostler.pipeline.report.rows import ROWS, Tables, columns, read_tables
-from ostler.pipeline.report.writing import render, write_report
-from ostler.pipeline.tables import TABLES
 
 
 class _Page(HTMLParser):
@@ -492,8 +492,8 @@ def test_a_real_browser_prints_every_section(tables: Tables, tmp_path: Path) -> 
 
 
 def _run_command(*arguments: str) -> int:
-    from ostler.cli import pipeline_report
     from ostler.cli.commands import CommandParser
+    from ostler.cli.pipeline import report as pipeline_report
 
     parser = CommandParser(prog="ostler")
     pipeline_report.add_command(parser.add_subparsers(dest="task"))

@@ -6,8 +6,8 @@ import pytest
 from tests.pipeline.report_samples import Rows, point, row, sample_tables
 
 from ostler.pipeline.report.context import make_context
-from ostler.pipeline.report.document import Table
-from ostler.pipeline.report.section_results import result_table
+from ostler.pipeline.report.html.document import Table
+from ostler.pipeline.report.sections.results import result_table
 
 RUN, SCENARIO = "run-1", "dq-drain"
 

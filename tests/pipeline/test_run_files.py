@@ -15,8 +15,8 @@ from tests.pipeline.lab_run_samples import change_manifest, make_part_of_run, ma
 
 from ostler.lab.store.schema import TABLES
 from ostler.lab.store.segments import crc32_of
-from ostler.pipeline.refusals import PipelineRefused
-from ostler.pipeline.run_files import FoundRun, check_files, find_runs
+from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.lake.run_files import FoundRun, check_files, find_runs
 
 
 @pytest.fixture(scope="module")

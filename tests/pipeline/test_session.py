@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ostler.pipeline.refusals import PipelineRefused
-from ostler.pipeline.session import check_java, java_release, open_session
+from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.spark.session import check_java, java_release, open_session
 
 needs_spark = pytest.mark.skipif(find_spec("pyspark") is None, reason="pyspark is not installed")
 
@@ -84,6 +84,6 @@ def test_what_is_no_address_is_told(master: str) -> None:
 
 @needs_spark
 def test_an_old_pyspark_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ostler.pipeline.session.version", lambda name: "3.5.1")
+    monkeypatch.setattr("ostler.pipeline.spark.session.version", lambda name: "3.5.1")
     with pytest.raises(PipelineRefused, match=r"needs PySpark 4\.2 or newer: .*This is 3\.5\.1"):
         open_session()

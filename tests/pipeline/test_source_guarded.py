@@ -8,13 +8,13 @@ import pytest
 from tests.pipeline.guarded_stage import KEY_PASSWORD, PASSWORD, guarded
 from tests.pipeline.queue_stage import put_all, texts
 
-from ostler.client.message import Message
-from ostler.pipeline.refusals import PipelineRefused
-from ostler.pipeline.streaming.browsing import browse, slices
-from ostler.pipeline.streaming.offsets import START, Limit, Progress
-from ostler.pipeline.streaming.options import read_options, write_options
-from ostler.pipeline.streaming.release import Releases, stage
-from ostler.pipeline.streaming.staging import read_pages
+from ostler.client.api.message import Message
+from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.source.browsing import browse, slices
+from ostler.pipeline.source.offsets import START, Limit, Progress
+from ostler.pipeline.source.options import read_options, write_options
+from ostler.pipeline.source.release import Releases, stage
+from ostler.pipeline.source.staging import read_pages
 from ostler.testing import RunningQueueManager
 
 

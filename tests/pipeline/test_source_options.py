@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.client.async_queue import put_parts
-from ostler.client.connect_parameters import TlsSettings
-from ostler.client.get_options import message_of
-from ostler.client.message import Message
-from ostler.client.session import Taken
-from ostler.pipeline.refusals import PipelineRefused
-from ostler.pipeline.streaming.browsing import ranges
-from ostler.pipeline.streaming.options import read_options, write_options
-from ostler.pipeline.streaming.pages import collected, encode_page, head_of, stored_messages
+from ostler.client.aio.async_queue import put_parts
+from ostler.client.api.get_options import message_of
+from ostler.client.api.message import Message
+from ostler.client.locate.connect_parameters import TlsSettings
+from ostler.client.session.session import Taken
+from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.source.browsing import ranges
+from ostler.pipeline.source.options import read_options, write_options
+from ostler.pipeline.source.pages import collected, encode_page, head_of, stored_messages
 
 HERE = {"host": "mq.example", "queue": "ORDERS"}
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from tests.pipeline.queue_stage import options, texts
 
-from ostler.client.message import Message
-from ostler.pipeline.refusals import PipelineRefused
-from ostler.pipeline.streaming.options import WriteOptions, write_options
-from ostler.pipeline.streaming.release import UNNAMED_SECONDS, Attempt, Releases, query_of, stage
+from ostler.client.api.message import Message
+from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.source.options import WriteOptions, write_options
+from ostler.pipeline.source.release import UNNAMED_SECONDS, Attempt, Releases, query_of, stage
 from ostler.testing import RunningQueueManager, queue_manager
 
 STAGING = "SPARK.OUT.Q1"

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 from tests.pipeline.queue_stage import options, put_all, texts
 
-from ostler.client.message import Message
-from ostler.pipeline.refusals import PipelineRefused
-from ostler.pipeline.streaming.browsing import browse, slices
-from ostler.pipeline.streaming.offsets import START, Limit, Offset, Progress, shared_out
-from ostler.pipeline.streaming.options import read_options
-from ostler.pipeline.streaming.pages import PageHead, read_page_id
-from ostler.pipeline.streaming.staging import CONTROL_ID, read_pages
+from ostler.client.api.message import Message
+from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.source.browsing import browse, slices
+from ostler.pipeline.source.offsets import START, Limit, Offset, Progress, shared_out
+from ostler.pipeline.source.options import read_options
+from ostler.pipeline.source.pages import PageHead, read_page_id
+from ostler.pipeline.source.staging import CONTROL_ID, read_pages
 from ostler.testing import RunningQueueManager, queue_manager
 
 STAGING = "SPARK.IN.Q1"

@@ -8,16 +8,16 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from tests.pipeline.queue_stage import options
 
-from ostler.client.message import Message
-from ostler.client.topic_handle import Subscription
-from ostler.engine.publication_properties import TOPIC
-from ostler.pipeline.refusals import PipelineRefused
-from ostler.pipeline.streaming.browsing import browse, slices
-from ostler.pipeline.streaming.columns import Rows, messages_of
-from ostler.pipeline.streaming.offsets import START, Limit, Offset, Progress
-from ostler.pipeline.streaming.options import ReadOptions, WriteOptions, read_options, write_options
-from ostler.pipeline.streaming.release import Attempt, Releases, stage
-from ostler.pipeline.streaming.staging import read_pages
+from ostler.client.api.message import Message
+from ostler.client.api.topic import Subscription
+from ostler.engine.pubsub.publication_properties import TOPIC
+from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.source.browsing import browse, slices
+from ostler.pipeline.source.columns import Rows, messages_of
+from ostler.pipeline.source.offsets import START, Limit, Offset, Progress
+from ostler.pipeline.source.options import ReadOptions, WriteOptions, read_options, write_options
+from ostler.pipeline.source.release import Attempt, Releases, stage
+from ostler.pipeline.source.staging import read_pages
 from ostler.testing import RunningQueueManager, queue_manager
 
 

@@ -8,18 +8,18 @@ from contextlib import suppress
 import pytest
 from tests.pipeline.queue_stage import options, put_all, texts
 
-from ostler.client.async_queue import put_parts
-from ostler.client.message import Message
-from ostler.client.session import Taken
+from ostler.client.aio.async_queue import put_parts
+from ostler.client.api.message import Message
+from ostler.client.session.session import Taken
 from ostler.model.constants import MQRC_MSG_TOO_BIG_FOR_CHANNEL, MQRC_MSG_TOO_BIG_FOR_Q, MQRC_Q_FULL
 from ostler.model.errors import MQError
-from ostler.pipeline.streaming.browsing import browse as browse_part
-from ostler.pipeline.streaming.browsing import slices
-from ostler.pipeline.streaming.columns import COLUMNS, Read, Rows
-from ostler.pipeline.streaming.links import connected, open_queue
-from ostler.pipeline.streaming.options import read_options
-from ostler.pipeline.streaming.windows import browse, get_each, take
-from ostler.pipeline.streaming.windows import put_all as put_stored
+from ostler.pipeline.source.browsing import browse as browse_part
+from ostler.pipeline.source.browsing import slices
+from ostler.pipeline.source.columns import COLUMNS, Read, Rows
+from ostler.pipeline.source.links import connected, open_queue
+from ostler.pipeline.source.options import read_options
+from ostler.pipeline.source.windows import browse, get_each, take
+from ostler.pipeline.source.windows import put_all as put_stored
 from ostler.testing import RunningQueueManager, queue_manager
 
 COUNT = 300

@@ -20,11 +20,12 @@ from tests.pipeline.lab_run_samples import change_manifest, make_part_of_run, ma
 
 from ostler.cli.main import main
 from ostler.lab.store.run_writer import RunWriter
-from ostler.pipeline import conductor, ingest
-from ostler.pipeline.conductor import conduct
-from ostler.pipeline.lake import CURRENT, open_lake
-from ostler.pipeline.lake_change import LakeChange
-from ostler.pipeline.tables import POINT, REJECTED, RUN
+from ostler.pipeline import run as conductor
+from ostler.pipeline.lake.lake import CURRENT, open_lake
+from ostler.pipeline.lake.lake_change import LakeChange
+from ostler.pipeline.lake.tables import POINT, REJECTED, RUN
+from ostler.pipeline.run import conduct
+from ostler.pipeline.steps import ingest
 
 ALL_TAKEN, NOT_ALL, REFUSED, NO_JAVA = 0, 1, 2, 5
 SECONDS_MAX = 240

@@ -15,12 +15,12 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 from tests.pipeline.analysis_samples import figure, figures, point, points, run, runs
 
-from ostler.lab.experiments.distributed import ONE_MANAGER
-from ostler.lab.running.shovel_peer import ENTRANT
-from ostler.pipeline.comparisons import comparisons
-from ostler.pipeline.contestants import ONE_QUEUE_MANAGER, TWO_NODES
-from ostler.pipeline.judging import PAIR_COLUMNS, judged, student_quantile
-from ostler.pipeline.tables import COMPARISON
+from ostler.lab.families.channels.distributed import ONE_MANAGER
+from ostler.lab.runner.shovel_peer import ENTRANT
+from ostler.pipeline.lake.tables import COMPARISON
+from ostler.pipeline.steps.comparisons import comparisons
+from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER, TWO_NODES
+from ostler.pipeline.steps.verdicts import PAIR_COLUMNS, judged, student_quantile
 
 _PAIRS = (
     "kind string, subject string, scenario string, series string, clients int, metric string, more_is_better boolean, "

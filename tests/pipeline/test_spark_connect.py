@@ -15,8 +15,8 @@ from tests.pipeline.test_run_files import flip_byte
 
 from ostler.lab.store.points import measured_points
 from ostler.lab.store.run_reader import read_run
-from ostler.pipeline.lake import open_lake
-from ostler.pipeline.tables import BRONZE, COMPARISON, PEAK, POINT
+from ostler.pipeline.lake.lake import open_lake
+from ostler.pipeline.lake.tables import BRONZE, COMPARISON, PEAK, POINT
 
 for name in ("grpc", "grpc_status", "google.rpc", "pandas", "zstandard"):
     pytest.importorskip(name, reason="Spark Connect needs pip install 'pyspark[connect]'")

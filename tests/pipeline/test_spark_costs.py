@@ -8,9 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.pipeline.analysis_samples import point, points, run, runs, table
 
-from ostler.pipeline.costs import costs
-from ostler.pipeline.predictions import predictions
-from ostler.pipeline.tables import BRONZE, COST, PREDICTION
+from ostler.pipeline.lake.tables import BRONZE, COST, PREDICTION
+from ostler.pipeline.steps.costs import costs
+from ostler.pipeline.steps.predictions import predictions
 
 
 def _told(source: str, name: str, value: float, second: int = 0, **others: Any) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import pytest
 from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
-from ostler.pipeline.refusals import PipelineRefused
-from ostler.pipeline.spark_errors import spark_errors_told, spark_sentence
+from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.spark.spark_errors import spark_errors_told, spark_sentence
 
 LOST_FILE = """\
 An error occurred while calling o69.collectToPython.

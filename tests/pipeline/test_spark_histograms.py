@@ -8,7 +8,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from ostler.lab.store import histogram
-from ostler.pipeline.histograms import PERCENTILES, highest_of, lowest_of, merged, percentile_buckets, percentile_ns
+from ostler.pipeline.steps.histograms import (
+    PERCENTILES,
+    highest_of,
+    lowest_of,
+    merged,
+    percentile_buckets,
+    percentile_ns,
+)
 
 HISTOGRAMS = 300
 

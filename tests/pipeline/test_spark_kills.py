@@ -20,7 +20,7 @@ import psutil
 import pytest
 
 import ostler
-from ostler.client.api import Connection
+from ostler.client.api.connection import Connection
 from ostler.testing.running import CHANNEL, HOST
 
 ROOT = Path(__file__).parents[2]

@@ -7,9 +7,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from tests.pipeline.analysis_samples import run, runs
 
-from ostler.pipeline.lake_change import LakeChange
-from ostler.pipeline.lake_frames import read_table, write_table
-from ostler.pipeline.tables import RUN
+from ostler.pipeline.lake.lake_change import LakeChange
+from ostler.pipeline.lake.lake_frames import read_table, write_table
+from ostler.pipeline.lake.tables import RUN
 
 
 def test_the_version_of_a_run_is_not_that_of_the_lake(spark: SparkSession, tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 from tests.pipeline.analysis_samples import point, points, run, runs
 
-from ostler.pipeline.peaks import peaks
-from ostler.pipeline.series import sweeps_of_scenarios
-from ostler.pipeline.tables import PEAK
+from ostler.pipeline.lake.tables import PEAK
+from ostler.pipeline.steps.peaks import peaks
+from ostler.pipeline.steps.series import sweeps_of_scenarios
 
 
 def test_peaks_of_curves(spark: SparkSession) -> None:

@@ -11,9 +11,9 @@ from tests.pipeline.lab_run_samples import change_manifest, make_part_of_run
 from tests.pipeline.test_lake import change_once
 
 from ostler.cli.commands import CommandParser
-from ostler.cli.pipeline import add_command
-from ostler.pipeline.lake import open_lake
-from ostler.pipeline.quality import FILE_RULES, RULES
+from ostler.cli.pipeline.command import add_command
+from ostler.pipeline.lake.lake import open_lake
+from ostler.pipeline.lake.quality import FILE_RULES, RULES
 
 
 def run(*arguments: str) -> int:
@@ -104,6 +104,6 @@ def test_rules_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_missing_package_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ostler.cli.pipeline_options.find_spec", lambda name: None)
+    monkeypatch.setattr("ostler.cli.pipeline.options.find_spec", lambda name: None)
     assert run("run", str(tmp_path)) == 4
     assert "needs pyspark and pyarrow: pip install 'ostler[pipeline]'" in capsys.readouterr().err

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from ostler.lab.store.roles import FAR, NEAR, PEER, QUEUE_MANAGER, role_at
-from ostler.pipeline.points import log_threads, processes
+from ostler.pipeline.steps.points import log_threads, processes
 
 _PROCESS = "run string, contestant string, step int, repetition int, second int, role string, interval_us bigint, "
 _PROCESS += "user_us bigint, system_us bigint, resident_bytes bigint"

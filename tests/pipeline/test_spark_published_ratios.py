@@ -8,9 +8,9 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 from ostler.lab.scenarios.loader import catalogue
-from ostler.pipeline.published import printed_figures, published_figures, published_text, read_figures
-from ostler.pipeline.ratio_rules import RATIO_RULES
-from ostler.pipeline.ratios import published_ratios, rules_table
+from ostler.pipeline.steps.published import printed_figures, published_figures, published_text, read_figures
+from ostler.pipeline.steps.ratio_rules import RATIO_RULES
+from ostler.pipeline.steps.ratios import published_ratios, rules_table
 
 
 @cache

@@ -7,12 +7,18 @@ from datetime import UTC, datetime
 import pytest
 from pyspark.sql import SparkSession
 
-from ostler.pipeline.ingest import rejected_samples, sound_samples
-from ostler.pipeline.published import printed_figures, published_figures, published_text, read_figures, rejected_figures
-from ostler.pipeline.quality import RULES
-from ostler.pipeline.refusals import PipelineRefused
-from ostler.pipeline.spark_schemas import spark_schema
-from ostler.pipeline.tables import BRONZE, PUBLISHED, LakeTable
+from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.lake.quality import RULES
+from ostler.pipeline.lake.spark_schemas import spark_schema
+from ostler.pipeline.lake.tables import BRONZE, PUBLISHED, LakeTable
+from ostler.pipeline.steps.ingest import rejected_samples, sound_samples
+from ostler.pipeline.steps.published import (
+    printed_figures,
+    published_figures,
+    published_text,
+    read_figures,
+    rejected_figures,
+)
 
 Row = dict[str, object]
 

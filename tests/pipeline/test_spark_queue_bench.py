@@ -9,7 +9,7 @@ import psutil
 import pytest
 from tests.pipeline.test_spark_pipeline_command import run
 
-from ostler.pipeline.queue_bench import KINDS, NAME, STEPS
+from ostler.pipeline.bench.queue_bench import KINDS, NAME, STEPS
 
 # It has a Spark of its own, and warms it up.
 pytestmark = pytest.mark.stress

@@ -7,8 +7,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 from tests.pipeline.analysis_samples import run, runs, table
 
-from ostler.pipeline.results import results
-from ostler.pipeline.tables import BRONZE, RESULT
+from ostler.pipeline.lake.tables import BRONZE, RESULT
+from ostler.pipeline.steps.results import results
 
 
 def _found(name: str, value: float, **others: Any) -> dict[str, Any]:

@@ -17,8 +17,8 @@ import psutil
 import pytest
 from tests.pipeline.lab_run_samples import make_run
 
-from ostler.pipeline.lake import CURRENT, Snapshot, open_lake
-from ostler.pipeline.tables import TABLES, Layer
+from ostler.pipeline.lake.lake import CURRENT, Snapshot, open_lake
+from ostler.pipeline.lake.tables import TABLES, Layer
 
 SECONDS_MAX = 600
 POLL_SECONDS = 0.002

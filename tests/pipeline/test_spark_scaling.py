@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from tests.pipeline.analysis_samples import point, points, run, runs
 
-from ostler.pipeline.contestants import ONE_QUEUE_MANAGER
-from ostler.pipeline.curves import curve_steps
-from ostler.pipeline.scaling import scaling
-from ostler.pipeline.tables import SCALING
-from ostler.pipeline.universal_scalability import fits
+from ostler.pipeline.lake.tables import SCALING
+from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
+from ostler.pipeline.steps.curves import curve_steps
+from ostler.pipeline.steps.scaling import scaling
+from ostler.pipeline.steps.universal_scalability import fits
 
 CLIENTS = (1, 2, 3, 5, 8, 12, 20, 40, 100)
 

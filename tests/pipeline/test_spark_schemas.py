@@ -7,9 +7,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from ostler.pipeline.arrow_schemas import arrow_schema
-from ostler.pipeline.spark_schemas import SchemaBroken, as_table, spark_schema
-from ostler.pipeline.tables import ENTRANT, POINT, TABLES
+from ostler.pipeline.lake.arrow_schemas import arrow_schema
+from ostler.pipeline.lake.spark_schemas import SchemaBroken, as_table, spark_schema
+from ostler.pipeline.lake.tables import ENTRANT, POINT, TABLES
 
 
 @pytest.mark.parametrize("name", sorted(TABLES))

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from tests.pipeline.queue_stage import options, texts
 
-from ostler.pipeline.streaming.release import UNNAMED_SECONDS
+from ostler.pipeline.source.release import UNNAMED_SECONDS
 from ostler.testing import RunningQueueManager, queue_manager
 
 STAGING = "SPARK.OUT.Q1"

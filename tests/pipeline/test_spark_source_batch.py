@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from tests.pipeline.queue_stage import options, put_all, texts
 
-from ostler.client.message import Message
+from ostler.client.api.message import Message
 from ostler.testing import RunningQueueManager, queue_manager
 
 

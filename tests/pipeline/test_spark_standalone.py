@@ -14,8 +14,8 @@ from tests.pipeline.spark_daemons import SECONDS_MAX, cluster
 
 from ostler.lab.store.points import measured_points
 from ostler.lab.store.run_reader import read_run
-from ostler.pipeline.lake import open_lake
-from ostler.pipeline.tables import BRONZE, POINT
+from ostler.pipeline.lake.lake import open_lake
+from ostler.pipeline.lake.tables import BRONZE, POINT
 
 WORKERS = 2
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.pipeline.test_spark_pipeline_command import run
 
-from ostler.pipeline.bench import NAME
+from ostler.pipeline.bench.bench import NAME
 
 # It has a Spark of its own, and warms it up.
 pytestmark = pytest.mark.stress

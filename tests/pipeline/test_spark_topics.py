@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 from tests.pipeline.queue_stage import options
 
-from ostler.client.topic_handle import Subscription
+from ostler.client.api.topic import Subscription
 from ostler.testing import RunningQueueManager, queue_manager
 
 

@@ -13,14 +13,14 @@ from pyspark.sql import SparkSession
 from tests.pipeline.lab_run_samples import make_run
 from tests.pipeline.queue_stage import options
 
-from ostler.pipeline.conductor import conduct
-from ostler.pipeline.gold import GOLD_STEPS
-from ostler.pipeline.lake import open_lake
-from ostler.pipeline.lake_change import LakeChange
-from ostler.pipeline.live_tables import ACCOUNT, ACTIVITY, SCENARIO
-from ostler.pipeline.refusals import PipelineRefused
-from ostler.pipeline.tables import BRONZE, COST, REJECTED, RUN
-from ostler.pipeline.watch import STAGING, BatchTold, Watch
+from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.lake.lake import open_lake
+from ostler.pipeline.lake.lake_change import LakeChange
+from ostler.pipeline.lake.live_tables import ACCOUNT, ACTIVITY, SCENARIO
+from ostler.pipeline.lake.tables import BRONZE, COST, REJECTED, RUN
+from ostler.pipeline.live.watch import STAGING, BatchTold, Watch
+from ostler.pipeline.run import conduct
+from ostler.pipeline.steps.gold import GOLD_STEPS
 from ostler.testing import RunningQueueManager, queue_manager
 
 MESSAGES = 7

@@ -12,8 +12,8 @@ import pytest
 from tests.pipeline.test_spark_kills import NAME, PATH, Stage, kill_tree
 
 import ostler
-from ostler.pipeline.lake import open_lake
-from ostler.pipeline.live_tables import ACCOUNT, ACTIVITY
+from ostler.pipeline.lake.lake import open_lake
+from ostler.pipeline.lake.live_tables import ACCOUNT, ACTIVITY
 from ostler.testing.running import CHANNEL, HOST
 
 MESSAGES = 20

@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from ostler.cli.pipeline_watch_view import WatchView, table_lines
-from ostler.pipeline.arrow_schemas import arrow_schema
-from ostler.pipeline.lake import Snapshot
-from ostler.pipeline.lake_change import LakeChange
-from ostler.pipeline.live_tables import ACCOUNT, ACTIVITY
-from ostler.pipeline.tables import LakeTable
-from ostler.pipeline.watch import BatchTold
+from ostler.cli.pipeline.watch_view import WatchView, table_lines
+from ostler.pipeline.lake.arrow_schemas import arrow_schema
+from ostler.pipeline.lake.lake import Snapshot
+from ostler.pipeline.lake.lake_change import LakeChange
+from ostler.pipeline.lake.live_tables import ACCOUNT, ACTIVITY
+from ostler.pipeline.lake.tables import LakeTable
+from ostler.pipeline.live.watch import BatchTold
 
 RUN = "live-QM1-20261116T08Z"
 BEGAN = datetime(2026, 11, 16, 8, 43, tzinfo=UTC)

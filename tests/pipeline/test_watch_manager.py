@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import pytest
 from tests.pipeline.queue_stage import options
 
-from ostler.cli import pipeline_watch_options, sample_connection
-from ostler.pipeline.refusals import PipelineRefused
-from ostler.pipeline.watch_manager import Looked, ManagerAway, look
+from ostler.cli.pipeline import watch_options as pipeline_watch_options
+from ostler.cli.samples import connection as sample_connection
+from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.live.watch_manager import Looked, ManagerAway, look
 from ostler.testing import RunningQueueManager, queue_manager
 
 

@@ -21,10 +21,10 @@ from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import new_definition
 from ostler.model.disk import Disk
 from ostler.model.structures.md import MQMD
-from ostler.server.channel_stops import stop_channel
-from ostler.server.qm_ini import LogSection
+from ostler.server.channels.stops import stop_channel
+from ostler.server.config.qm_ini import LogSection
+from ostler.server.net.link import ServerLink
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.server_link import ServerLink
 from ostler.testing.hostile_channels import (
     hello,
     transmission_body,

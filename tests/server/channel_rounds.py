@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.free_ports import free_port
 
 import ostler
-from ostler.lab.running.relay import BACK, FORWARD, Relay
+from ostler.lab.runner.relay import BACK, FORWARD, Relay
 from ostler.model.errors import MQError
 from ostler.testing.channel_account import CERTAIN, MAYBE, Account, SentMessage
 
@@ -32,10 +32,10 @@ import json, sys
 from pathlib import Path
 import ostler
 from ostler.channel.sync_records import WISH
-from ostler.command.script import Counts, run_script
-from ostler.server.directories import QueueManagerDirectory
-from ostler.server.qm_ini import LogSection
-from ostler.server.server import Server
+from ostler.command.mqsc.script import Counts, run_script
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.server.config.qm_ini import LogSection
+from ostler.server.assembly import Server
 from ostler.testing.unguarded import unguarded
 
 root, name, port = Path(sys.argv[1]), sys.argv[2], sys.argv[3]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from ostler.client.message import Message
-from ostler.command.channel_status import CURRENT, SAVED, ChannelStatus
+from ostler.client.api.message import Message
+from ostler.command.status.channel_status import CURRENT, SAVED, ChannelStatus
 from ostler.model.structures.headers import MQDLH
 from ostler.model.structures.layout import trim
 from ostler.testing import MqscError, RunningQueueManager, queue_manager

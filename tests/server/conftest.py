@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.server.channel_routes import Routes, queue_managers
 
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.testing import RunningQueueManager
 from ostler.testing.wire_bench import WireBench

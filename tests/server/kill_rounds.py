@@ -27,11 +27,11 @@ GETTERS = 3
 SCRIPT = """
 import json, sys
 from pathlib import Path
-from ostler.server.directories import QueueManagerDirectory
-from ostler.server.local_socket import socket_path
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.server.net.local_socket import socket_path
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.server import Server
+from ostler.server.assembly import Server
 from ostler.testing.unguarded import unguarded
 
 root = Path(sys.argv[1])

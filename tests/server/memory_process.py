@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tests.free_ports import free_port
 
-from ostler.client.control import control
-from ostler.server.directories import QueueManagerDirectory
+from ostler.client.link.control import control
+from ostler.server.config.directories import QueueManagerDirectory
 from ostler.testing.wire_bench import Peer, dial, get
 from ostler.wire import frames as wire
 
@@ -23,12 +23,12 @@ import json, sys
 from pathlib import Path
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import new_definition
-from ostler.server.local_socket import socket_path
-from ostler.server.qm_ini import LogSection
+from ostler.server.net.local_socket import socket_path
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.server import Server
+from ostler.server.assembly import Server
 from ostler.model.constants import MQCHT_SVRCONN
-from ostler.server.memory_limits import bound_malloc_arenas
+from ostler.server.storage.memory_limits import bound_malloc_arenas
 from ostler.testing.unguarded import unguarded
 
 bound_malloc_arenas()

@@ -14,8 +14,8 @@ from pathlib import Path
 import ostler
 from ostler.model.constants import MQRC_Q_SPACE_NOT_AVAILABLE, MQRC_RESOURCE_PROBLEM
 from ostler.model.errors import MQError
-from ostler.server.directories import QueueManagerDirectory
-from ostler.server.process_file import read_record
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.server.config.process_file import read_record
 
 NAME = "SMALL"
 REFUSALS = (MQRC_Q_SPACE_NOT_AVAILABLE, MQRC_RESOURCE_PROBLEM)

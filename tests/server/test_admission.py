@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pytest
 
 import ostler
-from ostler.client.api import Connection
+from ostler.client.api.connection import Connection
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
-from ostler.server.users import Users
+from ostler.server.security.users import Users
 from ostler.testing import queue_manager
 from ostler.testing.running import RunningQueueManager
 

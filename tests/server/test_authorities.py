@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from ostler.command.script import Counts, run_script
+from ostler.command.mqsc.script import Counts, run_script
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.errors import MQError
-from ostler.server.command_target import ManagerTarget
-from ostler.server.qm_ini import LogSection
+from ostler.server.admin.command_target import ManagerTarget
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.testing.unguarded import take_any_entity
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from ostler.command.target import Target
+from ostler.command.admin.context import Target
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import CHG, DSP
 from ostler.model.constants import MQEVO_CONSOLE, MQRC_NOT_AUTHORIZED, MQRC_OPTIONS_ERROR, MQRCCF_AUTH_VALUE_ERROR
 from ostler.model.errors import MQError
-from ostler.server.authority_actions import authority_actions
-from ostler.server.command_target import ManagerTarget
-from ostler.server.qm_ini import LogSection
+from ostler.server.admin.authority_actions import authority_actions
+from ostler.server.admin.command_target import ManagerTarget
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.testing.unguarded import take_any_entity
 

@@ -20,11 +20,11 @@ from ostler.model import constants as mq
 from ostler.model.attributes import valid_name
 from ostler.model.errors import MQError
 from ostler.model.pcf import Integer, PcfMessage, String, decode
-from ostler.server.admission import Admission
-from ostler.server.certificate_maker import Authority
-from ostler.server.channel_admission import ChannelAdmission
-from ostler.server.server_link import CLOSING, OPEN, ServerLink
-from ostler.server.tls_contexts import ChannelTls, RepositorySettings, TlsContexts
+from ostler.server.channels.admission import ChannelAdmission
+from ostler.server.net.link import CLOSING, OPEN, ServerLink
+from ostler.server.security.admission import Admission
+from ostler.server.tls.certificate_maker import Authority
+from ostler.server.tls.contexts import ChannelTls, RepositorySettings, TlsContexts
 from ostler.testing import queue_manager
 from ostler.testing.running import RunningQueueManager
 from ostler.testing.tls_pairs import shake_hands

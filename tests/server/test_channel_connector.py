@@ -11,8 +11,8 @@ from queue import SimpleQueue
 import pytest
 from tests.free_ports import free_port
 
-from ostler.server.channel_connector import Attempt, Connector
-from ostler.server.outgoing_sockets import HostAddress
+from ostler.server.channels.outbound import Attempt, Connector
+from ostler.server.net.outgoing_sockets import HostAddress
 
 HERE = HostAddress(socket.AF_INET, "127.0.0.1")
 SECONDS = 30.0

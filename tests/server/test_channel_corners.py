@@ -9,7 +9,7 @@ import pytest
 from tests.server.channel_proxy import Proxy
 from tests.server.channel_routes import Route, Routes, eventually, queue_managers
 
-from ostler.command.channel_status import CURRENT
+from ostler.command.status.channel_status import CURRENT
 from ostler.testing import RunningQueueManager
 
 

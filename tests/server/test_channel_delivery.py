@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from tests.server.channel_routes import DEAD, Routes, dead_letter, eventually, queue_managers
 
-from ostler.client.message import Message
-from ostler.client.property_types import PropertyValue
+from ostler.client.api.message import Message
+from ostler.client.api.property_types import PropertyValue
 from ostler.model import constants as mq
 from ostler.testing import RunningQueueManager
 

@@ -8,7 +8,7 @@ import pytest
 from tests.server.channel_proxy import FORWARD, Proxy
 from tests.server.channel_routes import Route, Routes, eventually
 
-from ostler.server.server_link import ServerLink
+from ostler.server.net.link import ServerLink
 from ostler.testing import RunningQueueManager
 from ostler.wire.frames import CHANNEL_CONFIRM
 

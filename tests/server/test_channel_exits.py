@@ -10,7 +10,7 @@ from tests.server.channel_routes import Route, Routes, eventually, queue_manager
 import ostler
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
-from ostler.server.qm_ini import QueueManagerIni
+from ostler.server.config.qm_ini import QueueManagerIni
 from ostler.testing import RunningQueueManager, queue_manager
 
 EXIT = "/opt/bank/checkuser(check)"

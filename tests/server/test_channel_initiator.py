@@ -15,7 +15,7 @@ from ostler.model.definitions import new_definition
 from ostler.model.errors import MQError
 from ostler.model.structures.headers import MQTM
 from ostler.model.structures.md import MQMD
-from ostler.server.channel_initiator import AGAIN_MS, DEFAULT_QUEUE, ChannelInitiator
+from ostler.server.channels.initiator import AGAIN_MS, DEFAULT_QUEUE, ChannelInitiator
 from ostler.testing.wire_bench import Peer, WireBench, put
 from ostler.wire import frames as wire
 from ostler.wire.calls import put_payload

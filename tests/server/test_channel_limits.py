@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from ostler.channel import states
 from ostler.model import constants as mq
-from ostler.server.channel_limits import Adoption, Census, ChannelLimits, count, instance_shortage
-from ostler.server.qm_ini import QueueManagerIni
+from ostler.server.channels.limits import Adoption, Census, ChannelLimits, count, instance_shortage
+from ostler.server.config.qm_ini import QueueManagerIni
 
 WAITING = {states.STARTING, states.RETRYING, states.STOPPED}
 

@@ -11,9 +11,9 @@ from tests.server.channel_proxy import FORWARD, Proxy
 from tests.server.channel_routes import Route, Routes, eventually
 
 import ostler
-from ostler.lab.running.relay import Relay
+from ostler.lab.runner.relay import Relay
 from ostler.model import constants as mq
-from ostler.observe.records import read
+from ostler.observe.record_reader import read
 from ostler.testing import RunningQueueManager
 from ostler.wire.frames import CHANNEL_CONFIRM
 

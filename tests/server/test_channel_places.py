@@ -17,8 +17,8 @@ from ostler.channel.sync_records import RECEIVING
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.pcf import Integer, PcfMessage, String, decode
-from ostler.server.channel_limits import Adoption, Census, ChannelLimits
-from ostler.server.qm_ini import QueueManagerIni
+from ostler.server.channels.limits import Adoption, Census, ChannelLimits
+from ostler.server.config.qm_ini import QueueManagerIni
 from ostler.testing import RunningQueueManager
 from ostler.testing.hostile_channels import PARTNER, confirm, hello, message
 from ostler.wire import frames as wire

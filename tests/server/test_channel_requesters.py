@@ -6,7 +6,7 @@ import pytest
 from tests.server.channel_proxy import BACK, Proxy
 from tests.server.channel_routes import Route, Routes, dead_letter, eventually
 
-from ostler.command.channel_status import CURRENT
+from ostler.command.status.channel_status import CURRENT
 from ostler.model import constants as mq
 from ostler.wire.frames import CHANNEL_CONFIRM, CHANNEL_END
 

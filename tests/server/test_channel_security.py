@@ -12,10 +12,10 @@ from typing import Unpack
 import pytest
 from tests.server.channel_routes import DEAD, Route, Routes, dead_letter, eventually, queue_managers
 
-from ostler.client.message import MessageFields
+from ostler.client.api.message import MessageFields
 from ostler.model import constants as mq
 from ostler.model.pcf import Header, Integer, String, decode, encode
-from ostler.server.certificate_maker import Authority
+from ostler.server.tls.certificate_maker import Authority
 from ostler.testing import RunningQueueManager
 
 ANY = "SSLCIPH(ANY_TLS12_OR_HIGHER)"

@@ -22,11 +22,11 @@ from tests.server.test_full_disk import LimitedDisk
 
 from ostler.channel.states import NAMES
 from ostler.channel.sync_records import RECEIVING, SYNC_QUEUE
-from ostler.command.script import Counts, run_script
+from ostler.command.mqsc.script import Counts, run_script
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import new_definition
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.qm_ini import LogSection
 from ostler.testing.hostile_channels import PARTNER, confirm, hello, message
 from ostler.wire import frames as wire
 from ostler.wire.channel_frames import PINGS, REQUESTS, decode_channel_hello, hello_frame, luwid_of, welcome_frame

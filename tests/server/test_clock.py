@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import ostler
-from ostler.server.qm_ini import LogSection
+from ostler.server.assembly import Server
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager
-from ostler.server.server import Server
 from ostler.testing.unguarded import unguarded
 
 HOUR_MS = 3_600_000

@@ -12,12 +12,12 @@ from typing import TypeVar
 import pytest
 
 import ostler
-from ostler.client.api import Connection
+from ostler.client.api.connection import Connection
 from ostler.model import constants as mq
 from ostler.model.pcf import Header, Integer, Parameter, PcfMessage, String, decode, encode
-from ostler.server.command_server import APPLICATION, CommandServer
-from ostler.server.command_target import ManagerTarget
-from ostler.server.qm_ini import LogSection
+from ostler.server.admin.command_server import APPLICATION, CommandServer
+from ostler.server.admin.command_target import ManagerTarget
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.testing import queue_manager
 from ostler.testing.unguarded import take_any_entity

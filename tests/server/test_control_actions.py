@@ -20,9 +20,9 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import Definition, new_definition
 from ostler.model.errors import MQError
-from ostler.server.control_actions import control_actions
+from ostler.server.admin.control_actions import control_actions
+from ostler.server.config.qm_ini import LogManagement, LogSection, LogType
 from ostler.server.daemon import Daemon, StartFailure, notify_service_manager
-from ostler.server.qm_ini import LogManagement, LogSection, LogType
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 
 

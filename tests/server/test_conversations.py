@@ -36,7 +36,7 @@ from ostler.model.constants import (
     MQRC_TRUNCATED_MSG_FAILED,
     MQRC_UOW_IN_PROGRESS,
 )
-from ostler.server.link_limits import PENDING_MAX
+from ostler.server.net.link_limits import PENDING_MAX
 from ostler.testing.wire_bench import Answer, Peer, WireBench, get, numbers, put
 from ostler.wire import frames as wire
 from ostler.wire.calls import HELD, HELD_IF_PERSISTENT

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.server.config.process_file import ManagerState, read_record, state_of
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.daemon import FOR_EVER, IMMEDIATE, QUIESCE, Daemon, EndRequest, StartFailure
-from ostler.server.directories import QueueManagerDirectory
-from ostler.server.process_file import ManagerState, read_record, state_of
-from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 
 

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from ostler.server.directories import QueueManagerDirectory
-from ostler.server.process_file import ManagerState, state_of
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.server.config.process_file import ManagerState, state_of
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import create_queue_manager
 
 PROGRAM = """
 import sys
 from pathlib import Path
 from ostler.server.daemon import Daemon
-from ostler.server.directories import QueueManagerDirectory
+from ostler.server.config.directories import QueueManagerDirectory
 
 class PlainServer:
     def __init__(self, manager): self.manager = manager

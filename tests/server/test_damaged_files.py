@@ -19,10 +19,10 @@ import pytest
 
 import ostler
 from ostler.log.control_file import decode_slot, read_notes
-from ostler.server.directories import QueueManagerDirectory
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.real_disk import RealDisk
+from ostler.server.storage.real_disk import RealDisk
 
 NAME = "HARMED"
 PAGE = 4096

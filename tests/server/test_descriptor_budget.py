@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.server.descriptor_budget import descriptor_budget
+from ostler.server.storage.descriptor_budget import descriptor_budget
 
 
 @pytest.mark.parametrize("log_files", [2, 5, 511])

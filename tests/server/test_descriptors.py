@@ -24,10 +24,10 @@ import json, os, resource, sys
 limit = int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
 from pathlib import Path
-from ostler.server.local_socket import socket_path
-from ostler.server.qm_ini import LogSection
+from ostler.server.net.local_socket import socket_path
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.server import Server
+from ostler.server.assembly import Server
 from ostler.testing.unguarded import unguarded
 
 manager = QueueManager(create_queue_manager(Path(sys.argv[1]), "FEW", LogSection(primary_files=3, file_pages=64)))

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostler.model.errors import MQError
-from ostler.server.directories import (
+from ostler.server.config.directories import (
     InstanceLock,
     QueueManagerDirectory,
     QueueManagerExistsError,
@@ -28,8 +28,8 @@ from ostler.server.directories import (
     remove_queue_manager,
     running_process,
 )
-from ostler.server.ini_file import ConfigurationError
-from ostler.server.qm_ini import LogSection, QueueManagerIni, new_qm_ini
+from ostler.server.config.ini_file import ConfigurationError
+from ostler.server.config.qm_ini import LogSection, QueueManagerIni, new_qm_ini
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/%"
 OBJECT_NAMES = st.text(st.sampled_from(LETTERS), min_size=1, max_size=48)
@@ -198,7 +198,7 @@ def test_a_damaged_lock_file_is_no_obstacle(tmp_path: Path) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
-from ostler.server.directories import InstanceLock, QueueManagerDirectory
+from ostler.server.config.directories import InstanceLock, QueueManagerDirectory
 
 lock = InstanceLock(QueueManagerDirectory(Path(sys.argv[1]), "QM1"))
 print("held", flush=True)

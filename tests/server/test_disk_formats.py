@@ -11,11 +11,11 @@ import pytest
 from tests.data.make_sample import BODIES, NAME, XID
 
 import ostler
-from ostler.engine.snapshot import FormatNewer
+from ostler.engine.recovery.snapshot import FormatNewer
 from ostler.engine.unit_of_work import PREPARED
 from ostler.log import LogNewer
+from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.daemon import start_failure
-from ostler.server.directories import QueueManagerDirectory
 from ostler.server.queue_manager import QueueManager
 
 DATA = Path(__file__).parents[1] / "data"

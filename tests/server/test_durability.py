@@ -22,7 +22,7 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import new_definition
 from ostler.model.structures.md import MQMD
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.testing.wire_bench import Peer, WireBench, get, numbers, put
 from ostler.wire import frames as wire

@@ -12,9 +12,9 @@ import ostler
 from ostler.model.constants import MQRC_BACKED_OUT, MQRC_Q_SPACE_NOT_AVAILABLE, MQRC_RESOURCE_PROBLEM
 from ostler.model.disk import Disk, DiskFull, File
 from ostler.model.errors import MQError
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.real_disk import RealDisk
+from ostler.server.storage.real_disk import RealDisk
 
 LOG = LogSection(primary_files=2, secondary_files=1, file_pages=64)
 BODY_BYTES = 20_000

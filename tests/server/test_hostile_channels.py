@@ -33,11 +33,11 @@ from tests.server.test_hostile_frames import Bystander, read_all
 
 from ostler.channel.states import NAMES
 from ostler.channel.sync_records import RECEIVING, SENDING, SYNC_QUEUE, SyncRecord
-from ostler.command.script import run_script
-from ostler.engine.message import CONTEXT_AT
+from ostler.command.mqsc.script import run_script
+from ostler.engine.message.message import CONTEXT_AT
 from ostler.model import constants as mq
 from ostler.model.structures.md import MQMD
-from ostler.server.newcomers import Newcomers
+from ostler.server.net.accept import Newcomers
 from ostler.testing import hostile_channels, hostile_frames
 from ostler.testing.hostile_channels import (
     PARTNER,

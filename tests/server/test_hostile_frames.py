@@ -14,10 +14,10 @@ import pytest
 from ostler.cli.flavour import is_compiled
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import new_definition
-from ostler.server.qm_ini import LogSection
+from ostler.server.assembly import Server
+from ostler.server.config.qm_ini import LogSection
+from ostler.server.net.link import ServerLink
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.server import Server
-from ostler.server.server_link import ServerLink
 from ostler.testing import hostile_frames
 from ostler.testing.hostile_frames import Mangler
 from ostler.testing.unguarded import unguarded

@@ -34,8 +34,8 @@ from tests.server.channel_bench import (
 from tests.server.test_hostile_frames import Bystander
 
 from ostler.model import constants as mq
-from ostler.server.certificate_maker import Authority
-from ostler.server.tls_contexts import ChannelTls, RepositorySettings, TlsContexts
+from ostler.server.tls.certificate_maker import Authority
+from ostler.server.tls.contexts import ChannelTls, RepositorySettings, TlsContexts
 from ostler.testing import MqscError, hostile_channels, queue_manager
 from ostler.testing.hostile_channels import (
     ChannelMangler,

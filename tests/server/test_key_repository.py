@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.server.key_repository import (
+from ostler.server.tls.key_repository import (
     KeyRepository,
     RepositoryError,
     default_labels,

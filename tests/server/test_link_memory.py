@@ -15,8 +15,8 @@ from ostler.model.constants import (
     MQGMO_WAIT,
     MQRC_STORAGE_NOT_AVAILABLE,
 )
-from ostler.server.link_limits import LARGE_HIGH_BYTES, OUT_HIGH_BYTES, STALLED_MS
-from ostler.server.memory_limits import LINK_BYTES_MAX, LINK_BYTES_MIN, allowed_bytes, link_bytes_max
+from ostler.server.net.link_limits import LARGE_HIGH_BYTES, OUT_HIGH_BYTES, STALLED_MS
+from ostler.server.storage.memory_limits import LINK_BYTES_MAX, LINK_BYTES_MIN, allowed_bytes, link_bytes_max
 from ostler.testing.wire_bench import Peer, WireBench, get, put
 from ostler.wire import frames as wire
 from ostler.wire.exchanges import decode_reason

@@ -22,8 +22,11 @@ from ostler.model.constants import (
     MQRC_UNEXPECTED_ERROR,
     MQRC_UNKNOWN_CHANNEL_NAME,
 )
-from ostler.server.conversation import Conversation
-from ostler.server.link_limits import (
+from ostler.server.assembly import Server
+from ostler.server.config.qm_ini import LogSection
+from ostler.server.net.conversation import Conversation
+from ostler.server.net.link import CLOSED, OPEN, ServerLink
+from ostler.server.net.link_limits import (
     ADMISSION_MS,
     GREETING_MS,
     LARGE_HIGH_BYTES,
@@ -33,10 +36,7 @@ from ostler.server.link_limits import (
     SIGN_OF_LIFE_MS,
     UNADMITTED_FRAME_BYTES,
 )
-from ostler.server.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.server import Server
-from ostler.server.server_link import CLOSED, OPEN, ServerLink
 from ostler.testing.unguarded import unguarded
 from ostler.testing.wire_bench import Peer, WireBench, get, numbers, put
 from ostler.wire import frames as wire

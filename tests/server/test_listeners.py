@@ -15,10 +15,10 @@ from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import MQCC_OK, MQCHT_SVRCONN, MQRC_UNKNOWN_CHANNEL_NAME, MQRC_UNKNOWN_OBJECT_NAME
 from ostler.model.definitions import new_definition
 from ostler.model.errors import MQError
-from ostler.server.listeners import ListenerRefused
-from ostler.server.qm_ini import LogSection
+from ostler.server.assembly import Server
+from ostler.server.config.qm_ini import LogSection
+from ostler.server.net.listeners import ListenerRefused
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.server import Server
 from ostler.testing.unguarded import unguarded
 from ostler.testing.wire_bench import dial, numbers, put
 from ostler.wire import frames as wire

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ostler.testing
-from ostler.client.control import control
-from ostler.server.directories import QueueManagerDirectory
+from ostler.client.link.control import control
+from ostler.server.config.directories import QueueManagerDirectory
 
 COMMANDS = 6_000
 

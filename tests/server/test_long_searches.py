@@ -15,7 +15,7 @@ from librt.strings import read_i32_le
 import ostler
 from ostler import aio
 from ostler.engine.get import go_on_looking
-from ostler.engine.selector import cache, compile_selector
+from ostler.engine.selectors.selector import cache, compile_selector
 from ostler.model.constants import (
     MQCC_OK,
     MQGMO_BROWSE_FIRST,

@@ -11,7 +11,7 @@ from tests.free_ports import free_port
 
 from ostler.model.connection_names import parse_local_addresses
 from ostler.model.constants import MQKAI_AUTO
-from ostler.server.outgoing_sockets import (
+from ostler.server.net.outgoing_sockets import (
     HostAddress,
     LocalBinding,
     bindings_of,

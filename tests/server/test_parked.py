@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ostler.model.constants import MQCC_OK, MQPMO_SYNCPOINT, MQRC_BACKED_OUT, MQRC_RESOURCE_PROBLEM
-from ostler.server.qm_ini import LogSection
+from ostler.server.assembly import Server
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.server import Server
 from ostler.testing.unguarded import unguarded
 from ostler.testing.wire_bench import Peer, WireBench, get, numbers, put
 from ostler.wire import frames as wire

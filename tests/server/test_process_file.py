@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ostler.server.default_manager import clear_default, default_name, set_default
-from ostler.server.directories import InstanceLock, QueueManagerDirectory, create_queue_manager
-from ostler.server.ini_file import ConfigurationError
-from ostler.server.process_file import ManagerState, ProcessRecord, read_record, state_of, write_record
-from ostler.server.qm_ini import LogSection, new_qm_ini
+from ostler.server.config.default_manager import clear_default, default_name, set_default
+from ostler.server.config.directories import InstanceLock, QueueManagerDirectory, create_queue_manager
+from ostler.server.config.ini_file import ConfigurationError
+from ostler.server.config.process_file import ManagerState, ProcessRecord, read_record, state_of, write_record
+from ostler.server.config.qm_ini import LogSection, new_qm_ini
 
 
 @pytest.fixture

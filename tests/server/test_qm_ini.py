@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.server.ini_file import ConfigurationError, IniFile
-from ostler.server.qm_ini import (
+from ostler.server.config.ini_file import ConfigurationError, IniFile
+from ostler.server.config.qm_ini import (
     RULES,
     BindType,
     ChannelsSection,

@@ -9,16 +9,16 @@ import pytest
 from tests.server.small_disk import NAME, SmallDisk, body, drain, number_of
 
 from ostler.engine.core import Engine
-from ostler.engine.message import MD_BYTES, Message
-from ostler.engine.queue_file import OpenFiles, QueueFile
+from ostler.engine.message.message import MD_BYTES, Message
+from ostler.engine.queue.queue_file import OpenFiles, QueueFile
 from ostler.log import LogSettings
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import MQCC_OK, MQRC_RESOURCE_PROBLEM
 from ostler.model.definitions import new_definition
 from ostler.model.disk import DescriptorsExhausted, DiskFailed, File
-from ostler.server.descriptor_budget import DescriptorBudget, descriptor_budget
-from ostler.server.local_socket import socket_path
-from ostler.server.newcomers import Newcomers
+from ostler.server.net.accept import Newcomers
+from ostler.server.net.local_socket import socket_path
+from ostler.server.storage.descriptor_budget import DescriptorBudget, descriptor_budget
 from ostler.testing.simulated_disk import SimulatedDisk
 from ostler.testing.wire_bench import Peer, WireBench, dial
 from ostler.testing.world import World

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostler.model.disk import DiskFailed, DiskFull
-from ostler.server.real_disk import RealDisk
+from ostler.server.storage.real_disk import RealDisk
 
 
 @pytest.fixture
@@ -170,7 +170,7 @@ def test_no_space_is_told_from_other_failures(disk: RealDisk, tmp_path: Path) ->
 LIMITED = """
 import resource, sys
 from ostler.model.disk import DiskFull
-from ostler.server.real_disk import RealDisk
+from ostler.server.storage.real_disk import RealDisk
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 disk = RealDisk(sys.argv[1])

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from ostler.command.interpreter import run_command
-from ostler.engine.subscribe_request import SubscribeRequest
-from ostler.engine.subscribing import subscribe
+from ostler.command.mqsc.interpreter import run_command
+from ostler.engine.pubsub.subscribe import subscribe
+from ostler.engine.pubsub.subscribe_request import SubscribeRequest
 from ostler.model import constants as mq
-from ostler.server.command_target import ManagerTarget
-from ostler.server.qm_ini import LogSection
+from ostler.server.admin.command_target import ManagerTarget
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.scavenger import Scavenger
+from ostler.server.storage.scavenger import Scavenger
 
 
 @pytest.fixture

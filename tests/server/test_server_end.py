@@ -26,9 +26,9 @@ from ostler.model.constants import (
     MQRC_Q_MGR_STOPPING,
 )
 from ostler.model.definitions import new_definition
-from ostler.server.qm_ini import LogSection
+from ostler.server.assembly import Server
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.server import Server
 from ostler.testing.unguarded import unguarded
 from ostler.testing.wire_bench import Answer, Peer, dial, get, numbers, put
 from ostler.wire import frames as wire

@@ -11,14 +11,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ostler.command.interpreter import run_command
-from ostler.command.target import CommandRefused
+from ostler.command.admin.context import CommandRefused
+from ostler.command.mqsc.interpreter import run_command
 from ostler.model.attributes import ObjectType, from_text, require
 from ostler.model.definitions import Definition, new_definition
-from ostler.server.command_target import ServerTarget
-from ostler.server.qm_ini import LogSection
+from ostler.server.admin.command_target import ServerTarget
+from ostler.server.assembly import Server
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.server import Server
 from ostler.server.services import Services, read_variables, replaced
 
 WAIT_SECONDS = 60

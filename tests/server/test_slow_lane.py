@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from ostler.server.slow_lane import SlowLane
+from ostler.server.net.slow_lane import SlowLane
 from ostler.testing.wire_bench import Peer, WireBench, get, put
 from ostler.wire import frames as wire
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from ostler.model.errors import MQError
-from ostler.server.channel_connector import Connector
-from ostler.server.channel_initiator import APPLICATION as INITIATOR
-from ostler.server.host_look_ups import HostLookUps
-from ostler.server.outgoing_sockets import HostAddress
+from ostler.server.channels.initiator import APPLICATION as INITIATOR
+from ostler.server.channels.outbound import Connector
+from ostler.server.net.dns import HostLookUps
+from ostler.server.net.outgoing_sockets import HostAddress
 from ostler.server.supervised_thread import SupervisedThread
 from ostler.testing import queue_manager
 from ostler.testing.running import RunningQueueManager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.server.timers import Timer, TimerWheel
+from ostler.server.net.timers import Timer, TimerWheel
 
 GRAIN_MS = 16
 HOUR_MS = 3_600_000

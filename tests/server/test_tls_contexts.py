@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ostler.client.connect_parameters import TlsSettings
-from ostler.client.tls_client import ClientTls
+from ostler.client.link.tls_client import ClientTls
+from ostler.client.locate.connect_parameters import TlsSettings
 from ostler.model.attributes import ObjectType
 from ostler.model.cipher_specs import cipher_specs, require
 from ostler.model.constants import (
@@ -26,9 +26,9 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import new_definition
 from ostler.model.errors import MQError
-from ostler.server.certificate_maker import Authority
-from ostler.server.tls_contexts import ChannelTls, RepositorySettings, TlsContexts, channel_mismatch, plain_refused
-from ostler.server.tls_suites import choose_suites_1_3, new_context
+from ostler.server.tls.certificate_maker import Authority
+from ostler.server.tls.contexts import ChannelTls, RepositorySettings, TlsContexts, channel_mismatch, plain_refused
+from ostler.server.tls.suites import choose_suites_1_3, new_context
 from ostler.testing.tls_pairs import ELLIPTIC_LABEL, TestCertificates, make_certificates, shake_hands
 from ostler.wire.tls_stream import TlsFailed, TlsRules, TlsStream
 

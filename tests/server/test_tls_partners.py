@@ -22,9 +22,9 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import new_definition
 from ostler.model.errors import MQError
-from ostler.server.certificate_maker import Authority
-from ostler.server.channel_rules import is_message_channel, tls_of
-from ostler.server.tls_contexts import ChannelTls, RepositorySettings, TlsContexts
+from ostler.server.channels.settings import is_message_channel, tls_of
+from ostler.server.tls.certificate_maker import Authority
+from ostler.server.tls.contexts import ChannelTls, RepositorySettings, TlsContexts
 from ostler.testing.tls_pairs import shake_hands
 from ostler.wire.tls_stream import TlsFailed, TlsStream
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import ostler
-from ostler.client.api import Connection
-from ostler.client.connect_parameters import TlsSettings
+from ostler.client.api.connection import Connection
+from ostler.client.locate.connect_parameters import TlsSettings
 from ostler.model.constants import (
     MQRC_KEY_REPOSITORY_ERROR,
     MQRC_SSL_INITIALIZATION_ERROR,
@@ -21,7 +21,7 @@ from ostler.model.constants import (
     MQRC_UNKNOWN_CHANNEL_NAME,
 )
 from ostler.model.errors import MQError
-from ostler.server.key_repository import default_labels
+from ostler.server.tls.key_repository import default_labels
 from ostler.testing import RunningQueueManager, queue_manager
 from ostler.testing.tls_pairs import TestCertificates, make_certificates
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.engine.property_block import decode_block
+from ostler.engine.properties.property_block import decode_block
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_OK,
@@ -25,9 +25,9 @@ from ostler.model.constants import (
     MQSO_MANAGED,
     MQSO_RESUME,
 )
-from ostler.server.qm_ini import LogSection
+from ostler.server.assembly import Server
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.server import Server
 from ostler.testing.hostile_frames import descriptor
 from ostler.testing.unguarded import unguarded
 from ostler.testing.wire_bench import EVERYTHING, Answer, Peer, WireBench, get, numbers, put

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from ostler.security.passwords import PasswordFileError, PasswordHash, UserEntry, hash_password, parse
-from ostler.server import operating_system_users as operating_system
-from ostler.server.directories import QueueManagerDirectory
-from ostler.server.ini_file import write_atomically
-from ostler.server.password_store import changing_passwords, password_path, read_passwords
-from ostler.server.qm_ini import PasswordSource, QueueManagerIni, QueueManagerSettings, SecuritySection
-from ostler.server.users import Users
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.server.config.ini_file import write_atomically
+from ostler.server.config.qm_ini import PasswordSource, QueueManagerIni, QueueManagerSettings, SecuritySection
+from ostler.server.security import os_users as operating_system
+from ostler.server.security.password_store import changing_passwords, password_path, read_passwords
+from ostler.server.security.users import Users
 
 ME = pwd.getpwuid(os.geteuid()).pw_name
 SALT = bytes(range(16))

@@ -16,10 +16,10 @@ from tests.free_ports import free_port
 from ostler.model import constants as mq
 from ostler.model.pcf import Header, Integer, String, encode
 from ostler.model.structures.md import MQMD
-from ostler.server.authority_actions import authority_actions
-from ostler.server.control_actions import control_actions
+from ostler.server.admin.authority_actions import authority_actions
+from ostler.server.admin.control_actions import control_actions
 from ostler.server.daemon import Daemon
-from ostler.server.password_store import changing_passwords
+from ostler.server.security.password_store import changing_passwords
 from ostler.testing import queue_manager
 from ostler.testing.running import RunningQueueManager
 from ostler.testing.wire_bench import Answer, Patience, Peer, dial, get, numbers, put

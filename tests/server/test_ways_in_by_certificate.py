@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import ostler
-from ostler.client.connect_parameters import TlsSettings
+from ostler.client.locate.connect_parameters import TlsSettings
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
-from ostler.server.certificate_maker import Authority
+from ostler.server.tls.certificate_maker import Authority
 from ostler.testing import RunningQueueManager, queue_manager
 from ostler.testing.tls_pairs import make_certificates
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import ostler
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.qm_ini import LogSection
 from ostler.testing.load_worker import id_of
 
 THREADS = 4

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import ostler
-from ostler.client.api import Connection
+from ostler.client.api.connection import Connection
 from ostler.model import constants as mq
 from ostler.model.definitions import Definition
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager
 from ostler.testing.isolation import Baseline, IsolationError
 

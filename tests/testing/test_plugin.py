@@ -174,8 +174,8 @@ def test_programs_find_it_by_their_environment(run: type[Run]) -> None:
     run.tests(
         """
         import os, subprocess, sys, ostler, pytest
-        from ostler.client.connect_parameters import ConnectParameters
-        from ostler.client.endpoints import endpoints
+        from ostler.client.locate.connect_parameters import ConnectParameters
+        from ostler.client.locate.endpoints import endpoints
 
         def test_environment(qmgr, qmgr_environment):
             (found,) = endpoints(ConnectParameters(binding="client"), os.environ)

@@ -12,7 +12,7 @@ from tests.free_ports import free_port
 
 import ostler
 import ostler.testing
-from ostler.client.queue_handle import Queue
+from ostler.client.api.queue import Queue
 from ostler.model import constants as mq
 from ostler.testing import MqscError, RunningQueueManager, queue_manager
 from ostler.testing.running import LISTENER

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ostler import mqi
-from ostler.client.channel_descriptor import MQCD, MQSCO
+from ostler.client.mqi.channel_descriptor import MQCD, MQSCO
 from ostler.model.constants import (
     MQBNO_STRUC_ID,
     MQCC_FAILED,

@@ -6,7 +6,7 @@ from operator import index
 from typing import Final
 
 from ostler import mqi
-from ostler.client.mqi import return_descriptor
+from ostler.client.mqi.put_get import return_descriptor
 from ostler.model.constants import MQPMO_SET_ALL_CONTEXT, MQPMO_SET_IDENTITY_CONTEXT
 from ostler.model.structures.md import MQMD
 from ostler.model.structures.pmo import MQPMO

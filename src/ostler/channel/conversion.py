@@ -7,11 +7,11 @@ from typing import Final, final
 from librt.strings import read_i32_le
 from mypy_extensions import i64
 
-from ostler.engine.channel_events import on_channel_conversion_error
-from ostler.engine.conversion import convert_message
+from ostler.engine.conversion.conversion import convert_message
 from ostler.engine.core import Engine
-from ostler.engine.message import CCSID_AT, ENCODING_AT, FORMAT_AT, patch_i32
-from ostler.engine.transfer import send_reports
+from ostler.engine.events.channel_events import on_channel_conversion_error
+from ostler.engine.message.message import CCSID_AT, ENCODING_AT, FORMAT_AT, patch_i32
+from ostler.engine.queue.transfer import send_reports
 from ostler.model.constants import MQFMT_NONE
 from ostler.wire.channel_frames import XQH_BYTES, XQH_MD_AT
 

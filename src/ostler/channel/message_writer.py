@@ -7,9 +7,9 @@ from typing import Final, final
 from mypy_extensions import i64
 
 from ostler.channel.monitoring import ChannelMonitor
+from ostler.channel.negotiation import method_of
 from ostler.channel.packing import Packed, pack
 from ostler.channel.port import ChannelPort
-from ostler.channel.terms import method_of
 from ostler.model.constants import MQCOMPRESS_NONE
 from ostler.wire.channel_frames import (
     IN_BATCH,

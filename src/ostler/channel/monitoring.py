@@ -16,7 +16,7 @@ from typing import Final, final
 from mypy_extensions import i64
 
 from ostler.channel.port import ChannelPort
-from ostler.engine.queue import Queue
+from ostler.engine.queue.queue import Queue
 from ostler.model.accounts import MovingAverage, Spread
 from ostler.model.constants import MQMON_HIGH, MQMON_LOW, MQMON_MEDIUM
 from ostler.wire.channel_frames import TIMED

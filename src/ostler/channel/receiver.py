@@ -14,17 +14,17 @@ from typing import Final, final
 from librt.strings import read_i32_le
 from mypy_extensions import i64
 
-from ostler.channel.arrival import Arrivals, allowing, may_retry, queue_of
 from ostler.channel.batch import Figures
+from ostler.channel.dead_letter import DISCARDED
+from ostler.channel.delivery import Arrivals, allowing, may_retry, queue_of
 from ostler.channel.monitoring import ChannelMonitor
+from ostler.channel.negotiation import ChannelSettings, agree, method_of, next_sequence
 from ostler.channel.packing import unpack
 from ostler.channel.port import FAILED, ORDERLY, ChannelPort
 from ostler.channel.sync_records import NO_LUWID, RECEIVING, SyncRecords, check_room
-from ostler.channel.terms import ChannelSettings, agree, method_of, next_sequence
-from ostler.channel.undelivered import DISCARDED
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
-from ostler.engine.message import PERSISTENCE_AT
+from ostler.engine.message.message import PERSISTENCE_AT
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import ACTIVE, UnitOfWork
 from ostler.model.constants import MQCOMPRESS_NONE, MQRC_NOT_AUTHORIZED, MQRC_RESOURCE_PROBLEM

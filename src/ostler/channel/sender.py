@@ -19,21 +19,21 @@ from mypy_extensions import i64
 from ostler.channel.batch import Batch, Figures, prepare_batch
 from ostler.channel.batch_limits import too_large_text
 from ostler.channel.conversion import converted_for, tell_unconverted
-from ostler.channel.departure import objection, set_aside
+from ostler.channel.in_doubt import settle_doubts, tell_standing
 from ostler.channel.message_writer import BACKLOG_BYTES, MessageWriter
 from ostler.channel.monitoring import ChannelMonitor
+from ostler.channel.negotiation import ChannelSettings, check_agreement, next_sequence, proposal
 from ostler.channel.port import FAILED, HOPELESS, ORDERLY, ChannelPort
 from ostler.channel.refusals import ENDING, is_hopeless, refusal_in, told
-from ostler.channel.settling import settle_doubts, tell_standing
+from ostler.channel.send_checks import objection, set_aside
 from ostler.channel.sync_records import SENDING, SyncRecords, commit_batch
-from ostler.channel.terms import ChannelSettings, check_agreement, next_sequence, proposal
 from ostler.engine import get as getting
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import Engine
-from ostler.engine.get_request import GetRequest
-from ostler.engine.message import EXPIRY_AT, PERSISTENCE_AT
-from ostler.engine.queue import Queue
-from ostler.engine.slots import NONE, PERSISTENT
+from ostler.engine.message.message import EXPIRY_AT, PERSISTENCE_AT
+from ostler.engine.queue.get_request import GetRequest
+from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.slots import NONE, PERSISTENT
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import ACTIVE
 from ostler.model.constants import (

@@ -17,13 +17,13 @@ from mypy_extensions import i32, i64
 
 from ostler.channel.batch_limits import BatchLimits
 from ostler.engine.core import Engine
-from ostler.engine.message import FORMAT_AT, MESSAGE_TYPE_AT
-from ostler.engine.queue import Queue
-from ostler.engine.records import GET, get_head
-from ostler.engine.reports import own_descriptor
-from ostler.engine.slots import AVAILABLE, NONE
+from ostler.engine.events.reports import own_descriptor
+from ostler.engine.message.message import FORMAT_AT, MESSAGE_TYPE_AT
+from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.slots import AVAILABLE, NONE
+from ostler.engine.queue.transfer import admit, deliver
+from ostler.engine.recovery.records import GET, get_head
 from ostler.engine.syncpoint import commit_unit
-from ostler.engine.transfer import admit, deliver
 from ostler.engine.unit_of_work import PREPARED, UnitOfWork
 from ostler.model.constants import MQMT_DATAGRAM, MQPER_PERSISTENT, MQRC_RESOURCE_PROBLEM, MQRC_UNKNOWN_OBJECT_NAME
 from ostler.model.errors import MQError

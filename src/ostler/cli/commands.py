@@ -13,15 +13,15 @@ from ostler.cli.control_messages import message
 from ostler.cli.exit_statuses import Status
 from ostler.model.constants import MQRC_NOT_AUTHORIZED
 from ostler.model.errors import MQError
-from ostler.server.default_manager import default_name
-from ostler.server.directories import (
+from ostler.server.config.default_manager import default_name
+from ostler.server.config.directories import (
     QueueManagerDirectory,
     data_root,
     describe_process,
     directory_name,
     running_process,
 )
-from ostler.server.ini_file import ConfigurationError
+from ostler.server.config.ini_file import ConfigurationError
 
 
 class CommandFailed(Exception):
@@ -119,7 +119,7 @@ def ask(
     directory: QueueManagerDirectory, action: str, not_running: Status = Status.NOT_AVAILABLE, **arguments: object
 ) -> Iterator[dict[str, object]]:
     """Have a running queue manager do something; its answers. Refused with `not_running` when nobody answers there."""
-    from ostler.client.control import NotRunningError, control
+    from ostler.client.link.control import NotRunningError, control
 
     try:
         yield from control(directory, action, **arguments)
@@ -159,13 +159,13 @@ def expected_failure(error: Exception) -> CommandFailed | None:
     from ostler.log.errors import LogError
     from ostler.model.disk import DiskFailed, DiskFull
     from ostler.security.passwords import PasswordFileError
-    from ostler.server.certificate_maker import CertificateError
-    from ostler.server.directories import (
+    from ostler.server.config.directories import (
         QueueManagerExistsError,
         QueueManagerNotFoundError,
         QueueManagerRunningError,
     )
-    from ostler.server.key_repository import RepositoryError
+    from ostler.server.tls.certificate_maker import CertificateError
+    from ostler.server.tls.key_repository import RepositoryError
 
     text = str(error)
     why = f"{text[:1].upper()}{text[1:].rstrip('.')}."

@@ -14,17 +14,18 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from ostler.cli import commands, sample_connection
+from ostler.cli import commands
 from ostler.cli.commands import CommandParser
-from ostler.cli.sample_bodies import positive, shown_properties
-from ostler.cli.sample_connection import UsageError, connect
-from ostler.cli.sample_json import header_json, json_of
-from ostler.cli.sample_output import described, printable, shown_header, text_of
-from ostler.cli.sample_progress import Progress
-from ostler.cli.samples import REFUSED, USAGE, run_program
-from ostler.client.api import Connection
-from ostler.client.dead_letters import DeadLetter, DeadLetterQueue, Outcome, reason_number
-from ostler.server.directories import QueueManagerDirectory, data_root
+from ostler.cli.samples import connection as sample_connection
+from ostler.cli.samples.bodies import positive, shown_properties
+from ostler.cli.samples.connection import UsageError, connect
+from ostler.cli.samples.json_lines import header_json, json_of
+from ostler.cli.samples.output import described, printable, shown_header, text_of
+from ostler.cli.samples.progress import Progress
+from ostler.cli.samples.samples import REFUSED, USAGE, run_program
+from ostler.client.api.connection import Connection
+from ostler.client.api.dead_letters import DeadLetter, DeadLetterQueue, Outcome, reason_number
+from ostler.server.config.directories import QueueManagerDirectory, data_root
 
 _DESCRIPTION: Final = """Work with dead letters: messages that could not be delivered, on the dead-letter queue with a
 header (MQDLH) that says why. QUEUE is the queue manager's DEADQ, unless another one is named. A single name is that of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostler.engine import slots
+from ostler.engine.queue import slots
 
 
 def is_compiled() -> bool:

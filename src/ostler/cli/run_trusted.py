@@ -11,7 +11,7 @@ from ostler.cli.commands import CommandFailed, Speaker, ask, existing
 from ostler.cli.exit_statuses import Status
 from ostler.model.constants import MQRC_OPTIONS_ERROR
 from ostler.model.errors import MQError
-from ostler.server.directories import QueueManagerDirectory, running_process
+from ostler.server.config.directories import QueueManagerDirectory, running_process
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -74,7 +74,7 @@ def _run_there(directory: QueueManagerDirectory, path: list[str], arguments: arg
 
 
 def _run_here(directory: QueueManagerDirectory, path: list[str], arguments: argparse.Namespace) -> int:
-    from ostler.cli.foreground import run_here
+    from ostler.cli.strmqm_foreground import run_here
     from ostler.server.daemon import QUIESCE, Daemon, EndRequest
     from ostler.server.queue_manager import QueueManager
     from ostler.server.trusted_applications import Application, ApplicationRefused

@@ -26,11 +26,11 @@ from ostler.security.passwords import (
     name_problem,
     password_problem,
 )
-from ostler.server.directories import QueueManagerDirectory
-from ostler.server.ini_file import ConfigurationError
-from ostler.server.password_store import changing_passwords, password_path, read_passwords
-from ostler.server.qm_ini import QueueManagerIni
-from ostler.server.users import Users
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.server.config.ini_file import ConfigurationError
+from ostler.server.config.qm_ini import QueueManagerIni
+from ostler.server.security.password_store import changing_passwords, password_path, read_passwords
+from ostler.server.security.users import Users
 
 _DESCRIPTION: Final = """Users, passwords and groups of a queue manager, in its own password file. A running queue
 manager takes changes over by itself. Passwords are asked for without being shown; programs hand them over on standard

@@ -10,7 +10,7 @@ from mypy_extensions import i64
 
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import Engine
-from ostler.engine.queue import Queue
+from ostler.engine.queue.queue import Queue
 from ostler.model.accounts import DISCONNECTED, LOST, ConnectionAccount, QueueAccount
 from ostler.model.constants import (
     MQCNO_ACCOUNTING_MQI_DISABLED,

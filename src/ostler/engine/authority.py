@@ -14,7 +14,7 @@ from mypy_extensions import i64
 
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
-from ostler.engine.names import Resolved
+from ostler.engine.name_resolution import Resolved
 from ostler.model.authorities import (
     ALTUSR,
     BROWSE,

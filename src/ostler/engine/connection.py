@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final, final
 
 from mypy_extensions import i64
 
-from ostler.engine.group_state import GroupState
-from ostler.engine.selector import Selector, SelectorUse
-from ostler.engine.slots import NONE
+from ostler.engine.groups.state import GroupState
+from ostler.engine.queue.slots import NONE
+from ostler.engine.selectors.selector import Selector, SelectorUse
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.accounts import ConnectionAccount, QueueAccount
 from ostler.model.constants import MQCC_WARNING, MQOT_Q
@@ -16,11 +16,11 @@ from ostler.model.counters import VerbCounters
 
 if TYPE_CHECKING:
     from ostler.engine.core import Engine
-    from ostler.engine.properties import PropertySet
-    from ostler.engine.queue import Queue
-    from ostler.engine.subscription import Subscription
-    from ostler.engine.topic_settings import TopicSettings
-    from ostler.engine.topic_tree import TopicNode
+    from ostler.engine.properties.properties import PropertySet
+    from ostler.engine.pubsub.subscription import Subscription
+    from ostler.engine.pubsub.topic_settings import TopicSettings
+    from ostler.engine.pubsub.topic_tree import TopicNode
+    from ostler.engine.queue.queue import Queue
     from ostler.model.definitions import Definition
 
 QUEUE: Final = 1

@@ -12,12 +12,12 @@ from librt.strings import BytesWriter, write_i64_le
 from mypy_extensions import i64
 
 from ostler.engine.connection import OTHER_OBJECT, Connection, Handle
-from ostler.engine.get_request import GetRequest, ScanTurns
-from ostler.engine.queue import LongMessages, Queue
-from ostler.engine.queue_file import OpenFiles, QueueFile
-from ostler.engine.space import CheckpointSpace
-from ostler.engine.timestamps import PutClock
-from ostler.engine.topic_tree import TopicTree
+from ostler.engine.message.timestamps import PutClock
+from ostler.engine.pubsub.topic_tree import TopicTree
+from ostler.engine.queue.get_request import GetRequest, ScanTurns
+from ostler.engine.queue.queue import LongMessages, Queue
+from ostler.engine.queue.queue_file import OpenFiles, QueueFile
+from ostler.engine.recovery.checkpoint_space import CheckpointSpace
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.accounts import ManagerStatistics
 from ostler.model.attributes import ObjectType

@@ -6,25 +6,26 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from ostler.engine import events, groups
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import NO_LIMIT, RUNNING, Engine
-from ostler.engine.get_request import (
+from ostler.engine.events import performance_events as events
+from ostler.engine.groups import groups
+from ostler.engine.message.message import NULL_ID
+from ostler.engine.open import release_lock, unlock
+from ostler.engine.queue.get_request import (
     BY_CORRELATION_ID,
     BY_MESSAGE_ID,
     BY_SCAN,
     UNLIMITED,
     GetRequest,
 )
-from ostler.engine.matching import is_eligible
-from ostler.engine.message import NULL_ID
-from ostler.engine.open import release_lock, unlock
-from ostler.engine.queue import Queue
-from ostler.engine.selection import GROUP_OPTIONS
-from ostler.engine.slots import NONE
+from ostler.engine.queue.matching import is_eligible
+from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.selection import GROUP_OPTIONS
+from ostler.engine.queue.slots import NONE
+from ostler.engine.queue.transfer import BROWSE, attempt, attempt_slice, discard_expired, go_on_offering, send_reports
 from ostler.engine.states import check_state
 from ostler.engine.statistics import count_get_empty, count_get_failed
-from ostler.engine.transfer import BROWSE, attempt, attempt_slice, discard_expired, go_on_offering, send_reports
 from ostler.model.constants import (
     MQGMO_BROWSE_FIRST,
     MQGMO_BROWSE_MSG_UNDER_CURSOR,

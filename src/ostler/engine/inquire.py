@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from ostler.engine import objects, triggers
+from ostler.engine import objects
 from ostler.engine.connection import OTHER_OBJECT, Handle
 from ostler.engine.core import Engine
+from ostler.engine.events import triggers
 from ostler.engine.open import definition_changed
-from ostler.engine.transfer import send_reports
+from ostler.engine.queue.transfer import send_reports
 from ostler.model.attributes import Attribute, ObjectType, Value, by_pcf, check
 from ostler.model.constants import (
     MQIA_FIRST,

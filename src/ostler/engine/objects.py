@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from mypy_extensions import i64
 
-from ostler.engine import change_events, subscriptions
 from ostler.engine.core import Engine
-from ostler.engine.queue import Queue
-from ostler.engine.records import CLEAR, DEFINE, DELETE, number_head
-from ostler.engine.slots import AVAILABLE
-from ostler.engine.space import DEFINITION_BYTES, refuse_full_disk
-from ostler.engine.timestamps import date_of_day, time_of_day
-from ostler.engine.transfer import send_reports
+from ostler.engine.events import configuration_events as change_events
+from ostler.engine.message.timestamps import date_of_day, time_of_day
+from ostler.engine.pubsub import subscription_definitions as subscriptions
+from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.slots import AVAILABLE
+from ostler.engine.queue.transfer import send_reports
+from ostler.engine.recovery.checkpoint_space import DEFINITION_BYTES, refuse_full_disk
+from ostler.engine.recovery.records import CLEAR, DEFINE, DELETE, number_head
 from ostler.model.attributes import ObjectType, Value, valid_name
 from ostler.model.authorities import QUEUE_AUTHORITIES, words_of
 from ostler.model.constants import (

@@ -6,19 +6,23 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
-from ostler.engine import accounting, authority, change_events, events, groups, statistics, triggers
+from ostler.engine import accounting, authority, statistics
 from ostler.engine.connection import OTHER_OBJECT, QUEUE, Connection, Handle
 from ostler.engine.core import Engine
-from ostler.engine.names import Resolved, resolve
+from ostler.engine.events import configuration_events as change_events
+from ostler.engine.events import performance_events as events
+from ostler.engine.events import triggers
+from ostler.engine.groups import groups
+from ostler.engine.name_resolution import Resolved, resolve
 from ostler.engine.objects import create_dynamic, delete_queue
-from ostler.engine.open_topic import close_topic, open_topic
-from ostler.engine.queue import Queue, is_left_over
-from ostler.engine.selector import compile_for
-from ostler.engine.slots import LOCKED, NONE
+from ostler.engine.pubsub.end_subscription import close_subscription
+from ostler.engine.pubsub.open_topic import close_topic, open_topic
+from ostler.engine.queue.queue import Queue, is_left_over
+from ostler.engine.queue.slots import LOCKED, NONE
+from ostler.engine.queue.transfer import send_reports
+from ostler.engine.selectors.selector import compile_for
 from ostler.engine.states import check_state
-from ostler.engine.subscription_ends import close_subscription
 from ostler.engine.syncpoint import serve_returned
-from ostler.engine.transfer import send_reports
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import INQ
 from ostler.model.constants import (

@@ -5,17 +5,19 @@ from __future__ import annotations
 from librt.strings import read_i32_le
 from mypy_extensions import i64
 
-from ostler.engine import events, groups, reports
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import JOURNAL_MARGIN_BYTES, RUNNING, Engine
-from ostler.engine.message import (
+from ostler.engine.events import performance_events as events
+from ostler.engine.events import reports
+from ostler.engine.groups import groups
+from ostler.engine.message.message import (
     FLAGS_AT,
     PERSISTENCE_AT,
     PRIORITY_AT,
     REPORT_AT,
 )
 from ostler.engine.open import OpenRequest, close_object, open_object
-from ostler.engine.publishing import publish
+from ostler.engine.pubsub.publish import publish
 from ostler.engine.put_descriptor import (
     OTHER_CONTEXTS,
     PRIORITY_MAX,
@@ -25,12 +27,12 @@ from ostler.engine.put_descriptor import (
     message_context,
     stored_descriptor,
 )
-from ostler.engine.queue import Queue
-from ostler.engine.remote import HEADERS_BYTES, transmission_message
+from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.transfer import admit, deliver, send_reports
+from ostler.engine.queue.transmission import HEADERS_BYTES, transmission_message
 from ostler.engine.states import check_state
 from ostler.engine.statistics import count_put, count_put1
 from ostler.engine.syncpoint import commit_unit
-from ostler.engine.transfer import admit, deliver, send_reports
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.constants import (
     MQMF_SEGMENTATION_ALLOWED,

@@ -9,12 +9,12 @@ from mypy_extensions import i64
 
 from ostler.engine.connection import OTHER_OBJECT, Connection, Handle
 from ostler.engine.core import Engine
-from ostler.engine.get_request import GetRequest
-from ostler.engine.message import PERSISTENCE_AT, PUT_DATE_AT, Message
-from ostler.engine.queue import Queue
-from ostler.engine.queue_file import QueueFileDamaged
-from ostler.engine.slots import NONE
-from ostler.engine.timestamps import milliseconds_of
+from ostler.engine.message.message import PERSISTENCE_AT, PUT_DATE_AT, Message
+from ostler.engine.message.timestamps import milliseconds_of
+from ostler.engine.queue.get_request import GetRequest
+from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.queue_file import QueueFileDamaged
+from ostler.engine.queue.slots import NONE
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
     MQGMO_BROWSE_FIRST,

@@ -6,15 +6,16 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from ostler.engine import groups, retained
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
+from ostler.engine.groups import groups
 from ostler.engine.objects import delete_queue
-from ostler.engine.queue import Queue, is_left_over
-from ostler.engine.queue_file import QueueFileDamaged
-from ostler.engine.records import BACK_OUT, COMMIT, PREPARE, commit_head, number_head
-from ostler.engine.slots import AVAILABLE
-from ostler.engine.transfer import after_arrival, attempt, mark_damaged, serve_waiting
+from ostler.engine.pubsub import retained
+from ostler.engine.queue.queue import Queue, is_left_over
+from ostler.engine.queue.queue_file import QueueFileDamaged
+from ostler.engine.queue.slots import AVAILABLE
+from ostler.engine.queue.transfer import after_arrival, attempt, mark_damaged, serve_waiting
+from ostler.engine.recovery.records import BACK_OUT, COMMIT, PREPARE, commit_head, number_head
 from ostler.engine.unit_of_work import ACTIVE, ENDED, PREPARED, Entry, UnitOfWork
 from ostler.model.constants import MQGMO_SYNCPOINT, MQGMO_SYNCPOINT_IF_PERSISTENT, MQRC_BACKED_OUT
 from ostler.model.errors import MQError

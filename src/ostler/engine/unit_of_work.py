@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, final
 from mypy_extensions import i64
 
 if TYPE_CHECKING:
-    from ostler.engine.queue import Queue
+    from ostler.engine.queue.queue import Queue
 
 ACTIVE: Final = 0
 PREPARED: Final = 1

@@ -1,7 +1,7 @@
 """The recovery log: extents, checksummed blocks of records, LSNs, checkpoints; circular and linear. Knows no queues."""
 
 from ostler.log.errors import LogDamaged, LogError, LogNewer, LogRefused, LogSpace
-from ostler.log.figures import LogFigures, LogStatus, RestartReport
+from ostler.log.log_figures import LogFigures, LogStatus, RestartReport
 from ostler.log.log_writer import Batch, LogWriter
 from ostler.log.reader import LogVisitor
 from ostler.log.recovery_log import RecoveryLog

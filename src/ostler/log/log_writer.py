@@ -14,7 +14,7 @@ from mypy_extensions import i64
 from ostler.log.control_file import ControlFile, ControlState, EndNotes
 from ostler.log.errors import LogRefused, LogSpace
 from ostler.log.extents import ExtentStore
-from ostler.log.figures import LogFigures
+from ostler.log.log_figures import LogFigures
 from ostler.log.settings import LogManagement, LogType
 from ostler.log.stream_format import Block, StreamShape, block_image, extent_name
 

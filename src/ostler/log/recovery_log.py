@@ -20,7 +20,7 @@ from librt.strings import BytesWriter, write_i64_le
 from mypy_extensions import i64
 
 from ostler.log.control_file import ControlState
-from ostler.log.figures import LogFigures, LogStatus, RestartReport
+from ostler.log.log_figures import LogFigures, LogStatus, RestartReport
 from ostler.log.log_writer import Batch, LogWriter
 from ostler.log.reader import BlockCursor, LogVisitor, RecordReader, pass_over, read_blocks
 from ostler.log.settings import LogManagement, LogSettings, LogType

@@ -10,8 +10,8 @@ from mypy_extensions import i64
 from ostler.log.control_file import CONTROL_NAME, ControlFile, ControlState, create_control_file, open_control_file
 from ostler.log.errors import LogDamaged, LogRefused
 from ostler.log.extents import ExtentStore, check_extents, numbers_on_disk
-from ostler.log.figures import LogFigures, RestartReport
 from ostler.log.log_end import EndJudge, force_extents
+from ostler.log.log_figures import LogFigures, RestartReport
 from ostler.log.log_writer import LogWriter, reusable_before
 from ostler.log.reader import BlockCursor, LogVisitor, RecordReader, pass_over, read_blocks
 from ostler.log.recovery_log import RecoveryLog

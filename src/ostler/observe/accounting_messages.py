@@ -62,7 +62,7 @@ from ostler.model.constants import (
 from ostler.model.counters import Counts
 from ostler.model.pcf import ByteString, Group, Integer, Integer64, Parameter
 from ostler.observe import own_parameters, verb_fields
-from ostler.observe.messages import (
+from ostler.observe.message_builder import (
     DATE_BYTES,
     NAME_BYTES,
     TIME_BYTES,

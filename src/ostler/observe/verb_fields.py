@@ -60,7 +60,7 @@ from ostler.model.counters import (
     Counts,
 )
 from ostler.model.pcf import Integer, Parameter
-from ostler.observe.messages import by_object_type, by_persistence, by_persistence_64, count, nothing
+from ostler.observe.message_builder import by_object_type, by_persistence, by_persistence_64, count, nothing
 
 
 def opens_and_closes(c: Counts) -> list[Parameter]:

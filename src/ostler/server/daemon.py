@@ -23,20 +23,20 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Final, Protocol
 
-from ostler.engine.queue_file import QueueFileDamaged
-from ostler.engine.replay import JournalInconsistent
-from ostler.engine.snapshot import FilesUnrelated, FormatNewer, SnapshotDamaged
+from ostler.engine.queue.queue_file import QueueFileDamaged
+from ostler.engine.recovery.replay import JournalInconsistent
+from ostler.engine.recovery.snapshot import FilesUnrelated, FormatNewer, SnapshotDamaged
 from ostler.log.errors import LogDamaged, LogNewer, LogRefused, LogSpace
 from ostler.model.disk import DiskFailed, DiskFull
 from ostler.model.errors import MQError
-from ostler.server.directories import QueueManagerDirectory, QueueManagerNotFoundError, QueueManagerRunningError
+from ostler.server.config.directories import QueueManagerDirectory, QueueManagerNotFoundError, QueueManagerRunningError
+from ostler.server.config.ini_file import ConfigurationError
+from ostler.server.config.process_file import ManagerState, ProcessRecord, write_record
+from ostler.server.config.qm_ini import QueueManagerIni
 from ostler.server.error_log import Echo, ErrorLog, Notices, size_setting
-from ostler.server.ini_file import ConfigurationError
-from ostler.server.link_status import raise_descriptor_limit
-from ostler.server.memory_limits import bound_malloc_arenas
-from ostler.server.process_file import ManagerState, ProcessRecord, write_record
-from ostler.server.qm_ini import QueueManagerIni
+from ostler.server.net.link_status import raise_descriptor_limit
 from ostler.server.queue_manager import Progress, QueueManager
+from ostler.server.storage.memory_limits import bound_malloc_arenas
 
 _TURN_SECONDS: Final = 0.0005
 QUIESCE: Final = "quiesce"

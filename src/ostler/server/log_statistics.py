@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ostler.log.figures import LogFigures, LogStatus
+from ostler.log.log_figures import LogFigures, LogStatus
 from ostler.model.counters import ForceCounters
 
 

@@ -12,18 +12,20 @@ from pathlib import Path
 
 from librt.threading import Lock
 
-from ostler.command.administration import put_in_place
-from ostler.engine import events, objects, triggers
-from ostler.engine.checkpoint import CATALOGUE_PATH, INSTANCE_PATH, MANIFEST_PATH, Manifest, write_instance
+from ostler.command.admin.objects import put_in_place
+from ostler.engine import objects
 from ostler.engine.connection import Connection
 from ostler.engine.core import QUEUES_PATH, QUIESCING, STOPPING, TEMPORARY_PATH, Engine, queue_path
+from ostler.engine.events import performance_events as events
+from ostler.engine.events import triggers
 from ostler.engine.get import give_up_waits
 from ostler.engine.objects import fail_waiting
 from ostler.engine.open import close_object
-from ostler.engine.replay import JournalInconsistent, Replay
-from ostler.engine.snapshot import replace_file
+from ostler.engine.queue.transfer import send_reports
+from ostler.engine.recovery.checkpoint import CATALOGUE_PATH, INSTANCE_PATH, MANIFEST_PATH, Manifest, write_instance
+from ostler.engine.recovery.replay import JournalInconsistent, Replay
+from ostler.engine.recovery.snapshot import replace_file
 from ostler.engine.syncpoint import back_out, commit
-from ostler.engine.transfer import send_reports
 from ostler.log.control_file import CONTROL_NAME
 from ostler.log.errors import LogRefused
 from ostler.log.reader import LogVisitor
@@ -48,22 +50,22 @@ from ostler.model.system_objects import system_definitions
 from ostler.observe.statistics import Statistics, counts, queue_counts
 from ostler.security.authorities import default_records
 from ostler.security.channel_authentication import default_rules
-from ostler.server import directories
-from ostler.server.checkpointer import Checkpointer
 from ostler.server.clock import Clock
-from ostler.server.descriptor_budget import process_budget
-from ostler.server.directories import InstanceLock, QueueManagerDirectory, QueueManagerNotFoundError
-from ostler.server.guard import ServerGuard
-from ostler.server.housekeeping import Housekeeping
-from ostler.server.journal_writer import JournalWriter
+from ostler.server.config import directories
+from ostler.server.config.directories import InstanceLock, QueueManagerDirectory, QueueManagerNotFoundError
+from ostler.server.config.qm_ini import LogSection, QueueManagerIni, QueueManagerSettings, new_qm_ini
 from ostler.server.log_statistics import log_counts
-from ostler.server.memory_limits import long_message_bytes_max
-from ostler.server.qm_ini import LogSection, QueueManagerIni, QueueManagerSettings, new_qm_ini
-from ostler.server.real_disk import RealDisk
-from ostler.server.search_thread import SearchThread
+from ostler.server.net.timers import Timer
+from ostler.server.security.guard import ServerGuard
+from ostler.server.security.users import Users
 from ostler.server.statistics_writer import StatisticsWriter
-from ostler.server.timers import Timer
-from ostler.server.users import Users
+from ostler.server.storage.checkpointer import Checkpointer
+from ostler.server.storage.descriptor_budget import process_budget
+from ostler.server.storage.housekeeping import Housekeeping
+from ostler.server.storage.journal_writer import JournalWriter
+from ostler.server.storage.memory_limits import long_message_bytes_max
+from ostler.server.storage.real_disk import RealDisk
+from ostler.server.verbs.search_thread import SearchThread
 
 LOG_DIRECTORY = "log"
 _ROOM_TRIES = 3

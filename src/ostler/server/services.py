@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final
 
-from ostler.command.target import (
+from ostler.command.admin.context import (
     SERVICE_ACTIVE,
     SERVICE_NOT_ACTIVE,
     CommandRefused,
@@ -33,7 +33,7 @@ from ostler.model.constants import (
     MQSVC_TYPE_SERVER,
 )
 from ostler.model.definitions import Definition
-from ostler.server.environment import for_service
+from ostler.server.config.environment import for_service
 
 ENVIRONMENT_FILE: Final = "service.env"
 _VARIABLE: Final = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.*)")

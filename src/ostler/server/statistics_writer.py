@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Final
 from ostler.engine import accounting
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
-from ostler.engine.queue import Queue
-from ostler.engine.reports import Outgoing, own_descriptor
-from ostler.engine.transfer import send_reports
+from ostler.engine.events.reports import Outgoing, own_descriptor
+from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.transfer import send_reports
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import MQFMT_ADMIN, MQMON_NONE, MQMON_OFF, MQQT_LOCAL
 from ostler.model.counters import Counts, queue_counts, verb_counts
 from ostler.observe.accounting_messages import Party, queue_accounts, verb_account
-from ostler.observe.messages import About
+from ostler.observe.message_builder import About
 from ostler.observe.statistics import difference
 from ostler.observe.statistics_messages import (
     ChannelInterval,
@@ -30,11 +30,11 @@ from ostler.observe.statistics_messages import (
     queue_statistics,
     verb_statistics,
 )
-from ostler.server.channel_rules import host_of
-from ostler.server.channel_traffic import ChannelTraffic
-from ostler.server.conversation import Conversation
+from ostler.server.channels.message_traffic import MessageTraffic
+from ostler.server.channels.settings import host_of
+from ostler.server.channels.statistics import ChannelTraffic
 from ostler.server.log_statistics import log_counts
-from ostler.server.message_traffic import MessageTraffic
+from ostler.server.net.conversation import Conversation
 
 if TYPE_CHECKING:
     from ostler.server.queue_manager import QueueManager

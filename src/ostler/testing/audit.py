@@ -9,10 +9,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 from ostler.engine.core import Engine
-from ostler.engine.message import CORRELATION_ID_AT, MESSAGE_ID_AT, hash_id
-from ostler.engine.queue import LONG_MESSAGE_BYTES, Queue
-from ostler.engine.queue_file import SEGMENT_BYTES
-from ostler.engine.slots import (
+from ostler.engine.message.message import CORRELATION_ID_AT, MESSAGE_ID_AT, hash_id
+from ostler.engine.queue.queue import LONG_MESSAGE_BYTES, Queue
+from ostler.engine.queue.queue_file import SEGMENT_BYTES
+from ostler.engine.queue.slots import (
     AVAILABLE,
     FREE,
     GOT_UNCOMMITTED,

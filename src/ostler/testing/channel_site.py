@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from random import Random
 
-from ostler.channel.arrival import Arrivals
+from ostler.channel.delivery import Arrivals
+from ostler.channel.negotiation import ChannelSettings
 from ostler.channel.receiver import ReceivingEnd
 from ostler.channel.sender import SendingEnd
 from ostler.channel.sync_records import SYNC_QUEUE, SyncRecords
-from ostler.channel.terms import ChannelSettings
 from ostler.engine import objects
 from ostler.engine.unit_of_work import PREPARED
 from ostler.model.attributes import ObjectType, Value

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+from ostler.channel.in_doubt import resolve_up_to
 from ostler.channel.port import HOPELESS
-from ostler.channel.settling import resolve_up_to
 from ostler.channel.sync_records import RECEIVING, SENDING, batches_in_doubt
 from ostler.log import LogSettings
 from ostler.model.attributes import Value

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.get import cancel
-from ostler.engine.get_request import GetRequest
-from ostler.engine.records import BACK_OUT, GET, PREPARE, PUT
+from ostler.engine.queue.get_request import GetRequest
+from ostler.engine.recovery.records import BACK_OUT, GET, PREPARE, PUT
 from ostler.model.constants import (
     MQGMO_BROWSE_FIRST,
     MQGMO_BROWSE_NEXT,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ostler.engine.core import queue_path
-from ostler.engine.records import CLEAR, DEFINE, DELETE
+from ostler.engine.recovery.records import CLEAR, DEFINE, DELETE
 from ostler.model.attributes import Value
 from ostler.model.constants import MQRC_NONE, MQRC_OBJECT_IN_USE, MQRC_Q_NOT_EMPTY, MQRC_RESOURCE_PROBLEM
 from ostler.model.disk import DiskFull

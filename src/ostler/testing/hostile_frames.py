@@ -9,8 +9,8 @@ import random
 from collections.abc import Iterator
 from typing import Final
 
-from ostler.engine.properties import Property
-from ostler.engine.property_block import encode_block
+from ostler.engine.properties.properties import Property
+from ostler.engine.properties.property_block import encode_block
 from ostler.model.constants import (
     MQGMO_BROWSE_NEXT,
     MQGMO_NO_SYNCPOINT,

@@ -12,15 +12,16 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from ostler.client.api import connect
+from ostler.client.api.connection import connect
 from ostler.engine import objects
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
-from ostler.engine.queue import Queue
+from ostler.engine.queue.queue import Queue
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
-from ostler.server import channel_initiator, command_server
+from ostler.server.admin import command_server
+from ostler.server.channels import initiator as channel_initiator
 from ostler.server.queue_manager import QueueManager
 
 # What the queue manager keeps on its own queues is its business, but events and dead letters are a test's.

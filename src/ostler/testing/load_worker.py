@@ -21,8 +21,8 @@ import threading
 from pathlib import Path
 
 import ostler
-from ostler.client.api import Connection
-from ostler.client.queue_handle import Queue
+from ostler.client.api.connection import Connection
+from ostler.client.api.queue import Queue
 from ostler.model.constants import MQRC_BACKED_OUT
 from ostler.model.errors import MQError
 

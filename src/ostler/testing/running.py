@@ -19,21 +19,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Unpack
 
 import ostler
-from ostler.client.api import Connection
-from ostler.client.message import Message, MessageFields
-from ostler.command.script import Counts, run_script
+from ostler.client.api.connection import Connection
+from ostler.client.api.message import Message, MessageFields
+from ostler.command.mqsc.script import Counts, run_script
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
 from ostler.security.passwords import UserEntry, hash_password
-from ostler.server.directories import QueueManagerDirectory
-from ostler.server.listeners import ListenerRefused
-from ostler.server.password_store import changing_passwords
-from ostler.server.qm_ini import LogSection
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.server.config.qm_ini import LogSection
+from ostler.server.net.listeners import ListenerRefused
+from ostler.server.security.password_store import changing_passwords
 from ostler.testing.isolation import Baseline
 
 if TYPE_CHECKING:
+    from ostler.server.assembly import Server
     from ostler.server.queue_manager import QueueManager
-    from ostler.server.server import Server
 
 NAME: Final = "QMTEST"
 CHANNEL: Final = "DEV.APP.SVRCONN"
@@ -94,8 +94,8 @@ class RunningQueueManager:
 
     def start(self) -> None:
         """Start it. After an `end` it comes back at the same address, with what is persistent."""
+        from ostler.server.assembly import Server
         from ostler.server.queue_manager import create_queue_manager
-        from ostler.server.server import Server
         from ostler.testing.unguarded import take_any_entity, unguarded
 
         directory = QueueManagerDirectory(self.data, self.name)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ostler.server.certificate_maker import Authority
-from ostler.server.key_repository import default_labels
+from ostler.server.tls.certificate_maker import Authority
+from ostler.server.tls.key_repository import default_labels
 from ostler.wire.tls_stream import TlsStream
 
 ELLIPTIC_LABEL = "elliptic"

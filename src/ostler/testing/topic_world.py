@@ -6,12 +6,12 @@ import struct
 
 from ostler.engine import objects
 from ostler.engine.connection import Connection, Handle
-from ostler.engine.message import MD_BYTES, NULL_ID
+from ostler.engine.message.message import MD_BYTES, NULL_ID
 from ostler.engine.open import OpenRequest, close_object, open_object
+from ostler.engine.pubsub.subscribe import Subscribed, SubscribeRequest, subscribe
+from ostler.engine.pubsub.topic_settings import DURABLE_MODEL, NON_DURABLE_MODEL
 from ostler.engine.put import put
-from ostler.engine.queue import RETAINED_QUEUE
-from ostler.engine.subscribing import Subscribed, SubscribeRequest, subscribe
-from ostler.engine.topic_settings import DURABLE_MODEL, NON_DURABLE_MODEL
+from ostler.engine.queue.queue import RETAINED_QUEUE
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (
     MQGMO_NO_SYNCPOINT,

@@ -6,8 +6,8 @@ from ostler.model.authorities import CRT
 from ostler.model.constants import MQCHLA_DISABLED, MQOT_Q_MGR
 from ostler.security.authorities import EVERYBODY, VALID, record
 from ostler.security.profiles import MANAGER_PROFILE
-from ostler.server.directories import QueueManagerDirectory
-from ostler.server.qm_ini import QueueManagerIni
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.server.config.qm_ini import QueueManagerIni
 from ostler.server.queue_manager import QueueManager
 
 

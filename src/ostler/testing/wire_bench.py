@@ -23,9 +23,9 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import new_definition
 from ostler.model.structures.md import MQMD
+from ostler.server.assembly import Server
+from ostler.server.net.link import ServerLink
 from ostler.server.queue_manager import QueueManager
-from ostler.server.server import Server
-from ostler.server.server_link import ServerLink
 from ostler.testing.unguarded import unguarded
 from ostler.wire import frames as wire
 from ostler.wire.calls import GOT_BLOCK_BYTES, GOT_FIXED_BYTES, get_payload, put_payload

@@ -21,12 +21,12 @@ from ostler.engine import objects
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import STOPPING
 from ostler.engine.get import get, give_up_waits, new_request
-from ostler.engine.get_request import GetRequest
-from ostler.engine.media import ImageWriter, Rebuild, media_lsn
-from ostler.engine.message import MD_BYTES, NULL_ID
+from ostler.engine.message.message import MD_BYTES, NULL_ID
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.put import put
-from ostler.engine.queue import Queue
+from ostler.engine.queue.get_request import GetRequest
+from ostler.engine.queue.queue import Queue
+from ostler.engine.recovery.media import ImageWriter, Rebuild, media_lsn
 from ostler.engine.syncpoint import back_out, back_out_unit, commit, commit_unit, prepare
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.attributes import ObjectType, Value

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import NamedTuple, Self
 
-from ostler.engine.checkpoint import Checkpoint, relog_prepared
 from ostler.engine.core import Engine
-from ostler.engine.expiry import ExpiryScan
-from ostler.engine.replay import Replay
-from ostler.engine.snapshot import Snapshot, replace_file
+from ostler.engine.queue.expiry import ExpiryScan
+from ostler.engine.recovery.checkpoint import Checkpoint, relog_prepared
+from ostler.engine.recovery.replay import Replay
+from ostler.engine.recovery.snapshot import Snapshot, replace_file
 from ostler.engine.syncpoint import back_out_oldest
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.log import Batch, LogSettings, LogSpace, LogVisitor, RecoveryLog, open_log
@@ -18,7 +18,7 @@ from ostler.model.attributes import ObjectType
 from ostler.model.definitions import new_definition
 from ostler.model.disk import DiskFailed, DiskFull
 from ostler.model.journal import Journal
-from ostler.server.checkpointer import needs_room
+from ostler.server.storage.checkpointer import needs_room
 from ostler.testing.simulated_disk import Chooser, SimulatedDisk
 
 LOG_DIRECTORY = "log"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, WARMING_UP, PhaseRecorder
-from ostler.lab.running.contract import Moment
+from ostler.lab.runner.contract import Moment
 from ostler.lab.store.histogram import percentile_ns
 
 _SECOND_NS: Final = 1_000_000_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ostler.lab.load.client import LoadFailed, Pace
-from ostler.lab.running.contract import GET
+from ostler.lab.runner.contract import GET
 
 DUE_BYTES: Final = 8
 

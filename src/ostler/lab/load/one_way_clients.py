@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Final
 
 from ostler.lab.load import plan as plans
-from ostler.lab.load.amqp_one_way import AmqpOneWayClient
-from ostler.lab.load.bare_one_way import BareOneWayClient
+from ostler.lab.load.amqp.one_way import AmqpOneWayClient
+from ostler.lab.load.bare.one_way import BareOneWayClient
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
-from ostler.lab.load.mqtt_one_way import MqttOneWayClient
-from ostler.lab.load.nats_one_way import JetStreamOneWayClient, NatsOneWayClient
+from ostler.lab.load.mqtt.one_way import MqttOneWayClient
+from ostler.lab.load.nats.one_way import JetStreamOneWayClient, NatsOneWayClient
 from ostler.lab.load.plan import Plan
-from ostler.lab.load.redis_one_way import RedisOneWayClient
-from ostler.lab.load.stomp_one_way import StompOneWayClient
+from ostler.lab.load.redis.one_way import RedisOneWayClient
+from ostler.lab.load.stomp.one_way import StompOneWayClient
 
 
 def one_way_client(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:

@@ -6,21 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from ostler.lab.load.amqp_client import AmqpClient, AmqpRoutes
-from ostler.lab.load.bare_client import BareClient
+from ostler.lab.load.amqp.client import AmqpClient, AmqpRoutes
+from ostler.lab.load.bare.client import BareClient
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
-from ostler.lab.load.connection_flood import sockets_max
-from ostler.lab.load.epoll_driver import EpollDriver, Round, TlsUse
-from ostler.lab.load.jetstream_client import JetStreamClient
+from ostler.lab.load.drivers.connection_flood import sockets_max
+from ostler.lab.load.drivers.epoll_driver import EpollDriver, Round, TlsUse
 from ostler.lab.load.link import Address
 from ostler.lab.load.moments import Tell
-from ostler.lab.load.mqtt_client import MqttClient
-from ostler.lab.load.nats_client import NatsClient
+from ostler.lab.load.mqtt.client import MqttClient
+from ostler.lab.load.nats.client import NatsClient
+from ostler.lab.load.nats.jetstream import JetStreamClient
 from ostler.lab.load.pacing import Pacing
-from ostler.lab.load.redis_client import RedisClient
-from ostler.lab.load.stomp_client import StompClient
+from ostler.lab.load.redis.client import RedisClient
+from ostler.lab.load.stomp.client import StompClient
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
-from ostler.lab.running.contract import PUT, ROUND_TRIP, SESSION
+from ostler.lab.runner.contract import PUT, ROUND_TRIP, SESSION
 from ostler.model.errors import MQError
 
 BARE = "bare"
@@ -67,8 +67,8 @@ JMS = "jms"
 
 
 if TYPE_CHECKING:
-    from ostler.lab.load.nats_library_driver import NatsLibraryDriver
-    from ostler.lab.load.threaded_driver import ThreadedDriver
+    from ostler.lab.load.drivers.threaded_driver import ThreadedDriver
+    from ostler.lab.load.libraries.nats_library_driver import NatsLibraryDriver
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def start_driver(plan: Plan) -> Driver:
     if plan.protocol in _LEAN or plan.protocol in _MQ:
         return _lean_driver(plan)
     if plan.protocol in (GROUP_COMMIT, MEMORY_COPY):
-        from ostler.lab.load.probe_drivers import probe_driver
+        from ostler.lab.load.drivers.probe_drivers import probe_driver
 
         return probe_driver(plan)
     driver = _library_driver(plan)
@@ -243,8 +243,8 @@ def _tls_use(plan: Plan) -> TlsUse | None:
     if plan.tls is None:
         return None
     # Long to import, and seldom needed.
-    from ostler.client.connect_parameters import TlsSettings
-    from ostler.client.tls_client import ClientTls
+    from ostler.client.link.tls_client import ClientTls
+    from ostler.client.locate.connect_parameters import TlsSettings
 
     settings = TlsSettings(plan.tls.cipher_spec, ca_file=plan.tls.authority_file)
     try:
@@ -257,7 +257,7 @@ def lean_clients(plan: Plan, pace: Pace, is_requester: bool, numbers: range) -> 
     """Requesters or responders, one for each connection: those of Ostler may be several conversations."""
     if plan.protocol in _MQ:
         # Clients of Ostler need the plan.
-        from ostler.lab.load.mq_making import mq_clients
+        from ostler.lab.load.mq.factory import mq_clients
 
         return mq_clients(plan, pace, is_requester, numbers)
     if plan.kind in (ONE_WAY, PUBLISH):
@@ -271,31 +271,31 @@ def lean_clients(plan: Plan, pace: Pace, is_requester: bool, numbers: range) -> 
 def _library_driver(plan: Plan) -> ThreadedDriver | NatsLibraryDriver:
     # Each needs a package of its own, which only who measures it must have.
     if plan.protocol == PIKA:
-        from ostler.lab.load.pika_workers import pika_driver
+        from ostler.lab.load.libraries.pika_workers import pika_driver
 
         return pika_driver(plan)
     if plan.protocol == NATS_PY:
-        from ostler.lab.load.nats_library_ways import nats_driver
+        from ostler.lab.load.libraries.nats_library_ways import nats_driver
 
         return nats_driver(plan)
     if plan.protocol == PAHO:
-        from ostler.lab.load.paho_workers import paho_driver
+        from ostler.lab.load.libraries.paho_workers import paho_driver
 
         return paho_driver(plan)
     if plan.protocol == REDIS_PY:
-        from ostler.lab.load.redis_workers import redis_driver
+        from ostler.lab.load.libraries.redis_workers import redis_driver
 
         return redis_driver(plan)
     if plan.protocol == STOMP_PY:
-        from ostler.lab.load.stomp_workers import stomp_driver
+        from ostler.lab.load.libraries.stomp_workers import stomp_driver
 
         return stomp_driver(plan)
     if plan.protocol == OSTLER_API:
-        from ostler.lab.load.ostler_workers import ostler_driver
+        from ostler.lab.load.libraries.ostler_workers import ostler_driver
 
         return ostler_driver(plan)
     if plan.protocol == TRUSTED:
-        from ostler.lab.load.trusted_workers import trusted_driver
+        from ostler.lab.load.libraries.trusted_workers import trusted_driver
 
         return trusted_driver(plan)
     raise ValueError(f"there is no protocol {plan.protocol}")

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ostler.lab.load import amqp_frames as amqp
-from ostler.lab.load.amqp_client import CHANNEL, connecting
+from ostler.lab.load.amqp import frames as amqp
+from ostler.lab.load.amqp.client import CHANNEL, connecting
 from ostler.lab.peers import rabbitmq
 from ostler.lab.peers.packages import PeerUnavailable
 from ostler.lab.peers.running import LOOPBACK, Peer

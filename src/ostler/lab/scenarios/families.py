@@ -21,7 +21,7 @@ class Family:
     benchmark: str = ""
 
 
-_LOADS: Final = "ostler.lab.experiments.loads"
+_LOADS: Final = "ostler.lab.families.loads"
 
 _ALL: Final = (
     Family("request-reply", "requests and replies on one pair of queues, the next as soon as the reply is in",
@@ -35,9 +35,9 @@ _ALL: Final = (
     Family("capacity", "as many connected applications as possible, each with little to do",
            f"{_LOADS}:verbs_only", benchmark="connections"),
     Family("response-time", "put and get of a single application by size of messages",
-           "ostler.lab.experiments.response_time:experiment", "mqi-response-time"),
+           "ostler.lab.families.response_time:experiment", "mqi-response-time"),
     Family("verb-timing", "every verb of a single application, timed on its own",
-           "ostler.lab.experiments.verb_timing:experiment", "mqi-verb-timing"),
+           "ostler.lab.families.verb_timing:experiment", "mqi-verb-timing"),
     Family("queue-sets", "requests and replies on ten pairs of queues, with applications bound locally or as clients",
            f"{_LOADS}:request_reply_pipelined", benchmark="request-reply"),
     Family("tls", "requests and replies of clients through each CipherSpec", f"{_LOADS}:verbs_only"),
@@ -52,25 +52,25 @@ _ALL: Final = (
     Family("appliance", "client requests and replies on one or ten queue managers",
            f"{_LOADS}:request_reply_pipelined"),
     Family("connection-scaling", "how fast thousands of clients connect",
-           "ostler.lab.experiments.connection_scaling:experiment", "connections"),
+           "ostler.lab.families.connection_scaling:experiment", "connections"),
     Family("chlauth-connect", "the cost of connecting by the number of channel authentication rules",
-           "ostler.lab.experiments.channel_rules:experiment", "chlauth-connect-cost"),
+           "ostler.lab.families.channel_rules:experiment", "chlauth-connect-cost"),
     Family("chlauth-restart", "the time of a restart by the number of channel authentication rules",
-           "ostler.lab.experiments.channel_rules:experiment", "chlauth-restart"),
+           "ostler.lab.families.channel_rules:experiment", "chlauth-restart"),
     Family("properties", "messages with properties by PROPCTL of the queue",
-           "ostler.lab.experiments.properties:experiment"),
+           "ostler.lab.families.properties:experiment"),
     Family("storage", "memory for each connection, channel and object",
-           "ostler.lab.experiments.storage:experiment", "memory"),
+           "ostler.lab.families.storage:experiment", "memory"),
     Family("trace", "the cost of tracing"),
     Family("distributed", "requests and replies, or messages one way, between two queue managers over message "
            "channels, beside the same on one of them and on two RabbitMQ nodes with shovels",
-           "ostler.lab.experiments.distributed:experiment"),
+           "ostler.lab.families.channels.distributed:experiment"),
     Family("cluster", "requests to one of several queue managers of a cluster"),
     Family("publish-subscribe", "one publisher and many subscribers, or many pairs of them",
            f"{_LOADS}:publish_subscribe"),
-    Family("topic-tree", "what large topic trees cost", "ostler.lab.experiments.topic_tree:experiment"),
+    Family("topic-tree", "what large topic trees cost", "ostler.lab.families.topics.topic_tree:experiment"),
     Family("neighbours", "what a client feels of another one that does whatever it may",
-           "ostler.lab.experiments.hostile_neighbour:experiment"),
+           "ostler.lab.families.neighbours.hostile_neighbour:experiment"),
     Family("shared-queues", "requests and replies on queues that several queue managers share"),
     Family("shared-data-sets", "large messages of shared queues on disk: formatting, growth, backup, recovery"),
     Family("bridge", "requests to transactions of another system"),

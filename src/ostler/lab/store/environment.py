@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 
 import ostler
-from ostler.lab.machine import describe, is_compiled
+from ostler.lab.common.machine import describe, is_compiled
 
 _PACKAGES = ("pyarrow", "psutil", "librt", "pika", "nats-py", "paho-mqtt", "redis", "stomp.py")
 _GIT_SECONDS_MAX = 10

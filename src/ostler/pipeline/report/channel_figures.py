@@ -7,11 +7,19 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ostler.pipeline.contestants import ONE_QUEUE_MANAGER
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts import Axis, Bar, BarChart, BarPart, Curve, Line, LineChart, Look, spans_decades
-from ostler.pipeline.report.context import Context
-from ostler.pipeline.report.curves import (
+from ostler.pipeline.report.charts.charts import (
+    Axis,
+    Bar,
+    BarChart,
+    BarPart,
+    Curve,
+    Line,
+    LineChart,
+    Look,
+    spans_decades,
+)
+from ostler.pipeline.report.charts.curves import (
     BATCH_SIZE,
     CHANNELS,
     CIPHER,
@@ -22,11 +30,13 @@ from ostler.pipeline.report.curves import (
     parameter_words,
     series_parts,
 )
-from ostler.pipeline.report.document import Block, Code, Inline
-from ostler.pipeline.report.looks import COLOURS, contestant_order
-from ostler.pipeline.report.panels import Panel, operations_word, panel_dot
+from ostler.pipeline.report.charts.panels import Panel, operations_word, panel_dot
+from ostler.pipeline.report.charts.spreads import spread
+from ostler.pipeline.report.charts.styles import COLOURS, contestant_order
+from ostler.pipeline.report.context import Context
+from ostler.pipeline.report.html.document import Block, Code, Inline
 from ostler.pipeline.report.rows import LIMIT, PEER, PointRow
-from ostler.pipeline.report.spreads import spread
+from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 
 DRAIN: Final = "drain"
 DRAINED: Final = "messages drained"

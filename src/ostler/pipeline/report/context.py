@@ -12,13 +12,13 @@ from typing import Final
 
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Scenario
-from ostler.pipeline.contestants import ONE_QUEUE_MANAGER
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts import Look
-from ostler.pipeline.report.curves import NO_MESSAGES, other_words
-from ostler.pipeline.report.document import Book, Cell, Link
-from ostler.pipeline.report.looks import contestant_looks, contestant_order
+from ostler.pipeline.report.charts.charts import Look
+from ostler.pipeline.report.charts.curves import NO_MESSAGES, other_words
+from ostler.pipeline.report.charts.styles import contestant_looks, contestant_order
+from ostler.pipeline.report.html.document import Book, Cell, Link
 from ostler.pipeline.report.rows import LIMIT, OSTLER, PeakRow, PointRow, RunRow, Tables
+from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 
 _NUMBER: Final = re.compile(r"(\d+)")
 _SIZE: Final = re.compile(r"\d+ (?:bytes|KB|MB)")

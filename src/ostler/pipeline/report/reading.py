@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ostler.lab.scenarios.loader import near_names
-from ostler.pipeline.lake import open_lake
-from ostler.pipeline.refusals import PipelineRefused
+from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.lake.lake import open_lake
+from ostler.pipeline.lake.tables import TABLES
 from ostler.pipeline.report.rows import ROWS, Tables, columns, read_tables
-from ostler.pipeline.tables import TABLES
 
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]

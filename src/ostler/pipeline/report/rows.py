@@ -1,6 +1,6 @@
 """Rows of the lake's tables as the report needs them: typed, and only the columns it uses.
 
-The names of attributes are the names of columns in `ostler.pipeline.tables`.
+The names of attributes are the names of columns in `ostler.pipeline.lake.tables`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ostler.pipeline.refusals import PipelineRefused
+from ostler.pipeline.errors import PipelineRefused
 
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]

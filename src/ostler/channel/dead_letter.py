@@ -1,0 +1,158 @@
+"""What becomes of a message that a channel cannot deliver: the dead-letter queue, or nothing; and who is told.
+
+    message asks for    USEDLQ, DEADQ       NPMSPEED, persistence      what is done
+    MQRO_DISCARD_MSG    any                 any                        discarded
+    -                   YES, takes it       any                        put on the dead-letter queue
+    -                   NO or not taken     FAST, non-persistent       discarded
+    -                   NO or not taken     others                     nothing: the channel cannot go on
+
+The report of an exception that the message may ask for goes out with the first three.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from librt.strings import read_i32_le
+from mypy_extensions import i64
+
+from ostler.engine.connection import Connection, Handle
+from ostler.engine.core import Engine
+from ostler.engine.events import reports
+from ostler.engine.message.message import PERSISTENCE_AT, PRIORITY_AT, REPORT_AT, Message, patch_i32
+from ostler.engine.open import OpenRequest, close_object, open_object
+from ostler.engine.queue.transfer import admit, deliver, send_reports
+from ostler.engine.queue.transmission import transmission_message
+from ostler.engine.unit_of_work import UnitOfWork
+from ostler.model.constants import (
+    MQNPMS_FAST,
+    MQOO_OUTPUT,
+    MQOO_SET_ALL_CONTEXT,
+    MQOT_Q,
+    MQRC_BACKED_OUT,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_CONNECTION_QUIESCING,
+    MQRC_CONNECTION_STOPPING,
+    MQRC_HANDLE_NOT_AVAILABLE,
+    MQRC_OBJECT_TYPE_ERROR,
+    MQRC_PUT_INHIBITED,
+    MQRC_Q_MGR_QUIESCING,
+    MQRC_Q_MGR_STOPPING,
+    MQRC_RESOURCE_PROBLEM,
+    MQRC_SYNCPOINT_LIMIT_REACHED,
+    MQRO_DISCARD_MSG,
+    MQUSEDLQ_NO,
+)
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+
+NOT_DONE: Final = 0
+DEAD_LETTERED: Final = 1
+DISCARDED: Final = 2
+
+# Reasons that say nothing about the message: the channel ends, and the message is sent again.
+_NOT_OF_THE_MESSAGE: Final = (
+    MQRC_BACKED_OUT,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_CONNECTION_QUIESCING,
+    MQRC_CONNECTION_STOPPING,
+    MQRC_HANDLE_NOT_AVAILABLE,
+    MQRC_Q_MGR_QUIESCING,
+    MQRC_Q_MGR_STOPPING,
+    MQRC_RESOURCE_PROBLEM,
+    MQRC_SYNCPOINT_LIMIT_REACHED,
+)
+_PRIORITY_MAX: Final = 9
+
+
+@final
+class Undelivered:
+    """A message, with a version 2 descriptor, and the address it was for."""
+
+    def __init__(self, queue_name: str, manager_name: str, md: bytes, body: bytes) -> None:
+        self.queue_name = queue_name
+        self.manager_name = manager_name
+        self.md = _deliverable(md)
+        self.body = body
+
+
+def _deliverable(md: bytes) -> bytes:
+    """The partner may send any number as priority and persistence: a queue takes only what it can place."""
+    priority: i64 = i64(read_i32_le(md, PRIORITY_AT))
+    if priority < 0:
+        md = patch_i32(md, PRIORITY_AT, 0)
+    elif priority > _PRIORITY_MAX:
+        md = patch_i32(md, PRIORITY_AT, _PRIORITY_MAX)
+    persistence: i64 = i64(read_i32_le(md, PERSISTENCE_AT))
+    if persistence != 0 and persistence != 1:
+        md = patch_i32(md, PERSISTENCE_AT, 1)  # nobody says that it may be lost
+    return md
+
+
+def dispose(
+    engine: Engine,
+    connection: Connection,
+    channel: Definition | None,
+    item: Undelivered,
+    reason: i64,
+    unit: UnitOfWork | None,
+) -> tuple[i64, i64]:
+    """As the table says: 0 and what was done, or why nothing was."""
+    if reason in _NOT_OF_THE_MESSAGE:
+        return reason, NOT_DONE
+    done: i64 = DISCARDED
+    if not i64(read_i32_le(item.md, REPORT_AT)) & MQRO_DISCARD_MSG:
+        refused: i64 = reason
+        if engine.dead_letter_queue and (channel is None or channel.attributes.get("USEDLQ") != MQUSEDLQ_NO):
+            refused = _to_dead_letter_queue(engine, connection, item, reason, unit)
+        if refused == 0:
+            done = DEAD_LETTERED
+        elif refused in _NOT_OF_THE_MESSAGE or not _may_be_lost(channel, item):
+            return refused, NOT_DONE
+    message = Message(item.md, b"", item.body, 0)
+    send_reports(engine, reports.on_exception(engine, message, reason), unit)
+    return 0, done
+
+
+def _may_be_lost(channel: Definition | None, item: Undelivered) -> bool:
+    is_fast: bool = channel is not None and channel.attributes.get("NPMSPEED") == MQNPMS_FAST
+    return is_fast and read_i32_le(item.md, PERSISTENCE_AT) == 0
+
+
+def _to_dead_letter_queue(
+    engine: Engine, connection: Connection, item: Undelivered, reason: i64, unit: UnitOfWork | None
+) -> i64:
+    """Put a message on the dead-letter queue, if the channel's user may: 0, or why it cannot be put there."""
+    request = OpenRequest(MQOT_Q, engine.dead_letter_queue, MQOO_OUTPUT | MQOO_SET_ALL_CONTEXT)
+    try:
+        handle = open_object(engine, connection, request)
+    except MQError as error:
+        return error.reason
+    try:
+        outgoing = reports.Outgoing(item.queue_name, item.manager_name, item.md, item.body, True)
+        md, body = reports.dead_letter(engine, outgoing, reason)
+        return _place(engine, connection, handle, md, body, unit)
+    finally:
+        close_object(engine, connection, handle, 0)
+
+
+def _place(
+    engine: Engine, connection: Connection, handle: Handle, md: bytes, body: bytes, unit: UnitOfWork | None
+) -> i64:
+    """Not a put: what may be wrong with the descriptor is why the message comes here."""
+    queue = handle.queue
+    if queue is None:
+        return MQRC_OBJECT_TYPE_ERROR
+    if not queue.put_allowed or not handle.put_allowed_by_alias:
+        return MQRC_PUT_INHIBITED
+    if handle.remote_manager:
+        md, body = transmission_message(engine, handle.remote_queue, handle.remote_manager, md, b"", body)
+    if unit is not None:
+        if unit.backed_out_by_system:
+            return MQRC_BACKED_OUT
+        if len(unit.entries) >= engine.uncommitted_max:
+            return MQRC_SYNCPOINT_LIMIT_REACHED
+    reason: i64 = admit(engine, queue, len(body), read_i32_le(md, PERSISTENCE_AT) == 1)
+    if reason == 0:
+        connection.after_lsn = deliver(engine, queue, md, b"", body, unit)
+    return reason

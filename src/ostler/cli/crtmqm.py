@@ -1,0 +1,304 @@
+"""`ostler crtmqm` and `ostler dltmqm`: queue managers come into being and go."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from ostler.cli import commands
+from ostler.cli.commands import CommandFailed, Speaker, existing, named, refuse_options, whole_number
+from ostler.cli.exit_statuses import Status
+from ostler.log.errors import LogRefused, LogSpace
+from ostler.model.attributes import ObjectType, Value
+from ostler.model.definitions import new_definition
+from ostler.model.disk import DiskFailed, DiskFull
+from ostler.model.errors import MQError
+from ostler.server.config import directories
+from ostler.server.config.default_manager import clear_default, mqs_ini, set_default
+from ostler.server.config.directories import (
+    QueueManagerDirectory,
+    QueueManagerExistsError,
+    QueueManagerNotFoundError,
+    QueueManagerRunningError,
+    describe_process,
+)
+from ostler.server.config.ini_file import ConfigurationError
+from ostler.server.config.qm_ini import LogManagement, LogSection, LogType, QueueManagerIni, new_qm_ini
+from ostler.server.queue_manager import QueueManager, create_queue_manager
+
+LISTENER: Final = "SYSTEM.LISTENER.TCP.1"
+"""The listener that crtmqm -p makes."""
+_LOOPBACK: Final = "127.0.0.1"
+
+_LOG_KINDS: Final = {
+    "lc": (LogType.CIRCULAR, LogManagement.MANUAL),
+    "ll": (LogType.LINEAR, LogManagement.MANUAL),
+    "lla": (LogType.LINEAR, LogManagement.AUTOMATIC),
+    "lln": (LogType.LINEAR, LogManagement.ARCHIVE),
+}
+
+# Attributes of the queue manager that have an option: the option, the attribute, the word for its value, the help.
+_ATTRIBUTES: Final[tuple[tuple[str, str, str, str, Callable[[str], object]], ...]] = (
+    ("-c", "DESCR", "TEXT", "a description, up to 64 characters", str),
+    ("-d", "DEFXMITQ", "QUEUE", "the default transmission queue", str),
+    ("-u", "DEADQ", "QUEUE", "the dead-letter queue", str),
+    ("-h", "MAXHANDS", "N", "handles that one connection may have (256)", whole_number),
+    ("-t", "TRIGINT", "MS", "the trigger interval in milliseconds (999999999)", whole_number),
+    ("-x", "MAXUMSGS", "N", "uncommitted messages of one unit of work (10000)", whole_number),
+)
+
+_SERVICE: Final = (
+    "how an operating system starts it is for its service manager to say; see docs/how-to/run-as-a-service.md"
+)
+_REPLICATED: Final = "there are no replicated queue managers here"
+_REFUSED_ALONE: Final = {
+    **dict.fromkeys(("-sa", "-sax", "-sd", "-si", "-ss"), _SERVICE),
+    **dict.fromkeys(("-sx", "-sxs"), _REPLICATED),
+}
+_REFUSED_WITH_VALUE: Final = {
+    "-a": "access groups belong to Windows",
+    "-g": "there are no application groups; whoever owns the files administers the queue manager",
+    "-md": "queue managers live below OSTLER_DATA; set that instead",
+    "-ic": "run the file with `ostler runmqsc -f` once the queue manager has started",
+    "-ii": "use `ostler setmqini` instead",
+    "-iv": "it belongs to -ic, which is not supported",
+    **dict.fromkeys(("-rr", "-rt", "-rl", "-ri", "-rn", "-rp", "-fs", "-lr"), _REPLICATED),
+}
+
+
+def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    _add_create(subparsers)
+    _add_delete(subparsers)
+
+
+def _add_create(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_command(
+        subparsers,
+        "crtmqm",
+        "create a queue manager",
+        "Create a queue manager: its directory, its recovery log and its default objects.",
+        Status.PARAMETER_WRONG,
+        # -h is the number of handles.
+        add_help=False,
+    )
+    parser.add_argument("--help", action="help", help="show this help and exit")
+    parser.add_argument("name", metavar="QMGR", help="its name")
+    for option, attribute, word, purpose, kind in _ATTRIBUTES:
+        parser.add_argument(option, dest=attribute, type=kind, metavar=word, help=purpose)
+    parser.add_argument("-q", dest="is_default", action="store_true", help="make it the default queue manager")
+    parser.add_argument("-z", dest="is_quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument("-oa", dest="entities", metavar="user", help="users have authorities of their own: always so")
+    kinds = parser.add_mutually_exclusive_group()
+    for option, purpose in (
+        ("lc", "a circular log (the default)"),
+        ("ll", "a linear log whose extents you manage"),
+        ("lla", "a linear log that manages its extents itself"),
+        ("lln", "a linear log whose extents are used again once you say they are archived"),
+    ):
+        kinds.add_argument(f"-{option}", dest="log_kind", action="store_const", const=option, help=purpose)
+    parser.add_argument("-ld", dest="log_path", metavar="DIR", help="the directory of the log")
+    parser.add_argument(
+        "-lf", dest="log_file_pages", type=whole_number, metavar="PAGES", help="pages of an extent (4096)"
+    )
+    parser.add_argument("-lp", dest="log_primary", type=whole_number, metavar="N", help="primary extents (3)")
+    parser.add_argument("-ls", dest="log_secondary", type=whole_number, metavar="N", help="secondary extents (2)")
+    parser.add_argument("-p", dest="port", type=whole_number, metavar="PORT", help="make a TCP listener on this port")
+    parser.add_argument(
+        "--address",
+        default=_LOOPBACK,
+        metavar="IP",
+        help="where that listener listens; '*' is everywhere (%(default)s)",
+    )
+    refuse_options(parser, _REFUSED_ALONE, 0)
+    refuse_options(parser, _REFUSED_WITH_VALUE, "?")
+    parser.set_defaults(run=create, log_kind="lc")
+
+
+def _add_delete(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_command(
+        subparsers,
+        "dltmqm",
+        "delete a queue manager",
+        "Delete a queue manager that is not running, with all it has.",
+        39,
+    )
+    parser.add_argument("name", metavar="QMGR", help="its name")
+    parser.add_argument("-z", dest="is_quiet", action="store_true", help="say nothing but errors")
+    parser.set_defaults(run=delete)
+
+
+# -- crtmqm ------------------------------------------------------------------------------------------------------------
+
+
+def create(arguments: argparse.Namespace) -> int:
+    speaker = Speaker(arguments.is_quiet)
+    directory = named(arguments.name)
+    if directory.path.exists():
+        raise CommandFailed(Status.EXISTS, "AMQ8110E", name=directory.name)
+    if arguments.entities not in (None, "user"):
+        why = "users have authorities of their own, beside those of their groups."
+        raise CommandFailed(Status.PARAMETER_WRONG, "AMQ5203E", option=f"-oa {arguments.entities}", why=why)
+    changes = _changes(directory.name, arguments)
+    listener = _listener(arguments)
+    _make_files(directory, _log(directory.name, arguments))
+    speaker.say("AMQ8001I", name=directory.name)
+    speaker.say("directory-created", path=directory.path)
+    try:
+        count = _make_objects(directory, changes, listener)
+    except BaseException:
+        # Half a queue manager is none.
+        _remove(directory)
+        raise
+    speaker.say("default-objects", count=count)
+    if arguments.port is not None:
+        speaker.say("will-listen", listener=LISTENER, address=arguments.address, port=arguments.port)
+    if arguments.is_default:
+        return _make_default(directory, speaker)
+    return Status.DONE
+
+
+def _changes(name: str, arguments: argparse.Namespace) -> dict[str, Value]:
+    """The attributes that were given, checked before anything is made."""
+    given: dict[str, Value] = {}
+    for _, attribute, _, _, _ in _ATTRIBUTES:
+        value = getattr(arguments, attribute)
+        if value is not None:
+            given[attribute] = value
+    try:
+        new_definition(ObjectType.QMGR, name, given)
+    except MQError as error:
+        raise CommandFailed(Status.PARAMETER_WRONG, "AMQ7076E", why=error.detail or error) from error
+    return given
+
+
+def _listener(arguments: argparse.Namespace) -> dict[str, Value] | None:
+    if arguments.port is None:
+        return None
+    if not 1 <= arguments.port <= 65_535:
+        raise CommandFailed(Status.PARAMETER_WRONG, "AMQ7076E", why=f"-p {arguments.port} is no port: 1 to 65535 are.")
+    from ostler.model.constants import MQSVC_CONTROL_Q_MGR
+
+    address = str(arguments.address)
+    listener: dict[str, Value] = {"PORT": arguments.port, "IPADDR": address, "CONTROL": MQSVC_CONTROL_Q_MGR}
+    try:
+        new_definition(ObjectType.LISTENER, LISTENER, listener)
+    except MQError as error:
+        raise CommandFailed(Status.PARAMETER_WRONG, "AMQ7076E", why=error.detail or error) from error
+    return listener
+
+
+def _log(name: str, arguments: argparse.Namespace) -> LogSection:
+    kind, management = _LOG_KINDS[arguments.log_kind]
+    default = LogSection()
+    section = LogSection(
+        primary_files=_or(arguments.log_primary, default.primary_files),
+        secondary_files=_or(arguments.log_secondary, default.secondary_files),
+        file_pages=_or(arguments.log_file_pages, default.file_pages),
+        type=kind,
+        management=management,
+        path=str(Path(arguments.log_path).absolute()) if arguments.log_path else "",
+    )
+    try:
+        new_qm_ini(name, section)
+    except (ConfigurationError, ValueError) as error:
+        why = error.problem if isinstance(error, ConfigurationError) else error
+        raise CommandFailed(Status.LOG_SIZE, "AMQ7073E", why=why) from error
+    if section.path and (Path(section.path) / directories.directory_name(name)).exists():
+        why = "something is there already; name another directory with -ld."
+        raise CommandFailed(Status.LOG_LOCATION, "AMQ7064E", path=section.path, why=why)
+    return section
+
+
+def _or(given: int | None, default: int) -> int:
+    return default if given is None else given
+
+
+def _make_files(directory: QueueManagerDirectory, log: LogSection) -> None:
+    try:
+        create_queue_manager(directory.root, directory.name, log)
+    except QueueManagerExistsError as error:
+        raise CommandFailed(Status.EXISTS, "AMQ8110E", name=directory.name) from error
+    except (LogRefused, DiskFull, LogSpace, DiskFailed, OSError) as error:
+        is_made = directory.exists()
+        if is_made:
+            _remove(directory)
+        if isinstance(error, (DiskFull, LogSpace)):
+            raise CommandFailed(Status.STORAGE_NOT_AVAILABLE, "AMQ7065E", why=error) from error
+        if is_made and log.path:
+            raise CommandFailed(Status.LOG_LOCATION, "AMQ7064E", path=log.path, why=error) from error
+        status = Status.NOT_AUTHORIZED if isinstance(error, PermissionError) else Status.UNEXPECTED
+        raise CommandFailed(status, "AMQ7019E", name=directory.name, why=error) from error
+
+
+def _make_objects(
+    directory: QueueManagerDirectory, changes: dict[str, Value], listener: dict[str, Value] | None
+) -> int:
+    """Start it once, so that its objects are there and the first real start has little to do. How many there are."""
+    manager = QueueManager(directory)
+    try:
+        manager.start()
+        try:
+            if changes:
+                manager.define(manager.engine.manager.altered(changes), replace=True)
+            if listener is not None:
+                manager.define(new_definition(ObjectType.LISTENER, LISTENER, listener))
+            with manager.lock:
+                return sum(len(table) for table in manager.engine.definitions.values())
+        finally:
+            manager.end("immediate")
+    except (DiskFull, LogSpace) as error:
+        raise CommandFailed(Status.STORAGE_NOT_AVAILABLE, "AMQ7065E", why=error) from error
+    except (MQError, DiskFailed, LogRefused, OSError) as error:
+        raise CommandFailed(Status.UNEXPECTED, "AMQ7019E", name=directory.name, why=error) from error
+
+
+def _make_default(directory: QueueManagerDirectory, speaker: Speaker) -> int:
+    try:
+        set_default(directory.root, directory.name)
+    except ConfigurationError as error:
+        raise CommandFailed(
+            Status.DEFAULT_NOT_SET, "done-but", name=directory.name, file=mqs_ini(directory.root), why=error
+        ) from error
+    speaker.say("is-default", name=directory.name)
+    return Status.DONE
+
+
+# -- dltmqm ------------------------------------------------------------------------------------------------------------
+
+
+def delete(arguments: argparse.Namespace) -> int:
+    speaker = Speaker(arguments.is_quiet)
+    directory = existing(arguments.name, Status.DOES_NOT_EXIST)
+    try:
+        _remove(directory)
+    except QueueManagerRunningError as error:
+        where = f" in {describe_process(error.process)}"
+        raise CommandFailed(Status.RUNNING, "end-it-first", name=directory.name, where=where) from error
+    except QueueManagerNotFoundError as error:
+        raise CommandFailed(Status.DOES_NOT_EXIST, "AMQ8118E", name=directory.name) from error
+    except PermissionError as error:
+        raise CommandFailed(Status.NOT_AUTHORIZED, "AMQ7021E", name=directory.name, why=error) from error
+    except OSError as error:
+        raise CommandFailed(Status.REMOVAL_FAILED, "AMQ7021E", name=directory.name, why=error) from error
+    speaker.say("AMQ8002I", name=directory.name)
+    try:
+        clear_default(directory.root, directory.name)
+    except ConfigurationError as error:
+        raise CommandFailed(
+            Status.DEFAULT_NOT_CLEARED, "done-but", name=directory.name, file=mqs_ini(directory.root), why=error
+        ) from error
+    return Status.DONE
+
+
+def _remove(directory: QueueManagerDirectory) -> None:
+    """The queue manager's tree, and its log where qm.ini places that elsewhere."""
+    try:
+        log_path = QueueManagerIni.read(directory.ini).settings.log.path
+    except ConfigurationError:
+        log_path = ""  # a damaged qm.ini must not keep anybody from deleting; the log stays where it is
+    directories.remove_queue_manager(directory.root, directory.name)
+    if log_path:
+        shutil.rmtree(Path(log_path) / directories.directory_name(directory.name), ignore_errors=True)

@@ -1,0 +1,170 @@
+"""The demonstration's queue manager as a server: the commands of its life, run as a user would type them, and timed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from ostler.cli.demo.account import CHANNEL, LOAD, NAME, NONPERSISTENT, PERSISTENT
+from ostler.client.api.connection import connect
+from ostler.model.errors import MQError
+from ostler.server.config.directories import QueueManagerDirectory, running_process
+
+HOST: Final = "127.0.0.1"
+EXCHANGE: Final = "DEMO.EXCHANGE"
+REQUESTS: Final = "DEMO.REQUESTS"
+FIRST: Final = "SYSTEM.DEFAULT.LOCAL.QUEUE"
+MODEL: Final = "SYSTEM.DEFAULT.MODEL.QUEUE"  # of the queues for replies
+# Clients come in as a user who may use these queues and nothing else.
+DEFINITIONS: Final = "\n".join(
+    [
+        f"DEFINE CHANNEL({CHANNEL}) CHLTYPE(SVRCONN) MCAUSER('demo')",
+        "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('demo') AUTHADD(CONNECT,INQ)",
+        "SET AUTHREC PROFILE('DEMO.**') OBJTYPE(QUEUE) PRINCIPAL('demo') AUTHADD(ALLMQI)",
+        f"SET AUTHREC PROFILE({MODEL}) OBJTYPE(QUEUE) PRINCIPAL('demo') AUTHADD(BROWSE,DSP,GET,INQ,PUT)",
+    ]
+    + [f"DEFINE QLOCAL({name}) MAXDEPTH(999999999)" for name in (EXCHANGE, REQUESTS, PERSISTENT, NONPERSISTENT, LOAD)]
+)
+# Large enough that no checkpoint comes between: the restart shall have something to replay.
+_LOG_PAGES: Final = "12288"
+_SECONDS_MAX: Final = 60
+_GONE_SECONDS_MAX: Final = 10
+_REPLAYED: Final = re.compile(
+    r"AMQ7230I: (\d+) log records were replayed; (\d+) messages .*?, (\d+) units .*? took ([\d.]+)"
+)
+
+
+class ServerFailed(Exception):
+    """A command or a message did not do what it should; the words say what came instead."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A command that was run: its words, how long it took, what it answered."""
+
+    words: str
+    seconds: float
+    output: str
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What a start found in the log."""
+
+    records: int
+    messages: int
+    units_backed_out: int
+    seconds: float
+
+
+class Served:
+    """A queue manager in a process of its own, from its creation to its end."""
+
+    def __init__(self, directory: QueueManagerDirectory) -> None:
+        self.directory = directory
+        self.port = _free_port()
+
+    def create(self) -> Ran:
+        return self._command("crtmqm", "-p", str(self.port), "-lf", _LOG_PAGES, NAME)
+
+    def start(self) -> Ran:
+        return self._command("strmqm", NAME)
+
+    def add_user(self) -> Ran:
+        """The user that clients come in as; nobody connects with a password as it."""
+        return self._command("users", "add", "--no-password", NAME, "demo")
+
+    def define(self) -> Ran:
+        """Everything the demonstration needs, by MQSC."""
+        return self._command("runmqsc", "-e", NAME, text=DEFINITIONS)
+
+    def end(self) -> Ran:
+        return self._command("endmqm", "-w", NAME)
+
+    def display(self) -> Ran:
+        return self._command("dspmq", "-m", NAME)
+
+    def replay(self) -> Replay:
+        """What the last start replayed, as the error log tells it."""
+        error_log = self.directory.path / "errors" / "AMQERR01.LOG"
+        found = _REPLAYED.findall(error_log.read_text(errors="replace"))
+        if not found:
+            raise ServerFailed("the error log does not tell what was replayed")
+        records, messages, units, seconds = found[-1]
+        return Replay(int(records), int(messages), int(units), float(seconds))
+
+    def first_message(self) -> None:
+        """Put and get a message over the local socket. Raises ServerFailed."""
+        try:
+            with connect(NAME, data=self.directory.root, binding="local") as qm, qm.open(FIRST) as queue:
+                queue.put("hello")
+                found = queue.get()
+        except MQError as error:
+            raise ServerFailed(f"the first message did not pass: {error}") from error
+        if found is None or found.text != "hello":
+            raise ServerFailed(f"the first message came back as {found!r}")
+
+    def process(self) -> int:
+        """The process that runs it; 0 when none does."""
+        return running_process(self.directory)[1]
+
+    def kill(self) -> int:
+        """kill -9, and wait until the process is gone; its number."""
+        process = self.process()
+        if not process:
+            raise ServerFailed("there is no process to kill")
+        os.kill(process, signal.SIGKILL)
+        self._wait_gone()
+        return process
+
+    def clear_away(self) -> None:
+        """End it if it still runs, because something else went wrong."""
+        process = self.process()
+        if process:
+            os.kill(process, signal.SIGKILL)
+            self._wait_gone()
+
+    def _wait_gone(self) -> None:
+        end = time.monotonic() + _GONE_SECONDS_MAX
+        while running_process(self.directory)[0]:
+            if time.monotonic() > end:
+                raise ServerFailed("the killed process does not go")
+            time.sleep(0.005)
+
+    def _command(self, *arguments: str, text: str = "") -> Ran:
+        environment = {**os.environ, "OSTLER_DATA": str(self.directory.root)}
+        command = [sys.executable, "-m", "ostler.cli.main", *arguments]
+        began = time.perf_counter()
+        try:
+            done = subprocess.run(
+                command,
+                env=environment,
+                input=text,
+                capture_output=True,
+                text=True,
+                timeout=_SECONDS_MAX,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise ServerFailed(f"ostler {arguments[0]} took more than {_SECONDS_MAX} seconds") from None
+        seconds = time.perf_counter() - began
+        words = f"ostler {shlex.join(arguments)}"
+        if done.returncode:
+            answer = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
+            raise ServerFailed(f"`{words}` exited with {done.returncode}: {''.join(answer) or 'no words'}")
+        return Ran(words, seconds, done.stdout)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,291 @@
+"""The applications of the demonstration, each in a process of its own.
+
+They say what they do in lines of JSON on their standard output; `ostler demo` reads them. What one says was
+acknowledged was acknowledged before it said so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Final
+
+import ostler
+from ostler.cli.demo.account import CHANNEL, LOAD, NAME, NONPERSISTENT, PERSISTENT, UNCOMMITTED, ranges
+from ostler.cli.demo.server import EXCHANGE, HOST, REQUESTS
+from ostler.client.api.connection import Connection
+from ostler.client.api.queue import Queue
+from ostler.model.constants import MQRC_CONNECTION_BROKEN
+
+BODY_BYTES: Final = 1024
+REQUEST_BYTES: Final = 2048
+OPEN_PUTS: Final = 10
+OPEN_GETS: Final = 10
+
+_MESSAGES_PER_UNIT: Final = 100
+_MESSAGES_PER_LOOK: Final = 10  # at the clock
+_EXCHANGE_SECONDS: Final = 1.0
+_REQUEST_SECONDS: Final = 2.0
+_LOAD_SECONDS_MAX: Final = 30.0
+_WAIT_SECONDS: Final = 30.0
+_LAST: Final = b"the last request"
+# What is exchanged: a name, persistent or not, in syncpoint or not.
+_EXCHANGES: Final = (
+    ("non-persistent", False, False),
+    ("non-persistent, in units of 100", False, True),
+    ("persistent, each durable by itself", True, False),
+    ("persistent, in units of 100", True, True),
+)
+
+
+class Application:
+    """What all parts have in common: how they connect, and how much they do."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self._root: Path = arguments.directory
+        self._binding: str = arguments.binding
+        self._port: int = arguments.port
+        self.messages: int = arguments.messages
+        self.threads: int = arguments.threads
+        self.is_embedded = self._binding == "embedded"
+
+    def connect(self) -> Connection:
+        if self._binding == "client":
+            return ostler.connect(NAME, f"{HOST}({self._port})", channel=CHANNEL, application="demo")
+        if self._binding == "local":
+            return ostler.connect(NAME, data=self._root, binding="local", application="demo")
+        return ostler.connect(NAME, data=self._root, binding="embedded", create=True, application="demo")
+
+
+def say(event: str, **details: object) -> None:
+    sys.stdout.write(json.dumps({"event": event, **details}) + "\n")
+    sys.stdout.flush()
+
+
+def numbered(number: int) -> bytes:
+    return str(number).encode().ljust(BODY_BYTES, b".")
+
+
+def number_of(message: ostler.Message) -> int:
+    return int(message.data.rstrip(b"."))
+
+
+# -- messages put and got by one program -------------------------------------------------------------------------------
+
+
+def exchange(application: Application) -> None:
+    with application.connect() as connection:
+        if application.is_embedded:
+            connection.define("QLOCAL", EXCHANGE, MAXDEPTH=999_999_999)
+        with connection.open(EXCHANGE) as queue:
+            for name, persistent, syncpoint in _EXCHANGES:
+                say("exchanging", name=name)
+                began = time.perf_counter()
+                count = _exchange(connection, queue, application.messages, persistent, syncpoint)
+                say("exchanged", name=name, messages=count, seconds=time.perf_counter() - began)
+
+
+def _exchange(connection: Connection, queue: Queue, messages: int, persistent: bool, syncpoint: bool) -> int:
+    """How many messages were exchanged, in a second at most."""
+    end = time.perf_counter() + _EXCHANGE_SECONDS
+    count = 0
+    while count < messages and time.perf_counter() < end:
+        batch = min(_MESSAGES_PER_UNIT if syncpoint else _MESSAGES_PER_LOOK, messages - count)
+        if syncpoint:
+            _exchange_units(connection, queue, batch, persistent)
+        else:
+            for number in range(batch):
+                queue.put(numbered(number), persistent=persistent)
+                queue.get()
+        count += batch
+    return count
+
+
+def _exchange_units(connection: Connection, queue: Queue, batch: int, persistent: bool) -> None:
+    with connection.transaction():
+        for number in range(batch):
+            queue.put(numbered(number), persistent=persistent)
+    with connection.transaction():
+        for _ in range(batch):
+            queue.get()
+
+
+# -- request and reply -------------------------------------------------------------------------------------------------
+
+
+def respond(application: Application) -> None:
+    """Answer requests, a connection for each thread, until each has seen a last one."""
+    responders = [threading.Thread(target=_respond, args=(application,)) for _ in range(application.threads)]
+    for each in responders:
+        each.start()
+    say("ready")
+    for each in responders:
+        each.join()
+
+
+def _respond(application: Application) -> None:
+    with application.connect() as connection, connection.open(REQUESTS, "r") as queue:
+        while True:
+            message = queue.get(wait=_WAIT_SECONDS)
+            if message is None or message.data == _LAST:
+                return
+            connection.reply(message, message.data)
+
+
+def request(application: Application) -> None:
+    """Put requests and wait for each reply, a connection for each thread; how many, and how long they took."""
+    ready = threading.Barrier(application.threads + 1)
+    taken: list[float] = []
+    failures: list[ostler.MQError] = []
+    requesters = [
+        threading.Thread(target=_request, args=(application, ready, taken, failures))
+        for _ in range(application.threads)
+    ]
+    for each in requesters:
+        each.start()
+    try:
+        ready.wait(_WAIT_SECONDS)
+    except threading.BrokenBarrierError:
+        if failures:
+            raise failures[0] from None
+        raise
+    began = time.perf_counter()
+    for each in requesters:
+        each.join()
+    seconds = time.perf_counter() - began
+    taken.sort()
+    say(
+        "answered",
+        requests=len(taken),
+        seconds=seconds,
+        median=taken[len(taken) // 2],
+        slow=taken[len(taken) * 99 // 100],
+    )
+
+
+def _request(
+    application: Application, ready: threading.Barrier, taken: list[float], failures: list[ostler.MQError]
+) -> None:
+    body = bytes(REQUEST_BYTES)
+    own: list[float] = []
+    with application.connect() as connection:
+        try:
+            connection.request(REQUESTS, body, wait=_WAIT_SECONDS)  # the queue for replies is made by the first one
+        except ostler.MQError as error:
+            failures.append(error)
+            ready.abort()  # nobody need wait for this one
+            return
+        ready.wait(_WAIT_SECONDS)
+        now = time.perf_counter()
+        end = now + _REQUEST_SECONDS
+        while now < end:
+            began = now
+            reply = connection.request(REQUESTS, body, wait=_WAIT_SECONDS)
+            now = time.perf_counter()
+            assert reply.data == body
+            own.append(now - began)
+    taken.extend(own)
+
+
+def dismiss(application: Application) -> None:
+    """Send the responders home."""
+    with application.connect() as connection, connection.open(REQUESTS, "w") as queue:
+        for _ in range(application.threads):
+            queue.put(_LAST)
+
+
+# -- before and after the kill -----------------------------------------------------------------------------------------
+
+
+def before(application: Application) -> None:
+    """Leave messages, and go on putting until the queue manager is gone."""
+    connection = application.connect()
+    leave(connection, application.messages)
+    unit = leave_unit_open(connection)
+    say("unit", puts=OPEN_PUTS, gets=OPEN_GETS)
+    try:
+        put_until_killed(connection)
+    except ostler.MQError as error:
+        if error.reason != MQRC_CONNECTION_BROKEN:
+            raise
+        say("broken", reason=error.reason)
+        return
+    unit.close(commit=False)
+    sys.exit("nobody killed the queue manager, so its application ends itself")
+
+
+def leave(connection: Connection, messages: int) -> None:
+    """Put messages to be found, or not, after the restart."""
+    with connection.open(PERSISTENT, "w") as queue:
+        for first in range(1, messages + 1, _MESSAGES_PER_UNIT):
+            last = min(first + _MESSAGES_PER_UNIT - 1, messages)
+            with connection.transaction():
+                for number in range(first, last + 1):
+                    queue.put(numbered(number), persistent=True)
+            say("acknowledged", queue=PERSISTENT, through=last)
+    with connection.open(NONPERSISTENT, "w") as queue:
+        for number in range(1, messages + 1):
+            queue.put(numbered(number), persistent=False)
+        say("acknowledged", queue=NONPERSISTENT, through=messages)
+
+
+def leave_unit_open(connection: Connection) -> Connection:
+    """A unit of work of another connection that has got and put messages, and is not committed."""
+    other = connection.clone()
+    with other.open(PERSISTENT) as queue:
+        for _ in range(OPEN_GETS):
+            queue.get(syncpoint=True)
+        for number in range(OPEN_PUTS):
+            queue.put(numbered(UNCOMMITTED + number), persistent=True, syncpoint=True)
+    return other
+
+
+def put_until_killed(connection: Connection) -> None:
+    """Persistent messages one by one, each acknowledged as soon as the queue manager has said so."""
+    end = time.monotonic() + _LOAD_SECONDS_MAX
+    number = 0
+    queue = connection.open(LOAD, "w")
+    while time.monotonic() < end:
+        number += 1
+        queue.put(numbered(number), persistent=True)
+        say("acknowledged", queue=LOAD, through=number)
+
+
+def after(application: Application) -> None:
+    """Say what is there."""
+    with application.connect() as connection:
+        for name in (PERSISTENT, NONPERSISTENT, LOAD):
+            with connection.open(name, "b") as queue:
+                # Browsed, not got: with --keep the messages are still there to be looked at.
+                numbers = [number_of(message) for message in queue.browse()]
+                say("found", queue=name, depth=queue.depth, numbers=ranges(numbers))
+
+
+PARTS: Final = {
+    "exchange": exchange,
+    "respond": respond,
+    "request": request,
+    "dismiss": dismiss,
+    "before": before,
+    "after": after,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m ostler.cli.demo.worker", description=__doc__)
+    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--binding", choices=("embedded", "local", "client"), default="local")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--messages", type=int, default=10_000)
+    parser.add_argument("--threads", type=int, default=1)
+    arguments = parser.parse_args()
+    PARTS[arguments.part](Application(arguments))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""`ostler dspmq`: the queue managers below OSTLER_DATA, and how they are."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from ostler import __version__
+from ostler.cli import commands
+from ostler.cli.commands import CommandFailed, existing, refuse_options, root
+from ostler.cli.exit_statuses import Status
+from ostler.server.config.default_manager import default_name
+from ostler.server.config.directories import QueueManagerDirectory, program_name, queue_managers, running_process
+from ostler.server.config.ini_file import ConfigurationError
+from ostler.server.config.process_file import ManagerState, read_record, state_of
+
+_NAME_WIDTH: Final = 48
+_ACTIVE: Final = (
+    ManagerState.STARTING,
+    ManagerState.RUNNING,
+    ManagerState.QUIESCING,
+    ManagerState.ENDING_IMMEDIATELY,
+    ManagerState.ENDING_PREEMPTIVELY,
+)
+_CHOICES: Final = ("all", "status", "default", "standby", "installation", "process")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One queue manager as it is displayed."""
+
+    name: str
+    state: ManagerState
+    is_default: bool
+    path: str
+    process: int
+    started: str
+    version: str
+    embedded_in: str = ""  # the program that runs it beside its own work
+
+
+def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_command(
+        subparsers,
+        "dspmq",
+        "list queue managers and how they are",
+        "List the queue managers below OSTLER_DATA and how they are. With -a the exit status is 5 if one is active.",
+        Status.ARGUMENTS_WRONG,
+    )
+    parser.add_argument("-m", dest="name", metavar="QMGR", help="only this one")
+    parser.add_argument("-o", dest="fields", action="append", choices=_CHOICES, help="what to show (status)")
+    parser.add_argument("-s", dest="shows_status", action="store_true", help="as -o status")
+    parser.add_argument("-x", dest="shows_instances", action="store_true", help="show the processes that run them")
+    parser.add_argument("-a", dest="only_active", action="store_true", help="only active ones")
+    parser.add_argument(
+        "-n", dest="untranslated", action="store_true", help="no translation, which there is none of anyway"
+    )
+    refuse_options(parser, {"-c": "`DISPLAY CONN(*) ALL` in runmqsc shows who is connected"}, 0)
+    parser.add_argument("--json", dest="is_json", action="store_true", help="for programs: everything, as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    base = root()
+    if arguments.name:
+        names = [existing(arguments.name).name]
+    else:
+        names = [entry.name for entry in queue_managers(base)]
+    try:
+        default = default_name(base)
+    except ConfigurationError as error:
+        raise CommandFailed(Status.UNEXPECTED, "AMQ7076E", why=error) from error
+    found = [_look(base, name, default) for name in names]
+    if arguments.only_active:
+        found = [each for each in found if each.state in _ACTIVE]
+    if arguments.is_json:
+        print(json.dumps([_for_programs(each) for each in found], indent=2))
+    else:
+        fields = _fields(arguments)
+        for each in found:
+            print(_line(each, fields))
+            if arguments.shows_instances and each.process:
+                print(f"    INSTANCE({each.process}) MODE(Active) STARTED({each.started})")
+    # MQ has it so: scripts ask `dspmq -a -m QM1` and look for 5.
+    return Status.RUNNING if arguments.only_active and found else Status.DONE
+
+
+def _look(base: Path, name: str, default: str) -> Shown:
+    directory = QueueManagerDirectory(base, name)
+    state = state_of(directory)
+    process = running_process(directory)[1]
+    record = read_record(directory)
+    is_its = record is not None and record.pid == process
+    started = record.started if record is not None and is_its else ""
+    version = record.version if record is not None and is_its else __version__
+    program = ""
+    if record is not None and is_its and process and record.is_embedded:
+        program = program_name(process) or "another program"
+    return Shown(name, state, name == default, str(directory.path), process, started, version, program)
+
+
+def _fields(arguments: argparse.Namespace) -> list[str]:
+    chosen = list(arguments.fields or [])
+    if arguments.shows_status or not chosen:
+        chosen.append("status")
+    if "all" in chosen:
+        return ["status", "default", "standby", "installation", "process"]
+    return [each for each in _CHOICES if each in chosen]
+
+
+def _line(shown: Shown, fields: list[str]) -> str:
+    parts = [f"QMNAME({shown.name})".ljust(_NAME_WIDTH + 8)]
+    embedded = f" EMBEDDED({shown.embedded_in})" if shown.embedded_in else ""
+    values = {
+        "status": f"STATUS({shown.state}){embedded}",
+        "default": f"DEFAULT({'yes' if shown.is_default else 'no'})",
+        "standby": "STANDBY(Not permitted)" if shown.process else "STANDBY(Not applicable)",
+        "installation": f"DATAPATH({shown.path}) VERSION({shown.version})",
+        "process": f"PROCESS({shown.process or ''}) STARTED({shown.started})",
+    }
+    return " ".join([*parts, *(values[field] for field in fields)])
+
+
+def _for_programs(shown: Shown) -> dict[str, object]:
+    return {
+        "name": shown.name,
+        "status": str(shown.state),
+        "default": shown.is_default,
+        "path": shown.path,
+        "process": shown.process,
+        "started": shown.started,
+        "version": shown.version,
+        "embedded_in": shown.embedded_in,
+    }

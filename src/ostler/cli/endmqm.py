@@ -1,0 +1,160 @@
+"""`ostler endmqm`: end a queue manager, as gently or as firmly as asked."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import threading
+import time
+from typing import Final
+
+from ostler.cli import commands
+from ostler.cli.commands import CommandFailed, Speaker, ask, existing, refuse_options, whole_number
+from ostler.cli.exit_statuses import Status
+from ostler.model.errors import MQError
+from ostler.server.config.directories import QueueManagerDirectory, running_process
+from ostler.server.config.process_file import ENDING, state_of
+
+_LOOK_SECONDS: Final = 0.01
+_FOR_EVER: Final = -1.0
+# What MQ calls a target time: most of it is for applications, the rest for the work of ending.
+_QUIESCE_SHARE: Final = 0.7
+_PATIENCE_SECONDS: Final = 10.0
+_MOMENT_SECONDS: Final = 1.0
+_REFUSED: Final = {
+    "-s": "there is no standby instance that could take over",
+    "-x": "there is no standby instance that could be ended",
+}
+
+
+def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_command(
+        subparsers, "endmqm", "end a queue manager", "End a queue manager.", Status.PARAMETER_WRONG
+    )
+    parser.add_argument("name", metavar="QMGR", help="its name")
+    modes = parser.add_mutually_exclusive_group()
+    for option, purpose in (
+        ("c", "controlled: when all applications have disconnected; does not wait (the default)"),
+        ("w", "as -c, and wait until it has ended"),
+        ("i", "immediate: break connections, back out what is not committed, and wait"),
+        ("p", "preemptive: stop at once, as a crash would; only when nothing else helps"),
+    ):
+        modes.add_argument(f"-{option}", dest="mode", action="store_const", const=option, help=purpose)
+    parser.add_argument(
+        "-r",
+        dest="reconnects",
+        action="store_true",
+        help="clients that reconnect by themselves do so (as they do anyway)",
+    )
+    times = parser.add_mutually_exclusive_group()
+    times.add_argument(
+        "-t", dest="target_seconds", type=whole_number, metavar="S", help="end within this time, in good order"
+    )
+    times.add_argument(
+        "-tp", dest="limit_seconds", type=whole_number, metavar="S", help="end within this time, whatever it takes"
+    )
+    parser.add_argument("-z", dest="is_quiet", action="store_true", help="say nothing but errors")
+    refuse_options(parser, _REFUSED, 0)
+    parser.set_defaults(run=run, mode="c")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    directory = existing(arguments.name, Status.DOES_NOT_EXIST)
+    speaker = Speaker(arguments.is_quiet)
+    is_running, process = running_process(directory)
+    if not is_running:
+        raise CommandFailed(Status.NOT_AVAILABLE, "AMQ7028E", name=directory.name)
+    mode = {"c": "quiesce", "w": "quiesce", "i": "immediate", "p": "preemptive"}[arguments.mode]
+    limit = arguments.limit_seconds if arguments.limit_seconds is not None else arguments.target_seconds
+    patience = arguments.limit_seconds if arguments.limit_seconds is not None else _patience(mode)
+    wait_seconds = _FOR_EVER if limit is None else limit * _QUIESCE_SHARE
+    if not _ask_end(directory, mode, wait_seconds, arguments.reconnects, patience):
+        _give_up(directory, process, patience, speaker)
+        return Status.DONE
+    if arguments.mode == "c" and limit is None:
+        speaker.say("quiescing", name=directory.name)
+        return Status.DONE
+    return _await_end(directory, process, mode, patience, speaker)
+
+
+def _patience(mode: str) -> float | None:
+    """How long to wait before a firmer way is taken; None: as long as it takes."""
+    return _PATIENCE_SECONDS if mode == "preemptive" else None
+
+
+def _ask_end(
+    directory: QueueManagerDirectory, mode: str, wait_seconds: float, reconnects: bool, patience_seconds: float | None
+) -> bool:
+    """Whether it said that it will end. One that hangs does not even say no, so somebody else waits for the answer."""
+    accepted: list[bool] = []
+    failures: list[CommandFailed] = []
+
+    def wait_for_answer() -> None:
+        try:
+            answers = ask(directory, "end", mode=mode, wait_seconds=wait_seconds, reconnect=reconnects)
+            accepted.extend(True for answer in answers if answer.get("accepted"))
+        except MQError:
+            # It hangs, or it was too busy with its end to answer. The record of its process knows.
+            if not running_process(directory)[0] or state_of(directory) in ENDING:
+                accepted.append(True)
+        except CommandFailed as failed:
+            failures.append(failed)
+
+    waiting = threading.Thread(target=wait_for_answer, daemon=True)
+    waiting.start()
+    waiting.join(patience_seconds)
+    if failures and mode != "preemptive":
+        raise failures[0]
+    return bool(accepted)
+
+
+def _give_up(directory: QueueManagerDirectory, process: int, patience_seconds: float | None, speaker: Speaker) -> None:
+    """It did not answer. Either it has just ended, or it is killed if that was wanted, or nothing can be done."""
+    if _has_ended(directory, process, _MOMENT_SECONDS):
+        speaker.say("AMQ8004I", name=directory.name)
+    elif patience_seconds is None:
+        why = f"it does not answer. `ostler endmqm -p {directory.name}` ends it all the same."
+        raise CommandFailed(Status.UNEXPECTED, "AMQ8146E", name=directory.name, why=why)
+    else:
+        _kill(directory, process, speaker)
+
+
+def _await_end(
+    directory: QueueManagerDirectory, process: int, mode: str, patience_seconds: float | None, speaker: Speaker
+) -> int:
+    speaker.say("waiting-to-end", name=directory.name)
+    if not _has_ended(directory, process, patience_seconds):
+        if mode != "preemptive":
+            speaker.say("not-in-time", name=directory.name)
+            _ask_end(directory, "preemptive", 0.0, False, _MOMENT_SECONDS)
+        if not _has_ended(directory, process, _MOMENT_SECONDS):
+            _kill(directory, process, speaker)
+    speaker.say("AMQ8004I", name=directory.name)
+    return Status.DONE
+
+
+def _has_ended(directory: QueueManagerDirectory, process: int, patience_seconds: float | None) -> bool:
+    """Whether nobody has the instance lock any more, after that long at most. Another start counts as an end, too."""
+    deadline = None if patience_seconds is None else time.monotonic() + patience_seconds
+    while True:
+        is_running, now = running_process(directory)
+        if not is_running or now not in (0, process):
+            return True
+        if deadline is not None and time.monotonic() >= deadline:
+            return False
+        time.sleep(_LOOK_SECONDS)
+
+
+def _kill(directory: QueueManagerDirectory, process: int, speaker: Speaker) -> None:
+    is_running, now = running_process(directory)
+    if not is_running or now != process or process <= 0:
+        return
+    try:
+        os.kill(process, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    except PermissionError as error:
+        raise CommandFailed(Status.NOT_AUTHORIZED, "AMQ7077E", why=error) from error
+    _has_ended(directory, process, _PATIENCE_SECONDS)
+    speaker.say("killed", name=directory.name, process=process)

@@ -1,0 +1,208 @@
+"""`ostler lab list` and `ostler lab show`: the catalogue of scenarios, for people and for scripts.
+
+Both end with 0, and with 2 when something is asked for that there is not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ostler.cli import commands
+
+if TYPE_CHECKING:
+    from ostler.lab.scenarios.features import Readiness
+    from ostler.lab.scenarios.loader import Catalogue
+    from ostler.lab.scenarios.model import Scenario
+
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+USAGE: Final = 2
+_STYLES: Final = {"ready": "green", "needs-driver": "cyan", "needs-features": "yellow", "foreign": "red"}
+_STATES: Final = ("ready", "needs-driver", "needs-features", "foreign", "not-measured")
+
+
+def add_command(subparsers: Subparsers) -> None:
+    listing = commands.add_command(
+        subparsers,
+        "list",
+        "all scenarios, and which can run today",
+        "All scenarios of the reports, and which can run today; those that cannot say what they need.",
+        USAGE,
+    )
+    listing.add_argument("--family", metavar="NAME", help="only those that the same code runs, such as request-reply")
+    listing.add_argument("--report", metavar="NAME", help="only those of one report, such as windows-v53")
+    listing.add_argument("--runnable", action="store_true", help="only those that can run today")
+    listing.add_argument("--state", choices=_STATES, help="only those of which this is said")
+    listing.add_argument("--all", action="store_true", dest="is_all", help="calculations, advice and the like, too")
+    listing.add_argument("--json", action="store_true", help="one JSON object for each scenario, on a line of its own")
+    listing.set_defaults(run=_run_list)
+    showing = commands.add_command(
+        subparsers,
+        "show",
+        "one scenario, with all that is known of it",
+        "What a scenario does: roles, load, what is swept and when it stops, where it comes from, and what it needs.",
+        USAGE,
+    )
+    showing.add_argument("scenario", metavar="SCENARIO", help="its name; ostler lab list shows them")
+    showing.add_argument("--json", action="store_true", help="as one JSON object")
+    showing.set_defaults(run=_run_show)
+
+
+def _console() -> Console:
+    """Without a terminal lines are as long as they are."""
+    return Console(highlight=False, emoji=False)
+
+
+# -- list --------------------------------------------------------------------------------------------------------------
+
+
+def _run_list(arguments: argparse.Namespace) -> int:
+    from ostler.lab.scenarios.families import FAMILIES
+    from ostler.lab.scenarios.loader import catalogue
+
+    known = catalogue()
+    for kind, name, names in (
+        ("family", arguments.family, tuple(FAMILIES)),
+        ("report", arguments.report, tuple(known.reports)),
+    ):
+        if name is not None and name not in names:
+            return _refuse("list", kind, name, names)
+    chosen = list(_chosen(known, arguments))
+    if arguments.json:
+        from ostler.lab.scenarios.as_json import summary
+
+        for scenario, readiness in chosen:
+            print(json.dumps(summary(scenario, readiness)))
+        return 0
+    console = _console()
+    if console.is_terminal:
+        _print_tables(chosen, console)
+    else:
+        _print_lines(chosen)
+    console.print(_counts(chosen), soft_wrap=True)
+    return 0
+
+
+def _chosen(known: Catalogue, arguments: argparse.Namespace) -> Iterable[tuple[Scenario, Readiness]]:
+    is_all = arguments.is_all or arguments.state == "not-measured"
+    for scenario in known.scenarios.values():
+        readiness = known.readiness(scenario)
+        if (
+            (scenario.is_measured or is_all)
+            and arguments.family in (None, scenario.family)
+            and arguments.report in (None, scenario.report.name)
+            and arguments.state in (None, readiness.verdict.value)
+            and (readiness.can_run or not arguments.runnable)
+        ):
+            yield scenario, readiness
+
+
+def _today(scenario: Scenario, readiness: Readiness) -> str:
+    """What of a scenario can be had today, in a few words."""
+    if not scenario.is_measured:
+        return scenario.kind.value
+    if readiness.can_run:
+        return f"ready, but for {readiness.left_out[0].name}" if readiness.left_out else "ready"
+    if readiness.verdict == "foreign":
+        return f"not on this platform: {readiness.missing[0].name}"
+    return f"needs {', '.join(readiness.needs())}"
+
+
+def _print_tables(chosen: list[tuple[Scenario, Readiness]], console: Console) -> None:
+    reports = dict.fromkeys(scenario.report for scenario, _ in chosen)
+    for report in reports:
+        table = Table(
+            title=f"{report.title} ({report.name})",
+            title_justify="left",
+            title_style="bold",
+            box=box.SIMPLE_HEAD,
+            pad_edge=False,
+        )
+        table.add_column("scenario", no_wrap=True)
+        table.add_column("family", no_wrap=True)
+        table.add_column("today")
+        table.add_column("what", ratio=1)
+        for scenario, readiness in chosen:
+            if scenario.report is report:
+                today = Text(_today(scenario, readiness), style=_STYLES.get(readiness.verdict.value, "dim"))
+                table.add_row(scenario.id, scenario.family, today, scenario.title)
+        console.print(table)
+
+
+def _print_lines(chosen: list[tuple[Scenario, Readiness]]) -> None:
+    rows = [(scenario.id, scenario.family or "-", _today(scenario, each), scenario.title) for scenario, each in chosen]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+    for row in rows:
+        print("  ".join([*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[3]]))
+
+
+def _counts(chosen: list[tuple[Scenario, Readiness]]) -> str:
+    of = Counter(readiness.verdict.value for _, readiness in chosen)
+    measured = len(chosen) - of["not-measured"]
+    said = [f"{measured} scenario{'' if measured == 1 else 's'}: {of['ready']} can run today"]
+    for state, words in (
+        ("needs-driver", "lacking only a driver"),
+        ("needs-features", "lacking features"),
+        ("foreign", "of another platform"),
+    ):
+        if of[state]:
+            said.append(f"{words} {of[state]}")
+    if of["not-measured"]:
+        said.append(f"{of['not-measured']} other entries")
+    return ", ".join(said) + "."
+
+
+def _refuse(task: str, kind: str, name: str, names: tuple[str, ...]) -> int:
+    from ostler.lab.scenarios.loader import near_names
+
+    near = near_names(name, names)
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(names)}."
+    print(f"ostler lab {task}: there is no {kind} {name!r}. {hint}", file=sys.stderr)
+    return USAGE
+
+
+# -- show --------------------------------------------------------------------------------------------------------------
+
+
+def _run_show(arguments: argparse.Namespace) -> int:
+    from ostler.lab.scenarios.loader import UnknownScenario, catalogue
+
+    known = catalogue()
+    try:
+        scenario = known.find(arguments.scenario)
+    except UnknownScenario as unknown:
+        hint = f"Did you mean {' or '.join(unknown.near)}?" if unknown.near else "ostler lab list shows all."
+        print(f"ostler lab show: there is no scenario {unknown.name!r}. {hint}", file=sys.stderr)
+        return USAGE
+    readiness = known.readiness(scenario)
+    if arguments.json:
+        from ostler.lab.scenarios.as_json import whole
+
+        print(json.dumps(whole(scenario, readiness), indent=2))
+        return 0
+    from ostler.cli.lab.scenario_text import rows
+
+    console = _console()
+    today = _today(scenario, readiness)
+    if not console.is_terminal:
+        print(f"{scenario.id}: {scenario.title}\n\n{scenario.summary}\n")
+        for label, text in rows(scenario, readiness, today):
+            print(f"{label:<16}{text}".rstrip())
+        return 0
+    console.print(Text.assemble((scenario.id, "bold"), f": {scenario.title}\n\n{scenario.summary}\n"))
+    table = Table.grid(padding=(0, 2))
+    for label, text in rows(scenario, readiness, today):
+        style = _STYLES.get(readiness.verdict.value, "") if label == "today" else ""
+        table.add_row(Text(label, style="dim"), Text(text, style=style))
+    console.print(table)
+    return 0

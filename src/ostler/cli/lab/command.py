@@ -1,0 +1,33 @@
+"""`ostler lab`: the laboratory. What it can do is in modules of their own, each with an `add_command`."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from typing import Final
+
+from ostler.cli import commands
+
+USAGE: Final = 2
+
+# In the order in which help shows them. Each adds its own parsers, and loads what it needs only when it is run.
+_MODULES: Final = (
+    "ostler.cli.lab.catalogue",
+    "ostler.cli.lab.run",
+    "ostler.cli.lab.compare",
+    "ostler.cli.lab.peers",
+    "ostler.cli.lab.doctor",
+)
+
+_DESCRIPTION = """\
+The scenarios of the published performance reports: which there are, what each of them does, and what of it can run on
+this machine today; running them beside other brokers and the limits of the machine; and comparing what came out."""
+
+
+def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_command(
+        subparsers, "lab", "scenarios of performance reports: list, show, and run them", _DESCRIPTION, USAGE
+    )
+    tasks = parser.add_subparsers(dest="task", metavar="TASK", title="tasks", required=True)
+    for name in _MODULES:
+        import_module(name).add_command(tasks)

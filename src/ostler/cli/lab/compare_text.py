@@ -1,0 +1,149 @@
+"""Comparisons as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from rich.console import Console
+
+from ostler.lab.common.comparing import (
+    BROKER_COST,
+    FAR_COST,
+    MEAN,
+    NEAR_COST,
+    P99,
+    RATE,
+    Compared,
+    FigureChange,
+    RunsCompared,
+    Verdict,
+    place,
+)
+from ostler.lab.runner import figure_text
+from ostler.lab.runner.contract import EntrantKind
+from ostler.lab.runner.run_table import constants, sweep_names
+from ostler.lab.runner.step_results import StepResult
+from ostler.lab.runner.text_table import Column, TextTable, show
+from ostler.lab.store.run_reader import StoredRun
+
+_CHANGES: Final = (RATE, MEAN, P99, BROKER_COST, NEAR_COST, FAR_COST)
+# What is part of another figure goes before it where there is no room.
+_PARTS: Final = (MEAN, NEAR_COST, FAR_COST)
+
+
+def change_text(compared: Compared, figure: str) -> str:
+    """In percent with its verdict; or that it is the same, whatever its digits are. A limit is not judged."""
+    change = compared.change(figure)
+    if change is None:
+        return ""
+    if change.verdict is Verdict.SAME:
+        return "same"
+    percent = figure_text.percent(change.percent, signed=True)
+    return percent if compared.other.kind is EntrantKind.LIMIT else f"{percent} {change.verdict.value}"
+
+
+def show_contestants(
+    run: StoredRun, base: str, results: Sequence[StepResult], changes: Sequence[Compared], console: Console
+) -> None:
+    """For each step the one that the others are compared with, and then the others."""
+    fixed = constants(results)
+    sweeps = [name for name in sweep_names(results) if name not in fixed]
+    columns = (
+        *(Column(name, group=True) for name in sweeps),
+        Column("contestant", right=False, least=16),
+        Column("rate/s"),
+        Column("p99", keep=1),
+        Column("broker us", keep=2),
+        Column("near us", keep=1),
+        Column("far us", keep=1),
+        *(Column(f"{name} change", keep=3 if name in _PARTS else 0) for name in _CHANGES),
+        Column("doubts", right=False, keep=4, least=16, style="yellow"),
+    )
+    rows: list[tuple[str, ...]] = []
+    bases = {place(each): each for each in results if each.contestant == base and each.is_main}
+    for at, first in bases.items():
+        rows.append((*_head(first, sweeps), *("" for _ in _CHANGES), ", ".join(first.flags)))
+        rows += [
+            (
+                *_head(each.other, sweeps),
+                *(change_text(each, name) for name in _CHANGES),
+                ", ".join(each.other.flags),
+            )
+            for each in changes
+            if place(each.other) == at
+        ]
+    show(TextTable(f"{run.manifest.run}: against {base}", columns, tuple(rows)), console)
+    if fixed:
+        console.print(f"Everywhere: {figure_text.points(fixed)}.", soft_wrap=True, markup=False)
+
+
+def _head(each: StepResult, sweeps: Sequence[str]) -> tuple[str, ...]:
+    return (
+        *(each.points.get(name, "") for name in sweeps),
+        each.contestant,
+        figure_text.rate(each.rate_per_second),
+        figure_text.response_time(each.p99_ns.median),
+        figure_text.cost(each.broker_us.median),
+        figure_text.cost(each.costs.near_us.median),
+        figure_text.cost(each.costs.far_us.median),
+    )
+
+
+def show_runs(first: StoredRun, other: StoredRun, found: RunsCompared, console: Console) -> None:
+    """Each contestant with itself."""
+    results = [each.base for each in found.changes]
+    fixed = constants(results)
+    sweeps = [name for name in sweep_names(results) if name not in fixed]
+    has_operations = len({each.operation for each in results}) > 1
+    columns = (
+        *(Column(name, group=True) for name in sweeps),
+        Column("contestant", right=False, least=16),
+        *((Column("operation", right=False),) if has_operations else ()),
+        Column("rate/s before", keep=2),
+        Column("rate/s after", keep=3),
+        *(Column(f"{name} change", keep=1 if name in _PARTS else 0) for name in _CHANGES),
+        Column("doubts", right=False, keep=4, least=16, style="yellow"),
+    )
+    rows = tuple(
+        (
+            *(each.base.points.get(name, "") for name in sweeps),
+            each.base.contestant,
+            *((each.base.operation,) if has_operations else ()),
+            figure_text.rate(each.base.rate_per_second),
+            figure_text.rate(each.other.rate_per_second),
+            *(change_text(each, name) for name in _CHANGES),
+            ", ".join(each.flags),
+        )
+        for each in found.changes
+    )
+    show(TextTable(f"{first.manifest.run}, then {other.manifest.run}", columns, rows), console)
+    if fixed:
+        console.print(f"Everywhere: {figure_text.points(fixed)}.", soft_wrap=True, markup=False)
+
+
+def show_figures(changes: Sequence[FigureChange], console: Console) -> None:
+    """Figures that are no rates, before and after."""
+    sweeps = sweep_names(each.base for each in changes)
+    columns = (
+        *(Column(name, group=True) for name in sweeps),
+        Column("contestant", right=False, group=True, least=16),
+        Column("figure", right=False),
+        Column("before", keep=1),
+        Column("after", keep=2),
+        Column("change"),
+    )
+    rows = tuple(
+        (
+            *(each.base.points.get(name, "") for name in sweeps),
+            each.base.contestant,
+            each.base.name,
+            figure_text.figure(each.base.values.median),
+            figure_text.figure(each.other.values.median),
+            "same" if each.is_same else figure_text.percent(each.percent, signed=True) or "new",
+        )
+        for each in changes
+    )
+    if not console.is_terminal:
+        console.print()
+    show(TextTable("Figures that are no rates", columns, rows), console)

@@ -1,0 +1,109 @@
+"""`ostler lab doctor`: what of this machine will limit the laboratory's runs, and what can be done about it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from ostler.lab.sampling.doctor import Finding
+
+_DESCRIPTION: Final = """\
+Look at this machine for a few seconds: cores, descriptors, ports, disk, forced writes, governor, clock, steal, other
+work, memory, swap, noise, and the installation. Each finding says what it will limit and what can be done. The exit
+status is 1 when something is bad: runs would fail or mean little."""
+
+_SECONDS: Final = 2.0
+_SECONDS_MAX: Final = 60.0
+_COLOURS: Final = {"good": "green", "unknown": "dim", "limited": "yellow", "bad": "red"}
+_NAME_WIDTH: Final = 15
+
+
+def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser("doctor", help="say what will limit runs on this machine", description=_DESCRIPTION)
+    parser.add_argument(
+        "--scratch", type=Path, metavar="DIR", help="where queue managers will be made; the disk that is looked at"
+    )
+    parser.add_argument(
+        "--seconds", type=_seconds, default=_SECONDS, metavar="N", help="how long to watch for steal (%(default)s)"
+    )
+    parser.add_argument("--json", action="store_true", dest="is_json", help="findings as JSON")
+    parser.set_defaults(run=run)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= _SECONDS_MAX:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds up to {_SECONDS_MAX:.0f}")
+    return value
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from ostler.lab.sampling.clock import SystemClock
+    from ostler.lab.sampling.doctor import Verdict, examine, worst
+    from ostler.lab.sampling.facts import gather
+
+    # Runs go below the directory one is in, unless told otherwise; one that is yet to be made is on its parent's disk.
+    wanted = (arguments.scratch or Path.cwd()).absolute()
+    scratch = next(each for each in (wanted, *wanted.parents) if each.exists())
+    console = Console(highlight=False)
+    if console.is_terminal and not arguments.is_json:
+        with console.status(f"Watching for {arguments.seconds:g} s, then writing to {scratch}"):
+            findings = examine(gather(scratch, arguments.seconds, SystemClock()))
+    else:
+        findings = examine(gather(scratch, arguments.seconds, SystemClock()))
+    verdict = worst(findings)
+    if arguments.is_json:
+        json.dump({"verdict": verdict, "findings": [each.as_json() for each in findings]}, sys.stdout, indent=2)
+        print()
+    elif console.is_terminal:
+        show_table(findings, console)
+    else:
+        _show_lines(findings)
+    return 1 if verdict == Verdict.BAD else 0
+
+
+def show_table(findings: list[Finding], console: Console) -> None:
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in ("", "", "found", "what it limits, and what can be done"):
+        table.add_column(heading)
+    for each in findings:
+        words = Text(each.limits)
+        if each.advice:
+            words.append(f"\n{each.advice}", style="dim")
+        table.add_row(Text(each.verdict, style=_COLOURS[each.verdict]), each.name, Text(each.found), words)
+    console.print(table)
+    console.print(summary(findings), markup=False)
+
+
+def _show_lines(findings: list[Finding]) -> None:
+    for each in findings:
+        print(f"{each.verdict:<9}{each.name:<{_NAME_WIDTH}}{each.found}")
+        for words in (each.limits, each.advice):
+            if words:
+                print(" " * (9 + _NAME_WIDTH) + words)
+    print(summary(findings))
+
+
+def summary(findings: list[Finding]) -> str:
+    """One line for people."""
+    from ostler.lab.sampling.doctor import Verdict
+
+    bad = [each.name for each in findings if each.verdict == Verdict.BAD]
+    limited = [each.name for each in findings if each.verdict == Verdict.LIMITED]
+    if bad:
+        return f"Not fit for measuring now: {', '.join(bad)}." + (f" Limited: {', '.join(limited)}." if limited else "")
+    if limited:
+        return f"Fit for measuring, within limits: {', '.join(limited)}."
+    return "Fit for measuring."

@@ -1,0 +1,82 @@
+"""What commands of the pipeline have in common: where the lake is, which Spark, and which packages must be there."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ostler.cli.pipeline.statuses import JAVA_MISSING, PACKAGE_MISSING, REFUSED, TaskFailed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LAKE: Final = Path("lake")
+USAGE: Final = REFUSED
+
+
+def add_lake_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--lake", type=Path, default=LAKE, metavar="DIR", help="where tables are kept (%(default)s)")
+
+
+def add_spark_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--master",
+        default="local[*]",
+        metavar="URL",
+        help="where Spark runs: local[N], spark://HOST:PORT, sc://HOST:PORT for Spark Connect (%(default)s)",
+    )
+    parser.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        type=_setting,
+        metavar="NAME=VALUE",
+        help="a setting of Spark, such as spark.driver.memory=4g",
+    )
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.startswith("spark."):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a setting such as spark.driver.memory=4g")
+    return name, value
+
+
+def spark_opener(arguments: argparse.Namespace) -> Callable[[], SparkSession]:
+    """Opens the session that the options ask for, when it is needed. TaskFailed when there is no Java for it."""
+
+    def opened() -> SparkSession:
+        from ostler.pipeline.errors import PipelineRefused
+        from ostler.pipeline.spark.session import open_session
+
+        try:
+            return open_session(arguments.master, settings=dict(arguments.conf))
+        except PipelineRefused as refused:
+            if is_about_java(refused):
+                raise TaskFailed(JAVA_MISSING, str(refused)) from refused
+            raise
+
+    return opened
+
+
+def is_about_java(refused: Exception) -> bool:
+    """Whether Java was the reason: then it is missing or too old now as well."""
+    from ostler.pipeline.errors import PipelineRefused
+    from ostler.pipeline.spark.session import check_java
+
+    try:
+        check_java(os.environ)
+    except PipelineRefused as told:
+        return str(told) == str(refused)
+    return False
+
+
+def need_packages(names: Sequence[str]) -> None:
+    """TaskFailed, which says what to do, unless the pipeline's packages are there."""
+    missing = [name for name in names if find_spec(name) is None]
+    if missing:
+        raise TaskFailed(PACKAGE_MISSING, f"it needs {' and '.join(missing)}: pip install 'ostler[pipeline]'")

@@ -1,0 +1,69 @@
+"""`ostler pipeline report`: a page and a PDF of what the lake holds.
+
+Ends with 0 when the page was written, 2 when it cannot be made, and 4 when packages are missing. A PDF that could not
+be printed is told, and is no error unless it was asked for with --pdf.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Final
+
+from ostler.cli import commands
+from ostler.cli.pipeline.options import USAGE, add_lake_option, need_packages
+
+REPORT: Final = Path("report")
+
+_DESCRIPTION: Final = """\
+Write a performance report of the tables in a lake: one HTML page that needs nothing else, with charts and tables, and
+the same as a PDF where Chromium or Chrome is installed. Scenarios, runs or both may be picked; else all are told."""
+
+
+def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_command(subparsers, "report", "a page and a PDF of what was measured", _DESCRIPTION, USAGE)
+    add_lake_option(parser)
+    parser.add_argument(
+        "--output", type=Path, default=REPORT, metavar="DIR", help="where to write report.html and .pdf (%(default)s)"
+    )
+    parser.add_argument("--title", default="", metavar="TEXT", help="title of the report")
+    parser.add_argument("--scenario", action="append", default=[], metavar="ID", help="only this scenario")
+    parser.add_argument("--run", action="append", default=[], dest="runs", metavar="RUN", help="only this run")
+    printing = parser.add_mutually_exclusive_group()
+    printing.add_argument("--pdf", action="store_true", help="fail when there is nothing to print a PDF with")
+    printing.add_argument("--no-pdf", action="store_true", help="write the page only")
+    parser.add_argument("--browser", default="", metavar="PROGRAM", help="what prints: a Chromium or Chrome")
+    parser.add_argument("--json", action="store_true", dest="is_json", help="tell what was written as one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    need_packages(("pyarrow",))
+    from ostler.pipeline.errors import PipelineRefused
+    from ostler.pipeline.report.build import TITLE, write_report
+    from ostler.pipeline.report.reading import picked, read_lake
+
+    try:
+        tables = picked(read_lake(arguments.lake), arguments.scenario, arguments.runs)
+        written = write_report(
+            tables, arguments.output, arguments.title or TITLE, pdf=not arguments.no_pdf, browser=arguments.browser
+        )
+    except PipelineRefused as refused:
+        print(f"ostler pipeline report: {refused}", file=sys.stderr)
+        return USAGE
+    except OSError as error:
+        why = f"The report cannot be written to {arguments.output}: {error.strerror or error}"
+        print(f"ostler pipeline report: {why}. Name another place: --output DIR.", file=sys.stderr)
+        return USAGE
+    if arguments.is_json:
+        told = {"page": str(written.page), "pdf": str(written.pdf) if written.pdf else None, "why": written.why}
+        print(json.dumps(told | {"runs": [each.run for each in tables.runs]}, indent=2))
+    else:
+        print(f"Report of {len(tables.runs)} run{'' if len(tables.runs) == 1 else 's'}: {written.page}")
+        if written.pdf:
+            print(f"The same on paper: {written.pdf}")
+    if written.why:
+        print(written.why, file=sys.stderr)
+    return USAGE if arguments.pdf and written.pdf is None else 0

@@ -1,0 +1,113 @@
+"""`ostler pipeline validate`: which rows break which rule, and why.
+
+Ends with 0 when all rules are kept, 1 when not, and 2 when that cannot be found out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ostler.cli import commands
+from ostler.cli.pipeline.options import USAGE, add_lake_option, add_spark_options, need_packages, spark_opener
+from ostler.pipeline.errors import counted
+
+if TYPE_CHECKING:
+    from ostler.pipeline.lake.validating import Validation
+
+_LIMIT: Final = 100
+_DESCRIPTION: Final = """\
+Check runs against all rules of data quality, and tell each violation with its run and row; nothing is changed. Without
+RUNS, tell what was set aside when runs were taken into the lake. --rules lists the rules."""
+
+
+def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_command(subparsers, "validate", "which rows break which rule", _DESCRIPTION, USAGE)
+    parser.add_argument("places", nargs="*", type=Path, metavar="RUNS", help="runs, or directories of runs")
+    add_lake_option(parser)
+    add_spark_options(parser)
+    parser.add_argument(
+        "--limit", type=_limit, default=_LIMIT, metavar="N", help="tell so many one by one (%(default)s)"
+    )
+    parser.add_argument("--rules", action="store_true", help="list all rules")
+    parser.add_argument("--json", action="store_true", dest="is_json", help="as one JSON object")
+    parser.set_defaults(run=run)
+
+
+def _limit(text: str) -> int:
+    if not text.isdecimal() or int(text) > 1_000_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 1,000,000")
+    return int(text)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.rules:
+        _show_rules(arguments.is_json)
+        return 0
+    need_packages(("pyspark", "pyarrow") if arguments.places else ("pyarrow",))
+    from ostler.pipeline.errors import PipelineRefused
+    from ostler.pipeline.lake.lake import open_lake
+    from ostler.pipeline.lake.validating import validate_runs, violations_in
+
+    try:
+        if arguments.places:
+            found = validate_runs(spark_opener(arguments), arguments.places, arguments.limit)
+        else:
+            lake = open_lake(arguments.lake)
+            if not lake.version:
+                raise PipelineRefused(f"There is no lake in {arguments.lake}. Name one, or runs to be checked.")
+            found = violations_in(lake, arguments.limit)
+    except PipelineRefused as refused:
+        print(f"ostler pipeline validate: {refused}", file=sys.stderr)
+        return USAGE
+    if arguments.is_json:
+        print(json.dumps(_as_json(found), indent=2))
+    else:
+        _show(found)
+    return 0 if found.is_sound and not found.rows else 1
+
+
+def _show(found: Validation) -> None:
+    for refusal in found.refused:
+        print(f"Unreadable: {refusal.why}")
+    for each in found.violations:
+        place = f"{each.run}, {each.table}" if each.run else each.table
+        print(f"{place}: {each.reason} [{each.rule}]: {json.dumps(dict(each.row))}")
+    told = sum(each.rows for each in found.violations)
+    if found.rows > told:
+        print(f"... and {counted(found.rows - told, 'more row')}.")
+    for (table, rule), rows in found.by_rule.items():
+        print(f"{counted(rows, 'row')} of {table} {'breaks' if rows == 1 else 'break'} {rule}.")
+    if not found.rows and not found.refused:
+        print(f"All rules are kept by {counted(len(found.runs), 'run')}.")
+
+
+def _show_rules(is_json: bool) -> None:
+    from ostler.pipeline.lake.quality import FILE_RULES, RULES
+
+    if is_json:
+        listed = [
+            {"table": rule.table, "rule": rule.name, "keeps": rule.keeps, "broken": rule.text}
+            for rules in RULES.values()
+            for rule in rules
+        ]
+        print(json.dumps({"files": FILE_RULES, "rows": listed}, indent=2))
+        return
+    for name, text in FILE_RULES.items():
+        print(f"files: {name}: {text}")
+    for rules in RULES.values():
+        for rule in rules:
+            print(f"{rule.table}: {rule.name}: {rule.text}")
+
+
+def _as_json(found: Validation) -> dict[str, object]:
+    return {
+        "runs": list(found.runs),
+        "refused": [{"directory": str(each.directory), "why": each.why} for each in found.refused],
+        "rows": found.rows,
+        "by_rule": [{"table": table, "rule": rule, "rows": rows} for (table, rule), rows in found.by_rule.items()],
+        "violations": [each.as_json() for each in found.violations],
+    }

@@ -1,0 +1,150 @@
+"""What `ostler pipeline watch` shows: the last interval as a small table in its place, or a line for each batch."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import IO, TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from ostler.pipeline.lake.lake import Snapshot
+    from ostler.pipeline.live.watch import BatchTold
+
+_UP_AND_CLEAR: Final = "\x1b[{}F\x1b[J"
+_APPLICATIONS: Final = 5
+# Queues that are busy because somebody watches. The tables have them.
+_OWN: Final = ("SYSTEM.ADMIN.STATISTICS.", "SYSTEM.ADMIN.ACCOUNTING.", "SPARK.IN.OSTLER.WATCH")
+_UNITS: Final = ((1e9, "G"), (1e6, "M"), (1e4, "k"))
+Row = dict[str, Any]
+
+
+class WatchView:
+    """Sentences stay; the table is drawn again below them with each batch. Without a terminal there are lines only."""
+
+    def __init__(self, out: IO[str], rows: int, is_drawn: bool) -> None:
+        self._out = out
+        self._rows = rows
+        self._is_drawn = is_drawn
+        self._drawn: list[str] = []
+
+    def tell(self, text: str) -> None:
+        """A sentence for people, above the table."""
+        self._write([f"{datetime.now(UTC):%H:%M:%S} {text}"], self._drawn)
+
+    def show(self, told: BatchTold) -> None:
+        """A batch that changed the lake."""
+        odd = f", {told.unreadable} that are no records" if told.unreadable else ""
+        line = (
+            f"{told.statistics} messages of statistics, {told.accounting} of accounting{odd}: "
+            f"{told.records} records, version {told.snapshot.version}."
+        )
+        if self._is_drawn:
+            self._write([], [*table_lines(told.snapshot, self._rows), f"Last: {line}"])
+        else:
+            self.tell(line)
+
+    def _write(self, above: Sequence[str], drawn: Sequence[str]) -> None:
+        width = shutil.get_terminal_size().columns
+        if self._drawn:
+            self._out.write(_UP_AND_CLEAR.format(len(self._drawn)))
+        # A line that the terminal breaks would count for two.
+        self._drawn = [line[: width - 1] for line in drawn]
+        self._out.write("".join(f"{line}\n" for line in (*above, *self._drawn)))
+        self._out.flush()
+
+
+def table_lines(lake: Snapshot, rows: int) -> list[str]:
+    """The last interval of the last hour: the queue manager, its busiest queues, and the dearest applications."""
+    from ostler.pipeline.lake.live_tables import ACCOUNT, ACTIVITY, QUEUE, QUEUE_MANAGER
+
+    hours = {part.values["run"] for table in (ACTIVITY, ACCOUNT) for part in lake.parts_of(table)}
+    if not hours:
+        return []
+    last = max(hours)
+    told = lake.read(ACTIVITY, run=[last]).to_pylist()
+    lines = _manager_lines([row for row in told if row["scope"] == QUEUE_MANAGER])
+    queues = [row for row in told if row["scope"] == QUEUE and not row["object"].startswith(_OWN)]
+    lines += _queue_lines(queues, rows)
+    return lines + _application_lines(lake.read(ACCOUNT, run=[last]).to_pylist(), last)
+
+
+def _manager_lines(told: list[Row]) -> list[str]:
+    if not told:
+        return []
+    row = max(told, key=lambda each: each["ended"])
+    figures = [
+        f"{_rate(row, 'puts')} puts/s",
+        f"{_rate(row, 'gets')} gets/s",
+        f"{_rate(row, 'commits')} commits/s",
+        f"{row['connections_max'] or 0} connections",
+        f"processor {100 * _each(row, 'cpu_us') / 1e6:.0f} %",
+        f"log {_rate(row, 'log_bytes')}B/s",
+    ]
+    when = f"{row['began']:%H:%M:%S} to {row['ended']:%H:%M:%S} UTC"
+    return ["", f"{row['queue_manager']}, {when}: {', '.join(figures)}"]
+
+
+def _queue_lines(told: list[Row], rows: int) -> list[str]:
+    """Each queue as of its last interval: those that were busy in the newest come first."""
+    last: dict[str, Row] = {}
+    for row in sorted(told, key=lambda each: each["ended"]):
+        last[row["object"]] = row
+    # An interval that was cut by a reset ends a little before the others.
+    busiest = sorted(
+        last.values(), key=lambda row: (row["ended"], _each(row, "puts") + _each(row, "gets")), reverse=True
+    )
+    if not busiest:
+        return []
+    lines = ["", f"{'queue':40} {'to':>8} {'puts/s':>8} {'gets/s':>8} {'bytes/s':>8} {'depth':>8} {'waited':>9}"]
+    for row in busiest[:rows]:
+        moved = {**row, "moved": (row["put_bytes"] or 0) + (row["get_bytes"] or 0)}
+        cells = [_rate(row, "puts"), _rate(row, "gets"), _rate(moved, "moved"), f"{row['depth_max'] or 0}"]
+        lines.append(
+            f"{row['object'][:40]:40} {row['ended']:%H:%M:%S} {' '.join(f'{each:>8}' for each in cells)} "
+            f"{_time(row['time_on_queue_us']):>9}"
+        )
+    more = len(busiest) - rows
+    return [*lines, f"and {more} more"] if more > 0 else lines
+
+
+def _application_lines(told: list[Row], run: str) -> list[str]:
+    """Accounts of the hour, by application."""
+    found: dict[str, list[Row]] = {}
+    for row in told:
+        if not row["queue"]:
+            found.setdefault(row["application"] or "-", []).append(row)
+    if not found:
+        return []
+    ordered = sorted(found.items(), key=lambda each: sum(row["time_us"] or 0 for row in each[1]), reverse=True)
+    lines = ["", f"{'application, since ' + run[-3:-1] + ':00':40} {'accounts':>8} {'puts':>8} {'gets':>8} {'took':>9}"]
+    for name, rows in ordered[:_APPLICATIONS]:
+        puts, gets = (_short(sum(row[each] or 0 for row in rows)) for each in ("puts", "gets"))
+        took = _time(sum(row["time_us"] or 0 for row in rows) or None)
+        lines.append(f"{name[:40]:40} {len(rows):>8} {puts:>8} {gets:>8} {took:>9}")
+    return lines
+
+
+def _each(row: Row, name: str) -> float:
+    """A figure for each second of its interval. Intervals below a second are told as one."""
+    return float(row[name] or 0) / max(1.0, float(row["seconds"]))
+
+
+def _rate(row: Row, name: str) -> str:
+    return _short(_each(row, name))
+
+
+def _short(number: float) -> str:
+    for size, unit in _UNITS:
+        if number >= size:
+            factor = {"G": 1e9, "M": 1e6, "k": 1e3}[unit]
+            return f"{number / factor:.1f}{unit}"
+    return f"{number:.0f}" if number >= 10 or number == int(number) else f"{number:.1f}"
+
+
+def _time(us: float | None) -> str:
+    if us is None:
+        return "-"
+    if us >= 1e6:
+        return f"{us / 1e6:.1f} s"
+    return f"{us / 1e3:.1f} ms" if us >= 1e3 else f"{us:.0f} us"

@@ -1,0 +1,120 @@
+"""Commands as messages: PCF on the command queue of a queue manager, and the replies to them.
+
+MQSC commands travel in Escape commands, one in each. Replies are taken by correlation identifier, until the one that
+says that it is the last.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator, Sequence
+from typing import Final
+
+from ostler.client.api.connection import Connection
+from ostler.client.api.message import Message
+from ostler.command.mqsc.interpreter import Outcome
+from ostler.model.constants import (
+    MQCACF_ESCAPE_TEXT,
+    MQCC_FAILED,
+    MQCFC_LAST,
+    MQCFT_COMMAND,
+    MQCMD_ESCAPE,
+    MQENC_INTEGER_REVERSED,
+    MQET_MQSC,
+    MQFMT_ADMIN,
+    MQIACF_ESCAPE_TYPE,
+    MQMT_REQUEST,
+    MQRC_NO_MSG_AVAILABLE,
+)
+from ostler.model.errors import MQError
+from ostler.model.pcf import UTF_8, Header, Integer, Parameter, PcfError, PcfMessage, String, decode, encode
+from ostler.model.reasons import describe
+
+COMMAND_QUEUE: Final = "SYSTEM.ADMIN.COMMAND.QUEUE"
+REPLY_MODEL: Final = "SYSTEM.MQSC.REPLY.QUEUE"
+WAIT_SECONDS: Final = 60
+_REPLY_NAME: Final = "MQSC.*"
+_LITTLE_ENDIAN: Final = MQENC_INTEGER_REVERSED
+_SYNTAX: Final = "AMQ8405I"
+
+
+class CommandQueue:
+    """The command queue of a queue manager, by way of the one that `connection` leads to."""
+
+    def __init__(
+        self, connection: Connection, manager: str = "", wait_seconds: float = WAIT_SECONDS, model: str = REPLY_MODEL
+    ) -> None:
+        self._connection = connection
+        self._manager = "" if manager == connection.name else manager
+        self._wait_seconds = wait_seconds
+        self._replies = connection.open_dynamic(model, _REPLY_NAME, "r")
+
+    def ask(self, command: int, parameters: Sequence[Parameter]) -> Iterator[PcfMessage]:
+        """Send a command; its replies, each when it comes. MQError when the next one does not come in time."""
+        sent = self._connection.put(
+            COMMAND_QUEUE,
+            encode(Header(MQCFT_COMMAND, command), parameters),
+            manager=self._manager,
+            syncpoint=False,
+            message_type=MQMT_REQUEST,
+            format=MQFMT_ADMIN.decode().strip(),
+            ccsid=UTF_8,
+            encoding=_LITTLE_ENDIAN,
+            persistent=False,
+            reply_to=self._replies.name,
+            expiry=self._wait_seconds,
+        )
+        is_last = False
+        while not is_last:
+            reply = self._next(sent)
+            is_last = reply.header.control == MQCFC_LAST
+            yield reply
+
+    def _next(self, sent: Message) -> PcfMessage:
+        deadline = time.monotonic() + self._wait_seconds
+        while True:
+            left = deadline - time.monotonic()
+            got = self._replies.get(correlation_id=sent.message_id, wait=max(left, 0), syncpoint=False)
+            if got is None:
+                raise MQError(
+                    MQRC_NO_MSG_AVAILABLE,
+                    f"No answer came within {self._wait_seconds:g} seconds. Is the command server running?",
+                )
+            body = got.body if isinstance(got.body, bytes) else got.body.encode()
+            try:
+                return decode(body, ccsid=got.ccsid, big_endian=not got.encoding & _LITTLE_ENDIAN)
+            except PcfError:
+                continue  # whatever it is, it is no answer
+
+    def escape(self, command: str) -> Generator[str, None, Outcome]:
+        """Have an MQSC command run. Yields the lines of its answer, and returns how it went."""
+        parameters = (Integer(MQIACF_ESCAPE_TYPE, MQET_MQSC), String(MQCACF_ESCAPE_TEXT, command))
+        outcome = Outcome.DONE
+        try:
+            for reply in self.ask(MQCMD_ESCAPE, parameters):
+                lines = [line for text in _texts(reply) for line in text.split("\n")]
+                yield from lines
+                if any(line.startswith(_SYNTAX) for line in lines):
+                    outcome = Outcome.SYNTAX_ERROR
+                elif reply.header.completion == MQCC_FAILED and outcome is Outcome.DONE:
+                    outcome = Outcome.FAILED
+                    if not lines:
+                        yield f"AMQ8101E: {describe(reply.header.reason).name} ({reply.header.reason})."
+        except MQError as error:
+            if error.reason != MQRC_NO_MSG_AVAILABLE:
+                raise
+            yield f"AMQ8416E: {error.detail}"
+            return Outcome.FAILED
+        return outcome
+
+    def close(self) -> None:
+        self._replies.close()
+        self._connection.close()
+
+
+def _texts(reply: PcfMessage) -> list[str]:
+    return [
+        each.value
+        for each in reply.parameters
+        if isinstance(each, String) and each.parameter == MQCACF_ESCAPE_TEXT and each.value
+    ]

@@ -1,0 +1,176 @@
+"""Commands that are typed: a prompt, line editing, the commands of earlier times, completion and help."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+from collections.abc import Generator, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from ostler.cli.runmqsc.runners import Runner
+from ostler.cli.runmqsc.script import Piece, is_ending
+from ostler.command.mqsc.command_help import help_lines
+from ostler.command.mqsc.completion import DELIMITERS, HELP, complete
+from ostler.command.mqsc.statements import StatementReader
+from ostler.model.attributes import ObjectType, Shown, attributes_of
+from ostler.model.errors import MQError
+
+HISTORY_NAME: Final = "runmqsc_history"
+_HISTORY_LINES_MAX: Final = 1000
+_CONTINUED_PROMPT: Final = "      > "
+_INSERT: Final = re.compile(r"\+(\w+)\+")
+_NAMES_MAX: Final = 1000
+# Nouns whose objects go by another noun in DISPLAY, and the attribute with the name, where it is not the noun.
+_SHOWN_AS: Final = {"QSTATUS": "QUEUE", "CHSTATUS": "CHANNEL", "LSSTATUS": "LISTENER", "SVSTATUS": "SERVICE"}
+_QUEUES: Final = ("QLOCAL", "QALIAS", "QREMOTE", "QMODEL", "QUEUE")
+_SECRETS: Final = re.compile(
+    r"\b({})\s*\(".format(
+        "|".join(
+            sorted({each.name for kind in ObjectType for each in attributes_of(kind) if each.shown == Shown.MASKED})
+        )
+    ),
+    re.IGNORECASE,
+)
+
+
+def prompt_of(manager: str, environment: Mapping[str, str]) -> str:
+    """MQPROMPT with its inserts, or the name of the queue manager. An insert that is not known stays as it is."""
+    prompt = environment.get("MQPROMPT")
+    if prompt is None:
+        return f"{manager}> "
+    known = {"MQ_HOST_NAME": socket.gethostname(), **environment, "QMNAME": manager}
+    return _INSERT.sub(lambda match: known.get(match[1], match[0]), prompt)
+
+
+def history_path(environment: Mapping[str, str]) -> Path:
+    """Where the commands of earlier times are kept: with the state of the user's programs."""
+    state = environment.get("XDG_STATE_HOME", "")
+    root = Path(state) if state.startswith("/") else Path(environment.get("HOME", "/")) / ".local" / "state"
+    return root / "ostler" / HISTORY_NAME
+
+
+def holds_secret(line: str) -> bool:
+    """Whether a line gives a password. Such lines are not kept."""
+    return _SECRETS.search(line) is not None
+
+
+class Conversation:
+    """Reads commands from the terminal and shows what comes of them, until END or the end of input."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._lines: list[str] = []
+        self._candidates: list[str] = []
+
+    def hold(self) -> None:
+        with self._line_editing():
+            while True:
+                try:
+                    command = self._typed()
+                    if command is None or is_ending(command):
+                        return
+                    if command.strip():
+                        self._run(command)
+                except KeyboardInterrupt:
+                    # The line, or what is being shown, is given up; the conversation is not.
+                    print()
+
+    def _typed(self) -> str | None:
+        """One command, which may go on over several lines; None at the end of input."""
+        reader = StatementReader()
+        self._lines = []
+        while True:
+            prompt = _CONTINUED_PROMPT if self._lines else prompt_of(self._runner.name, os.environ)
+            try:
+                line = input(prompt)
+            except EOFError:
+                print()
+                return reader.finish()
+            _forget_secret(line)
+            command = reader.feed(line)
+            if command is not None:
+                return command
+            if not reader.is_continued:
+                return ""
+            self._lines.append(line)
+
+    def _run(self, command: str) -> None:
+        words = command.split()
+        if words[0].upper().rstrip(";") in HELP:
+            for line in help_lines(words[1:]):
+                print(line)
+            return
+        with contextlib.closing(_generator(self._runner, command)) as lines:
+            for line in lines:
+                print(line, flush=True)
+
+    # -- completion ----------------------------------------------------------------------------------------------------
+
+    def candidate(self, text: str, state: int) -> str | None:
+        """What readline asks again and again, with 0, 1, 2 ... until there is no more."""
+        if state == 0:
+            import readline
+
+            so_far = readline.get_line_buffer()[: readline.get_endidx()]
+            before = " ".join(line.rstrip().rstrip("+-") for line in self._lines)
+            self._candidates = complete(f"{before} {so_far}" if before else so_far, self._names)
+        return self._candidates[state] if state < len(self._candidates) else None
+
+    def _names(self, noun: str, beginning: str) -> list[str]:
+        """Names of objects, asked of the queue manager. None when it does not say."""
+        shown = _SHOWN_AS.get(noun, noun)
+        heading = "QUEUE" if shown in _QUEUES else shown
+        pattern = beginning.replace("'", "''")
+        try:
+            lines = self._runner.lines(f"DISPLAY {shown}('{pattern}*')")
+        except (MQError, OSError):
+            return []
+        names = re.findall(rf"^ {{3}}{heading}\((.*?)\)(?: |$)", "\n".join(lines), re.MULTILINE)
+        return list(dict.fromkeys(names))[:_NAMES_MAX]
+
+    @contextlib.contextmanager
+    def _line_editing(self) -> Iterator[None]:
+        """Editing, completion and history, where the readline module is there."""
+        try:
+            import readline
+        except ImportError:
+            yield
+            return
+        path = history_path(os.environ)
+        with contextlib.suppress(OSError):
+            readline.read_history_file(path)
+        readline.set_history_length(_HISTORY_LINES_MAX)
+        readline.set_completer(self.candidate)
+        readline.set_completer_delims(DELIMITERS)
+        readline.parse_and_bind("tab: complete")
+        try:
+            yield
+        finally:
+            readline.set_completer(None)
+            with contextlib.suppress(OSError):
+                _write_history(path)
+
+
+def _generator(runner: Runner, command: str) -> Generator[str, None, None]:
+    yield from runner.run([Piece((command,), command)])
+
+
+def _write_history(path: Path) -> None:
+    """Keep the history where others cannot read it, not even for a moment."""
+    import readline
+
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    path.chmod(0o600)
+    readline.write_history_file(path)
+
+
+def _forget_secret(line: str) -> None:
+    if holds_secret(line):
+        with contextlib.suppress(ImportError, ValueError):
+            import readline
+
+            readline.remove_history_item(readline.get_current_history_length() - 1)

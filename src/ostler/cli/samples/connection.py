@@ -1,0 +1,164 @@
+"""How the sample programs are told where to connect: options for the address, the user and TLS.
+
+A password is never an argument: others on the machine could read it there. It comes from a file, from OSTLER_PASSWORD,
+or is asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import ostler
+from ostler.client.api.connection import Connection
+from ostler.client.locate.connect_parameters import TlsSettings
+from ostler.client.locate.registry import running
+from ostler.server.config.default_manager import default_name
+from ostler.server.config.directories import data_root
+
+ANY_CIPHER: Final = "ANY_TLS12_OR_HIGHER"
+_ELSEWHERE: Final = ("MQSERVER", "MQCCDTURL", "MQCHLLIB", "MQCHLTAB")
+_SECRET_BYTES_MAX: Final = 4096
+_TLS: Final = (
+    # option, metavar, field of TlsSettings, help
+    ("cipher", "SPEC", "cipher_spec", "the CipherSpec, by MQ's name; --tls alone: " + ANY_CIPHER),
+    ("ca-file", "FILE", "ca_file", "certificates to trust, in PEM"),
+    ("certificate", "FILE", "certificate_file", "the certificate to show, in PEM"),
+    ("key", "FILE", "key_file", "its key, in PEM"),
+    ("key-repository", "PATH", "key_repository", "a key repository instead of these files"),
+    ("certificate-label", "LABEL", "certificate_label", "which certificate of the repository"),
+    ("peer-name", "PATTERN", "peer_name", "what the server's certificate must be for, such as CN=QM1"),
+)
+
+
+class UsageError(Exception):
+    """What was asked for makes no sense; the words say why."""
+
+
+def add_arguments(parser: argparse.ArgumentParser, prefix: str = "") -> None:
+    """Add the options. With a prefix, such as "to-", they are those of a second connection."""
+    group = parser.add_argument_group("where it goes" if prefix else "connection")
+    short = [] if prefix else ["-c"]
+    group.add_argument(
+        *short,
+        f"--{prefix}connection",
+        metavar="NAMES",
+        default="",
+        help="connect over the network: host(1414),host2(1414)",
+    )
+    group.add_argument(f"--{prefix}channel", metavar="NAME", default="", help="the server-connection channel to use")
+    group.add_argument(f"--{prefix}user", metavar="NAME", help="who connects; the password is asked for, unless")
+    group.add_argument(
+        f"--{prefix}password-file",
+        type=Path,
+        metavar="FILE",
+        help=f"it is in a file, or in {_password_variable(prefix)}",
+    )
+    group.add_argument(f"--{prefix}tls", action="store_true", help="secure the connection")
+    for option, metavar, _, words in _TLS:
+        group.add_argument(f"--{prefix}{option}", metavar=metavar, default="", help=words)
+    group.add_argument(
+        f"--{prefix}key-password-file", type=Path, metavar="FILE", help="what the key is locked with, in a file"
+    )
+
+
+def connect(arguments: argparse.Namespace, queue_manager: str | None, prefix: str = "") -> Connection:
+    """Connect as the options say."""
+    options = _Options(arguments, prefix)
+    given: dict[str, Any] = {}
+    if options.text("connection"):
+        given["connection_name"] = options.text("connection")
+    if options.text("channel"):
+        given["channel"] = options.text("channel")
+    tls = tls_settings(arguments, prefix)
+    if tls is not None:
+        given["tls"] = tls
+    is_remote = bool(given) or any(os.environ.get(name) for name in _ELSEWHERE)
+    user = options.text("user")
+    if user:
+        given["user"] = user
+        given["password"] = password(user, options.path("password-file"), prefix, os.environ)
+    name = _name(queue_manager, is_remote)
+    if not is_remote and not any(each.name == name for each in running()):
+        # One that does not run is not started for the time of a command: what is not persistent would end with it.
+        given["binding"] = "local"
+    return ostler.connect(name, application=f"ostler {arguments.command}", **given)
+
+
+def tls_settings(arguments: argparse.Namespace, prefix: str = "") -> TlsSettings | None:
+    """What the options say of TLS; None when none does."""
+    options = _Options(arguments, prefix)
+    fields = {field: options.text(option) for option, _, field, _ in _TLS}
+    locked = options.path("key-password-file")
+    if not (getattr(arguments, f"{prefix}tls".replace("-", "_")) or any(fields.values()) or locked):
+        return None
+    fields["cipher_spec"] = fields["cipher_spec"] or ANY_CIPHER
+    return TlsSettings(**fields, key_password=_secret(locked) if locked else "")
+
+
+class _Options:
+    """The options of one of the two connections."""
+
+    def __init__(self, arguments: argparse.Namespace, prefix: str) -> None:
+        self._values = vars(arguments)
+        self._prefix = prefix
+
+    def text(self, option: str) -> str:
+        return str(self._values[self._key(option)] or "")
+
+    def path(self, option: str) -> Path | None:
+        found = self._values[self._key(option)]
+        return found if isinstance(found, Path) else None
+
+    def _key(self, option: str) -> str:
+        return f"{self._prefix}{option}".replace("-", "_")
+
+
+def _name(queue_manager: str | None, is_remote: bool) -> str:
+    """The name to connect to. Without one: over the network whoever answers, here the default queue manager."""
+    if queue_manager is not None or is_remote:
+        return queue_manager or ""
+    found = default_name(data_root(os.environ))
+    if not found:
+        raise UsageError("name a queue manager; there is no default one, and neither -c nor MQSERVER leads to one")
+    return found
+
+
+# -- secrets -----------------------------------------------------------------------------------------------------------
+
+
+def _password_variable(prefix: str) -> str:
+    return f"OSTLER_{prefix.replace('-', '_').upper()}PASSWORD"
+
+
+def password(user: str, file: Path | None, prefix: str, environment: Mapping[str, str]) -> str:
+    """The password: from the file, else from the environment, else from the person at the terminal."""
+    if file is not None:
+        return _secret(file)
+    variable = _password_variable(prefix)
+    if variable in environment:
+        return environment[variable]
+    # Input may come through a pipe: the person is asked on the terminal, wherever input comes from.
+    try:
+        with open("/dev/tty"):
+            pass
+    except OSError:
+        raise UsageError(
+            f"there is no terminal to ask for the password of {user}: give --{prefix}password-file or {variable}"
+        ) from None
+    return getpass.getpass(f"Password of {user}: ", stream=sys.stderr)
+
+
+def _secret(path: Path) -> str:
+    """The first line of a file."""
+    try:
+        with path.open("rb") as file:
+            line = file.readline(_SECRET_BYTES_MAX)
+        return line.decode().rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} holds no password: {error}") from None

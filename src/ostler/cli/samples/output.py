@@ -1,0 +1,178 @@
+"""How the sample programs show messages: as text, hexadecimal digits, plain bytes or JSON, or in a directory.
+
+Bodies go to the standard output and nothing else does, so that pipes carry messages. On a terminal, characters that
+would steer it are shown and not sent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from ostler.cli.samples.bodies import shown_properties
+from ostler.cli.samples.connection import UsageError
+from ostler.cli.samples.json_lines import json_of
+from ostler.client.api.dead_letters import DeadLetterHeader, as_dead_letter
+from ostler.client.api.message import Message
+from ostler.model.errors import MQError
+
+_STEERING: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_PRIVATE: Final = 0o600
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how messages are shown."""
+    group = parser.add_argument_group(
+        "how messages are shown", "Without any of these: as text, a line each; properties too, on a terminal."
+    )
+    forms = group.add_mutually_exclusive_group()
+    forms.add_argument("--hex", action="store_const", const="hex", dest="form", help="hexadecimal digits, a line each")
+    forms.add_argument("--raw", action="store_const", const="raw", dest="form", help="the bytes, with nothing between")
+    forms.add_argument("--json", action="store_const", const="json", dest="form", help="all of it in JSON, a line each")
+    group.add_argument("--details", action="store_true", help="show the descriptor and the properties, too")
+    group.add_argument("--output-dir", type=Path, metavar="DIR", help="write each message to a file of its own there")
+
+
+class Output:
+    """Shows messages one after the other. `flush` when they must have got through."""
+
+    def __init__(self, form: str, stream: BinaryIO, directory: Path | None = None, details: bool = False) -> None:
+        self._form = form
+        self._stream = stream
+        self._directory = directory
+        self._details = details
+        self._is_terminal = stream.isatty()
+        self.count = 0
+        if directory is not None:
+            try:
+                directory.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise UsageError(f"{directory} cannot be made: {error.strerror}") from None
+
+    @property
+    def is_on_terminal(self) -> bool:
+        """Whether what is written here shows up where a progress bar would be."""
+        return self._is_terminal and self._directory is None
+
+    def show(self, message: Message) -> None:
+        self.count += 1
+        if self._directory is not None:
+            self._write_file(message, self._directory)
+        elif self._form == "raw":
+            self._stream.write(message.data)
+        else:
+            letter = as_dead_letter(message) if self._details and self._form == "text" else None
+            shown = letter.original() if letter is not None else message
+            lines = [*self._remarks(message), self._line(shown)]
+            self._stream.write("".join(f"{line}\n" for line in lines).encode())
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def _line(self, message: Message) -> str:
+        if self._form == "json":
+            return json.dumps(json_of(message), ensure_ascii=self._is_terminal)
+        if self._form == "hex":
+            return message.data.hex()
+        return self._safe(text_of(message))
+
+    def _remarks(self, message: Message) -> list[str]:
+        """What stands before the body, for people to read."""
+        if self._form == "json":
+            return []
+        remarks = [f"-- message {self.count}: {described(message)}"] if self._details else []
+        header = as_dead_letter(message).header if self._details else None
+        if header is not None:
+            remarks += [f"   {self._safe(line)}" for line in shown_header(header)]
+        if self._details or self._is_terminal:
+            if message.topic:
+                remarks.append(f"   {self._safe(_published(message))}")
+            remarks += [f"   {self._safe(line)}" for line in shown_properties(message.properties)]
+        return remarks
+
+    def _safe(self, text: str) -> str:
+        return printable(text) if self._is_terminal else text
+
+    def _write_file(self, message: Message, directory: Path) -> None:
+        """Write a file that is there as a whole or not at all. Messages of one name do not overwrite one another."""
+        ending = ".json" if self._form == "json" else ".hex" if self._form == "hex" else ".msg"
+        path = directory / f"{self.count:06d}-{message.message_id.hex()}{ending}"
+        unfinished = directory / f".{path.name}.unfinished"
+        data = message.data if ending == ".msg" else f"{self._line(message)}\n".encode()
+        try:
+            with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE), "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.rename(unfinished, path)
+        except OSError as error:
+            with suppress(OSError):
+                unfinished.unlink(missing_ok=True)
+            raise UsageError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def output_for(arguments: argparse.Namespace) -> Output:
+    """What the options ask for."""
+    return Output(arguments.form or "text", sys.stdout.buffer, arguments.output_dir, arguments.details)
+
+
+def text_of(message: Message) -> str:
+    """The body as text; one that is none as 0x and hexadecimal digits."""
+    try:
+        return message.text
+    except MQError:
+        return f"0x{message.data.hex()}"
+
+
+def _published(message: Message) -> str:
+    """Where a publication comes from."""
+    user_data = f", for {message.user_data}" if message.user_data else ""
+    return f"{'retained for' if message.is_retained else 'published to'} {message.topic}{user_data}"
+
+
+def shown_header(header: DeadLetterHeader) -> list[str]:
+    """The fields of a dead-letter header (MQDLH) by MQ's names, a line each."""
+    when = f"{header.put_time:%Y-%m-%d %H:%M:%S} UTC" if header.put_time is not None else "not known"
+    fields = (
+        ("Version", header.version),
+        ("Reason", f"{header.reason} {header.reason_name}"),
+        ("DestQName", header.queue),
+        ("DestQMgrName", header.manager),
+        ("Encoding", header.encoding),
+        ("CodedCharSetId", header.ccsid),
+        ("Format", header.format or "no format"),
+        ("PutApplType", header.application_type),
+        ("PutApplName", header.application),
+        ("PutDate, PutTime", when),
+    )
+    return [f"MQDLH {name:17} {value}" for name, value in fields]
+
+
+def printable(text: str) -> str:
+    """Text without characters that would steer a terminal; line breaks and tabs stay."""
+    return _STEERING.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def described(message: Message) -> str:
+    said = [f"id {message.message_id.hex()}"]
+    if message.correlation_id:
+        said.append(f"correlation id {message.correlation_id.hex()}")
+    said.append("persistent" if message.persistent else "not persistent")
+    said.append(f"priority {message.priority}")
+    said.append(message.format or "no format")
+    said.append(f"{len(message.data)} bytes")
+    if message.expiry is not None:
+        said.append(f"expires in {message.expiry:.1f} s")
+    if message.reply_to:
+        said.append(f"reply to {message.reply_to}")
+    if message.backout_count:
+        said.append(f"backed out {message.backout_count} times")
+    if message.put_time is not None:
+        said.append(f"put {message.put_time:%Y-%m-%d %H:%M:%S} UTC by {message.user or 'nobody'}")
+    return ", ".join(said)

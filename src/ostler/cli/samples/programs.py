@@ -1,0 +1,294 @@
+"""What the sample programs do, on the Python API."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Final
+
+from ostler.cli.samples.bodies import bodies, fields_of, total_of
+from ostler.cli.samples.connection import UsageError, connect
+from ostler.cli.samples.output import Output, output_for, text_of
+from ostler.cli.samples.progress import Progress
+from ostler.client.api.connection import Connection
+from ostler.client.api.dead_letters import as_dead_letter
+from ostler.client.api.get_options import GetOptions
+from ostler.client.api.message import Message
+from ostler.client.api.queue import Queue
+from ostler.model.constants import (
+    MQOO_SET_ALL_CONTEXT,
+    MQPMO_SET_ALL_CONTEXT,
+    MQRC_NO_MSG_AVAILABLE,
+)
+from ostler.model.errors import MQError
+
+# Messages that are taken together before they are committed; whoever reads the output sees them at once anyway.
+_BATCH: Final = 100
+_DONE: Final = 0
+_REFUSED: Final = 2
+
+
+def put(arguments: argparse.Namespace) -> int:
+    fields = fields_of(arguments)
+    batch: int = arguments.batch
+    with (
+        connect(arguments, arguments.queue_manager) as connection,
+        connection.open(arguments.queue, "w") as queue,
+        Progress(f"putting on {arguments.queue}", total_of(arguments)) as progress,
+    ):
+        committed = 0
+        try:
+            for body in bodies(arguments, sys.stdin.buffer):
+                queue.put(body, syncpoint=batch > 1, **fields)
+                progress.advance()
+                if progress.count % batch == 0:
+                    committed = _commit(connection, batch, progress.count)
+            committed = _commit(connection, batch, progress.count)
+        finally:
+            _say(arguments, f"{_messages(committed)} put on {arguments.queue} of {connection.name}")
+    return _DONE
+
+
+def _commit(connection: Connection, batch: int, count: int) -> int:
+    if batch > 1:
+        connection.commit()
+    return count
+
+
+# -- get and browse ----------------------------------------------------------------------------------------------------
+
+
+def get(arguments: argparse.Namespace) -> int:
+    """Take messages in units of work: one that could not be shown stays on the queue."""
+    output = output_for(arguments)
+    limit: int | None = None if arguments.all else arguments.count or 1
+    with (
+        connect(arguments, arguments.queue_manager) as connection,
+        connection.open(arguments.queue, "r") as queue,
+        Progress(f"getting from {arguments.queue}", limit, not output.is_on_terminal) as progress,
+    ):
+        settled = _Settling(connection, output)
+        for message in _taken(queue, arguments, limit, settled):
+            output.show(message)
+            progress.advance()
+        settled.settle()
+    if limit is not None and output.count < limit:
+        raise MQError(
+            MQRC_NO_MSG_AVAILABLE, f"{_messages(output.count)} came of {limit} asked for, from {arguments.queue}."
+        )
+    return _DONE
+
+
+class _Settling:
+    """Commits what was taken, once it is shown."""
+
+    def __init__(self, connection: Connection, output: Output | None = None, target: Connection | None = None) -> None:
+        self._connection = connection
+        self._output = output
+        self._target = target
+
+    def settle(self) -> None:
+        if self._output is not None:
+            self._output.flush()
+        # The target first: if the power fails in between, a message is there twice, and not lost.
+        if self._target is not None and self._target is not self._connection:
+            self._target.commit()
+        self._connection.commit()
+
+
+def _taken(
+    queue: Queue, arguments: argparse.Namespace, limit: int | None, settling: _Settling, batch: int = _BATCH
+) -> Iterator[Message]:
+    """Messages, taken in units of work that end when there is nothing more to take for now."""
+    asked = _asked(arguments)
+    waiting: GetOptions = {**asked, "wait": arguments.wait}
+    taken = 0
+    while limit is None or taken < limit:
+        message = queue.get(**asked)
+        if message is None:
+            settling.settle()
+            message = queue.get(**waiting) if arguments.wait != 0 else None
+        if message is None:
+            return
+        yield message
+        taken += 1
+        if taken % batch == 0:
+            settling.settle()
+
+
+def _asked(arguments: argparse.Namespace) -> GetOptions:
+    asked: GetOptions = {"syncpoint": True}
+    if arguments.match_correl:
+        asked["correlation_id"] = arguments.match_correl
+    if arguments.match_id:
+        asked["message_id"] = arguments.match_id
+    if arguments.selector:
+        asked["selector"] = arguments.selector
+    return asked
+
+
+def browse(arguments: argparse.Namespace) -> int:
+    output = output_for(arguments)
+    limit: int | None = arguments.count
+    asked = _asked(arguments)
+    asked["syncpoint"] = False
+    asked["wait"] = arguments.wait
+    with (
+        connect(arguments, arguments.queue_manager) as connection,
+        connection.open(arguments.queue, "b") as queue,
+        queue.browse(**asked) as browser,
+        Progress(f"browsing {arguments.queue}", limit, not output.is_on_terminal) as progress,
+    ):
+        while limit is None or output.count < limit:
+            message = browser.next()
+            if message is None:
+                break
+            output.show(message)
+            progress.advance()
+            if arguments.wait != 0:
+                output.flush()
+        output.flush()
+    return _DONE
+
+
+# -- requests and replies ----------------------------------------------------------------------------------------------
+
+
+def request(arguments: argparse.Namespace) -> int:
+    form = "hex" if arguments.hex else "json" if arguments.json else "text"
+    output = Output(form, sys.stdout.buffer, arguments.output_dir, arguments.details)
+    fields = fields_of(arguments)
+    lost = 0
+    with (
+        connect(arguments, arguments.queue_manager) as connection,
+        Progress(f"asking {arguments.queue}", total_of(arguments), not output.is_on_terminal) as progress,
+    ):
+        for body in bodies(arguments, sys.stdin.buffer):
+            try:
+                output.show(connection.request(arguments.queue, body, wait=arguments.wait, **fields))
+                output.flush()
+            except MQError as error:
+                if error.reason != MQRC_NO_MSG_AVAILABLE:
+                    raise
+                lost += 1
+                print(f"ostler request: {error}", file=sys.stderr)
+            progress.advance()
+    _say(arguments, f"{_counted(progress.count, 'request')}, {_counted(output.count, 'reply', 'replies')}")
+    return _REFUSED if lost else _DONE
+
+
+def respond(arguments: argparse.Namespace) -> int:
+    answer = _answers(arguments)
+    limit: int | None = arguments.count
+    handled = silent = 0
+    with connect(arguments, arguments.queue_manager) as connection, connection.open(arguments.queue, "r") as queue:
+        try:
+            while limit is None or handled < limit:
+                with connection.transaction():
+                    message = queue.get(wait=arguments.wait, syncpoint=True)
+                    if message is None:
+                        break
+                    silent += not _answered(connection, message, answer(message))
+                handled += 1
+        finally:
+            unheard = f", {silent} of them to nobody" if silent else ""
+            _say(arguments, f"{_counted(handled, 'request')} answered{unheard}")
+    return _DONE
+
+
+def _answered(connection: Connection, message: Message, body: bytes | str) -> bool:
+    """Put the reply. A requester that does not want one, or is gone, is no reason to stop."""
+    if not message.reply_to:
+        return False
+    try:
+        connection.reply(message, body, syncpoint=True)
+    except MQError as error:
+        print(f"ostler respond: no reply to {message.reply_to}: {error}", file=sys.stderr)
+        return False
+    return True
+
+
+def _answers(arguments: argparse.Namespace) -> Callable[[Message], bytes | str]:
+    if arguments.upper:
+        return lambda message: text_of(message).upper()
+    if arguments.reply is not None:
+        text: str = arguments.reply
+        return lambda message: text
+    if arguments.shell_command is not None:
+        command: str = arguments.shell_command
+        return lambda message: _made_by(command, message)
+    return lambda message: message.body
+
+
+def _made_by(command: str, message: Message) -> bytes | str:
+    """What a shell command writes when it reads the message. The request stays on the queue if it fails."""
+    environment = {
+        **os.environ,
+        "OSTLER_MESSAGE_ID": message.message_id.hex(),
+        "OSTLER_CORRELATION_ID": message.correlation_id.hex(),
+    }
+    done = subprocess.run(command, shell=True, input=message.data, stdout=subprocess.PIPE, env=environment, check=False)
+    if done.returncode != 0:
+        raise UsageError(f"the command ended with {done.returncode}; the request is on the queue again")
+    try:
+        return done.stdout.decode()
+    except UnicodeDecodeError:
+        return done.stdout
+
+
+# -- forward -----------------------------------------------------------------------------------------------------------
+
+
+def forward(arguments: argparse.Namespace) -> int:
+    """Move messages in units of work. Over two connections, a failure between the two commits leaves them twice."""
+    limit: int | None = arguments.count
+    with ExitStack() as stack:
+        source = stack.enter_context(connect(arguments, arguments.queue_manager))
+        target, manager = source, arguments.to_manager or ""
+        if _has_own_connection(arguments):
+            target, manager = stack.enter_context(connect(arguments, arguments.to_manager, "to-")), ""
+        origin = stack.enter_context(source.open(arguments.queue, "r"))
+        goal = stack.enter_context(target.open(arguments.target, "w", manager=manager, options=MQOO_SET_ALL_CONTEXT))
+        progress = stack.enter_context(Progress(f"forwarding to {arguments.target}", limit))
+        settling = _Settling(source, target=target)
+        for message in _taken(origin, arguments, limit, settling, arguments.batch):
+            moved = message if arguments.keep_header else as_dead_letter(message).original()
+            goal.put(moved, syncpoint=True, options=MQPMO_SET_ALL_CONTEXT)
+            progress.advance()
+        settling.settle()
+        _say(arguments, f"{_messages(progress.count)} forwarded from {arguments.queue} to {arguments.target}")
+    return _DONE
+
+
+def _has_own_connection(arguments: argparse.Namespace) -> bool:
+    return bool(arguments.to_connection or arguments.to_channel)
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def _counted(count: int, one: str, several: str = "") -> str:
+    return f"{count} {one if count == 1 else several or one + 's'}"
+
+
+def _messages(count: int) -> str:
+    return f"{count} message" if count == 1 else f"{count} messages"
+
+
+def _say(arguments: argparse.Namespace, sentence: str) -> None:
+    if not arguments.quiet:
+        print(sentence, file=sys.stderr)
+
+
+PROGRAMS: Final[dict[str, Callable[[argparse.Namespace], int]]] = {
+    "put": put,
+    "get": get,
+    "browse": browse,
+    "request": request,
+    "respond": respond,
+    "forward": forward,
+}

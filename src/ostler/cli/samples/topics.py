@@ -1,0 +1,97 @@
+"""What the sample programs for topics do: `ostler publish` and `ostler subscribe`, MQ's amqspub and amqssub."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import Final
+
+from ostler.cli.samples.bodies import bodies, fields_of, total_of
+from ostler.cli.samples.connection import UsageError, connect
+from ostler.cli.samples.output import output_for
+from ostler.cli.samples.progress import Progress
+from ostler.client.api.get_options import GetOptions
+from ostler.client.api.subscribe_options import SubscribeOptions
+from ostler.model.constants import MQRC_NO_MSG_AVAILABLE
+from ostler.model.errors import MQError
+
+_DONE: Final = 0
+
+
+def publish(arguments: argparse.Namespace) -> int:
+    fields = fields_of(arguments)
+    batch: int = arguments.batch
+    with (
+        connect(arguments, arguments.queue_manager) as connection,
+        connection.topic(arguments.topic, object_name=arguments.object) as topic,
+        Progress(f"publishing to {topic.topic}", total_of(arguments)) as progress,
+    ):
+        committed = 0
+        try:
+            for body in bodies(arguments, sys.stdin.buffer):
+                topic.publish(body, retain=arguments.retain, syncpoint=batch > 1, **fields)
+                progress.advance()
+                if batch > 1 and progress.count % batch == 0:
+                    connection.commit()
+                    committed = progress.count
+            if batch > 1:
+                connection.commit()
+            committed = progress.count
+        finally:
+            done = committed if batch > 1 else progress.count
+            _say(arguments, f"{_messages(done)} published to {topic.topic} of {connection.name}")
+    return _DONE
+
+
+def subscribe(arguments: argparse.Namespace) -> int:
+    """Show publications until enough have come, or none in time. One that could not be shown is there again."""
+    if arguments.remove and not arguments.name:
+        raise UsageError("--remove takes a subscription away that has a --name")
+    output = output_for(arguments)
+    limit: int | None = arguments.count
+    asked: GetOptions = {"syncpoint": True, "wait": arguments.wait}
+    with (
+        connect(arguments, arguments.queue_manager) as connection,
+        connection.subscribe(arguments.topic, **_asked(arguments)) as subscription,
+    ):
+        _say(arguments, f"subscribed to {subscription.topic} of {connection.name}")
+        while limit is None or output.count < limit:
+            message = subscription.get(**asked)
+            if message is None:
+                break
+            output.show(message)
+            output.flush()
+            connection.commit()
+        if arguments.remove:
+            subscription.close(remove=True)
+    if limit is not None and output.count < limit:
+        raise MQError(MQRC_NO_MSG_AVAILABLE, f"{_messages(output.count)} came of {limit} asked for.")
+    return _DONE
+
+
+def _asked(arguments: argparse.Namespace) -> SubscribeOptions:
+    asked: SubscribeOptions = {
+        "object_name": arguments.object,
+        "wildcards": "characters" if arguments.characters else "levels",
+        "new_only": arguments.new_only,
+        "user_data": arguments.user_data,
+    }
+    if arguments.name:
+        asked["durable"] = True
+        asked["name"] = arguments.name
+    if arguments.selector:
+        asked["selector"] = arguments.selector
+    return asked
+
+
+def _messages(count: int) -> str:
+    return f"{count} message" if count == 1 else f"{count} messages"
+
+
+def _say(arguments: argparse.Namespace, sentence: str) -> None:
+    if not arguments.quiet:
+        print(sentence, file=sys.stderr, flush=True)
+
+
+PROGRAMS: Final[dict[str, Callable[[argparse.Namespace], int]]] = {"publish": publish, "subscribe": subscribe}

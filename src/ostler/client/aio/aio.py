@@ -1,0 +1,94 @@
+"""Connections for tasks of an event loop: the names of `ostler`, awaited.
+
+    async with await ostler.aio.connect("QM1", create=True) as qm:
+        async with await qm.open("Q1", "rw") as q:
+            await q.put("Hello", persistent=True)
+            message = await q.get(wait=5)
+
+Verbs on a queue manager of this process run at once, in the loop's thread; there are no threads behind them. Only
+waiting suspends a task: for a message, or for the disk. Over a socket a verb suspends its task until it is answered. A
+connection belongs to one loop, and has one unit of work: many units in flight are many connections.
+
+A task may be cancelled while it waits, and no message is lost by that. One that was handed over in the very moment
+goes back to its place on the queue, where it counts as backed out once. A get inside a transaction spoils the
+transaction in that case if there was more in it: it ends with MQRC_BACKED_OUT. A put or a commit that waited for the
+disk stands, though nobody waits for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ostler.client.aio.async_connection import AsyncConnection, AsyncTransaction
+from ostler.client.aio.async_queue import AsyncBrowser, AsyncQueue
+from ostler.client.aio.async_topic import AsyncSubscription, AsyncTopic
+from ostler.client.link.loop_dialler import LoopDialler
+from ostler.client.locate.connect_parameters import Binding, Reconnect
+from ostler.client.locate.connecting import Tls, open_session, parameters_of
+from ostler.client.mqi.put_get import Bound
+from ostler.engine import syncpoint
+from ostler.model.errors import MQError
+from ostler.server.queue_manager import QueueManager
+
+Connection = AsyncConnection
+Queue = AsyncQueue
+Browser = AsyncBrowser
+Subscription = AsyncSubscription
+Topic = AsyncTopic
+Transaction = AsyncTransaction
+
+__all__ = ["Browser", "Connection", "Queue", "Subscription", "Topic", "Transaction", "commit_then", "connect"]
+
+
+async def connect(
+    queue_manager: str | QueueManager = "QM1",
+    connection_name: str | None = None,
+    *,
+    channel: str = "",
+    user: str | None = None,
+    password: str | None = None,
+    tls: Tls = None,
+    reconnect: bool | Reconnect | None = None,
+    application: str | None = None,
+    ccdt: str | Path | None = None,
+    data: str | Path | None = None,
+    create: bool = False,
+    binding: Binding = "auto",
+) -> AsyncConnection:
+    """Connect to a queue manager, as `ostler.connect` does.
+
+    One that has to be started in this process is started in the thread of the loop: nothing else happens meanwhile.
+    Start it with `ostler.start` before the loop where that matters. Connections of a loop over the network share
+    sockets, as many as the channel's SHARECNV allows.
+    """
+    name = queue_manager.name if isinstance(queue_manager, QueueManager) else queue_manager
+    parameters = parameters_of(
+        name, connection_name, binding, channel, user, password, tls, reconnect, application, ccdt, data
+    )
+    return AsyncConnection(await open_session(LoopDialler(), queue_manager, parameters, create))
+
+
+def commit_then(bound: Bound, callback: Callable[[], None]) -> int:
+    """Commit, and have somebody told when that is durable: the raw asynchronous commit, for measurements.
+
+    The reason code; the callback comes only when it is 0. It comes from the thread that forced the log, or at once when
+    there is nothing to wait for. It must be short and not raise.
+    """
+    bound.lock.acquire()
+    try:
+        if bound.connection.broken:
+            raise MQError(bound.connection.broken)
+        bound.clock.tell(bound.engine)
+        reason = syncpoint.commit(bound.engine, bound.connection)
+        lsn = bound.connection.after_lsn
+        waits = reason == 0 and lsn > bound.writer.log.durable_lsn()
+        if waits:
+            bound.writer.when_durable(lsn, callback)
+        if bound.engine.woken:
+            bound.manager.wake()
+    finally:
+        bound.lock.release()
+    if reason == 0 and not waits:
+        callback()
+    return reason

@@ -1,0 +1,226 @@
+"""An open queue, as tasks use it. `queue_handle` has the same for threads."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Unpack
+
+from ostler.client.api.get_options import GetOptions, checked_options, message_of
+from ostler.client.api.message import Message, MessageFields, as_message, unpacked
+from ostler.client.api.property_types import property_set
+from ostler.client.api.transaction import takes_part
+from ostler.client.session.session import OpenQueue, Session, Taken
+from ostler.engine.open import OpenRequest
+from ostler.engine.properties.property_control import properties_on_put
+from ostler.model.attributes import Value
+from ostler.model.constants import (
+    MQACTP_NEW,
+    MQCO_DELETE,
+    MQCO_DELETE_PURGE,
+    MQGMO_BROWSE_NEXT,
+    MQOO_BROWSE,
+    MQOO_FAIL_IF_QUIESCING,
+    MQOO_INPUT_AS_Q_DEF,
+    MQOO_INPUT_EXCLUSIVE,
+    MQOO_INPUT_SHARED,
+    MQOO_INQUIRE,
+    MQOO_OUTPUT,
+    MQOT_Q,
+    MQPMO_FAIL_IF_QUIESCING,
+    MQPMO_NO_SYNCPOINT,
+    MQPMO_SYNCPOINT,
+    MQRC_OPTIONS_ERROR,
+)
+from ostler.model.errors import MQError
+
+if TYPE_CHECKING:
+    from ostler.client.aio.async_connection import AsyncConnection
+    from ostler.client.api.consumer_loop import AsyncHandler
+
+_MODES: Final = {
+    "r": MQOO_INPUT_AS_Q_DEF,
+    "s": MQOO_INPUT_SHARED,
+    "x": MQOO_INPUT_EXCLUSIVE,
+    "b": MQOO_BROWSE,
+    "w": MQOO_OUTPUT,
+}
+
+
+def open_options(mode: str) -> int:
+    """MQOPEN's options for a mode: r to get, or s shared or x exclusively; b to browse; w to put.
+
+    No more than that, so that no more authority is needed: browsing and inquiring open the queue once more. An empty
+    mode is for inquiring alone.
+    """
+    options = MQOO_FAIL_IF_QUIESCING
+    for letter in mode:
+        if letter not in _MODES:
+            raise MQError(MQRC_OPTIONS_ERROR, f"The mode {mode!r} has a letter that is none of r, s, x, b and w.")
+        options |= _MODES[letter]
+    return options if mode else options | MQOO_INQUIRE
+
+
+def put_parts(message: Message) -> tuple[bytes, bytes, bytes]:
+    """Descriptor, property block and body of a message to be put."""
+    md = message.packed()
+    body = message.data
+    if not message.properties:
+        return md, b"", body
+    return md, properties_on_put(md, body, None, property_set(message.properties), MQACTP_NEW), body
+
+
+def put_options(session: Session, syncpoint: bool | None, options: int) -> int:
+    options |= MQPMO_FAIL_IF_QUIESCING
+    if options & (MQPMO_SYNCPOINT | MQPMO_NO_SYNCPOINT):
+        return options
+    return options | (MQPMO_SYNCPOINT if takes_part(session, syncpoint) else MQPMO_NO_SYNCPOINT)
+
+
+class AsyncQueue:
+    """A queue that is open. Close it, or use it in an `async with` block."""
+
+    def __init__(self, connection: AsyncConnection, handle: OpenQueue) -> None:
+        self.connection = connection
+        self.handle = handle
+        self._session = connection.session
+
+    async def __aenter__(self) -> AsyncQueue:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def name(self) -> str:
+        """The name it was opened by; that of a dynamic queue is the one it got."""
+        return self.handle.name
+
+    @property
+    def hobj(self) -> int:
+        """The object handle, for the raw verbs of `ostler.mqi`."""
+        return self.handle.number
+
+    async def depth(self) -> int:
+        """How many messages are on the queue, those of units of work not yet committed included."""
+        return await self.handle.depth()
+
+    async def inquire(self, name: str) -> Value | None:
+        """An attribute by its MQSC name: numbers as numbers, words as words."""
+        return await self.handle.inquire(name)
+
+    # -- putting and getting -------------------------------------------------------------------------------------------
+
+    async def put(
+        self,
+        body: Message | bytes | str,
+        *,
+        syncpoint: bool | None = None,
+        options: int = 0,
+        **fields: Unpack[MessageFields],
+    ) -> Message:
+        """Put a message; the message as it was stored, with its identifier.
+
+        A persistent message outside syncpoint is safe on disk when this returns. `options` are further MQPMO options.
+        """
+        session = self._session
+        message = as_message(body, fields)
+        md, block, data = put_parts(message)
+        done = await self.handle.put(md, put_options(session, syncpoint, options), block, data)
+        return unpacked(done.md, data, dict(message.properties), done.warning)
+
+    async def get(self, **asked: Unpack[GetOptions]) -> Message | None:
+        """Take a message off the queue; None when there is none, or none came in time. See `GetOptions`."""
+        return await self._get(checked_options(asked) if asked else asked)
+
+    async def _get(self, asked: GetOptions) -> Message | None:
+        taken = await self.handle.get(asked)
+        return None if taken is None else message_of(taken, asked)
+
+    async def get_stored(self, asked: GetOptions) -> Taken | None:
+        """Take a message as it is stored, for those who pass it on."""
+        return await self.handle.get(asked)
+
+    def messages(self, **asked: Unpack[GetOptions]) -> AsyncIterator[Message]:
+        """Take messages off the queue until there are no more, or none comes within the wait."""
+        return self._messages(checked_options(asked))
+
+    async def _messages(self, asked: GetOptions) -> AsyncIterator[Message]:
+        message = await self._get(asked)
+        while message is not None:
+            yield message
+            await self._session.waits.breathe()
+            message = await self._get(asked)
+
+    def __aiter__(self) -> AsyncIterator[Message]:
+        return self.messages()
+
+    def browse(self, **asked: Unpack[GetOptions]) -> AsyncBrowser:
+        """Look at the messages, from the first on, and leave them on the queue."""
+        return AsyncBrowser(self, checked_options(asked))
+
+    async def consume(self, handler: AsyncHandler, **asked: Unpack[GetOptions]) -> None:
+        """Hand every message to `await handler(message, connection)`, until cancelled. See `handling`."""
+        from ostler.client.api.consumer_loop import consume
+
+        await consume(self, handler, checked_options(asked))
+
+    async def close(self, delete: bool = False, purge: bool = False) -> None:
+        """Close the queue. A temporary dynamic queue goes with it; a permanent one if told so, purged if not empty."""
+        options = MQCO_DELETE_PURGE if purge else MQCO_DELETE if delete else 0
+        await self.handle.close(options)
+
+
+class AsyncBrowser:
+    """Goes over the messages of a queue with a cursor of its own."""
+
+    def __init__(self, queue: AsyncQueue, asked: GetOptions) -> None:
+        self._session = queue.connection.session
+        self._queue = queue
+        self._asked = asked
+        self._handle: OpenQueue | None = None
+
+    async def next(self) -> Message | None:
+        """The next message, or None behind the last one."""
+        if self._handle is None:
+            self._handle = await self._session.open(browse_request(self._queue.handle))
+        taken = await self._handle.get(self._asked, MQGMO_BROWSE_NEXT)
+        return None if taken is None else message_of(taken, self._asked)
+
+    async def close(self) -> None:
+        if self._handle is not None:
+            await self._handle.close()
+
+    async def __aenter__(self) -> AsyncBrowser:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def __aiter__(self) -> AsyncIterator[Message]:
+        try:
+            message = await self.next()
+            while message is not None:
+                yield message
+                await self._session.waits.breathe()
+                message = await self.next()
+        finally:
+            await self.close()
+
+
+def browse_request(handle: OpenQueue) -> OpenRequest:
+    """What opens, to be browsed, the queue that a handle has open."""
+    request = OpenRequest(MQOT_Q, handle.name, open_options("b"))
+    request.selection = handle.selection
+    return request
+
+
+def queue_request(name: str, mode: str, manager: str, selector: str, options: int) -> OpenRequest:
+    request = OpenRequest(MQOT_Q, name, open_options(mode) | options)
+    request.manager_name = manager
+    request.selection = selector
+    return request

@@ -1,0 +1,231 @@
+"""Topics to publish to, and subscriptions, as tasks use them. `topic_handle` has the same for threads."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Unpack
+
+from ostler.client.aio.async_queue import AsyncQueue, put_options, put_parts
+from ostler.client.api.get_options import GetOptions
+from ostler.client.api.message import Message, MessageFields, as_message, unpacked
+from ostler.client.api.subscribe_options import SubscribeOptions, arguments_of, checked_name, checked_text
+from ostler.client.session.session import OpenQueue, OpenSubscription
+from ostler.engine.open import OpenRequest
+from ostler.model.constants import (
+    MQCO_REMOVE_SUB,
+    MQOO_FAIL_IF_QUIESCING,
+    MQOO_OUTPUT,
+    MQOT_TOPIC,
+    MQPMO_RETAIN,
+    MQRC_HOBJ_ERROR,
+    MQRC_NO_RETAINED_MSG,
+    MQRC_OBJECT_STRING_ERROR,
+    MQSO_DURABLE,
+    MQSR_ACTION_PUBLICATION,
+    MQSRO_FAIL_IF_QUIESCING,
+)
+from ostler.model.errors import MQError
+from ostler.wire.subscriptions import LEVEL_HIGHEST, TOPIC_BYTES_MAX
+
+if TYPE_CHECKING:
+    from ostler.client.aio.async_connection import AsyncConnection
+    from ostler.client.api.consumer_loop import AsyncHandler
+
+_FOR_EVER: Final[GetOptions] = {"wait": None}
+
+
+def topic_request(topic: str, object_name: str, options: int) -> OpenRequest:
+    request = OpenRequest(MQOT_TOPIC, checked_name(object_name), options)
+    request.topic_string = checked_text(topic, TOPIC_BYTES_MAX, MQRC_OBJECT_STRING_ERROR, "topic")
+    return request
+
+
+async def publish_once(
+    connection: AsyncConnection,
+    topic: str,
+    body: Message | bytes | str,
+    object_name: str,
+    retain: bool,
+    level: int,
+    syncpoint: bool | None,
+    options: int,
+    fields: MessageFields,
+) -> Message:
+    """Publish to a topic that is not open, as MQPUT1 does."""
+    session = connection.session
+    message = as_message(body, fields)
+    md, block, data = put_parts(message)
+    request = topic_request(topic, object_name, 0)
+    flags = put_options(session, syncpoint, options | (MQPMO_RETAIN if retain else 0))
+    done = await session.put1(request, md, flags, block, data, level=level)
+    return unpacked(done.md, data, dict(message.properties), done.warning)
+
+
+async def open_topic(connection: AsyncConnection, topic: str, object_name: str, options: int) -> AsyncTopic:
+    request = topic_request(topic, object_name, MQOO_OUTPUT | MQOO_FAIL_IF_QUIESCING | options)
+    return AsyncTopic(connection, await connection.session.open(request))
+
+
+async def subscribe(connection: AsyncConnection, topic: str, wanted: SubscribeOptions) -> AsyncSubscription:
+    """Subscribe. A queue that is given by its name is opened for it, and closed with it."""
+    asked = arguments_of(topic, wanted)
+    given = wanted.get("queue")
+    own = await connection.open(given, "r") if isinstance(given, str) else None
+    queue: AsyncQueue | None
+    if isinstance(given, str):
+        queue = own
+    elif given is None or isinstance(given, AsyncQueue):
+        queue = given
+    else:
+        queue = given.inner
+    if queue is not None and queue.connection.session is not connection.session:
+        raise MQError(MQRC_HOBJ_ERROR, f"{queue.name} is open on another connection.")
+    try:
+        made = await connection.session.subscribe(asked, queue.handle if queue is not None else None)
+    except BaseException:
+        if own is not None:
+            await own.close()
+        raise
+    return AsyncSubscription(connection, made, queue, own)
+
+
+class AsyncTopic:
+    """A topic that is open to publish to. Close it, or use it in an `async with` block."""
+
+    def __init__(self, connection: AsyncConnection, handle: OpenQueue) -> None:
+        self.connection = connection
+        self.handle = handle
+        self._session = connection.session
+
+    async def __aenter__(self) -> AsyncTopic:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def topic(self) -> str:
+        """The whole topic: the string of the object, and what was given beside it."""
+        return self.handle.topic
+
+    @property
+    def hobj(self) -> int:
+        """The object handle, for the raw verbs of `ostler.mqi`."""
+        return self.handle.number
+
+    async def publish(
+        self,
+        body: Message | bytes | str,
+        *,
+        retain: bool = False,
+        level: int = LEVEL_HIGHEST,
+        syncpoint: bool | None = None,
+        options: int = 0,
+        **fields: Unpack[MessageFields],
+    ) -> Message:
+        """Publish a message to all who have subscribed; the message as it was published.
+
+        `retain` keeps it for those who subscribe later, in place of the one that was kept before. `level` is the
+        highest level of subscriptions that may get it. `options` are further MQPMO options.
+        """
+        message = as_message(body, fields)
+        md, block, data = put_parts(message)
+        flags = put_options(self._session, syncpoint, options | (MQPMO_RETAIN if retain else 0))
+        done = await self.handle.put(md, flags, block, data, level)
+        return unpacked(done.md, data, dict(message.properties), done.warning)
+
+    async def close(self) -> None:
+        await self.handle.close()
+
+
+class AsyncSubscription:
+    """A subscription. Close it, or use it in an `async with` block: a durable one stays, and can be resumed."""
+
+    def __init__(
+        self, connection: AsyncConnection, handle: OpenSubscription, queue: AsyncQueue | None, own: AsyncQueue | None
+    ) -> None:
+        self.connection = connection
+        self.handle = handle
+        managed = handle.destination
+        self._own = own  # to be closed with it
+        if managed is not None:
+            self._own = queue = AsyncQueue(connection, managed)
+        self._queue = queue
+
+    async def __aenter__(self) -> AsyncSubscription:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def topic(self) -> str:
+        """The whole topic, with its wildcards."""
+        return self.handle.described.topic
+
+    @property
+    def name(self) -> str:
+        return self.handle.described.name
+
+    @property
+    def user_data(self) -> str:
+        return self.handle.described.user_data
+
+    @property
+    def correlation_id(self) -> bytes:
+        """That of all publications it gets."""
+        return self.handle.described.correlation_id
+
+    @property
+    def is_durable(self) -> bool:
+        return bool(self.handle.described.options & MQSO_DURABLE)
+
+    @property
+    def hsub(self) -> int:
+        """The subscription's handle, for the raw verbs of `ostler.mqi`."""
+        return self.handle.number
+
+    @property
+    def queue(self) -> AsyncQueue:
+        """Where publications come. MQError when that is a queue that only the subscription knows."""
+        if self._queue is None:
+            raise MQError(MQRC_HOBJ_ERROR, "The subscription leads to a queue that is not open here.")
+        return self._queue
+
+    async def get(self, **asked: Unpack[GetOptions]) -> Message | None:
+        """Take a publication; None when there is none, or none came in time. See `GetOptions`."""
+        return await self.queue.get(**asked)
+
+    def messages(self, **asked: Unpack[GetOptions]) -> AsyncIterator[Message]:
+        """Take publications until there are no more, or none comes within the wait."""
+        return self.queue.messages(**asked)
+
+    def __aiter__(self) -> AsyncIterator[Message]:
+        """Take publications as they come, for ever."""
+        return self.queue.messages(**_FOR_EVER)
+
+    async def consume(self, handler: AsyncHandler, **asked: Unpack[GetOptions]) -> None:
+        """Hand every publication to `await handler(message, connection)`, until cancelled. See `handling`."""
+        await self.queue.consume(handler, **asked)
+
+    async def request(self) -> int:
+        """Have the retained publications sent that the subscription is for; how many there were."""
+        try:
+            return await self.handle.request(MQSR_ACTION_PUBLICATION, MQSRO_FAIL_IF_QUIESCING)
+        except MQError as error:
+            if error.reason == MQRC_NO_RETAINED_MSG:
+                return 0
+            raise
+
+    async def close(self, remove: bool = False) -> None:
+        """Close the subscription. One that is not durable ends; a durable one does so if told to."""
+        try:
+            await self.handle.close(MQCO_REMOVE_SUB if remove else 0)
+        finally:
+            if self._own is not None:
+                await self._own.close()

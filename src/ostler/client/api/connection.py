@@ -1,0 +1,256 @@
+"""Connections, as threads use them: the verbs of `async_connection`, blocking.
+
+    with ostler.connect("QM1", create=True) as qm:
+        qm.define("QLOCAL", "Q1", replace=True)
+        with qm.open("Q1", "rw") as q:
+            q.put("Hello", persistent=True)
+            print(q.get(wait=5).text)
+
+Threads may share a connection. A get that waits holds nobody up. A connection has one unit of work, so of several
+threads that use transactions one at a time has its turn; the others wait for it, 30 seconds unless told otherwise.
+Threads that use transactions much are better off with a connection each.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Unpack
+
+from ostler.client.aio.async_connection import MODEL, AsyncConnection
+from ostler.client.aio.async_topic import publish_once
+from ostler.client.api.administration import Given
+from ostler.client.api.keywords import NOT_GIVEN, NotGiven, wait_or_timeout
+from ostler.client.api.message import Message, MessageFields
+from ostler.client.api.queue import Queue
+from ostler.client.api.subscribe_options import SubscribeOptions
+from ostler.client.api.topic import Subscription, Topic
+from ostler.client.api.transaction import WAIT_SECONDS, Transaction
+from ostler.client.link.dialler import BlockingDialler
+from ostler.client.locate.connect_parameters import Binding, Reconnect
+from ostler.client.locate.connecting import Tls, open_session, parameters_of
+from ostler.client.session.runtime import run
+from ostler.client.session.session import Session
+from ostler.model.attributes import Value
+from ostler.server.queue_manager import QueueManager
+from ostler.wire.subscriptions import LEVEL_HIGHEST
+
+
+def connect(
+    queue_manager: str | QueueManager = "QM1",
+    connection_name: str | None = None,
+    *,
+    channel: str = "",
+    user: str | None = None,
+    password: str | None = None,
+    tls: Tls = None,
+    reconnect: bool | Reconnect | None = None,
+    application: str | None = None,
+    ccdt: str | Path | None = None,
+    data: str | Path | None = None,
+    create: bool = False,
+    binding: Binding = "auto",
+) -> Connection:
+    """Connect to a queue manager.
+
+    With a connection name, such as "host(1414),host2(1414)", over the network, through the server-connection channel
+    `channel`; a name that begins with an asterisk, or none, takes whatever queue manager answers. Without one: to the
+    queue manager if it runs in this process; else over its own socket if it runs on this machine; else where the
+    environment says (MQSERVER, MQCCDTURL, MQCHLLIB and MQCHLTAB). `binding` insists on one of these ways: "client",
+    "local", "embedded".
+
+    A queue manager that does not run is started in this process with `binding="embedded"`, and with `create=True`,
+    which makes it first if need be; it ends with the process, or when its `end` is called. Otherwise MQError:
+    MQRC_Q_MGR_NOT_AVAILABLE (2059), or MQRC_Q_MGR_NAME_ERROR (2058) when there is none of that name.
+
+    `tls` is a TlsSettings, or the name of a CipherSpec. `reconnect=True` makes a link that broke anew, as `ccdt`, the
+    table of client channels in JSON, may say, too; False does not, whatever the table says. `data` is the directory of
+    the queue managers; see `ostler.start`.
+    """
+    name = queue_manager.name if isinstance(queue_manager, QueueManager) else queue_manager
+    parameters = parameters_of(
+        name, connection_name, binding, channel, user, password, tls, reconnect, application, ccdt, data
+    )
+    return Connection(AsyncConnection(run(open_session(BlockingDialler(), queue_manager, parameters, create))))
+
+
+class BlockTransaction:
+    """`with connection.transaction():` commits at the end of the block, or backs out if an exception leaves it."""
+
+    def __init__(self, session: Session, wait: float | None) -> None:
+        self._transaction = Transaction(session, wait)
+
+    def __enter__(self) -> None:
+        run(self._transaction.begin())
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        run(self._transaction.end(kind is None))
+
+
+class Connection:
+    """A connection. Close it, or use it in a `with` block: leaving that with an exception backs out."""
+
+    def __init__(self, inner: AsyncConnection) -> None:
+        self.inner = inner
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(commit=kind is None)
+
+    def __repr__(self) -> str:
+        return f"<connection to {self.name}>"
+
+    @property
+    def manager(self) -> QueueManager:
+        """The queue manager, for its commands: `end`, `checkpoint` ..."""
+        return self.inner.manager
+
+    @property
+    def name(self) -> str:
+        """The name of the queue manager."""
+        return self.inner.name
+
+    @property
+    def hconn(self) -> int:
+        """The connection handle, for the raw verbs of `ostler.mqi`."""
+        return self.inner.hconn
+
+    def clone(self) -> Connection:
+        """Another connection of the same user and application."""
+        return Connection(run(self.inner.clone()))
+
+    def close(self, commit: bool = True) -> None:
+        """Leave the queue manager. As MQDISC does, it commits what is open, unless told to back out."""
+        run(self.inner.close(commit))
+
+    # -- queues and messages -------------------------------------------------------------------------------------------
+
+    def open(self, queue: str, mode: str = "rw", *, manager: str = "", selector: str = "", options: int = 0) -> Queue:
+        """Open a queue: r to get (s shared, x exclusively), b to browse, w to put. `options` are further MQOO options.
+
+        `manager` names another queue manager, `selector` an SQL-92 condition that all messages got must meet.
+        """
+        return Queue(self, run(self.inner.open(queue, mode, manager=manager, selector=selector, options=options)))
+
+    def open_dynamic(self, model: str = MODEL, name: str = "AMQ.*", mode: str = "rw") -> Queue:
+        """Make a queue from a model and open it. An asterisk at the end of the name becomes something unique."""
+        return Queue(self, run(self.inner.open_dynamic(model, name, mode)))
+
+    def put(
+        self,
+        queue: str,
+        body: Message | bytes | str,
+        *,
+        manager: str = "",
+        syncpoint: bool | None = None,
+        options: int = 0,
+        **fields: Unpack[MessageFields],
+    ) -> Message:
+        """Put one message on a queue that is not open, as MQPUT1 does; the message as it was stored."""
+        return run(self.inner.put(queue, body, manager=manager, syncpoint=syncpoint, options=options, **fields))
+
+    def request(
+        self,
+        queue: str,
+        body: Message | bytes | str,
+        *,
+        wait: float | NotGiven | None = NOT_GIVEN,
+        timeout: float | NotGiven | None = NOT_GIVEN,
+        manager: str = "",
+        **fields: Unpack[MessageFields],
+    ) -> Message:
+        """Put a request and wait so many seconds for its reply. MQRC_NO_MSG_AVAILABLE when none came in time.
+
+        `wait` has to be given; None waits for ever. `timeout` is another name of it.
+
+        The request is put at once, whatever transaction there is: its reply could not come otherwise. Unless `reply_to`
+        names a queue, replies come on a temporary queue of this connection, which cannot hold persistent messages. A
+        request that does not say otherwise expires when nobody waits for its reply any more.
+        """
+        seconds = wait_or_timeout(wait, timeout)
+        return run(self.inner.request(queue, body, wait=seconds, manager=manager, **fields))
+
+    def reply(
+        self,
+        request: Message,
+        body: bytes | str,
+        *,
+        syncpoint: bool | None = None,
+        **fields: Unpack[MessageFields],
+    ) -> Message:
+        """Answer a request where it asks to be answered."""
+        return run(self.inner.reply(request, body, syncpoint=syncpoint, **fields))
+
+    # -- topics --------------------------------------------------------------------------------------------------------
+
+    def publish(
+        self,
+        topic: str,
+        body: Message | bytes | str,
+        *,
+        retain: bool = False,
+        object_name: str = "",
+        level: int = LEVEL_HIGHEST,
+        syncpoint: bool | None = None,
+        options: int = 0,
+        **fields: Unpack[MessageFields],
+    ) -> Message:
+        """Publish one message to a topic that is not open, as MQPUT1 does; the message as it was published.
+
+        `retain` keeps it for those who subscribe later, in place of the one that was kept before. `object_name` is a
+        topic object, whose string goes before the topic. `level` is the highest level of subscriptions that may get
+        it. `options` are further MQPMO options.
+        """
+        return run(publish_once(self.inner, topic, body, object_name, retain, level, syncpoint, options, fields))
+
+    def topic(self, topic: str = "", *, object_name: str = "", options: int = 0) -> Topic:
+        """Open a topic to publish to it often: by its string, a topic object, or both. `options` are MQOO options."""
+        return Topic(self, run(self.inner.topic(topic, object_name=object_name, options=options)))
+
+    def subscribe(self, topic: str = "", **wanted: Unpack[SubscribeOptions]) -> Subscription:
+        """Subscribe to a topic, with # for any levels and + for one. See `SubscribeOptions`."""
+        return Subscription(self, run(self.inner.subscribe(topic, **wanted)))
+
+    # -- units of work -------------------------------------------------------------------------------------------------
+
+    def transaction(self, wait: float | None = WAIT_SECONDS) -> BlockTransaction:
+        """A block that is committed as a whole or backed out. `wait`: for another one on this connection to end."""
+        return BlockTransaction(self.inner.session, wait)
+
+    def commit(self) -> None:
+        """Commit what was done under syncpoint. Inside a transaction block: so far."""
+        run(self.inner.commit())
+
+    def back_out(self) -> None:
+        """Back out what was done under syncpoint and not committed."""
+        run(self.inner.back_out())
+
+    # -- objects -------------------------------------------------------------------------------------------------------
+
+    def define(
+        self, object_type: str, name: str, *, like: str | None = None, replace: bool = False, **attributes: Given
+    ) -> None:
+        """Define an object by its MQSC words: `define("QLOCAL", "Q1", MAXDEPTH=1000, DEFPSIST="YES")`."""
+        run(self.inner.define(object_type, name, like=like, replace=replace, **attributes))
+
+    def alter(self, object_type: str, name: str = "", **attributes: Given) -> None:
+        """Change attributes of an object. The queue manager itself needs no name."""
+        run(self.inner.alter(object_type, name, **attributes))
+
+    def delete(self, object_type: str, name: str, *, purge: bool = False) -> None:
+        """Delete an object that nobody has open. A queue that is not empty is deleted only when purged."""
+        run(self.inner.delete(object_type, name, purge=purge))
+
+    def clear(self, queue: str) -> None:
+        """Remove all messages of a local queue that nobody has open."""
+        run(self.inner.clear(queue))
+
+    def display(self, object_type: str, name: str = "*", *attributes: str) -> list[dict[str, Value]]:
+        """Objects by name or generic name, each with NAME, TYPE and the attributes asked for; none asked for: all."""
+        return run(self.inner.display(object_type, name, *attributes))

@@ -1,0 +1,212 @@
+"""From what a program asks of a get to MQ's terms and the engine's request, and from the answer to a message."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final, NamedTuple, TypedDict
+
+from ostler.client.api.keywords import check_keywords
+from ostler.client.api.message import Message, identifier, unpacked
+from ostler.client.api.property_types import PropertyValue, property_values
+from ostler.client.api.transaction import takes_part
+from ostler.client.session.session import Session, Taken
+from ostler.engine import get as getting
+from ostler.engine.connection import Connection, Handle
+from ostler.engine.conversion.conversion import convert_message
+from ostler.engine.properties.property_block import PUBLICATION_LAYOUT, decode_block
+from ostler.engine.properties.property_control import properties_on_get, starts_with_rfh2
+from ostler.engine.pubsub import publication_properties
+from ostler.engine.queue.get_request import BY_SCAN, UNLIMITED, GetRequest
+from ostler.engine.queue.transfer import BROWSE
+from ostler.engine.selectors.selector import compile_selector
+from ostler.model.constants import (
+    MQENC_NATIVE,
+    MQGMO_ACCEPT_TRUNCATED_MSG,
+    MQGMO_CONVERT,
+    MQGMO_FAIL_IF_QUIESCING,
+    MQGMO_NO_SYNCPOINT,
+    MQGMO_PROPERTIES_IN_HANDLE,
+    MQGMO_SYNCPOINT,
+    MQGMO_SYNCPOINT_IF_PERSISTENT,
+    MQGMO_WAIT,
+    MQMO_MATCH_CORREL_ID,
+    MQMO_MATCH_GROUP_ID,
+    MQMO_MATCH_MSG_ID,
+    MQMO_MATCH_MSG_SEQ_NUMBER,
+    MQPROP_ALL,
+    MQRC_TRUNCATED_MSG_ACCEPTED,
+    MQRC_WAIT_INTERVAL_ERROR,
+)
+from ostler.model.errors import MQError
+
+_BYTES_MAX: Final = 1 << 40
+_MILLISECONDS_MAX: Final = (1 << 31) - 1
+_SYNCPOINTS: Final = MQGMO_SYNCPOINT | MQGMO_NO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
+_UTF_8: Final = 1208
+_BLOCKS_KEPT: Final = 256
+# What is done here, with the message already off the queue, and not by the engine.
+_DONE_HERE: Final = MQGMO_CONVERT | MQGMO_ACCEPT_TRUNCATED_MSG
+
+
+class GetOptions(TypedDict, total=False):
+    """What can be asked of a get or browse.
+
+    wait             seconds to wait for a message; 0, the default, not at all; None for ever
+    timeout          another name of wait
+    message_id, correlation_id, group_id, sequence_number      get only a message that has these
+    selector         get only a message that meets this SQL-92 condition
+    syncpoint        take part in the unit of work, or not; unless given: inside a transaction block, yes
+    convert          have text and MQ headers converted to UTF-8 and native numbers
+    max_bytes        refuse a longer message, which then stays on the queue, with MQRC_TRUNCATED_MSG_FAILED
+    truncate         cut a longer message off instead, and lose the rest
+    options          further MQGMO options, such as MQGMO_LOGICAL_ORDER
+    """
+
+    wait: float | None
+    timeout: float | None
+    message_id: bytes | None
+    correlation_id: bytes | None
+    group_id: bytes | None
+    sequence_number: int | None
+    selector: str | None
+    syncpoint: bool | None
+    convert: bool
+    max_bytes: int | None
+    truncate: bool
+    options: int
+
+
+_GET_KEYWORDS: Final = frozenset(GetOptions.__annotations__)
+_CONSUME_KEYWORDS: Final = _GET_KEYWORDS | {"threads"}
+
+
+def checked_options(asked: GetOptions, for_consumers: bool = False) -> GetOptions:
+    """What a program asks for, with `timeout` under its other name. TypeError when a keyword is not known."""
+    if not asked.keys() <= _GET_KEYWORDS:
+        check_keywords(asked.keys(), _CONSUME_KEYWORDS if for_consumers else _GET_KEYWORDS)
+    if "timeout" in asked:
+        if "wait" in asked:
+            raise TypeError("timeout is another name of wait; give one of them")
+        renamed = asked.copy()
+        renamed["wait"] = renamed.pop("timeout")
+        return renamed
+    return asked
+
+
+def wait_of(asked: GetOptions) -> float | None:
+    wait = asked.get("wait", 0)
+    if wait is not None and wait < 0:
+        raise MQError(MQRC_WAIT_INTERVAL_ERROR, "A wait is a number of seconds, or None to wait for ever.")
+    return wait
+
+
+class Terms(NamedTuple):
+    """What a get comes to in MQ's terms."""
+
+    options: int
+    match: int
+    message_id: bytes
+    correlation_id: bytes
+    group_id: bytes
+    sequence_number: int
+    wait_ms: int
+
+
+def terms_of(session: Session, asked: GetOptions, browse: int) -> Terms:
+    """MQ's terms for what a program asks. `browse` is one of the MQGMO_BROWSE options, or 0 to take the message."""
+    wait = wait_of(asked)
+    options = asked.get("options", 0) & ~_DONE_HERE | MQGMO_FAIL_IF_QUIESCING | browse
+    if wait != 0:
+        options |= MQGMO_WAIT
+    if not options & (_SYNCPOINTS | BROWSE):
+        in_unit = takes_part(session, asked.get("syncpoint"))
+        options |= MQGMO_SYNCPOINT if in_unit else MQGMO_NO_SYNCPOINT
+    message_id = asked.get("message_id")
+    correlation_id = asked.get("correlation_id")
+    group_id = asked.get("group_id")
+    sequence_number = asked.get("sequence_number")
+    match = MQMO_MATCH_MSG_ID if message_id else 0
+    match |= MQMO_MATCH_CORREL_ID if correlation_id else 0
+    match |= MQMO_MATCH_GROUP_ID if group_id else 0
+    match |= MQMO_MATCH_MSG_SEQ_NUMBER if sequence_number is not None else 0
+    return Terms(
+        options,
+        match,
+        identifier(message_id or b""),
+        identifier(correlation_id or b""),
+        identifier(group_id or b""),
+        1 if sequence_number is None else sequence_number,
+        UNLIMITED if wait is None else min(max(1, int(wait * 1000)), _MILLISECONDS_MAX) if wait else 0,
+    )
+
+
+def new_request(
+    session: Session, connection: Connection, handle: Handle, asked: GetOptions, browse: int = 0
+) -> GetRequest:
+    """The engine's request."""
+    options, match, message_id, correlation_id, group_id, sequence_number, wait_ms = terms_of(session, asked, browse)
+    request = getting.new_request(connection, handle, options, match, message_id, correlation_id, limit_of(asked))
+    request.wait_ms = wait_ms
+    request.group_id = group_id
+    request.sequence_number = sequence_number
+    selector = asked.get("selector")
+    if selector:
+        request.selector = compile_selector(selector)
+        request.kind = BY_SCAN
+    return request
+
+
+def _truncates(asked: GetOptions) -> bool:
+    return asked.get("truncate", False) or bool(asked.get("options", 0) & MQGMO_ACCEPT_TRUNCATED_MSG)
+
+
+def limit_of(asked: GetOptions) -> int:
+    """The longest message that will do."""
+    limit = asked.get("max_bytes")
+    return _BYTES_MAX if limit is None or _truncates(asked) else limit
+
+
+def message_of(taken: Taken, asked: GetOptions) -> Message:
+    """The message a program gets: properties apart from the data, converted or cut if it asked for that."""
+    md, body, block, token, warning = taken
+    values: dict[str, PropertyValue] = {}
+    has_headers = starts_with_rfh2(md)
+    if block and block[0] == PUBLICATION_LAYOUT and not has_headers:
+        values = dict(_publication(block))
+    elif block or has_headers:
+        view = properties_on_get(md, body, block, MQPROP_ALL, MQGMO_PROPERTIES_IN_HANDLE, True)
+        md, body = view.md, view.body
+        values = property_values(view.property_set.properties) if view.property_set is not None else {}
+    if asked.get("convert", False) or asked.get("options", 0) & MQGMO_CONVERT:
+        converted = convert_message(
+            md[32:40], body, _number(md, 24), _number(md, 28), MQENC_NATIVE, _UTF_8, _BYTES_MAX, False
+        )
+        body = converted.body
+        warning = converted.reason or warning
+        md = md[:24] + converted.encoding.to_bytes(4, "little") + _signed(converted.ccsid) + md[32:]
+    limit = asked.get("max_bytes")
+    if limit is not None and len(body) > limit and _truncates(asked):
+        body = body[:limit]
+        warning = MQRC_TRUNCATED_MSG_ACCEPTED
+    topic = values.pop(publication_properties.TOPIC, "")
+    message = unpacked(md, body, values, warning)
+    message.token = token
+    if isinstance(topic, str) and topic:
+        message.topic = topic
+        message.user_data = str(values.pop(publication_properties.USER_DATA, ""))
+        message.is_retained = bool(values.pop(publication_properties.RETAINED, False))
+    return message
+
+
+@lru_cache(_BLOCKS_KEPT)
+def _publication(block: bytes) -> dict[str, PropertyValue]:
+    """What the queue manager says of a publication, which is the same for many of them."""
+    return property_values(decode_block(block))
+
+
+def _number(md: bytes, at: int) -> int:
+    return int.from_bytes(md[at : at + 4], "little", signed=True)
+
+
+def _signed(value: int) -> bytes:
+    return value.to_bytes(4, "little", signed=True)

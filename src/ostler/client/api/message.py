@@ -1,0 +1,335 @@
+"""A message as a Python program sees it, and the way to and from the packed descriptor."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Final, TypedDict, Unpack
+
+from ostler.client.api.keywords import unknown_keyword
+from ostler.client.api.property_types import PropertyValue
+from ostler.engine.conversion.code_pages import MalformedTextError, UnknownCodePageError, encode, text
+from ostler.model.constants import (
+    MQCCSI_Q_MGR,
+    MQEI_UNLIMITED,
+    MQENC_NATIVE,
+    MQFMT_STRING,
+    MQMD_STRUC_ID,
+    MQMD_VERSION_2,
+    MQMT_DATAGRAM,
+    MQMT_REPLY,
+    MQMT_REPORT,
+    MQMT_REQUEST,
+    MQRC_MD_ERROR,
+    MQRC_TARGET_CCSID_ERROR,
+    MQRO_DISCARD_MSG,
+    MQRO_PASS_CORREL_ID,
+    MQRO_PASS_DISCARD_AND_EXPIRY,
+    MQRO_PASS_MSG_ID,
+)
+from ostler.model.errors import MQError
+
+_DESCRIPTOR: Final = struct.Struct("<4s7i8s2i24s24si48s48s12s32s32si28s8s8s4s24s4i")
+_NULL_ID: Final = bytes(24)
+_UTF_8: Final = 1208
+_STRING: Final = MQFMT_STRING.decode().rstrip()
+_AS_QUEUE_DEFINED: Final = 2
+_TENTHS: Final = 10
+
+
+class MessageFields(TypedDict, total=False):
+    """What can be given by name when a message is put, as `Message` has it."""
+
+    message_id: bytes
+    correlation_id: bytes
+    priority: int | None
+    persistent: bool | None
+    expiry: float | None
+    reply_to: str
+    reply_to_manager: str
+    message_type: int
+    format: str | None
+    encoding: int
+    ccsid: int
+    report: int
+    feedback: int
+    properties: Mapping[str, PropertyValue]
+    group_id: bytes
+    sequence_number: int
+    offset: int
+    flags: int
+    original_length: int
+    user: str
+    accounting_token: bytes
+    identity_data: str
+    application: str
+    application_type: int
+    origin_data: str
+    put_time: datetime | None
+
+
+_FIELDS: Final = frozenset(MessageFields.__annotations__)
+
+
+@dataclass(slots=True)
+class Message:
+    """One message: its body, the fields of its descriptor, its properties.
+
+    To put one, give what matters; the rest is left to the queue (None), the queue manager, or plain defaults. A body
+    that is text goes out as MQSTR in UTF-8, or in the code page `ccsid`. A message that was got has everything filled
+    in; a body of format MQSTR is text again.
+    """
+
+    body: bytes | str = b""
+    message_id: bytes = b""
+    correlation_id: bytes = b""
+    priority: int | None = None
+    persistent: bool | None = None
+    # Seconds left to live; None for ever.
+    expiry: float | None = None
+    reply_to: str = ""
+    reply_to_manager: str = ""
+    message_type: int = MQMT_DATAGRAM
+    # None: MQSTR for text, blank for bytes.
+    format: str | None = None
+    encoding: int = MQENC_NATIVE
+    # 0: UTF-8 for text, that of the queue manager for bytes.
+    ccsid: int = MQCCSI_Q_MGR
+    report: int = 0
+    feedback: int = 0
+    properties: Mapping[str, PropertyValue] = field(default_factory=dict)
+    group_id: bytes = b""
+    sequence_number: int = 1
+    offset: int = 0
+    flags: int = 0
+    original_length: int = -1
+    # Who put it, when, and with what. The queue manager fills these in, unless the put sets the context.
+    user: str = ""
+    accounting_token: bytes = b""
+    identity_data: str = ""
+    application: str = ""
+    application_type: int = 0
+    origin_data: str = ""
+    put_time: datetime | None = None
+    # Only of messages that were got.
+    backout_count: int = 0
+    token: bytes = b""
+    # Of publications that were got: the topic they were published to, whether they were retained before somebody
+    # subscribed, and what the subscription wants to come with them.
+    topic: str = ""
+    is_retained: bool = False
+    user_data: str = ""
+    # The reason of a warning the get came with: truncated, not converted. 0: none.
+    warning: int = 0
+
+    @property
+    def text(self) -> str:
+        """The body as text. Bytes are decoded from the code page the message names."""
+        if isinstance(self.body, str):
+            return self.body
+        return _decoded(self.body, self.ccsid, self.encoding)
+
+    @property
+    def data(self) -> bytes:
+        """The body as bytes, as it is or would be put."""
+        if isinstance(self.body, str):
+            return _encoded(self.body, self.ccsid, self.encoding)
+        # Other kinds of buffers are copied: the program may go on writing to them.
+        return self.body if type(self.body) is bytes else bytes(memoryview(self.body))
+
+    @property
+    def is_request(self) -> bool:
+        return self.message_type == MQMT_REQUEST
+
+    @property
+    def is_reply(self) -> bool:
+        return self.message_type == MQMT_REPLY
+
+    @property
+    def is_report(self) -> bool:
+        return self.message_type == MQMT_REPORT
+
+    def reply(self, body: bytes | str, **fields: Unpack[MessageFields]) -> Message:
+        """The answer to this request, with the identifiers and the expiry that its report options ask for."""
+        passes_expiry = bool(self.report & MQRO_PASS_DISCARD_AND_EXPIRY)
+        answer = Message(
+            body,
+            message_id=self.message_id if self.report & MQRO_PASS_MSG_ID else b"",
+            correlation_id=self.correlation_id if self.report & MQRO_PASS_CORREL_ID else self.message_id,
+            priority=self.priority,
+            persistent=self.persistent,
+            expiry=self.expiry if passes_expiry else None,
+            message_type=MQMT_REPLY,
+            report=self.report & MQRO_DISCARD_MSG if passes_expiry else 0,
+        )
+        return as_message(answer, fields)
+
+    def packed(self) -> bytes:
+        """The descriptor, MQMD version 2. Raises MQError when a field does not fit it."""
+        is_text = isinstance(self.body, str)
+        form = self.format if self.format is not None else (_STRING if is_text else "")
+        persistence = _AS_QUEUE_DEFINED if self.persistent is None else int(self.persistent)
+        try:
+            return _DESCRIPTOR.pack(
+                MQMD_STRUC_ID,
+                MQMD_VERSION_2,
+                self.report,
+                self.message_type,
+                _tenths(self.expiry),
+                self.feedback,
+                self.encoding,
+                (self.ccsid or _UTF_8) if is_text else self.ccsid,
+                _characters(form, 8, "format"),
+                -1 if self.priority is None else self.priority,
+                persistence,
+                identifier(self.message_id),
+                identifier(self.correlation_id),
+                0,
+                _characters(self.reply_to, 48, "reply_to"),
+                _characters(self.reply_to_manager, 48, "reply_to_manager"),
+                _characters(self.user, 12, "user"),
+                _binary(self.accounting_token, 32, "accounting_token"),
+                _characters(self.identity_data, 32, "identity_data"),
+                self.application_type,
+                _characters(self.application, 28, "application"),
+                *_stamp(self.put_time),
+                _characters(self.origin_data, 4, "origin_data"),
+                identifier(self.group_id),
+                self.sequence_number,
+                self.offset,
+                self.flags,
+                self.original_length,
+            )
+        except struct.error:
+            raise MQError(MQRC_MD_ERROR, "A number in the message does not fit its field.") from None
+
+
+def unpacked(md: bytes, body: bytes, properties: dict[str, PropertyValue], warning: int = 0) -> Message:
+    """The message of a stored descriptor and body."""
+    fields = _DESCRIPTOR.unpack(md)
+    expiry, encoding, ccsid = fields[4], fields[6], fields[7]
+    form = _text(fields[8])
+    message = Message(
+        body=body,
+        message_id=_id(fields[11]),
+        correlation_id=_id(fields[12]),
+        priority=fields[9],
+        persistent=None if fields[10] == _AS_QUEUE_DEFINED else fields[10] == 1,
+        expiry=None if expiry < 0 else expiry / _TENTHS,
+        reply_to=_text(fields[14]),
+        reply_to_manager=_text(fields[15]),
+        message_type=fields[3],
+        format=form,
+        encoding=encoding,
+        ccsid=ccsid,
+        report=fields[2],
+        feedback=fields[5],
+        properties=properties,
+        group_id=_id(fields[24]),
+        sequence_number=fields[25],
+        offset=fields[26],
+        flags=fields[27],
+        original_length=fields[28],
+        user=_text(fields[16]),
+        accounting_token=fields[17].rstrip(b"\0"),
+        identity_data=_text(fields[18]),
+        application=_text(fields[20]),
+        application_type=fields[19],
+        origin_data=_text(fields[23]),
+        put_time=_when(fields[21] + fields[22]),
+        backout_count=fields[13],
+        warning=warning,
+    )
+    if form == _STRING:
+        # Data that is not what the descriptor says stays bytes.
+        with suppress(MQError):
+            message.body = _decoded(body, ccsid, encoding)
+    return message
+
+
+def as_message(body: Message | bytes | str, fields: MessageFields) -> Message:
+    """A message from what a program handed over to be put. TypeError when it has no such field."""
+    try:
+        if isinstance(body, Message):
+            return replace(body, **fields) if fields else body
+        return Message(body, **fields)
+    except TypeError as error:
+        raise unknown_keyword(fields.keys(), _FIELDS) or error from None
+
+
+def identifier(value: bytes) -> bytes:
+    """A message, correlation or group id in its 24 bytes."""
+    return _binary(value, 24, "identifier") if value else _NULL_ID
+
+
+def _binary(value: bytes, length: int, name: str) -> bytes:
+    if len(value) > length:
+        raise MQError(MQRC_MD_ERROR, f"{name} has {len(value)} bytes; it takes {length}.")
+    return value.ljust(length, b"\0")
+
+
+def _characters(value: str, length: int, name: str) -> bytes:
+    data = value.encode("utf-8", "replace")
+    if len(data) > length:
+        raise MQError(MQRC_MD_ERROR, f"{name} {value!r:.60} has {len(data)} bytes; it takes {length}.")
+    return data.ljust(length)
+
+
+def _tenths(expiry: float | None) -> int:
+    """Expiry as the descriptor has it. Too short is as short as can be; no time at all is left to be refused."""
+    if expiry is None:
+        return MQEI_UNLIMITED
+    return max(1, round(expiry * _TENTHS)) if expiry > 0 else 0
+
+
+def _text(field_bytes: bytes) -> str:
+    return field_bytes.partition(b"\0")[0].rstrip(b" ").decode("utf-8", "replace")
+
+
+def _id(field_bytes: bytes) -> bytes:
+    return b"" if field_bytes == _NULL_ID else field_bytes
+
+
+def _encoded(body: str, ccsid: int, encoding: int) -> bytes:
+    if ccsid in (MQCCSI_Q_MGR, _UTF_8):
+        return body.encode("utf-8", "replace")
+    try:
+        return encode(body, ccsid, encoding)
+    except UnknownCodePageError:
+        raise MQError(MQRC_TARGET_CCSID_ERROR, f"Code page {ccsid} is not known here.") from None
+
+
+def _decoded(body: bytes, ccsid: int, encoding: int) -> str:
+    try:
+        if ccsid in (MQCCSI_Q_MGR, _UTF_8):
+            return body.decode("utf-8")
+        return text(body, ccsid, encoding)
+    except (UnknownCodePageError, MalformedTextError, UnicodeDecodeError):
+        raise MQError(MQRC_TARGET_CCSID_ERROR, f"The body is no text in code page {ccsid}.") from None
+
+
+def _stamp(when: datetime | None) -> tuple[bytes, bytes]:
+    """PutDate and PutTime: yyyymmdd and hhmmssth, in Greenwich."""
+    if when is None:
+        return b" " * 8, b" " * 8
+    moment = when.astimezone(UTC)
+    return moment.strftime("%Y%m%d").encode(), (
+        moment.strftime("%H%M%S") + f"{moment.microsecond // 10000:02}"
+    ).encode()
+
+
+def put_moment(date: str, moment: str) -> datetime | None:
+    """The moment that a PutDate and a PutTime say, in a descriptor or a header; None when they say none."""
+    return _when(f"{date:8.8}{moment:8.8}".encode("ascii", "replace"))
+
+
+def _when(stamp: bytes) -> datetime | None:
+    try:
+        year, month, day = int(stamp[:4]), int(stamp[4:6]), int(stamp[6:8])
+        hour, minute, second = int(stamp[8:10]), int(stamp[10:12]), int(stamp[12:14])
+        return datetime(year, month, day, hour, minute, second, int(stamp[14:16]) * 10000, UTC)
+    except ValueError:
+        return None

@@ -1,0 +1,136 @@
+"""An open queue, as threads use it: the verbs of `async_queue`, blocking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Unpack
+
+from ostler.client.aio.async_queue import AsyncBrowser, AsyncQueue
+from ostler.client.api.get_options import GetOptions, checked_options
+from ostler.client.api.message import Message, MessageFields
+from ostler.client.session.runtime import run
+from ostler.model.attributes import Value
+
+if TYPE_CHECKING:
+    from ostler.client.api.connection import Connection
+    from ostler.client.api.consumer import Consumer, Handler
+
+
+class Queue:
+    """A queue that is open. Close it, or use it in a `with` block. Threads may share it."""
+
+    def __init__(self, connection: Connection, inner: AsyncQueue) -> None:
+        self.connection = connection
+        self.inner = inner
+
+    def __enter__(self) -> Queue:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<queue {self.name} of {self.connection.name}>"
+
+    @property
+    def name(self) -> str:
+        """The name it was opened by; that of a dynamic queue is the one it got."""
+        return self.inner.name
+
+    @property
+    def hobj(self) -> int:
+        """The object handle, for the raw verbs of `ostler.mqi`."""
+        return self.inner.hobj
+
+    @property
+    def depth(self) -> int:
+        """How many messages are on the queue, those of units of work not yet committed included."""
+        return run(self.inner.depth())
+
+    def inquire(self, name: str) -> Value | None:
+        """An attribute by its MQSC name: numbers as numbers, words as words."""
+        return run(self.inner.inquire(name))
+
+    def put(
+        self,
+        body: Message | bytes | str,
+        *,
+        syncpoint: bool | None = None,
+        options: int = 0,
+        **fields: Unpack[MessageFields],
+    ) -> Message:
+        """Put a message; the message as it was stored, with its identifier.
+
+        A persistent message outside syncpoint is safe on disk when this returns. `options` are further MQPMO options.
+        """
+        return run(self.inner.put(body, syncpoint=syncpoint, options=options, **fields))
+
+    def get(self, **asked: Unpack[GetOptions]) -> Message | None:
+        """Take a message off the queue; None when there is none, or none came in time. See `GetOptions`.
+
+        Waiting holds up no other thread, not even one that uses the same queue. Closing the queue ends the wait.
+        """
+        return run(self.inner.get(**asked))
+
+    def messages(self, **asked: Unpack[GetOptions]) -> Iterator[Message]:
+        """Take messages off the queue until there are no more, or none comes within the wait."""
+        return self._messages(checked_options(asked))
+
+    def _messages(self, asked: GetOptions) -> Iterator[Message]:
+        message = self.get(**asked)
+        while message is not None:
+            yield message
+            message = self.get(**asked)
+
+    def __iter__(self) -> Iterator[Message]:
+        return self.messages()
+
+    def browse(self, **asked: Unpack[GetOptions]) -> Browser:
+        """Look at the messages, from the first on, and leave them on the queue."""
+        return Browser(self.inner.browse(**asked))
+
+    def consume(self, handler: Handler, *, threads: int = 1, **asked: Unpack[GetOptions]) -> Consumer:
+        """Hand every message to `handler(message, connection)` on other threads, until stopped. See `handling`."""
+        from ostler.client.api.consumer import Consumer
+
+        consumer = Consumer(self, handler, checked_options(asked, for_consumers=True), threads)
+        consumer.start()
+        return consumer
+
+    def close(self, delete: bool = False, purge: bool = False) -> None:
+        """Close the queue. A temporary dynamic queue goes with it; a permanent one if told so, purged if not empty."""
+        run(self.inner.close(delete, purge))
+
+
+class Browser:
+    """Goes over the messages of a queue with a cursor of its own."""
+
+    def __init__(self, inner: AsyncBrowser) -> None:
+        self._inner = inner
+
+    def next(self) -> Message | None:
+        """The next message, or None behind the last one."""
+        return run(self._inner.next())
+
+    def close(self) -> None:
+        run(self._inner.close())
+
+    def __enter__(self) -> Browser:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[Message]:
+        try:
+            message = self.next()
+            while message is not None:
+                yield message
+                message = self.next()
+        finally:
+            self.close()

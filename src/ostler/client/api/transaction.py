@@ -1,0 +1,108 @@
+"""Transactions: a unit of work as a block of the program.
+
+A connection has one unit of work. A transaction block owns it: verbs inside the block take part, and those that other
+threads or tasks issue on the same connection meanwhile do not. Tasks that are begun inside the block belong to it
+while it lasts.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from contextvars import ContextVar
+from typing import Final
+
+from ostler.client.session.session import Session
+from ostler.model.constants import MQRC_CALL_IN_PROGRESS, MQRC_UOW_IN_PROGRESS
+from ostler.model.errors import MQError
+
+WAIT_SECONDS: Final = 30.0
+"""How long a transaction waits, unless told, for that of another thread or task on the same connection."""
+
+
+class Transaction:
+    """One block. `begin` it, then `end` it."""
+
+    def __init__(self, session: Session, wait: float | None) -> None:
+        self._session = session
+        self._wait = wait
+        self._outer: Transaction | None = None
+        self._live = False
+
+    async def begin(self) -> None:
+        session = self._session
+        session.check()
+        if in_transaction(session):
+            raise MQError(MQRC_UOW_IN_PROGRESS, "Transactions of one connection do not nest.")
+        if not await session.waits.take_turn(self._wait):
+            raise MQError(
+                MQRC_CALL_IN_PROGRESS,
+                f"Another transaction of this connection did not end within {self._wait} seconds. "
+                "Give each thread or task a connection of its own.",
+            )
+        if session.has_unit():
+            session.waits.give_turn()
+            raise MQError(MQRC_UOW_IN_PROGRESS, "Commit or back out what was done under syncpoint first.")
+        session.transaction = self
+        self._outer = _current.get()
+        self._live = True
+        _current.set(self)
+
+    async def end(self, is_good: bool) -> None:
+        """Commit, or back out. Backing out raises nothing: the exception that led here is the one that matters."""
+        session = self._session
+        try:
+            if is_good:
+                await session.commit()
+            else:
+                await _back_out(session)
+        finally:
+            self._live = False
+            session.transaction = None
+            session.waits.give_turn()
+            if _current.get() is self:
+                _current.set(self._outer)
+
+    def belongs_to(self, session: Session) -> bool:
+        return self._live and self._session is session
+
+    @property
+    def outer(self) -> Transaction | None:
+        return self._outer
+
+
+_current: Final[ContextVar[Transaction | None]] = ContextVar("ostler_transaction", default=None)
+
+
+async def _back_out(session: Session) -> None:
+    # A connection that is gone was backed out by the queue manager.
+    with suppress(MQError):
+        await session.back_out()
+
+
+def in_transaction(session: Session) -> bool:
+    """Whether the caller is inside a transaction block of this connection."""
+    transaction = _current.get()
+    while transaction is not None:
+        if transaction.belongs_to(session):
+            return True
+        transaction = transaction.outer
+    return False
+
+
+def takes_part(session: Session, syncpoint: bool | None) -> bool:
+    """Whether a verb is part of the unit of work: as it says, else when the caller is inside a transaction block."""
+    inside = in_transaction(session)
+    if syncpoint is None:
+        return inside
+    if syncpoint and not inside:
+        check_owner(session)
+    return syncpoint
+
+
+def check_owner(session: Session) -> None:
+    """Refuse to touch the unit of work of somebody else's transaction block."""
+    if session.transaction is not None and not in_transaction(session):
+        raise MQError(
+            MQRC_UOW_IN_PROGRESS,
+            "The unit of work belongs to a transaction of another thread or task on this connection.",
+        )

@@ -1,0 +1,559 @@
+"""One socket to a queue manager, shared by several conversations and threads.
+
+No thread of its own reads the socket. The first thread that waits for an answer reads (it leads); others that wait
+follow, and are woken when the leader has read what they wait for, or when it leaves and one of them has to lead. So for
+a lone thread a verb is one send and one receive.
+
+What comes while nobody waits is read once a second by `link_keeper`.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final, final
+
+from librt.threading import Lock
+from mypy_extensions import i64
+
+from ostler.client.link.conversation import Conversation
+from ostler.client.link.interrupts import LOOK_UP_SECONDS, notice_signals
+from ostler.client.link.waiters import LinkBroken, Stream, Waiter
+from ostler.client.link.writer import DONT_WAIT, LinkWriter, is_ready
+from ostler.model.constants import MQRC_CONNECTION_BROKEN
+from ostler.wire.calls import REPLY_FIXED_BYTES
+from ostler.wire.exchanges import Hello, decode_reason
+from ostler.wire.frames import (
+    FAREWELL,
+    HEARTBEAT,
+    MESSAGE,
+    MORE,
+    NOTICE,
+    OUTPUT,
+    PAYLOAD_OVERHEAD_BYTES,
+    REPLY,
+    Assembly,
+    FrameReader,
+    MalformedFrame,
+    frame,
+)
+from ostler.wire.payloads import PayloadReader
+from ostler.wire.tls_stream import TlsFailed, TlsStream
+
+RECEIVE_BYTES: Final = 65536
+RECEIVE_BYTES_MAX: Final = 512 * 1024
+NO_DEADLINE: Final = -1.0
+_SILENCE_SECONDS: Final = 60
+_RECEIVE_TIMEOUT: Final = struct.pack("@ll", int(LOOK_UP_SECONDS), 0)
+
+
+@final
+class BlockingLink:
+    """The socket and all that waits on it. Made by `remote_link` when both sides have agreed."""
+
+    def __init__(
+        self, connected: socket.socket, reader: FrameReader, agreed: Hello, tls: TlsStream | None, peer: str
+    ) -> None:
+        self._socket = connected
+        self._descriptor: i64 = connected.fileno()
+        self._receive: Callable[[int], bytes] = connected.recv
+        # Left to the kernel, this costs nothing while there is something to receive.
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _RECEIVE_TIMEOUT)
+        self._reader = reader
+        self._tls = tls
+        self.writer = LinkWriter(self, connected, tls)
+        self.peer = peer  # for messages to people
+        self.version: i64 = agreed.version
+        self.segment_bytes: i64 = agreed.segment_bytes
+        self.message_bytes_max: i64 = agreed.message_bytes_max
+        self.heartbeat_seconds: i64 = agreed.heartbeat_seconds
+        self.conversations_max: i64 = max(1, agreed.conversations_max)
+        reader.frame_bytes_max = agreed.segment_bytes
+        self._payload_bytes_max: i64 = agreed.message_bytes_max + PAYLOAD_OVERHEAD_BYTES
+        self.broken: i64 = 0
+        self.broken_text = ""
+        self.forked = False
+        self.state = Lock()  # held for a moment only
+        self.waiting: dict[int, Waiter] = {}
+        self._followers: dict[int, Waiter] = {}
+        self.streams: dict[int, Stream] = {}
+        self._conversations: dict[int, Conversation] = {}
+        self._next_conversation: i64 = 0
+        self._left: set[int] = set()  # conversations that are over, but may be answered yet
+        self._reading = False
+        self._dispatching = False
+        self._is_deserted = False  # the last conversation has left, and nobody may join any more
+        self._closed = False
+        self._receive_bytes: i64 = RECEIVE_BYTES
+        # For the keeper: how often something came, what it saw the last time, and for how many seconds nothing did.
+        self._activity: i64 = 0
+        self._activity_seen: i64 = 0
+        self._quiet_seconds: i64 = 0
+
+    # -- conversations ------------------------------------------------------------------------------------------------
+
+    def join(self) -> Conversation | None:
+        """A new conversation; None when there are as many as were agreed upon, or the link is on its way out."""
+        self.state.acquire()
+        try:
+            if self.broken or self._is_deserted or len(self._conversations) >= self.conversations_max:
+                return None
+            while True:
+                self._next_conversation = (self._next_conversation & 0x3FFFFFFF) + 1
+                if self._next_conversation not in self._conversations:
+                    break
+            conversation = Conversation(self, self._next_conversation)
+            self._conversations[conversation.number] = conversation
+            return conversation
+        finally:
+            self.state.release()
+
+    def leave(self, conversation: Conversation) -> None:
+        """A conversation is over; what still waits on it will not be answered."""
+        self.state.acquire()
+        self._conversations.pop(conversation.number, None)
+        may_lead = False
+        for key in [each for each in self.waiting if each >> 32 == conversation.number]:
+            waiter = self.waiting.pop(key)
+            waiter.broken = True
+            self._left.add(conversation.number)
+            may_lead = may_lead or (self._reading and waiter.event is None)
+            self._release(waiter)
+        for key in [each for each in self.streams if each >> 32 == conversation.number]:
+            stream = self.streams.pop(key)
+            stream.broken = True
+            self._left.add(conversation.number)
+            may_lead = self._ring(stream) or may_lead
+        is_last = not self._conversations
+        if is_last:
+            self._is_deserted = True
+        self.state.release()
+        if is_last:
+            self.break_off(MQRC_CONNECTION_BROKEN, "The link was closed.")
+        elif may_lead:
+            # Its thread may be the one that reads, and notices when something comes.
+            self.writer.post(frame(HEARTBEAT, 0, 1))
+
+    # -- waiting ------------------------------------------------------------------------------------------------------
+
+    def finish(self, waiter: Waiter) -> None:
+        """Wait for a reply. Raises LinkBroken. After any other exception the reply is dropped when it comes."""
+        self.wait(waiter, NO_DEADLINE)
+        if waiter.broken:
+            raise self.gone()
+
+    def wait(self, waiter: Waiter, deadline: float) -> bool:
+        """Wait until a waiter is done, or (by the monotonic clock) time is up: False."""
+        event: threading.Lock | None = None
+        self.state.acquire()
+        if waiter.done:
+            self.state.release()
+            return True
+        if self._reading:
+            event = threading.Lock()
+            event.acquire()
+            waiter.event = event
+            self._followers[waiter.key] = waiter
+        else:
+            self._reading = True
+        self.state.release()
+        if event is not None:
+            self._follow(waiter, event, deadline)
+        if event is None or waiter.promoted:
+            # Also one that is done by now: as long as it counts as the reader, nobody else reads.
+            waiter.promoted = False
+            self._lead(waiter, deadline)
+        return waiter.is_done()
+
+    def _follow(self, waiter: Waiter, event: threading.Lock, deadline: float) -> None:
+        """Sleep until somebody has read what this waits for, or it has to lead, or the time is up."""
+        try:
+            self._sleep(event, deadline)
+        except BaseException:
+            if self._unfollow(waiter):
+                self.stop_leading()
+            raise
+        if self._unfollow(waiter):
+            if waiter.done:
+                self.stop_leading()
+            else:
+                waiter.promoted = True
+
+    def _sleep(self, event: threading.Lock, deadline: float) -> None:
+        seconds = LOOK_UP_SECONDS
+        while seconds > 0:
+            if deadline >= 0:
+                seconds = max(0.0, min(deadline - time.monotonic(), LOOK_UP_SECONDS))
+            if event.acquire(True, seconds):
+                return
+            notice_signals()
+
+    def _unfollow(self, waiter: Waiter) -> bool:
+        """Whether the lead was handed to it meanwhile."""
+        self.state.acquire()
+        self._followers.pop(waiter.key, None)
+        waiter.event = None
+        promoted = waiter.promoted
+        waiter.promoted = False
+        self.state.release()
+        return promoted
+
+    def try_to_lead(self) -> bool:
+        self.state.acquire()
+        leads = not self._reading and not self.broken
+        if leads:
+            self._reading = True
+        self.state.release()
+        return leads
+
+    def _lead(self, waiter: Waiter, deadline: float) -> None:
+        """Read the socket until a waiter is done."""
+        try:
+            while not waiter.done:
+                if self.broken:
+                    self._fail(waiter)
+                    return
+                if deadline >= 0:
+                    seconds = deadline - time.monotonic()
+                    if not is_ready(self._descriptor, select.POLLIN, min(seconds, LOOK_UP_SECONDS)):
+                        if seconds <= LOOK_UP_SECONDS:
+                            return
+                        notice_signals()
+                        continue
+                try:
+                    data = self._receive(self._receive_bytes)
+                except BlockingIOError:
+                    notice_signals()
+                    continue
+                except OSError as error:
+                    self.break_off(MQRC_CONNECTION_BROKEN, f"Receiving from {self.peer} failed: {error}.")
+                    continue
+                self._take(data)
+        finally:
+            self.stop_leading()
+
+    def read_once(self) -> None:
+        """Read what is there. The caller leads."""
+        try:
+            data = self._socket.recv(self._receive_bytes, DONT_WAIT)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self.break_off(MQRC_CONNECTION_BROKEN, f"Receiving from {self.peer} failed: {error}.")
+            return
+        self._take(data)
+
+    def stop_leading(self) -> None:
+        """Hand the lead to one that waits, if there is any."""
+        if self._dispatching:
+            # An exception of somebody else's making came in between; nobody knows which frames were lost.
+            self._dispatching = False
+            self.break_off(MQRC_CONNECTION_BROKEN, "The reading of frames was interrupted.")
+        self.state.acquire()
+        self._reading = False
+        for waiter in self._followers.values():
+            event = waiter.event
+            if not waiter.done and event is not None:
+                self._reading = True
+                waiter.promoted = True
+                waiter.event = None
+                event.release()
+                break
+        self.state.release()
+        if self.broken:
+            self._close()
+
+    # -- what comes in ------------------------------------------------------------------------------------------------
+
+    def _take(self, data: bytes) -> None:
+        """Deal with bytes as they were received. The caller leads."""
+        if not data:
+            self.break_off(MQRC_CONNECTION_BROKEN, f"{self.peer} closed the connection.")
+            return
+        self._activity += 1
+        if len(data) == self._receive_bytes:
+            self._receive_bytes = RECEIVE_BYTES_MAX
+        elif len(data) < RECEIVE_BYTES:
+            self._receive_bytes = RECEIVE_BYTES
+        try:
+            if self._tls is not None:
+                data = self._decrypted(self._tls, data)
+            reader = self._reader
+            self._dispatching = True
+            reader.feed(data)
+            while reader.next():
+                self._dispatch()
+        except MalformedFrame as error:
+            self.break_off(MQRC_CONNECTION_BROKEN, f"{self.peer} sent nonsense: {error}.")
+        self._dispatching = False
+        self.writer.pay()
+
+    def _decrypted(self, tls: TlsStream, data: bytes) -> bytes:
+        """What TLS makes of received bytes. Its own answers are sent where frames are, so that records keep order."""
+        self.writer.tls_lock.acquire()
+        try:
+            plain = tls.received(data)
+            self.writer.tls_owes = tls.has_output
+        except TlsFailed as failure:
+            raise MalformedFrame(failure.text) from None
+        finally:
+            self.writer.tls_lock.release()
+        if tls.is_ended_by_peer and not plain:
+            raise MalformedFrame("the end of TLS")
+        return plain
+
+    def _dispatch(self) -> None:
+        """Give the frame that was read to whom it concerns."""
+        reader = self._reader
+        kind: i64 = reader.type
+        key: i64 = reader.conversation << 32 | reader.request
+        if kind & REPLY:
+            waiter = self.waiting.get(key)
+            if waiter is not None:
+                if waiter.type != kind:
+                    raise MalformedFrame(f"frame type {kind} as a reply to type {waiter.type ^ REPLY}")
+                self._answer(waiter)
+            elif kind != HEARTBEAT | REPLY and reader.conversation not in self._left:
+                raise MalformedFrame(f"a reply of type {kind} to a request that nobody made")
+        elif kind == MESSAGE or kind == OUTPUT:
+            stream = self.streams.get(key)
+            if stream is None and reader.conversation in self._left:
+                return
+            if stream is None or stream.type != kind:
+                raise MalformedFrame("a message that nobody asked for")
+            self._stream(stream)
+        elif kind == HEARTBEAT:
+            self.writer.owe(frame(HEARTBEAT | REPLY, 0, reader.request))
+            if self.writer.owes_too_much():
+                raise MalformedFrame("heartbeats without end")
+        elif kind == NOTICE:
+            reason, _ = decode_reason(PayloadReader(reader.buffer, reader.start, reader.end))
+            self._notice(reader.conversation, reason)
+        elif kind == FAREWELL:
+            reason, text = decode_reason(PayloadReader(reader.buffer, reader.start, reader.end))
+            self.break_off(reason or MQRC_CONNECTION_BROKEN, text or f"{self.peer} ended the connection.")
+        else:
+            raise MalformedFrame(f"a frame of type {kind}, which no queue manager sends")
+
+    def _answer(self, waiter: Waiter) -> None:
+        """A reply, or a segment of one."""
+        reader = self._reader
+        if reader.flags & MORE or waiter.assembly is not None:
+            if waiter.assembly is None:
+                waiter.assembly = Assembly(reader.type, self._payload_bytes_max)
+            waiter.assembly.add(reader.buffer[reader.start : reader.end])
+            if reader.flags & MORE:
+                return
+            waiter.buffer = waiter.assembly.whole()
+            waiter.assembly = None
+            waiter.start = 0
+            waiter.end = len(waiter.buffer)
+        else:
+            waiter.buffer = reader.buffer
+            waiter.start = reader.start
+            waiter.end = reader.end
+        if waiter.end - waiter.start < REPLY_FIXED_BYTES:
+            raise MalformedFrame("a reply without completion and reason")
+        self._wake(waiter)
+
+    def _stream(self, stream: Stream) -> None:
+        reader = self._reader
+        part = reader.buffer[reader.start : reader.end]
+        if reader.flags & MORE or stream.assembly is not None:
+            if stream.assembly is None:
+                stream.assembly = Assembly(reader.type, self._payload_bytes_max)
+            stream.assembly.add(part)
+            if reader.flags & MORE:
+                return
+            part = stream.assembly.whole()
+            stream.assembly = None
+        stream.credit -= 1
+        if stream.credit < 0:
+            raise MalformedFrame("more messages than were asked for")
+        stream.add(part)
+        waiter = stream.waiter
+        if waiter is not None:
+            self._wake(waiter)
+
+    def _wake(self, waiter: Waiter) -> None:
+        self.state.acquire()
+        self.waiting.pop(waiter.key, None)
+        self._release(waiter)
+        self.state.release()
+
+    def _release(self, waiter: Waiter) -> None:
+        """Let the thread of a waiter go on. Under the state lock."""
+        waiter.done = True
+        self._followers.pop(waiter.key, None)
+        event = waiter.event
+        waiter.event = None
+        if event is not None:
+            event.release()
+
+    def _notice(self, number: i64, reason: i64) -> None:
+        self.state.acquire()
+        told = list(self._conversations.values())
+        self.state.release()
+        for conversation in told:
+            if number == 0 or conversation.number == number:
+                conversation.notice = reason
+                tell = conversation.on_notice
+                if tell is not None:
+                    tell()
+
+    def wait_stream(self, stream: Stream, deadline: float) -> bool:
+        """Wait until a stream has a payload; False when the time is up, or it was rung. Raises LinkBroken."""
+        # Its key is that of no request, so that it never is taken for one.
+        waiter = Waiter(-1 - stream.key, 0)
+        self.state.acquire()
+        stream.waiter = waiter
+        over: bool = self.broken != 0 or stream.broken or stream.rung or stream.count() > 0
+        self.state.release()
+        try:
+            if not over:
+                self.wait(waiter, deadline)
+        finally:
+            stream.waiter = None
+            stream.rung = False
+        if stream.count() > 0:
+            return True
+        if self.broken or stream.broken:
+            raise self.gone()
+        return False
+
+    def ring_stream(self, stream: Stream) -> None:
+        """Have the thread that waits for a stream, or is about to, return at once. Never blocks for long."""
+        self.state.acquire()
+        may_lead = self._ring(stream)
+        self.state.release()
+        if may_lead:
+            # It may be the one that reads, and notices when something comes.
+            self.writer.post(frame(HEARTBEAT, 0, 1))
+
+    def _ring(self, stream: Stream) -> bool:
+        """Under the state lock. Whether the thread that waits for it may be the one that reads."""
+        stream.rung = True
+        waiter = stream.waiter
+        if waiter is None or waiter.done:
+            return False
+        reads: bool = self._reading and waiter.event is None
+        self._release(waiter)
+        return reads
+
+    def close_stream(self, stream: Stream) -> None:
+        self.state.acquire()
+        self.streams.pop(stream.key, None)
+        self.state.release()
+
+    def read_available(self) -> None:
+        """Take in what has come, without waiting. Called when something else than a reply is hoped for."""
+        if self.try_to_lead():
+            try:
+                self.read_once()
+            finally:
+                self.stop_leading()
+
+    # -- the end ------------------------------------------------------------------------------------------------------
+
+    def drop(self, waiter: Waiter) -> None:
+        self.state.acquire()
+        self.waiting.pop(waiter.key, None)
+        self.state.release()
+
+    def _fail(self, waiter: Waiter) -> None:
+        self.state.acquire()
+        self.waiting.pop(waiter.key, None)
+        waiter.broken = True
+        waiter.done = True
+        self.state.release()
+
+    def gone(self) -> LinkBroken:
+        """The exception that says why there is no link any more."""
+        return LinkBroken(self.broken, self.broken_text)
+
+    def break_off(self, reason: i64, text: str) -> None:
+        """The link is no more. Everybody who waits is told; doing it again does nothing."""
+        self.state.acquire()
+        if self.broken:
+            self.state.release()
+            return
+        self.broken_text = text
+        self.broken = reason
+        told = list(self._conversations.values())
+        waiting = list(self.waiting.values())
+        self.waiting = {}
+        for stream in self.streams.values():
+            stream.broken = True
+            if stream.waiter is not None:
+                waiting.append(stream.waiter)
+        for waiter in waiting:
+            waiter.broken = True
+            self._release(waiter)
+        is_idle = not self._reading
+        self.state.release()
+        if not self.forked:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+        if is_idle:
+            self._close()
+        for conversation in told:
+            tell = conversation.on_notice
+            if tell is not None:
+                # One that fails must not keep the others from hearing it.
+                with suppress(Exception):
+                    tell()
+
+    def _close(self) -> None:
+        """Give the descriptor back, when nobody uses it any more. Who does now comes here on leaving."""
+        if not self.writer.try_lock():
+            return
+        self.state.acquire()
+        may_close = not self._reading and not self._closed
+        if may_close:
+            self._closed = True
+        self.state.release()
+        self.writer.unlock()
+        if may_close:
+            self._socket.close()
+
+    def descriptor(self) -> int:
+        return self._descriptor
+
+    def is_closed(self) -> bool:
+        return self._closed
+
+    def forget_in_child(self) -> None:
+        """This is a forked child: the socket is the parent's. Its copy is closed, and nothing is said to the peer."""
+        self.forked = True
+        self.broken_text = "The connection belongs to the process that this one was forked from."
+        self.broken = MQRC_CONNECTION_BROKEN
+        self._closed = True
+        self._socket.close()
+
+    # -- what the keeper does once a second ---------------------------------------------------------------------------
+
+    def tend(self, seconds: i64, is_readable: bool = True) -> None:
+        """Answer what came while nobody waited; see whether the peer is still there."""
+        if self.broken:
+            self._close()
+            return
+        if is_readable:
+            self.read_available()
+        self.writer.pay()
+        if self._activity != self._activity_seen:
+            self._activity_seen = self._activity
+            self._quiet_seconds = 0
+            return
+        before: i64 = self._quiet_seconds
+        self._quiet_seconds = before + seconds
+        if self.heartbeat_seconds <= 0:
+            return
+        if self._quiet_seconds >= self.heartbeat_seconds + _SILENCE_SECONDS:
+            self.break_off(MQRC_CONNECTION_BROKEN, f"{self.peer} has given no sign of life.")
+        elif before < self.heartbeat_seconds <= self._quiet_seconds:
+            self.writer.post(frame(HEARTBEAT, 0, 1))

@@ -1,0 +1,47 @@
+"""What makes links, for one of the two flavours of the API.
+
+What links need is loaded when the first one is made: programs with a queue manager of their own do without it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ostler.client.locate.connect_parameters import Endpoint, TlsSettings
+from ostler.client.session.runtime import BlockingWaits, Waits
+from ostler.server.config.directories import QueueManagerDirectory
+
+if TYPE_CHECKING:
+    from ostler.client.link.link import Link
+
+
+class Dialler(ABC):
+    """Makes links."""
+
+    waits: Callable[[], Waits]
+
+    @abstractmethod
+    async def local(self, directory: QueueManagerDirectory) -> Link:
+        """A link over the Unix socket of a queue manager. MQRC_Q_MGR_NOT_AVAILABLE when it does not run."""
+
+    @abstractmethod
+    async def client(self, endpoint: Endpoint, tls: TlsSettings | None) -> Link:
+        """A link over the network. It may be one that others use already."""
+
+
+class BlockingDialler(Dialler):
+    """For threads. Every connection has a link of its own: those that share one have to wake one another."""
+
+    waits = BlockingWaits
+
+    async def local(self, directory: QueueManagerDirectory) -> Link:
+        from ostler.client.link.blocking_port import local_port
+
+        return local_port(directory)
+
+    async def client(self, endpoint: Endpoint, tls: TlsSettings | None) -> Link:
+        from ostler.client.link.blocking_port import client_port
+
+        return client_port(endpoint, tls)

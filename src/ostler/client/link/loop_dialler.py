@@ -1,0 +1,104 @@
+"""Making links in an event loop. Connections of one loop to the same place share links, as many as was agreed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import Final
+from weakref import ReferenceType, WeakKeyDictionary, ref
+
+from ostler.client.link.dial import CONNECT_SECONDS, LOCAL_CONVERSATIONS, LOCAL_HEARTBEAT_SECONDS
+from ostler.client.link.dialler import Dialler
+from ostler.client.link.link import Link
+from ostler.client.link.loop_link import LoopLink
+from ostler.client.link.tls_client import ClientTls
+from ostler.client.locate.connect_parameters import Endpoint, TlsSettings
+from ostler.client.session.loop_runtime import LoopWaits
+from ostler.model.connection_names import parse_local_address
+from ostler.model.constants import MQRC_HOST_NOT_AVAILABLE, MQRC_Q_MGR_NOT_AVAILABLE
+from ostler.model.errors import MQError
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.server.net.local_socket import connect_local
+from ostler.wire.exchanges import Hello
+from ostler.wire.frames import MESSAGE_BYTES_MAX
+
+_Places = dict[Hashable, list["ReferenceType[LoopLink]"]]
+# A link refers to its loop, so it must not be kept here.
+_links: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, _Places]] = WeakKeyDictionary()
+
+
+class LoopDialler(Dialler):
+    waits = LoopWaits
+
+    async def local(self, directory: QueueManagerDirectory) -> Link:
+        loop = asyncio.get_running_loop()
+        place = directory.path.absolute()
+        shared = _with_room(loop, place)
+        if shared is not None:
+            return shared
+        link = LoopLink(loop, f"Queue manager {directory.name}")
+        try:
+            # On the same machine this is done at once.
+            connected = connect_local(directory, CONNECT_SECONDS)
+            connected.setblocking(False)
+            await loop.create_unix_connection(lambda: link, sock=connected)
+        except (FileNotFoundError, ConnectionRefusedError):
+            raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, f"Queue manager {directory.name} is not running.") from None
+        except OSError as error:
+            text = f"Queue manager {directory.name} cannot be reached: {error}."
+            raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, text) from error
+        wishes = Hello()
+        wishes.message_bytes_max = MESSAGE_BYTES_MAX
+        wishes.heartbeat_seconds = LOCAL_HEARTBEAT_SECONDS
+        wishes.conversations_max = LOCAL_CONVERSATIONS
+        return await _agreed(link, wishes, loop, place)
+
+    async def client(self, endpoint: Endpoint, tls: TlsSettings | None) -> Link:
+        loop = asyncio.get_running_loop()
+        place = (replace(endpoint, queue_manager="", weight=0, reconnect="no"), tls)
+        shared = _with_room(loop, place)
+        if shared is not None:
+            return shared
+        stream = ClientTls(tls).stream(endpoint.channel) if tls is not None else None
+        peer = f"{endpoint.host}({endpoint.port})"
+        link = LoopLink(loop, peer, stream)
+        local = parse_local_address(endpoint.local_address)
+        bound = (local.host, local.port_low) if local.host or local.port_low else None
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                await loop.create_connection(lambda: link, endpoint.host, endpoint.port, local_addr=bound)
+        except (OSError, UnicodeError, TimeoutError) as error:
+            raise MQError(MQRC_HOST_NOT_AVAILABLE, f"{peer} does not answer: {error}.") from error
+        wishes = Hello(endpoint.channel)
+        wishes.message_bytes_max = endpoint.message_bytes_max
+        wishes.heartbeat_seconds = endpoint.heartbeat_seconds
+        wishes.conversations_max = max(1, endpoint.sharing_conversations)
+        return await _agreed(link, wishes, loop, place)
+
+
+def _with_room(loop: asyncio.AbstractEventLoop, place: Hashable) -> LoopLink | None:
+    """A link of this loop that can take another conversation."""
+    places = _links.setdefault(loop, {})
+    kept = [each for each in places.get(place, []) if _is_open(each())]
+    if kept:
+        places[place] = kept
+    else:
+        places.pop(place, None)
+    links = (each() for each in kept)
+    return next((each for each in links if each is not None and each.has_room), None)
+
+
+def _is_open(link: LoopLink | None) -> bool:
+    return link is not None and link.failure is None
+
+
+async def _agreed(link: LoopLink, wishes: Hello, loop: asyncio.AbstractEventLoop, place: Hashable) -> LoopLink:
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            await link.greet(wishes)
+    except TimeoutError:
+        raise MQError(MQRC_HOST_NOT_AVAILABLE, f"{link.peer} does not answer.") from None
+    if link.agreed.conversations_max > 1:
+        _links[loop].setdefault(place, []).append(ref(link))
+    return link

@@ -1,0 +1,112 @@
+"""The client's side of TLS: a context from what the program says, and a look at who answered.
+
+Certificates come from single PEM files or from a key repository as the queue manager has one (see
+`ostler.server.tls.key_repository`). A client always checks the queue manager's certificate: somebody that it trusts must
+have vouched for it. With a peer name (SSLPEER) it must be that queue manager's, too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import getpass
+import os
+import ssl
+from pathlib import Path
+from typing import Final
+
+from ostler.client.locate.connect_parameters import TlsSettings
+from ostler.model.cipher_specs import CipherSpec, require
+from ostler.model.constants import MQRC_KEY_REPOSITORY_ERROR, MQRC_SSL_PEER_NAME_ERROR
+from ostler.model.distinguished_names import check_pattern
+from ostler.model.errors import MQError
+from ostler.server.tls.contexts import check_peer_name
+from ostler.server.tls.key_repository import KeyRepository, RepositoryError, default_labels, from_files, load_repository
+from ostler.server.tls.suites import check_suite, new_context
+from ostler.wire.tls_stream import TlsFailed, TlsRules, TlsStream
+
+# For a program that asks for TLS and leaves the rest to us.
+DEFAULT_CIPHER_SPEC: Final = "ANY_TLS12_OR_HIGHER"
+
+
+class ClientTls(TlsRules):
+    """What a client asks of TLS. Files are read here, once; make another to see them as they are later.
+
+    Raises MQError: UNSUPPORTED_CIPHER_SUITE, KEY_REPOSITORY_ERROR, SSL_PEER_NAME_ERROR.
+    """
+
+    def __init__(self, settings: TlsSettings, user: str = "") -> None:
+        """`user` gives the default label of a certificate; without one it is who runs this process."""
+        self.settings = settings
+        self.spec: CipherSpec = require(settings.cipher_spec or DEFAULT_CIPHER_SPEC)
+        try:
+            check_pattern(settings.peer_name)
+        except ValueError as error:
+            raise MQError(MQRC_SSL_PEER_NAME_ERROR, f"{settings.peer_name!r}: {error}.") from None
+        try:
+            self._context = _make_context(self.spec, settings, user)
+        except RepositoryError as error:
+            raise MQError(MQRC_KEY_REPOSITORY_ERROR, f"{error}.") from None
+
+    def stream(self, channel: str) -> TlsStream:
+        """The TLS of one new connection to a channel. Its first output is there at once."""
+        try:
+            return TlsStream(self, is_server=False, channel=channel)
+        except TlsFailed as failure:
+            raise as_error(failure) from None
+
+    def context(self, channel: str) -> ssl.SSLContext:
+        return self._context
+
+    def check(self, stream: TlsStream) -> None:
+        check_suite(self.spec, stream)
+        check_peer_name(self.settings.peer_name, stream)
+
+
+def as_error(failure: TlsFailed) -> MQError:
+    """A failure of TLS as the verbs report it."""
+    return MQError(failure.reason, failure.text)
+
+
+def _make_context(spec: CipherSpec, settings: TlsSettings, user: str) -> ssl.SSLContext:
+    repository, certificate = _repository(settings), None
+    if settings.certificate_file:
+        own = from_files("", settings.certificate_file, settings.key_file, settings.key_password)
+        certificate = own.certificates[""]
+    elif settings.key_repository:
+        certificate = repository.find(settings.certificate_label, default_labels(user or _who()))
+        if certificate is None and settings.certificate_label:
+            raise RepositoryError(
+                f"{repository.place} holds no certificate with its key under label {settings.certificate_label!r}"
+            )
+    if not repository.authorities:
+        raise RepositoryError(
+            f"{repository.place} holds no certificate of an authority (ca.crt) to judge the queue manager by"
+        )
+    context = new_context(spec, is_server=False)
+    repository.give_trust(context)
+    if certificate is not None:
+        repository.give_certificate(context, certificate)
+    return context
+
+
+def _repository(settings: TlsSettings) -> KeyRepository:
+    """The key repository, with the authorities of `ca_file` in the place of its own if there is one."""
+    if settings.key_repository:
+        found = load_repository(Path(os.path.expanduser(settings.key_repository)), settings.key_password)
+        if not settings.ca_file:
+            return found
+        other = from_files(settings.ca_file, "", "", "")
+        return dataclasses.replace(found, place=other.place, authorities=other.authorities)
+    if not settings.ca_file:
+        raise RepositoryError(
+            "TLS needs certificates to trust: give ca_file (a PEM file) or key_repository, or set MQSSLKEYR"
+        )
+    return dataclasses.replace(from_files(settings.ca_file, "", "", ""), password=settings.key_password)
+
+
+def _who() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # In a container the user may have no name; then it has no default label either.
+        return ""

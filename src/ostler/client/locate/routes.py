@@ -1,0 +1,125 @@
+"""How a remote connection comes about: whom to call, in which order, and what to say there.
+
+A route remembers what a program said when it connected, so that the connection can be made once more: for a clone, or
+when the link broke.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Final, NamedTuple
+
+from ostler.client.link.dialler import Dialler
+from ostler.client.link.link import Link, Listener, connect_conversation
+from ostler.client.locate.connect_parameters import ConnectParameters
+from ostler.client.locate.embedded import application_name, user_name
+from ostler.client.locate.endpoints import endpoints, tls_settings
+from ostler.client.mqi.remote.connect import ALLOW_PLAIN_PASSWORD, FINAL_REASONS
+from ostler.model.constants import (
+    MQAT_UNIX,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_HOST_NOT_AVAILABLE,
+    MQRC_PASSWORD_PROTECTION_ERROR,
+)
+from ostler.model.errors import MQError
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.wire.exchanges import Connect, Connected
+
+_JOIN_TRIES: Final = 3
+
+
+class Joined(NamedTuple):
+    """A conversation that is a connection now."""
+
+    link: Link
+    conversation: int
+    connected: Connected
+
+
+class Route:
+    """The way to a queue manager. `directory` is given when it leads over the local socket."""
+
+    def __init__(
+        self, dialler: Dialler, parameters: ConnectParameters, directory: QueueManagerDirectory | None = None
+    ) -> None:
+        self.dialler = dialler
+        self.parameters = parameters
+        self.application = parameters.application or application_name()
+        self._directory = directory
+        self.reconnect = parameters.reconnect
+
+    async def join(self, listener: Listener) -> Joined:
+        """Connect to the first of the addresses that lets us. MQError says why none does."""
+        if self._directory is not None:
+            directory = self._directory
+            return await self._join(partial(self.dialler.local, directory), listener, is_private=True)
+        failures: list[MQError] = []
+        for endpoint in endpoints(self.parameters, os.environ):
+            tls = tls_settings(self.parameters, endpoint, os.environ)
+            if self.reconnect == "no":
+                self.reconnect = endpoint.reconnect
+            is_private = tls is not None or endpoint.is_this_machine
+            try:
+                return await self._join(partial(self.dialler.client, endpoint, tls), listener, is_private)
+            except MQError as error:
+                failures.append(error)
+                if error.reason in FINAL_REASONS:
+                    break
+        raise _most_telling(failures)
+
+    async def _join(self, dial: Callable[[], Awaitable[Link]], listener: Listener, is_private: bool) -> Joined:
+        asked = self._asked(is_private)
+        tries = 0
+        while tries < _JOIN_TRIES:
+            link = await dial()
+            is_shared = link.is_shared
+            tries += not is_shared
+            try:
+                joined = await connect_conversation(link, asked, listener)
+            except MQError as error:
+                if not is_shared or not _is_failure(error, link):
+                    raise
+                # Nobody had noticed that a link in use is dead. What comes of a fresh one is the truth.
+                continue
+            if joined is not None:
+                return Joined(link, *joined)
+        raise MQError(MQRC_CONNECTION_BROKEN, "The link broke before there was a connection.")
+
+    def _asked(self, is_private: bool) -> Connect:
+        parameters = self.parameters
+        if parameters.password and not is_private and os.environ.get(ALLOW_PLAIN_PASSWORD) != "1":
+            raise MQError(
+                MQRC_PASSWORD_PROTECTION_ERROR,
+                "Without TLS the password would cross the network for all to read. Give tls=..., or set "
+                f"{ALLOW_PLAIN_PASSWORD}=1 where you trust the network.",
+            )
+        asked = Connect()
+        asked.options = self.parameters.accounting
+        asked.application_type = MQAT_UNIX
+        asked.application = self.application
+        asked.queue_manager = parameters.queue_manager
+        asked.user = parameters.user or user_name()
+        asked.password = parameters.password or ""
+        return asked
+
+
+def _is_failure(error: MQError, link: Link) -> bool:
+    """Whether an error says that the link broke, rather than that the queue manager refused."""
+    failure = link.failure
+    return failure is not None and (error.reason, error.detail) == (failure.reason, failure.detail)
+
+
+def _most_telling(failures: list[MQError]) -> MQError:
+    """One that somebody answered with is worth more than those of hosts that do not answer."""
+    if not failures:
+        return MQError(MQRC_HOST_NOT_AVAILABLE, "There is no address to connect to.")
+    answered = [each for each in failures if each.reason != MQRC_HOST_NOT_AVAILABLE]
+    if answered:
+        return answered[0]
+    return (
+        failures[0]
+        if len(failures) == 1
+        else MQError(MQRC_HOST_NOT_AVAILABLE, " ".join(each.detail for each in failures))
+    )

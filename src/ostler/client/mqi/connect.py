@@ -1,0 +1,337 @@
+"""Connecting to a queue manager of this process and leaving it: MQCONN, MQCONNX, MQDISC; and MQBEGIN, MQSTAT."""
+
+from __future__ import annotations
+
+import ctypes
+import getpass
+import sys
+import threading
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from typing import Final
+
+from ostler.client.locate import registry as running
+from ostler.client.mqi import message_handles
+from ostler.client.mqi import put_get as mqi
+from ostler.client.mqi.connection_state import (
+    ConnectionState,
+    all_states,
+    forget,
+    remember,
+    state_of,
+    turn,
+    usable,
+)
+from ostler.client.mqi.put_get import Bound, Result, bind, bound_connection, completion, failed, unbind
+from ostler.client.mqi.variable_strings import write_end
+from ostler.engine.connection import AsyncStatus
+from ostler.model.constants import (
+    MQ_CLIENT_USER_ID_LENGTH,
+    MQCC_FAILED,
+    MQCC_OK,
+    MQCC_WARNING,
+    MQCNO_ACCOUNTING_MQI_DISABLED,
+    MQCNO_ACCOUNTING_MQI_ENABLED,
+    MQCNO_ACCOUNTING_Q_DISABLED,
+    MQCNO_ACCOUNTING_Q_ENABLED,
+    MQCNO_ACTIVITY_TRACE_DISABLED,
+    MQCNO_ACTIVITY_TRACE_ENABLED,
+    MQCNO_ALL_CONVS_SHARE,
+    MQCNO_CD_FOR_OUTPUT_ONLY,
+    MQCNO_CLIENT_BINDING,
+    MQCNO_FASTPATH_BINDING,
+    MQCNO_GENERATE_CONN_TAG,
+    MQCNO_HANDLE_SHARE_BLOCK,
+    MQCNO_HANDLE_SHARE_NO_BLOCK,
+    MQCNO_HANDLE_SHARE_NONE,
+    MQCNO_ISOLATED_BINDING,
+    MQCNO_LOCAL_BINDING,
+    MQCNO_NO_CONV_SHARING,
+    MQCNO_RECONNECT,
+    MQCNO_RECONNECT_DISABLED,
+    MQCNO_RECONNECT_Q_MGR,
+    MQCNO_SHARED_BINDING,
+    MQCNO_USE_CD_SELECTION,
+    MQCSP_AUTH_ID_TOKEN,
+    MQCSP_AUTH_NONE,
+    MQCSP_AUTH_USER_ID_AND_PWD,
+    MQHC_UNUSABLE_HCONN,
+    MQRC_ALREADY_CONNECTED,
+    MQRC_ANOTHER_Q_MGR_CONNECTED,
+    MQRC_CNO_ERROR,
+    MQRC_CSP_ERROR,
+    MQRC_ENVIRONMENT_ERROR,
+    MQRC_FUNCTION_NOT_SUPPORTED,
+    MQRC_HCONN_ERROR,
+    MQRC_NO_EXTERNAL_PARTICIPANTS,
+    MQRC_NONE,
+    MQRC_OPTIONS_ERROR,
+    MQRC_Q_MGR_NAME_ERROR,
+    MQRC_STAT_TYPE_ERROR,
+    MQRC_UOW_IN_PROGRESS,
+    MQSTAT_TYPE_ASYNC_ERROR,
+    MQSTAT_TYPE_RECONNECTION,
+    MQSTAT_TYPE_RECONNECTION_ERROR,
+)
+from ostler.model.errors import MQError
+from ostler.model.structures.connecting import MQBO, MQCNO, MQCSP, MQSTS
+from ostler.model.structures.layout import trim
+
+Connected = tuple[int, int, int]
+"""A connection handle, completion and reason."""
+
+_SHARED: Final = MQCNO_HANDLE_SHARE_BLOCK | MQCNO_HANDLE_SHARE_NO_BLOCK
+LOCAL_BINDINGS: Final = MQCNO_LOCAL_BINDING | MQCNO_FASTPATH_BINDING | MQCNO_SHARED_BINDING | MQCNO_ISOLATED_BINDING
+# Of each of these at most one may be given.
+EXCLUSIVE_OPTIONS: Final = (
+    _SHARED | MQCNO_HANDLE_SHARE_NONE,
+    MQCNO_FASTPATH_BINDING | MQCNO_SHARED_BINDING | MQCNO_ISOLATED_BINDING | MQCNO_CLIENT_BINDING,
+    MQCNO_LOCAL_BINDING | MQCNO_CLIENT_BINDING,
+    MQCNO_ACCOUNTING_MQI_ENABLED | MQCNO_ACCOUNTING_MQI_DISABLED,
+    MQCNO_ACCOUNTING_Q_ENABLED | MQCNO_ACCOUNTING_Q_DISABLED,
+    MQCNO_ACTIVITY_TRACE_ENABLED | MQCNO_ACTIVITY_TRACE_DISABLED,
+    MQCNO_NO_CONV_SHARING | MQCNO_ALL_CONVS_SHARE,
+    MQCNO_CD_FOR_OUTPUT_ONLY | MQCNO_USE_CD_SELECTION,
+    MQCNO_RECONNECT | MQCNO_RECONNECT_DISABLED | MQCNO_RECONNECT_Q_MGR,
+)
+ACCOUNTING_OPTIONS: Final = (
+    MQCNO_ACCOUNTING_MQI_ENABLED
+    | MQCNO_ACCOUNTING_MQI_DISABLED
+    | MQCNO_ACCOUNTING_Q_ENABLED
+    | MQCNO_ACCOUNTING_Q_DISABLED
+)
+_ALL_OPTIONS: Final = reduce(or_, EXCLUSIVE_OPTIONS) | MQCNO_GENERATE_CONN_TAG
+_NAME_LENGTH: Final = 48
+_STRUCTURE_HEAD_BYTES: Final = 8
+_CONN_TAG_VERSION: Final = 3
+_CONNECTION_ID_VERSION: Final = 5
+_APPLICATION_NAME_VERSION: Final = 7
+
+
+def MQCONN(name: str | bytes) -> Connected:
+    """Connect to a queue manager that runs in this process; a blank name means the default one."""
+    return MQCONNX(name, None)
+
+
+def MQCONNX(name: str | bytes, cno: bytearray | None) -> Connected:
+    """Connect, with options. An MQCNO of version 5 or later gets the connection id filled in."""
+    try:
+        version = MQCNO.validate_header(cno) if cno is not None else 0
+        options = MQCNO.read_int(cno, "Options") if cno is not None else 0
+        _check_options(options)
+        user = _user(cno, version)
+        application = _application(cno, version)
+        manager = running.find(manager_name(name))
+        _drop_dead_threads()
+        is_shared = bool(options & _SHARED)
+        if not is_shared:
+            existing = _own_handle()
+            if existing is not None:
+                if existing.bound.manager is not manager:
+                    raise MQError(MQRC_ANOTHER_Q_MGR_CONNECTED)
+                return existing.hconn, MQCC_WARNING, MQRC_ALREADY_CONNECTED
+        hconn = bind(manager, user, application, options=options & ACCOUNTING_OPTIONS)
+    except MQError as error:
+        return MQHC_UNUSABLE_HCONN, *failed(error)
+    bound = bound_connection(hconn)
+    remember(ConnectionState(hconn, bound, None if is_shared else threading.current_thread()))
+    if cno is not None:
+        _fill_in(cno, version, options, bound)
+    return hconn, MQCC_OK, MQRC_NONE
+
+
+def _check_options(options: int) -> None:
+    if options & ~_ALL_OPTIONS:
+        raise MQError(MQRC_OPTIONS_ERROR, "MQCNO has options that do not exist, or that only z/OS has.")
+    for group in EXCLUSIVE_OPTIONS:
+        chosen = options & group
+        if chosen & (chosen - 1):
+            raise MQError(MQRC_OPTIONS_ERROR, "MQCNO has options that exclude one another.")
+    if options & MQCNO_CLIENT_BINDING:
+        raise MQError(MQRC_ENVIRONMENT_ERROR, "This connects within the process only; leave MQCNO_CLIENT_BINDING out.")
+
+
+def manager_name(name: str | bytes) -> str:
+    """The name of a queue manager as programs give it, without padding. MQError when it is too long."""
+    text = name.encode("utf-8", "replace") if isinstance(name, str) else bytes(name)
+    text = trim(text)
+    if len(text) > _NAME_LENGTH:
+        raise MQError(MQRC_Q_MGR_NAME_ERROR, f"A queue manager name has at most {_NAME_LENGTH} characters.")
+    return text.decode("utf-8", "replace")
+
+
+def _user(cno: bytearray | None, version: int) -> str:
+    """The user id of the MQCSP, or that of the process. This process is trusted: a password is not looked at."""
+    if cno is not None and version >= _CONNECTION_ID_VERSION:
+        pointer = MQCNO.read_int(cno, "SecurityParmsPtr")
+        offset = MQCNO.read_int(cno, "SecurityParmsOffset")
+        if pointer and offset:
+            raise MQError(MQRC_CNO_ERROR, "The security parameters have a pointer and an offset; give one of them.")
+        if pointer or offset:
+            given = _csp_user(_csp_at(cno, pointer, offset))
+            if given:
+                return given
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return "unknown"
+
+
+def _csp_at(cno: bytearray, pointer: int, offset: int) -> bytes:
+    """The MQCSP, and what stands behind it when it is part of the caller's buffer."""
+    if offset:
+        if not 0 < offset < len(cno):
+            raise MQError(MQRC_CSP_ERROR, "The offset of the security parameters lies outside the structure.")
+        return bytes(cno[offset:])
+    head = ctypes.string_at(pointer, _STRUCTURE_HEAD_BYTES)
+    size = MQCSP.sizes.get(int.from_bytes(head[4:], "little"))
+    if head[:4] != MQCSP.identifier or size is None:
+        raise MQError(MQRC_CSP_ERROR, "The security parameters are no MQCSP.")
+    return ctypes.string_at(pointer, size)
+
+
+def _csp_user(csp: bytes) -> str:
+    MQCSP.validate_header(csp)
+    kind = MQCSP.read_int(csp, "AuthenticationType")
+    if kind == MQCSP_AUTH_NONE:
+        return ""
+    if kind == MQCSP_AUTH_ID_TOKEN:
+        raise MQError(MQRC_FUNCTION_NOT_SUPPORTED, "Connections within the process take no authentication tokens.")
+    pointer = MQCSP.read_int(csp, "CSPUserIdPtr")
+    offset = MQCSP.read_int(csp, "CSPUserIdOffset")
+    length = MQCSP.read_int(csp, "CSPUserIdLength")
+    if kind != MQCSP_AUTH_USER_ID_AND_PWD or not 0 <= length <= MQ_CLIENT_USER_ID_LENGTH or (pointer and offset):
+        raise MQError(MQRC_CSP_ERROR, "The user id of the security parameters is not given as it should be.")
+    if length == 0:
+        return ""
+    if pointer:
+        data = ctypes.string_at(pointer, length)
+    elif 0 < offset <= len(csp) - length:
+        data = csp[offset : offset + length]
+    else:
+        raise MQError(MQRC_CSP_ERROR, "The user id lies outside the security parameters.")
+    return trim(data).decode("utf-8", "replace")
+
+
+def _application(cno: bytearray | None, version: int) -> str:
+    if cno is not None and version >= _APPLICATION_NAME_VERSION:
+        given = trim(MQCNO.read_bytes(cno, "ApplName")).decode("utf-8", "replace")
+        if given:
+            return given
+    return Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
+
+
+def _own_handle() -> ConnectionState | None:
+    """The handle this thread has and shares with nobody, or the one whose callback it is in."""
+    thread = threading.current_thread()
+    for state in all_states():
+        if state.bound.connection.broken:
+            continue
+        if state.thread is thread or (state.consuming is not None and state.consuming.is_inside()):
+            return state
+    return None
+
+
+def _drop_dead_threads() -> None:
+    """A handle that is not shared ends with its thread; what it did not commit is backed out."""
+    for state in all_states():
+        if state.thread is not None and not state.thread.is_alive():
+            forget(state.hconn)
+            unbind(state.hconn)
+            state.bound.manager.disconnect(state.bound.connection, False)
+
+
+def _fill_in(cno: bytearray, version: int, options: int, bound: Bound) -> None:
+    identifier = bound.connection.connection_id
+    if version >= _CONNECTION_ID_VERSION:
+        MQCNO.patch(cno, "ConnectionId", identifier)
+    if version >= _CONN_TAG_VERSION and options & MQCNO_GENERATE_CONN_TAG:
+        MQCNO.patch(cno, "ConnTag", b"MQCT" + identifier + bound.engine.padded_name)
+
+
+def MQDISC(hconn: int) -> Connected:
+    """Leave the queue manager: commit what is open, close all handles. The handle that comes back is unusable.
+
+    From a callback of the connection it is done as soon as the callback returns.
+    """
+    try:
+        state = state_of(hconn)
+        if state.consuming is not None and not state.consuming.disconnect(lambda: _leave(state)):
+            return MQHC_UNUSABLE_HCONN, MQCC_OK, MQRC_NONE
+        return MQHC_UNUSABLE_HCONN, *_leave(state)
+    except MQError as error:
+        return hconn, *failed(error)
+
+
+def _leave(state: ConnectionState) -> Result:
+    """Give the handle up. A connection that broke is gone all the same, so its handle is not kept either."""
+    broken = state.bound.connection.broken
+    forget(state.hconn)
+    unbind(state.hconn)
+    message_handles.delete_all(state.bound.connection.message_handles)
+    if broken:
+        return MQCC_FAILED, broken
+    reason = state.bound.manager.disconnect(state.bound.connection)
+    return completion(reason), reason
+
+
+def MQBEGIN(hconn: int, bo: bytearray | None) -> Result:
+    """Begin a unit of work. No other resource managers take part here, so the best answer is a warning."""
+    try:
+        bound = usable(hconn)
+        if state_of(hconn).is_shared:
+            raise MQError(MQRC_HCONN_ERROR, "MQBEGIN needs a connection handle that is not shared.")
+        if bo is not None:
+            MQBO.validate_header(bo)
+            if MQBO.read_int(bo, "Options"):
+                raise MQError(MQRC_OPTIONS_ERROR, "MQBO has no options.")
+        with turn(bound) as engine:
+            if bound.connection.unit_of_work is not None:
+                raise MQError(MQRC_UOW_IN_PROGRESS)
+            engine.unit_of_work_of(bound.connection)
+    except MQError as error:
+        return failed(error)
+    return MQCC_WARNING, MQRC_NO_EXTERNAL_PARTICIPANTS
+
+
+def MQSTAT(hconn: int, type: int, sts: bytearray) -> Result:
+    """What became of asynchronous puts since the last MQSTAT. Asking starts the count anew."""
+    try:
+        bound = usable(hconn)
+        if type in (MQSTAT_TYPE_RECONNECTION, MQSTAT_TYPE_RECONNECTION_ERROR):
+            raise MQError(MQRC_ENVIRONMENT_ERROR, "Only client connections reconnect.")
+        if type != MQSTAT_TYPE_ASYNC_ERROR:
+            raise MQError(MQRC_STAT_TYPE_ERROR, f"{type} is none of the types of status.")
+        MQSTS.validate_header(sts)
+        with turn(bound):
+            status = bound.connection.async_status
+            bound.connection.async_status = AsyncStatus()
+    except MQError as error:
+        return failed(error)
+    for field, value in (
+        ("CompCode", status.first_completion),
+        ("Reason", status.first_reason),
+        ("PutSuccessCount", status.succeeded),
+        ("PutWarningCount", status.warned),
+        ("PutFailureCount", status.failed),
+        ("ObjectType", status.object_type),
+        ("ObjectName", status.object_name),
+        ("ObjectQMgrName", bound.engine.name if status.object_name else ""),
+        ("ResolvedObjectName", status.object_name),
+        ("ResolvedQMgrName", bound.engine.name if status.object_name else ""),
+    ):
+        MQSTS.patch(sts, field, value)
+    describe_topic(sts, status.object_string)
+    return MQCC_OK, MQRC_NONE
+
+
+def describe_topic(sts: bytearray, topic: str) -> None:
+    """Which topic a publication failed on, where the structure has a place for it."""
+    if MQSTS.read_int(sts, "Version") > 1:
+        write_end(sts, MQSTS.offset("ObjectString"), topic)
+
+
+def has_connection() -> bool:
+    """Whether anything in this process is connected at all: message handles of no connection ask for that."""
+    return bool(mqi._bound)

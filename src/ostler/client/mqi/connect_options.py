@@ -1,0 +1,232 @@
+"""MQCONN and MQCONNX for every binding: what the structures of a program ask for, as the parameters of a connection.
+
+MQCNO leads to an MQCD (channel), MQSCO (TLS) and MQCSP (user and password), each at an address of this process or at
+an offset behind the MQCNO.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from dataclasses import replace
+from functools import reduce
+from operator import or_
+from typing import Final
+
+from ostler.client.locate import registry as running
+from ostler.client.locate.binding import connect_handle
+from ostler.client.locate.connect_parameters import SHARING_CONVERSATIONS, Binding, ConnectParameters, Reconnect
+from ostler.client.mqi import connect as mqi_connect
+from ostler.client.mqi.channel_descriptor import MQCD, MQSCO, ChannelDescriptor, text_of, tls_of_channel
+from ostler.client.mqi.connect import Connected
+from ostler.client.mqi.put_get import failed
+from ostler.client.mqi.remote.connections import FIRST_REMOTE, remote_connection
+from ostler.model.constants import (
+    MQ_CLIENT_USER_ID_LENGTH,
+    MQ_CSP_PASSWORD_LENGTH,
+    MQCC_OK,
+    MQCNO_CD_FOR_OUTPUT_ONLY,
+    MQCNO_CLIENT_BINDING,
+    MQCNO_GENERATE_CONN_TAG,
+    MQCNO_HANDLE_SHARE_BLOCK,
+    MQCNO_HANDLE_SHARE_NO_BLOCK,
+    MQCNO_NO_CONV_SHARING,
+    MQCNO_RECONNECT,
+    MQCNO_RECONNECT_DISABLED,
+    MQCNO_RECONNECT_Q_MGR,
+    MQCSP_AUTH_ID_TOKEN,
+    MQCSP_AUTH_NONE,
+    MQCSP_AUTH_USER_ID_AND_PWD,
+    MQHC_UNUSABLE_HCONN,
+    MQRC_CNO_ERROR,
+    MQRC_CSP_ERROR,
+    MQRC_FUNCTION_NOT_SUPPORTED,
+    MQRC_NONE,
+    MQRC_OPTIONS_ERROR,
+    MQRC_Q_MGR_NAME_ERROR,
+)
+from ostler.model.errors import MQError
+from ostler.model.structures.connecting import MQCNO, MQCSP
+from ostler.model.structures.layout import Layout
+
+_LOCAL_OPTIONS: Final = mqi_connect.LOCAL_BINDINGS
+_EXCLUSIVE: Final = mqi_connect.EXCLUSIVE_OPTIONS
+_ALL_OPTIONS: Final = reduce(or_, _EXCLUSIVE) | MQCNO_GENERATE_CONN_TAG
+_SHARED: Final = MQCNO_HANDLE_SHARE_BLOCK | MQCNO_HANDLE_SHARE_NO_BLOCK
+_RECONNECT: Final[dict[int, Reconnect]] = {
+    MQCNO_RECONNECT: "yes",
+    MQCNO_RECONNECT_Q_MGR: "qmgr",
+    MQCNO_RECONNECT_DISABLED: "disabled",
+}
+_URL_LENGTH_MAX: Final = 10240
+_CCDT_VERSION: Final = 6
+_APPLICATION_NAME_VERSION: Final = 7
+
+
+def MQCONN(name: str | bytes) -> Connected:
+    """Connect to a queue manager, wherever it is; a blank name means the default one."""
+    return MQCONNX(name, None)
+
+
+def MQCONNX(name: str | bytes, cno: bytearray | None) -> Connected:
+    """Connect, with options. An MQCNO of version 5 or later gets the connection id filled in."""
+    try:
+        version = MQCNO.validate_header(cno) if cno is not None else 0
+        options = MQCNO.read_int(cno, "Options") if cno is not None else 0
+        check_options(options)
+        manager_name = mqi_connect.manager_name(name)
+        parameters = connect_parameters(manager_name, cno, version, options)
+        if parameters.binding == "client":
+            hconn = connect_handle(parameters)
+        else:
+            try:
+                running.find(manager_name)
+                return mqi_connect.MQCONNX(name, cno)
+            except MQError as unknown:
+                hconn = _connect_elsewhere(parameters, unknown)
+    except MQError as error:
+        return MQHC_UNUSABLE_HCONN, *failed(error)
+    if cno is not None:
+        _fill_in(cno, version, options, hconn)
+    return hconn, MQCC_OK, MQRC_NONE
+
+
+def _connect_elsewhere(parameters: ConnectParameters, unknown: MQError) -> int:
+    """Connect to a queue manager that is not in this process, which is `unknown` here."""
+    try:
+        return connect_handle(parameters)
+    except MQError as error:
+        # Nothing else is known of such a queue manager: then what this process knows is the better answer.
+        raise unknown if error.reason == MQRC_Q_MGR_NAME_ERROR else error from None
+
+
+def check_options(options: int) -> None:
+    if options & ~_ALL_OPTIONS:
+        raise MQError(MQRC_OPTIONS_ERROR, "MQCNO has options that do not exist, or that only z/OS has.")
+    for group in _EXCLUSIVE:
+        chosen = options & group
+        if chosen & (chosen - 1):
+            raise MQError(MQRC_OPTIONS_ERROR, "MQCNO has options that exclude one another.")
+
+
+def connect_parameters(name: str, cno: bytearray | None, version: int, options: int) -> ConnectParameters:
+    """What the structures ask for."""
+    cd = _structure(cno, version, 2, "ClientConn", MQCD)
+    channel = ChannelDescriptor(cd) if cd and not options & MQCNO_CD_FOR_OUTPUT_ONLY else None
+    sco = _structure(cno, version, 4, "SSLConfig", MQSCO)
+    user, password = _credentials(_structure(cno, version, 5, "SecurityParms", MQCSP))
+    binding = _binding(options, channel)
+    parameters = ConnectParameters(
+        queue_manager=name,
+        binding=binding,
+        user=user,
+        password=password,
+        application=_application(cno, version),
+        tls=tls_of_channel(channel, sco) if binding != "local" else None,
+        reconnect=next((word for bit, word in _RECONNECT.items() if options & bit), "no"),
+        sharing_conversations=1 if options & MQCNO_NO_CONV_SHARING else SHARING_CONVERSATIONS,
+        ccdt_url=_ccdt_url(cno, version),
+        is_shared=bool(options & _SHARED),
+        accounting=options & mqi_connect.ACCOUNTING_OPTIONS,
+    )
+    return parameters if channel is None else _over(channel, parameters, options)
+
+
+def _over(channel: ChannelDescriptor, parameters: ConnectParameters, options: int) -> ConnectParameters:
+    """The parameters of a connection over a channel that the program describes."""
+    is_client = parameters.binding == "client"
+    return replace(
+        parameters,
+        connection_name=channel.connection_name if is_client else "",
+        channel=channel.name if is_client else "",
+        reconnect=parameters.reconnect if any(options & bit for bit in _RECONNECT) else channel.reconnect,
+        heartbeat_seconds=channel.heartbeat_seconds,
+        sharing_conversations=1 if options & MQCNO_NO_CONV_SHARING else channel.sharing_conversations,
+        message_bytes_max=channel.message_bytes_max,
+        local_address=channel.local_address if is_client else "",
+    )
+
+
+def _binding(options: int, channel: ChannelDescriptor | None) -> Binding:
+    """A channel descriptor with an address is meant for the network, unless the options say otherwise."""
+    if options & MQCNO_CLIENT_BINDING:
+        return "client"
+    if options & _LOCAL_OPTIONS:
+        return "local"
+    if channel is not None and channel.connection_name:
+        return "client"
+    wanted = os.environ.get("MQ_CONNECT_TYPE", "").strip().upper()
+    if wanted == "CLIENT":
+        return "client"
+    return "local" if wanted in ("LOCAL", "STANDARD") else "auto"
+
+
+def _structure(cno: bytearray | None, version: int, since: int, field: str, layout: Layout) -> bytes:
+    """A structure that the MQCNO leads to, with what stands behind it; empty when there is none."""
+    if cno is None or version < since:
+        return b""
+    pointer = MQCNO.read_int(cno, f"{field}Ptr")
+    offset = MQCNO.read_int(cno, f"{field}Offset")
+    if pointer and offset:
+        raise MQError(MQRC_CNO_ERROR, f"{field} has a pointer and an offset; give one of them.")
+    if offset:
+        if not 0 < offset < len(cno):
+            raise MQError(layout.reason, f"The offset of {field} lies outside the structure.")
+        return bytes(cno[offset:])
+    return ctypes.string_at(pointer, _size_at(pointer, layout)) if pointer else b""
+
+
+def _size_at(pointer: int, layout: Layout) -> int:
+    """How long the structure at an address is, by its version: no more may be read."""
+    head = ctypes.string_at(pointer, layout.offset("Version") + 4)
+    size = layout.sizes.get(layout.read_int(head, "Version")) if head.startswith(layout.identifier) else None
+    if size is None:
+        raise MQError(layout.reason, f"What the connect options point to is no {layout.name}.")
+    return size
+
+
+def _credentials(csp: bytes) -> tuple[str | None, str | None]:
+    """User and password of an MQCSP; None where it has none."""
+    if not csp:
+        return None, None
+    MQCSP.validate_header(csp)
+    kind = MQCSP.read_int(csp, "AuthenticationType")
+    if kind == MQCSP_AUTH_NONE:
+        return None, None
+    if kind == MQCSP_AUTH_ID_TOKEN:
+        raise MQError(MQRC_FUNCTION_NOT_SUPPORTED, "Authentication tokens are not taken.")
+    if kind != MQCSP_AUTH_USER_ID_AND_PWD:
+        raise MQError(MQRC_CSP_ERROR, f"{kind} is no type of authentication.")
+    user = _string(csp, MQCSP, "CSPUserId", MQ_CLIENT_USER_ID_LENGTH).rstrip()
+    return user or None, _string(csp, MQCSP, "CSPPassword", MQ_CSP_PASSWORD_LENGTH) or None
+
+
+def _string(structure: bytes | bytearray, layout: Layout, field: str, length_max: int) -> str:
+    """The text that a field names by address, or by its offset in the caller's buffer; empty when it has no length."""
+    pointer, offset, length = (layout.read_int(structure, field + end) for end in ("Ptr", "Offset", "Length"))
+    if length == 0:
+        return ""
+    is_inside = 0 < offset <= len(structure) - length
+    if not 0 < length <= length_max or bool(pointer) == bool(offset) or not (pointer or is_inside):
+        raise MQError(layout.reason, f"{field} of {layout.name} is not given as it should be.")
+    data = ctypes.string_at(pointer, length) if pointer else bytes(structure[offset : offset + length])
+    return data.decode("utf-8", "replace")
+
+
+def _application(cno: bytearray | None, version: int) -> str:
+    return text_of(MQCNO, cno, "ApplName") if cno is not None and version >= _APPLICATION_NAME_VERSION else ""
+
+
+def _ccdt_url(cno: bytearray | None, version: int) -> str:
+    return _string(cno, MQCNO, "CCDTUrl", _URL_LENGTH_MAX) if cno is not None and version >= _CCDT_VERSION else ""
+
+
+def _fill_in(cno: bytearray, version: int, options: int, hconn: int) -> None:
+    if hconn < FIRST_REMOTE:
+        return
+    remote = remote_connection(hconn)
+    if version >= 5:
+        MQCNO.patch(cno, "ConnectionId", remote.connection_id)
+    if version >= 3 and options & MQCNO_GENERATE_CONN_TAG:
+        name = remote.queue_manager.encode("latin-1", "replace").ljust(48)
+        MQCNO.patch(cno, "ConnTag", b"MQCT" + remote.connection_id + name)

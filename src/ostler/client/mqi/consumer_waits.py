@@ -1,0 +1,230 @@
+"""How the consumers of one connection within the process wait on their queues, until one of them has to be called.
+
+Nothing polls: a single consumer leaves its get waiting on its queue; several leave watches, so that a message is taken
+only when its consumer is the next to be called.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Final
+
+from ostler.client.mqi import message_handles
+from ostler.client.mqi.connection_state import ConnectionState, turn, wait_durable
+from ostler.client.mqi.consumer_port import Answers, ConsumerPort
+from ostler.client.mqi.consumers import BROWSE, Consumer, Delivery
+from ostler.client.mqi.put_get import Bound, get_request, returned_options
+from ostler.engine import get as getting
+from ostler.engine.connection import OTHER_OBJECT, Handle
+from ostler.engine.core import QUIESCING, RUNNING, STOPPING, Engine
+from ostler.engine.queue.get_request import UNLIMITED, GetRequest
+from ostler.engine.queue.selection import GROUP_OPTIONS
+from ostler.model.constants import (
+    MQGMO_FAIL_IF_QUIESCING,
+    MQGMO_WAIT,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_NO_MSG_AVAILABLE,
+    MQRC_NONE,
+    MQRC_NOT_OPEN_FOR_BROWSE,
+    MQRC_NOT_OPEN_FOR_INPUT,
+    MQRC_Q_MGR_QUIESCING,
+    MQRC_Q_MGR_STOPPING,
+)
+from ostler.model.errors import MQError
+
+_Requests = list[tuple[Consumer, GetRequest]]
+
+_NO_HANDLE: Final = Handle(0, OTHER_OBJECT, "", 0)
+# No message is this short, so a request with this limit is answered, but takes nothing.
+_TAKES_NOTHING: Final = -(1 << 40)
+
+
+class EnginePort(ConsumerPort):
+    """The callbacks of a connection to a queue manager in this process."""
+
+    def __init__(self, state: ConnectionState) -> None:
+        super().__init__(state.hconn)
+        self._bound: Bound = state.bound
+        self._connection = state.bound.connection
+        self._bell: SimpleQueue[None] = SimpleQueue()
+
+    def open(self, is_inside: Callable[[], bool]) -> None:
+        self._bound.is_inside_callback = is_inside
+        self._bound.manager.on_end.append(self.ring)
+
+    def close(self) -> None:
+        if self.ring in self._bound.manager.on_end:
+            self._bound.manager.on_end.remove(self.ring)
+
+    def set_consuming(self, is_consuming: bool) -> None:
+        self._connection.consuming = is_consuming
+
+    def broken(self) -> int:
+        if self._connection.broken:
+            return self._connection.broken
+        return 0 if self._bound.manager.running else MQRC_CONNECTION_BROKEN
+
+    def is_quiescing(self) -> bool:
+        return self._bound.engine.state == QUIESCING
+
+    def ring(self) -> None:
+        self._bell.put(None)
+
+    def next(self, active: list[Consumer], seconds: float | None) -> Answers:
+        waiting: _Requests = []
+        with turn(self._bound, even_if_broken=True) as engine:
+            if self.broken():
+                return []
+            found = _look(engine, self._bound, active, waiting, self.ring)
+        if not found:
+            try:
+                self._bell.get(timeout=seconds)
+                while True:
+                    self._bell.get_nowait()
+            except Empty:
+                pass
+            with turn(self._bound, even_if_broken=True):
+                found = _withdraw(waiting, time.monotonic())
+        return [(consumer, delivery) for consumer, request in found if (delivery := self._delivery(consumer, request))]
+
+    def _delivery(self, consumer: Consumer, request: GetRequest) -> Delivery | None:
+        """What a consumer is told of its request; None when the log will never hold what it is about to see."""
+        if not request.md:
+            return Delivery(request.reason)
+        try:
+            wait_durable(self._bound, request.after_lsn)
+        except MQError:
+            self._connection.broken = MQRC_CONNECTION_BROKEN
+            return None
+        found = request.properties
+        if found is not None:
+            message_handles.fill_handle(self._connection.message_handles, found.properties, request.md, consumer.gmo)
+        options = returned_options(request, consumer.gmo)
+        return Delivery(request.reason, request.md, options, request.body, request.data_bytes)
+
+    def has_handle(self, hobj: int) -> bool:
+        return hobj in self._connection.handles
+
+    def check_gets(self, consumer: Consumer) -> None:
+        request = get_request(self._bound, consumer.hobj, consumer.md, consumer.gmo, consumer.bytes_max)
+        request.options = consumer.get_options
+        reason = getting.check_options(request)
+        if reason != MQRC_NONE:
+            raise MQError(reason)
+        if request.options & BROWSE:
+            if not request.handle.for_browse:
+                raise MQError(MQRC_NOT_OPEN_FOR_BROWSE)
+        elif not request.handle.for_input:
+            raise MQError(MQRC_NOT_OPEN_FOR_INPUT)
+
+    def check_quiescing(self, fail_if_quiescing: bool) -> None:
+        state = self._bound.engine.state
+        if state == STOPPING:
+            raise MQError(MQRC_Q_MGR_STOPPING)
+        if state != RUNNING and fail_if_quiescing:
+            raise MQError(MQRC_Q_MGR_QUIESCING)
+
+    def has_unit_of_work(self) -> bool:
+        with turn(self._bound):
+            return self._connection.unit_of_work is not None
+
+
+def _look(
+    engine: Engine, bound: Bound, active: list[Consumer], waiting: _Requests, ring: Callable[[], None]
+) -> _Requests:
+    """One try for each consumer in turn. When there is nothing for any of them, their requests are left `waiting`.
+
+    A consumer that is alone waits with its get itself. One of several waits with a watch, that takes nothing.
+    """
+    is_alone = len(active) == 1
+    for consumer in active:
+        request = _request(bound, consumer, is_alone)
+        request.waker = ring
+        if not _ask(engine, request):
+            waiting.append((consumer, request))
+        elif request.reason != MQRC_NO_MSG_AVAILABLE:
+            return [(consumer, request)]
+    if not is_alone:
+        waiting.extend([(consumer, _watch(bound, consumer, ring)) for consumer in active])
+    return []
+
+
+def _request(bound: Bound, consumer: Consumer, waits: bool) -> GetRequest:
+    """The next get of a consumer, to be answered at once or to be left waiting until somebody withdraws it.
+
+    It has failed already when, say, its message handle was deleted.
+    """
+    try:
+        request = get_request(bound, consumer.hobj, consumer.md, consumer.gmo, consumer.bytes_max)
+    except MQError as error:
+        request = GetRequest(bound.connection, _NO_HANDLE, 0, 0)
+        request.reason = error.reason
+        request.done = True
+        return request
+    request.options = consumer.get_options & ~MQGMO_WAIT
+    request.wait_ms = 0
+    request.may_pause = waits
+    if waits:
+        request.options |= MQGMO_WAIT
+        request.wait_ms = UNLIMITED
+        if bound.engine.state == RUNNING:
+            # Whether it wants to fail then or not, the event handler has to be told.
+            request.options |= MQGMO_FAIL_IF_QUIESCING
+    return request
+
+
+def _ask(engine: Engine, request: GetRequest) -> bool:
+    """Try a get; False when it is left waiting. A refusal is an answer too."""
+    try:
+        return request.done or getting.get(engine, request)
+    except MQError as error:
+        request.reason = error.reason
+        request.done = True
+        return True
+
+
+def _watch(bound: Bound, consumer: Consumer, ring: Callable[[], None]) -> GetRequest:
+    """A request that is answered when there is a message for a consumer, and leaves it on the queue.
+
+    While several consumers wait on one connection none may take a message beforehand: the callback of another one would
+    commit it. The limit on its length, which no message keeps, makes the request harmless, and it is no browse, so that
+    it leaves the cursor alone too.
+    """
+    model = get_request(bound, consumer.hobj, consumer.md, consumer.gmo, 0)
+    watch = getting.new_request(
+        model.connection,
+        model.handle,
+        consumer.get_options & GROUP_OPTIONS | MQGMO_WAIT | MQGMO_FAIL_IF_QUIESCING,
+        model.match,
+        model.message_id,
+        model.correlation_id,
+        0,
+    )
+    watch.group_id = model.group_id
+    watch.sequence_number = model.sequence_number
+    watch.offset = model.offset
+    watch.token = model.token
+    watch.max_bytes = _TAKES_NOTHING
+    watch.waker = ring
+    queue = watch.handle.queue
+    assert queue is not None
+    queue.waiting.add(watch)
+    return watch
+
+
+def _withdraw(waiting: _Requests, now: float) -> _Requests:
+    """Take back what still waits. Messages that were got are delivered, however the wait ended."""
+    answered: _Requests = []
+    for consumer, request in waiting:
+        if not request.done:
+            queue = request.handle.queue
+            assert queue is not None
+            queue.waiting.remove(request)
+            if consumer.waits_until and consumer.waits_until <= now:
+                request.reason = MQRC_NO_MSG_AVAILABLE
+                answered.append((consumer, request))
+        elif request.max_bytes >= 0:
+            answered.append((consumer, request))
+    return answered

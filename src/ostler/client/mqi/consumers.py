@@ -1,0 +1,143 @@
+"""A registered callback: what it wants to be called for, and what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import Final, NamedTuple
+
+from ostler.client.mqi.put_get import completion, return_descriptor
+from ostler.model.constants import (
+    MQCBCT_MSG_NOT_REMOVED,
+    MQCBCT_MSG_REMOVED,
+    MQCC_OK,
+    MQCS_SUSPENDED,
+    MQCS_SUSPENDED_TEMPORARY,
+    MQCS_SUSPENDED_USER_ACTION,
+    MQGMO_BROWSE_FIRST,
+    MQGMO_BROWSE_NEXT,
+    MQGMO_FAIL_IF_QUIESCING,
+    MQGMO_WAIT,
+    MQHO_NONE,
+    MQRC_BACKED_OUT,
+    MQRC_GET_INHIBITED,
+    MQRC_RECONNECTED,
+    MQRC_SYNCPOINT_LIMIT_REACHED,
+    MQRC_TRUNCATED_MSG_FAILED,
+)
+from ostler.model.structures.consuming import MQCBC
+from ostler.model.structures.gmo import GMO_OPTIONS, GMO_WAIT_INTERVAL
+
+Callback = Callable[[int, bytearray, bytearray, bytes, bytearray], object]
+"""function(hconn, md, gmo, buffer, cbc). Control calls and events have an empty buffer."""
+
+BROWSE: Final = MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT
+FULL_LENGTH: Final = 0x7FFFFFFF
+
+# The fields of MQCBC from CallType to BufferLength, which follow one another.
+_CONTEXT: Final = Struct("<iiQQiiiii")
+_CONTEXT_AT: Final = MQCBC.offset("CallType")
+_BLANK_CONTEXT: Final = bytes(MQCBC.default())
+
+
+class Delivery(NamedTuple):
+    """What a get for a consumer came to: a message, or (with an empty descriptor) why there is none."""
+
+    reason: int
+    md: bytes = b""
+    gmo: bytes = b""
+    body: bytes = b""
+    data_bytes: int = 0
+
+
+class Consumer:
+    """A message consumer, or (with the handle MQHO_NONE) the event handler of a connection."""
+
+    def __init__(self, hobj: int, function: Callback, options: int, area: int) -> None:
+        self.hobj = hobj
+        self.function = function
+        self.options = options
+        self.area = area
+        self.md = b""
+        self.gmo = b""
+        self.bytes_max = FULL_LENGTH
+        self.suspended = False
+        self.started = False  # it had its start call, or would have had it
+        self.fault = 0  # the last failure it was told
+        self.retry_at = 0.0  # after a passing failure: when to try again
+        self.waits_until = 0.0  # when to tell it that nothing came
+        self.told_empty = False
+        self.has_browsed = False
+
+    @property
+    def is_event_handler(self) -> bool:
+        return self.hobj == MQHO_NONE
+
+    @property
+    def get_options(self) -> int:
+        """The get options of this moment: "first and next" begins with first and goes on with next."""
+        options = int.from_bytes(self.gmo[GMO_OPTIONS : GMO_OPTIONS + 4], "little", signed=True)
+        if options & BROWSE == BROWSE:
+            options &= ~(MQGMO_BROWSE_FIRST if self.has_browsed else MQGMO_BROWSE_NEXT)
+        return options
+
+    @property
+    def is_browsing(self) -> bool:
+        return self.get_options & BROWSE != 0
+
+    @property
+    def fails_if_quiescing(self) -> bool:
+        return self.get_options & MQGMO_FAIL_IF_QUIESCING != 0
+
+    @property
+    def wait_seconds(self) -> float | None:
+        """How long it waits before it is told that nothing came; None when it wants no such call."""
+        if not self.get_options & MQGMO_WAIT:
+            return None
+        interval = int.from_bytes(self.gmo[GMO_WAIT_INTERVAL : GMO_WAIT_INTERVAL + 4], "little", signed=True)
+        return None if interval < 0 else interval / 1000
+
+    def begin_wait(self, now: float) -> bool:
+        """Whether it waits for a limited time only; its end is then in `waits_until`."""
+        seconds = self.wait_seconds
+        if seconds is None or (seconds == 0 and self.told_empty):
+            return False
+        if self.waits_until == 0:
+            self.waits_until = now + seconds
+        return True
+
+    def delivered(self, delivery: Delivery) -> tuple[bytearray, bytearray, int]:
+        """The descriptor and options of a delivered message, and the type of the call."""
+        self.has_browsed = True
+        md = bytearray(self.md)
+        return_descriptor(md, delivery.md)
+        is_removed = not self.is_browsing and delivery.reason != MQRC_TRUNCATED_MSG_FAILED
+        return md, bytearray(delivery.gmo), MQCBCT_MSG_REMOVED if is_removed else MQCBCT_MSG_NOT_REMOVED
+
+
+def state_after(reason: int) -> int:
+    """What a failed get leaves its consumer in: to be tried again, in need of the callback's help, or suspended."""
+    if reason == MQRC_GET_INHIBITED:
+        return MQCS_SUSPENDED_TEMPORARY
+    if reason in (MQRC_BACKED_OUT, MQRC_SYNCPOINT_LIMIT_REACHED):
+        return MQCS_SUSPENDED_USER_ACTION
+    return MQCS_SUSPENDED
+
+
+def new_context(
+    consumer: Consumer,
+    area: int,
+    call_type: int,
+    hobj: int,
+    reason: int,
+    state: int,
+    data_bytes: int = 0,
+    buffer_bytes: int = 0,
+) -> bytearray:
+    """The MQCBC that says why a callback is called, made in one go: there is one for each message."""
+    cbc = bytearray(_BLANK_CONTEXT)
+    code = MQCC_OK if reason == MQRC_RECONNECTED else completion(reason)
+    _CONTEXT.pack_into(
+        cbc, _CONTEXT_AT, call_type, hobj, consumer.area, area, code, reason, state, data_bytes, buffer_bytes
+    )
+    return cbc

@@ -1,0 +1,372 @@
+"""The dispatcher of a connection's callbacks: it waits on the queues and calls one consumer at a time.
+
+A connection is stopped, started or suspended. While it is started it belongs to the dispatcher, on a thread of its own
+or (MQOP_START_WAIT) on the thread that called. How messages come is a matter of the connection's port. What a callback
+does to the callbacks themselves is noted, and done when it has returned.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from ostler.client.mqi.connection_state import Consuming
+from ostler.client.mqi.consumer_port import ConsumerPort
+from ostler.client.mqi.consumers import Consumer, Delivery, new_context, state_after
+from ostler.client.mqi.put_get import Result
+from ostler.model.constants import (
+    MQCBCT_DEREGISTER_CALL,
+    MQCBCT_EVENT_CALL,
+    MQCBCT_REGISTER_CALL,
+    MQCBCT_START_CALL,
+    MQCBCT_STOP_CALL,
+    MQCBDO_DEREGISTER_CALL,
+    MQCBDO_EVENT_CALL,
+    MQCBDO_REGISTER_CALL,
+    MQCBDO_START_CALL,
+    MQCBDO_STOP_CALL,
+    MQCC_FAILED,
+    MQCC_OK,
+    MQCC_WARNING,
+    MQCS_NONE,
+    MQCS_STOPPED,
+    MQCS_SUSPENDED,
+    MQCS_SUSPENDED_TEMPORARY,
+    MQCS_SUSPENDED_USER_ACTION,
+    MQHO_UNUSABLE_HOBJ,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_CONNECTION_STOPPED,
+    MQRC_CONNECTION_STOPPING,
+    MQRC_CONNECTION_SUSPENDED,
+    MQRC_NO_CALLBACKS_ACTIVE,
+    MQRC_NO_MSG_AVAILABLE,
+    MQRC_NONE,
+    MQRC_Q_MGR_QUIESCING,
+    MQRC_Q_MGR_STOPPING,
+    MQRC_TRUNCATED_MSG_FAILED,
+    MQRC_UNEXPECTED_ERROR,
+)
+from ostler.model.structures.consuming import MQCBC
+
+STOPPED: Final = "stopped"
+STARTED: Final = "started"
+SUSPENDED: Final = "suspended"
+
+# A passing failure, such as a queue that is inhibited for a while, is looked at again after this time.
+_RETRY_SECONDS: Final = 1.0
+_STOPPED_AT_ONCE: Final[Result] = (MQCC_FAILED, MQRC_CONNECTION_STOPPED)
+_ENDING: Final = frozenset({MQRC_Q_MGR_STOPPING, MQRC_CONNECTION_STOPPING, MQRC_CONNECTION_BROKEN})
+
+
+class Dispatcher(Consuming):
+    def __init__(self, port: ConsumerPort) -> None:
+        self.port = port
+        self.phase = STOPPED
+        self.consumers: dict[int, Consumer] = {}
+        self.event_handler: Consumer | None = None
+        self.area = 0  # ConnectionArea, the program's own
+        self._condition = threading.Condition()
+        self._wanted = STARTED  # what the dispatcher shall come to next
+        self._wanted_inside = False  # and whether a callback said so, who may take it back
+        self._on_caller = False  # started with MQOP_START_WAIT
+        self._thread = 0
+        self._ready: Result | None = None
+        self._calls: deque[tuple[Consumer, int, int, int]] = deque()
+        self._finish: Callable[[], object] | None = None
+        self._turn = 0
+        self._told_quiescing = False
+        port.open(self.is_inside)
+
+    # -- as the verbs see it ------------------------------------------------------------------------------------------
+
+    def is_inside(self) -> bool:
+        return self._thread == threading.get_ident()
+
+    def is_started(self) -> bool:
+        return self.phase == STARTED
+
+    def start(self, on_caller: bool, area: int) -> Result:
+        """MQOP_START and MQOP_START_WAIT."""
+        self.area = area
+        self._on_caller = on_caller
+        return self._go()
+
+    def resume(self) -> Result:
+        """MQOP_RESUME after MQOP_SUSPEND, on the kind of thread it was started on."""
+        return self._go()
+
+    def _go(self) -> Result:
+        with self._condition:
+            self.phase = STARTED
+            self._wanted = STARTED
+            self._ready = None
+            self.port.set_consuming(True)
+        if self._on_caller:
+            return self._run()
+        threading.Thread(target=self._run, name=f"ostler-callbacks-{self.port.hconn}", daemon=True).start()
+        with self._condition:
+            return self._condition.wait_for(self._is_ready) or _STOPPED_AT_ONCE
+
+    def _is_ready(self) -> Result | None:
+        return self._ready
+
+    def cancel(self) -> None:
+        """MQOP_START or MQOP_RESUME in a callback: forget a stop or suspension that a callback asked for."""
+        with self._condition:
+            if self._wanted_inside:
+                self._wanted = STARTED
+
+    def halt(self, phase: str) -> None:
+        """MQOP_STOP and MQOP_SUSPEND. Outside of callbacks this returns when the last one has ended."""
+        with self._condition:
+            if self.phase == STARTED:
+                self._wanted = phase
+                self._wanted_inside = self.is_inside()
+                self.port.ring()
+                if not self.is_inside():
+                    self._condition.wait_for(lambda: self.phase != STARTED)
+                return
+            was_suspended = self.phase == SUSPENDED and phase == STOPPED
+            self.phase = phase
+        if was_suspended:
+            self._stop_calls(MQRC_NONE)
+
+    def register(self, consumer: Consumer) -> None:
+        """Take a callback in, in place of one that its handle may have had already."""
+        is_new = True
+        if consumer.is_event_handler:
+            is_new = self.event_handler is None
+            self.event_handler = consumer
+        else:
+            before = self.consumers.get(consumer.hobj)
+            is_new = before is None
+            consumer.started = before is not None and before.started
+            self.consumers[consumer.hobj] = consumer
+        if not is_new:
+            return
+        if consumer.options & MQCBDO_REGISTER_CALL:
+            self._note(consumer, MQCBCT_REGISTER_CALL, consumer.hobj)
+        if self.phase == STARTED and not consumer.is_event_handler:
+            consumer.started = True
+            if consumer.options & MQCBDO_START_CALL:
+                self._note(consumer, MQCBCT_START_CALL, consumer.hobj)
+
+    def deregister(self, consumer: Consumer, hobj: int) -> None:
+        """Let a callback go. `hobj` is what its last call is told: a closed handle is unusable."""
+        if consumer.is_event_handler:
+            self.event_handler = None
+        else:
+            self.consumers.pop(consumer.hobj, None)
+        if consumer.started and consumer.options & MQCBDO_STOP_CALL:
+            self._note(consumer, MQCBCT_STOP_CALL, hobj)
+        if consumer.options & MQCBDO_DEREGISTER_CALL:
+            self._note(consumer, MQCBCT_DEREGISTER_CALL, hobj)
+
+    def handle_closed(self, hobj: int) -> None:
+        consumer = self.consumers.get(hobj)
+        if consumer is not None:
+            self.deregister(consumer, MQHO_UNUSABLE_HOBJ)
+
+    def disconnect(self, finish: Callable[[], object]) -> bool:
+        if self.is_inside():
+            self._finish = finish
+            self.halt(STOPPED)
+            return False
+        self.halt(STOPPED)
+        self._deregister_all()
+        return True
+
+    def _deregister_all(self) -> None:
+        self.port.close()
+        for consumer in list(self.consumers.values()):
+            self.deregister(consumer, MQHO_UNUSABLE_HOBJ)
+        if self.event_handler is not None:
+            self.deregister(self.event_handler, MQHO_UNUSABLE_HOBJ)
+
+    # -- the loop -----------------------------------------------------------------------------------------------------
+
+    def _run(self) -> Result:
+        self._thread = threading.get_ident()
+        outcome: Result = (MQCC_FAILED, MQRC_UNEXPECTED_ERROR)
+        try:
+            self._start_calls()
+            is_halted = self._wanted != STARTED
+            self._tell_starter(_STOPPED_AT_ONCE if is_halted else (MQCC_OK, MQRC_NONE))
+            outcome = self._loop()
+            if self._wanted != SUSPENDED:
+                self._stop_calls(outcome[1])
+            if self._finish is not None:
+                self._deregister_all()
+            self._run_calls()
+        finally:
+            self._ended()
+        return outcome
+
+    def _tell_starter(self, result: Result) -> None:
+        with self._condition:
+            self._ready = result
+            self._condition.notify_all()
+
+    def _ended(self) -> None:
+        finish = self._finish
+        self._finish = None
+        self._thread = 0
+        self.port.set_consuming(False)
+        with self._condition:
+            self.phase = SUSPENDED if self._wanted == SUSPENDED else STOPPED
+            self._ready = self._ready or _STOPPED_AT_ONCE
+            self._condition.notify_all()
+        if finish is not None:
+            finish()
+
+    def _loop(self) -> Result:
+        while True:
+            self._run_calls()
+            reason = self.port.broken()
+            if reason:
+                self._wanted = STOPPED
+                self._event(reason, MQCS_STOPPED)
+                return MQCC_FAILED, reason
+            if self._wanted == SUSPENDED:
+                return MQCC_WARNING, MQRC_CONNECTION_SUSPENDED
+            if self._wanted == STOPPED:
+                return MQCC_OK, MQRC_NONE
+            self._tell_quiescing()
+            active = self._active()
+            if not active and self._on_caller and not self._has_retries():
+                self._wanted = STOPPED
+                return MQCC_FAILED, MQRC_NO_CALLBACKS_ACTIVE
+            for consumer, delivery in self.port.next(active, self._timeout(active)):
+                self._deliver(consumer, delivery)
+
+    def _tell_quiescing(self) -> None:
+        if self.port.is_quiescing() and not self._told_quiescing:
+            self._told_quiescing = True
+            self._event(MQRC_Q_MGR_QUIESCING, MQCS_NONE)
+
+    def _active(self) -> list[Consumer]:
+        """The consumers that may be called now, the one whose turn it is first."""
+        now = time.monotonic()
+        ready = [each for each in self.consumers.values() if not each.suspended and each.retry_at <= now]
+        if not ready:
+            return []
+        self._turn += 1
+        first = self._turn % len(ready)
+        return ready[first:] + ready[:first]
+
+    def _has_retries(self) -> bool:
+        return any(each.retry_at and not each.suspended for each in self.consumers.values())
+
+    def _timeout(self, active: list[Consumer]) -> float | None:
+        now = time.monotonic()
+        moments = [each.retry_at for each in self.consumers.values() if each.retry_at > now and not each.suspended]
+        moments += [each.waits_until for each in active if each.begin_wait(now)]
+        if not active and self.event_handler is not None:
+            # With nobody waiting on a queue, only looking tells that the queue manager is quiescing.
+            moments.append(now + _RETRY_SECONDS)
+        return max(0.0, min(moments) - now) if moments else None
+
+    # -- calling ------------------------------------------------------------------------------------------------------
+
+    def _deliver(self, consumer: Consumer, delivery: Delivery) -> None:
+        reason = delivery.reason
+        consumer.waits_until = 0.0
+        if self.consumers.get(consumer.hobj) is not consumer:
+            return  # it was deregistered meanwhile, and what it browsed concerns nobody else
+        if not delivery.md:
+            self._failed(consumer, reason)
+            return
+        consumer.told_empty = False
+        consumer.fault = 0
+        consumer.retry_at = 0.0
+        md, gmo, call_type = consumer.delivered(delivery)
+        state = MQCS_NONE
+        if reason == MQRC_TRUNCATED_MSG_FAILED:
+            # Called again and again with the same message, the callback would never get a chance to act.
+            consumer.suspended = True
+            state = MQCS_SUSPENDED_USER_ACTION
+        body = delivery.body
+        cbc = new_context(consumer, self.area, call_type, consumer.hobj, reason, state, delivery.data_bytes, len(body))
+        self._call(consumer, md, gmo, body, cbc)
+
+    def _failed(self, consumer: Consumer, reason: int) -> None:
+        """A get of a consumer failed: tell it what state that leaves it in."""
+        if reason == MQRC_NO_MSG_AVAILABLE:
+            consumer.told_empty = True
+            self._control(consumer, MQCBCT_EVENT_CALL, consumer.hobj, reason, MQCS_NONE)
+            return
+        if reason in _ENDING or (reason == MQRC_Q_MGR_QUIESCING and not consumer.fails_if_quiescing):
+            # Whoever is concerned by the end hears of it when the connection breaks.
+            if reason in _ENDING:
+                consumer.retry_at = time.monotonic() + _RETRY_SECONDS
+            return
+        state = state_after(reason)
+        if state == MQCS_SUSPENDED_TEMPORARY:
+            consumer.retry_at = time.monotonic() + _RETRY_SECONDS
+            if consumer.fault == reason:
+                return
+        else:
+            consumer.suspended = True
+        consumer.fault = reason
+        self._control(consumer, MQCBCT_EVENT_CALL, consumer.hobj, reason, state)
+
+    def event(self, reason: int) -> None:
+        """The connection says something of itself, on the thread that found it out."""
+        self._event(reason, MQCS_NONE)
+
+    def _event(self, reason: int, state: int) -> None:
+        """Something that concerns the whole connection: for the event handler, and for others who want to hear it."""
+        handler = self.event_handler
+        if handler is not None and not handler.suspended:
+            self._control(handler, MQCBCT_EVENT_CALL, handler.hobj, reason, state)
+        for consumer in list(self.consumers.values()):
+            if consumer.options & MQCBDO_EVENT_CALL:
+                self._control(consumer, MQCBCT_EVENT_CALL, consumer.hobj, reason, state)
+
+    def _start_calls(self) -> None:
+        for consumer in list(self.consumers.values()):
+            if not consumer.started:
+                consumer.started = True
+                if consumer.options & MQCBDO_START_CALL:
+                    self._control(consumer, MQCBCT_START_CALL, consumer.hobj, MQRC_NONE, MQCS_NONE)
+
+    def _stop_calls(self, reason: int) -> None:
+        for consumer in list(self.consumers.values()):
+            if consumer.started:
+                consumer.started = False
+                if consumer.options & MQCBDO_STOP_CALL:
+                    state = MQCS_STOPPED if reason else MQCS_NONE
+                    self._control(consumer, MQCBCT_STOP_CALL, consumer.hobj, reason, state)
+
+    def _note(self, consumer: Consumer, call_type: int, hobj: int) -> None:
+        """A control call: now, or when the callback under way has returned."""
+        if self.is_inside():
+            self._calls.append((consumer, call_type, hobj, MQRC_NONE))
+        else:
+            self._control(consumer, call_type, hobj, MQRC_NONE, MQCS_NONE)
+
+    def _run_calls(self) -> None:
+        while self._calls:
+            consumer, call_type, hobj, reason = self._calls.popleft()
+            self._control(consumer, call_type, hobj, reason, MQCS_NONE)
+
+    def _control(self, consumer: Consumer, call_type: int, hobj: int, reason: int, state: int) -> None:
+        cbc = new_context(consumer, self.area, call_type, hobj, reason, state)
+        self._call(consumer, bytearray(consumer.md), bytearray(consumer.gmo), b"", cbc)
+
+    def _call(self, consumer: Consumer, md: bytearray, gmo: bytearray, buffer: bytes, cbc: bytearray) -> None:
+        """Call a callback. One that raises is suspended, and the event handler is told."""
+        try:
+            consumer.function(self.port.hconn, md, gmo, buffer, cbc)
+        except Exception:
+            threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
+            consumer.suspended = True
+            if not consumer.is_event_handler:
+                self._event(MQRC_UNEXPECTED_ERROR, MQCS_SUSPENDED)
+            return
+        consumer.area = MQCBC.read_int(cbc, "CallbackArea")
+        self.area = MQCBC.read_int(cbc, "ConnectionArea")

@@ -1,0 +1,195 @@
+"""The verbs on objects beside MQPUT and MQGET: MQOPEN, MQCLOSE, MQPUT1, MQINQ and MQSET."""
+
+from __future__ import annotations
+
+from ostler.client.mqi import message_handles
+from ostler.client.mqi.connection_state import state_of, turn, usable, wait_durable, with_room
+from ostler.client.mqi.object_structures import (
+    check_counts,
+    check_put1,
+    describe_opened,
+    describe_put,
+    fitting,
+    open_arguments,
+)
+from ostler.client.mqi.put_get import Bound, Result, completion, failed, publish_level, put_parts
+from ostler.engine import inquire as attributes
+from ostler.engine import put as putting
+from ostler.engine import statistics
+from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST, Handle
+from ostler.engine.core import Engine
+from ostler.engine.open import OpenRequest, close_object, open_object
+from ostler.model.constants import (
+    MQCC_FAILED,
+    MQCC_OK,
+    MQCO_DELETE,
+    MQCO_DELETE_PURGE,
+    MQHO_UNUSABLE_HOBJ,
+    MQOO_ALTERNATE_USER_AUTHORITY,
+    MQRC_BACKED_OUT,
+    MQRC_HOBJ_ERROR,
+    MQRC_NONE,
+)
+from ostler.model.errors import MQError
+from ostler.model.reasons import WARNINGS
+from ostler.model.structures.pmo import MQPMO
+from ostler.server.verbs.opened_objects import describe, open_request
+from ostler.wire.exchanges import OpenArguments
+from ostler.wire.exchanges import Opened as Description
+
+Opened = tuple[int, int, int]
+"""An object handle, completion and reason."""
+
+
+def MQOPEN(hconn: int, od: bytearray, options: int) -> Opened:
+    """Open an object. `od` comes back with the names it resolved to, and with that of a dynamic queue."""
+    try:
+        bound = usable(hconn)
+        asked = open_arguments(od, options)
+        request = open_request(bound.engine, asked)
+        found, lsn = with_room(bound, lambda engine: _open(engine, bound, asked, request))
+        wait_durable(bound, lsn)
+    except MQError as error:
+        return MQHO_UNUSABLE_HOBJ, *failed(error)
+    describe_opened(od, asked, found, bound.engine.name)
+    return found.hobj, MQCC_OK, MQRC_NONE
+
+
+def _open(engine: Engine, bound: Bound, asked: OpenArguments, request: OpenRequest) -> tuple[Description, int]:
+    """Open, and say when it may be told: a permanent dynamic queue must survive from now on."""
+    handle = open_object(engine, bound.connection, request)
+    made = handle.queue if handle.created_dynamic else None
+    lsn = engine.journal.end_lsn() if made is not None and not made.is_temporary else 0
+    return describe(engine, handle, asked), lsn
+
+
+def MQCLOSE(hconn: int, hobj: int, options: int) -> Opened:
+    """Close an object, and delete a dynamic queue when the options say so. The handle that comes back is unusable."""
+    try:
+        bound = usable(hconn)
+        handle = open_handle(bound, hobj)
+        reason, lsn = with_room(bound, lambda engine: _close(engine, bound, handle, options))
+        wait_durable(bound, lsn)
+    except MQError as error:
+        return hobj, *failed(error)
+    consuming = state_of(hconn).consuming
+    if consuming is not None:
+        consuming.handle_closed(hobj)
+    return MQHO_UNUSABLE_HOBJ, completion(reason), reason
+
+
+def _close(engine: Engine, bound: Bound, handle: Handle, options: int) -> tuple[int, int]:
+    try:
+        reason = close_object(engine, bound.connection, handle, options)
+    except MQError:
+        statistics.close_failed(engine, bound.connection, handle)
+        raise
+    if handle.subscription is not None:
+        return reason, bound.connection.after_lsn
+    queue = handle.queue
+    is_deleted = options & (MQCO_DELETE | MQCO_DELETE_PURGE) and queue is not None and not queue.is_temporary
+    return reason, engine.journal.end_lsn() if is_deleted else 0
+
+
+def open_handle(bound: Bound, hobj: int) -> Handle:
+    handle = bound.connection.handles.get(hobj)
+    if handle is None:
+        raise MQError(MQRC_HOBJ_ERROR, f"{hobj} is no open object of this connection.")
+    return handle
+
+
+def MQPUT1(hconn: int, od: bytearray, md: bytearray, pmo: bytearray, buffer: bytes) -> Result:
+    """Put one message on a queue that need not be open. `od`, `md` and `pmo` come back filled in."""
+    try:
+        bound = usable(hconn)
+        reason = _put1(bound, od, md, pmo, buffer)
+    except MQError as error:
+        return failed(error)
+    # A unit of work that the queue manager backed out is a warning for MQCMIT, but nothing was put here.
+    return MQCC_FAILED if reason == MQRC_BACKED_OUT else completion(reason), reason
+
+
+def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: bytes) -> int:
+    connection = bound.connection
+    asked = open_arguments(od, 0)
+    request = open_request(bound.engine, asked)
+    request.selection = ""
+    version = check_put1(pmo, buffer)
+    descriptor, buffer = put_parts(bytes(md), buffer)
+    options = MQPMO.read_int(pmo, "Options")
+    block = b""
+    if version > 2:
+        descriptor, block = message_handles.put_properties(connection.message_handles, bytes(pmo), descriptor, buffer)
+    source = connection.handles.get(MQPMO.read_int(pmo, "Context"))
+    if options & MQOO_ALTERNATE_USER_AUTHORITY:
+        request.alternate_user = asked.alternate_user
+
+    level = publish_level(bytes(pmo)) if version > 2 else PUBLISH_LEVEL_HIGHEST
+
+    def verb(engine: Engine) -> tuple[int, int, bytes]:
+        connection.publish_level = level
+        try:
+            found = putting.put1(engine, connection, request, descriptor, options, block, buffer, source)
+        finally:
+            connection.publish_level = PUBLISH_LEVEL_HIGHEST
+        return found, connection.after_lsn, connection.put_md
+
+    reason, lsn, stored = with_room(bound, verb)
+    if reason != MQRC_NONE and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
+        statistics.put1_failed(bound.engine, connection)
+        return reason
+    describe_put(od, md, pmo, stored, connection.put_resolved_names)
+    if version > 2:
+        message_handles.put_done(connection.message_handles, bytes(pmo), stored)
+    wait_durable(bound, lsn)
+    return reason
+
+
+def MQINQ(
+    hconn: int, hobj: int, selectors: list[int], int_count: int, char_length: int
+) -> tuple[list[int], bytes, int, int]:
+    """The attributes that the selectors name: at most `int_count` integers, and `char_length` bytes of text."""
+    try:
+        bound = usable(hconn)
+        handle = open_handle(bound, hobj)
+        check_counts(int_count, char_length)
+        with turn(bound) as engine:
+            integers, texts, reason = _inquire(engine, bound, handle, list(selectors))
+    except MQError as error:
+        return [], b"", *failed(error)
+    return fitting(integers, texts, reason, int_count, char_length)
+
+
+def _inquire(engine: Engine, bound: Bound, handle: Handle, selectors: list[int]) -> tuple[list[int], list[bytes], int]:
+    try:
+        found = attributes.inquire(engine, handle, selectors)
+    except MQError:
+        statistics.count_inquire(engine, bound.connection, handle, False)
+        raise
+    statistics.count_inquire(engine, bound.connection, handle, True)
+    return found
+
+
+def _set(engine: Engine, bound: Bound, handle: Handle, selectors: list[int], ints: list[int], chars: bytes) -> int:
+    try:
+        lsn = attributes.set_attributes(engine, handle, selectors, ints, chars)
+    except MQError:
+        statistics.count_set(engine, bound.connection, handle, False)
+        raise
+    statistics.count_set(engine, bound.connection, handle, True)
+    return lsn
+
+
+def MQSET(hconn: int, hobj: int, selectors: list[int], ints: list[int], chars: bytes) -> Result:
+    """Set attributes of a queue: all of them, or none. Durable when it returns."""
+    try:
+        bound = usable(hconn)
+        handle = open_handle(bound, hobj)
+        lsn = with_room(
+            bound,
+            lambda engine: _set(engine, bound, handle, list(selectors), list(ints), bytes(chars)),
+        )
+        wait_durable(bound, lsn)
+    except MQError as error:
+        return failed(error)
+    return MQCC_OK, MQRC_NONE

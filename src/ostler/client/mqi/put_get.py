@@ -1,0 +1,503 @@
+"""The Message Queue Interface in this process: the raw verbs, as C programs know them.
+
+Structures are bytearrays in their standard packed layouts, patched in place as the MQI does. Each verb returns what
+C would return through pointers, completion and reason code last. Handles are numbers. Every verb may be called from
+any thread; one connection is used by one verb at a time.
+
+    hconn, cc, rc = MQCONN("QM1")
+    hobj, cc, rc = MQOPEN(hconn, od, MQOO_OUTPUT)
+    cc, rc = MQPUT(hconn, hobj, md, pmo, b"Hello")
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from struct import Struct
+from typing import Final, final
+
+from librt.strings import BytesWriter, read_i32_le, read_i64_le, write_i32_le
+from librt.threading import Lock
+from librt.vecs import vec
+from mypy_extensions import i32, i64
+
+from ostler.client.link.interrupts import LOOK_UP_SECONDS, notice_signals
+from ostler.client.mqi import message_handles
+from ostler.engine import get as getting
+from ostler.engine import put as putting
+from ostler.engine import syncpoint
+from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST, Connection, Handle
+from ostler.engine.core import Engine
+from ostler.engine.message.message import MD_BYTES, NULL_ID
+from ostler.engine.message.mqmde import PLAIN_TAIL, without_extension
+from ostler.engine.queue.get_request import BY_SCAN, GetRequest
+from ostler.engine.statistics import put_failed
+from ostler.model.constants import (
+    MQCC_FAILED,
+    MQCC_OK,
+    MQCC_WARNING,
+    MQGMO_WAIT,
+    MQMO_MATCH_CORREL_ID,
+    MQMO_MATCH_MSG_ID,
+    MQPMO_MD_FOR_OUTPUT_ONLY,
+    MQRC_BACKED_OUT,
+    MQRC_CALL_IN_PROGRESS,
+    MQRC_GMO_ERROR,
+    MQRC_HCONN_ASYNC_ACTIVE,
+    MQRC_HCONN_ERROR,
+    MQRC_HOBJ_ERROR,
+    MQRC_MD_ERROR,
+    MQRC_NO_MSG_AVAILABLE,
+    MQRC_NONE,
+    MQRC_PMO_ERROR,
+    MQRC_RESOURCE_PROBLEM,
+)
+from ostler.model.errors import MQError
+from ostler.model.reasons import WARNINGS
+from ostler.server.clock import Clock
+from ostler.server.queue_manager import QueueManager
+from ostler.server.storage.journal_writer import JournalWriter
+
+Result = tuple[int, int]
+
+_VERSION_2: Final = 2
+_MD_ID: Final = 0x2020444D  # "MD  "
+_PMO_ID: Final = 0x204F4D50  # "PMO "
+_GMO_ID: Final = 0x204F4D47  # "GMO "
+_GMO_BYTES: Final = vec[i64]([0, 72, 80, 100, 112])
+_PMO_BYTES: Final = vec[i64]([0, 128, 160, 184])
+# Ways to write into a bytearray without the copy that a slice assignment makes.
+_patch_descriptor: Final = Struct("364s").pack_into
+_patch_version_1: Final = Struct("324s").pack_into
+_patch_names: Final = Struct("96s").pack_into
+_DEFAULT_MATCH: Final = 3
+_ROOM_TRIES: Final = 3
+_BLANK: Final = 32
+_MILLISECONDS: Final = 1000.0
+
+
+@final
+class Bound:
+    """A connection as this process holds it: the engine's side, and what blocks and wakes the application."""
+
+    def __init__(self, manager: QueueManager, connection: Connection) -> None:
+        self.manager = manager
+        self.engine: Engine = manager.engine
+        self.clock: Clock = manager.clock
+        self.lock: Lock = manager.lock
+        self.writer: JournalWriter = manager.writer
+        self.connection = connection
+        self.waker = threading.Lock()
+        self.waker.acquire()
+        self.wake: Callable[[], None] = self.waker.release
+        # While callbacks are started the connection is theirs: other threads get MQRC_HCONN_ASYNC_ACTIVE.
+        self.is_inside_callback: Callable[[], bool] | None = None
+        self.waiting = False  # a get on this connection waits: other verbs get MQRC_CALL_IN_PROGRESS
+
+
+_bound: Final[dict[int, Bound]] = {}
+_numbers: list[int] = [0]
+_registry_lock: Final = threading.Lock()
+
+
+def bind(manager: QueueManager, user: str, application: str, application_type: int = 6, options: int = 0) -> int:
+    """Connect to a queue manager object; the connection handle."""
+    bound = Bound(manager, manager.connect(user, application, application_type, options))
+    with _registry_lock:
+        _numbers[0] += 1
+        hconn = _numbers[0]
+        _bound[hconn] = bound
+    return hconn
+
+
+def bound_connection(hconn: int) -> Bound:
+    """What is behind a connection handle; raises MQError when there is nothing, or it is broken."""
+    bound = _bound.get(hconn)
+    if bound is None:
+        raise MQError(MQRC_HCONN_ERROR)
+    if bound.connection.broken:
+        raise MQError(bound.connection.broken)
+    if bound.waiting:
+        raise MQError(MQRC_CALL_IN_PROGRESS)
+    return bound
+
+
+def _usable(hconn: int) -> Bound:
+    """The connection for a verb of this thread."""
+    bound = bound_connection(hconn)
+    if bound.connection.consuming:
+        is_inside = bound.is_inside_callback
+        if is_inside is None or not is_inside():
+            raise MQError(MQRC_HCONN_ASYNC_ACTIVE)
+    return bound
+
+
+def unbind(hconn: int) -> None:
+    with _registry_lock:
+        _bound.pop(hconn, None)
+
+
+def completion(reason: int) -> int:
+    if reason == MQRC_NONE:
+        return MQCC_OK
+    return MQCC_WARNING if reason in WARNINGS else MQCC_FAILED
+
+
+def failed(error: MQError) -> Result:
+    return error.completion, error.reason
+
+
+def MQPUT(hconn: int, hobj: int, md: bytearray, pmo: bytearray, buffer: bytes) -> Result:
+    """Put a message on an open queue. `md` and `pmo` come back filled in."""
+    stored, filled, code, reason = put_message(hconn, hobj, bytes(md), bytes(pmo), buffer)
+    if code != MQCC_FAILED:
+        return_descriptor(md, stored)
+        _patch_names(pmo, 32, filled[32:128])
+    return code, reason
+
+
+def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> tuple[bytes, bytes, int, int]:
+    """MQPUT with values instead of buffers: the descriptor and options as they come back, completion and reason."""
+    try:
+        bound = _usable(hconn)
+        handle = bound.connection.handles.get(hobj)
+        if handle is None:
+            return md, pmo, MQCC_FAILED, MQRC_HOBJ_ERROR
+        descriptor, buffer = put_parts(md, buffer)
+        properties = b""
+        has_handles: bool = len(pmo) >= _PMO_BYTES[3] and pmo[4] == 3 and _has_message_handles(pmo)
+        if has_handles:
+            descriptor, properties = message_handles.put_properties(
+                bound.connection.message_handles, pmo, descriptor, buffer
+            )
+        reason: i64 = _put(bound, handle, descriptor, pmo, buffer, properties)
+    except MQError as error:
+        return md, pmo, error.completion, error.reason
+    if reason != 0 and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
+        # A unit of work that the queue manager backed out is a warning for MQCMIT, but nothing was put here.
+        put_failed(bound.engine, bound.connection, handle)
+        return md, pmo, MQCC_FAILED, reason
+    if has_handles:
+        message_handles.put_done(bound.connection.message_handles, pmo, bound.connection.put_md)
+    if pmo is not handle.put_options_given:
+        handle.put_options_given = pmo
+        handle.put_options_returned = pmo[:32] + handle.resolved_names + pmo[128:]
+    return bound.connection.put_md, handle.put_options_returned, MQCC_OK if reason == 0 else MQCC_WARNING, reason
+
+
+def _has_message_handles(pmo: bytes) -> bool:
+    return (
+        read_i64_le(pmo, 160) != 0
+        or read_i64_le(pmo, 168) != 0
+        or read_i32_le(pmo, 176) != 0
+        or i64(read_i32_le(pmo, 8)) & MQPMO_MD_FOR_OUTPUT_ONLY != 0
+    )
+
+
+def _put(bound: Bound, handle: Handle, md: bytes, pmo: bytes, buffer: bytes, properties: bytes) -> i64:
+    version: i64 = check_structure(pmo, _PMO_ID, MQRC_PMO_ERROR)
+    if version > 3 or len(pmo) < _PMO_BYTES[version]:
+        raise MQError(MQRC_PMO_ERROR)
+    options: i64 = i64(read_i32_le(pmo, 8))
+    connection = bound.connection
+    source: Handle | None = None
+    context: i64 = i64(read_i32_le(pmo, 16))
+    if context != 0:
+        source = connection.handles.get(context)
+    level: i64 = PUBLISH_LEVEL_HIGHEST
+    if version == 3 and handle.topic is not None:
+        level = publish_level(pmo)
+    engine = bound.engine
+    lock = bound.lock
+    tries: i64 = 0
+    while True:
+        lock.acquire()
+        try:
+            if connection.broken:
+                raise MQError(connection.broken)
+            bound.clock.tell(engine)
+            engine.journal_full = False
+            connection.publish_level = level
+            reason: i64 = putting.put(engine, connection, handle, md, options, properties, buffer, source)
+            lsn: i64 = connection.after_lsn
+            if engine.woken:
+                bound.manager.wake()
+            full: bool = engine.journal_full and reason == MQRC_RESOURCE_PROBLEM
+        finally:
+            connection.publish_level = PUBLISH_LEVEL_HIGHEST
+            lock.release()
+        if not full or tries == _ROOM_TRIES:
+            break
+        tries += 1
+        bound.manager.make_room()
+    if lsn != 0 and lsn > bound.writer.log.durable_lsn():
+        bound.writer.settle(lsn)
+    elif bound.writer.log.buffer_is_full():
+        bound.writer.settle(bound.writer.log.end_lsn())
+    return reason
+
+
+def publish_level(pmo: bytes) -> i64:
+    """The level of a publication, from options of version 3."""
+    level: i64 = i64(read_i32_le(pmo, 180))
+    if level < 0 or level > PUBLISH_LEVEL_HIGHEST:
+        raise MQError(MQRC_PMO_ERROR, f"A publication level is 0 to {PUBLISH_LEVEL_HIGHEST}.")
+    return level
+
+
+def return_descriptor(md: bytearray, stored: bytes) -> None:
+    """Give an application's descriptor the values of a stored one, in the version it has."""
+    if len(md) == MD_BYTES and md[4] == _VERSION_2:
+        _patch_descriptor(md, 0, stored)
+    else:
+        _patch_version_1(md, 0, stored)
+        md[4] = 1
+
+
+def put_parts(md: bytes, buffer: bytes) -> tuple[bytes, bytes]:
+    """The descriptor of a message to put, as version 2, and its data: an extension becomes part of the descriptor."""
+    if len(md) >= 324 and md[4] == 1 and i64(read_i32_le(md, 0)) == _MD_ID:
+        return without_extension(md, buffer)
+    return put_descriptor(md), buffer
+
+
+def put_descriptor(md: bytes) -> bytes:
+    """A descriptor as version 2."""
+    length: i64 = len(md)
+    if length < 324 or i64(read_i32_le(md, 0)) != _MD_ID:
+        raise MQError(MQRC_MD_ERROR)
+    version: i64 = i64(read_i32_le(md, 4))
+    if version == _VERSION_2 and length == MD_BYTES:
+        return md
+    if version == 1:
+        return md[:4] + b"\x02\0\0\0" + md[8:324] + PLAIN_TAIL
+    raise MQError(MQRC_MD_ERROR)
+
+
+def check_structure(structure: bytes, identifier: i64, reason: int) -> i64:
+    """The version of a structure that has the right identifier; its length is for the caller to check."""
+    if len(structure) < 72 or i64(read_i32_le(structure, 0)) != identifier:
+        raise MQError(reason)
+    version: i64 = i64(read_i32_le(structure, 4))
+    if version < 1:
+        raise MQError(reason)
+    return version
+
+
+def MQGET(hconn: int, hobj: int, md: bytearray, gmo: bytearray, length: int) -> tuple[bytes, int, int, int]:
+    """Get or browse a message of up to `length` bytes: the data, the message's whole length, completion and reason."""
+    data, returned, filled, data_bytes, code, reason = get_message(hconn, hobj, bytes(md), bytes(gmo), length)
+    if returned is not None:
+        return_descriptor(md, returned)
+        gmo[:] = filled
+    return data, data_bytes, code, reason
+
+
+def get_message(
+    hconn: int, hobj: int, md: bytes, gmo: bytes, length: int
+) -> tuple[bytes, bytes | None, bytes, int, int, int]:
+    """MQGET with values instead of buffers.
+
+    Data, descriptor (None: no message), options, the message's whole length, completion and reason.
+    """
+    try:
+        bound = _usable(hconn)
+        request = get_request(bound, hobj, md, gmo, length)
+        run_get(bound, request)
+        found = request.properties
+        if found is not None and request.has_message_handle:
+            message_handles.fill_handle(bound.connection.message_handles, found.properties, request.md, gmo)
+    except MQError as error:
+        return b"", None, gmo, 0, error.completion, error.reason
+    reason: i64 = request.reason
+    if len(request.md) == 0:
+        return b"", None, gmo, 0, MQCC_FAILED if reason == MQRC_BACKED_OUT else completion(reason), reason
+    return (
+        request.body,
+        request.md,
+        returned_options(request, gmo),
+        request.data_bytes,
+        MQCC_OK if reason == 0 else MQCC_WARNING,
+        reason,
+    )
+
+
+def returned_options(request: GetRequest, gmo: bytes) -> bytes:
+    """The get options with what the queue manager fills in: the queue's name, group and segment status, the token."""
+    handle = request.handle
+    if gmo is not handle.get_options_given:
+        handle.get_options_given = gmo
+        handle.get_options_returned = gmo[:24] + handle.resolved_names[:48] + gmo[72:76] + b"    "
+    version: i64 = i64(gmo[4])
+    if version == 1:
+        return handle.get_options_returned[:72] + gmo[72:]
+    head = handle.get_options_returned
+    if request.group_status | request.segment_status | request.segmentation != _BLANK:
+        head = head[:76] + bytes((request.group_status, request.segment_status, request.segmentation, _BLANK))
+    if version == _VERSION_2:
+        return head + gmo[80:]
+    writer = BytesWriter()
+    writer.write(head)
+    writer.write(request.returned_token)
+    write_i32_le(writer, i32(len(request.body)))
+    writer.write(gmo[100:])
+    return writer.getvalue()
+
+
+def get_request(bound: Bound, hobj: int, md: bytes, gmo: bytes, length: int) -> GetRequest:
+    """What an application's structures ask for."""
+    connection = bound.connection
+    handle = connection.handles.get(hobj)
+    if handle is None:
+        raise MQError(MQRC_HOBJ_ERROR)
+    version: i64 = check_structure(gmo, _GMO_ID, MQRC_GMO_ERROR)
+    if version > 4 or len(gmo) < _GMO_BYTES[version]:
+        raise MQError(MQRC_GMO_ERROR)
+    if len(md) < 324 or i64(read_i32_le(md, 0)) != _MD_ID:
+        raise MQError(MQRC_MD_ERROR)
+    md_version: i64 = i64(read_i32_le(md, 4))
+    if md_version != 1 and (md_version != _VERSION_2 or len(md) < MD_BYTES):
+        raise MQError(MQRC_MD_ERROR)
+    match: i64 = i64(read_i32_le(gmo, 72)) if version >= _VERSION_2 else _DEFAULT_MATCH
+    message_id = NULL_ID
+    correlation_id = NULL_ID
+    if match & MQMO_MATCH_MSG_ID:
+        message_id = md[48:72]
+    if match & MQMO_MATCH_CORREL_ID:
+        correlation_id = md[72:96]
+    request = getting.new_request(
+        connection, handle, i64(read_i32_le(gmo, 8)), match, message_id, correlation_id, length
+    )
+    request.may_pause = True
+    request.wait_ms = i64(read_i32_le(gmo, 12))
+    request.encoding = i64(read_i32_le(md, 24))
+    request.ccsid = i64(read_i32_le(md, 28))
+    if request.kind == BY_SCAN:
+        if md_version == _VERSION_2:
+            request.group_id = md[324:348]
+            request.sequence_number = i64(read_i32_le(md, 348))
+            request.offset = i64(read_i32_le(md, 352))
+        if version > _VERSION_2:
+            request.token = gmo[80:96]
+    request.wants_extension = md[4] == 1
+    if version > _VERSION_2:
+        request.wants_token = True
+    if version > 3:
+        request.has_message_handle = read_i64_le(gmo, 104) != 0 and message_handles.check_get(
+            connection.message_handles, gmo
+        )
+    return request
+
+
+def run_get(bound: Bound, request: GetRequest) -> None:
+    """Answer a request, waiting as long as it says. When the log's reserve is used up, room is made first."""
+    tries: i64 = 0
+    while True:
+        _try_get(bound, request)
+        if request.reason != MQRC_RESOURCE_PROBLEM or len(request.md) > 0 or tries == _ROOM_TRIES:
+            break
+        tries += 1
+        bound.manager.make_room()
+        request.reason = 0
+        request.done = False
+    if request.after_lsn > bound.writer.log.durable_lsn():
+        bound.writer.settle(request.after_lsn)
+
+
+def _try_get(bound: Bound, request: GetRequest) -> None:
+    request.waker = bound.wake
+    bound.lock.acquire()
+    try:
+        if bound.connection.broken:
+            raise MQError(bound.connection.broken)
+        bound.clock.tell(bound.engine)
+        done: bool = getting.get(bound.engine, request)
+        if bound.engine.woken:
+            bound.manager.wake()
+    finally:
+        bound.lock.release()
+    if not done:
+        bound.waiting = True
+        try:
+            wait_for(bound, request)
+        finally:
+            bound.waiting = False
+
+
+def wait_for(bound: Bound, request: GetRequest) -> None:
+    """Sleep until the request is answered or its time is up. One that does not wait is answered when it has looked."""
+    waits: bool = request.options & MQGMO_WAIT != 0 and request.wait_ms > 0
+    left = float(request.wait_ms) / _MILLISECONDS if waits else -1.0
+    try:
+        while not bound.waker.acquire(True, LOOK_UP_SECONDS if left < 0 else min(left, LOOK_UP_SECONDS)):
+            notice_signals()
+            if left >= 0:
+                left -= LOOK_UP_SECONDS
+                if left <= 0:
+                    break
+        else:
+            return
+    except BaseException:
+        _give_up(bound, request)
+        raise
+    _give_up(bound, request)
+
+
+def _give_up(bound: Bound, request: GetRequest) -> None:
+    """Wait no longer. An answer that came in the last moment counts, and its wake-up is taken."""
+    bound.lock.acquire()
+    try:
+        if not request.done:
+            getting.cancel(bound.engine, request, MQRC_NO_MSG_AVAILABLE)
+            return
+    finally:
+        bound.lock.release()
+    bound.waker.acquire()
+
+
+def MQCMIT(hconn: int) -> Result:
+    """Commit the unit of work."""
+    try:
+        bound = _usable(hconn)
+        connection = bound.connection
+        bound.lock.acquire()
+        try:
+            if connection.broken:
+                raise MQError(connection.broken)
+            bound.clock.tell(bound.engine)
+            reason: i64 = syncpoint.commit(bound.engine, connection)
+            lsn: i64 = connection.after_lsn
+            if bound.engine.woken:
+                bound.manager.wake()
+        finally:
+            bound.lock.release()
+        if lsn > bound.writer.log.durable_lsn():
+            bound.writer.settle(lsn)
+    except MQError as error:
+        return failed(error)
+    return completion(reason), reason
+
+
+def MQBACK(hconn: int) -> Result:
+    """Back out the unit of work."""
+    try:
+        bound = _usable(hconn)
+        bound.lock.acquire()
+        try:
+            if bound.connection.broken:
+                raise MQError(bound.connection.broken)
+            bound.clock.tell(bound.engine)
+            reason: i64 = syncpoint.back_out(bound.engine, bound.connection)
+            lsn: i64 = bound.connection.after_lsn
+            if bound.engine.woken:
+                bound.manager.wake()
+        finally:
+            bound.lock.release()
+        # A back-out promises next to nothing, but who makes many of them must let the log keep up.
+        if bound.writer.log.needs_checkpoint():
+            bound.writer.settle(bound.writer.log.end_lsn())
+        elif lsn > bound.writer.log.durable_lsn():
+            bound.writer.settle(lsn)
+    except MQError as error:
+        return failed(error)
+    return completion(reason), reason

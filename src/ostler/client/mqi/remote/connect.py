@@ -1,0 +1,398 @@
+"""Connecting over sockets and leaving again: MQCONN's work for local and client bindings; MQDISC, MQBEGIN, MQSTAT."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ostler.client.link.conversation import Conversation
+from ostler.client.link.dial import CONNECT_SECONDS, Reached, client_conversation, local_conversation
+from ostler.client.link.waiters import LinkBroken, Waiter
+from ostler.client.locate.connect_parameters import ConnectParameters, Endpoint, Reconnect
+from ostler.client.locate.endpoints import endpoints, tls_settings
+from ostler.client.mqi import message_handles
+from ostler.client.mqi.connect import describe_topic
+from ostler.client.mqi.connection_state import Consuming
+from ostler.client.mqi.put_get import Result, completion, failed
+from ostler.client.mqi.remote.connections import (
+    RemoteConnection,
+    register,
+    remote_connection,
+    unregister,
+    usable_remote,
+)
+from ostler.model.constants import (
+    MQCC_FAILED,
+    MQCC_OK,
+    MQHC_UNUSABLE_HCONN,
+    MQRC_BACKED_OUT,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_HCONN_ERROR,
+    MQRC_KEY_REPOSITORY_ERROR,
+    MQRC_NONE,
+    MQRC_NOT_AUTHORIZED,
+    MQRC_OPTIONS_ERROR,
+    MQRC_PASSWORD_PROTECTION_ERROR,
+    MQRC_SECURITY_ERROR,
+    MQRC_STAT_TYPE_ERROR,
+    MQRC_UNSUPPORTED_CIPHER_SUITE,
+    MQSTAT_TYPE_ASYNC_ERROR,
+    MQSTAT_TYPE_RECONNECTION,
+    MQSTAT_TYPE_RECONNECTION_ERROR,
+)
+from ostler.model.errors import MQError
+from ostler.model.structures.connecting import MQBO, MQSTS
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.wire.exchanges import (
+    Connect,
+    Connected,
+    Replied,
+    decode_connected,
+    decode_put_status,
+    decode_reply,
+    numbers_payload,
+)
+from ostler.wire.frames import BEGIN, CONNECT, DISCONNECT, STATUS, MalformedFrame
+
+ALLOW_PLAIN_PASSWORD: Final = "OSTLER_ALLOW_PLAIN_PASSWORD"
+_APPLICATION_TYPE: Final = 6  # MQAT_UNIX
+# What the next address of a list would say, too.
+FINAL_REASONS: Final = frozenset(
+    {
+        MQRC_NOT_AUTHORIZED,
+        MQRC_SECURITY_ERROR,
+        MQRC_PASSWORD_PROTECTION_ERROR,
+        MQRC_KEY_REPOSITORY_ERROR,
+        MQRC_UNSUPPORTED_CIPHER_SUITE,
+    }
+)
+
+
+class Made(NamedTuple):
+    """A conversation that has become a connection, and what its channel's definition says of reconnecting."""
+
+    conversation: Conversation
+    told: Connected
+    default_reconnect: Reconnect
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where a connection leads, and how it is made there: the first time, and whenever its link has broken.
+
+    `directory` is set for the local binding. The environment is looked at each time: an address in it may have changed.
+    """
+
+    parameters: ConnectParameters
+    environment: Mapping[str, str]
+    directory: QueueManagerDirectory | None = None
+
+    def connect(self) -> Made:
+        """Connect to the first address that will have it. MQError of the last one when none will."""
+        if self.directory is not None:
+            reach = partial(local_conversation, self.directory, self._shares)
+            return Made(*self._join(reach, self.directory.name), "no")
+        refused: MQError | None = None
+        for endpoint in endpoints(self.parameters, self.environment):
+            try:
+                return self._connect_to(endpoint)
+            except MQError as error:
+                refused = error
+                if error.reason in FINAL_REASONS:
+                    break
+        assert refused is not None, "the client binding has addresses, or says that it has none"
+        raise refused
+
+    @property
+    def _shares(self) -> bool:
+        return self.parameters.sharing_conversations > 1
+
+    def _connect_to(self, endpoint: Endpoint) -> Made:
+        tls = tls_settings(self.parameters, endpoint, self.environment)
+        is_private = tls is not None or endpoint.is_this_machine
+        if self.parameters.password and not is_private and self.environment.get(ALLOW_PLAIN_PASSWORD) != "1":
+            raise MQError(
+                MQRC_PASSWORD_PROTECTION_ERROR,
+                f"{endpoint} is not secured by TLS, and the password would cross the network for all to read. Use a "
+                f"channel with a CipherSpec, or set {ALLOW_PLAIN_PASSWORD}=1 where you trust the network.",
+            )
+        reach = partial(client_conversation, endpoint, tls, self._shares)
+        return Made(*self._join(reach, endpoint.queue_manager), endpoint.reconnect)
+
+    def _join(self, reach: Callable[[], Reached], queue_manager: str) -> tuple[Conversation, Connected]:
+        """Become a connection on a link that others use already, or else on one of its own.
+
+        Nobody may have noticed yet that a link in use is dead. What comes of a fresh one is the truth.
+        """
+        while True:
+            conversation, is_shared = reach()
+            try:
+                return conversation, self._introduce(conversation, queue_manager)
+            except LinkBroken as broken:
+                if not is_shared:
+                    raise MQError(broken.reason, broken.text) from None
+
+    def _introduce(self, conversation: Conversation, queue_manager: str) -> Connected:
+        """CONNECT: say who wants to be connected to whom. Raises LinkBroken."""
+        asked = Connect()
+        asked.options = self.parameters.accounting
+        asked.application_type = _APPLICATION_TYPE
+        asked.application = self.parameters.application or _application_name()
+        asked.queue_manager = queue_manager
+        asked.user = self.parameters.user or _user_name()
+        asked.password = self.parameters.password or ""
+        try:
+            return _answer_to_connect(conversation, asked)
+        except BaseException:
+            conversation.abandon()
+            raise
+
+
+def _answer_to_connect(conversation: Conversation, asked: Connect) -> Connected:
+    link = conversation.link
+    try:
+        waiter = conversation.begin(CONNECT, asked.encode())
+        if not link.wait(waiter, time.monotonic() + CONNECT_SECONDS):
+            raise MQError(MQRC_CONNECTION_BROKEN, f"{link.peer} does not answer.")
+        if waiter.broken:
+            raise LinkBroken(link.broken, link.broken_text)
+        answer = decode_reply(waiter.buffer, waiter.start, waiter.end)
+        if answer.completion == MQCC_FAILED:
+            raise refusal(answer)
+        return decode_connected(answer.reader)
+    except MalformedFrame as error:
+        text = f"{link.peer} answered nonsense: {error}."
+        link.break_off(MQRC_CONNECTION_BROKEN, text)
+        raise MQError(MQRC_CONNECTION_BROKEN, text) from None
+
+
+class RemoteState:
+    """What is kept for a connection handle beside the connection: whose it is, its callbacks, its destination."""
+
+    def __init__(self, remote: RemoteConnection, destination: Destination, thread: threading.Thread | None) -> None:
+        self.remote = remote
+        self.destination = destination
+        # A handle that is not shared belongs to the thread that made it, and goes with it.
+        self.thread = thread
+        self.consuming: Consuming | None = None
+        self.default_reconnect: Reconnect = "no"  # what the channel's definition says
+
+
+_states: Final[dict[int, RemoteState]] = {}
+_lock: Final = threading.Lock()
+
+
+def connect_remote(destination: Destination) -> RemoteState:
+    """Connect, and give the connection a handle. MQError when it cannot be."""
+    _drop_dead_threads()
+    made = destination.connect()
+    remote = register(made.conversation)
+    take_over(remote, made)
+    thread = None if destination.parameters.is_shared else threading.current_thread()
+    state = RemoteState(remote, destination, thread)
+    state.default_reconnect = made.default_reconnect
+    with _lock:
+        _states[remote.hconn] = state
+    return state
+
+
+def take_over(remote: RemoteConnection, made: Made) -> None:
+    """The connection is this conversation from now on."""
+    remote.queue_manager = made.told.queue_manager
+    remote.connection_id = made.told.connection_id
+    remote.handles_max = made.told.handles_max
+    remote.user = made.told.user
+    remote.conversation = made.conversation
+
+
+def remote_state(hconn: int) -> RemoteState:
+    """The state behind a connection handle; MQError when the handle is wrong."""
+    remote_connection(hconn)
+    state = _states.get(hconn)
+    if state is None:
+        raise MQError(MQRC_HCONN_ERROR)
+    return state
+
+
+def _forget(state: RemoteState) -> None:
+    with _lock:
+        _states.pop(state.remote.hconn, None)
+    unregister(state.remote)
+
+
+def _drop_dead_threads() -> None:
+    """A handle that is not shared ends with its thread; what it did not commit is backed out."""
+    with _lock:
+        left = [each for each in _states.values() if each.thread is not None and not each.thread.is_alive()]
+    for state in left:
+        _forget(state)
+        _disconnect(state.remote, commits=False)
+
+
+def _application_name() -> str:
+    return Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
+
+
+def _user_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return ""
+
+
+# -- requests ----------------------------------------------------------------------------------------------------------
+
+
+def refusal(answer: Replied) -> MQError:
+    """A failure reply as the exception it stands for."""
+    text = answer.reader.rest().decode("utf-8", "replace")
+    return MQError(answer.reason, text, answer.completion)
+
+
+def ask(remote: RemoteConnection, kind: int, payload: bytes) -> Waiter:
+    """Send a request and wait for its reply. Raises LinkBroken."""
+    return remote.conversation.ask(kind, payload)
+
+
+def request(remote: RemoteConnection, kind: int, payload: bytes) -> Replied:
+    """Send a request that can be sent again when the connection had to be made anew. MQError when it is refused."""
+    while True:
+        generation = remote.generation
+        try:
+            waiter = ask(remote, kind, payload)
+            return decode_reply(waiter.buffer, waiter.start, waiter.end)
+        except LinkBroken as broken:
+            remote.lost(generation, broken)
+
+
+# -- verbs -------------------------------------------------------------------------------------------------------------
+
+
+def MQDISC(hconn: int) -> tuple[int, int, int]:
+    """Leave the queue manager: commit what is open, close all handles. The handle that comes back is unusable.
+
+    From a callback of the connection it is done as soon as the callback returns.
+    """
+    try:
+        state = remote_state(hconn)
+        if state.consuming is not None and not state.consuming.disconnect(lambda: _leave(state)):
+            return MQHC_UNUSABLE_HCONN, MQCC_OK, MQRC_NONE
+        return MQHC_UNUSABLE_HCONN, *_leave(state)
+    except MQError as error:
+        return hconn, *failed(error)
+
+
+def _leave(state: RemoteState) -> Result:
+    """Give the handle up. A connection that broke is gone all the same, so its handle is not kept either."""
+    remote = state.remote
+    _forget(state)
+    if remote.recovery is not None:
+        remote.recovery.stop()
+    message_handles.delete_all(remote.message_handles)
+    if remote.broken:
+        remote.conversation.close()
+        return MQCC_FAILED, remote.broken
+    reason = _disconnect(remote, commits=True)
+    if not reason and remote.unit_lost:
+        reason = MQRC_BACKED_OUT
+    return completion(reason), reason
+
+
+def _disconnect(remote: RemoteConnection, commits: bool) -> int:
+    """Tell the queue manager, and leave the link; 0 or the reason."""
+    conversation = remote.conversation
+    try:
+        waiter = ask(remote, DISCONNECT, numbers_payload([1 if commits else 0]))
+        reason = decode_reply(waiter.buffer, waiter.start, waiter.end).reason
+    except LinkBroken:
+        reason = MQRC_CONNECTION_BROKEN
+    except BaseException:
+        # Perhaps it was not even sent.
+        remote.broken = MQRC_CONNECTION_BROKEN
+        conversation.abandon()
+        raise
+    remote.broken = MQRC_CONNECTION_BROKEN
+    conversation.close()
+    return reason
+
+
+def MQBEGIN(hconn: int, bo: bytearray | None) -> Result:
+    """Begin a unit of work. No other resource managers take part here, so the best answer is a warning."""
+    try:
+        remote = usable_remote(hconn)
+        if remote_state(hconn).thread is None:
+            raise MQError(MQRC_HCONN_ERROR, "MQBEGIN needs a connection handle that is not shared.")
+        if bo is not None:
+            MQBO.validate_header(bo)
+            if MQBO.read_int(bo, "Options"):
+                raise MQError(MQRC_OPTIONS_ERROR, "MQBO has no options.")
+        answer = request(remote, BEGIN, b"")
+        if answer.completion != MQCC_FAILED:
+            remote.in_unit = True
+        return answer.completion, answer.reason
+    except MQError as error:
+        return failed(error)
+
+
+def MQSTAT(hconn: int, type: int, sts: bytearray) -> Result:
+    """What became of asynchronous puts since the last MQSTAT, or of the last attempt to reconnect."""
+    try:
+        if type in (MQSTAT_TYPE_RECONNECTION, MQSTAT_TYPE_RECONNECTION_ERROR):
+            return _reconnection_status(remote_connection(hconn), type, sts)
+        remote = usable_remote(hconn)
+        if type != MQSTAT_TYPE_ASYNC_ERROR:
+            raise MQError(MQRC_STAT_TYPE_ERROR, f"{type} is none of the types of status.")
+        MQSTS.validate_header(sts)
+        answer = request(remote, STATUS, numbers_payload([type]))
+        if answer.completion == MQCC_FAILED:
+            raise refusal(answer)
+        try:
+            status = decode_put_status(answer.reader, remote.conversation.link.version)
+        except MalformedFrame as error:
+            raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
+    except MQError as error:
+        return failed(error)
+    manager = remote.queue_manager if status.object_name else ""
+    for field, value in (
+        ("CompCode", status.completion),
+        ("Reason", status.reason),
+        ("PutSuccessCount", status.succeeded),
+        ("PutWarningCount", status.warned),
+        ("PutFailureCount", status.failed),
+        ("ObjectType", status.object_type),
+        ("ObjectName", status.object_name),
+        ("ObjectQMgrName", manager),
+        ("ResolvedObjectName", status.object_name),
+        ("ResolvedQMgrName", manager),
+    ):
+        MQSTS.patch(sts, field, value)
+    describe_topic(sts, status.object_string)
+    return MQCC_OK, MQRC_NONE
+
+
+def _reconnection_status(remote: RemoteConnection, type: int, sts: bytearray) -> Result:
+    recovery = remote.recovery
+    MQSTS.validate_header(sts)
+    code, reason, name = (MQCC_OK, MQRC_NONE, "") if recovery is None else recovery.status(type)
+    MQSTS.patch(sts, "CompCode", code)
+    MQSTS.patch(sts, "Reason", reason)
+    MQSTS.patch(sts, "ObjectName", name)
+    MQSTS.patch(sts, "ObjectQMgrName", remote.queue_manager if name else "")
+    return MQCC_OK, MQRC_NONE
+
+
+def _forked() -> None:
+    _states.clear()
+    _lock.release()
+
+
+# A lock that another thread holds while this one forks would never be released in the child.
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_forked)

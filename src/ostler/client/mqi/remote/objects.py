@@ -1,0 +1,287 @@
+"""The verbs on objects beside MQPUT and MQGET, over a link: MQOPEN, MQCLOSE, MQPUT1, MQINQ and MQSET."""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+
+from librt.strings import read_i32_le
+
+from ostler.client.link.waiters import LinkBroken
+from ostler.client.mqi import message_handles
+from ostler.client.mqi.object_structures import (
+    BLANK_NAMES,
+    check_counts,
+    check_put1,
+    describe_opened,
+    describe_put,
+    fitting,
+    open_arguments,
+)
+from ostler.client.mqi.put_get import Result, completion, failed, publish_level, put_parts
+from ostler.client.mqi.remote.connect import refusal, remote_state, request
+from ostler.client.mqi.remote.connections import RemoteConnection, RemoteHandle, usable_remote
+from ostler.client.mqi.remote.put_get import check_version
+from ostler.client.session.read_ahead import MessagesAhead
+from ostler.model.constants import (
+    MQCC_FAILED,
+    MQCC_OK,
+    MQCC_WARNING,
+    MQCO_QUIESCE,
+    MQHO_UNUSABLE_HOBJ,
+    MQOO_ALTERNATE_USER_AUTHORITY,
+    MQOT_TOPIC,
+    MQPER_NOT_PERSISTENT,
+    MQPMO_SYNCPOINT,
+    MQRC_BACKED_OUT,
+    MQRC_CALL_INTERRUPTED,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_HOBJ_ERROR,
+    MQRC_MSG_TOO_BIG_FOR_CHANNEL,
+    MQRC_NONE,
+    MQRC_READ_AHEAD_MSGS,
+    MQRC_SELECTOR_LIMIT_EXCEEDED,
+)
+from ostler.model.errors import MQError
+from ostler.model.structures.md import MD_PERSISTENCE
+from ostler.model.structures.pmo import MQPMO
+from ostler.wire.calls import MD_BYTES
+from ostler.wire.exchanges import (
+    ATTRIBUTES_MAX,
+    CHARACTERS_MAX,
+    READS_AHEAD,
+    Inquiry,
+    OpenArguments,
+    Opened,
+    Put1,
+    Replied,
+    decode_opened,
+    decode_reply,
+    numbers_payload,
+)
+from ostler.wire.frames import CLOSE, INQUIRE, OPEN, PUBLISH1, PUT1, SET, MalformedFrame
+from ostler.wire.subscriptions import LEVEL_HIGHEST
+
+OpenedHandle = tuple[int, int, int]
+"""An object handle, completion and reason."""
+
+_numbering: Final = threading.Lock()
+
+
+def MQOPEN(hconn: int, od: bytearray, options: int) -> OpenedHandle:
+    """Open an object. `od` comes back with the names it resolved to, and with that of a dynamic queue."""
+    try:
+        remote = usable_remote(hconn)
+        asked = open_arguments(od, options)
+        found = opened(remote, request(remote, OPEN, asked.encode()))
+    except MQError as error:
+        return MQHO_UNUSABLE_HOBJ, *failed(error)
+    handle = new_handle(remote, asked, found)
+    describe_opened(od, asked, found, remote.queue_manager)
+    return handle.number, MQCC_OK, MQRC_NONE
+
+
+def new_handle(remote: RemoteConnection, asked: OpenArguments, found: Opened) -> RemoteHandle:
+    """A handle for what the queue manager has opened."""
+    with _numbering:
+        remote.last_handle += 1
+        number = remote.last_handle
+    handle = RemoteHandle(number, asked, found.hobj)
+    describe(handle, found)
+    if found.flags & READS_AHEAD:
+        handle.read_ahead = MessagesAhead(handle)
+    remote.handles[handle.number] = handle
+    return handle
+
+
+def opened(remote: RemoteConnection, answer: Replied) -> Opened:
+    if answer.completion == MQCC_FAILED:
+        raise refusal(answer)
+    try:
+        return decode_opened(answer.reader, remote.conversation.link.version)
+    except MalformedFrame as error:
+        raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
+
+
+def describe(handle: RemoteHandle, found: Opened) -> None:
+    """Take over what the queue manager says of an object."""
+    handle.hobj = found.hobj
+    handle.flags = found.flags
+    handle.name = found.name
+    handle.resolved_names = found.resolved_names
+    handle.default_persistence = found.default_persistence
+    handle.default_priority = found.default_priority
+    handle.is_topic = found.object_type == MQOT_TOPIC
+    # Options that came back before may have had other names in them.
+    handle.put_options_given = b""
+    handle.get_options_given = b""
+
+
+def open_handle(remote: RemoteConnection, hobj: int) -> RemoteHandle:
+    handle = remote.handles.get(hobj)
+    if handle is None:
+        raise MQError(MQRC_HOBJ_ERROR, f"{hobj} is no open object of this connection.")
+    return handle
+
+
+def MQCLOSE(hconn: int, hobj: int, options: int) -> OpenedHandle:
+    """Close an object, and delete a dynamic queue when the options say so. The handle that comes back is unusable."""
+    try:
+        remote = usable_remote(hconn)
+        handle = open_handle(remote, hobj)
+        ahead = handle.read_ahead
+        if ahead is not None and options & MQCO_QUIESCE and ahead.count():
+            # The handle closes when the program has got what was sent ahead, and closes it again.
+            return hobj, MQCC_WARNING, MQRC_READ_AHEAD_MSGS
+        answer = _close(remote, handle, options)
+        if answer.completion == MQCC_FAILED:
+            raise refusal(answer)
+    except MQError as error:
+        return hobj, *failed(error)
+    remote.handles.pop(hobj, None)
+    consuming = remote_state(hconn).consuming
+    if consuming is not None:
+        consuming.handle_closed(hobj)
+    return MQHO_UNUSABLE_HOBJ, answer.completion, answer.reason
+
+
+def _close(remote: RemoteConnection, handle: RemoteHandle, options: int) -> Replied:
+    while True:
+        generation = remote.generation
+        try:
+            if handle.read_ahead is not None:
+                handle.read_ahead.discard(remote)
+            waiter = remote.conversation.ask(CLOSE, numbers_payload([handle.hobj, options]))
+            return decode_reply(waiter.buffer, waiter.start, waiter.end)
+        except LinkBroken as broken:
+            remote.lost(generation, broken)
+
+
+def MQPUT1(hconn: int, od: bytearray, md: bytearray, pmo: bytearray, buffer: bytes) -> Result:
+    """Put one message on a queue that need not be open. `od`, `md` and `pmo` come back filled in."""
+    try:
+        remote = usable_remote(hconn)
+        reason = _put1(remote, od, md, pmo, buffer)
+    except MQError as error:
+        return failed(error)
+    # A unit of work that the queue manager backed out is a warning for MQCMIT, but nothing was put here.
+    return MQCC_FAILED if reason == MQRC_BACKED_OUT else completion(reason), reason
+
+
+def _put1(remote: RemoteConnection, od: bytearray, md: bytearray, pmo: bytearray, buffer: bytes) -> int:
+    target = open_arguments(od, 0)
+    target.selection = ""
+    version = check_put1(pmo, buffer)
+    descriptor, body = put_parts(bytes(md), buffer)
+    options = MQPMO.read_int(pmo, "Options")
+    if not options & MQOO_ALTERNATE_USER_AUTHORITY:
+        target.alternate_user = ""
+    block = b""
+    if version > 2:
+        descriptor, block = message_handles.put_properties(remote.message_handles, bytes(pmo), descriptor, body)
+    if len(body) > remote.conversation.link.message_bytes_max:
+        return MQRC_MSG_TOO_BIG_FOR_CHANNEL
+    source = remote.handles.get(MQPMO.read_int(pmo, "Context"))
+    context = source.hobj if source is not None else 0
+    level = publish_level(bytes(pmo)) if version > 2 else LEVEL_HIGHEST
+    if level != LEVEL_HIGHEST:
+        check_version(remote)
+    answer = _exchange_put1(remote, Put1(target, options, context, descriptor, block, body), level)
+    if answer is None or answer.completion == MQCC_FAILED:
+        return MQRC_CALL_INTERRUPTED if answer is None else answer.reason
+    try:
+        stored = answer.reader.fixed(MD_BYTES)
+        names = answer.reader.fixed(len(BLANK_NAMES))
+        answer.reader.done()
+    except MalformedFrame as error:
+        raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
+    describe_put(od, md, pmo, stored, names)
+    if version > 2:
+        message_handles.put_done(remote.message_handles, bytes(pmo), stored)
+    return answer.reason
+
+
+def _exchange_put1(remote: RemoteConnection, put: Put1, level: int) -> Replied | None:
+    """Put, perhaps again when the connection had to be made anew. None: nobody knows what became of the message."""
+    in_syncpoint = bool(put.options & MQPMO_SYNCPOINT)
+    kind, payload = PUT1, put.encode()
+    if level != LEVEL_HIGHEST:
+        kind, payload = PUBLISH1, numbers_payload([level]) + payload
+    while True:
+        remote.revive()
+        if in_syncpoint and remote.unit_lost:
+            raise MQError(MQRC_BACKED_OUT)
+        generation = remote.generation
+        was_in_unit = remote.in_unit
+        remote.in_unit = remote.in_unit or in_syncpoint
+        try:
+            waiter = remote.conversation.ask(kind, payload)
+            return decode_reply(waiter.buffer, waiter.start, waiter.end)
+        except LinkBroken as broken:
+            remote.lost(generation, broken)
+            if not in_syncpoint and read_i32_le(put.md, MD_PERSISTENCE) != MQPER_NOT_PERSISTENT:
+                return None
+            if in_syncpoint and not was_in_unit:
+                remote.unit_lost = False
+
+
+def MQINQ(
+    hconn: int, hobj: int, selectors: list[int], int_count: int, char_length: int
+) -> tuple[list[int], bytes, int, int]:
+    """The attributes that the selectors name: at most `int_count` integers, and `char_length` bytes of text."""
+    try:
+        remote = usable_remote(hconn)
+        handle = open_handle(remote, hobj)
+        check_counts(int_count, char_length)
+        integers, texts, reason = _inquired(remote, handle, list(selectors))
+    except MQError as error:
+        return [], b"", *failed(error)
+    return fitting(integers, texts, reason, int_count, char_length)
+
+
+def _inquired(
+    remote: RemoteConnection, handle: RemoteHandle, selectors: list[int]
+) -> tuple[list[int], list[bytes], int]:
+    answer = _about(remote, handle, INQUIRE, selectors, [], b"")
+    if answer.completion == MQCC_FAILED:
+        raise refusal(answer)
+    try:
+        integers = answer.reader.integers(ATTRIBUTES_MAX)
+        texts = [
+            answer.reader.fixed(answer.reader.count(CHARACTERS_MAX)) for _ in range(answer.reader.count(ATTRIBUTES_MAX))
+        ]
+        answer.reader.done()
+    except MalformedFrame as error:
+        raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
+    return integers, texts, answer.reason
+
+
+def _about(
+    remote: RemoteConnection,
+    handle: RemoteHandle,
+    kind: int,
+    selectors: list[int],
+    integers: list[int],
+    characters: bytes,
+) -> Replied:
+    if len(selectors) > ATTRIBUTES_MAX or len(integers) > ATTRIBUTES_MAX or len(characters) > CHARACTERS_MAX:
+        raise MQError(MQRC_SELECTOR_LIMIT_EXCEEDED)
+    while True:
+        generation = remote.generation
+        try:
+            inquiry = Inquiry(handle.hobj, selectors, integers, characters)
+            waiter = remote.conversation.ask(kind, inquiry.encode())
+            return decode_reply(waiter.buffer, waiter.start, waiter.end)
+        except LinkBroken as broken:
+            remote.lost(generation, broken)
+
+
+def MQSET(hconn: int, hobj: int, selectors: list[int], ints: list[int], chars: bytes) -> Result:
+    """Set attributes of a queue: all of them, or none. Durable when it returns."""
+    try:
+        remote = usable_remote(hconn)
+        handle = open_handle(remote, hobj)
+        answer = _about(remote, handle, SET, list(selectors), list(ints), bytes(chars))
+    except MQError as error:
+        return failed(error)
+    return answer.completion, answer.reason

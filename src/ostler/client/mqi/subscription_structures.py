@@ -1,0 +1,117 @@
+"""The structures of MQSUB and MQSUBRQ, read and filled in: the same for every binding."""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from ostler.client.mqi.object_structures import OBJECT_STRING_BYTES_MAX
+from ostler.client.mqi.variable_strings import VariableString, check_place, read_string, write_end, write_string
+from ostler.model.constants import (
+    MQ_SELECTOR_LENGTH,
+    MQRC_OBJECT_STRING_ERROR,
+    MQRC_RES_OBJECT_STRING_ERROR,
+    MQRC_SELECTION_STRING_ERROR,
+    MQRC_SUB_NAME_ERROR,
+    MQRC_SUB_USER_DATA_ERROR,
+    MQSO_ALTER,
+    MQSO_ANY_USERID,
+    MQSO_CREATE,
+    MQSO_DURABLE,
+    MQSO_FIXED_USERID,
+    MQSO_GROUP_SUB,
+    MQSO_MANAGED,
+    MQSO_NEW_PUBLICATIONS_ONLY,
+    MQSO_PUBLICATIONS_ON_REQUEST,
+    MQSO_RESUME,
+    MQSO_WILDCARD_CHAR,
+    MQSO_WILDCARD_TOPIC,
+)
+from ostler.model.structures.consuming import MQSD, MQSRO
+from ostler.model.structures.layout import trim
+from ostler.wire.subscriptions import SubscribeArguments, Subscribed
+
+_UTF_8: Final = 1208
+_TEXTS_MAX: Final = OBJECT_STRING_BYTES_MAX
+# What to do with a subscription; not told of one that was there before.
+_ACTIONS: Final = MQSO_CREATE | MQSO_RESUME | MQSO_ALTER | MQSO_NEW_PUBLICATIONS_ONLY
+# What a subscription is.
+_KINDS: Final = (
+    MQSO_DURABLE
+    | MQSO_MANAGED
+    | MQSO_GROUP_SUB
+    | MQSO_ANY_USERID
+    | MQSO_FIXED_USERID
+    | MQSO_PUBLICATIONS_ON_REQUEST
+    | MQSO_WILDCARD_CHAR
+    | MQSO_WILDCARD_TOPIC
+)
+
+
+def subscribe_arguments(sd: bytearray, destination: int) -> SubscribeArguments:
+    """What a subscription descriptor asks for. `destination` is the handle as the queue manager knows it."""
+    MQSD.validate_header(sd)
+    asked = SubscribeArguments(MQSD.read_int(sd, "Options"))
+    asked.destination = max(destination, 0)
+    asked.expiry = MQSD.read_int(sd, "SubExpiry")
+    asked.priority = MQSD.read_int(sd, "PubPriority")
+    asked.level = MQSD.read_int(sd, "SubLevel")
+    asked.object_name = _text(sd, "ObjectName")
+    asked.alternate_user = _text(sd, "AlternateUserId")
+    asked.correlation_id = MQSD.read_bytes(sd, "SubCorrelId")
+    asked.accounting_token = MQSD.read_bytes(sd, "PubAccountingToken")
+    asked.application_data = _text(sd, "PubApplIdentityData")
+    asked.topic_string = _string(sd, "ObjectString", _TEXTS_MAX, MQRC_OBJECT_STRING_ERROR)
+    asked.name = _string(sd, "SubName", _TEXTS_MAX, MQRC_SUB_NAME_ERROR)
+    asked.user_data = _string(sd, "SubUserData", _TEXTS_MAX, MQRC_SUB_USER_DATA_ERROR)
+    asked.selection = _string(sd, "SelectionString", MQ_SELECTOR_LENGTH, MQRC_SELECTION_STRING_ERROR)
+    check_place(sd, MQSD.offset("ResObjectString"), MQRC_RES_OBJECT_STRING_ERROR)
+    return asked
+
+
+def _text(sd: bytearray, field: str) -> str:
+    return trim(MQSD.read_bytes(sd, field)).decode("latin-1")
+
+
+def _string(sd: bytearray, field: str, bytes_max: int, reason: int) -> str:
+    return read_string(sd, MQSD.offset(field), bytes_max, reason)
+
+
+def describe_subscribed(sd: bytearray, found: Subscribed) -> None:
+    """Fill in what a subscription descriptor says when the subscription is there.
+
+    The options are changed for one that was there before, so that they tell what it is.
+    """
+    if found.options & MQSO_RESUME:
+        options = MQSD.read_int(sd, "Options") & ~(_ACTIONS | _KINDS)
+        MQSD.patch(sd, "Options", options | (found.options & ~MQSO_RESUME))
+    MQSD.patch(sd, "SubExpiry", found.expiry)
+    MQSD.patch(sd, "SubCorrelId", found.correlation_id)
+    MQSD.patch(sd, "PubPriority", found.priority)
+    MQSD.patch(sd, "PubAccountingToken", found.accounting_token)
+    MQSD.patch(sd, "PubApplIdentityData", found.application_data.encode("latin-1", "replace"))
+    MQSD.patch(sd, "SubLevel", found.level)
+    _give_back(sd, "SubName", found.name)
+    _give_back(sd, "SubUserData", found.user_data)
+    _give_back(sd, "SelectionString", found.selection)
+    write_end(sd, MQSD.offset("ResObjectString"), found.topic)
+
+
+def _give_back(sd: bytearray, field: str, text: str) -> None:
+    """Into the buffer of a string, where there is one."""
+    at = MQSD.offset(field)
+    if VariableString(sd, at).buffer_bytes > 0:
+        write_string(sd, at, text.encode("utf-8", "replace"), _UTF_8)
+
+
+def request_options(sro: bytearray | None) -> int:
+    """The options of MQSUBRQ."""
+    if sro is None:
+        return 0
+    MQSRO.validate_header(sro)
+    return MQSRO.read_int(sro, "Options")
+
+
+def describe_request(sro: bytearray | None, count: int) -> None:
+    if sro is not None:
+        struct.pack_into("<i", sro, MQSRO.offset("NumPubs"), count)

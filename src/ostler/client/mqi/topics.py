@@ -1,0 +1,60 @@
+"""MQSUB and MQSUBRQ on queue managers of this process."""
+
+from __future__ import annotations
+
+from ostler.client.mqi.connection_state import usable, wait_durable, with_room
+from ostler.client.mqi.objects import open_handle
+from ostler.client.mqi.put_get import Result, completion, failed
+from ostler.client.mqi.subscription_structures import (
+    describe_request,
+    describe_subscribed,
+    request_options,
+    subscribe_arguments,
+)
+from ostler.engine.core import Engine
+from ostler.engine.pubsub.subscribe import request_publications, subscribe
+from ostler.model.constants import MQCC_OK, MQHO_UNUSABLE_HOBJ, MQRC_NONE
+from ostler.model.errors import MQError
+from ostler.server.verbs import opened_subscriptions
+from ostler.wire.subscriptions import Subscribed
+
+Subscription = tuple[int, int, int, int]
+"""The handles of the destination and of the subscription, completion and reason."""
+
+
+def MQSUB(hconn: int, sd: bytearray, hobj: int) -> Subscription:
+    """Subscribe. `sd` comes back filled in; with MQSO_MANAGED the object handle is that of the managed queue."""
+    try:
+        bound = usable(hconn)
+        connection = bound.connection
+        asked = subscribe_arguments(sd, hobj)
+
+        def verb(engine: Engine) -> tuple[Subscribed, int, int]:
+            made = subscribe(engine, connection, opened_subscriptions.subscribe_request(connection, asked))
+            return opened_subscriptions.describe_subscribed(made), made.warning, connection.after_lsn
+
+        found, reason, lsn = with_room(bound, verb)
+        wait_durable(bound, lsn)
+    except MQError as error:
+        return hobj, MQHO_UNUSABLE_HOBJ, *failed(error)
+    describe_subscribed(sd, found)
+    return found.destination.hobj or hobj, found.hsub, completion(reason), reason
+
+
+def MQSUBRQ(hconn: int, hsub: int, action: int, sro: bytearray | None) -> Result:
+    """Have the retained publications of a subscription sent. How many there were comes back in `sro`."""
+    try:
+        bound = usable(hconn)
+        handle = open_handle(bound, hsub)
+        options = request_options(sro)
+
+        def verb(engine: Engine) -> tuple[int, int]:
+            found = request_publications(engine, bound.connection, handle, action, options)
+            return found, bound.connection.after_lsn
+
+        count, lsn = with_room(bound, verb)
+        wait_durable(bound, lsn)
+    except MQError as error:
+        return failed(error)
+    describe_request(sro, count)
+    return MQCC_OK, MQRC_NONE

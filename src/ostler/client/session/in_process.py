@@ -1,0 +1,510 @@
+"""One connection to a queue manager of this process: its verbs, each written once for both flavours.
+
+Every verb does its work under the engine's lock and then waits, through the connection's `Waits`, for what it
+promises. The lock is never held while waiting, and every waiting get has its own waker, so threads and tasks that
+share a connection do not hold one another up.
+
+A wait may end with an exception of somebody else's making: a cancelled task, an interrupt from the keyboard. No
+message is lost by that. A get that waits outside syncpoint takes its message in a unit of work of its own, held by a
+stand-in for the connection; the unit is committed when the program goes on and backed out when it does not. See also
+`put_back`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+from ostler.client.api import administration
+from ostler.client.api.administration import Given
+from ostler.client.api.get_options import GetOptions, new_request, wait_of
+from ostler.client.mqi import put_get as mqi
+from ostler.client.session.in_process_handles import LocalQueue, LocalSubscription
+from ostler.client.session.manager_listeners import Follower, follow
+from ostler.client.session.runtime import Waiter, Waits
+from ostler.client.session.session import OpenQueue, OpenSubscription, Put, Session, Taken
+from ostler.engine import get as getting
+from ostler.engine import objects, statistics, syncpoint
+from ostler.engine import put as putting
+from ostler.engine.connection import Connection, Handle
+from ostler.engine.core import Engine
+from ostler.engine.open import OpenRequest, close_object, open_object
+from ostler.engine.properties.property_block import encode_block
+from ostler.engine.pubsub import subscribe as subscribing
+from ostler.engine.pubsub.subscribe import Subscribed as EngineSubscribed
+from ostler.engine.queue.get_request import GetRequest
+from ostler.engine.queue.transfer import BROWSE
+from ostler.engine.queue.undo_get import put_back
+from ostler.engine.syncpoint import back_out_unit, commit_unit
+from ostler.engine.unit_of_work import UnitOfWork
+from ostler.model.attributes import ObjectType, Value
+from ostler.model.constants import (
+    MQCC_WARNING,
+    MQGMO_SYNCPOINT,
+    MQGMO_SYNCPOINT_IF_PERSISTENT,
+    MQGMO_WAIT,
+    MQPROP_V6COMPAT,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_HCONN_ERROR,
+    MQRC_HOBJ_ERROR,
+    MQRC_NO_MSG_AVAILABLE,
+    MQRC_NONE,
+    MQRC_PMO_ERROR,
+    MQRC_RESOURCE_PROBLEM,
+    MQRC_TRUNCATED_MSG_FAILED,
+)
+from ostler.model.errors import MQError
+from ostler.model.reasons import WARNINGS
+from ostler.server.queue_manager import QueueManager
+from ostler.server.verbs.opened_subscriptions import subscribe_request
+from ostler.wire.subscriptions import LEVEL_HIGHEST, SubscribeArguments
+
+T = TypeVar("T")
+
+_ROOM_TRIES: Final = 3
+_ROOM_BYTES: Final = 16 * 1024
+_IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
+
+
+class LocalSession(Session, Follower):
+    def __init__(self, manager: QueueManager, user: str, application: str, waits: Callable[[], Waits]) -> None:
+        self._manager = manager
+        self._new_waits = waits
+        self.waits = waits()
+        self._hconn = mqi.bind(manager, user, application)
+        self.bound = mqi.bound_connection(self._hconn)
+        self.connection: Connection = self.bound.connection
+        self.closed = False
+        self.transaction: object = None  # the transaction block that owns the unit of work
+        # These are touched under the engine's lock only.
+        self._waiting: set[GetRequest] = set()
+        self._stand_ins: list[Connection] = []
+        self._interrupted = False
+        follow(manager, self)
+
+    @property
+    def name(self) -> str:
+        return self._manager.name
+
+    @property
+    def manager(self) -> QueueManager:
+        return self._manager
+
+    @property
+    def hconn(self) -> int:
+        return self._hconn
+
+    @property
+    def application(self) -> str:
+        return self.connection.application
+
+    @property
+    def ccsid(self) -> int:
+        return self.bound.engine.ccsid
+
+    async def clone(self) -> Session:
+        return LocalSession(self._manager, self.connection.user, self.connection.application, self._new_waits)
+
+    # -- turns at the engine -------------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        if self.closed:
+            raise MQError(MQRC_HCONN_ERROR, "The connection is closed.")
+        if self.connection.broken:
+            raise MQError(self.connection.broken)
+        if not self._manager.running:
+            raise MQError(MQRC_CONNECTION_BROKEN, f"Queue manager {self._manager.name} has ended.")
+
+    def check_handle(self, handle: Handle) -> None:
+        """Raise what a verb on a closed object raises. Under the engine's lock."""
+        if handle.number not in self.connection.handles:
+            raise MQError(MQRC_HOBJ_ERROR, f"{handle.name} is closed.")
+
+    @contextmanager
+    def turn(self, checked: bool = True) -> Iterator[Engine]:
+        """The engine, for one verb; those whose gets it answers are woken."""
+        bound = self.bound
+        bound.lock.acquire()
+        try:
+            if checked:
+                self.check()
+            bound.clock.tell(bound.engine)
+            yield bound.engine
+        finally:
+            if bound.engine.woken:
+                self._manager.wake()
+            bound.lock.release()
+
+    async def with_room(self, verb: Callable[[Engine], T]) -> T:
+        """Run a verb that writes to the log. One that is refused for want of log space gets further tries."""
+        tries = 0
+        while True:
+            with self.turn() as engine:
+                engine.journal_full = False
+                try:
+                    return verb(engine)
+                except MQError as error:
+                    if not engine.journal_full or error.reason != MQRC_RESOURCE_PROBLEM or tries == _ROOM_TRIES:
+                        raise
+            tries += 1
+            await self.waits.room(self.bound)
+
+    # -- objects -------------------------------------------------------------------------------------------------------
+
+    async def administer(self, change: Callable[[Engine], int]) -> None:
+        """Change objects, durably. `change` returns the LSN behind its record."""
+        await self.waits.durable(self.bound, await self.with_room(change))
+
+    async def define(
+        self, kind: ObjectType, name: str, given: Mapping[str, Given], like: str | None, replace: bool
+    ) -> None:
+        await self.administer(lambda engine: administration.define(engine, kind, name, given, like, replace))
+
+    async def alter(self, kind: ObjectType, name: str, given: Mapping[str, Given]) -> None:
+        await self.administer(lambda engine: administration.alter(engine, kind, name, given))
+
+    async def delete(self, kind: ObjectType, name: str, purge: bool) -> None:
+        await self.administer(lambda engine: objects.delete(engine, kind, name, purge))
+
+    async def clear(self, queue: str) -> None:
+        await self.administer(lambda engine: objects.clear(engine, queue))
+
+    async def display(self, word: str, pattern: str, names: Sequence[str]) -> list[dict[str, Value]]:
+        with self.turn() as engine:
+            return administration.display(engine, word, pattern, names)
+
+    async def dead_letter_queue(self) -> str:
+        return self.bound.engine.dead_letter_queue
+
+    # -- opening and closing -------------------------------------------------------------------------------------------
+
+    async def open(self, request: OpenRequest) -> OpenQueue:
+        def verb(engine: Engine) -> tuple[Handle, int]:
+            handle = open_object(engine, self.connection, request)
+            # A permanent dynamic queue was made: it must still be there after a restart.
+            return handle, engine.journal.end_lsn() if handle.created_dynamic else 0
+
+        handle, lsn = await self.with_room(verb)
+        await self.waits.durable(self.bound, lsn)
+        return LocalQueue(self, handle)
+
+    async def subscribe(self, asked: SubscribeArguments, destination: OpenQueue | None) -> OpenSubscription:
+        connection = self.connection
+
+        def verb(engine: Engine) -> tuple[EngineSubscribed, int]:
+            asked.destination = destination.number if destination is not None else 0
+            made = subscribing.subscribe(engine, connection, subscribe_request(connection, asked))
+            return made, connection.after_lsn
+
+        made, lsn = await self.with_room(verb)
+        await self.waits.durable(self.bound, lsn)
+        return LocalSubscription(self, made)
+
+    async def request_publications(self, handle: Handle, action: int, options: int) -> int:
+        connection = self.connection
+
+        def verb(engine: Engine) -> tuple[int, int]:
+            self.check_handle(handle)
+            count = subscribing.request_publications(engine, connection, handle, action, options)
+            return count, connection.after_lsn
+
+        count, lsn = await self.with_room(verb)
+        await self.waits.durable(self.bound, lsn)
+        return count
+
+    async def close_handle(self, handle: Handle, options: int = 0) -> int:
+        """Close an object handle: 0, or the reason of a warning. Closing what is closed does nothing."""
+        with self.turn(checked=False) as engine:
+            if handle.number not in self.connection.handles or not self._manager.running:
+                return MQRC_NONE
+            warning = close_object(engine, self.connection, handle, options)
+            lsn = engine.journal.end_lsn() if options else 0
+            if handle.subscription is not None:
+                lsn = self.connection.after_lsn
+        await self.waits.durable(self.bound, lsn)
+        return warning
+
+    # -- putting -------------------------------------------------------------------------------------------------------
+
+    async def put(
+        self, handle: Handle, md: bytes, options: int, block: bytes, body: bytes, level: int = LEVEL_HIGHEST
+    ) -> Put:
+        connection = self.connection
+        check_level(level)
+
+        def verb(engine: Engine) -> tuple[Put, int]:
+            self.check_handle(handle)
+            connection.publish_level = level
+            try:
+                reason = putting.put(engine, connection, handle, md, options, block, body, None)
+            finally:
+                connection.publish_level = LEVEL_HIGHEST
+            return self._put_done(reason)
+
+        return await self._put(verb, handle)
+
+    async def put1(
+        self,
+        request: OpenRequest,
+        md: bytes,
+        options: int,
+        block: bytes,
+        body: bytes,
+        source: OpenQueue | None = None,
+        level: int = LEVEL_HIGHEST,
+    ) -> Put:
+        connection = self.connection
+        context = connection.handles.get(source.number) if source is not None else None
+        check_level(level)
+
+        def verb(engine: Engine) -> tuple[Put, int]:
+            connection.publish_level = level
+            try:
+                reason = putting.put1(engine, connection, request, md, options, block, body, context)
+            finally:
+                connection.publish_level = LEVEL_HIGHEST
+            return self._put_done(reason)
+
+        return await self._put(verb)
+
+    def _put_done(self, reason: int) -> tuple[Put, int]:
+        """What a put came to, and the LSN behind it. Under the engine's lock."""
+        if reason != MQRC_NONE and reason not in WARNINGS:
+            raise MQError(reason)
+        return Put(self.connection.put_md, reason), self.connection.after_lsn
+
+    async def _put(self, verb: Callable[[Engine], tuple[Put, int]], handle: Handle | None = None) -> Put:
+        try:
+            done, lsn = await self.with_room(verb)
+        except MQError:
+            with self.turn(checked=False) as engine:
+                if handle is not None:
+                    statistics.put_failed(engine, self.connection, handle)
+                else:
+                    statistics.put1_failed(engine, self.connection)
+            raise
+        log = self.bound.writer.log
+        if log.buffer_is_full():
+            lsn = log.end_lsn()
+        await self.waits.durable(self.bound, lsn)
+        return done
+
+    # -- getting -------------------------------------------------------------------------------------------------------
+
+    async def get(self, handle: Handle, asked: GetOptions, browse: int) -> Taken | None:
+        """MQGET: the message as it is stored, or None when there is none.
+
+        It begins again in the rare case that the queue manager took the message back to make room in the log.
+        """
+        while True:
+            await self._keep_room(0)
+            request = new_request(self, self.connection, handle, asked, browse)
+            waiter: Waiter | None = None
+            stand_in: Connection | None = None
+            with self.turn() as engine:
+                self.check_handle(request.handle)
+                # The message as it was put: what a program is to see of it is decided outside the lock.
+                request.handle.property_control = MQPROP_V6COMPAT
+                request.has_message_handle = True
+                request.wants_stored = True
+                request.wants_token = True
+                request.may_pause = True
+                is_answered = getting.get(engine, request)
+                if not is_answered and self._interrupted:
+                    getting.cancel(engine, request, MQRC_NO_MSG_AVAILABLE)
+                elif not is_answered:
+                    waiter = self.waits.waiter()
+                    request.waker = waiter.wake
+                    self._waiting.add(request)
+                    if not request.options & (_IN_UNIT | BROWSE) and self.waits.may_be_cancelled():
+                        stand_in = self._lend(engine, request)
+            if waiter is not None:
+                # One that does not wait is answered when it has looked through the queue.
+                waits = request.options & MQGMO_WAIT and request.wait_ms != 0
+                await self._wait(request, waiter, wait_of(asked) if waits else None)
+            if stand_in is None or self._settle(request, stand_in):
+                break
+        if request.reason == MQRC_NO_MSG_AVAILABLE:
+            return None
+        if request.reason == MQRC_TRUNCATED_MSG_FAILED:
+            raise MQError(request.reason, f"The message has {request.data_bytes} bytes.", MQCC_WARNING)
+        if request.reason != MQRC_NONE and not request.md:
+            raise MQError(request.reason)
+        await self._shown(request)
+        stored = request.properties
+        block = encode_block(stored.properties) if stored is not None else request.block
+        return Taken(request.md, request.body, block, request.returned_token, request.reason)
+
+    def _lend(self, engine: Engine, request: GetRequest) -> Connection:
+        """Have a waiting request take its message in a unit of work of its own."""
+        own = self.connection
+        if self._stand_ins:
+            stand_in = self._stand_ins.pop()
+        else:
+            stand_in = Connection(own.number, engine, own.user, own.application, own.application_type)
+            stand_in.counters = own.counters
+        request.connection = stand_in
+        request.options = request.options | MQGMO_SYNCPOINT
+        return stand_in
+
+    async def _wait(self, request: GetRequest, waiter: Waiter, wait: float | None) -> None:
+        """Wait until the request is answered or its time is up."""
+        try:
+            await waiter.wait(wait)
+        except BaseException:
+            self._abandon(request)
+            raise
+        with self.turn(checked=False) as engine:
+            self._waiting.discard(request)
+            getting.cancel(engine, request, MQRC_NO_MSG_AVAILABLE)
+
+    def _abandon(self, request: GetRequest) -> None:
+        """Nobody waits for this request any more. If it was answered in the last moment, the message goes back."""
+        with self.turn(checked=False) as engine:
+            self._waiting.discard(request)
+            getting.cancel(engine, request, MQRC_NO_MSG_AVAILABLE)
+            if not self._manager.running:
+                return
+            unit = request.connection.unit_of_work
+            if request.connection is not self.connection:
+                request.connection.unit_of_work = None
+                self._stand_ins.append(request.connection)
+                if unit is not None and not unit.backed_out_by_system:
+                    back_out_unit(engine, unit)
+            elif request.md and request.reason != MQRC_TRUNCATED_MSG_FAILED and not request.options & BROWSE:
+                self._spoil(engine, unit)
+
+    def _spoil(self, engine: Engine, unit: UnitOfWork | None) -> None:
+        """A message was taken in the connection's unit of work and nobody has seen it: the unit cannot be committed.
+
+        A unit that did nothing else is as if it had never been. Any other is backed out, and the program learns it from
+        MQRC_BACKED_OUT when it goes on with it.
+        """
+        if unit is None or unit.backed_out_by_system:
+            return
+        is_alone = len(unit.entries) == 1
+        back_out_unit(engine, unit)
+        if is_alone:
+            self.connection.unit_of_work = None
+        else:
+            unit.entries = []
+            unit.backed_out_by_system = True
+
+    def _settle(self, request: GetRequest, stand_in: Connection) -> bool:
+        """Make a message that was taken by a stand-in the program's own. False: the queue manager took it back."""
+        with self.turn(checked=False) as engine:
+            unit = stand_in.unit_of_work
+            stand_in.unit_of_work = None
+            self._stand_ins.append(stand_in)
+            if unit is None:
+                return True
+            if unit.backed_out_by_system:
+                return False
+            if self._manager.running and (self.connection.broken or self.closed):
+                back_out_unit(engine, unit)
+            self.check()
+            lsn = commit_unit(engine, unit)
+            if lsn > request.after_lsn:
+                request.after_lsn = lsn
+            return True
+
+    async def _shown(self, request: GetRequest) -> None:
+        """Wait until the message may be shown, and its removal is safe."""
+        if request.after_lsn <= self.bound.writer.log.durable_lsn():
+            return
+        try:
+            await self.waits.durable(self.bound, request.after_lsn)
+        except MQError:
+            raise
+        except BaseException:
+            await self._unseen(request)
+            raise
+
+    async def _unseen(self, request: GetRequest) -> None:
+        """A message was taken off the queue and will not be shown to anybody: it goes back."""
+        if request.options & BROWSE or not self._manager.running:
+            return
+        if request.connection is self.connection and request.options & _IN_UNIT:
+            with self.turn(checked=False) as engine:
+                self._spoil(engine, self.connection.unit_of_work)
+            return
+        try:
+            await self._keep_room(len(request.body))
+        finally:
+            with self.turn(checked=False) as engine:
+                put_back(engine, request)
+
+    async def _keep_room(self, size_bytes: int) -> None:
+        """Gets are never refused for want of log space. Room is made in time, so they do not use up the reserve."""
+        tries = 0
+        while self.bound.engine.journal.room_bytes() < size_bytes + _ROOM_BYTES and tries < _ROOM_TRIES:
+            tries += 1
+            await self.waits.room(self.bound)
+
+    def interrupt(self) -> None:
+        with self.turn(checked=False) as engine:
+            self._interrupted = True
+            for request in list(self._waiting):
+                if not request.done:
+                    getting.cancel(engine, request, MQRC_NO_MSG_AVAILABLE)
+                    _wake(request)
+
+    # -- units of work -------------------------------------------------------------------------------------------------
+
+    def has_unit(self) -> bool:
+        return self.connection.unit_of_work is not None
+
+    async def commit(self) -> None:
+        with self.turn() as engine:
+            reason = syncpoint.commit(engine, self.connection)
+            lsn = self.connection.after_lsn
+        if reason != MQRC_NONE:
+            raise MQError(reason)
+        await self.waits.durable(self.bound, lsn)
+
+    async def back_out(self) -> None:
+        # There is nothing to wait for: what is not committed is backed out by a restart, too.
+        with self.turn() as engine:
+            syncpoint.back_out(engine, self.connection)
+
+    # -- the end -------------------------------------------------------------------------------------------------------
+
+    async def disconnect(self, commit: bool) -> None:
+        if self.closed:
+            return
+        try:
+            if self.connection.broken or not self._manager.running:
+                return
+            if commit:
+                await self.commit()
+            else:
+                await self.back_out()
+        finally:
+            self.closed = True
+            mqi.unbind(self._hconn)
+            if self._manager.running:
+                self._manager.disconnect(self.connection, commit_work=False)
+
+    def manager_ended(self) -> None:
+        """The queue manager is gone, perhaps without a word to anybody."""
+        with self.bound.lock:
+            if not self.connection.broken:
+                self.connection.broken = MQRC_CONNECTION_BROKEN
+            for request in self._waiting:
+                if not request.done:
+                    request.reason = MQRC_CONNECTION_BROKEN
+                    request.done = True
+                    _wake(request)
+        self.waits.ended()
+
+
+def check_level(level: int) -> None:
+    if not 0 <= level <= LEVEL_HIGHEST:
+        raise MQError(MQRC_PMO_ERROR, f"A publication level is 0 to {LEVEL_HIGHEST}.")
+
+
+def _wake(request: GetRequest) -> None:
+    waker = request.waker
+    if callable(waker):
+        waker()

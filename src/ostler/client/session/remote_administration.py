@@ -1,0 +1,224 @@
+"""Objects of a queue manager behind a link: its commands, written and read as MQSC.
+
+They go over the queue manager's own socket, for its owner. What the lines of an answer say comes back in the same
+values as from a queue manager in this process.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from ostler.client.api.administration import Given
+from ostler.client.link.link import checked
+from ostler.command.admin.objects import values
+from ostler.command.mqsc.display.layout import COLUMN_WIDTH, GAP_WIDTH
+from ostler.command.mqsc.grammar import OBJECT_NOUNS
+from ostler.model.attributes import Attribute, ObjectType, Value, ValueKind, attributes_of, find, from_text, to_text
+from ostler.model.constants import (
+    MQRC_NOT_AUTHORIZED,
+    MQRC_OBJECT_ALREADY_EXISTS,
+    MQRC_OBJECT_IN_USE,
+    MQRC_Q_NOT_EMPTY,
+    MQRC_UNKNOWN_OBJECT_NAME,
+    MQRCCF_COMMAND_FAILED,
+    MQRCCF_PARM_SYNTAX_ERROR,
+)
+from ostler.model.errors import MQError
+from ostler.wire.frames import COMMAND
+
+if TYPE_CHECKING:
+    from ostler.client.session.remote_session import RemoteSession
+
+_FAILURE: Final = re.compile(r"(AMQ\d{4}[ES]): (.*)", re.DOTALL)
+_REASON: Final = re.compile(r"MQRC\w+ \((\d+)\): (.*)", re.DOTALL)
+_HEADING: Final = re.compile(r"AMQ\d{4}I: ")
+_SYNTAX: Final = "AMQ8405I"
+_MARGIN: Final = 3
+_UNKNOWN: Final = "AMQ8147E"
+_REASONS: Final = {
+    _UNKNOWN: MQRC_UNKNOWN_OBJECT_NAME,
+    "AMQ8150E": MQRC_OBJECT_ALREADY_EXISTS,
+    "AMQ8143E": MQRC_Q_NOT_EMPTY,
+    "AMQ8148E": MQRC_OBJECT_IN_USE,
+    **{noun.exists: MQRC_OBJECT_ALREADY_EXISTS for noun in OBJECT_NOUNS.values() if noun.exists},
+}
+_ANY_QUEUE: Final = "QUEUE"
+# Words that stand alone, such as SHARE and NOSHARE.
+_FLAGS: Final = tuple(
+    word for kind in ObjectType for each in attributes_of(kind) if each.kind == ValueKind.FLAG for word, _ in each.words
+)
+_LISTS: Final = (ValueKind.NAMES, ValueKind.STRINGS, ValueKind.WORDS)
+_QUEUES: Final = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL)
+
+
+async def run(session: RemoteSession, text: str) -> list[str]:
+    """The lines that a command is answered with. MQError when it was not done."""
+    lines: list[str] = []
+
+    def more(_: int, payload: bytes) -> None:
+        lines.extend(json.loads(payload).get("lines", ()))
+
+    await session.ready()
+    payload = json.dumps({"action": "mqsc", "text": text, "echo": False}).encode()
+    asked = await session.link.ask(session.conversation, COMMAND, payload, more)
+    try:
+        checked(await asked.reply())
+    except MQError as error:
+        if error.reason == MQRC_NOT_AUTHORIZED:
+            detail = f"Objects are defined and displayed over the queue manager's own socket only. {error.detail}"
+            raise MQError(error.reason, detail) from None
+        raise
+    except BaseException:
+        asked.forget()
+        raise
+    for line in lines:
+        _check(line, lines)
+    return lines
+
+
+def _check(line: str, lines: list[str]) -> None:
+    if line.startswith(_SYNTAX):
+        raise MQError(MQRCCF_PARM_SYNTAX_ERROR, " ".join(lines))
+    failure = _FAILURE.match(line)
+    if failure is None:
+        return
+    number, text = failure.groups()
+    reason = _REASON.search(text)
+    if reason is not None:
+        raise MQError(int(reason[1]), reason[2])
+    raise MQError(_REASONS.get(number, MQRCCF_COMMAND_FAILED), text)
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def define(kind: ObjectType, name: str, given: Mapping[str, Given], like: str | None, replace: bool) -> str:
+    options = f" LIKE({_quoted(like)})" if like is not None else ""
+    return f"DEFINE {_named(kind, name)}{_written(kind, given)}{options}{' REPLACE' if replace else ''}"
+
+
+def alter(kind: ObjectType, name: str, given: Mapping[str, Given]) -> str:
+    return f"ALTER {_named(kind, name)}{_written(kind, given)}"
+
+
+def delete(kind: ObjectType, name: str, purge: bool) -> str:
+    return f"DELETE {_named(kind, name)}{' PURGE' if purge else ''}"
+
+
+def clear(queue: str) -> str:
+    return f"CLEAR {_named(ObjectType.QLOCAL, queue)}"
+
+
+def display(word: str, pattern: str, names: Sequence[str]) -> str:
+    kind = word.upper()
+    what = kind if kind == ObjectType.QMGR.value else f"{kind}({_quoted(pattern)})"
+    return f"DISPLAY {what} {' '.join(_checked(kind, name) for name in names) or 'ALL'}"
+
+
+def _checked(word: str, name: str) -> str:
+    kinds = _QUEUES if word == _ANY_QUEUE else (ObjectType(word),)
+    if all(find(kind, name.upper()) is None for kind in kinds):
+        raise MQError(MQRCCF_PARM_SYNTAX_ERROR, f"{word} has no attribute {name!r}.")
+    return name.upper()
+
+
+def _named(kind: ObjectType, name: str) -> str:
+    return kind.value if kind == ObjectType.QMGR else f"{kind.value}({_quoted(name)})"
+
+
+def _written(kind: ObjectType, given: Mapping[str, Given]) -> str:
+    """Attributes as MQSC has them, each checked here."""
+    return "".join(f" {_item(kind, name, value)}" for name, value in values(kind, given).items())
+
+
+def _item(kind: ObjectType, name: str, value: Value) -> str:
+    attribute = find(kind, name)
+    assert attribute is not None
+    if isinstance(value, int):
+        text = to_text(attribute, value)
+        return text if attribute.kind == ValueKind.FLAG else f"{name}({text})"
+    if isinstance(value, str):
+        return f"{name}({_quoted(value)})"
+    return f"{name}({','.join(_quoted(each) for each in value) or _quoted('')})"
+
+
+def _quoted(text: str) -> str:
+    if "\n" in text or "\r" in text:
+        raise MQError(MQRCCF_PARM_SYNTAX_ERROR, "Text in a command is of one line.")
+    doubled = text.replace("'", "''")
+    return f"'{doubled}'"
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def displayed(word: str, names: Sequence[str], lines: Sequence[str]) -> list[dict[str, Value]]:
+    """What a DISPLAY has shown: of each object NAME, TYPE and the attributes asked for, or all."""
+    shown = [_row(word.upper(), names, list(_items(block))) for block in _blocks(lines)]
+    return sorted(shown, key=lambda row: str(row["NAME"]))
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
+    block: list[str] = []
+    for line in lines:
+        if _HEADING.match(line):
+            if block:
+                yield block
+            block = []
+        elif line.startswith(" " * _MARGIN):
+            block.append(line[_MARGIN:])
+    if block:
+        yield block
+
+
+def _items(block: list[str]) -> Iterator[str]:
+    """The attributes of one object: two to a line, but those that are too wide, and lists that go over lines."""
+    items: list[str] = []
+    for line in block:
+        left, gap = line[: COLUMN_WIDTH - GAP_WIDTH], line[COLUMN_WIDTH - GAP_WIDTH : COLUMN_WIDTH]
+        if line.lstrip().startswith(",") and items and not items[-1].endswith(")"):
+            items[-1] += line.strip()
+        elif len(line) > COLUMN_WIDTH and not gap.strip() and left.rstrip().endswith((")", *_FLAGS)):
+            items += [left.rstrip(), line[COLUMN_WIDTH:]]
+        else:
+            items.append(line.rstrip())
+    return iter(items)
+
+
+def _row(word: str, names: Sequence[str], items: list[str]) -> dict[str, Value]:
+    stated = dict(_split(item) for item in items)
+    kind = ObjectType(stated.get("TYPE") or word) if word == _ANY_QUEUE else ObjectType(word)
+    row: dict[str, Value] = {"NAME": _split(items[0])[1] or "", "TYPE": kind.value}
+    wanted = [each.upper() for each in names]
+    for item in items[1:]:
+        key, text = _split(item)
+        attribute = _flag(kind, key) if text is None else find(kind, key)
+        if attribute is None or (wanted and attribute.name not in wanted) or attribute.name == "TYPE":
+            continue
+        row[attribute.name] = _value(attribute, key if text is None else text)
+    return row
+
+
+def _split(item: str) -> tuple[str, str | None]:
+    """A name and its value; a word that stands alone has none. What is empty is shown as a blank."""
+    name, bracket, text = item.partition("(")
+    return name.strip(), text.rstrip().removesuffix(")").strip() if bracket else None
+
+
+def _flag(kind: ObjectType, word: str) -> Attribute | None:
+    flags = (each for each in attributes_of(kind) if each.kind == ValueKind.FLAG)
+    return next((each for each in flags if any(word == known for known, _ in each.words)), None)
+
+
+def _value(attribute: Attribute, text: str) -> Value:
+    if attribute.kind in _LISTS:
+        return tuple(text.split(",")) if text else ()
+    if attribute.kind == ValueKind.STRING:
+        return text
+    value = from_text(attribute, text)
+    if not isinstance(value, int):
+        return value
+    return value if to_text(attribute, value) == str(value) else to_text(attribute, value)

@@ -1,0 +1,429 @@
+"""A queue that is open over a link: its verbs as frames."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from ostler.client.api.get_options import GetOptions, Terms, limit_of, terms_of
+from ostler.client.link.link import Asked, checked, malformed
+from ostler.client.locate.routes import Joined
+from ostler.client.session.session import BackoutRules, OpenQueue, Put, Taken
+from ostler.engine.message.message import MESSAGE_ID_AT, PERSISTENCE_AT
+from ostler.engine.open import OpenRequest
+from ostler.engine.queue.transfer import BROWSE
+from ostler.model.attributes import ObjectType, Value, require, to_text
+from ostler.model.constants import (
+    MQCA_BACKOUT_REQ_Q_NAME,
+    MQCC_FAILED,
+    MQCC_WARNING,
+    MQGMO_NO_SYNCPOINT,
+    MQGMO_SYNCPOINT,
+    MQGMO_SYNCPOINT_IF_PERSISTENT,
+    MQIA_BACKOUT_THRESHOLD,
+    MQIA_CURRENT_Q_DEPTH,
+    MQIA_LAST,
+    MQIA_Q_TYPE,
+    MQOO_INQUIRE,
+    MQPER_PERSISTENT,
+    MQPMO_SYNCPOINT,
+    MQQT_ALIAS,
+    MQQT_LOCAL,
+    MQQT_MODEL,
+    MQQT_REMOTE,
+    MQRC_BACKED_OUT,
+    MQRC_CALL_INTERRUPTED,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_HOBJ_ERROR,
+    MQRC_NO_MSG_AVAILABLE,
+    MQRC_OBJECT_CHANGED,
+    MQRC_SELECTION_STRING_ERROR,
+    MQRC_TRUNCATED_MSG_FAILED,
+    MQRC_UNKNOWN_OBJECT_NAME,
+)
+from ostler.model.errors import MQError
+from ostler.wire.calls import (
+    AS_STORED,
+    GOT_BLOCK_BYTES,
+    GOT_DATA_BYTES,
+    GOT_FIXED_BYTES,
+    GOT_MD,
+    GOT_TOKEN,
+    HELD,
+    HELD_IF_PERSISTENT,
+    MD_BYTES,
+    NO_TOKEN,
+    REPLY_FIXED_BYTES,
+    SELECTOR_BYTES_MAX,
+    WANTS_PROPERTIES,
+    WANTS_TOKEN,
+    get_payload,
+    publish_payload,
+    put_payload,
+)
+from ostler.wire.exchanges import (
+    CHARACTERS_MAX,
+    CREATED,
+    NAME_BYTES,
+    REMOTE,
+    Inquiry,
+    OpenArguments,
+    Opened,
+    decode_opened,
+    numbers_payload,
+)
+from ostler.wire.frames import CANCEL, CLOSE, GET, INQUIRE, OPEN, PUBLISH, PUT, SETTLE, MalformedFrame
+from ostler.wire.payloads import PayloadReader
+from ostler.wire.subscriptions import LEVEL_HIGHEST
+
+if TYPE_CHECKING:
+    from ostler.client.session.remote_session import RemoteSession
+
+_IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
+_STORED: Final = WANTS_PROPERTIES | WANTS_TOKEN | AS_STORED
+_BYTES_MAX: Final = 0x7FFFFFFF
+_TYPES: Final = {
+    MQQT_LOCAL: ObjectType.QLOCAL,
+    MQQT_ALIAS: ObjectType.QALIAS,
+    MQQT_REMOTE: ObjectType.QREMOTE,
+    MQQT_MODEL: ObjectType.QMODEL,
+}
+
+
+def arguments_of(request: OpenRequest) -> OpenArguments:
+    """What is to be opened, as a frame says it. Names that do not fit one are not cut off."""
+    for name in (request.name, request.manager_name, request.dynamic_name):
+        if len(name.encode("utf-8", "replace")) > NAME_BYTES:
+            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"{name[:60]!r} is too long to be a name.")
+    if len(request.selection.encode("utf-8", "replace")) > SELECTOR_BYTES_MAX:
+        raise MQError(MQRC_SELECTION_STRING_ERROR, f"A selector has at most {SELECTOR_BYTES_MAX} bytes.")
+    arguments = OpenArguments(request.object_type, request.name, request.options)
+    arguments.manager_name = request.manager_name
+    arguments.dynamic_name = request.dynamic_name
+    arguments.alternate_user = request.alternate_user
+    arguments.selection = request.selection
+    arguments.object_string = request.topic_string
+    return arguments
+
+
+def _is_persistent(reply: bytes) -> bool:
+    """Whether a reply to GET has a persistent message, which is off the queue."""
+    at = GOT_MD + PERSISTENCE_AT
+    is_off = int.from_bytes(reply[4:8], "little") != MQRC_TRUNCATED_MSG_FAILED
+    return is_off and int.from_bytes(reply[at : at + 4], "little") == MQPER_PERSISTENT
+
+
+def put_reply(payload: bytes) -> Put:
+    """What a PUT or PUT1 came to."""
+    replied = checked(payload)
+    md = payload[REPLY_FIXED_BYTES : REPLY_FIXED_BYTES + MD_BYTES]
+    if len(md) != MD_BYTES:
+        raise malformed(MalformedFrame("a reply to a put without a descriptor"))
+    return Put(md, replied.reason)
+
+
+class RemoteQueue(OpenQueue):
+    __slots__ = ("__weakref__", "_arguments", "_is_open", "_lost", "_opened", "_session")
+
+    def __init__(self, session: RemoteSession, arguments: OpenArguments, opened: Opened) -> None:
+        self._session = session
+        self._arguments = arguments
+        self._opened = opened
+        self._is_open = True
+        self._lost: MQError | None = None  # why it could not be opened again
+
+    @property
+    def number(self) -> int:
+        return self._opened.hobj
+
+    @property
+    def name(self) -> str:
+        return self._opened.name if self._opened.flags & CREATED else self._arguments.name
+
+    @property
+    def selection(self) -> str:
+        return self._arguments.selection
+
+    @property
+    def topic(self) -> str:
+        return self._opened.object_string
+
+    def lost(self, error: MQError) -> None:
+        """It could not be had again after reconnecting."""
+        self._lost = error
+
+    def renewed(self, arguments: OpenArguments, opened: Opened) -> None:
+        """It is another queue now, of a subscription that was made again."""
+        self._arguments = arguments
+        self._opened = opened
+
+    def _check(self) -> None:
+        if not self._is_open:
+            self._session.check()
+            raise MQError(MQRC_HOBJ_ERROR, f"{self.name} is closed.")
+        if self._lost is not None:
+            raise MQError(self._lost.reason, self._lost.detail)
+
+    async def reopen(self, joined: Joined) -> None:
+        """Open the queue once more, over a new link. A dynamic queue that is gone is made again under its name."""
+        arguments = self._arguments
+        if self._opened.flags & CREATED:
+            arguments.dynamic_name = self._opened.name
+        payload = await joined.link.exchange(joined.conversation, OPEN, arguments.encode())
+        try:
+            self._opened = decode_opened(checked(payload).reader, joined.link.agreed.version)
+        except MalformedFrame as error:
+            raise malformed(error) from None
+        except MQError as error:
+            self._lost = MQError(MQRC_OBJECT_CHANGED, f"After reconnecting {self.name} cannot be opened: {error}")
+
+    # -- putting -------------------------------------------------------------------------------------------------------
+
+    async def put(self, md: bytes, options: int, block: bytes, body: bytes, level: int = LEVEL_HIGHEST) -> Put:
+        session = self._session
+        in_unit = bool(options & MQPMO_SYNCPOINT)
+        if in_unit:
+            await session.before_unit_verb(True)
+        session.check_length(body)
+
+        def build() -> bytes:
+            self._check()
+            if level == LEVEL_HIGHEST:
+                return put_payload(self._opened.hobj, options, 0, md, block, body)
+            session.check_level(level)
+            return publish_payload(level, self._opened.hobj, options, 0, md, block, body)
+
+        kind = PUT if level == LEVEL_HIGHEST else PUBLISH
+        done = put_reply(await session.call(kind, build, in_unit, not in_unit))
+        session.unit_size += in_unit
+        return done
+
+    # -- getting -------------------------------------------------------------------------------------------------------
+
+    async def get(self, asked: GetOptions, browse: int = 0) -> Taken | None:
+        session = self._session
+        terms = terms_of(session, asked, browse)
+        in_unit = bool(terms.options & _IN_UNIT)
+        held = 0
+        if not terms.options & (_IN_UNIT | BROWSE):
+            held = HELD if session.waits.may_be_cancelled() else HELD_IF_PERSISTENT
+        selector = (asked.get("selector") or "").encode("utf-8", "replace")
+        if len(selector) > SELECTOR_BYTES_MAX:
+            raise MQError(MQRC_SELECTION_STRING_ERROR, f"A selector has at most {SELECTOR_BYTES_MAX} bytes.")
+        limit = min(limit_of(asked), _BYTES_MAX)
+        deadline = time.monotonic() + terms.wait_ms / 1000
+        wait_ms = terms.wait_ms
+        while True:
+            await session.ready()
+            self._check()
+            if in_unit:
+                await session.before_unit_verb(True)
+                session.check_unit()
+            generation = session.generation
+            settling: Asked | None = None
+            try:
+                payload, settling = await self._exchange(
+                    self._payload(terms, wait_ms, limit, held, selector), in_unit, held
+                )
+            except MQError as error:
+                await session.mend(error, generation)
+            else:
+                going = session.going(payload)
+                if going is not None:
+                    await session.mend(going, generation)
+                elif settling is None or await self._is_settled(settling, payload, generation):
+                    return self._taken(payload)
+            if wait_ms > 0:
+                wait_ms = min(wait_ms, max(1, int((deadline - time.monotonic()) * 1000)))
+
+    def _payload(self, terms: Terms, wait_ms: int, limit: int, held: int, selector: bytes) -> bytes:
+        # A message that is held is in a unit of work, though not in the program's.
+        options = terms.options & ~MQGMO_NO_SYNCPOINT if held else terms.options
+        return get_payload(
+            self._opened.hobj,
+            options,
+            wait_ms,
+            terms.match,
+            limit,
+            0,
+            0,
+            _STORED | held,
+            terms.message_id,
+            terms.correlation_id,
+            terms.group_id,
+            terms.sequence_number,
+            0,
+            NO_TOKEN,
+            selector,
+        )
+
+    async def _exchange(self, payload: bytes, in_unit: bool, held: int) -> tuple[bytes, Asked | None]:
+        """Have a GET answered: the reply, and the SETTLE that has to be waited for.
+
+        Whoever is interrupted meanwhile sees no message, so the queue keeps it.
+        """
+        session = self._session
+        link, conversation = session.link, session.conversation
+        request = await link.ask(conversation, GET, payload)
+        session.waiting.add(request)
+        try:
+            if session.is_interrupted:
+                link.send(conversation, CANCEL, numbers_payload([request.number]))
+            reply = await request.reply()
+            if int.from_bytes(reply[:4], "little") == MQCC_FAILED:
+                return reply, None
+            session.unit_size += in_unit
+            if held and _is_persistent(reply):
+                return reply, await link.ask(conversation, SETTLE, numbers_payload([request.number, 1]))
+            if held == HELD:
+                link.send(conversation, SETTLE, numbers_payload([request.number, 1]))
+            return reply, None
+        except MQError:
+            raise
+        except BaseException:
+            link.send(conversation, CANCEL, numbers_payload([request.number]))
+            if in_unit:
+                session.orphans.append(request)
+            else:
+                request.forget()
+                if held:
+                    link.send(conversation, SETTLE, numbers_payload([request.number, 0]))
+            raise
+        finally:
+            session.waiting.discard(request)
+
+    async def _is_settled(self, settling: Asked, got: bytes, generation: int) -> bool:
+        """Wait until the removal of a persistent message is durable. False: the message is back on the queue.
+
+        MQError when nobody knows: the link broke before the queue manager answered.
+        """
+        session = self._session
+        try:
+            reply = await session.waits.defer_interrupts(settling)
+        except MQError as error:
+            identifier = got[GOT_MD + MESSAGE_ID_AT : GOT_MD + MESSAGE_ID_AT + 24].hex()
+            doubt = f"The link broke in the middle of a get: message {identifier} is off the queue, or comes again."
+            try:
+                await session.mend(error, generation)
+            except MQError as gone:
+                raise MQError(gone.reason, f"{gone.detail} {doubt}".strip()) from error
+            raise MQError(MQRC_CALL_INTERRUPTED, doubt) from error
+        reason = int.from_bytes(reply[4:8], "little")
+        if reason == MQRC_BACKED_OUT:
+            return False  # to make room in the log
+        going = session.going(reply)
+        if going is not None:
+            await session.mend(going, generation)
+            return False
+        checked(reply)
+        return True
+
+    def _taken(self, payload: bytes) -> Taken | None:
+        completion = int.from_bytes(payload[:4], "little")
+        reason = int.from_bytes(payload[4:8], "little")
+        if completion == MQCC_FAILED:
+            if self._session.closed:
+                raise MQError(MQRC_CONNECTION_BROKEN, "The connection was closed.")
+            if reason == MQRC_NO_MSG_AVAILABLE:
+                return None
+            raise MQError(reason, payload[REPLY_FIXED_BYTES:].decode("utf-8", "replace"))
+        if len(payload) < GOT_FIXED_BYTES:
+            if reason == 0:
+                raise malformed(MalformedFrame("a reply to a get without a message"))
+            raise MQError(reason, completion=completion)
+        if reason == MQRC_TRUNCATED_MSG_FAILED:
+            length = int.from_bytes(payload[GOT_DATA_BYTES : GOT_DATA_BYTES + 4], "little")
+            raise MQError(reason, f"The message has {length} bytes.", MQCC_WARNING)
+        block_bytes = int.from_bytes(payload[GOT_BLOCK_BYTES:GOT_MD], "little")
+        body_at = GOT_FIXED_BYTES + block_bytes
+        if body_at > len(payload):
+            raise malformed(MalformedFrame("the properties of a message have a wrong length"))
+        return Taken(
+            payload[GOT_MD:GOT_FIXED_BYTES],
+            payload[body_at:],
+            payload[GOT_FIXED_BYTES:body_at],
+            payload[GOT_TOKEN:GOT_BLOCK_BYTES],
+            reason,
+        )
+
+    # -- the rest ------------------------------------------------------------------------------------------------------
+
+    async def close(self, options: int = 0) -> int:
+        session = self._session
+        if not self._is_open or session.closed:
+            return 0
+
+        def build() -> bytes:
+            return numbers_payload([self._opened.hobj, options])
+
+        if self._lost is None and session.is_usable():
+            replied = checked(await session.call(CLOSE, build))
+            reason = replied.reason
+        else:
+            reason = 0
+        self._is_open = False
+        session.forget_queue(self)
+        return reason
+
+    async def inquire_numbers(self, selectors: list[int]) -> tuple[list[int], list[str]]:
+        """MQINQ: integers and texts in the order of their selectors."""
+        if not self._arguments.options & MQOO_INQUIRE:
+            name = self._opened.name if self._opened.flags & CREATED else self._arguments.name
+            own = await self._session.open(OpenRequest(self._arguments.object_type, name, MQOO_INQUIRE))
+            assert isinstance(own, RemoteQueue)
+            try:
+                return await own.inquire_numbers(selectors)
+            finally:
+                await own.close()
+
+        def build() -> bytes:
+            self._check()
+            return Inquiry(self._opened.hobj, selectors, [], b"").encode()
+
+        replied = checked(await self._session.call(INQUIRE, build))
+        try:
+            integers = replied.reader.integers(len(selectors))
+            return integers, _texts(replied.reader, len(selectors))
+        except MalformedFrame as error:
+            raise malformed(error) from None
+
+    async def depth(self) -> int:
+        if self._arguments.name != self._opened.name and not self._opened.flags & CREATED:
+            # Under another name: an alias has no depth of its own.
+            session = self._session
+            own = await session.open(OpenRequest(self._arguments.object_type, self._opened.name, MQOO_INQUIRE))
+            try:
+                return await own.depth()
+            finally:
+                await own.close()
+        integers, _ = await self.inquire_numbers([MQIA_CURRENT_Q_DEPTH])
+        return integers[0]
+
+    async def inquire(self, name: str) -> Value | None:
+        (kind,), _ = await self.inquire_numbers([MQIA_Q_TYPE])
+        attribute = require(_TYPES.get(kind, ObjectType.QLOCAL), name)
+        integers, texts = await self.inquire_numbers([attribute.pcf])
+        if attribute.pcf > MQIA_LAST or not integers:
+            return texts[0]
+        text = to_text(attribute, integers[0])
+        return integers[0] if text == str(integers[0]) else text
+
+    async def backout_rules(self) -> BackoutRules | None:
+        opened = self._opened
+        if opened.flags & REMOTE:
+            return None
+        try:
+            (threshold,), (name,) = await self.inquire_numbers([MQIA_BACKOUT_THRESHOLD, MQCA_BACKOUT_REQ_Q_NAME])
+        except MQError:
+            threshold, name = opened.backout_threshold, opened.backout_queue
+        if self._arguments.name != opened.name and not opened.flags & CREATED:
+            threshold, name = opened.backout_threshold, opened.backout_queue
+        return BackoutRules(opened.name, threshold, name)
+
+
+def _texts(reader: PayloadReader, most: int) -> list[str]:
+    texts: list[str] = []
+    for _ in range(reader.count(most)):
+        text = reader.fixed(reader.count(CHARACTERS_MAX))
+        texts.append(text.rstrip(b" \0").decode("utf-8", "replace"))
+    return texts

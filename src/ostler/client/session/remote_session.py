@@ -1,0 +1,452 @@
+"""One connection to a queue manager behind a link: the verbs as requests and replies, written once for both flavours.
+
+A wait may end with an exception of somebody else's making: a cancelled task, an interrupt from the keyboard. No
+message is lost by that. A get outside syncpoint that can be interrupted has its message held by the queue manager
+until this side says that it has arrived (SETTLE). The get of a persistent message returns when that is durable, so the
+message never comes back. When the link breaks before the queue manager has said so, the get is in doubt and fails.
+
+With reconnection a link that broke is made again, open queues are opened again, durable subscriptions are resumed and
+others made again. What was waiting waits on, for the rest of its time. A unit of work that was open is reported as
+backed out. A put outside syncpoint, a commit or a SETTLE whose reply was lost ends with MQRC_CALL_INTERRUPTED: it may
+have been done, or not. A queue manager that ends is as good as a link that broke, except that units of work may be
+finished while it quiesces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from ostler.client.api.administration import Given
+from ostler.client.link.link import Asked, Link, Listener, checked, disconnect_conversation, malformed
+from ostler.client.locate.routes import Joined, Route
+from ostler.client.session import remote_administration, remote_subscription
+from ostler.client.session.reconnect import Mender
+from ostler.client.session.remote_queue import RemoteQueue, arguments_of, put_reply
+from ostler.client.session.remote_subscription import RemoteSubscription
+from ostler.client.session.runtime import Waits
+from ostler.client.session.session import OpenQueue, OpenSubscription, Put, Session
+from ostler.engine.open import OpenRequest
+from ostler.model.attributes import ObjectType, Value
+from ostler.model.constants import (
+    MQCA_DEAD_LETTER_Q_NAME,
+    MQCC_FAILED,
+    MQOO_INQUIRE,
+    MQOT_Q_MGR,
+    MQPMO_SYNCPOINT,
+    MQRC_BACKED_OUT,
+    MQRC_CALL_INTERRUPTED,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_CONNECTION_QUIESCING,
+    MQRC_CONNECTION_STOPPING,
+    MQRC_ENVIRONMENT_ERROR,
+    MQRC_HCONN_ERROR,
+    MQRC_MSG_TOO_BIG_FOR_CHANNEL,
+    MQRC_PMO_ERROR,
+    MQRC_Q_MGR_QUIESCING,
+    MQRC_Q_MGR_STOPPING,
+    MQRC_RECONNECT_FAILED,
+    MQRC_RECONNECT_Q_MGR_REQD,
+    MQRC_UNKNOWN_OBJECT_NAME,
+)
+from ostler.model.errors import MQError
+from ostler.server.queue_manager import QueueManager
+from ostler.wire.exchanges import Connected, OpenArguments, Opened, Put1, decode_opened, numbers_payload
+from ostler.wire.frames import (
+    BACK,
+    CANCEL,
+    COMMIT,
+    DISCONNECT,
+    OPEN,
+    PAYLOAD_OVERHEAD_BYTES,
+    PUBLISH1,
+    PUT1,
+    MalformedFrame,
+)
+from ostler.wire.subscriptions import LEVEL_HIGHEST, SubscribeArguments
+
+_GONE: Final = (MQRC_CONNECTION_BROKEN, MQRC_CONNECTION_STOPPING, MQRC_Q_MGR_STOPPING)
+_QUIESCING: Final = (MQRC_CONNECTION_QUIESCING, MQRC_Q_MGR_QUIESCING)
+
+
+async def connect_session(route: Route) -> RemoteSession:
+    """Connect. MQError when that cannot be."""
+    session = RemoteSession(route)
+    session.adopt(await route.join(session))
+    return session
+
+
+class RemoteSession(Session, Listener):
+    """Made by `connect_session`."""
+
+    link: Link
+    conversation: int
+
+    def __init__(self, route: Route) -> None:
+        self._route = route
+        self.waits: Waits = route.dialler.waits()
+        self.closed = False
+        self.transaction: object = None
+        self.connected = Connected()
+        self.waiting: set[Asked] = set()  # gets
+        self.is_interrupted = False
+        # Gets of the unit of work that were given up before their answer was seen.
+        self.orphans: list[Asked] = []
+        self.unit_size = 0
+        self._is_backed_out = False
+        self._broken: MQError | None = None
+        self._queues: set[RemoteQueue] = set()
+        self._subscriptions: set[RemoteSubscription] = set()
+        self._mender = Mender(self.waits)
+        self._has_left = False  # the last link, and there is no other yet
+
+    def adopt(self, joined: Joined) -> None:
+        self.link, self.conversation, self.connected = joined
+        self._has_left = False
+
+    @property
+    def generation(self) -> int:
+        """Of links; see `mend`."""
+        return self._mender.generation
+
+    @property
+    def name(self) -> str:
+        return self.connected.queue_manager
+
+    @property
+    def manager(self) -> QueueManager:
+        raise MQError(MQRC_ENVIRONMENT_ERROR, f"Queue manager {self.name} runs in another process.")
+
+    @property
+    def hconn(self) -> int:
+        raise MQError(MQRC_ENVIRONMENT_ERROR, "A connection to another process has no handle; MQCONNX makes one.")
+
+    @property
+    def application(self) -> str:
+        return self._route.application
+
+    @property
+    def ccsid(self) -> int:
+        return self.connected.ccsid
+
+    def check(self) -> None:
+        if self.closed:
+            raise MQError(MQRC_HCONN_ERROR, "The connection is closed.")
+        if self._broken is not None:
+            raise MQError(self._broken.reason, self._broken.detail)
+
+    def is_usable(self) -> bool:
+        """Whether a verb has a chance."""
+        return not self.closed and self._broken is None and (self._reconnects() or self.link.failure is None)
+
+    def _reconnects(self) -> bool:
+        return self._route.reconnect in ("yes", "qmgr")
+
+    async def clone(self) -> Session:
+        self.check()
+        return await connect_session(self._route)
+
+    # -- requests ------------------------------------------------------------------------------------------------------
+
+    async def call(
+        self, type: int, build: Callable[[], bytes], in_unit: bool = False, is_doubtful: bool = False
+    ) -> bytes:
+        """A request and its reply, over a new link if need be. `build` makes the payload, for handles may be new then.
+
+        `in_unit`: part of the unit of work, which does not outlive its link. `is_doubtful`: must not be done twice.
+        """
+        while True:
+            await self.ready()
+            if in_unit:
+                self.check_unit()
+            generation = self.generation
+            payload = build()
+            if len(payload) > self.link.agreed.message_bytes_max + PAYLOAD_OVERHEAD_BYTES:
+                raise MQError(MQRC_MSG_TOO_BIG_FOR_CHANNEL)
+            if is_doubtful and self._reconnects():
+                # What is not sent to a link that is gone is in no doubt.
+                self.link.look()
+            try:
+                asked = await self.link.ask(self.conversation, type, payload)
+            except MQError as error:
+                await self.mend(error, generation)
+                continue
+            try:
+                reply = await asked.reply()
+            except MQError as error:
+                await self.mend(error, generation)
+                if is_doubtful:
+                    raise MQError(MQRC_CALL_INTERRUPTED) from error
+                continue
+            except BaseException:
+                # It stands, though nobody waits for it.
+                self.unit_size += in_unit
+                asked.forget()
+                raise
+            going = self.going(reply)
+            if going is None:
+                return reply
+            await self.mend(going, generation)
+
+    def going(self, reply: bytes) -> MQError | None:
+        """Whether a reply says that the queue manager is going, so that the connection is to be made elsewhere, or
+        later. Nothing was done then."""
+        if int.from_bytes(reply[:4], "little") != MQCC_FAILED or not self._reconnects():
+            return None
+        reason = int.from_bytes(reply[4:8], "little")
+        # A queue manager that quiesces lets units of work be finished.
+        if reason in _GONE or (reason in _QUIESCING and not self.has_unit()):
+            return MQError(reason)
+        return None
+
+    async def ready(self) -> None:
+        """Raise what every verb of a connection that is gone raises; wait for a link if there is none."""
+        self.waits.raise_deferred()
+        self.check()
+        if self._has_left:
+            await self.mend(MQError(MQRC_CONNECTION_BROKEN), self.generation)
+            self.check()
+
+    async def mend(self, error: MQError, generation: int) -> None:
+        """A link broke: return when there is another one, or raise."""
+        if self.closed:
+            raise MQError(MQRC_CONNECTION_BROKEN, "The connection was closed.")
+        if not self._reconnects():
+            self._broken = error
+            raise error
+        try:
+            await self._mender.mend(error, generation, self._rejoin)
+        except MQError as hopeless:
+            if hopeless.reason == MQRC_RECONNECT_FAILED:
+                self._broken = hopeless
+            self.check()
+            raise
+
+    async def _rejoin(self) -> None:
+        self._leave()
+        name = self.name
+        joined = await self._route.join(self)
+        try:
+            if self._route.reconnect == "qmgr" and joined.connected.queue_manager != name:
+                raise MQError(MQRC_RECONNECT_Q_MGR_REQD, f"{joined.connected.queue_manager} answers, not {name}.")
+            for queue in list(self._queues):
+                await queue.reopen(joined)
+            for subscription in list(self._subscriptions):
+                await subscription.reopen(joined)
+        except BaseException:
+            joined.link.send_numbered(joined.conversation, DISCONNECT, numbers_payload([0]))
+            joined.link.detach(joined.conversation)
+            raise
+        self.adopt(joined)
+
+    def _leave(self) -> None:
+        """Have done with a link, and with the unit of work, which does not outlive it."""
+        if self._has_left:
+            return
+        self._has_left = True
+        if self.unit_size or self.orphans:
+            self._is_backed_out = True
+            self.unit_size = 0
+            self.orphans.clear()
+        if self.link.failure is None:
+            self.link.send_numbered(self.conversation, DISCONNECT, numbers_payload([0]))
+            self.link.detach(self.conversation)
+
+    def noticed(self, reason: int, text: str) -> None:
+        # The queue manager fails the waits that are to fail; there is nothing to do here.
+        pass
+
+    def link_broke(self, error: MQError) -> None:
+        if not self._reconnects():
+            self._broken = error
+
+    # -- objects and messages ------------------------------------------------------------------------------------------
+
+    async def open(self, request: OpenRequest) -> OpenQueue:
+        arguments = arguments_of(request)
+        queue = RemoteQueue(self, arguments, await self._open(arguments))
+        self._queues.add(queue)
+        return queue
+
+    async def _open(self, arguments: OpenArguments) -> Opened:
+        replied = checked(await self.call(OPEN, arguments.encode))
+        try:
+            return decode_opened(replied.reader, self.link.agreed.version)
+        except MalformedFrame as error:
+            raise malformed(error) from None
+
+    def forget_queue(self, queue: RemoteQueue) -> None:
+        self._queues.discard(queue)
+
+    async def subscribe(self, asked: SubscribeArguments, destination: OpenQueue | None) -> OpenSubscription:
+        made = await remote_subscription.subscribe(self, asked, destination)
+        self._subscriptions.add(made)
+        return made
+
+    def forget_subscription(self, subscription: RemoteSubscription) -> None:
+        self._subscriptions.discard(subscription)
+
+    async def put1(
+        self,
+        request: OpenRequest,
+        md: bytes,
+        options: int,
+        block: bytes,
+        body: bytes,
+        source: OpenQueue | None = None,
+        level: int = LEVEL_HIGHEST,
+    ) -> Put:
+        target = arguments_of(request)
+        in_unit = bool(options & MQPMO_SYNCPOINT)
+
+        def build() -> bytes:
+            context = source.number if source is not None else 0
+            payload = Put1(target, options, context, md, block, body).encode()
+            if level == LEVEL_HIGHEST:
+                return payload
+            self.check_level(level)
+            return numbers_payload([level]) + payload
+
+        await self.before_unit_verb(in_unit)
+        self.check_length(body)
+        kind = PUT1 if level == LEVEL_HIGHEST else PUBLISH1
+        done = put_reply(await self.call(kind, build, in_unit, not in_unit))
+        self.unit_size += in_unit
+        return done
+
+    def check_level(self, level: int) -> None:
+        """Whether a publication can have this level."""
+        remote_subscription.check_version(self.link)
+        if not 0 <= level <= LEVEL_HIGHEST:
+            raise MQError(MQRC_PMO_ERROR, f"A publication level is 0 to {LEVEL_HIGHEST}.")
+
+    def check_length(self, body: bytes) -> None:
+        limit = self.link.agreed.message_bytes_max
+        if len(body) > limit:
+            raise MQError(
+                MQRC_MSG_TOO_BIG_FOR_CHANNEL, f"The message has {len(body)} bytes; the channel takes {limit}."
+            )
+
+    async def dead_letter_queue(self) -> str:
+        arguments = OpenArguments(MQOT_Q_MGR, "", MQOO_INQUIRE)
+        manager = RemoteQueue(self, arguments, await self._open(arguments))
+        try:
+            _, (name,) = await manager.inquire_numbers([MQCA_DEAD_LETTER_Q_NAME])
+            return name
+        finally:
+            await manager.close()
+
+    def interrupt(self) -> None:
+        self.is_interrupted = True
+        self._mender.stop()
+        for asked in list(self.waiting):
+            self.link.send(self.conversation, CANCEL, numbers_payload([asked.number]))
+
+    # -- units of work -------------------------------------------------------------------------------------------------
+
+    def has_unit(self) -> bool:
+        return self.unit_size > 0 or self._is_backed_out
+
+    def check_unit(self) -> None:
+        if self._is_backed_out:
+            raise MQError(MQRC_BACKED_OUT, "The unit of work was backed out. Back out, and do it again.")
+
+    async def before_unit_verb(self, in_unit: bool) -> None:
+        """See what became of gets of this unit of work that nobody waited for in the end.
+
+        One that got a message spoils the unit: nobody has seen that message. If it is all there was, the unit is as if
+        it had never been; otherwise it is backed out, and the program is told when it goes on with it.
+        """
+        if not in_unit or not self.orphans:
+            return
+        took = 0
+        for orphan in list(self.orphans):
+            try:
+                took += int.from_bytes((await orphan.reply())[:4], "little") != MQCC_FAILED
+            except MQError:
+                # The link is gone, and the message is back on its queue.
+                return
+        if took:
+            checked(await self.call(BACK, bytes))
+            self._is_backed_out = self.unit_size > 0
+            self.unit_size = 0
+        self.orphans.clear()
+
+    async def commit(self) -> None:
+        try:
+            await self.before_unit_verb(True)
+            replied = checked(await self.call(COMMIT, bytes, in_unit=True, is_doubtful=True))
+            if replied.reason:
+                raise MQError(replied.reason)
+        finally:
+            self._unit_ended()
+
+    async def back_out(self) -> None:
+        self.check()
+        was_lost = self._is_backed_out
+        self._unit_ended()
+        if not was_lost:
+            checked(await self.call(BACK, bytes))
+
+    def _unit_ended(self) -> None:
+        self.unit_size = 0
+        self._is_backed_out = False
+        self.orphans.clear()
+
+    async def disconnect(self, commit: bool) -> None:
+        if self.closed:
+            return
+        is_spoilt = False
+        has_unit = self.has_unit() or bool(self.orphans)
+        try:
+            if self._broken is None and commit and has_unit:
+                await self.before_unit_verb(True)
+                is_spoilt = self._is_backed_out
+        finally:
+            self.closed = True
+            self.interrupt()
+        if self._broken is None and not self._has_left and self.link.failure is None:
+            try:
+                await disconnect_conversation(self.link, self.conversation, commit)
+            except MQError:
+                # A queue manager that is gone has backed everything out.
+                if commit and has_unit:
+                    raise
+        if is_spoilt:
+            raise MQError(MQRC_BACKED_OUT)
+
+    # -- administration ------------------------------------------------------------------------------------------------
+
+    async def define(
+        self, kind: ObjectType, name: str, given: Mapping[str, Given], like: str | None, replace: bool
+    ) -> None:
+        if replace and like is None:
+            # What is there keeps what is not given; with MQSC's REPLACE it would not.
+            try:
+                await self.alter(kind, name, given)
+                return
+            except MQError as error:
+                if error.reason != MQRC_UNKNOWN_OBJECT_NAME:
+                    raise
+        await self._mqsc(remote_administration.define(kind, name, given, like, replace))
+
+    async def alter(self, kind: ObjectType, name: str, given: Mapping[str, Given]) -> None:
+        await self._mqsc(remote_administration.alter(kind, name, given))
+
+    async def delete(self, kind: ObjectType, name: str, purge: bool) -> None:
+        await self._mqsc(remote_administration.delete(kind, name, purge))
+
+    async def clear(self, queue: str) -> None:
+        await self._mqsc(remote_administration.clear(queue))
+
+    async def display(self, word: str, pattern: str, names: Sequence[str]) -> list[dict[str, Value]]:
+        try:
+            lines = await self._mqsc(remote_administration.display(word, pattern, names))
+        except MQError as error:
+            if error.reason == MQRC_UNKNOWN_OBJECT_NAME and "*" in pattern:
+                return []
+            raise
+        return remote_administration.displayed(word, names, lines)
+
+    async def _mqsc(self, text: str) -> list[str]:
+        return await remote_administration.run(self, text)

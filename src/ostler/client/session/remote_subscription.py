@@ -1,0 +1,158 @@
+"""A subscription that is open over a link: its verbs as frames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ostler.client.link.link import Link, checked, malformed
+from ostler.client.locate.routes import Joined
+from ostler.client.mqi.remote.topics import again, managed_arguments
+from ostler.client.session.remote_queue import RemoteQueue
+from ostler.client.session.session import OpenQueue, OpenSubscription
+from ostler.model.constants import (
+    MQRC_FUNCTION_NOT_SUPPORTED,
+    MQRC_HOBJ_ERROR,
+    MQRC_OBJECT_CHANGED,
+    MQRC_SUB_ALREADY_EXISTS,
+    MQRC_SUBSCRIPTION_IN_USE,
+    MQSO_DURABLE,
+)
+from ostler.model.errors import MQError
+from ostler.wire.exchanges import numbers_payload
+from ostler.wire.frames import CLOSE, SUBSCRIBE, SUBSCRIPTION_REQUEST, MalformedFrame
+from ostler.wire.subscriptions import SUBSCRIPTIONS_VERSION, SubscribeArguments, Subscribed, decode_subscribed
+
+if TYPE_CHECKING:
+    from ostler.client.session.remote_session import RemoteSession
+
+_COUNT_MAX = 0x7FFFFFFF
+
+
+def check_version(link: Link) -> None:
+    """MQError when the queue manager does not know of subscriptions and publication levels."""
+    if link.agreed.version < SUBSCRIPTIONS_VERSION:
+        raise MQError(MQRC_FUNCTION_NOT_SUPPORTED, f"It speaks version {link.agreed.version} of the protocol.")
+
+
+async def subscribe(
+    session: RemoteSession, asked: SubscribeArguments, destination: OpenQueue | None
+) -> RemoteSubscription:
+    def build() -> bytes:
+        check_version(session.link)
+        asked.destination = destination.number if destination is not None else 0
+        return asked.encode()
+
+    replied = checked(await session.call(SUBSCRIBE, build))
+    try:
+        found = decode_subscribed(replied.reader)
+    except MalformedFrame as error:
+        raise malformed(error) from None
+    return RemoteSubscription(session, asked, destination, found, replied.reason)
+
+
+class RemoteSubscription(OpenSubscription):
+    __slots__ = (
+        "__weakref__",
+        "_asked",
+        "_described",
+        "_destination",
+        "_is_open",
+        "_lost",
+        "_provided",
+        "_session",
+        "_warning",
+    )
+
+    def __init__(
+        self,
+        session: RemoteSession,
+        asked: SubscribeArguments,
+        provided: OpenQueue | None,
+        found: Subscribed,
+        warning: int,
+    ) -> None:
+        self._session = session
+        self._asked = asked
+        self._provided = provided
+        self._described = found
+        self._warning = warning
+        self._is_open = True
+        self._lost: MQError | None = None  # why it could not be made again
+        self._destination: RemoteQueue | None = None
+        if found.destination.hobj:
+            self._destination = RemoteQueue(session, managed_arguments(asked, found), found.destination)
+
+    @property
+    def number(self) -> int:
+        return self._described.hsub
+
+    @property
+    def described(self) -> Subscribed:
+        return self._described
+
+    @property
+    def destination(self) -> OpenQueue | None:
+        return self._destination
+
+    @property
+    def warning(self) -> int:
+        return self._warning
+
+    async def reopen(self, joined: Joined) -> None:
+        """Have it once more, over a new link: a durable one resumed, another one made again."""
+        asked = self._asked
+        options = asked.options
+        asked.options = again(asked, bool(self._described.options & MQSO_DURABLE))
+        try:
+            check_version(joined.link)
+            asked.destination = self._provided.number if self._provided is not None else 0
+            payload = await joined.link.exchange(joined.conversation, SUBSCRIBE, asked.encode())
+            found = decode_subscribed(checked(payload).reader)
+        except MalformedFrame as error:
+            raise malformed(error) from None
+        except MQError as error:
+            if error.reason in (MQRC_SUBSCRIPTION_IN_USE, MQRC_SUB_ALREADY_EXISTS):
+                # The queue manager may not have noticed yet that the old link is gone.
+                raise
+            self._lost = MQError(MQRC_OBJECT_CHANGED, f"After reconnecting there is no subscription: {error}")
+            if self._destination is not None:
+                self._destination.lost(self._lost)
+            return
+        finally:
+            asked.options = options
+        self._described = found
+        if self._destination is not None:
+            self._destination.renewed(managed_arguments(asked, found), found.destination)
+
+    def _check(self) -> None:
+        if not self._is_open:
+            self._session.check()
+            raise MQError(MQRC_HOBJ_ERROR, "The subscription is closed.")
+        if self._lost is not None:
+            raise MQError(self._lost.reason, self._lost.detail)
+
+    async def request(self, action: int, options: int) -> int:
+        def build() -> bytes:
+            self._check()
+            return numbers_payload([self.number, action, options])
+
+        replied = checked(await self._session.call(SUBSCRIPTION_REQUEST, build))
+        try:
+            return replied.reader.count(_COUNT_MAX)
+        except MalformedFrame as error:
+            raise malformed(error) from None
+
+    async def close(self, options: int = 0) -> int:
+        session = self._session
+        if not self._is_open or session.closed:
+            return 0
+        reason = 0
+        if self._lost is None and session.is_usable():
+
+            def build() -> bytes:
+                return numbers_payload([self.number, options])
+
+            reason = checked(await session.call(CLOSE, build)).reason
+        self._is_open = False
+        session.forget_subscription(self)
+        return reason

@@ -1,0 +1,239 @@
+"""A connection as the verbs of the API see it, wherever its queue manager is.
+
+`local_session` reaches one in this process, `remote_session` one behind a link. The verbs are coroutines; over waits
+that block they never suspend, so both flavours of the API use the same ones.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ostler.client.api.administration import Given
+from ostler.client.session.runtime import Waits
+from ostler.engine.open import OpenRequest
+from ostler.model.attributes import ObjectType, Value
+from ostler.server.queue_manager import QueueManager
+from ostler.wire.subscriptions import LEVEL_HIGHEST, SubscribeArguments, Subscribed
+
+if TYPE_CHECKING:
+    from ostler.client.api.get_options import GetOptions
+
+
+class Put(NamedTuple):
+    """What a put came to: the descriptor as it was stored, and the reason of a warning."""
+
+    md: bytes
+    warning: int
+
+
+class Taken(NamedTuple):
+    """A message that was got or browsed, as it is stored. The warning is 0 or a reason."""
+
+    md: bytes
+    body: bytes
+    block: bytes  # of its properties
+    token: bytes
+    warning: int
+
+
+class BackoutRules(NamedTuple):
+    """What a queue wants done with messages that come back: its name, BOTHRESH and BOQNAME."""
+
+    queue: str
+    threshold: int
+    backout_queue: str
+
+
+class OpenQueue(ABC):
+    """A queue that a session has open."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def number(self) -> int:
+        """The object handle."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name it was opened by; that of a dynamic queue is the one it got."""
+
+    @property
+    @abstractmethod
+    def selection(self) -> str:
+        """The condition it was opened with."""
+
+    @property
+    @abstractmethod
+    def topic(self) -> str:
+        """The whole topic, where it is one and no queue."""
+
+    @abstractmethod
+    async def put(self, md: bytes, options: int, block: bytes, body: bytes, level: int = LEVEL_HIGHEST) -> Put:
+        """MQPUT, done when it is as safe as the message asks for. `level` is that of a publication."""
+
+    @abstractmethod
+    async def get(self, asked: GetOptions, browse: int = 0) -> Taken | None:
+        """MQGET; None when there is no message. `browse` is one of the MQGMO_BROWSE options, or 0 to take it."""
+
+    @abstractmethod
+    async def close(self, options: int = 0) -> int:
+        """MQCLOSE: 0, or the reason of a warning. Closing what is closed does nothing."""
+
+    @abstractmethod
+    async def depth(self) -> int:
+        """How many messages are on the queue, those of units of work not yet committed included."""
+
+    @abstractmethod
+    async def inquire(self, name: str) -> Value | None:
+        """An attribute by its MQSC name."""
+
+    @abstractmethod
+    async def backout_rules(self) -> BackoutRules | None:
+        """What to do with messages that come back; None for a queue that is elsewhere."""
+
+
+class OpenSubscription(ABC):
+    """A subscription that a session has made, or resumed."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def number(self) -> int:
+        """The subscription handle."""
+
+    @property
+    @abstractmethod
+    def described(self) -> Subscribed:
+        """What it is."""
+
+    @property
+    @abstractmethod
+    def destination(self) -> OpenQueue | None:
+        """The queue that the queue manager has made for it."""
+
+    @property
+    @abstractmethod
+    def warning(self) -> int:
+        """0, or the reason of a warning that it was made with."""
+
+    @abstractmethod
+    async def request(self, action: int, options: int) -> int:
+        """MQSUBRQ: how many publications were sent."""
+
+    @abstractmethod
+    async def close(self, options: int = 0) -> int:
+        """MQCLOSE: 0, or the reason of a warning. Closing what is closed does nothing."""
+
+
+class Session(ABC):
+    """One connection."""
+
+    waits: Waits
+    closed: bool
+    transaction: object  # the transaction block that owns the unit of work
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name of the queue manager."""
+
+    @property
+    @abstractmethod
+    def manager(self) -> QueueManager:
+        """The queue manager itself. MQError when it is not in this process."""
+
+    @property
+    @abstractmethod
+    def hconn(self) -> int:
+        """The connection handle for the raw verbs. MQError where there is none."""
+
+    @property
+    @abstractmethod
+    def application(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def ccsid(self) -> int:
+        """The code page of the queue manager."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise what every verb of a connection that is gone raises."""
+
+    @abstractmethod
+    async def clone(self) -> Session:
+        """Another connection of the same user and application."""
+
+    @abstractmethod
+    async def disconnect(self, commit: bool) -> None:
+        """MQDISC. Waiting gets of other threads or tasks end with an error. Again does nothing."""
+
+    @abstractmethod
+    def interrupt(self) -> None:
+        """Let all gets that wait on this connection, now or later, return as if their time were up."""
+
+    # -- messages ------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    async def open(self, request: OpenRequest) -> OpenQueue:
+        """MQOPEN of a queue, or of a topic."""
+
+    @abstractmethod
+    async def put1(
+        self,
+        request: OpenRequest,
+        md: bytes,
+        options: int,
+        block: bytes,
+        body: bytes,
+        source: OpenQueue | None = None,
+        level: int = LEVEL_HIGHEST,
+    ) -> Put:
+        """MQPUT1. `source` has the context to pass on; `level` is that of a publication."""
+
+    @abstractmethod
+    async def subscribe(self, asked: SubscribeArguments, destination: OpenQueue | None) -> OpenSubscription:
+        """MQSUB. `destination` is where publications are to come, unless that is managed."""
+
+    @abstractmethod
+    async def dead_letter_queue(self) -> str:
+        """DEADQ of the queue manager; empty when it has none."""
+
+    # -- units of work -------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def has_unit(self) -> bool:
+        """Whether something was done under syncpoint and neither committed nor backed out."""
+
+    @abstractmethod
+    async def commit(self) -> None:
+        """MQCMIT. MQRC_BACKED_OUT when the queue manager had to back the unit of work out."""
+
+    @abstractmethod
+    async def back_out(self) -> None:
+        """MQBACK."""
+
+    # -- objects -------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    async def define(
+        self, kind: ObjectType, name: str, given: Mapping[str, Given], like: str | None, replace: bool
+    ) -> None: ...
+
+    @abstractmethod
+    async def alter(self, kind: ObjectType, name: str, given: Mapping[str, Given]) -> None: ...
+
+    @abstractmethod
+    async def delete(self, kind: ObjectType, name: str, purge: bool) -> None: ...
+
+    @abstractmethod
+    async def clear(self, queue: str) -> None: ...
+
+    @abstractmethod
+    async def display(self, word: str, pattern: str, names: Sequence[str]) -> list[dict[str, Value]]:
+        """Objects whose names match, with NAME, TYPE and the attributes asked for, or all of them."""

@@ -1,0 +1,347 @@
+"""Channel authentication rules by their parts: set, remove and list them. MQSC and PCF use this.
+
+Whoever changes rules needs CHG on the queue manager, whoever looks at them DSP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from ostler.command.admin.context import Target
+from ostler.command.admin.objects import date_and_time
+from ostler.engine import objects
+from ostler.engine.core import Engine
+from ostler.model.attributes import ObjectType, Value, check, find, has, require
+from ostler.model.authorities import CHG, DSP
+from ostler.model.constants import (
+    MQCAUT_BLOCKADDR,
+    MQCAUT_BLOCKUSER,
+    MQCAUT_QMGRMAP,
+    MQCHK_AS_Q_MGR,
+    MQOT_Q_MGR,
+    MQRCCF_CHLAUTH_ACTION_ERROR,
+    MQRCCF_CHLAUTH_ALREADY_EXISTS,
+    MQRCCF_CHLAUTH_NOT_FOUND,
+    MQRCCF_CHLAUTH_RUNCHECK_ERROR,
+    MQRCCF_CHLAUTH_TYPE_ERROR,
+    MQRCCF_IPADDR_RANGE_CONFLICT,
+    MQRCCF_PARM_MISSING,
+    MQRCCF_SSL_PEER_NAME_ERROR,
+    MQRCCF_WRONG_CHLAUTH_ACTION,
+    MQRCCF_WRONG_CHLAUTH_MATCH,
+    MQRCCF_WRONG_CHLAUTH_TYPE,
+    MQUSRC_CHANNEL,
+    MQUSRC_MAP,
+    MQUSRC_NOACCESS,
+)
+from ostler.model.definitions import Definition, new_definition
+from ostler.model.distinguished_names import DistinguishedName, parse_name
+from ostler.model.errors import MQError
+from ostler.security.addresses import AddressPattern, read_address
+from ostler.security.authorities import EVERYBODY
+from ostler.security.channel_authentication import ChannelRules
+from ostler.security.channel_names import NamePattern, names_meet
+from ostler.security.channel_rule import (
+    BLOCKING,
+    IDENTITIES,
+    TYPE_WORDS,
+    check_identity,
+    check_profile,
+    check_rule,
+    number_of,
+    rule_key,
+    text_of,
+    texts_of,
+)
+
+ACTIONS: Final = ("ADD", "REPLACE", "REMOVE", "REMOVEALL")
+MATCHES: Final = ("GENERIC", "EXACT", "ALL", "RUNCHECK")
+ALL_TYPES: Final = "ALL"
+
+Row = dict[str, Value]
+"""A rule by the names of its attributes, without those that say nothing in it."""
+
+_KIND: Final = ObjectType.CHLAUTH
+_LISTS: Final = {MQCAUT_BLOCKADDR: "ADDRLIST", MQCAUT_BLOCKUSER: "USERLIST"}
+_HEADS: Final = ("CHLAUTH", "TYPE")
+# What REMOVE takes besides the profile and the type: what a rule is known by.
+_IDENTIFYING: Final = frozenset(("ADDRESS", "ADDRLIST", "CLNTUSER", "QMNAME", "SSLCERTI", "SSLPEER", "USERLIST"))
+_TYPE_ORDER: Final = ("SSLPEERMAP", "USERMAP", "QMGRMAP", "ADDRESSMAP", "BLOCKADDR", "BLOCKUSER")
+
+
+# -- changes -----------------------------------------------------------------------------------------------------------
+
+
+def set_rule(target: Target, attributes: Mapping[str, Value], action: str = "ADD") -> None:
+    """SET CHLAUTH: attributes by MQSC name, with CHLAUTH (the profile) and TYPE. MQError when it is refused."""
+    target.authorize(MQOT_Q_MGR, "", CHG)
+    given = _checked(attributes)
+    kind = number_of(given, "TYPE", -1)
+    if kind not in TYPE_WORDS:
+        raise MQError(MQRCCF_CHLAUTH_TYPE_ERROR, f"TYPE is one of {', '.join(TYPE_WORDS.values())}.")
+    check_profile(text_of(given, "CHLAUTH"))
+    _check_action(given, action)
+    change = _change_map if kind not in BLOCKING else _change_list
+    target.change(partial(_remove_all if action == "REMOVEALL" else change, given, kind, action))
+
+
+def _checked(attributes: Mapping[str, Value]) -> dict[str, Value]:
+    given: dict[str, Value] = {}
+    for name, value in attributes.items():
+        attribute = require(_KIND, name)
+        given[attribute.name] = check(attribute, value)
+    word = TYPE_WORDS.get(number_of(given, "TYPE", -1), "")
+    for name, value in given.items():
+        attribute = require(_KIND, name)
+        if not has(attribute, word) or (name == "CHCKCLNT" and word == "QMGRMAP" and value != MQCHK_AS_Q_MGR):
+            raise MQError(MQRCCF_WRONG_CHLAUTH_TYPE, f"{name} does not go with TYPE({word}).")
+    return given
+
+
+def _check_action(given: Mapping[str, Value], action: str) -> None:
+    if action not in ACTIONS:
+        raise MQError(MQRCCF_CHLAUTH_ACTION_ERROR, f"ACTION is one of {', '.join(ACTIONS)}.")
+    if action in ("ADD", "REPLACE"):
+        return
+    allowed = _IDENTIFYING if action == "REMOVE" else frozenset[str]()
+    for name in given:
+        if name not in allowed and name not in _HEADS:
+            raise MQError(MQRCCF_WRONG_CHLAUTH_ACTION, f"{name} does not go with ACTION({action}).")
+
+
+def _change_map(given: dict[str, Value], kind: int, action: str, engine: Engine) -> int:
+    """One rule that maps or refuses: added, replaced or removed."""
+    kept = engine.of_type(_KIND)
+    if action == "REMOVE":
+        check_identity(given, kind)
+        key = rule_key(given)
+        if key not in kept:
+            raise _not_found(key)
+        return objects.delete(engine, _KIND, key)
+    definition = _defined(engine, given)
+    if definition.name in kept and action == "ADD":
+        raise MQError(MQRCCF_CHLAUTH_ALREADY_EXISTS, f"There is a rule {definition.name}. Use ACTION(REPLACE).")
+    _check_ranges(kept, definition)
+    return objects.define(engine, definition, True)
+
+
+def _defined(engine: Engine, given: dict[str, Value]) -> Definition:
+    check_rule(given)
+    return new_definition(_KIND, rule_key(given), given, None, *date_and_time(engine.wall_ms()))
+
+
+def _check_ranges(kept: Mapping[str, Definition], definition: Definition) -> None:
+    """Ranges of one profile and one identity are apart or within each other: which would count where they overlap?"""
+    address = text_of(definition.attributes, "ADDRESS")
+    if "-" not in address:
+        return
+    pattern = AddressPattern(address)
+    if not pattern.parts_in_address:
+        return
+    family = _family(definition.name)
+    for name, other in kept.items():
+        if name != definition.name and "-" in name and _family(name) == family:
+            theirs = AddressPattern(text_of(other.attributes, "ADDRESS"))
+            if pattern.overlaps(theirs):
+                raise MQError(MQRCCF_IPADDR_RANGE_CONFLICT, f"The range of {address} overlaps that of the rule {name}.")
+
+
+def _family(name: str) -> str:
+    """What the name of a rule says before its address."""
+    return name.rpartition(" ADDRESS(")[0]
+
+
+def _change_list(given: dict[str, Value], kind: int, action: str, engine: Engine) -> int:
+    """A list of users or addresses that are kept out: it grows, shrinks, or becomes another one."""
+    key = rule_key(given)
+    list_name = _LISTS[kind]
+    existing = engine.of_type(_KIND).get(key)
+    values = texts_of(given, list_name)
+    before = texts_of(existing.attributes, list_name) if existing is not None else ()
+    if not values and action != "REPLACE":
+        raise MQError(MQRCCF_PARM_MISSING, f"ACTION({action}) needs {list_name}.")
+    check_rule(given)
+    if action == "REMOVE":
+        missing = [value for value in values if value not in before]
+        if missing:
+            raise _not_found(f"{key} {list_name}({missing[0]})")
+        after = tuple([value for value in before if value not in values])
+    elif action == "ADD":
+        after = tuple(dict.fromkeys((*before, *values)))
+    else:
+        after = tuple(dict.fromkeys(values))
+    if not after:
+        return objects.delete(engine, _KIND, key) if existing is not None else 0
+    changed = dict(given)
+    if existing is not None and action != "REPLACE":
+        changed = {name: value for name, value in existing.attributes.items() if find(_KIND, name) is not None}
+        changed.update(given)
+    changed[list_name] = check(require(_KIND, list_name), after)
+    return objects.define(engine, _defined(engine, changed), True)
+
+
+def _remove_all(given: dict[str, Value], kind: int, action: str, engine: Engine) -> int:
+    """All rules of a profile and type. That there are none is no error."""
+    profile = text_of(given, "CHLAUTH")
+    lsn = 0
+    for definition in list(engine.of_type(_KIND).values()):
+        values = definition.attributes
+        if values.get("CHLAUTH") == profile and values.get("TYPE") == kind:
+            lsn = objects.delete(engine, _KIND, definition.name)
+    return lsn
+
+
+def _not_found(what: str) -> MQError:
+    return MQError(MQRCCF_CHLAUTH_NOT_FOUND, f"There is no channel authentication rule {what}.")
+
+
+# -- questions ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which rules are asked for. All but the first three describe a connection, for MATCH(RUNCHECK)."""
+
+    channel: str
+    type_word: str = ALL_TYPES
+    match: str = "GENERIC"
+    address: str = ""
+    client_user: str = ""
+    manager: str = ""
+    subject: str = ""
+    issuer: str = ""
+
+    @property
+    def describes_connection(self) -> bool:
+        return any((self.address, self.client_user, self.manager, self.subject, self.issuer))
+
+
+@dataclass(frozen=True)
+class Found:
+    """The rules that were asked for, in order; for MATCH(RUNCHECK) also the user that the channel would run as."""
+
+    rules: tuple[Definition, ...]
+    user: str = ""
+
+
+def rules(target: Target, question: Question) -> list[Row]:
+    """The rules that are asked for. MQError when the question is none."""
+    return [row_of(definition) for definition in find_rules(target, question).rules]
+
+
+def find_rules(target: Target, question: Question) -> Found:
+    target.authorize(MQOT_Q_MGR, "", DSP)
+    if question.match not in MATCHES:
+        raise MQError(MQRCCF_WRONG_CHLAUTH_MATCH, f"MATCH is one of {', '.join(MATCHES)}.")
+    if question.type_word != ALL_TYPES and question.type_word not in TYPE_WORDS.values():
+        raise MQError(MQRCCF_CHLAUTH_TYPE_ERROR, f"TYPE is one of {ALL_TYPES}, {', '.join(TYPE_WORDS.values())}.")
+    # Taken under the lock, looked at without it.
+    kept = target.look(lambda engine: list(engine.of_type(_KIND).values()))
+    if question.match == "RUNCHECK":
+        return _run_check(target, question, kept)
+    if question.describes_connection:
+        raise MQError(MQRCCF_WRONG_CHLAUTH_MATCH, "What describes a connection goes with MATCH(RUNCHECK) only.")
+    return Found(tuple(sorted(_asked_for(question, kept), key=_display_order)))
+
+
+def _asked_for(question: Question, kept: list[Definition]) -> Iterator[Definition]:
+    pattern = NamePattern(question.channel)
+    for definition in kept:
+        profile = text_of(definition.attributes, "CHLAUTH")
+        if question.match == "EXACT":
+            is_wanted = profile == question.channel
+        elif question.match == "ALL":
+            is_wanted = names_meet(profile, question.channel)
+        else:
+            is_wanted = pattern.matches(profile)
+        word = TYPE_WORDS.get(number_of(definition.attributes, "TYPE", -1), "")
+        if is_wanted and question.type_word in (ALL_TYPES, word):
+            yield definition
+
+
+def _display_order(definition: Definition) -> tuple[str, int, str, str]:
+    """By profile, an asterisk behind all letters; then as they count."""
+    values = definition.attributes
+    word = TYPE_WORDS.get(number_of(values, "TYPE", -1), "")
+    address = text_of(values, "ADDRESS")
+    specificity = AddressPattern(address).specificity if address else "\7"
+    profile = text_of(values, "CHLAUTH").replace("*", "\x7f")
+    return profile, _TYPE_ORDER.index(word) if word else 0, _family(definition.name), specificity
+
+
+def row_of(definition: Definition) -> Row:
+    """What a rule says: without a user where it maps to none, without WARN where it refuses nothing."""
+    row = dict(definition.attributes)
+    kind = number_of(row, "TYPE", -1)
+    if kind not in IDENTITIES:
+        return row
+    source = number_of(row, "USERSRC", MQUSRC_MAP)
+    if source != MQUSRC_MAP:
+        row.pop("MCAUSER", None)
+    if source != MQUSRC_NOACCESS:
+        row.pop("WARN", None)
+    if source == MQUSRC_NOACCESS or kind == MQCAUT_QMGRMAP:
+        row.pop("CHCKCLNT", None)
+    return row
+
+
+# -- MATCH(RUNCHECK) ---------------------------------------------------------------------------------------------------
+
+
+def _run_check(target: Target, question: Question, kept: list[Definition]) -> Found:
+    """The rules that a connection would meet, and the user that it would have."""
+    _check_described(question)
+    table = ChannelRules()
+    for definition in kept:
+        table.put(definition)
+    subject, issuer = _name("SSLPEER", question.subject), _name("SSLCERTI", question.issuer)
+    blocked = table.address_blocked(question.address)
+    if blocked is not None and blocked.refused and blocked.rule is not None:
+        return Found((blocked.rule,))
+    decision = table.decide(
+        question.channel, question.address, "", question.client_user, subject, issuer, question.manager
+    )
+    met = [rule for rule in (decision.warning, decision.rule) if rule is not None]
+    if decision.refused:
+        return Found(tuple(met))
+    user = decision.user or _channel_user(target, question.channel) or question.client_user
+    if question.manager:
+        # Rules that block users are about clients. A partner for whom nobody has named a user is nobody.
+        return Found(tuple(met), user or ("" if decision.source == MQUSRC_CHANNEL else EVERYBODY))
+    barred = table.user_blocked(question.channel, user, target.is_administrator(user))
+    if barred is not None and barred.rule is not None:
+        return Found((barred.rule,) if barred.refused else (*met, barred.rule), user)
+    return Found(tuple(met), user)
+
+
+def _check_described(question: Question) -> None:
+    if question.type_word != ALL_TYPES:
+        raise MQError(MQRCCF_WRONG_CHLAUTH_MATCH, "MATCH(RUNCHECK) goes with TYPE(ALL) only.")
+    if not read_address(question.address):
+        raise _not_described("ADDRESS with one IP address")
+    if bool(question.client_user) == bool(question.manager):
+        raise _not_described("either CLNTUSER or QMNAME")
+    for value in (question.channel, question.client_user, question.manager):
+        if "*" in value:
+            raise MQError(MQRCCF_CHLAUTH_RUNCHECK_ERROR, f"{value!r} is generic; MATCH(RUNCHECK) is about one of each.")
+
+
+def _not_described(what: str) -> MQError:
+    return MQError(MQRCCF_CHLAUTH_RUNCHECK_ERROR, f"MATCH(RUNCHECK) needs {what} to describe the connection.")
+
+
+def _name(keyword: str, text: str) -> DistinguishedName | None:
+    if not text:
+        return None
+    try:
+        return parse_name(text)
+    except ValueError as error:
+        raise MQError(MQRCCF_SSL_PEER_NAME_ERROR, f"{keyword} is no distinguished name: {error}.") from None
+
+
+def _channel_user(target: Target, channel: str) -> str:
+    definition = target.look(lambda engine: engine.of_type(ObjectType.CHANNEL).get(channel))
+    return text_of(definition.attributes, "MCAUSER") if definition is not None else ""

@@ -1,0 +1,95 @@
+"""What command events say of an MQSC command: the number that PCF has for it, and its words without what is secret."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ostler.command.admin.context import Target
+from ostler.command.mqsc.grammar import OBJECT_NOUNS, STATUS_NOUNS, VERBS
+from ostler.command.mqsc.statements import parse
+from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.model import constants
+from ostler.model.attribute_table import ATTRIBUTES
+from ostler.model.attributes import Shown
+
+# What PCF calls the verbs and nouns of MQSC.
+_VERBS: Final = {"ALTER": "CHANGE", "DEFINE": "CREATE", "DISPLAY": "INQUIRE"}
+_NOUNS: Final = {
+    "QMGR": "Q_MGR",
+    "QLOCAL": "Q",
+    "QALIAS": "Q",
+    "QREMOTE": "Q",
+    "QMODEL": "Q",
+    "QUEUE": "Q",
+    "QSTATUS": "Q_STATUS",
+    "QMSTATUS": "Q_MGR_STATUS",
+    "QSTATS": "Q_STATS",
+    "CHSTATUS": "CHANNEL_STATUS",
+    "LSSTATUS": "LISTENER_STATUS",
+    "SVSTATUS": "SERVICE_STATUS",
+    "TPSTATUS": "TOPIC_STATUS",
+    "SBSTATUS": "SUB_STATUS",
+    "APSTATUS": "APPL_STATUS",
+    "PUBSUB": "PUBSUB_STATUS",
+    "CONN": "CONNECTION",
+    "SUB": "SUBSCRIPTION",
+    "TOPICSTR": "TOPIC_STRING",
+    "AUTHINFO": "AUTH_INFO",
+    "AUTHREC": "AUTH_REC",
+    "ENTAUTH": "ENTITY_AUTH",
+    "AUTHSERV": "AUTH_SERVICE",
+    "CHLAUTH": "CHLAUTH_REC",
+    "COMMINFO": "COMM_INFO",
+    "CFSTRUCT": "CF_STRUC",
+    "STGCLASS": "STG_CLASS",
+    "CMDSERV": "CMD_SERVER",
+    "CHINIT": "CHANNEL_INIT",
+    "CLUSQMGR": "CLUSTER_Q_MGR",
+    "POLICY": "PROT_POLICY",
+}
+_SECRET: Final = sorted(
+    {attribute.name for attribute in ATTRIBUTES if attribute.shown == Shown.MASKED}
+    | {name for attribute in ATTRIBUTES if attribute.shown == Shown.MASKED for name in attribute.synonyms}
+)
+_SECRET_VALUE: Final = re.compile(rf"\b({'|'.join(_SECRET)})(\s*)\((\s*('([^']|'')*'?|[^)]*))", re.IGNORECASE)
+
+
+def command_number(verb: str, noun: str) -> int:
+    """The MQCMD number of an MQSC command, by the whole words of its verb and noun; MQCMD_NONE when PCF has none."""
+    stem = f"MQCMD_{_VERBS.get(verb, verb)}_"
+    name = _NOUNS.get(noun, noun)
+    for candidate in (stem + name, stem + name + "S", f"{stem}CHANNEL_{name}"):
+        number = getattr(constants, candidate, None)
+        if isinstance(number, int):
+            return number
+    return constants.MQCMD_NONE
+
+
+def without_secrets(text: str) -> str:
+    """A command without the values of passwords."""
+    return _SECRET_VALUE.sub(r"\1\2('********'", text)
+
+
+def _number_of(text: str) -> tuple[int, bool]:
+    statement = parse(text)
+    verb = VERBS.get(statement.verb.text, statement.verb.text)
+    word = statement.noun.text
+    noun = OBJECT_NOUNS.get(word) or STATUS_NOUNS.get(word)
+    return command_number(verb, noun.word if noun is not None else word), verb == "DISPLAY"
+
+
+def tell_done(target: Target, text: str) -> None:
+    """A command was done: make the event, for those who want to know."""
+    if target.tells_commands:
+        number, is_display = _number_of(text)
+        target.tell_command(number, is_display, without_secrets(text))
+
+
+def tell_refused(target: Target, text: str) -> None:
+    """A command was refused for want of authority."""
+    try:
+        number, _ = _number_of(text)
+    except SyntaxProblem:
+        return
+    target.tell_refused(number)

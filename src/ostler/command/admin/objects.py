@@ -1,0 +1,348 @@
+"""Objects by their MQSC names and words: define, alter, delete, clear, display. Call under the engine's lock.
+
+MQSC and the Python interface both work through this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from typing import Final
+
+from ostler.command.admin.in_use import check_not_in_use
+from ostler.engine import objects
+from ostler.engine.core import Engine
+from ostler.engine.events import triggers
+from ostler.engine.inquire import identifier
+from ostler.engine.open import definition_changed
+from ostler.engine.queue.transfer import send_reports
+from ostler.engine.syncpoint import serve_all
+from ostler.model.attributes import (
+    Attribute,
+    ObjectType,
+    Value,
+    ValueKind,
+    attributes_of,
+    check,
+    from_text,
+    ignored,
+    require,
+    subtype_of,
+    to_text,
+)
+from ostler.model.constants import (
+    MQCHT_CLNTCONN,
+    MQRC_OBJECT_TYPE_ERROR,
+    MQRC_UNKNOWN_OBJECT_NAME,
+    MQRCCF_ATTR_VALUE_FIXED,
+    MQRCCF_LIKE_OBJECT_WRONG_TYPE,
+    MQRCCF_TOPICSTR_ALREADY_EXISTS,
+)
+from ostler.model.definitions import Definition, new_definition
+from ostler.model.errors import MQError
+
+Given = int | str | bool | Sequence[str]
+"""A value of an attribute as programs write it: a number, a word or text, True or False, a list."""
+
+NUMBERS: Final = (ValueKind.INTEGER, ValueKind.ENUM, ValueKind.FLAG, ValueKind.OPTIONS)
+_YES: Final = ("YES", "ENABLED", "ON")
+_NO: Final = ("NO", "DISABLED", "OFF")
+# What a new object is like, unless something else is said.
+_DEFAULT_OBJECTS: Final = {
+    ObjectType.QLOCAL: "SYSTEM.DEFAULT.LOCAL.QUEUE",
+    ObjectType.QALIAS: "SYSTEM.DEFAULT.ALIAS.QUEUE",
+    ObjectType.QREMOTE: "SYSTEM.DEFAULT.REMOTE.QUEUE",
+    ObjectType.QMODEL: "SYSTEM.DEFAULT.MODEL.QUEUE",
+    ObjectType.PROCESS: "SYSTEM.DEFAULT.PROCESS",
+    ObjectType.NAMELIST: "SYSTEM.DEFAULT.NAMELIST",
+    ObjectType.TOPIC: "SYSTEM.DEFAULT.TOPIC",
+    ObjectType.SERVICE: "SYSTEM.DEFAULT.SERVICE",
+    ObjectType.SUB: "SYSTEM.DEFAULT.SUB",
+    ObjectType.COMMINFO: "SYSTEM.DEFAULT.COMMINFO.MULTICAST",
+}
+# The same for the types that have subtypes.
+_DEFAULT_OF_SUBTYPE: Final = {
+    (ObjectType.CHANNEL, "SDR"): "SYSTEM.DEF.SENDER",
+    (ObjectType.CHANNEL, "SVR"): "SYSTEM.DEF.SERVER",
+    (ObjectType.CHANNEL, "RCVR"): "SYSTEM.DEF.RECEIVER",
+    (ObjectType.CHANNEL, "RQSTR"): "SYSTEM.DEF.REQUESTER",
+    (ObjectType.CHANNEL, "SVRCONN"): "SYSTEM.DEF.SVRCONN",
+    (ObjectType.CHANNEL, "CLNTCONN"): "SYSTEM.DEF.CLNTCONN",
+    (ObjectType.CHANNEL, "CLUSSDR"): "SYSTEM.DEF.CLUSSDR",
+    (ObjectType.CHANNEL, "CLUSRCVR"): "SYSTEM.DEF.CLUSRCVR",
+    (ObjectType.CHANNEL, "AMQP"): "SYSTEM.DEF.AMQP",
+    (ObjectType.LISTENER, "TCP"): "SYSTEM.DEFAULT.LISTENER.TCP",
+    (ObjectType.AUTHINFO, "CRLLDAP"): "SYSTEM.DEFAULT.AUTHINFO.CRLLDAP",
+    (ObjectType.AUTHINFO, "OCSP"): "SYSTEM.DEFAULT.AUTHINFO.OCSP",
+    (ObjectType.AUTHINFO, "IDPWOS"): "SYSTEM.DEFAULT.AUTHINFO.IDPWOS",
+    (ObjectType.AUTHINFO, "IDPWLDAP"): "SYSTEM.DEFAULT.AUTHINFO.IDPWLDAP",
+}
+_ZOS_ONLY: Final = {kind: {each.name for each in attributes_of(kind) if each.zos_only} for kind in ObjectType}
+_ANY_QUEUE: Final = "QUEUE"
+_MADE: Final = ("CRDATE", "CRTIME")
+
+
+IGNORED: Final = "AMQ8698W"
+"""The number of the warning for what is stored and has no effect."""
+_EXITS: Final = ("SCYEXIT(", "MSGEXIT(", "SENDEXIT(", "RCVEXIT(", "MREXIT(")
+
+
+def ignored_text(kind: ObjectType, given: dict[str, Value]) -> str:
+    """A sentence about those of some values that have no effect; empty when all have."""
+    found = ignored(kind, given)
+    if not found:
+        return ""
+    exits = [each for each in found if each.startswith(_EXITS)] if kind == ObjectType.CHANNEL else []
+    others = [each for each in found if each not in exits]
+    text = f"Stored and displayed, but ignored: {', '.join(others)}." if others else ""
+    if exits:
+        text += (
+            f"{' ' if text else ''}Exits are not run here: with {', '.join(exits)} the channel does not run, unless "
+        )
+        text += "IgnoreExits=YES in qm.ini."
+    if kind == ObjectType.AUTHINFO:
+        text += " No such server is asked; while CONNAUTH names an object for LDAP, no password is right."
+    return text
+
+
+def object_type(word: str) -> ObjectType:
+    """The type that MQSC calls by this word."""
+    try:
+        return ObjectType(word.upper())
+    except ValueError:
+        raise MQError(MQRC_OBJECT_TYPE_ERROR, f"There are no objects of type {word!r}.") from None
+
+
+def values(kind: ObjectType, given: Mapping[str, Given]) -> dict[str, Value]:
+    """Attributes as the engine keeps them, each checked."""
+    return {require(kind, name).name: _value(require(kind, name), value) for name, value in given.items()}
+
+
+def _value(attribute: Attribute, given: Given) -> Value:
+    if isinstance(given, bool):
+        return _switched(attribute, given)
+    if isinstance(given, str):
+        return from_text(attribute, given.upper()) if attribute.kind in NUMBERS else check(attribute, given)
+    if isinstance(given, int):
+        return check(attribute, given)
+    return check(attribute, tuple(given))
+
+
+def _switched(attribute: Attribute, on: bool) -> Value:
+    """True and False, where an attribute has words for them: SHARE and NOSHARE, YES and NO, ENABLED and DISABLED."""
+    words = [word for word, _ in attribute.words]
+    if attribute.kind == ValueKind.FLAG:
+        wanted = [word for word in words if (not word.startswith("NO")) == on]
+    else:
+        wanted = [word for word in words if word in (_YES if on else _NO)]
+    return check(attribute, wanted[0] if len(wanted) == 1 else int(on))
+
+
+# -- changes -----------------------------------------------------------------------------------------------------------
+
+
+def put_in_place(engine: Engine, definition: Definition, replace: bool) -> int:
+    """Define an object, with all that follows from it for those who use it; the LSN behind its record."""
+    queue = engine.queues.get(definition.name) if definition.object_type == ObjectType.QLOCAL else None
+    before = queue.definition if queue is not None else None
+    lsn = objects.define(engine, definition, replace)
+    if queue is not None and before is not None:
+        send_reports(engine, triggers.on_definition_change(engine, queue, before), None)
+        serve_all(engine, queue)
+    elif definition.object_type in (ObjectType.QALIAS, ObjectType.QREMOTE):
+        definition_changed(engine, definition)
+    return lsn
+
+
+def define(
+    engine: Engine, kind: ObjectType, name: str, given: Mapping[str, Given], like: str | None, replace: bool
+) -> int:
+    """Make an object, or with `replace` change the one that is there; the LSN behind its record."""
+    if replace and objects.find(engine, kind, name) is not None and like is None:
+        return alter(engine, kind, name, given)
+    return define_anew(engine, kind, name, values(kind, given), like, replace)
+
+
+def define_anew(
+    engine: Engine,
+    kind: ObjectType,
+    name: str,
+    attributes: dict[str, Value],
+    like: str | None,
+    replace: bool,
+    force: bool = True,
+) -> int:
+    """Make an object; the LSN behind its record.
+
+    With `replace` an object that is there loses all that is not given again, as MQSC has it. It keeps its type, and
+    the time at which it was made. Without `force` what is in use keeps what its users would feel.
+    """
+    definition = _new(engine, kind, name, attributes, like)
+    existing = engine.of_type(objects.kept_under(definition)).get(name)
+    if kind == ObjectType.TOPIC:
+        _check_topic_is_free(engine, definition)
+    if existing is not None:
+        if subtype_of(kind, existing.attributes) != subtype_of(kind, definition.attributes):
+            raise MQError(
+                MQRCCF_ATTR_VALUE_FIXED, f"{name} is a {subtype_of(kind, existing.attributes)}, and stays one."
+            )
+        merged = dict(definition.attributes)
+        for key in _MADE + (("DEFTYPE",) if kind == ObjectType.QLOCAL else ()):
+            if key in existing.attributes:
+                merged[key] = existing.attributes[key]
+        definition = Definition(kind, name, merged)
+        if replace and not force:
+            check_not_in_use(engine, existing, merged)
+    return put_in_place(engine, definition, replace)
+
+
+def _new(engine: Engine, kind: ObjectType, name: str, attributes: dict[str, Value], like: str | None) -> Definition:
+    """What is given, on top of the object that the new one is like."""
+    model = _model(engine, kind, attributes, like)
+    if model is not None and like is None and "DESCR" in model.attributes:
+        attributes = {"DESCR": "", **attributes}
+    return new_definition(kind, name, attributes, model, *_now(engine))
+
+
+def merged_attributes(engine: Engine, kind: ObjectType, name: str, attributes: dict[str, Value]) -> dict[str, Value]:
+    """All attributes that a new object would have. MQError when they do not go together."""
+    return _new(engine, kind, name, attributes, None).attributes
+
+
+def _check_topic_is_free(engine: Engine, definition: Definition) -> None:
+    """Two topic objects for one topic would leave open which of them it follows."""
+    wanted = definition.attributes.get("TOPICSTR")
+    for other in engine.of_type(ObjectType.TOPIC).values():
+        if wanted and other.attributes.get("TOPICSTR") == wanted and other.name != definition.name:
+            raise MQError(MQRCCF_TOPICSTR_ALREADY_EXISTS, f"{other.name} has the topic string {wanted} already.")
+
+
+def _model(engine: Engine, kind: ObjectType, attributes: dict[str, Value], like: str | None) -> Definition | None:
+    subtype = subtype_of(kind, attributes)
+    if like is None:
+        return _default(engine, kind, subtype)
+    found = existing_object(engine, kept_under(kind, attributes), like)
+    if subtype and subtype != subtype_of(kind, found.attributes):
+        raise MQError(MQRCCF_LIKE_OBJECT_WRONG_TYPE, f"{like} is not of type {subtype}.")
+    return found
+
+
+def _default(engine: Engine, kind: ObjectType, subtype: str) -> Definition | None:
+    """The default object, without what only z/OS has: that is kept by the objects it is given for, and by no others."""
+    found = objects.find(engine, kind, default_object(kind, subtype))
+    if found is None or _ZOS_ONLY[kind].isdisjoint(found.attributes):
+        return found
+    rest = {name: value for name, value in found.attributes.items() if name not in _ZOS_ONLY[kind]}
+    return Definition(kind, found.name, rest)
+
+
+def default_object(kind: ObjectType, subtype: str) -> str:
+    """The object that a new one is like when nothing else is said; empty when there is none."""
+    # Of all that has subtypes only a listener may leave its own open: it is for TCP then.
+    return _DEFAULT_OF_SUBTYPE.get((kind, subtype or "TCP"), _DEFAULT_OBJECTS.get(kind, ""))
+
+
+def existing_object(engine: Engine, kind: ObjectType, name: str) -> Definition:
+    """The definition of an object; MQError when there is none."""
+    found = objects.find(engine, kind, name)
+    if found is None:
+        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no {kind.value} called {name}.")
+    return found
+
+
+def _now(engine: Engine) -> tuple[str, str]:
+    return date_and_time(engine.wall_ms())
+
+
+def date_and_time(moment_ms: int) -> tuple[str, str]:
+    """A time as MQSC writes it, yyyy-mm-dd and hh.mm.ss; empty texts for 0."""
+    if moment_ms == 0:
+        return "", ""
+    moment = datetime.fromtimestamp(moment_ms / 1000, UTC)
+    return moment.strftime("%Y-%m-%d"), moment.strftime("%H.%M.%S")
+
+
+def alter(engine: Engine, kind: ObjectType, name: str, given: Mapping[str, Given], force: bool = True) -> int:
+    """Change attributes of an object; the LSN behind the record. Without `force` not what its users would feel."""
+    changes = values(kind, given)
+    existing = existing_object(engine, kept_under(kind, changes), name)
+    if not force:
+        check_not_in_use(engine, existing, changes)
+    return put_in_place(engine, existing.altered(changes, *_now(engine)), True)
+
+
+def kept_under(kind: ObjectType, changes: dict[str, Value]) -> ObjectType:
+    """Where to look for an object: a client channel may share its name with a channel of another type."""
+    is_client = kind == ObjectType.CHANNEL and changes.get("CHLTYPE") == MQCHT_CLNTCONN
+    return ObjectType.CLNTCONN if is_client else kind
+
+
+# -- displays ----------------------------------------------------------------------------------------------------------
+
+
+def display(engine: Engine, word: str, pattern: str, names: Sequence[str]) -> list[dict[str, Value]]:
+    """Objects whose names match, with NAME, TYPE and the attributes asked for, or all of them."""
+    kinds = objects.QUEUE_TYPES if word.upper() == _ANY_QUEUE else (object_type(word),)
+    shown: list[dict[str, Value]] = []
+    for kind in kinds:
+        matching = [definition for definition in objects.of_kind(engine, kind) if matches(definition.name, pattern)]
+        shown += [_shown(engine, definition, names, len(kinds) > 1) for definition in matching]
+    if not shown and "*" not in pattern:
+        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no {word.upper()} called {pattern}.")
+    return sorted(shown, key=lambda row: str(row["NAME"]))
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a name, or any text, fits a generic one. MQSC's only wildcard is the asterisk."""
+    if "*" not in pattern:
+        return name == pattern
+    return fnmatchcase(name, pattern.replace("[", "[[]").replace("?", "[?]"))
+
+
+def matching(table: Mapping[str, object], pattern: str) -> list[str]:
+    """The names in a table that fit a generic one, sorted. A full name is looked up: monitoring asks for thousands."""
+    if "*" not in pattern:
+        return [pattern] if pattern in table else []
+    return sorted(name for name in table if matches(name, pattern))
+
+
+def _shown(engine: Engine, definition: Definition, names: Sequence[str], skips_others: bool) -> dict[str, Value]:
+    kind = definition.object_type
+    row: dict[str, Value] = {"NAME": definition.name, "TYPE": kind.value}
+    known = {attribute.name for attribute in attributes_of(kind)}
+    wanted = [name.upper() for name in names] or [attribute.name for attribute in attributes_of(kind)]
+    for name in wanted:
+        if skips_others and name not in known:
+            continue
+        value = attribute_value(engine, definition, name)
+        if value is not None:
+            row[require(kind, name).name] = value
+    return row
+
+
+def attribute_value(engine: Engine, definition: Definition, name: str) -> Value | None:
+    """An attribute as programs read it: numbers as numbers, words as words; None for what the object does not have."""
+    attribute = require(definition.object_type, name)
+    live = live_value(engine, definition, attribute.name)
+    if live is not None:
+        return live
+    if definition.object_type == ObjectType.QMGR and attribute.name == "QMID":
+        return identifier(definition)
+    value = definition.attributes.get(attribute.name)
+    if not isinstance(value, int):
+        return value
+    text = to_text(attribute, value)
+    return value if text == str(value) else text
+
+
+def live_value(engine: Engine, definition: Definition, name: str) -> int | None:
+    """What the queue itself knows better than its definition; None for all else."""
+    if definition.object_type != ObjectType.QLOCAL or definition.name not in engine.queues:
+        return None
+    queue = engine.queues[definition.name]
+    if name == "CURDEPTH":
+        return queue.depth
+    if name == "IPPROCS":
+        return queue.inputs
+    return queue.outputs if name == "OPPROCS" else None

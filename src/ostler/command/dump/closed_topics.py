@@ -1,0 +1,86 @@
+"""Subscriptions of a dump whose topics take none any more: the script opens them, and closes them behind itself.
+
+A durable subscription stays when its topic gets SUB(DISABLED) or DURSUB(NO), and when PSMODE becomes DISABLED. A
+script that made these first could not make the subscription again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from ostler.command.dump.dump_text import Command, quoted
+from ostler.engine.pubsub.subscription_definitions import WHOLE_TOPIC
+from ostler.engine.pubsub.topic_strings import full_topic
+from ostler.engine.pubsub.topic_tree import DEFAULT_SUBSCRIPTION, DEFAULT_TOPIC
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import MQPSM_DISABLED, MQPSM_ENABLED, MQSUB_DURABLE_INHIBITED, MQTA_SUB_INHIBITED
+from ostler.model.definitions import Definition
+
+
+@dataclass
+class Gates:
+    """What is closed to subscriptions that the script makes."""
+
+    topics: list[Definition] = field(default_factory=list)
+    is_off: bool = False  # publish/subscribe as a whole
+
+    def opened(self, manager: Definition) -> Definition:
+        """The queue manager as it is while subscriptions are made."""
+        if not self.is_off:
+            return manager
+        return Definition(manager.object_type, manager.name, {**manager.attributes, "PSMODE": MQPSM_ENABLED})
+
+    def to_open(self) -> Iterator[Command]:
+        for topic in self.topics:
+            yield _altered(topic, "SUB(ENABLED)", "DURSUB(YES)")
+
+    def to_close(self) -> Iterator[Command]:
+        for topic in self.topics:
+            yield _altered(topic, "SUB(DISABLED)", "DURSUB(NO)")
+        if self.is_off:
+            yield Command("ALTER QMGR", ["PSMODE(DISABLED)"], tail="FORCE")
+
+
+def closed_gates(kept: Iterable[Definition], chosen: list[Definition]) -> Gates:
+    """What is closed to the chosen subscriptions, of all definitions there are."""
+    objects = {each.name: each for each in kept if each.object_type == ObjectType.TOPIC}
+    wanted = {_topic_of(each, objects) for each in chosen if _is_made(each)}
+    if not wanted:
+        return Gates()
+    closed = [each for each in objects.values() if _is_closed(each) and _is_above(each, wanted)]
+    managers = [each for each in chosen if each.object_type == ObjectType.QMGR]
+    is_off = any(each.attributes.get("PSMODE") == MQPSM_DISABLED for each in managers)
+    return Gates(sorted(closed, key=lambda each: each.name), is_off)
+
+
+def _is_made(definition: Definition) -> bool:
+    return definition.object_type == ObjectType.SUB and definition.name != DEFAULT_SUBSCRIPTION
+
+
+def _topic_of(subscription: Definition, objects: dict[str, Definition]) -> str:
+    attributes = subscription.attributes
+    above = objects.get(str(attributes.get("TOPICOBJ", "")))
+    of_object = str(above.attributes.get("TOPICSTR", "")) if above is not None else ""
+    return str(attributes.get(WHOLE_TOPIC, "")) or full_topic(of_object, str(attributes.get("TOPICSTR", "")))
+
+
+def _is_closed(topic: Definition) -> bool:
+    attributes = topic.attributes
+    if topic.name == DEFAULT_TOPIC:
+        return False
+    return attributes.get("SUB") == MQTA_SUB_INHIBITED or attributes.get("DURSUB") == MQSUB_DURABLE_INHIBITED
+
+
+def _is_above(topic: Definition, wanted: set[str]) -> bool:
+    of_object = str(topic.attributes.get("TOPICSTR", ""))
+    return any(not of_object or f"{each}/".startswith(f"{of_object}/") for each in wanted)
+
+
+def _altered(topic: Definition, subscribing: str, durability: str) -> Command:
+    command = Command(f"ALTER TOPIC({quoted(topic.name)})")
+    if topic.attributes.get("SUB") == MQTA_SUB_INHIBITED:
+        command.items.append(subscribing)
+    if topic.attributes.get("DURSUB") == MQSUB_DURABLE_INHIBITED:
+        command.items.append(durability)
+    return command

@@ -1,0 +1,354 @@
+"""Definitions written as the MQSC script that makes them again: what `dmpmqcfg` says.
+
+Run on a new queue manager the script gives back every definition exactly, but for the times at which they were made
+and altered. Attributes that a new object has anyway are left out, unless all are asked for. What the target may not
+hold the same any more is written in any case: when the SYSTEM.DEFAULT object of a type was changed, all other objects
+of that type say what they have of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import Final
+
+from ostler.command.admin.objects import matches
+from ostler.command.dump.closed_topics import closed_gates
+from ostler.command.dump.dump_records import authority_parts, grant_line, removal_parts, rule_parts, setmqaut_line
+from ostler.command.dump.dump_text import Command, items_of, quoted, written
+from ostler.engine.pubsub.end_subscription import MANAGED_DURABLE
+from ostler.engine.pubsub.subscription_definitions import WHOLE_TOPIC
+from ostler.model.attributes import Attribute, ObjectType, Shown, Value, attributes_of, defaults, find, has, subtype_of
+from ostler.model.constants import MQDC_MANAGED
+from ostler.model.definitions import Definition
+from ostler.model.system_objects import system_definitions
+
+OBJECTS: Final = "object"
+SUBSCRIPTIONS: Final = "sub"
+RULES: Final = "chlauth"
+AUTHORITIES: Final = "authrec"
+POLICIES: Final = "policy"
+EXPORTS: Final = (OBJECTS, SUBSCRIPTIONS, RULES, AUTHORITIES, POLICIES)
+
+# The order of the script: what others refer to comes before them.
+_ORDER: Final = (
+    ObjectType.QMGR,
+    ObjectType.AUTHINFO,
+    ObjectType.COMMINFO,
+    ObjectType.CFSTRUCT,
+    ObjectType.STGCLASS,
+    ObjectType.NAMELIST,
+    ObjectType.PROCESS,
+    ObjectType.QLOCAL,
+    ObjectType.QMODEL,
+    ObjectType.QREMOTE,
+    ObjectType.QALIAS,
+    ObjectType.TOPIC,
+    ObjectType.CHANNEL,
+    ObjectType.LISTENER,
+    ObjectType.SERVICE,
+    ObjectType.SUB,
+    ObjectType.CHLAUTH,
+    ObjectType.AUTHREC,
+)
+_BEHIND_SUBSCRIPTIONS: Final = (ObjectType.CHLAUTH, ObjectType.AUTHREC)
+_SUBTYPE: Final = {ObjectType.CHANNEL: "CHLTYPE", ObjectType.AUTHINFO: "AUTHTYPE", ObjectType.LISTENER: "TRPTYPE"}
+_QUEUES: Final = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL)
+_OBJECTS: Final = frozenset(_ORDER) - {ObjectType.SUB, ObjectType.CHLAUTH, ObjectType.AUTHREC}
+_SUPPLIED: Final = {(ObjectType.SUB, "SUBID"), (ObjectType.SUB, "SUBTYPE")}  # the queue manager gives them itself
+_SEQUENCED: Final = ("SDR", "SVR", "CLUSSDR")
+_MODELS: Final = "SYSTEM.DEF"  # how the names of default objects begin
+_TEMPORARY: Final = "TEMPDYN"
+_PERMANENT: Final = "PERMDYN"
+_PROXY: Final = "PROXY"
+_CLIENT: Final = "CLNTCONN"
+
+# The words of -t and the objects they stand for; client channels are told apart by their type.
+TYPES: Final[dict[str, tuple[ObjectType, ...]]] = {
+    "all": _ORDER,
+    "authinfo": (ObjectType.AUTHINFO,),
+    "channel": (ObjectType.CHANNEL,),
+    "chl": (ObjectType.CHANNEL,),
+    "clntconn": (ObjectType.CHANNEL,),
+    "comminfo": (ObjectType.COMMINFO,),
+    "listener": (ObjectType.LISTENER,),
+    "lstr": (ObjectType.LISTENER,),
+    "mqttchl": (ObjectType.CHANNEL,),
+    "namelist": (ObjectType.NAMELIST,),
+    "nl": (ObjectType.NAMELIST,),
+    "process": (ObjectType.PROCESS,),
+    "prcs": (ObjectType.PROCESS,),
+    "queue": _QUEUES,
+    "q": _QUEUES,
+    "qalias": (ObjectType.QALIAS,),
+    "qlocal": (ObjectType.QLOCAL,),
+    "qmodel": (ObjectType.QMODEL,),
+    "qremote": (ObjectType.QREMOTE,),
+    "qmgr": (ObjectType.QMGR,),
+    "service": (ObjectType.SERVICE,),
+    "srvc": (ObjectType.SERVICE,),
+    "sub": (ObjectType.SUB,),
+    "topic": (ObjectType.TOPIC,),
+    "top": (ObjectType.TOPIC,),
+}
+
+
+class Layout(Enum):
+    """How the script is written; the value is MQ's word for it."""
+
+    MQSC = "mqsc"
+    ONE_LINE = "1line"
+    TWO_LINES = "2line"
+    SETMQAUT = "setmqaut"
+    GRANTMQAUT = "grantmqaut"
+
+
+@dataclass(frozen=True)
+class Dump:
+    """What is asked for."""
+
+    exports: frozenset[str] = frozenset(EXPORTS)
+    type_word: str = "all"
+    pattern: str = "*"
+    shows_all: bool = False
+    layout: Layout = Layout.MQSC
+    sequence_number: int = 0  # of sending channels in the new queue manager; 0 leaves it
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all objects are asked for, so that what is missing was deleted."""
+        return self.type_word == "all" and self.pattern == "*" and OBJECTS in self.exports
+
+    def wants(self, definition: Definition) -> bool:
+        kind = definition.object_type
+        if _export(kind) not in self.exports or kind not in TYPES[self.type_word] or _is_passing(definition):
+            return False
+        if kind == ObjectType.QMGR:
+            return self.pattern == "*" or self.type_word == "qmgr"
+        if not matches(_shown_name(definition), self.pattern):
+            return False
+        subtype = subtype_of(kind, definition.attributes)
+        special = {"clntconn": _CLIENT, "mqttchl": "MQTT"}.get(self.type_word, "")
+        return not special or subtype == special
+
+
+def _export(kind: ObjectType) -> str:
+    if kind == ObjectType.SUB:
+        return SUBSCRIPTIONS
+    if kind == ObjectType.CHLAUTH:
+        return RULES
+    return AUTHORITIES if kind == ObjectType.AUTHREC else OBJECTS
+
+
+def _is_passing(definition: Definition) -> bool:
+    """Whether it is no part of the configuration: temporary queues, and those that are made with subscriptions."""
+    kind = definition.object_type
+    if kind == ObjectType.QLOCAL:
+        is_managed = definition.name.startswith(MANAGED_DURABLE) and _word(definition, "DEFTYPE") == _PERMANENT
+        return is_managed or _word(definition, "DEFTYPE") == _TEMPORARY
+    if kind == ObjectType.AUTHREC:
+        return str(definition.attributes.get("PROFILE", "")).startswith(MANAGED_DURABLE)
+    return kind == ObjectType.SUB and _word(definition, "SUBTYPE") == _PROXY
+
+
+def _word(definition: Definition, name: str) -> str:
+    attribute = find(definition.object_type, name)
+    value = definition.attributes.get(name)
+    words = () if attribute is None else attribute.words
+    return next((word for word, number in words if number == value), "")
+
+
+def _shown_name(definition: Definition) -> str:
+    """The name that -n is about: of a rule the channels, of a record the profile."""
+    special = {ObjectType.CHLAUTH: "CHLAUTH", ObjectType.AUTHREC: "PROFILE"}.get(definition.object_type, "")
+    value = definition.attributes.get(special, definition.name)
+    return value if isinstance(value, str) else definition.name
+
+
+# -- the script --------------------------------------------------------------------------------------------------------
+
+
+def dump(
+    definitions: Iterable[Definition],
+    asked: Dump,
+    default_rules: Sequence[Definition] = (),
+    default_records: Sequence[Definition] = (),
+    manager: str = "",
+) -> Iterator[str]:
+    """The lines of the script. The defaults are what a new queue manager has of rules and records."""
+    kept = list(definitions)
+    topics = {each.name for each in kept if each.object_type == ObjectType.TOPIC}
+    chosen = sorted((_made_whole(each, topics) for each in kept if asked.wants(each)), key=_place)
+    if asked.layout in (Layout.SETMQAUT, Layout.GRANTMQAUT):
+        line = setmqaut_line if asked.layout is Layout.SETMQAUT else grant_line
+        yield from (line(each, manager) for each in chosen if each.object_type == ObjectType.AUTHREC)
+        return
+    for command in _script(kept, chosen, asked, default_rules, default_records):
+        yield from written(command, asked.layout.value)
+
+
+def _made_whole(definition: Definition, topics: set[str]) -> Definition:
+    """Subscriptions of programs hold only what differs from the defaults. All leave out what is made with them."""
+    if definition.object_type != ObjectType.SUB:
+        return definition
+    attributes = {**_usual(ObjectType.SUB, ""), **definition.attributes}
+    if attributes.get("DESTCLAS") == MQDC_MANAGED:
+        attributes["DEST"] = attributes["DESTQMGR"] = ""
+    if attributes.get("DESTCORL") == attributes.get("SUBID"):
+        attributes["DESTCORL"] = ""  # that is what it is when none is given
+    whole = attributes.get(WHOLE_TOPIC)
+    if whole and attributes.get("TOPICOBJ") not in topics:
+        # The topic object that it began with is gone. The topic stays.
+        attributes["TOPICOBJ"] = ""
+        attributes["TOPICSTR"] = whole
+    return Definition(ObjectType.SUB, definition.name, attributes)
+
+
+def _script(
+    kept: list[Definition],
+    chosen: list[Definition],
+    asked: Dump,
+    default_rules: Sequence[Definition],
+    default_records: Sequence[Definition],
+) -> Iterator[Command]:
+    """The commands one by one: the queue manager, what is to go, what is to be there, rules that are to go."""
+    changed = _changed_defaults(kept)
+    gates = closed_gates(kept, chosen)
+    for definition in chosen[:1]:
+        if definition.object_type == ObjectType.QMGR:
+            yield from _commands(gates.opened(definition), asked, changed, ())
+    if asked.is_whole:
+        yield from _missing(kept)
+    for definition in chosen:
+        if definition.object_type not in (ObjectType.QMGR, ObjectType.SUB, *_BEHIND_SUBSCRIPTIONS):
+            yield from _commands(definition, asked, changed, default_records)
+    yield from gates.to_open()
+    for definition in chosen:
+        if definition.object_type == ObjectType.SUB:
+            yield from _commands(definition, asked, changed, default_records)
+    yield from gates.to_close()
+    for definition in chosen:
+        if definition.object_type in _BEHIND_SUBSCRIPTIONS:
+            yield from _commands(definition, asked, changed, default_records)
+    if RULES in asked.exports and asked.pattern == "*" and asked.type_word == "all":
+        yield from _missing_records(kept, ObjectType.CHLAUTH, default_rules)
+    if AUTHORITIES in asked.exports and asked.pattern == "*" and asked.type_word == "all":
+        yield from _missing_records(kept, ObjectType.AUTHREC, default_records)
+
+
+def _place(definition: Definition) -> tuple[int, bool, str, str]:
+    """The order within the script. Default objects come behind those that are like them."""
+    kind = definition.object_type
+    order = _ORDER.index(kind) if kind in _ORDER else len(_ORDER)
+    return order, definition.name.startswith(_MODELS), definition.name, subtype_of(kind, definition.attributes)
+
+
+def _commands(
+    definition: Definition, asked: Dump, changed: dict[tuple[ObjectType, str], set[str]], records: Sequence[Definition]
+) -> list[Command]:
+    kind = definition.object_type
+    if kind == ObjectType.CHLAUTH:
+        return [rule_parts(definition, asked.shows_all)]
+    if kind == ObjectType.AUTHREC:
+        return authority_parts(definition, records)
+    subtype = subtype_of(kind, definition.attributes)
+    command = Command("ALTER QMGR", tail="" if kind != ObjectType.QMGR else "FORCE")
+    if kind != ObjectType.QMGR:
+        command = Command(f"DEFINE {kind.value}({quoted(definition.name)})", tail="REPLACE")
+    for attribute in _ordered(kind):
+        value = definition.attributes.get(attribute.name)
+        if value is None or not has(attribute, subtype) or attribute.name == kind.value:
+            continue
+        _add(command, definition, attribute, value, asked.shows_all, changed.get((kind, subtype), set()))
+    commands = [command]
+    if asked.sequence_number and subtype in _SEQUENCED and kind == ObjectType.CHANNEL:
+        reset = Command(f"RESET CHANNEL({quoted(definition.name)})")
+        reset.items.append(f"SEQNUM({asked.sequence_number})")
+        commands.append(reset)
+    # An ALTER that changes nothing is no command.
+    return [each for each in commands if each.items or each.head != "ALTER QMGR"]
+
+
+def _ordered(kind: ObjectType) -> list[Attribute]:
+    """Attributes in the order of the alphabet, but first what the others depend on."""
+    first = _SUBTYPE.get(kind, "")
+    return sorted(attributes_of(kind), key=lambda attribute: (attribute.name != first, attribute.name))
+
+
+def _add(
+    command: Command, definition: Definition, attribute: Attribute, value: Value, shows_all: bool, changed: set[str]
+) -> None:
+    kind = definition.object_type
+    is_open = attribute.at_alter if kind == ObjectType.QMGR else attribute.at_define
+    is_open = is_open and (kind, attribute.name) not in _SUPPLIED
+    items, problem = items_of(attribute, value)
+    if problem:
+        command.notes.append(problem)
+    elif attribute.shown == Shown.MASKED:
+        if value:
+            command.notes += [*items, f"{attribute.name} is a secret that is not written: give it again by hand."]
+    elif not is_open:
+        if shows_all:
+            command.notes += items
+    elif shows_all or attribute.name in changed or _is_told(kind, definition, attribute, value):
+        command.items += items
+
+
+def _is_told(kind: ObjectType, definition: Definition, attribute: Attribute, value: Value) -> bool:
+    """Whether a new object would have something else."""
+    # A subscription that does not say whose it is becomes that of whoever runs the script.
+    if attribute.name == _SUBTYPE.get(kind) or (kind, attribute.name) == (ObjectType.SUB, "SUBUSER"):
+        return True
+    return value != _usual(kind, subtype_of(kind, definition.attributes)).get(attribute.name)
+
+
+@cache
+def _usual(kind: ObjectType, subtype: str) -> dict[str, Value]:
+    """The defaults, which are asked for with each attribute of each object."""
+    return defaults(kind, subtype)
+
+
+def _changed_defaults(definitions: Iterable[Definition]) -> dict[tuple[ObjectType, str], set[str]]:
+    """Attributes that the default objects have changed, by type and subtype. Descriptions are not handed down."""
+    changed: dict[tuple[ObjectType, str], set[str]] = {}
+    for definition in definitions:
+        if not definition.name.startswith(_MODELS):
+            continue
+        kind = definition.object_type
+        subtype = subtype_of(kind, definition.attributes)
+        usual = defaults(kind, subtype)
+        differing = {name for name, value in definition.attributes.items() if usual.get(name) != value}
+        changed.setdefault((kind, subtype), set()).update(differing - {"DESCR"})
+    return changed
+
+
+# -- what is not there any more ----------------------------------------------------------------------------------------
+
+
+def _key(definition: Definition) -> tuple[ObjectType, str, bool]:
+    subtype = subtype_of(definition.object_type, definition.attributes)
+    return definition.object_type, definition.name, subtype == _CLIENT
+
+
+def _missing(definitions: list[Definition]) -> list[Command]:
+    """What a new queue manager has and this one has not."""
+    there = {_key(definition) for definition in definitions}
+    commands: list[Command] = []
+    for each in system_definitions():
+        kind, name, is_client = _key(each)
+        if kind not in _OBJECTS or (kind, name, is_client) in there:
+            continue
+        command = Command(f"DELETE {kind.value}({quoted(name)})")
+        command.items += [*(["CHLTABLE(CLNTTBL)"] if is_client else []), "IGNSTATE(YES)"]
+        commands.append(command)
+    return commands
+
+
+def _missing_records(definitions: list[Definition], kind: ObjectType, usual: Sequence[Definition]) -> list[Command]:
+    there = {definition.name for definition in definitions if definition.object_type == kind}
+    gone = [each for each in usual if each.name not in there]
+    if kind == ObjectType.CHLAUTH:
+        return [command for each in gone for command in removal_parts(each)]
+    return [command for each in gone for command in authority_parts(each, (), removes=True)]

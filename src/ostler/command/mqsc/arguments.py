@@ -1,0 +1,200 @@
+"""Arguments of commands against the attribute table: which word is known, which value fits, and where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+from typing import Final
+
+from ostler.command.admin.objects import NUMBERS
+from ostler.command.mqsc.statements import Argument, Statement
+from ostler.command.mqsc.tokens import SyntaxProblem, Word
+from ostler.model.attributes import Attribute, ObjectType, Value, ValueKind, attributes_of, check, find, from_text, has
+from ostler.model.definition_rules import check_name
+from ostler.model.errors import MQError
+
+_LISTS: Final = (ValueKind.STRINGS, ValueKind.NAMES, ValueKind.WORDS, ValueKind.INTEGERS)
+_WORDS_TOLD: Final = 12
+
+
+def unknown(word: Word, what: str, known: Iterable[str]) -> SyntaxProblem:
+    """A refusal of a word, with the word that was perhaps meant."""
+    close = get_close_matches(word.text, list(known), 1, 0.75)
+    meant = f"; did you mean {close[0]}?" if close else ""
+    return SyntaxProblem(word.end, f"{word.text} {what}{meant}")
+
+
+def find_attribute(kinds: tuple[ObjectType, ...], word: Word, more: Collection[str] = ()) -> Attribute:
+    """The attribute that a keyword names, of the first of the types that has it."""
+    for kind in kinds:
+        attribute = find(kind, word.text)
+        if attribute is not None:
+            return attribute
+    known = [attribute.name for kind in kinds for attribute in attributes_of(kind)]
+    label = kinds[0].value if len(kinds) == 1 else "QUEUE"
+    raise unknown(word, f"is not a keyword of {label}", [*known, *more])
+
+
+def value_of(attribute: Attribute, argument: Argument) -> Value:
+    """The value of an argument, checked. Raises SyntaxProblem that points at the value.
+
+    Values that hold brackets, blanks or commas, and all that are to keep their small letters, are in quotes. MQ asks
+    for quotes around other special characters, too; without them the value is taken as it is, which nobody can
+    misunderstand.
+    """
+    keyword = argument.keyword
+    if attribute.kind == ValueKind.FLAG:
+        if argument.values is not None:
+            raise SyntaxProblem(argument.end, f"{keyword.text} stands alone")
+        return check(attribute, keyword.text)
+    if argument.values is None:
+        raise SyntaxProblem(keyword.end, f"{keyword.text} needs a value in brackets")
+    if attribute.kind not in _LISTS and attribute.kind != ValueKind.OPTIONS and len(argument.values) > 1:
+        raise SyntaxProblem(argument.values[1].end, f"{keyword.text} takes one value; put text with blanks in quotes")
+    if not argument.values and attribute.kind not in _LISTS:
+        raise SyntaxProblem(argument.end, f"{keyword.text} has nothing in its brackets; write ' ' for a blank value")
+    try:
+        return _checked(attribute, [word.text for word in argument.values])
+    except MQError as error:
+        word = _offending(attribute, argument.values)
+        end = word.end if word is not None else argument.end
+        raise SyntaxProblem(end, _sentence(error) + _meant(attribute, word)) from None
+
+
+def _offending(attribute: Attribute, words: tuple[Word, ...]) -> Word | None:
+    """The first of several values that is wrong by itself; the last one when only all together are."""
+    for word in words:
+        try:
+            _checked(attribute, [word.text])
+        except MQError:
+            return word
+    return words[-1] if words else None
+
+
+def _meant(attribute: Attribute, word: Word | None) -> str:
+    """The words that an attribute takes, or the one of them that was perhaps meant."""
+    words = [each for each, _ in attribute.words]
+    if word is None or not words or attribute.kind == ValueKind.INTEGER:
+        return ""
+    close = get_close_matches(word.text.upper(), words, 1, 0.75)
+    if close:
+        return f"; did you mean {close[0]}?"
+    return f", {', '.join(words)}" if len(words) <= _WORDS_TOLD else ""
+
+
+def _checked(attribute: Attribute, texts: list[str]) -> Value:
+    if attribute.kind in _LISTS:
+        if attribute.kind == ValueKind.WORDS:
+            texts = [text.upper() for text in texts]
+        return check(attribute, tuple(text for text in texts if text.strip()))
+    text = ",".join(texts)
+    if attribute.kind in NUMBERS or attribute.kind == ValueKind.HEX:
+        return from_text(attribute, text.upper())
+    return check(attribute, text)
+
+
+def _sentence(error: MQError) -> str:
+    """Why a value was refused, as part of a sentence."""
+    return (error.detail or str(error)).rstrip(".")
+
+
+def given_attributes(
+    kind: ObjectType, arguments: Iterable[Argument], subtype: str, extra: Collection[str] = ()
+) -> dict[str, Value]:
+    """The attributes that the arguments give, each checked and given once."""
+    given: dict[str, Value] = {}
+    for argument in arguments:
+        word = argument.keyword
+        attribute = find_attribute((kind,), word, extra)
+        if attribute.name in given:
+            raise SyntaxProblem(word.end, f"{attribute.name} is given twice")
+        if not attribute.at_define:
+            raise SyntaxProblem(word.end, f"{attribute.name} is not for you to give: the queue manager sets it")
+        if not has(attribute, subtype):
+            raise SyntaxProblem(word.end, f"{attribute.name} does not belong to {subtype}")
+        given[attribute.name] = value_of(attribute, argument)
+    return given
+
+
+class Options:
+    """The arguments of a command that are not attributes: each is taken once, what remains is for the table."""
+
+    def __init__(self, statement: Statement) -> None:
+        self.statement = statement
+        self.rest: list[Argument] = list(statement.arguments)
+        self._asked: list[str] = []
+
+    def _take(self, keyword: str) -> Argument | None:
+        self._asked.append(keyword)
+        found: Argument | None = None
+        for argument in list(self.rest):
+            if argument.keyword.text == keyword:
+                if found is not None:
+                    raise SyntaxProblem(argument.end, f"{keyword} is given twice")
+                found = argument
+                self.rest.remove(argument)
+        return found
+
+    def switch(self, on: str, off: str = "") -> bool:
+        """Whether a word such as REPLACE is there. Its opposite may be there instead, not beside."""
+        yes = self._take(on)
+        no = self._take(off) if off else None
+        for argument in (yes, no):
+            if argument is not None and argument.values is not None:
+                raise SyntaxProblem(argument.end, f"{argument.keyword.text} stands alone")
+        if yes is not None and no is not None:
+            raise SyntaxProblem(max(yes.end, no.end), f"{on} and {off} exclude each other")
+        return yes is not None
+
+    def _one(self, keyword: str) -> Word | None:
+        argument = self._take(keyword)
+        if argument is None:
+            return None
+        if not argument.values:
+            raise SyntaxProblem(argument.keyword.end, f"{keyword} needs a value in brackets")
+        if len(argument.values) > 1:
+            raise SyntaxProblem(argument.values[1].end, f"{keyword} takes one value")
+        return argument.values[0]
+
+    def text(self, keyword: str) -> str:
+        """The one value of a keyword; empty when it is not there."""
+        word = self._one(keyword)
+        return word.text if word is not None else ""
+
+    def choice(self, keyword: str, *words: str) -> str:
+        """The one value of a keyword that has a few words to choose from; the first is the default."""
+        word = self._one(keyword)
+        if word is None:
+            return words[0]
+        if word.text.upper() not in words:
+            raise SyntaxProblem(word.end, f"{keyword} is one of {', '.join(words)}")
+        return word.text.upper()
+
+    def values(self, keyword: str) -> tuple[Word, ...] | None:
+        """All values of a keyword, None when it is not there."""
+        argument = self._take(keyword)
+        if argument is None:
+            return None
+        if not argument.values:
+            raise SyntaxProblem(argument.keyword.end, f"{keyword} needs a value in brackets")
+        return argument.values
+
+    def finish(self) -> None:
+        """Nothing may be left."""
+        for argument in self.rest:
+            what = f"does not belong to {self.statement.verb.text} {self.statement.noun.text}"
+            raise unknown(argument.keyword, what, self._asked)
+
+
+def object_name(statement: Statement, kind: ObjectType, default: str = "") -> str:
+    """The name that a command gives to an object, checked; with a default it may be left out."""
+    word = statement.name
+    if word is None:
+        if default:
+            return default
+        raise SyntaxProblem(statement.noun.end, f"{statement.noun.text} needs a name in brackets")
+    try:
+        check_name(kind, word.text)
+    except MQError as error:
+        raise SyntaxProblem(word.end, _sentence(error)) from None
+    return word.text

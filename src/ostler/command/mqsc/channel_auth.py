@@ -1,0 +1,260 @@
+"""SET CHLAUTH and DISPLAY CHLAUTH."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from ostler.command.admin.channel_auth import (
+    ACTIONS,
+    ALL_TYPES,
+    MATCHES,
+    Found,
+    Question,
+    Row,
+    find_rules,
+    row_of,
+    rules,
+    set_rule,
+)
+from ostler.command.admin.context import CommandRefused, Target
+from ostler.command.mqsc.arguments import Options, find_attribute, given_attributes
+from ostler.command.mqsc.define_alter_delete import Action
+from ostler.command.mqsc.display.filters import Filter, read_filter
+from ostler.command.mqsc.display.layout import bracketed, columns
+from ostler.command.mqsc.grammar import PRODUCT, message
+from ostler.command.mqsc.statements import Argument, Statement
+from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.engine.core import Engine
+from ostler.model.attributes import ObjectType, Value, find, to_text
+from ostler.model.constants import (
+    MQCHLA_DISABLED,
+    MQRCCF_CHLAUTH_ACTION_ERROR,
+    MQRCCF_CHLAUTH_ALREADY_EXISTS,
+    MQRCCF_CHLAUTH_NOT_FOUND,
+    MQRCCF_CHLAUTH_TYPE_ERROR,
+    MQRCCF_CHLAUTH_USERSRC_ERROR,
+    MQRCCF_WRONG_CHLAUTH_ACTION,
+    MQRCCF_WRONG_CHLAUTH_TYPE,
+    MQRCCF_WRONG_CHLAUTH_USERSRC,
+    MQWARN_YES,
+)
+from ostler.model.errors import MQError
+from ostler.security.channel_rule import TYPE_WORDS, check_profile
+
+__all__ = ["COMMANDS", "Question", "Row", "find_rules", "row_of", "rules", "set_rule"]
+
+_KIND: Final = ObjectType.CHLAUTH
+_NOT_FOUND: Final = "AMQ8884E"
+# The numbers of what can be wrong with a rule; what is not here has the number of all refusals.
+_NUMBERS: Final = {
+    MQRCCF_CHLAUTH_TYPE_ERROR: "AMQ8879E",
+    MQRCCF_CHLAUTH_ACTION_ERROR: "AMQ8880E",
+    MQRCCF_CHLAUTH_USERSRC_ERROR: "AMQ8881E",
+    MQRCCF_WRONG_CHLAUTH_TYPE: "AMQ8882E",
+    MQRCCF_CHLAUTH_ALREADY_EXISTS: "AMQ8883E",
+    MQRCCF_CHLAUTH_NOT_FOUND: _NOT_FOUND,
+    MQRCCF_WRONG_CHLAUTH_ACTION: "AMQ8885E",
+    MQRCCF_WRONG_CHLAUTH_USERSRC: "AMQ8886E",
+}
+# The order in which a rule is shown.
+_ORDER: Final = (
+    "CHLAUTH",
+    "TYPE",
+    "DESCR",
+    "CUSTOM",
+    "SSLPEER",
+    "SSLCERTI",
+    "ADDRESS",
+    "CLNTUSER",
+    "QMNAME",
+    "ADDRLIST",
+    "USERLIST",
+    "MCAUSER",
+    "USERSRC",
+    "CHCKCLNT",
+    "WARN",
+    "ALTDATE",
+    "ALTTIME",
+)
+# What is shown of every rule that has it; the address and the user unless they are blank.
+_ALWAYS: Final = frozenset(
+    ("CHLAUTH", "TYPE", "SSLPEER", "CLNTUSER", "QMNAME", "ADDRLIST", "USERLIST", "USERSRC", "ADDRESS", "MCAUSER")
+)
+_UNLESS_BLANK: Final = ("ADDRESS", "MCAUSER")
+_LISTS: Final = ("ADDRLIST", "USERLIST")
+# The values that describe a connection for MATCH(RUNCHECK). Without a value each is an attribute to show.
+_DESCRIBING: Final = ("ADDRESS", "CLNTUSER", "QMNAME", "SSLPEER", "SSLCERTI")
+
+
+# -- SET ---------------------------------------------------------------------------------------------------------------
+
+
+def _set(statement: Statement) -> Action:
+    profile = _profile(statement)
+    options = Options(statement)
+    action = options.choice("ACTION", *ACTIONS)
+    if statement.argument("TYPE") is None:
+        raise SyntaxProblem(statement.end, "TYPE is missing: it says what the rule looks at")
+    # Whether an attribute belongs to the type is asked when the rule is set: that has a number of its own.
+    given = given_attributes(_KIND, options.rest, "", ("ACTION",))
+    return partial(_do_set, {"CHLAUTH": profile, **given}, action)
+
+
+def _profile(statement: Statement) -> str:
+    word = statement.name
+    if word is None:
+        raise SyntaxProblem(statement.noun.end, "CHLAUTH needs the name of a channel in brackets, such as ('*')")
+    text = word.text.strip()
+    try:
+        check_profile(text)
+    except MQError as error:
+        raise SyntaxProblem(word.end, error.detail.rstrip(".")) from None
+    return text
+
+
+def _do_set(given: dict[str, Value], action: str, target: Target) -> Iterator[str]:
+    try:
+        set_rule(target, given, action)
+    except MQError as error:
+        raise _numbered(error) from None
+    yield message("AMQ8877I", f"{PRODUCT} channel authentication record set.")
+
+
+def _numbered(error: MQError) -> Exception:
+    number = _NUMBERS.get(error.reason)
+    return CommandRefused(number, error.detail) if number is not None else error
+
+
+# -- DISPLAY -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What a DISPLAY asks for: which rules, and what of them."""
+
+    question: Question
+    names: frozenset[str]
+    shows_all: bool
+    filter: Filter | None
+
+
+def _display(statement: Statement) -> Action:
+    channel = _profile(statement)
+    options = Options(statement)
+    match = options.choice("MATCH", *MATCHES)
+    type_word = options.choice("TYPE", ALL_TYPES, *TYPE_WORDS.values()) if _has_values(statement, "TYPE") else ALL_TYPES
+    described = {name: options.text(name).strip() for name in _DESCRIBING if _has_values(statement, name)}
+    if described and match != "RUNCHECK":
+        argument = statement.argument(next(iter(described)))
+        assert argument is not None
+        raise SyntaxProblem(
+            argument.end,
+            f"{argument.keyword.text} takes a value with MATCH(RUNCHECK) only; use WHERE to choose by value",
+        )
+    if channel != "*" and type_word == "BLOCKADDR":
+        raise SyntaxProblem(statement.end, "TYPE(BLOCKADDR) is for all channels: the name must be '*'")
+    question = Question(
+        channel,
+        type_word,
+        match,
+        described.get("ADDRESS", ""),
+        described.get("CLNTUSER", ""),
+        described.get("QMNAME", ""),
+        described.get("SSLPEER", ""),
+        described.get("SSLCERTI", ""),
+    )
+    return partial(_do_display, _wish(question, options))
+
+
+def _wish(question: Question, options: Options) -> _Wish:
+    """The rest of a DISPLAY: ALL, WHERE and attributes by name."""
+    shows_all = options.switch("ALL")
+    words = options.values("WHERE")
+    condition = read_filter((_KIND,), words) if words is not None else None
+    names = {_asked(argument) for argument in options.rest}
+    if condition is not None:
+        names.add(condition.attribute.name)
+    is_one = "*" not in question.channel and not names
+    return _Wish(question, frozenset(names), shows_all or is_one, condition)
+
+
+def _asked(argument: Argument) -> str:
+    attribute = find_attribute((_KIND,), argument.keyword, ("ALL", "WHERE", "MATCH"))
+    if argument.values is not None:
+        raise SyntaxProblem(argument.end, f"{attribute.name} takes no value here; use WHERE to choose by value")
+    return attribute.name
+
+
+def _has_values(statement: Statement, keyword: str) -> bool:
+    argument = statement.argument(keyword)
+    return argument is not None and argument.values is not None
+
+
+def _do_display(wish: _Wish, target: Target) -> Iterator[str]:
+    try:
+        found = find_rules(target, wish.question)
+    except MQError as error:
+        raise _numbered(error) from None
+    is_disabled = target.look(_rules_are_disabled)
+    shown = False
+    for definition in found.rules:
+        row = row_of(definition)
+        if wish.filter is None or wish.filter.accepts(row.get(wish.filter.attribute.name)):
+            shown = True
+            yield _title(is_disabled)
+            yield from _lines(wish, row)
+    if not shown:
+        yield from _nothing(wish, found)
+
+
+def _rules_are_disabled(engine: Engine) -> bool:
+    return engine.manager.attributes.get("CHLAUTH") == MQCHLA_DISABLED
+
+
+def _title(is_disabled: bool) -> str:
+    if is_disabled:
+        return message("AMQ8898I", "Channel authentication record details; the records are switched off.")
+    return message("AMQ8878I", "Channel authentication record details.")
+
+
+def _nothing(wish: _Wish, found: Found) -> Iterator[str]:
+    """A connection that no rule is for comes in; any other question wants at least one rule."""
+    if wish.question.match == "RUNCHECK" and not found.rules:
+        yield message("AMQ9783I", f"No record is for this connection; the channel runs with MCAUSER('{found.user}').")
+        return
+    raise CommandRefused(_NOT_FOUND, f"Channel authentication record not found for {wish.question.channel}.")
+
+
+def _lines(wish: _Wish, row: Row) -> Iterator[str]:
+    items: list[str] = []
+    for name in _ORDER:
+        if name in row and _is_shown(wish, name, row[name]):
+            if name in _LISTS and items:
+                # A list begins a line.
+                yield from columns(items)
+                items = []
+            items.append(_item(name, row[name]))
+    yield from columns(items)
+
+
+def _is_shown(wish: _Wish, name: str, value: Value) -> bool:
+    if wish.shows_all or name in wish.names:
+        return True
+    if name in _UNLESS_BLANK:
+        return value != ""
+    return name in _ALWAYS or (name == "WARN" and value == MQWARN_YES)
+
+
+def _item(name: str, value: Value) -> str:
+    attribute = find(_KIND, name)
+    return bracketed(name, to_text(attribute, value) if attribute is not None else str(value))
+
+
+# The commands of this module by verb and noun, each with what understands it.
+COMMANDS: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
+    ("SET", "CHLAUTH"): _set,
+    ("DISPLAY", "CHLAUTH"): _display,
+}

@@ -1,0 +1,211 @@
+"""START, STOP, PING, RESET, RESOLVE and PURGE CHANNEL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from string import hexdigits
+from typing import Final, NoReturn
+
+from ostler.command.admin.channel_refusals import WRONG_TYPE
+from ostler.command.admin.context import CHANNEL_ACTIVE, CHANNEL_NOT_ACTIVE, CommandRefused, Target
+from ostler.command.admin.permissions import authorize
+from ostler.command.mqsc.arguments import Options, object_name
+from ostler.command.mqsc.define_alter_delete import Action
+from ostler.command.mqsc.grammar import PRODUCT, message
+from ostler.command.mqsc.statements import Statement
+from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.engine import objects
+from ostler.engine.core import Engine
+from ostler.model.attributes import ObjectType, subtype_of
+
+_KIND: Final = ObjectType.CHANNEL
+_REFUSED: Final = "AMQ8101E"
+# What IGNSTATE(YES) does not mind.
+_ALREADY_SO: Final = (CHANNEL_ACTIVE, CHANNEL_NOT_ACTIVE)
+# The types that each command is for.
+_SENDING: Final = ("SDR", "SVR", "CLUSSDR")
+_MESSAGES: Final = (*_SENDING, "RCVR", "RQSTR", "CLUSRCVR")
+_CONTROLLED: Final = (*_MESSAGES, "SVRCONN", "MQTT", "AMQP")
+# The types that run here.
+_RUN: Final = ("SDR", "SVR", "RCVR", "RQSTR", "SVRCONN")
+_PING_BYTES: Final = 16
+_LUWID_DIGITS: Final = 16
+
+
+def _type_of(target: Target, verb: str, name: str, types: tuple[str, ...]) -> str:
+    """The type of a channel. CommandRefused when there is none, or when the command is not for that type."""
+    authorize(target, verb, _KIND, name)
+    found = target.look(partial(_find_type, name))
+    if not found:
+        raise CommandRefused("AMQ8227E", f"Channel {name} not found.")
+    if found not in types:
+        number = WRONG_TYPE if verb == "PING" else _REFUSED
+        raise CommandRefused(number, f"{verb} is not for channels of type {found}, and {name} is one.")
+    return found
+
+
+def _check_runs(target: Target, verb: str, name: str, types: tuple[str, ...]) -> None:
+    """The same for what only channels can do that run here."""
+    kind = _type_of(target, verb, name, types)
+    if kind not in _RUN:
+        raise _not_yet(name, kind)
+
+
+def _find_type(name: str, engine: Engine) -> str:
+    definition = objects.find(engine, _KIND, name)
+    return subtype_of(_KIND, definition.attributes) if definition is not None else ""
+
+
+def _not_yet(name: str, kind: str) -> CommandRefused:
+    return CommandRefused(_REFUSED, f"Channel {name} is of type {kind}, and this release does not run such channels.")
+
+
+def _ignoring(ignores: bool, do: Callable[[], None]) -> None:
+    try:
+        do()
+    except CommandRefused as refusal:
+        if not ignores or refusal.number not in _ALREADY_SO:
+            raise
+
+
+def start(statement: Statement) -> Action:
+    name = object_name(statement, _KIND)
+    options = Options(statement)
+    ignores = options.choice("IGNSTATE", "NO", "YES") == "YES"
+    options.finish()
+    return partial(_start, name, ignores)
+
+
+def _start(name: str, ignores: bool, target: Target) -> Iterator[str]:
+    _check_runs(target, "START", name, _CONTROLLED)
+    _ignoring(ignores, partial(target.start_channel, name))
+    yield message("AMQ8018I", f"Start of {PRODUCT} channel accepted.")
+
+
+def stop(statement: Statement) -> Action:
+    name = object_name(statement, _KIND)
+    options = Options(statement)
+    ignores = options.choice("IGNSTATE", "NO", "YES") == "YES"
+    mode = options.choice("MODE", "QUIESCE", "FORCE", "TERMINATE")
+    address = options.text("CONNAME")
+    manager = options.text("QMNAME")
+    # A stop that concerns one partner only leaves the channel usable for the others.
+    one = bool(address or manager)
+    status = options.choice("STATUS", *(("INACTIVE", "STOPPED") if one else ("STOPPED", "INACTIVE")))
+    if one and status == "STOPPED":
+        what = "CONNAME" if address else "QMNAME"
+        raise SyntaxProblem(statement.end, f"STATUS(STOPPED) concerns the whole channel; it does not go with {what}")
+    options.finish()
+    return partial(_stop, name, mode, status, address, manager, ignores)
+
+
+def _stop(
+    name: str, mode: str, status: str, address: str, manager: str, ignores: bool, target: Target
+) -> Iterator[str]:
+    kind = _type_of(target, "STOP", name, _CONTROLLED)
+
+    def do() -> None:
+        if kind not in _RUN:
+            raise CommandRefused(CHANNEL_NOT_ACTIVE, f"Channel {name} is not active.")
+        target.stop_channel(name, mode, status, address, manager)
+
+    _ignoring(ignores, do)
+    yield message("AMQ8019I", f"Stop of {PRODUCT} channel accepted.")
+
+
+def ping(statement: Statement) -> Action:
+    name = object_name(statement, _KIND)
+    options = Options(statement)
+    size = _number(options, "DATALEN", 16, 32_768)
+    options.finish()
+    return partial(_ping, name, size or _PING_BYTES)
+
+
+def _ping(name: str, size: int, target: Target) -> Iterator[str]:
+    _check_runs(target, "PING", name, _SENDING)
+    target.ping_channel(name, size)
+    yield message("AMQ8020I", f"Ping of {PRODUCT} channel complete.")
+
+
+def reset(statement: Statement) -> Action:
+    name = object_name(statement, _KIND)
+    options = Options(statement)
+    number = _number(options, "SEQNUM", 1, 999_999_999)
+    options.finish()
+    return partial(_reset, name, number or 1)
+
+
+def _reset(name: str, number: int, target: Target) -> Iterator[str]:
+    _check_runs(target, "RESET", name, _MESSAGES)
+    target.reset_channel(name, number)
+    yield message("AMQ8023I", f"{PRODUCT} channel reset.")
+
+
+def resolve(statement: Statement) -> Action:
+    name = object_name(statement, _KIND)
+    options = Options(statement)
+    if statement.argument("ACTION") is None:
+        raise SyntaxProblem(statement.end, "ACTION is missing: it is COMMIT or BACKOUT")
+    action = options.choice("ACTION", "COMMIT", "BACKOUT")
+    digits = options.text("LUWID")
+    luwid = decode_luwid(digits) if digits else b""
+    if luwid is None:
+        raise SyntaxProblem(statement.end, f"LUWID has {_LUWID_DIGITS} hexadecimal digits, as LSTLUWID of CHSTATUS")
+    if luwid and action != "COMMIT":
+        raise SyntaxProblem(statement.end, "LUWID goes with ACTION(COMMIT): what is behind that batch is backed out")
+    options.finish()
+    return partial(_resolve, name, action, luwid)
+
+
+def decode_luwid(digits: str) -> bytes | None:
+    """The identifier of a batch, as CHSTATUS shows it. None: it is none."""
+    if len(digits) != _LUWID_DIGITS or not all(each in hexdigits for each in digits):
+        return None
+    return bytes.fromhex(digits)
+
+
+def _resolve(name: str, action: str, luwid: bytes, target: Target) -> Iterator[str]:
+    _check_runs(target, "RESOLVE", name, _SENDING)
+    warning = target.resolve_channel(name, action, luwid)
+    yield message("AMQ8025I", f"{PRODUCT} channel resolved.")
+    if warning:
+        yield warning
+
+
+def purge(statement: Statement) -> Action:
+    name = object_name(statement, _KIND)
+    options = Options(statement)
+    options.text("CLIENTID")
+    options.choice("CHLTYPE", "MQTT")
+    options.finish()
+    return partial(_purge, name)
+
+
+def _purge(name: str, target: Target) -> NoReturn:
+    raise _not_yet(name, _type_of(target, "PURGE", name, ("MQTT",)))
+
+
+def _number(options: Options, keyword: str, low: int, high: int) -> int | None:
+    """A number that a command takes beside its channel, checked; None when it is not there."""
+    words = options.values(keyword)
+    if words is None:
+        return None
+    text = words[0].text
+    if len(words) > 1 or not text.isascii() or not text.isdigit() or not low <= int(text) <= high:
+        raise SyntaxProblem(words[-1].end, f"{keyword} is a number between {low} and {high}")
+    return int(text)
+
+
+COMMANDS: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
+    (verb, noun): handler
+    for verb, handler in (
+        ("START", start),
+        ("STOP", stop),
+        ("PING", ping),
+        ("RESET", reset),
+        ("RESOLVE", resolve),
+        ("PURGE", purge),
+    )
+    for noun in ("CHANNEL", "CHL")
+}

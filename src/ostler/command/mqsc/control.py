@@ -1,0 +1,201 @@
+"""START and STOP of listeners, services, the command server and the channel initiator; PING QMGR, REFRESH SECURITY."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final
+
+from ostler.command.admin.context import (
+    LISTENER_ACTIVE,
+    LISTENER_NOT_ACTIVE,
+    SERVICE_ACTIVE,
+    SERVICE_NOT_ACTIVE,
+    CommandRefused,
+    Target,
+)
+from ostler.command.admin.permissions import authorize
+from ostler.command.mqsc.arguments import Options, object_name
+from ostler.command.mqsc.define_alter_delete import Action, not_found
+from ostler.command.mqsc.grammar import PRODUCT, Noun, message
+from ostler.command.mqsc.statements import Statement
+from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.engine import objects
+from ostler.engine.core import Engine
+from ostler.model.attributes import ObjectType
+
+_DEFAULT_LISTENER: Final = "SYSTEM.DEFAULT.LISTENER.TCP"
+# What IGNSTATE(YES) does not mind.
+_ALREADY_SO: Final = (LISTENER_ACTIVE, LISTENER_NOT_ACTIVE, SERVICE_ACTIVE, SERVICE_NOT_ACTIVE)
+# The answers to START and STOP.
+_ANSWERS: Final = {
+    ("START", ObjectType.LISTENER): message("AMQ8021I", f"Request to start {PRODUCT} listener accepted."),
+    ("STOP", ObjectType.LISTENER): message("AMQ8706I", f"Request to stop {PRODUCT} listener accepted."),
+    ("START", ObjectType.SERVICE): message("AMQ8733I", f"Request to start {PRODUCT} service accepted."),
+    ("STOP", ObjectType.SERVICE): message("AMQ8732I", f"Request to stop {PRODUCT} service accepted."),
+}
+
+
+def _run(verb: str, kind: ObjectType, name: str, ignores: bool, target: Target) -> Iterator[str]:
+    authorize(target, verb, kind, name)
+    if not target.look(partial(_is_defined, kind, name)):
+        raise not_found(name)
+    try:
+        _HANDLERS[verb, kind](name, target)
+    except CommandRefused as refusal:
+        if not ignores or refusal.number not in _ALREADY_SO:
+            raise
+    yield _ANSWERS[verb, kind]
+
+
+def _is_defined(kind: ObjectType, name: str, engine: Engine) -> bool:
+    return objects.find(engine, kind, name) is not None
+
+
+def _is_listening(name: str, target: Target) -> bool:
+    return any(status.name == name for status in target.listener_status())
+
+
+def _start_listener(name: str, target: Target) -> None:
+    if _is_listening(name, target):
+        raise CommandRefused(LISTENER_ACTIVE, f"Listener {name} is active already.")
+    target.start_listener(name)
+
+
+def _stop_listener(name: str, target: Target) -> None:
+    if not _is_listening(name, target):
+        raise CommandRefused(LISTENER_NOT_ACTIVE, f"Listener {name} is not active.")
+    target.stop_listener(name)
+
+
+def _start_service(name: str, target: Target) -> None:
+    target.start_service(name)
+
+
+def _stop_service(name: str, target: Target) -> None:
+    target.stop_service(name)
+
+
+_HANDLERS: Final[dict[tuple[str, ObjectType], Callable[[str, Target], None]]] = {
+    ("START", ObjectType.LISTENER): _start_listener,
+    ("STOP", ObjectType.LISTENER): _stop_listener,
+    ("START", ObjectType.SERVICE): _start_service,
+    ("STOP", ObjectType.SERVICE): _stop_service,
+}
+
+
+def start(statement: Statement, noun: Noun) -> Action:
+    kind = noun.types[0]
+    name = object_name(statement, kind, _DEFAULT_LISTENER if kind == ObjectType.LISTENER else "")
+    return _control("START", statement, kind, name)
+
+
+def stop(statement: Statement, noun: Noun) -> Action:
+    kind = noun.types[0]
+    return _control("STOP", statement, kind, object_name(statement, kind))
+
+
+def _control(verb: str, statement: Statement, kind: ObjectType, name: str) -> Action:
+    options = Options(statement)
+    ignores = options.choice("IGNSTATE", "NO", "YES") == "YES"
+    options.finish()
+    return partial(_run, verb, kind, name, ignores)
+
+
+# -- what has no definition --------------------------------------------------------------------------------------------
+
+
+def _plain(statement: Statement) -> Options:
+    """The options of a command whose noun takes no name."""
+    if statement.name is not None:
+        raise SyntaxProblem(statement.name.end, f"{statement.noun.text} takes no name")
+    return Options(statement)
+
+
+def ping(statement: Statement, noun: Noun) -> Action:
+    _plain(statement).finish()
+    return _ping
+
+
+def _ping(target: Target) -> Iterator[str]:
+    target.look(_nothing)
+    yield message("AMQ8415I", f"The {PRODUCT} queue manager answers.")
+
+
+def _nothing(engine: Engine) -> None:
+    """The question is only whether there is an answer."""
+
+
+def start_command_server(statement: Statement) -> Action:
+    _plain(statement).finish()
+    return partial(_command_server, "START")
+
+
+def stop_command_server(statement: Statement) -> Action:
+    _plain(statement).finish()
+    return partial(_command_server, "STOP")
+
+
+def _command_server(verb: str, target: Target) -> Iterator[str]:
+    authorize(target, verb, ObjectType.QMGR, "")
+    if verb == "START":
+        target.start_command_server()
+        yield message("AMQ8733I", f"Request to start the {PRODUCT} command server accepted.")
+    else:
+        target.stop_command_server()
+        yield message("AMQ8732I", f"Request to stop the {PRODUCT} command server accepted.")
+
+
+def start_initiator(statement: Statement) -> Action:
+    options = _plain(statement)
+    queue = options.text("INITQ")
+    options.finish()
+    return partial(_start_initiator, queue)
+
+
+def _start_initiator(queue: str, target: Target) -> Iterator[str]:
+    authorize(target, "START", ObjectType.QMGR, "")
+    target.start_channel_initiator(queue)
+    yield message("AMQ8024I", f"{PRODUCT} channel initiator started.")
+
+
+def stop_initiator(statement: Statement) -> Action:
+    options = _plain(statement)
+    options.choice("SHARED", "RESTART", "STOP")
+    options.finish()
+    return _stop_initiator
+
+
+def _stop_initiator(target: Target) -> Iterator[str]:
+    authorize(target, "STOP", ObjectType.QMGR, "")
+    target.stop_channel_initiator()
+    yield message("AMQ8732I", f"Request to stop the {PRODUCT} channel initiator accepted.")
+
+
+def refresh_security(statement: Statement) -> Action:
+    if statement.name is not None and statement.name.text not in ("*", ""):
+        raise SyntaxProblem(statement.name.end, "SECURITY takes (*) or nothing")
+    options = Options(statement)
+    what = options.choice("TYPE", "AUTHSERV", "CONNAUTH", "SSL")
+    options.finish()
+    return partial(_refresh_security, what)
+
+
+def _refresh_security(what: str, target: Target) -> Iterator[str]:
+    authorize(target, "REFRESH", ObjectType.QMGR, "")
+    if what == "SSL":
+        target.refresh_tls()
+    else:
+        target.refresh_security(what)
+    yield message("AMQ8560I", f"{PRODUCT} security cache refreshed.")
+
+
+# Commands that take no type of object, by verb and noun.
+COMMANDS: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
+    ("REFRESH", "SECURITY"): refresh_security,
+    ("REFRESH", "SEC"): refresh_security,
+    ("START", "CMDSERV"): start_command_server,
+    ("STOP", "CMDSERV"): stop_command_server,
+    ("START", "CHINIT"): start_initiator,
+    ("STOP", "CHINIT"): stop_initiator,
+}

@@ -1,0 +1,253 @@
+"""DEFINE, ALTER, DELETE and CLEAR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final, TypeAlias
+
+from ostler.command.admin import objects as administration
+from ostler.command.admin.context import CommandRefused, Target
+from ostler.command.admin.in_use import check_not_open
+from ostler.command.admin.permissions import authorize, authorize_define
+from ostler.command.mqsc.arguments import Options, find_attribute, given_attributes, object_name, value_of
+from ostler.command.mqsc.grammar import PRODUCT, Noun, message
+from ostler.command.mqsc.statements import Statement
+from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.command.status.channel_status import CURRENT
+from ostler.engine import objects
+from ostler.engine.core import Engine
+from ostler.model.attributes import ObjectType, Value, has_subtypes, subtype_of
+from ostler.model.constants import (
+    MQOT_AUTH_INFO,
+    MQOT_CHANNEL,
+    MQOT_CLNTCONN_CHANNEL,
+    MQOT_COMM_INFO,
+    MQOT_LISTENER,
+    MQOT_NAMELIST,
+    MQOT_PROCESS,
+    MQOT_Q,
+    MQOT_SERVICE,
+    MQOT_TOPIC,
+    MQRC_OBJECT_ALREADY_EXISTS,
+    MQRC_UNKNOWN_OBJECT_NAME,
+    MQRCCF_CHANNEL_INDOUBT,
+)
+from ostler.model.errors import MQError
+
+Action: TypeAlias = Callable[[Target], Iterator[str]]
+"""A command that was understood. Called with a queue manager it is done, and gives the lines of its answer."""
+
+# Types whose change may concern those who have an object open.
+_FORCED: Final = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE)
+# Types that authority records are kept for, by the number that a record has for them.
+_RECORD_TYPES: Final = {
+    ObjectType.QLOCAL: MQOT_Q,
+    ObjectType.QALIAS: MQOT_Q,
+    ObjectType.QREMOTE: MQOT_Q,
+    ObjectType.QMODEL: MQOT_Q,
+    ObjectType.CHANNEL: MQOT_CHANNEL,
+    ObjectType.CLNTCONN: MQOT_CLNTCONN_CHANNEL,
+    ObjectType.LISTENER: MQOT_LISTENER,
+    ObjectType.SERVICE: MQOT_SERVICE,
+    ObjectType.PROCESS: MQOT_PROCESS,
+    ObjectType.NAMELIST: MQOT_NAMELIST,
+    ObjectType.TOPIC: MQOT_TOPIC,
+    ObjectType.AUTHINFO: MQOT_AUTH_INFO,
+    ObjectType.COMMINFO: MQOT_COMM_INFO,
+}
+# The states in which a channel can be deleted.
+_AT_REST: Final = ("INACTIVE", "STOPPED")
+_SUBTYPE_KEYWORDS = {ObjectType.CHANNEL: "CHLTYPE", ObjectType.AUTHINFO: "AUTHTYPE", ObjectType.LISTENER: "TRPTYPE"}
+
+
+def _subtype_given(statement: Statement, kind: ObjectType) -> str:
+    """The subtype that the command names. It is looked for first: other keywords depend on it."""
+    keyword = _SUBTYPE_KEYWORDS.get(kind, "")
+    argument = statement.argument(keyword)
+    if argument is None:
+        return ""
+    attribute = find_attribute((kind,), argument.keyword)
+    return subtype_of(kind, {attribute.name: value_of(attribute, argument)})
+
+
+def define(statement: Statement, noun: Noun) -> Action:
+    kind = noun.types[0]
+    name = object_name(statement, kind)
+    options = Options(statement)
+    replace = options.switch("REPLACE", "NOREPLACE")
+    like = options.text("LIKE")
+    force = kind not in _FORCED or options.switch("FORCE", "NOFORCE")
+    subtype = _subtype_given(statement, kind)
+    if has_subtypes(kind) and kind != ObjectType.LISTENER and not subtype and not like:
+        raise SyntaxProblem(statement.end, f"{_SUBTYPE_KEYWORDS[kind]} is missing: it says what the {noun.label} is")
+    given = given_attributes(kind, options.rest, subtype, ("REPLACE", "NOREPLACE", "LIKE"))
+    return partial(_define, noun, kind, name, given, like or None, replace, force)
+
+
+def _define(
+    noun: Noun,
+    kind: ObjectType,
+    name: str,
+    given: dict[str, Value],
+    like: str | None,
+    replace: bool,
+    force: bool,
+    target: Target,
+) -> Iterator[str]:
+    table = administration.kept_under(kind, given)
+    exists = target.look(partial(_exists, table, name))
+    model = like or administration.default_object(kind, subtype_of(kind, given))
+    authorize_define(target, table, name, exists and replace, model)
+
+    def change(engine: Engine) -> int:
+        return administration.define_anew(engine, kind, name, given, like, replace, force)
+
+    try:
+        target.change(change)
+    except MQError as error:
+        if error.reason == MQRC_OBJECT_ALREADY_EXISTS:
+            what = f"{PRODUCT} {noun.label} {name} exists already. Use ALTER, or DEFINE with REPLACE."
+            raise CommandRefused(noun.exists, what) from None
+        raise unknown_object(error, like or name) from None
+    yield message(noun.created, f"{PRODUCT} {noun.label} created.")
+    yield from _warning(kind, given)
+
+
+def _warning(kind: ObjectType, given: dict[str, Value]) -> Iterator[str]:
+    text = administration.ignored_text(kind, given)
+    if text:
+        yield message(administration.IGNORED, text)
+
+
+def _exists(kind: ObjectType, name: str, engine: Engine) -> bool:
+    return name in engine.of_type(kind)
+
+
+def alter(statement: Statement, noun: Noun) -> Action:
+    kind = noun.types[0]
+    if kind == ObjectType.QMGR:
+        if statement.name is not None:
+            raise SyntaxProblem(statement.name.end, "QMGR takes no name: it is the one that hears the command")
+        name = ""
+    else:
+        name = object_name(statement, kind)
+    options = Options(statement)
+    force = kind not in _FORCED or options.switch("FORCE", "NOFORCE")
+    if kind == ObjectType.QMGR:
+        options.switch("FORCE", "NOFORCE")  # only DEFXMITQ would need it, and nobody holds on to that one
+    given = given_attributes(kind, options.rest, _subtype_given(statement, kind))
+    return partial(_alter, noun, kind, name, given, force)
+
+
+def _alter(
+    noun: Noun, kind: ObjectType, name: str, given: dict[str, Value], force: bool, target: Target
+) -> Iterator[str]:
+    authorize(target, "ALTER", administration.kept_under(kind, given), name)
+
+    def change(engine: Engine) -> int:
+        return administration.alter(engine, kind, name or engine.name, given, force)
+
+    try:
+        target.change(change)
+    except MQError as error:
+        raise unknown_object(error, name) from None
+    yield message(noun.changed, f"{PRODUCT} {noun.label} changed.")
+    yield from _warning(kind, given)
+
+
+def delete(statement: Statement, noun: Noun) -> Action:
+    kind = noun.types[0]
+    name = object_name(statement, kind)
+    options = Options(statement)
+    purge = kind == ObjectType.QLOCAL and options.switch("PURGE", "NOPURGE")
+    ignores = options.choice("IGNSTATE", "NO", "YES") == "YES"
+    if kind == ObjectType.CHANNEL and options.choice("CHLTABLE", "QMGRTBL", "CLNTTBL") == "CLNTTBL":
+        kind = ObjectType.CLNTCONN
+    takes_records = kind in _RECORD_TYPES and options.choice("AUTHREC", "YES", "NO") == "YES"
+    options.finish()
+    return partial(_delete, noun, kind, name, purge, ignores, takes_records)
+
+
+def _delete(
+    noun: Noun, kind: ObjectType, name: str, purge: bool, ignores: bool, takes_records: bool, target: Target
+) -> Iterator[str]:
+    authorize(target, "DELETE", kind, name)
+    if is_running(kind, name, target):
+        raise CommandRefused("AMQ8148E", f"{PRODUCT} {noun.label} {name} is in use. Stop it first.")
+    check_not_in_doubt(kind, name, target)
+    try:
+        target.change(partial(remove, kind, name, purge, takes_records))
+    except MQError as error:
+        if not ignores or error.reason != MQRC_UNKNOWN_OBJECT_NAME:
+            raise unknown_object(error, name) from None
+    yield message(noun.deleted, f"{PRODUCT} {noun.label} deleted.")
+
+
+def remove(kind: ObjectType, name: str, purge: bool, takes_records: bool, engine: Engine) -> int:
+    """Delete an object, and with it the authority records that name exactly this one."""
+    if kind == ObjectType.CHANNEL and name not in engine.of_type(kind):
+        if name in engine.of_type(ObjectType.CLNTCONN):
+            raise CommandRefused("AMQ8147E", f"{name} is a client channel: delete it with CHLTABLE(CLNTTBL).")
+        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no channel called {name}.")
+    if kind == ObjectType.TOPIC:
+        check_not_open(engine, name)
+    lsn = objects.delete(engine, kind, name, purge)
+    if kind == ObjectType.CFSTRUCT:
+        for data_set in [each for each in engine.of_type(ObjectType.SMDS) if each.startswith(f"{name}/")]:
+            lsn = objects.delete(engine, ObjectType.SMDS, data_set)
+    if takes_records:
+        for record in list(engine.of_type(ObjectType.AUTHREC).values()):
+            attributes = record.attributes
+            if attributes.get("PROFILE") == name and attributes.get("OBJTYPE") == _RECORD_TYPES[kind]:
+                lsn = max(lsn, objects.delete(engine, ObjectType.AUTHREC, record.name))
+    return lsn
+
+
+def is_running(kind: ObjectType, name: str, target: Target) -> bool:
+    if kind == ObjectType.LISTENER:
+        return any(status.name == name for status in target.listener_status())
+    if kind == ObjectType.CHANNEL:
+        return any(
+            status.name == name and status.instance == CURRENT and status.status not in _AT_REST
+            for status in target.channel_status()
+        )
+    if kind == ObjectType.SERVICE:
+        return any(status.name == name for status in target.service_status())
+    return False
+
+
+def check_not_in_doubt(kind: ObjectType, name: str, target: Target) -> None:
+    """Raise MQError for a channel that waits to learn what became of a batch: without it nobody could resolve that."""
+    if kind == ObjectType.CHANNEL and any(each.name == name and each.in_doubt for each in target.channel_status()):
+        raise MQError(
+            MQRCCF_CHANNEL_INDOUBT, f"Channel {name} is in doubt about a batch. Start it, or use RESOLVE CHANNEL first."
+        )
+
+
+def clear(statement: Statement, noun: Noun) -> Action:
+    name = object_name(statement, noun.types[0])
+    Options(statement).finish()
+    return partial(_clear, noun, name)
+
+
+def _clear(noun: Noun, name: str, target: Target) -> Iterator[str]:
+    authorize(target, "CLEAR", ObjectType.QLOCAL, name)
+
+    def change(engine: Engine) -> int:
+        return objects.clear(engine, name)
+
+    try:
+        target.change(change)
+    except MQError as error:
+        raise unknown_object(error, name) from None
+    yield message("AMQ8022I", f"{PRODUCT} {noun.label} cleared.")
+
+
+def not_found(name: str) -> CommandRefused:
+    return CommandRefused("AMQ8147E", f"{PRODUCT} object {name} not found.")
+
+
+def unknown_object(error: MQError, name: str) -> Exception:
+    """The same error, but for an unknown object with the number that commands have for that."""
+    return not_found(name) if error.reason == MQRC_UNKNOWN_OBJECT_NAME else error

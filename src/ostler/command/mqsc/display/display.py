@@ -1,0 +1,315 @@
+"""DISPLAY of objects: which ones, which attributes, in which order, in two columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from heapq import merge
+from itertools import islice
+from typing import Final
+
+from ostler.command.admin.context import Target
+from ostler.command.admin.objects import live_value, matches
+from ostler.command.admin.permissions import mqot
+from ostler.command.mqsc.arguments import Options, find_attribute, value_of
+from ostler.command.mqsc.define_alter_delete import Action, not_found
+from ostler.command.mqsc.display.attribute_groups import chooser, group, group_words, may_be_generic
+from ostler.command.mqsc.display.attribute_order import in_order, lone_heads
+from ostler.command.mqsc.display.filters import Filter, read_filter
+from ostler.command.mqsc.display.layout import bracketed, columns, listed
+from ostler.command.mqsc.grammar import QUEUE_TYPES, Noun, message
+from ostler.command.mqsc.statements import Argument, Statement
+from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.engine.core import Engine
+from ostler.engine.inquire import identifier
+from ostler.model.attributes import (
+    Attribute,
+    ObjectType,
+    Value,
+    ValueKind,
+    find,
+    has_subtypes,
+    subtype_of,
+    to_text,
+)
+from ostler.model.authorities import DSP
+from ostler.model.definitions import Definition
+
+Row = Mapping[str, Value]
+"""What is known of an object, by the names of its attributes."""
+
+_CHUNK_OBJECTS: Final = 100
+_NAMELESS: Final = (ObjectType.QMGR, ObjectType.QMSTATUS, ObjectType.PUBSUB)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a DISPLAY asks for."""
+
+    noun: Noun
+    pattern: str
+    names: tuple[str, ...]  # attributes asked for by name
+    shows_all: bool
+    filter: Filter | None
+    chosen: tuple[tuple[str, str], ...] = ()  # attributes that must have this value, which may be generic
+
+    @property
+    def is_generic(self) -> bool:
+        return "*" in self.pattern
+
+
+def read_wish(statement: Statement, noun: Noun, options: Options, shows_all_of_one: bool = True) -> Wish:
+    """What is left of a DISPLAY when its own options are taken: ALL, WHERE, attributes, groups of them, and choices.
+
+    A display of one object by its full name that asks for nothing shows all of it, unless told otherwise.
+    """
+    kinds = noun.types
+    shows_all = options.switch("ALL")
+    words = options.values("WHERE")
+    names: list[str] = []
+    chosen: dict[str, str] = {}
+    asked: set[str] = set()
+    for argument in options.rest:
+        word = argument.keyword
+        if word.text in asked:
+            raise SyntaxProblem(word.end, f"{word.text} is given twice")
+        asked.add(word.text)
+        if argument.values is not None:
+            name, value = _choice(noun, argument)
+            chosen[name] = value
+        else:
+            names += group(kinds, word.text) or [_asked(kinds, argument).name]
+    condition = read_filter(_askable(kinds), words) if words is not None else None
+    if condition is not None:
+        if condition.attribute.name in chosen:
+            raise SyntaxProblem(words[0].end if words else 0, f"{condition.attribute.name} chooses objects already")
+        names.append(condition.attribute.name)
+    pattern = _pattern(statement, noun, chosen)
+    wants_all = shows_all or (shows_all_of_one and not names and "*" not in pattern)
+    kept = tuple((name, value) for name, value in chosen.items() if value)
+    return Wish(noun, pattern, tuple(names), wants_all, condition, kept)
+
+
+def _askable(kinds: tuple[ObjectType, ...]) -> tuple[ObjectType, ...]:
+    """The types whose attributes may be asked for. A queue shows nothing for those that only other queues have."""
+    return (*kinds, *(kind for kind in QUEUE_TYPES if kind not in kinds)) if kinds[0] in QUEUE_TYPES else kinds
+
+
+def _asked(kinds: tuple[ObjectType, ...], argument: Argument) -> Attribute:
+    for kind in _askable(kinds):
+        attribute = find(kind, argument.keyword.text)
+        if attribute is not None:
+            return attribute
+    return find_attribute(kinds, argument.keyword, ("ALL", "WHERE", *group_words(kinds)))
+
+
+def _pattern(statement: Statement, noun: Noun, chosen: Collection[str]) -> str:
+    word = statement.name
+    if noun.types[0] in _NAMELESS:
+        if word is not None:
+            raise SyntaxProblem(word.end, f"{noun.word} takes no name")
+        return ""
+    if word is None:
+        if "SUBID" in chosen:
+            return "*"
+        raise SyntaxProblem(statement.noun.end, f"{statement.noun.text} needs a name in brackets, such as (*)")
+    text = word.text.strip()
+    if not text or "*" in text[:-1]:
+        raise SyntaxProblem(word.end, "give a name, or a generic one that ends with an asterisk")
+    return text
+
+
+def _choice(noun: Noun, argument: Argument) -> tuple[str, str]:
+    """CHLTYPE(SVRCONN), CLUSTER(A*) and the like: only objects with that value. An empty value chooses all."""
+    word = argument.keyword
+    assert argument.values is not None
+    name = chooser(noun.types, word.text)
+    if not name or all(find(kind, name) is None for kind in noun.types):
+        attribute = find_attribute(noun.types, word)
+        raise SyntaxProblem(argument.end, f"{attribute.name} takes no value here; use WHERE to choose by value")
+    attribute = _attribute(noun.types, name)
+    texts = [value.text for value in argument.values]
+    if texts in (["ALL"], ["*"]):
+        return name, ""
+    if may_be_generic(name) and len(texts) == 1 and "*" in texts[0]:
+        if "*" in texts[0][:-1]:
+            raise SyntaxProblem(argument.values[0].end, "the asterisk of a generic value is its last character")
+        return name, texts[0]
+    return name, to_text(attribute, value_of(attribute, argument))
+
+
+def _attribute(kinds: tuple[ObjectType, ...], name: str) -> Attribute:
+    for kind in kinds:
+        attribute = find(kind, name)
+        if attribute is not None:
+            return attribute
+    raise AssertionError(f"no type among {kinds} has {name}")
+
+
+# -- objects -----------------------------------------------------------------------------------------------------------
+
+
+def display(statement: Statement, noun: Noun) -> Action:
+    wish = read_wish(statement, noun, Options(statement))
+    return partial(_display, wish)
+
+
+def _display(wish: Wish, target: Target) -> Iterator[str]:
+    """Objects a few at a time, so that a long display neither holds the engine up nor fills memory."""
+    names = target.look(partial(_names, wish))
+    if not wish.is_generic:
+        for kind, one in names:
+            target.authorize(mqot(kind), one[0], DSP)
+    keys = merge(*[_keyed(target, sorted(each), kind) for kind, each in names], key=_name_and_type)
+    found = False
+    while chunk := list(islice(keys, _CHUNK_OBJECTS)):
+        for kind, row in target.look(partial(_rows, wish, chunk)):
+            found = True
+            yield from show(wish, kind, row)
+    if not found:
+        raise not_found(wish.pattern)
+
+
+def _names(wish: Wish, engine: Engine) -> list[tuple[ObjectType, list[str]]]:
+    """The names that fit, for each type of object. They are sorted when the engine is free again."""
+    found: list[tuple[ObjectType, list[str]]] = []
+    for kind in wish.noun.types:
+        if kind == ObjectType.QMGR:
+            return [(kind, [engine.name])]
+        kept = (kind, ObjectType.CLNTCONN) if kind == ObjectType.CHANNEL else (kind,)
+        for each in kept:
+            known = engine.of_type(each)
+            if wish.is_generic:
+                stem = wish.pattern[:-1]
+                found.append((each, [name for name in known if name.startswith(stem)]))
+            elif wish.pattern in known:
+                found.append((each, [wish.pattern]))
+    return found
+
+
+def _keyed(target: Target, names: list[str], kind: ObjectType) -> Iterator[tuple[str, ObjectType]]:
+    """What the user may see of it."""
+    object_type = mqot(kind)
+    for name in names:
+        if target.may(object_type, name, DSP):
+            yield name, kind
+
+
+def _name_and_type(key: tuple[str, ObjectType]) -> tuple[str, str]:
+    return key[0], key[1].value
+
+
+def _rows(wish: Wish, keys: list[tuple[str, ObjectType]], engine: Engine) -> list[tuple[ObjectType, Row]]:
+    rows: list[tuple[ObjectType, Row]] = []
+    for name, kind in keys:
+        definition = engine.manager if kind == ObjectType.QMGR else engine.of_type(kind).get(name)
+        if definition is not None:
+            row = object_row(engine, definition, wish.noun.name_attribute)
+            if is_wanted(wish, definition.object_type, row):
+                rows.append((definition.object_type, row))
+    return rows
+
+
+def object_row(engine: Engine, definition: Definition, name_attribute: str) -> Row:
+    """All attributes of an object, with those that only the running queue knows."""
+    kind = definition.object_type
+    row = dict(definition.attributes)
+    row[name_attribute] = definition.name
+    if kind in (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL):
+        row["TYPE"] = kind.value
+        for name in ("CURDEPTH", "IPPROCS", "OPPROCS"):
+            live = live_value(engine, definition, name)
+            if live is not None:
+                row[name] = live
+    elif kind == ObjectType.QMGR:
+        row["QMID"] = identifier(definition)
+    elif kind == ObjectType.NAMELIST:
+        names = row.get("NAMES", ())
+        row["NAMCOUNT"] = len(names) if isinstance(names, tuple) else 0
+    return row
+
+
+def is_wanted(wish: Wish, kind: ObjectType, row: Row) -> bool:
+    """Whether an object passes the filter and is of the type asked for."""
+    for name, word in wish.chosen:
+        attribute = find(kind, name)
+        if attribute is None and name != "TYPE":
+            continue  # MQ holds only those against the choice that have the attribute
+        value = row.get(name)
+        if attribute is None or value is None or not matches(to_text(attribute, value), word):
+            return False
+    if wish.filter is None:
+        return True
+    name = wish.filter.attribute.name
+    return wish.filter.accepts(_number(kind, name, row.get(name)))
+
+
+def _number(kind: ObjectType, name: str, value: Value | None) -> Value | None:
+    """A word in place of its number, as filters compare it."""
+    attribute = find(kind, name)
+    if attribute is not None and isinstance(value, str):
+        for word, number in attribute.words:
+            if word == value:
+                return number
+    return value
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def show(wish: Wish, kind: ObjectType, row: Row, names: Sequence[str] = ()) -> Iterator[str]:
+    """An object as DISPLAY writes it. `names` are shown beside what every display of the kind shows."""
+    noun = wish.noun
+    yield message(noun.displayed, noun.title)
+    values = row if isinstance(row, dict) else dict(row)
+    subtype = subtype_of(kind, values) if has_subtypes(kind) else ""
+    heads = [each for each in _heads(kind, noun.heads) if each.name in values]
+    items = [_item(each, values[each.name]) for each in heads]
+    wanted = frozenset((*wish.names, *names))
+    items += [
+        _item(each, values[each.name])
+        for each in in_order(kind, subtype, values, noun.heads, wanted, wish.shows_all)
+        if each.name in values
+    ]
+    yield from columns(items, lone_heads(kind, len(heads)))
+
+
+class StatusLines:
+    """The same for very many rows of a kind that has no subtypes: what is the same for all of them is found once."""
+
+    def __init__(self, wish: Wish, kind: ObjectType) -> None:
+        noun = wish.noun
+        self._first = message(noun.displayed, noun.title)
+        self._alone = lone_heads(kind, len(noun.heads))
+        wanted = frozenset(wish.names)
+        self._attributes = _heads(kind, noun.heads) + in_order(kind, "", {}, noun.heads, wanted, wish.shows_all)
+        self._texts: dict[tuple[str, Value], str] = {}  # of words, of which there are few
+
+    def lines(self, row: Row) -> list[str]:
+        items: list[str] = []
+        for attribute in self._attributes:
+            name = attribute.name
+            value = row.get(name)
+            if value is None:
+                continue
+            text = self._texts.get((name, value))
+            if text is None:
+                text = _item(attribute, value)
+                if attribute.words:
+                    self._texts[(name, value)] = text
+            items.append(text)
+        return [self._first, *columns(items, self._alone)]
+
+
+@lru_cache(maxsize=64)
+def _heads(kind: ObjectType, names: tuple[str, ...]) -> tuple[Attribute, ...]:
+    return tuple(each for name in names if (each := find(kind, name)) is not None)
+
+
+def _item(attribute: Attribute, value: Value) -> str:
+    if attribute.kind == ValueKind.FLAG or attribute.name == "INSTTYPE":
+        return to_text(attribute, value)
+    if attribute.kind == ValueKind.NAMES and isinstance(value, tuple):
+        return listed(attribute.name, value)
+    return bracketed(attribute.name, to_text(attribute, value))

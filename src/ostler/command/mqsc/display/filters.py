@@ -1,0 +1,129 @@
+"""WHERE(attribute operator value): which of the displayed objects are wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ostler.command.admin.objects import NUMBERS, matches
+from ostler.command.mqsc.arguments import find_attribute, unknown
+from ostler.command.mqsc.display.attribute_groups import is_filtered
+from ostler.command.mqsc.tokens import SyntaxProblem, Word
+from ostler.model.attributes import Attribute, ObjectType, Shown, Value, ValueKind, from_text
+from ostler.model.errors import MQError
+
+_COMPARING: Final = ("EQ", "NE", "LT", "GT", "LE", "GE")
+_GENERIC: Final = ("LK", "NL")
+_CONTAINING: Final = ("CT", "EX", "CTG", "EXG")
+_ALL: Final = (*_COMPARING, *_GENERIC, *_CONTAINING)
+_LISTS: Final = (ValueKind.STRINGS, ValueKind.NAMES, ValueKind.WORDS, ValueKind.INTEGERS)
+_WORDS_ONLY: Final = (ValueKind.ENUM, ValueKind.FLAG)
+_ANSWERS: Final = {"YES": 1, "NO": 0}
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A condition on one attribute."""
+
+    attribute: Attribute
+    operator: str
+    value: int | str
+
+    def accepts(self, actual: Value | None) -> bool:
+        """Whether a value satisfies the condition. What an object does not have satisfies none."""
+        if actual is None:
+            return False
+        if isinstance(actual, tuple):
+            return self._accepts_list(actual)
+        if isinstance(actual, str) and isinstance(self.value, str):
+            if self.operator in _GENERIC:
+                return matches(actual, self.value) == (self.operator == "LK")
+            return _compare(self.operator, (actual > self.value) - (actual < self.value))
+        if isinstance(actual, int) and isinstance(self.value, int):
+            if self.operator in _CONTAINING:
+                return bool(actual & self.value) == (self.operator == "CT")
+            return _compare(self.operator, (actual > self.value) - (actual < self.value))
+        return False
+
+    def _accepts_list(self, actual: tuple[str, ...]) -> bool:
+        wanted = str(self.value)
+        if self.operator in ("CTG", "EXG"):
+            return any(matches(item, wanted) for item in actual) == (self.operator == "CTG")
+        return (wanted in actual) == (self.operator in ("CT", "EQ"))
+
+
+def _compare(operator: str, order: int) -> bool:
+    if operator == "EQ":
+        return order == 0
+    if operator == "NE":
+        return order != 0
+    if operator == "LT":
+        return order < 0
+    if operator == "GT":
+        return order > 0
+    return order <= 0 if operator == "LE" else order >= 0
+
+
+def read_filter(kinds: tuple[ObjectType, ...], words: tuple[Word, ...]) -> Filter:
+    """The filter inside the brackets of WHERE. Raises SyntaxProblem that points at what is wrong with it."""
+    attribute = find_attribute(kinds, words[0])
+    # Comparing what is secret would tell it letter by letter.
+    if not is_filtered(kinds[0], attribute.name) or attribute.shown == Shown.MASKED:
+        raise SyntaxProblem(words[0].end, f"WHERE cannot ask about {attribute.name}")
+    if len(words) < 2:
+        raise SyntaxProblem(words[-1].end, "WHERE needs an attribute, an operator and a value")
+    operator = words[1].text
+    operators = _operators(attribute)
+    if operator not in operators:
+        if operator in _ALL:
+            raise SyntaxProblem(words[1].end, _why_not(attribute, operator, operators))
+        raise unknown(words[1], f"is not an operator for {attribute.name}: {', '.join(operators)}", operators)
+    if len(words) < 3:
+        raise SyntaxProblem(words[-1].end, "WHERE needs a value behind the operator")
+    if len(words) > 3:
+        raise SyntaxProblem(words[3].end, "WHERE takes one value; put text with blanks in quotes")
+    return Filter(attribute, operator, _value(attribute, operator, words[2]))
+
+
+def _operators(attribute: Attribute) -> tuple[str, ...]:
+    if attribute.kind in _LISTS:
+        return _CONTAINING
+    if attribute.kind == ValueKind.OPTIONS:
+        return ("CT", "EX")
+    if attribute.kind in _WORDS_ONLY:
+        return ("EQ", "NE")
+    return _COMPARING if attribute.kind == ValueKind.INTEGER else _COMPARING + _GENERIC
+
+
+def _why_not(attribute: Attribute, operator: str, operators: tuple[str, ...]) -> str:
+    """Why an operator that exists does not go with an attribute."""
+    if attribute.kind in _LISTS:
+        what = "is a list"
+    elif attribute.kind in _WORDS_ONLY:
+        what = "is one of a few words"
+    elif attribute.kind in NUMBERS:
+        what = "is a number"
+    else:
+        what = "is text"
+    return f"{operator} does not go with {attribute.name}, which {what}: use one of {', '.join(operators)}"
+
+
+def _value(attribute: Attribute, operator: str, word: Word) -> int | str:
+    if attribute.kind not in NUMBERS:
+        text = word.text.rstrip(" ")
+        is_generic = operator in (*_GENERIC, "CTG", "EXG")
+        if "*" in text and not is_generic:
+            instead = "CTG or EXG" if attribute.kind in _LISTS else "LK or NL"
+            raise SyntaxProblem(word.end, f"a generic value needs {instead}, not {operator}")
+        if "*" in text[:-1]:
+            raise SyntaxProblem(word.end, "the asterisk of a generic value is its last character")
+        return text.upper() if attribute.kind in (ValueKind.HEX, ValueKind.WORDS) else text
+    if attribute.kind == ValueKind.FLAG and word.text.upper() in _ANSWERS:
+        # HARDENBO, SHARE and TRIGGER are asked about so.
+        return _ANSWERS[word.text.upper()]
+    try:
+        value = from_text(attribute, word.text.upper())
+    except MQError as error:
+        raise SyntaxProblem(word.end, (error.detail or str(error)).rstrip(".")) from None
+    assert isinstance(value, int)
+    return value

@@ -1,0 +1,205 @@
+"""One command: understood, done, answered in lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from enum import Enum
+from typing import Final
+
+from ostler.command.admin import command_events
+from ostler.command.admin.channel_refusals import CHANNEL_NUMBERS
+from ostler.command.admin.context import NOT_AUTHORIZED, CommandRefused, Target
+from ostler.command.mqsc import authrec as authority_records
+from ostler.command.mqsc import channel_auth as channel_authentication
+from ostler.command.mqsc import (
+    channel_control,
+    control,
+    manager_control,
+    queue_commands,
+    shared_data_sets,
+    subscriptions,
+    topic_clearing,
+    usage,
+)
+from ostler.command.mqsc import define_alter_delete as changes
+from ostler.command.mqsc.arguments import unknown
+from ostler.command.mqsc.define_alter_delete import Action
+from ostler.command.mqsc.display import display
+from ostler.command.mqsc.grammar import OBJECT_NOUNS, PRODUCT, STATUS_NOUNS, VERBS, Noun, message
+from ostler.command.mqsc.qsg_scope import scoped, without_scope
+from ostler.command.mqsc.statements import Statement, parse
+from ostler.command.mqsc.tokens import SyntaxProblem, Word
+from ostler.command.mqsc.unsupported import REFUSED
+from ostler.command.status import status, topic_status
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import (
+    MQRC_OBJECT_ALREADY_EXISTS,
+    MQRC_OBJECT_IN_USE,
+    MQRC_Q_NOT_EMPTY,
+    MQRC_SUBSCRIPTION_IN_USE,
+    MQRC_UNKNOWN_ENTITY,
+    MQRC_UNKNOWN_OBJECT_NAME,
+    MQRCCF_MISSING_CONN_NAME,
+)
+from ostler.model.errors import MQError
+from ostler.model.reasons import describe
+
+Handler = Callable[[Statement, Noun], Action]
+
+
+class Outcome(Enum):
+    DONE = "done"
+    SYNTAX_ERROR = "not understood"
+    FAILED = "understood, and not done"
+
+
+def _nouns(*words: str) -> dict[str, Noun]:
+    return {word: noun for word, noun in OBJECT_NOUNS.items() if noun.word in words}
+
+
+_DEFINED: Final = {word: noun for word, noun in OBJECT_NOUNS.items() if noun.created}
+_RUN: Final = _nouns("LISTENER", "SERVICE")
+
+# Which nouns a verb takes, and who handles it. DISPLAY of a status has a handler of its own for each noun.
+_HANDLERS: Final[dict[str, tuple[Handler, dict[str, Noun]]]] = {
+    "ALTER": (changes.alter, {word: noun for word, noun in OBJECT_NOUNS.items() if noun.changed}),
+    "CLEAR": (changes.clear, _nouns("QLOCAL")),
+    "DEFINE": (changes.define, _DEFINED),
+    "DELETE": (changes.delete, _DEFINED),
+    "DISPLAY": (display.display, OBJECT_NOUNS),
+    "PING": (control.ping, _nouns("QMGR")),
+    "START": (control.start, _RUN),
+    "STOP": (control.stop, _RUN),
+}
+_NO_HANDLER: Final[tuple[Handler | None, dict[str, Noun]]] = (None, {})
+_STATUS_HANDLERS: Final[dict[ObjectType, Handler]] = {
+    ObjectType.QSTATUS: status.queue_status,
+    ObjectType.QMSTATUS: status.manager_status,
+    ObjectType.CHSTATUS: status.channel_status,
+    ObjectType.LSSTATUS: status.listener_status,
+    ObjectType.CONN: status.connections,
+    ObjectType.SVSTATUS: status.service_status,
+    ObjectType.TPSTATUS: topic_status.topic_status,
+    ObjectType.SBSTATUS: topic_status.subscription_status,
+    ObjectType.PUBSUB: topic_status.pubsub_status,
+}
+# Commands with a grammar of their own, by verb and noun.
+_SPECIAL: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
+    **authority_records.COMMANDS,
+    **channel_authentication.COMMANDS,
+    **control.COMMANDS,
+    **channel_control.COMMANDS,
+    **manager_control.COMMANDS,
+    **subscriptions.COMMANDS,
+    **queue_commands.COMMANDS,
+    **topic_clearing.COMMANDS,
+    **shared_data_sets.COMMANDS,
+    **usage.COMMANDS,
+}
+# Abbreviations of words that are no types of objects.
+_SHORT: Final = {"QC": "QCLUSTER", "SEC": "SECURITY"}
+# The numbers of what can go wrong with a command that was understood.
+_NUMBERS: Final = {
+    MQRC_UNKNOWN_OBJECT_NAME: "AMQ8147E",
+    MQRC_UNKNOWN_ENTITY: "AMQ8871E",
+    MQRC_OBJECT_ALREADY_EXISTS: "AMQ8150E",
+    MQRC_Q_NOT_EMPTY: "AMQ8143E",
+    MQRC_OBJECT_IN_USE: "AMQ8148E",
+    MQRC_SUBSCRIPTION_IN_USE: "AMQ8148E",
+    MQRCCF_MISSING_CONN_NAME: "AMQ8214E",
+    **CHANNEL_NUMBERS,
+}
+_OTHER_ERROR: Final = "AMQ8101E"
+
+
+def understand(text: str) -> Action:
+    """What a command is to do. Raises SyntaxProblem; nothing is done yet, and no queue manager is needed."""
+    statement = parse(text)
+    verb = VERBS.get(statement.verb.text)
+    if verb is None:
+        verbs = sorted(each for each in set(VERBS.values()) if nouns_of(each))
+        problem = unknown(statement.verb, "is not a command", VERBS)
+        raise SyntaxProblem(problem.end, problem.why, (message("AMQ8426I", f"The commands are {', '.join(verbs)}."),))
+    statement, scope = without_scope(statement, verb)
+    return scoped(_action(verb, statement), scope)
+
+
+def _action(verb: str, statement: Statement) -> Action:
+    word = statement.noun
+    special = _SPECIAL.get((verb, word.text))
+    if special is not None:
+        return special(statement)
+    handler, nouns = _HANDLERS.get(verb, _NO_HANDLER)
+    noun = nouns.get(word.text)
+    if noun is not None and handler is not None:
+        return handler(statement, noun)
+    if verb == "DISPLAY" and word.text in STATUS_NOUNS:
+        noun = STATUS_NOUNS[word.text]
+        return _STATUS_HANDLERS[noun.types[0]](statement, noun)
+    refused = REFUSED.get((verb, word.text))
+    if refused is not None:
+        raise SyntaxProblem(word.end, refused)
+    raise _unknown_noun(verb, word)
+
+
+def nouns_of(verb: str) -> dict[str, str]:
+    """The words that a verb takes, abbreviations too, each with the whole word."""
+    _, nouns = _HANDLERS.get(verb, _NO_HANDLER)
+    known = {word: noun.word for word, noun in nouns.items()}
+    if verb == "DISPLAY":
+        known.update({word: noun.word for word, noun in STATUS_NOUNS.items()})
+    for special, word in _SPECIAL:
+        if special == verb:
+            noun = OBJECT_NOUNS.get(word)
+            known.setdefault(word, noun.word if noun is not None else _SHORT.get(word, word))
+    return known
+
+
+def _unknown_noun(verb: str, word: Word) -> SyntaxProblem:
+    known = nouns_of(verb)
+    problem = unknown(word, f"is not something to {verb}", known)
+    if not known:
+        return SyntaxProblem(problem.end, f"{verb} does nothing on this platform")
+    takes = message("AMQ8427I", f"{verb} takes {', '.join(sorted(set(known.values())))}.")
+    return SyntaxProblem(problem.end, problem.why, (takes,))
+
+
+def run_command(target: Target, text: str, verify_only: bool = False) -> Generator[str, None, Outcome]:
+    """Do one command. Yields the lines of the answer, and returns how it went. Raises nothing for a wrong command."""
+    try:
+        action = understand(text)
+    except SyntaxProblem as problem:
+        yield from refusal_lines(text, problem)
+        return Outcome.SYNTAX_ERROR
+    if verify_only:
+        return Outcome.DONE
+    try:
+        yield from action(target)
+    except CommandRefused as refusal:
+        if refusal.number == NOT_AUTHORIZED:
+            command_events.tell_refused(target, text)
+        yield message(refusal.number, refusal.text)
+        return Outcome.FAILED
+    except MQError as error:
+        yield message(_NUMBERS.get(error.reason, _OTHER_ERROR), _text(error))
+        return Outcome.FAILED
+    command_events.tell_done(target, text)
+    return Outcome.DONE
+
+
+def refusal_lines(text: str, problem: SyntaxProblem) -> list[str]:
+    """The command up to the word that is wrong, and why it is."""
+    why = problem.why if problem.why.endswith("?") else f"{problem.why}."
+    return [
+        message("AMQ8405I", f"Syntax error at the end of the part of the command below: {why}"),
+        text[: problem.end].strip(),
+        *problem.hints,
+    ]
+
+
+def _text(error: MQError) -> str:
+    entry = describe(error.reason)
+    detail = error.detail or entry.text
+    if error.reason in _NUMBERS:
+        return detail
+    return f"{PRODUCT} refused the command, {entry.name} ({error.reason}): {detail}"

@@ -1,0 +1,169 @@
+"""A script of commands: what it says line by line, and how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from ostler.command.admin.context import Target
+from ostler.command.mqsc.grammar import ENDING, PRODUCT, VERBS, message
+from ostler.command.mqsc.interpreter import Outcome, refusal_lines, run_command
+from ostler.command.mqsc.statements import StatementReader
+from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.model.errors import MQError
+
+_CHANGING: Final = ("ALTER", "DEFINE", "DELETE", "SET")
+_HELD_COMMANDS_MAX: Final = 64
+_HELD_LINES_MAX: Final = 1000
+_NOT_DURABLE: Final = "AMQ8101E"
+
+
+@dataclass
+class Counts:
+    """How many commands were read, were not understood, and were understood and not done."""
+
+    read: int = 0
+    syntax_errors: int = 0
+    failed: int = 0
+    verify_only: bool = False
+
+    def count(self, outcome: Outcome) -> None:
+        self.read += 1
+        if outcome is Outcome.SYNTAX_ERROR:
+            self.syntax_errors += 1
+        elif outcome is Outcome.FAILED:
+            self.failed += 1
+
+    @property
+    def exit_code(self) -> int:
+        """0 when all went well, 10 when some command did not. (20 is for scripts that could not be run at all.)"""
+        return 10 if self.syntax_errors or self.failed else 0
+
+    def summary(self) -> list[str]:
+        """The lines at the end of a script."""
+        lines = [
+            _counted(self.read, "MQSC command read.", "MQSC commands read."),
+            _counted(self.syntax_errors, "command has a syntax error.", "commands have a syntax error."),
+        ]
+        if self.verify_only:
+            return [*lines, "The commands were verified only: nothing was done."]
+        if self.failed == 0:
+            return [*lines, "All valid MQSC commands were processed."]
+        one = "valid MQSC command could not be processed."
+        return [*lines, _counted(self.failed, one, "valid MQSC commands could not be processed.")]
+
+    def as_json(self) -> dict[str, int]:
+        """For those who ask over a socket."""
+        return {
+            "read": self.read,
+            "syntax_errors": self.syntax_errors,
+            "failed": self.failed,
+            "exit_code": self.exit_code,
+        }
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    if number == 1:
+        return f"One {one}"
+    return f"{number or 'No'} {several}"
+
+
+class _Held:
+    """Answers that may not be shown yet: those to changes, until they are durable, and what comes behind them.
+
+    Every command that only changes objects goes through a pipelined target, so that one wait for the disk does for
+    many. Nobody sees that something was created before it is.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self._target = target.pipelined()
+        self._lines: list[str] = []
+        self._commands: list[tuple[Outcome, int, int]] = []  # with the lines of the answer
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._commands) >= _HELD_COMMANDS_MAX or len(self._lines) >= _HELD_LINES_MAX
+
+    def line(self, text: str) -> None:
+        self._lines.append(text)
+
+    def run(self, command: str, verify_only: bool) -> None:
+        begin = len(self._lines)
+        running = run_command(self._target, command, verify_only)
+        while True:
+            try:
+                self._lines.append(next(running))
+            except StopIteration as end:
+                self._commands.append((end.value, begin, len(self._lines)))
+                return
+
+    def show(self, counts: Counts) -> Iterator[str]:
+        """Wait until all is durable, and give the lines."""
+        lines, commands = self._lines, self._commands
+        self._lines, self._commands = [], []
+        failure = ""
+        try:
+            self._target.settle()
+        except MQError as error:
+            failure = message(_NOT_DURABLE, f"{PRODUCT} cannot tell whether this was done: {error}")
+        at = 0
+        for outcome, begin, end in commands:
+            yield from lines[at:begin]
+            if failure and outcome is Outcome.DONE:
+                outcome = Outcome.FAILED
+                yield failure
+            else:
+                yield from lines[begin:end]
+            counts.count(outcome)
+            at = end
+        yield from lines[at:]
+
+
+def run_script(
+    target: Target, text: str | Iterable[str], verify_only: bool = False, echo: bool = True
+) -> Iterator[str | Counts]:
+    """Run a script. Yields the lines of the answers, the summary, and as the last thing the counts.
+
+    With `echo` each line of the script comes before what it is answered with, the first line of a command with its
+    number. END, QUIT or EXIT on a line of its own ends the script. A long display streams; answers to changes come
+    a few at a time when the whole script is known, and one by one when somebody gives line after line.
+    """
+    lines = text.splitlines() if isinstance(text, str) else text
+    is_known = isinstance(text, str)
+    reader = StatementReader()
+    counts = Counts(verify_only=verify_only)
+    held = _Held(target)
+    number = 0
+    for raw in lines:
+        line = raw.rstrip("\r\n")
+        was_continued = reader.is_continued
+        command = reader.feed(line)
+        if echo:
+            is_first = not was_continued and (command is not None or reader.is_continued)
+            held.line(f"{number + 1:6d} : {line}" if is_first else f"       : {line}")
+        if command is not None:
+            if command.strip().rstrip(";").upper() in ENDING:
+                break
+            number += 1
+            if is_known and _only_changes(command):
+                held.run(command, verify_only)
+            else:
+                yield from held.show(counts)
+                counts.count((yield from run_command(target, command, verify_only)))
+        if held.is_full or not is_known:
+            yield from held.show(counts)
+    yield from held.show(counts)
+    rest = reader.finish()
+    if rest is not None:
+        problem = SyntaxProblem(len(rest), "the last line asks for another one, and there is none")
+        yield from refusal_lines(rest, problem)
+        counts.count(Outcome.SYNTAX_ERROR)
+    yield from counts.summary()
+    yield counts
+
+
+def _only_changes(command: str) -> bool:
+    """Whether a command only changes objects: its answer is short, and nothing else follows from it."""
+    words = command.split(None, 1)
+    return bool(words) and VERBS.get(words[0].upper(), "") in _CHANGING

@@ -1,0 +1,140 @@
+"""ALTER and DISPLAY SMDS: what the queue managers of a group have of their own for the data sets of a structure.
+
+No command makes such a data set: each queue manager has one for every structure with OFFLOAD(SMDS).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from ostler.command.admin.context import CommandRefused, Target
+from ostler.command.admin.objects import matches
+from ostler.command.admin.permissions import authorize
+from ostler.command.mqsc.arguments import Options, given_attributes
+from ostler.command.mqsc.define_alter_delete import Action, not_found
+from ostler.command.mqsc.display.display import Row, Wish, is_wanted, read_wish, show
+from ostler.command.mqsc.grammar import PRODUCT, Noun, message
+from ostler.command.mqsc.statements import Statement
+from ostler.command.mqsc.tokens import SyntaxProblem, Word, WordKind
+from ostler.engine import objects
+from ostler.engine.core import Engine
+from ostler.model.attributes import ObjectType, Value, check, require, valid_name
+from ostler.model.constants import MQCFOFFLD_SMDS
+from ostler.model.definitions import Definition, new_definition
+from ostler.model.errors import MQError
+
+_KIND: Final = ObjectType.SMDS
+_NOUN: Final = Noun(
+    "SMDS",
+    (),
+    (_KIND,),
+    "shared message data set",
+    displayed="AMQ8898I",
+    title="Shared message data set details.",
+    heads=("SMDS", "CFSTRUCT"),
+)
+
+
+def _key(structure: str, manager: str) -> str:
+    return f"{structure}/{manager}"
+
+
+def _manager(statement: Statement) -> Word:
+    word = statement.name
+    if word is None:
+        raise SyntaxProblem(statement.noun.end, "SMDS needs the name of a queue manager in brackets, or (*)")
+    if word.text != "*" and not valid_name(word.text):
+        raise SyntaxProblem(word.end, "SMDS takes the name of a queue manager, or (*)")
+    return word
+
+
+def _structure(statement: Statement, options: Options) -> str:
+    argument = statement.argument("CFSTRUCT")
+    name = options.text("CFSTRUCT")
+    if argument is None or not name:
+        raise SyntaxProblem(statement.end, "CFSTRUCT is missing: it names the structure of the data set")
+    try:
+        check(require(_KIND, "CFSTRUCT"), name.rstrip("*"))
+    except MQError as error:
+        raise SyntaxProblem(argument.end, error.detail.rstrip(".")) from None
+    return name
+
+
+def alter(statement: Statement) -> Action:
+    manager = _manager(statement).text
+    options = Options(statement)
+    structure = _structure(statement, options)
+    given = given_attributes(_KIND, options.rest, "")
+    return partial(_alter, structure, manager, given)
+
+
+def _alter(structure: str, manager: str, given: dict[str, Value], target: Target) -> Iterator[str]:
+    authorize(target, "ALTER", _KIND, structure)
+    target.change(partial(_change, structure, manager, given))
+    yield message("AMQ8899I", f"{PRODUCT} shared message data set changed.")
+
+
+def _change(structure: str, manager: str, given: dict[str, Value], engine: Engine) -> int:
+    found = engine.of_type(ObjectType.CFSTRUCT).get(structure)
+    if found is None:
+        raise not_found(structure)
+    if found.attributes.get("OFFLOAD") != MQCFOFFLD_SMDS:
+        raise CommandRefused("AMQ8101E", f"{structure} has no shared message data sets: it is not OFFLOAD(SMDS).")
+    managers = [engine.name, *_managers(engine, structure)] if manager == "*" else [manager]
+    lsn = 0
+    for each in dict.fromkeys(managers):
+        existing = engine.of_type(_KIND).get(_key(structure, each))
+        if existing is None:
+            existing = new_definition(_KIND, _key(structure, each), {"CFSTRUCT": structure})
+        lsn = objects.define(engine, existing.altered(given), replace=True)
+    return lsn
+
+
+def _managers(engine: Engine, structure: str) -> list[str]:
+    known = [each.name.split("/", 1) for each in engine.of_type(_KIND).values()]
+    return [manager for name, manager in known if name == structure]
+
+
+def display(statement: Statement) -> Action:
+    word = _manager(statement)
+    options = Options(statement)
+    structure = _structure(statement, options)
+    wish = read_wish(replace(statement, name=Word(WordKind.WORD, "*", word.start, word.end)), _NOUN, options)
+    if not wish.names:
+        wish = replace(wish, shows_all=True)
+    return partial(_display, wish, word.text, structure)
+
+
+def _display(wish: Wish, manager: str, structure: str, target: Target) -> Iterator[str]:
+    authorize(target, "DISPLAY", _KIND, structure)
+    found = False
+    for row in target.look(partial(_rows, manager, structure)):
+        if is_wanted(wish, _KIND, row):
+            found = True
+            yield from show(wish, _KIND, row)
+    if not found:
+        raise not_found(manager if manager != "*" else structure)
+
+
+def _rows(manager: str, structure: str, engine: Engine) -> list[Row]:
+    rows: list[Row] = []
+    for name, each in sorted(engine.of_type(ObjectType.CFSTRUCT).items()):
+        if not matches(name, structure) or each.attributes.get("OFFLOAD") != MQCFOFFLD_SMDS:
+            continue
+        managers = [one for one in sorted({engine.name, *_managers(engine, name)}) if manager in ("*", one)]
+        rows += [_row(engine.of_type(_KIND).get(_key(name, one)), name, one) for one in managers]
+    return rows
+
+
+def _row(definition: Definition | None, structure: str, manager: str) -> Row:
+    attributes = definition.attributes if definition is not None else {"DSBUFS": "DEFAULT", "DSEXPAND": "DEFAULT"}
+    return {**attributes, "SMDS": manager, "CFSTRUCT": structure}
+
+
+COMMANDS: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
+    ("ALTER", "SMDS"): alter,
+    ("DISPLAY", "SMDS"): display,
+}

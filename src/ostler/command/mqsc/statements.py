@@ -1,0 +1,139 @@
+"""From the lines of a script to whole commands, and from a command to its verb, noun, name and arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ostler.command.mqsc.tokens import SyntaxProblem, Word, WordKind, split_words
+
+
+class StatementReader:
+    """Puts commands together from lines.
+
+    A line that begins with an asterisk is a comment. A line that ends with `+` goes on at the first character of the
+    next one that is not blank, one that ends with `-` at its very first character.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._strips_next = False
+
+    @property
+    def is_continued(self) -> bool:
+        """Whether the last line asked for another one."""
+        return bool(self._parts)
+
+    def feed(self, line: str) -> str | None:
+        """Take a line; the command that it completes, or None."""
+        line = line.rstrip()
+        if not line or line.startswith("*") or (not self._parts and line.lstrip().startswith("*")):
+            return None
+        if self._strips_next:
+            line = line.lstrip()
+        self._strips_next = line.endswith("+")
+        if line.endswith(("+", "-")):
+            self._parts.append(line[:-1])
+            return None
+        text = "".join(self._parts) + line
+        self._parts = []
+        return text
+
+    def finish(self) -> str | None:
+        """The lines are at an end: what is left of a command that asked for another one, or None."""
+        text = "".join(self._parts) if self._parts else None
+        self._parts = []
+        self._strips_next = False
+        return text
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A keyword, alone or with values in brackets. `values` is None when there are no brackets."""
+
+    keyword: Word
+    values: tuple[Word, ...] | None
+    end: int
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A command by its parts: `DEFINE QLOCAL(Q1) MAXDEPTH(5) REPLACE`."""
+
+    text: str
+    verb: Word
+    noun: Word
+    name: Word | None
+    arguments: tuple[Argument, ...]
+
+    @property
+    def end(self) -> int:
+        """Where the command ends, for refusals about what is missing."""
+        return len(self.text.rstrip())
+
+    def argument(self, keyword: str) -> Argument | None:
+        for argument in self.arguments:
+            if argument.keyword.text == keyword:
+                return argument
+        return None
+
+
+def parse(text: str) -> Statement:
+    """Take a command apart. Raises SyntaxProblem that points at the first word that is out of place.
+
+    Outside quotes a comma is a blank: values and keywords may have any number of either between them.
+    """
+    words = [word for word in split_words(text) if word.kind is not WordKind.COMMA]
+    while words and words[-1].kind is WordKind.END:
+        words.pop()
+    if not words:
+        raise SyntaxProblem(len(text), "there is no command")
+    for word in words:
+        if word.kind is WordKind.END:
+            raise SyntaxProblem(word.end, "a semicolon ends a command; begin the next one on a line of its own")
+    verb = words[0]
+    if verb.kind is not WordKind.WORD:
+        raise SyntaxProblem(verb.end, "a command begins with a verb such as DISPLAY")
+    if len(words) == 1:
+        raise SyntaxProblem(verb.end, f"{verb.text} needs to say of what")
+    noun = words[1]
+    if noun.kind is not WordKind.WORD:
+        raise SyntaxProblem(noun.end, f"{verb.text} is followed by a type of object, such as QLOCAL")
+    at = 2
+    name: Word | None = None
+    if at < len(words) and words[at].kind is WordKind.OPEN:
+        values, at = _bracket(words, at, len(text))
+        if len(values) > 1:
+            raise SyntaxProblem(values[1].end, "there is one name in the brackets")
+        name = values[0] if values else Word(WordKind.QUOTED, "", words[at - 1].start, words[at - 1].start)
+    return Statement(text, verb, noun, name, tuple(_arguments(words, at, len(text))))
+
+
+def _arguments(words: list[Word], at: int, end: int) -> list[Argument]:
+    found: list[Argument] = []
+    while at < len(words):
+        keyword = words[at]
+        if keyword.kind is not WordKind.WORD:
+            raise SyntaxProblem(keyword.end, "a keyword belongs here")
+        at += 1
+        values: list[Word] | None = None
+        last = keyword.end
+        if at < len(words) and words[at].kind is WordKind.OPEN:
+            values, at = _bracket(words, at, end)
+            last = words[at - 1].end
+        found.append(Argument(keyword, None if values is None else tuple(values), last))
+    return found
+
+
+def _bracket(words: list[Word], at: int, end: int) -> tuple[list[Word], int]:
+    """The values between brackets, and where to go on."""
+    values: list[Word] = []
+    at += 1
+    while at < len(words):
+        word = words[at]
+        at += 1
+        if word.kind is WordKind.CLOSE:
+            return values, at
+        if not word.is_value:
+            raise SyntaxProblem(word.end, "text with brackets in it must be in quotes")
+        values.append(word)
+    raise SyntaxProblem(end, "a closing bracket is missing")

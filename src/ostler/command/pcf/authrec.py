@@ -1,0 +1,233 @@
+"""Set, Delete and Inquire Authority Records, Inquire Entity Authority and Inquire Authority Service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ostler.command.admin.authrec import (
+    Entity,
+    Question,
+    delete_records,
+    entity_authority,
+    records,
+    set_records,
+)
+from ostler.command.admin.context import Target
+from ostler.command.admin.objects import matches
+from ostler.command.admin.permissions import authorize
+from ostler.command.pcf.inquire import reply_row
+from ostler.command.pcf.request import Request
+from ostler.command.pcf.table import NAME_LENGTH, Command, Field, Reply, number, numbers, text, texts
+from ostler.command.pcf.unsupported import PcfRefused, bad_parameter
+from ostler.command.pcf.values import text_parameter
+from ostler.engine.core import Engine
+from ostler.model.attributes import ObjectType
+from ostler.model.authorities import AUTHORITY_NUMBERS, words_of
+from ostler.model.constants import (
+    MQ_ENTITY_NAME_LENGTH,
+    MQAUTH_ALL,
+    MQAUTH_ALL_ADMIN,
+    MQAUTH_ALL_MQI,
+    MQAUTH_NONE,
+    MQAUTHOPT_ENTITY_SET,
+    MQAUTHOPT_NAME_AS_WILDCARD,
+    MQAUTHOPT_NAME_EXPLICIT,
+    MQCA_Q_MGR_NAME,
+    MQCACF_AUTH_PROFILE_NAME,
+    MQCACF_ENTITY_NAME,
+    MQCACF_GROUP_ENTITY_NAMES,
+    MQCACF_OBJECT_NAME,
+    MQCACF_PRINCIPAL_ENTITY_NAMES,
+    MQIACF_AUTH_ADD_AUTHS,
+    MQIACF_AUTH_OPTIONS,
+    MQIACF_AUTH_PROFILE_ATTRS,
+    MQIACF_AUTH_REMOVE_AUTHS,
+    MQIACF_AUTH_SERVICE_ATTRS,
+    MQIACF_AUTHORIZATION_LIST,
+    MQIACF_ENTITY_TYPE,
+    MQIACF_INTERFACE_VERSION,
+    MQIACF_OBJECT_TYPE,
+    MQIACF_USER_ID_SUPPORT,
+    MQOT_ALL,
+    MQRCCF_AUTH_VALUE_ERROR,
+    MQRCCF_AUTH_VALUE_MISSING,
+    MQRCCF_CFIL_COUNT_ERROR,
+    MQRCCF_NONE_FOUND,
+    MQUIDSUPP_YES,
+)
+from ostler.model.pcf import Integer, IntegerList
+from ostler.security.authorities import OBJECT_TYPES, expand
+
+_GROUP: Final = 2  # MQZAET_GROUP
+_INTERFACE_VERSION: Final = 2
+_COMPOSITE: Final = {MQAUTH_ALL: "ALL", MQAUTH_ALL_ADMIN: "ALLADM", MQAUTH_ALL_MQI: "ALLMQI", MQAUTH_NONE: "NONE"}
+_WORDS: Final = {number: word for word, number in AUTHORITY_NUMBERS.items()} | _COMPOSITE
+_TYPE_WORDS: Final = {number: word for word, number in OBJECT_TYPES.items()}
+_TYPES: Final = (
+    "MQOT_AUTH_INFO",
+    "MQOT_CHANNEL",
+    "MQOT_CLNTCONN_CHANNEL",
+    "MQOT_COMM_INFO",
+    "MQOT_LISTENER",
+    "MQOT_NAMELIST",
+    "MQOT_PROCESS",
+    "MQOT_Q",
+    "MQOT_Q_MGR",
+    "MQOT_REMOTE_Q_MGR_NAME",
+    "MQOT_SERVICE",
+    "MQOT_TOPIC",
+)
+
+
+def _object_type(request: Request) -> str:
+    return _TYPE_WORDS[request.number(MQIACF_OBJECT_TYPE)]
+
+
+def _entities(request: Request) -> list[Entity]:
+    groups = request.texts(MQCACF_GROUP_ENTITY_NAMES) or ()
+    users = request.texts(MQCACF_PRINCIPAL_ENTITY_NAMES) or ()
+    return [Entity(name, True) for name in groups] + [Entity(name) for name in users]
+
+
+def _mask(request: Request, parameter: int, objtype: str) -> int:
+    mask = 0
+    for value in request.numbers(parameter) or ():
+        if value not in _WORDS:
+            raise bad_parameter(MQRCCF_AUTH_VALUE_ERROR, parameter)
+        mask |= expand((_WORDS[value],), OBJECT_TYPES[objtype]) if value != MQAUTH_NONE else 0
+    return mask
+
+
+def _set(target: Target, request: Request) -> Iterator[Reply]:
+    objtype = _object_type(request)
+    if not request.has(MQIACF_AUTH_ADD_AUTHS) and not request.has(MQIACF_AUTH_REMOVE_AUTHS):
+        raise PcfRefused(MQRCCF_AUTH_VALUE_MISSING)
+    add = _mask(request, MQIACF_AUTH_ADD_AUTHS, objtype)
+    remove = _mask(request, MQIACF_AUTH_REMOVE_AUTHS, objtype)
+    set_records(target, objtype, request.text(MQCACF_AUTH_PROFILE_NAME), _entities(request), add, remove)
+    yield []
+
+
+def _delete(target: Target, request: Request) -> Iterator[Reply]:
+    profile = request.text(MQCACF_AUTH_PROFILE_NAME)
+    delete_records(target, _object_type(request), profile, _entities(request), False)
+    yield []
+
+
+def _inquire(target: Target, request: Request) -> Iterator[Reply]:
+    options = request.number(MQIACF_AUTH_OPTIONS)
+    profile: str | None = request.text(MQCACF_AUTH_PROFILE_NAME)
+    pattern = "*"
+    match = "EXACT" if options & MQAUTHOPT_NAME_EXPLICIT else "PROFILE"
+    if options & MQAUTHOPT_NAME_AS_WILDCARD:
+        pattern, profile = profile or "*", None
+    entity = None
+    if request.text(MQCACF_ENTITY_NAME):
+        entity = Entity(request.text(MQCACF_ENTITY_NAME), request.number(MQIACF_ENTITY_TYPE) == _GROUP)
+        if options & MQAUTHOPT_ENTITY_SET:
+            match = "MEMBERSHIP"
+    said = request.number(MQIACF_OBJECT_TYPE, MQOT_ALL)
+    objtype = None if said == MQOT_ALL else _TYPE_WORDS[said]
+    selection = request.selected(MQIACF_AUTH_PROFILE_ATTRS, (ObjectType.AUTHREC,))
+    name = target.look(_name)
+    found = False
+    for row in records(target, Question(profile, objtype, entity, match)):
+        if matches(str(row["PROFILE"]), pattern):
+            found = True
+            reply = reply_row(ObjectType.AUTHREC, row, selection, ("PROFILE", "OBJTYPE", "ENTITY", "ENTTYPE"))
+            reply.append(text_parameter(MQCA_Q_MGR_NAME, name, NAME_LENGTH))
+            yield reply
+    if not found:
+        raise PcfRefused(MQRCCF_NONE_FOUND)
+
+
+def _name(engine: Engine) -> str:
+    return engine.name
+
+
+def _inquire_entity(target: Target, request: Request) -> Iterator[Reply]:
+    objtype = _object_type(request)
+    entity = request.text(MQCACF_ENTITY_NAME)
+    entity_type = request.number(MQIACF_ENTITY_TYPE)
+    manager = target.look(_name)
+    name = request.text(MQCACF_OBJECT_NAME) or (manager if objtype == "QMGR" else "")
+    mask = entity_authority(target, entity, entity_type == _GROUP, objtype, name)
+    numbers = sorted(AUTHORITY_NUMBERS[word] for word in words_of(mask)) or [MQAUTH_NONE]
+    yield [
+        IntegerList(MQIACF_AUTHORIZATION_LIST, tuple(numbers)),
+        text_parameter(MQCACF_ENTITY_NAME, entity, MQ_ENTITY_NAME_LENGTH),
+        Integer(MQIACF_ENTITY_TYPE, entity_type),
+        text_parameter(MQCACF_OBJECT_NAME, name, NAME_LENGTH),
+        Integer(MQIACF_OBJECT_TYPE, OBJECT_TYPES[objtype]),
+        text_parameter(MQCA_Q_MGR_NAME, manager, NAME_LENGTH),
+    ]
+
+
+def _inquire_service(target: Target, request: Request) -> Iterator[Reply]:
+    authorize(target, "DISPLAY", ObjectType.QMGR, "")
+    if not request.numbers(MQIACF_AUTH_SERVICE_ATTRS):
+        raise bad_parameter(MQRCCF_CFIL_COUNT_ERROR, MQIACF_AUTH_SERVICE_ATTRS)
+    yield [
+        Integer(MQIACF_INTERFACE_VERSION, _INTERFACE_VERSION),
+        Integer(MQIACF_USER_ID_SUPPORT, MQUIDSUPP_YES),
+    ]
+
+
+_PROFILE: Final = text("MQCACF_AUTH_PROFILE_NAME", NAME_LENGTH, required=True)
+_TYPE: Final = number("MQIACF_OBJECT_TYPE", *_TYPES, required=True)
+_OPTIONS: Final = number("MQIACF_AUTH_OPTIONS", required=True)
+_COMPONENT: Final = text("MQCACF_SERVICE_COMPONENT")
+_WHO: Final[tuple[Field, ...]] = (
+    texts("MQCACF_GROUP_ENTITY_NAMES", MQ_ENTITY_NAME_LENGTH),
+    texts("MQCACF_PRINCIPAL_ENTITY_NAMES", MQ_ENTITY_NAME_LENGTH),
+)
+COMMANDS: Final = (
+    Command(
+        "MQCMD_SET_AUTH_REC",
+        _set,
+        (
+            _PROFILE,
+            _TYPE,
+            numbers("MQIACF_AUTH_ADD_AUTHS"),
+            numbers("MQIACF_AUTH_REMOVE_AUTHS"),
+            *_WHO,
+            _COMPONENT,
+        ),
+        ordered=False,
+    ),
+    Command("MQCMD_DELETE_AUTH_REC", _delete, (_TYPE, _PROFILE, *_WHO), ordered=False),
+    Command(
+        "MQCMD_INQUIRE_AUTH_RECS",
+        _inquire,
+        (
+            _OPTIONS,
+            _PROFILE,
+            number("MQIACF_OBJECT_TYPE", *_TYPES, "MQOT_ALL", required=True),
+            text("MQCACF_ENTITY_NAME", MQ_ENTITY_NAME_LENGTH),
+            number("MQIACF_ENTITY_TYPE", "1", "2"),
+            numbers("MQIACF_AUTH_PROFILE_ATTRS"),
+            _COMPONENT,
+        ),
+        ordered=False,
+    ),
+    Command(
+        "MQCMD_INQUIRE_ENTITY_AUTH",
+        _inquire_entity,
+        (
+            text("MQCACF_ENTITY_NAME", MQ_ENTITY_NAME_LENGTH, required=True),
+            number("MQIACF_ENTITY_TYPE", "1", "2", required=True),
+            _TYPE,
+            _OPTIONS,
+            text("MQCACF_OBJECT_NAME"),
+            numbers("MQIACF_AUTH_PROFILE_ATTRS"),
+            _COMPONENT,
+        ),
+        ordered=False,
+    ),
+    Command(
+        "MQCMD_INQUIRE_AUTH_SERVICE",
+        _inquire_service,
+        (numbers("MQIACF_AUTH_SERVICE_ATTRS", required=True), _COMPONENT),
+    ),
+)

@@ -1,0 +1,288 @@
+"""Create, Change, Copy, Delete and Clear: commands that change objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+from ostler.command.admin import objects as administration
+from ostler.command.admin.context import CommandRefused, Target
+from ostler.command.admin.permissions import authorize, authorize_define, mqot
+from ostler.command.mqsc.define_alter_delete import check_not_in_doubt, is_running, remove
+from ostler.command.pcf.kinds import CHANNELS, KINDS, QUEUE_TYPES, QUEUES, PcfKind
+from ostler.command.pcf.request import Request
+from ostler.command.pcf.table import NAME_LENGTH, Command, Field, Reply, constant, number, text
+from ostler.command.pcf.unsupported import PcfRefused, bad_parameter, refused
+from ostler.engine import objects
+from ostler.engine.core import Engine
+from ostler.model.attributes import ObjectType, Value, by_pcf, subtype_of, to_text, valid_name
+from ostler.model.constants import (
+    MQCA_Q_NAME,
+    MQCHT_CLNTCONN,
+    MQCHTAB_CLNTCONN,
+    MQFC_YES,
+    MQIA_Q_TYPE,
+    MQIACF_FORCE,
+    MQIACF_PURGE,
+    MQIACF_REMOVE_AUTHREC,
+    MQIACF_REPLACE,
+    MQIACH_CHANNEL_TABLE,
+    MQIACH_CHANNEL_TYPE,
+    MQOT_Q_MGR,
+    MQPO_YES,
+    MQRAR_YES,
+    MQRC_UNKNOWN_OBJECT_NAME,
+    MQRCCF_CHANNEL_IN_USE,
+    MQRCCF_CHANNEL_NAME_ERROR,
+    MQRCCF_LISTENER_STILL_ACTIVE,
+    MQRCCF_OBJECT_NAME_ERROR,
+    MQRCCF_OBJECT_OPEN,
+    MQRCCF_Q_TYPE_ERROR,
+    MQRCCF_Q_WRONG_TYPE,
+    MQRCCF_WRONG_CHANNEL_TYPE,
+    MQRP_YES,
+)
+from ostler.model.errors import MQError
+
+_FORCED: Final = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE)
+_RUNNING: Final = {
+    ObjectType.CHANNEL: MQRCCF_CHANNEL_IN_USE,
+    ObjectType.LISTENER: MQRCCF_LISTENER_STILL_ACTIVE,
+}
+_REPLACE: Final = number("MQIACF_REPLACE", "MQRP_NO", "MQRP_YES")
+_FORCE: Final = number("MQIACF_FORCE", "MQFC_NO", "MQFC_YES")
+
+
+def _kind_of(about: PcfKind, request: Request) -> tuple[ObjectType, str, dict[str, Value]]:
+    """The object type, the word of its subtype, and the attribute that says the subtype."""
+    if about.subtype is None:
+        return about.types[0], "", {}
+    said = request.number(about.subtype.number)
+    if about is QUEUES:
+        for name, kind in QUEUE_TYPES.items():
+            if constant(name) == said:
+                return kind, "", {}
+        raise bad_parameter(MQRCCF_Q_TYPE_ERROR, MQIA_Q_TYPE)
+    attribute = by_pcf(about.types[0], about.subtype.number)
+    assert attribute is not None
+    return about.types[0], to_text(attribute, said), {attribute.name: said}
+
+
+def _name(about: PcfKind, request: Request, parameter: int) -> str:
+    """The name of an object that is made or changed."""
+    name = request.text(parameter)
+    if not valid_name(name, about.name_length):
+        raise bad_parameter(MQRCCF_CHANNEL_NAME_ERROR if about is CHANNELS else MQRCCF_OBJECT_NAME_ERROR, parameter)
+    return name
+
+
+def _checked_as(kind: ObjectType, subtype: dict[str, Value]) -> ObjectType:
+    """The type whose authorities count."""
+    return ObjectType.CLNTCONN if subtype.get("CHLTYPE") == MQCHT_CLNTCONN else kind
+
+
+def _change_objects(about: PcfKind, target: Target, change: partial[int]) -> None:
+    try:
+        target.change(change)
+    except (MQError, CommandRefused) as error:
+        raise refused(error, about is CHANNELS) from None
+
+
+# -- create, copy and change -------------------------------------------------------------------------------------------
+
+
+def _create(about: PcfKind, target: Target, request: Request) -> Iterator[Reply]:
+    kind, word, subtype = _kind_of(about, request)
+    name = _name(about, request, about.name_parameter)
+    given = {**request.given(kind, word, is_new=True), **subtype}
+    yield from _define(about, target, request, kind, name, given, None)
+
+
+def _copy(about: PcfKind, target: Target, request: Request) -> Iterator[Reply]:
+    kind, word, subtype = _kind_of(about, request)
+    name = _name(about, request, constant(about.copy_to))
+    like = request.text(constant(about.copy_from))
+    given = {**request.given(kind, word, is_new=True), **subtype}
+    yield from _define(about, target, request, kind, name, given, like)
+
+
+def _define(
+    about: PcfKind,
+    target: Target,
+    request: Request,
+    kind: ObjectType,
+    name: str,
+    given: dict[str, Value],
+    like: str | None,
+) -> Iterator[Reply]:
+    replace = request.number(MQIACF_REPLACE) == MQRP_YES
+    force = kind not in _FORCED or request.number(MQIACF_FORCE, MQFC_YES) == MQFC_YES
+    checked = _checked_as(kind, given)
+    exists = replace and target.look(partial(_exists, checked, name))
+    model = like or administration.default_object(kind, subtype_of(kind, given))
+    authorize_define(target, checked, name, exists, model)
+    _change_objects(
+        about, target, partial(_made, kind=kind, name=name, given=given, like=like, replace=replace, force=force)
+    )
+    _warn(target, kind, name, given)
+    yield []
+
+
+def _made(
+    engine: Engine, kind: ObjectType, name: str, given: dict[str, Value], like: str | None, replace: bool, force: bool
+) -> int:
+    return administration.define_anew(engine, kind, name, given, like, replace, force)
+
+
+def _exists(kind: ObjectType, name: str, engine: Engine) -> bool:
+    return name in engine.of_type(kind)
+
+
+def _change(about: PcfKind, target: Target, request: Request) -> Iterator[Reply]:
+    kind, word, subtype = _kind_of(about, request)
+    name = request.text(about.name_parameter)
+    given = {**request.given(kind, word, is_new=False), **subtype}
+    force = kind not in _FORCED or request.number(MQIACF_FORCE) == MQFC_YES
+    authorize(target, "ALTER", _checked_as(kind, subtype), name)
+    _change_objects(about, target, partial(_altered, about=about, kind=kind, name=name, given=given, force=force))
+    _warn(target, kind, name, given)
+    yield []
+
+
+def _warn(target: Target, kind: ObjectType, name: str, given: dict[str, Value]) -> None:
+    """Say in the error log what of a change has no effect: programs take a warning for a failure."""
+    text = administration.ignored_text(kind, given)
+    if text:
+        target.note(f"{administration.IGNORED}: {kind.value} {name}: {text}".replace(" : ", ": "))
+
+
+def _altered(engine: Engine, about: PcfKind, kind: ObjectType, name: str, given: dict[str, Value], force: bool) -> int:
+    if about is QUEUES:
+        found = objects.queue_definition(engine, name)
+        if found is not None and found.object_type != kind:
+            raise MQError(MQRCCF_Q_WRONG_TYPE, f"{name} is a {found.object_type.value}.")
+    elif about is CHANNELS:
+        channel = engine.of_type(_checked_as(kind, given)).get(name)
+        if channel is not None and channel.attributes.get("CHLTYPE") != given.get("CHLTYPE"):
+            raise MQError(MQRCCF_WRONG_CHANNEL_TYPE, f"{name} is of another type.")
+    return administration.alter(engine, kind, name, given, force)
+
+
+def _change_manager(target: Target, request: Request) -> Iterator[Reply]:
+    given = request.given(ObjectType.QMGR, "", is_new=False)
+    authorize(target, "ALTER", ObjectType.QMGR, "")
+    target.change(partial(_altered_manager, given))
+    _warn(target, ObjectType.QMGR, "", given)
+    yield []
+
+
+def _altered_manager(given: dict[str, Value], engine: Engine) -> int:
+    return administration.alter(engine, ObjectType.QMGR, engine.name, given)
+
+
+# -- delete and clear --------------------------------------------------------------------------------------------------
+
+
+def _delete(about: PcfKind, target: Target, request: Request) -> Iterator[Reply]:
+    name = request.text(about.name_parameter)
+    kind = about.types[0]
+    if about is QUEUES:
+        kind = _queue_to_delete(target, request, name)
+    elif about is CHANNELS:
+        is_client = request.number(MQIACH_CHANNEL_TABLE) == MQCHTAB_CLNTCONN
+        is_client |= request.number(MQIACH_CHANNEL_TYPE) == MQCHT_CLNTCONN
+        kind = ObjectType.CLNTCONN if is_client else ObjectType.CHANNEL
+    authorize(target, "DELETE", kind, name)
+    if is_running(kind, name, target):
+        raise PcfRefused(_RUNNING.get(kind, MQRCCF_OBJECT_OPEN))
+    check_not_in_doubt(kind, name, target)
+    purge = request.number(MQIACF_PURGE) == MQPO_YES
+    # Only objects that authorities can be given on have records.
+    takes_records = mqot(kind) != MQOT_Q_MGR and request.number(MQIACF_REMOVE_AUTHREC, MQRAR_YES) == MQRAR_YES
+    _change_objects(about, target, partial(remove, kind, name, purge, takes_records))
+    yield []
+
+
+def _queue_to_delete(target: Target, request: Request, name: str) -> ObjectType:
+    """The type of the queue, which the command need not say."""
+    found = target.look(partial(_queue_type, name))
+    if found is None:
+        raise bad_parameter(MQRC_UNKNOWN_OBJECT_NAME, MQCA_Q_NAME)
+    said = request.number(MQIA_Q_TYPE, -1)
+    if said != -1 and said not in (constant(word) for word, kind in QUEUE_TYPES.items() if kind == found):
+        raise PcfRefused(MQRCCF_Q_WRONG_TYPE)
+    return found
+
+
+def _queue_type(name: str, engine: Engine) -> ObjectType | None:
+    found = objects.queue_definition(engine, name)
+    return found.object_type if found is not None else None
+
+
+def _clear(target: Target, request: Request) -> Iterator[Reply]:
+    name = request.text(MQCA_Q_NAME)
+    kind = target.look(partial(_queue_type, name))
+    authorize(target, "CLEAR", ObjectType.QLOCAL, name)
+    if kind is None:
+        raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
+    if kind != ObjectType.QLOCAL:
+        raise PcfRefused(MQRCCF_Q_WRONG_TYPE)
+    _change_objects(QUEUES, target, partial(_cleared, name))
+    yield []
+
+
+def _cleared(name: str, engine: Engine) -> int:
+    return objects.clear(engine, name)
+
+
+# -- the table ---------------------------------------------------------------------------------------------------------
+
+
+def _subtype(about: PcfKind) -> tuple[Field, ...]:
+    return (about.subtype,) if about.subtype is not None else ()
+
+
+def _commands() -> Iterator[Command]:
+    for about in KINDS:
+        subtype = _subtype(about)
+        word = about.word
+        forced = (_FORCE,) if about is QUEUES else ()
+        copying = (
+            text(about.copy_from, about.name_length, required=True),
+            text(about.copy_to, about.name_length, required=True),
+        )
+        yield Command(
+            f"MQCMD_CREATE_{word}",
+            partial(_create, about),
+            (about.name_field, *subtype, *about.made_with, _REPLACE, *forced),
+            about.types,
+        )
+        yield Command(
+            f"MQCMD_CHANGE_{word}", partial(_change, about), (about.name_field, *subtype, *forced), about.types
+        )
+        yield Command(f"MQCMD_COPY_{word}", partial(_copy, about), (*copying, *subtype, _REPLACE, *forced), about.types)
+        yield Command(f"MQCMD_DELETE_{word}", partial(_delete, about), (about.name_field, *_deleting(about)))
+    yield Command("MQCMD_CHANGE_Q_MGR", _change_manager, (_FORCE,), (ObjectType.QMGR,))
+    yield Command("MQCMD_CLEAR_Q", _clear, (text("MQCA_Q_NAME", NAME_LENGTH, required=True),))
+
+
+def _deleting(about: PcfKind) -> tuple[Field, ...]:
+    records = number("MQIACF_REMOVE_AUTHREC", "MQRAR_NO", "MQRAR_YES")
+    if about is QUEUES:
+        return (
+            number("MQIA_Q_TYPE", *QUEUE_TYPES),
+            number("MQIACF_PURGE", "MQPO_NO", "MQPO_YES"),
+            records,
+        )
+    if about is CHANNELS:
+        assert about.subtype is not None
+        return (
+            number("MQIACH_CHANNEL_TYPE", *about.subtype.values),
+            number("MQIACH_CHANNEL_TABLE", "MQCHTAB_Q_MGR", "MQCHTAB_CLNTCONN"),
+            records,
+        )
+    return (records,)
+
+
+COMMANDS: Final = tuple(_commands())

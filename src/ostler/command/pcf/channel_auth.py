@@ -1,0 +1,122 @@
+"""Set Channel Authentication Record and Inquire Channel Authentication Records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ostler.command.admin.channel_auth import ALL_TYPES, Question, find_rules, row_of, set_rule
+from ostler.command.admin.context import Target
+from ostler.command.pcf.inquire import reply_row
+from ostler.command.pcf.request import Request
+from ostler.command.pcf.table import CHANNEL_NAME_LENGTH, NAME_LENGTH, Command, Reply, number, numbers, text
+from ostler.command.pcf.unsupported import PcfRefused
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import (
+    MQACT_ADD,
+    MQACT_REMOVE,
+    MQACT_REMOVEALL,
+    MQACT_REPLACE,
+    MQCA_REMOTE_Q_MGR_NAME,
+    MQCA_SSL_CERT_ISSUER_NAME,
+    MQCACH_CHANNEL_NAME,
+    MQCACH_CLIENT_USER_ID,
+    MQCACH_CONNECTION_NAME,
+    MQCACH_SSL_PEER_NAME,
+    MQCAUT_ALL,
+    MQIACF_ACTION,
+    MQIACF_CHLAUTH_ATTRS,
+    MQIACF_CHLAUTH_TYPE,
+    MQIACH_MATCH,
+    MQMATCH_ALL,
+    MQMATCH_EXACT,
+    MQMATCH_GENERIC,
+    MQMATCH_RUNCHECK,
+    MQRCCF_CHLAUTH_NOT_FOUND,
+)
+from ostler.security.channel_rule import TYPE_WORDS
+
+_RULES: Final = (ObjectType.CHLAUTH,)
+_ACTIONS: Final = {
+    MQACT_ADD: "ADD",
+    MQACT_REPLACE: "REPLACE",
+    MQACT_REMOVE: "REMOVE",
+    MQACT_REMOVEALL: "REMOVEALL",
+}
+_MATCHES: Final = {
+    MQMATCH_GENERIC: "GENERIC",
+    MQMATCH_EXACT: "EXACT",
+    MQMATCH_ALL: "ALL",
+    MQMATCH_RUNCHECK: "RUNCHECK",
+}
+_TYPES: Final = (
+    "MQCAUT_BLOCKUSER",
+    "MQCAUT_BLOCKADDR",
+    "MQCAUT_SSLPEERMAP",
+    "MQCAUT_ADDRESSMAP",
+    "MQCAUT_USERMAP",
+    "MQCAUT_QMGRMAP",
+)
+
+
+def _set(target: Target, request: Request) -> Iterator[Reply]:
+    action = _ACTIONS[request.number(MQIACF_ACTION, MQACT_ADD)]
+    set_rule(target, request.given(ObjectType.CHLAUTH, "", is_new=True), action)
+    yield []
+
+
+def _inquire(target: Target, request: Request) -> Iterator[Reply]:
+    said = request.number(MQIACF_CHLAUTH_TYPE, MQCAUT_ALL)
+    question = Question(
+        request.text(MQCACH_CHANNEL_NAME),
+        ALL_TYPES if said == MQCAUT_ALL else TYPE_WORDS[said],
+        _MATCHES[request.number(MQIACH_MATCH, MQMATCH_GENERIC)],
+        request.text(MQCACH_CONNECTION_NAME),
+        request.text(MQCACH_CLIENT_USER_ID),
+        request.text(MQCA_REMOTE_Q_MGR_NAME),
+        request.text(MQCACH_SSL_PEER_NAME),
+        request.text(MQCA_SSL_CERT_ISSUER_NAME),
+    )
+    selection = request.selected(MQIACF_CHLAUTH_ATTRS, _RULES)
+    answers = find_rules(target, question)
+    found = False
+    for definition in answers.rules:
+        row = row_of(definition)
+        if question.match == "RUNCHECK" and answers.user:
+            row["MCAUSER"] = answers.user
+        if request.condition is None or request.condition.accepts(ObjectType.CHLAUTH, row):
+            found = True
+            yield reply_row(ObjectType.CHLAUTH, row, selection, ("CHLAUTH", "TYPE"))
+    if not found:
+        raise PcfRefused(MQRCCF_CHLAUTH_NOT_FOUND)
+
+
+_PROFILE: Final = text("MQCACH_CHANNEL_NAME", CHANNEL_NAME_LENGTH, required=True)
+COMMANDS: Final = (
+    Command(
+        "MQCMD_SET_CHLAUTH_REC",
+        _set,
+        (
+            _PROFILE,
+            number("MQIACF_CHLAUTH_TYPE", *_TYPES, required=True),
+            number("MQIACF_ACTION", "MQACT_ADD", "MQACT_REPLACE", "MQACT_REMOVE", "MQACT_REMOVEALL"),
+        ),
+        _RULES,
+    ),
+    Command(
+        "MQCMD_INQUIRE_CHLAUTH_RECS",
+        _inquire,
+        (
+            _PROFILE,
+            text("MQCACH_CONNECTION_NAME", 264),
+            numbers("MQIACF_CHLAUTH_ATTRS"),
+            text("MQCACH_CLIENT_USER_ID", 1024),
+            number("MQIACH_MATCH", "MQMATCH_GENERIC", "MQMATCH_EXACT", "MQMATCH_ALL", "MQMATCH_RUNCHECK"),
+            text("MQCA_REMOTE_Q_MGR_NAME", NAME_LENGTH),
+            text("MQCA_SSL_CERT_ISSUER_NAME", 1024),
+            text("MQCACH_SSL_PEER_NAME", 1024),
+            number("MQIACF_CHLAUTH_TYPE", *_TYPES, "MQCAUT_ALL"),
+        ),
+        filtered=_RULES,
+    ),
+)

@@ -1,0 +1,73 @@
+"""Escape: an MQSC command inside a PCF command, answered with the lines that MQSC answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ostler.command.admin.command_events import command_number
+from ostler.command.admin.context import Target
+from ostler.command.mqsc.grammar import OBJECT_NOUNS, STATUS_NOUNS, VERBS
+from ostler.command.mqsc.interpreter import Outcome, run_command
+from ostler.command.mqsc.statements import parse
+from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.command.pcf.request import Request
+from ostler.command.pcf.table import Command, Reply, number, text
+from ostler.command.pcf.unsupported import PcfRefused
+from ostler.model.constants import (
+    MQCACF_ESCAPE_TEXT,
+    MQCMD_ESCAPE,
+    MQET_MQSC,
+    MQIACF_ESCAPE_TYPE,
+    MQRCCF_COMMAND_FAILED,
+)
+from ostler.model.pcf import Integer, String
+
+_LENGTH_MAX: Final = 4 * 1024 * 1024
+_MESSAGE: Final = "AMQ"
+
+
+def _escape(target: Target, request: Request) -> Iterator[Reply]:
+    """Each message of MQSC becomes a reply. When the command fails, the last one says so in its header, too."""
+    running = run_command(target, request.text(MQCACF_ESCAPE_TEXT))
+    lines: list[str] = []
+    while True:
+        try:
+            line = next(running)
+        except StopIteration as end:
+            if end.value is not Outcome.DONE:
+                raise PcfRefused(MQRCCF_COMMAND_FAILED, *_reply(lines)) from None
+            break
+        if line.startswith(_MESSAGE) and lines:
+            yield _reply(lines)
+            lines = []
+        lines.append(line)
+    yield _reply(lines)
+
+
+def command_of(text: str) -> int:
+    """The number of the command inside, which the replies have in their headers; that of Escape when it is none."""
+    try:
+        statement = parse(text)
+    except SyntaxProblem:
+        return MQCMD_ESCAPE
+    word = statement.noun.text
+    noun = OBJECT_NOUNS.get(word) or STATUS_NOUNS.get(word)
+    verb = VERBS.get(statement.verb.text, statement.verb.text)
+    return command_number(verb, noun.word if noun is not None else word) or MQCMD_ESCAPE
+
+
+def _reply(lines: list[str]) -> Reply:
+    return [Integer(MQIACF_ESCAPE_TYPE, MQET_MQSC), String(MQCACF_ESCAPE_TEXT, "\n".join(lines))]
+
+
+COMMANDS: Final = (
+    Command(
+        "MQCMD_ESCAPE",
+        _escape,
+        (
+            number("MQIACF_ESCAPE_TYPE", "MQET_MQSC", required=True),
+            text("MQCACF_ESCAPE_TEXT", _LENGTH_MAX, required=True),
+        ),
+    ),
+)

@@ -1,0 +1,145 @@
+"""Filters of Inquire commands: a condition on one attribute, as an integer, string or byte string filter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ostler.command.admin.objects import matches
+from ostler.command.pcf.unsupported import bad_parameter
+from ostler.command.pcf.values import parameter_of
+from ostler.model.attributes import Attribute, ObjectType, Value, ValueKind, by_pcf, find
+from ostler.model.constants import (
+    MQCA_FIRST,
+    MQCA_LAST,
+    MQCFOP_CONTAINS,
+    MQCFOP_CONTAINS_GEN,
+    MQCFOP_EQUAL,
+    MQCFOP_EXCLUDES,
+    MQCFOP_EXCLUDES_GEN,
+    MQCFOP_GREATER,
+    MQCFOP_LESS,
+    MQCFOP_LIKE,
+    MQCFOP_NOT_EQUAL,
+    MQCFOP_NOT_GREATER,
+    MQCFOP_NOT_LESS,
+    MQCFOP_NOT_LIKE,
+    MQIA_FIRST,
+    MQIA_LAST,
+    MQRCCF_CFBF_OPERATOR_ERROR,
+    MQRCCF_CFBF_PARM_ID_ERROR,
+    MQRCCF_CFIF_OPERATOR_ERROR,
+    MQRCCF_CFIF_PARM_ID_ERROR,
+    MQRCCF_CFSF_OPERATOR_ERROR,
+    MQRCCF_CFSF_PARM_ID_ERROR,
+)
+from ostler.model.pcf import (
+    ByteString,
+    ByteStringFilter,
+    Integer,
+    IntegerFilter,
+    IntegerList,
+    Parameter,
+    String,
+    StringFilter,
+    StringList,
+)
+
+AnyFilter = IntegerFilter | StringFilter | ByteStringFilter
+
+_LISTS: Final = (ValueKind.STRINGS, ValueKind.NAMES, ValueKind.WORDS, ValueKind.INTEGERS)
+_COMPARING: Final[dict[int, Callable[[int], bool]]] = {
+    MQCFOP_LESS: lambda order: order < 0,
+    MQCFOP_EQUAL: lambda order: order == 0,
+    MQCFOP_GREATER: lambda order: order > 0,
+    MQCFOP_NOT_LESS: lambda order: order >= 0,
+    MQCFOP_NOT_EQUAL: lambda order: order != 0,
+    MQCFOP_NOT_GREATER: lambda order: order <= 0,
+}
+_LIKE: Final = (MQCFOP_LIKE, MQCFOP_NOT_LIKE)
+_MEMBERS: Final = (MQCFOP_CONTAINS, MQCFOP_EXCLUDES)
+_GENERIC_MEMBERS: Final = (MQCFOP_CONTAINS_GEN, MQCFOP_EXCLUDES_GEN)
+_ERRORS: Final[dict[type[object], tuple[int, int]]] = {
+    IntegerFilter: (MQRCCF_CFIF_PARM_ID_ERROR, MQRCCF_CFIF_OPERATOR_ERROR),
+    StringFilter: (MQRCCF_CFSF_PARM_ID_ERROR, MQRCCF_CFSF_OPERATOR_ERROR),
+    ByteStringFilter: (MQRCCF_CFBF_PARM_ID_ERROR, MQRCCF_CFBF_OPERATOR_ERROR),
+}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A filter that fits the objects it is for."""
+
+    filter: AnyFilter
+    names: tuple[str, ...]  # what the object types call the attribute
+
+    def accepts(self, kind: ObjectType, row: Mapping[str, Value]) -> bool:
+        """Whether an object satisfies it. What an object does not have satisfies nothing."""
+        for name in self.names:
+            value = row.get(name)
+            attribute = find(kind, name)
+            if value is not None and attribute is not None and attribute.pcf == self.filter.parameter:
+                actual = parameter_of(attribute, value)
+                return actual is not None and _accepts(self.filter, actual)
+        return False
+
+
+def condition(kinds: tuple[ObjectType, ...], given: AnyFilter) -> Condition:
+    """The condition that a filter states; refused when the attribute or the operator does not fit."""
+    found = [each for kind in kinds if (each := by_pcf(kind, given.parameter)) is not None]
+    wrong_parameter, wrong_operator = _ERRORS[type(given)]
+    if not found or not any(_fits(given, attribute) for attribute in found):
+        raise bad_parameter(wrong_parameter, given.parameter)
+    if given.operator not in _operators(given, found[0]):
+        raise bad_parameter(wrong_operator, given.parameter)
+    return Condition(given, tuple({attribute.name: None for attribute in found}))
+
+
+def _fits(given: AnyFilter, attribute: Attribute) -> bool:
+    number = attribute.pcf
+    if isinstance(given, IntegerFilter):
+        return MQIA_FIRST <= number <= MQIA_LAST
+    if isinstance(given, StringFilter):
+        return MQCA_FIRST <= number <= MQCA_LAST
+    return number > MQCA_LAST
+
+
+def _operators(given: AnyFilter, attribute: Attribute) -> tuple[int, ...]:
+    if attribute.kind in _LISTS:
+        return _MEMBERS if isinstance(given, IntegerFilter) else _MEMBERS + _GENERIC_MEMBERS
+    if isinstance(given, IntegerFilter):
+        return (*_COMPARING, *_MEMBERS) if attribute.kind == ValueKind.OPTIONS else tuple(_COMPARING)
+    return (*_COMPARING, *_LIKE)
+
+
+def _accepts(given: AnyFilter, actual: Parameter) -> bool:
+    operator = given.operator
+    if isinstance(given, IntegerFilter):
+        if isinstance(actual, IntegerList):
+            return (given.value in actual.values) == (operator == MQCFOP_CONTAINS)
+        assert isinstance(actual, Integer)
+        if operator in _MEMBERS:
+            return bool(actual.value & given.value) == (operator == MQCFOP_CONTAINS)
+        return _COMPARING[operator]((actual.value > given.value) - (actual.value < given.value))
+    if isinstance(given, StringFilter):
+        return _accepts_text(operator, given.value, actual)
+    assert isinstance(actual, ByteString)
+    if operator in _LIKE:
+        return actual.value.startswith(given.value) == (operator == MQCFOP_LIKE)
+    mine = actual.value.ljust(len(given.value), b"\0")
+    other = given.value.ljust(len(actual.value), b"\0")
+    return _COMPARING[operator]((mine > other) - (mine < other))
+
+
+def _accepts_text(operator: int, wanted: str, actual: Parameter) -> bool:
+    if isinstance(actual, StringList):
+        items = [item.rstrip(" ") for item in actual.values]
+        if operator in _GENERIC_MEMBERS:
+            return any(matches(item, wanted) for item in items) == (operator == MQCFOP_CONTAINS_GEN)
+        return (wanted in items) == (operator == MQCFOP_CONTAINS)
+    assert isinstance(actual, String)
+    text = actual.value.rstrip(" ")
+    if operator in _LIKE:
+        return matches(text, wanted) == (operator == MQCFOP_LIKE)
+    return _COMPARING[operator]((text > wanted) - (text < wanted))

@@ -1,0 +1,238 @@
+"""Reset and Refresh of the queue manager and its clusters, Stop Connection, and Move Queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final, NoReturn
+
+from ostler.command.admin.context import CommandRefused, Target
+from ostler.command.admin.permissions import authorize
+from ostler.command.pcf.request import Request
+from ostler.command.pcf.table import CHANNEL_NAME_LENGTH, NAME_LENGTH, Command, Reply, number, numbers, octets, text
+from ostler.command.pcf.unsupported import PcfRefused, bad_parameter, refused
+from ostler.engine.core import Engine
+from ostler.engine.queue.move_queue import move_messages
+from ostler.model.attributes import ObjectType
+from ostler.model.authorities import PUT
+from ostler.model.constants import (
+    MQACT_ADVANCE_LOG,
+    MQACT_ARCHIVE_LOG,
+    MQACT_COLLECT_STATISTICS,
+    MQACT_REDUCE_LOG,
+    MQBACF_CONNECTION_ID,
+    MQCACF_ARCHIVE_LOG_EXTENT_NAME,
+    MQCACF_FROM_Q_NAME,
+    MQCACF_OBJECT_NAME,
+    MQCACF_TO_Q_NAME,
+    MQEVR_DISABLED,
+    MQIACF_ACTION,
+    MQIACF_LOG_REDUCTION,
+    MQIACF_MOVE_TYPE,
+    MQIACF_MOVE_TYPE_ADD,
+    MQIACF_MOVE_TYPE_MOVE,
+    MQIACF_OBJECT_TYPE,
+    MQIACF_REFRESH_INTERVAL,
+    MQIACF_REFRESH_TYPE,
+    MQLR_ONE,
+    MQOT_ALL,
+    MQOT_AUTH_INFO,
+    MQOT_AUTH_REC,
+    MQOT_CHANNEL,
+    MQOT_CHLAUTH,
+    MQOT_LISTENER,
+    MQOT_NAMELIST,
+    MQOT_PROCESS,
+    MQOT_Q,
+    MQOT_Q_MGR,
+    MQOT_SERVICE,
+    MQOT_TOPIC,
+    MQRC_UNKNOWN_OBJECT_NAME,
+    MQRCCF_COMMAND_INHIBITED,
+    MQRCCF_CONNECTION_ID_ERROR,
+    MQRCCF_PARM_CONFLICT,
+    MQRCCF_PARM_MISSING,
+    MQRCCF_UNKNOWN_Q_MGR,
+    MQRT_CONFIGURATION,
+    MQRT_EXPIRY,
+)
+from ostler.model.errors import MQError
+
+_IDENTITY_BYTES: Final = 24
+# What Refresh Queue Manager writes events about.
+_REPORTED: Final = {
+    MQOT_AUTH_INFO: (ObjectType.AUTHINFO,),
+    MQOT_AUTH_REC: (ObjectType.AUTHREC,),
+    MQOT_CHANNEL: (ObjectType.CHANNEL,),
+    MQOT_CHLAUTH: (ObjectType.CHLAUTH,),
+    MQOT_LISTENER: (ObjectType.LISTENER,),
+    MQOT_NAMELIST: (ObjectType.NAMELIST,),
+    MQOT_PROCESS: (ObjectType.PROCESS,),
+    MQOT_Q: (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL),
+    MQOT_Q_MGR: (ObjectType.QMGR,),
+    MQOT_SERVICE: (ObjectType.SERVICE,),
+    MQOT_TOPIC: (ObjectType.TOPIC,),
+}
+
+
+def _reset(target: Target, request: Request) -> Iterator[Reply]:
+    authorize(target, "RESET", ObjectType.QMGR, "")
+    action = request.number(MQIACF_ACTION)
+    if action == MQACT_COLLECT_STATISTICS:
+        target.write_statistics()
+    elif action == MQACT_ADVANCE_LOG:
+        target.advance_log()
+    elif action == MQACT_ARCHIVE_LOG:
+        extent = request.text(MQCACF_ARCHIVE_LOG_EXTENT_NAME)
+        if not extent:
+            raise bad_parameter(MQRCCF_PARM_MISSING, MQCACF_ARCHIVE_LOG_EXTENT_NAME)
+        target.archive_log(extent)
+    elif action == MQACT_REDUCE_LOG:
+        wanted = request.number(MQIACF_LOG_REDUCTION)
+        target.reduce_log(max(wanted, 0) if wanted != MQLR_ONE else 1)
+    else:
+        # There is no hierarchy of queue managers, so nobody is a parent or a child.
+        raise PcfRefused(MQRCCF_UNKNOWN_Q_MGR)
+    yield []
+
+
+def _refresh(target: Target, request: Request) -> Iterator[Reply]:
+    authorize(target, "REFRESH", ObjectType.QMGR, "")
+    what = request.number(MQIACF_REFRESH_TYPE)
+    if what == MQRT_CONFIGURATION:
+        if not target.look(_has_configuration_events):
+            raise PcfRefused(MQRCCF_COMMAND_INHIBITED)
+        said = request.number(MQIACF_OBJECT_TYPE, MQOT_ALL)
+        kinds = [kind for number, group in _REPORTED.items() if said in (MQOT_ALL, number) for kind in group]
+        minutes = max(request.number(MQIACF_REFRESH_INTERVAL), 0)
+        target.refresh_configuration(kinds, request.text(MQCACF_OBJECT_NAME) or "*", minutes)
+    elif what == MQRT_EXPIRY:
+        target.expire_messages()
+    # Proxy subscriptions are for other queue managers, and this one is connected to none: there is nothing to tell.
+    yield []
+
+
+def _has_configuration_events(engine: Engine) -> bool:
+    return engine.manager.attributes.get("CONFIGEV", MQEVR_DISABLED) != MQEVR_DISABLED
+
+
+def _no_cluster(verb: str, target: Target, request: Request) -> NoReturn:
+    """This queue manager keeps the definitions of clusters and takes no part in them."""
+    authorize(target, verb, ObjectType.QMGR, "")
+    raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
+
+
+def _cluster_managers(target: Target, request: Request) -> NoReturn:
+    """Nobody is known, as this queue manager takes part in no cluster. Monitoring asks all the same."""
+    authorize(target, "DISPLAY", ObjectType.QMGR, "")
+    raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
+
+
+def _stop_connection(target: Target, request: Request) -> Iterator[Reply]:
+    authorize(target, "STOP", ObjectType.CONN, "")
+    identity = request.octets(MQBACF_CONNECTION_ID) or b""
+    number = target.look(partial(_connection_number, identity))
+    if number is None or not target.stop_connection(number):
+        raise PcfRefused(MQRCCF_CONNECTION_ID_ERROR)
+    yield []
+
+
+def _connection_number(identity: bytes, engine: Engine) -> int | None:
+    for connection in engine.connections.values():
+        if connection.connection_id == identity:
+            return connection.number
+    return None
+
+
+def _move(target: Target, request: Request) -> Iterator[Reply]:
+    source, destination = request.text(MQCACF_FROM_Q_NAME), request.text(MQCACF_TO_Q_NAME)
+    authorize(target, "MOVE", ObjectType.QLOCAL, source)
+    target.authorize(MQOT_Q, destination, PUT)
+    if source == destination:
+        raise bad_parameter(MQRCCF_PARM_CONFLICT, MQCACF_TO_Q_NAME)
+    must_be_empty = request.number(MQIACF_MOVE_TYPE, MQIACF_MOVE_TYPE_MOVE) != MQIACF_MOVE_TYPE_ADD
+    try:
+        target.change(partial(_moved, source, destination, must_be_empty))
+    except (MQError, CommandRefused) as error:
+        raise refused(error) from None
+    yield []
+
+
+def _moved(source: str, destination: str, must_be_empty: bool, engine: Engine) -> int:
+    for name in (source, destination):
+        if name not in engine.queues:
+            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no local queue {name}.")
+    return move_messages(engine, engine.queues[source], engine.queues[destination], must_be_empty)
+
+
+_CLUSTER: Final = text("MQCA_CLUSTER_NAME", NAME_LENGTH, required=True)
+_CLUSTERS: Final = (text("MQCA_CLUSTER_NAME"), text("MQCA_CLUSTER_NAMELIST"))
+COMMANDS: Final = (
+    Command(
+        "MQCMD_RESET_Q_MGR",
+        _reset,
+        (
+            number(
+                "MQIACF_ACTION",
+                "MQACT_ADVANCE_LOG",
+                "MQACT_COLLECT_STATISTICS",
+                "MQACT_PUBSUB",
+                "MQACT_ARCHIVE_LOG",
+                "MQACT_REDUCE_LOG",
+                required=True,
+            ),
+            text("MQCACF_ARCHIVE_LOG_EXTENT_NAME", 24),
+            text("MQCA_CHILD"),
+            text("MQCA_PARENT"),
+            number("MQIACF_LOG_REDUCTION"),
+        ),
+    ),
+    Command(
+        "MQCMD_REFRESH_Q_MGR",
+        _refresh,
+        (
+            number("MQIACF_REFRESH_TYPE", "MQRT_CONFIGURATION", "MQRT_EXPIRY", "MQRT_PROXYSUB", required=True),
+            text("MQCACF_OBJECT_NAME"),
+            number("MQIACF_OBJECT_TYPE"),
+            number("MQIACF_REFRESH_INTERVAL"),
+        ),
+    ),
+    Command(
+        "MQCMD_REFRESH_CLUSTER",
+        partial(_no_cluster, "REFRESH"),
+        (_CLUSTER, number("MQIACF_REFRESH_REPOSITORY", "MQCFO_REFRESH_REPOSITORY_YES", "MQCFO_REFRESH_REPOSITORY_NO")),
+    ),
+    Command(
+        "MQCMD_RESET_CLUSTER",
+        partial(_no_cluster, "RESET"),
+        (
+            _CLUSTER,
+            text("MQCA_Q_MGR_NAME"),
+            text("MQCA_Q_MGR_IDENTIFIER"),
+            number("MQIACF_ACTION", "MQACT_FORCE_REMOVE"),
+            number("MQIACF_REMOVE_QUEUES"),
+        ),
+    ),
+    Command("MQCMD_SUSPEND_Q_MGR_CLUSTER", partial(_no_cluster, "SUSPEND"), (*_CLUSTERS, number("MQIACF_MODE"))),
+    Command("MQCMD_RESUME_Q_MGR_CLUSTER", partial(_no_cluster, "RESUME"), _CLUSTERS),
+    Command(
+        "MQCMD_INQUIRE_CLUSTER_Q_MGR",
+        _cluster_managers,
+        (
+            text("MQCA_CLUSTER_Q_MGR_NAME", NAME_LENGTH, required=True),
+            text("MQCACH_CHANNEL_NAME", CHANNEL_NAME_LENGTH),
+            text("MQCA_CLUSTER_NAME"),
+            numbers("MQIACF_CLUSTER_Q_MGR_ATTRS"),
+        ),
+    ),
+    Command("MQCMD_STOP_CONNECTION", _stop_connection, (octets("MQBACF_CONNECTION_ID", _IDENTITY_BYTES, True),)),
+    Command(
+        "MQCMD_MOVE_Q",
+        _move,
+        (
+            text("MQCACF_FROM_Q_NAME", NAME_LENGTH, required=True),
+            text("MQCACF_TO_Q_NAME"),
+            number("MQIACF_MOVE_TYPE", "MQIACF_MOVE_TYPE_MOVE", "MQIACF_MOVE_TYPE_ADD"),
+        ),
+    ),
+)

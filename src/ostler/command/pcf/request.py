@@ -1,0 +1,241 @@
+"""A PCF command as it came, checked against the description of the command."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ostler.command.pcf.filters import Condition, condition
+from ostler.command.pcf.table import Command, Field, Kind
+from ostler.command.pcf.unsupported import PcfRefused, bad_parameter, bad_selector
+from ostler.command.pcf.values import PARAMETER_REASONS, value_of
+from ostler.model.attributes import Attribute, ObjectType, Value, attributes_of, by_pcf, has
+from ostler.model.constants import (
+    MQIA_Q_TYPE,
+    MQIACF_ALL,
+    MQIACF_CHLAUTH_TYPE,
+    MQIACF_ESCAPE_TYPE,
+    MQIACF_FORCE,
+    MQIACF_MODE,
+    MQIACF_PURGE,
+    MQIACF_REPLACE,
+    MQIACH_CHANNEL_INSTANCE_TYPE,
+    MQIACH_CHANNEL_TABLE,
+    MQIACH_CHANNEL_TYPE,
+    MQIACH_IN_DOUBT,
+    MQIACH_XMIT_PROTOCOL_TYPE,
+    MQRCCF_CFBS_DUPLICATE_PARM,
+    MQRCCF_CFBS_STRING_LENGTH_ERR,
+    MQRCCF_CFGR_PARM_ID_ERROR,
+    MQRCCF_CFIL_COUNT_ERROR,
+    MQRCCF_CFIL_DUPLICATE_VALUE,
+    MQRCCF_CFIN_DUPLICATE_PARM,
+    MQRCCF_CFSL_DUPLICATE_PARM,
+    MQRCCF_CFSL_STRING_LENGTH_ERR,
+    MQRCCF_CFST_DUPLICATE_PARM,
+    MQRCCF_CFST_STRING_LENGTH_ERR,
+    MQRCCF_CHANNEL_TABLE_ERROR,
+    MQRCCF_CHANNEL_TYPE_ERROR,
+    MQRCCF_CHL_INST_TYPE_ERROR,
+    MQRCCF_CHLAUTH_TYPE_ERROR,
+    MQRCCF_ESCAPE_TYPE_ERROR,
+    MQRCCF_FORCE_VALUE_ERROR,
+    MQRCCF_INDOUBT_VALUE_ERROR,
+    MQRCCF_MODE_VALUE_ERROR,
+    MQRCCF_PARM_CONFLICT,
+    MQRCCF_PARM_COUNT_TOO_SMALL,
+    MQRCCF_PARM_MISSING,
+    MQRCCF_PARM_SEQUENCE_ERROR,
+    MQRCCF_PARM_VALUE_ERROR,
+    MQRCCF_PURGE_VALUE_ERROR,
+    MQRCCF_Q_TYPE_ERROR,
+    MQRCCF_REPLACE_VALUE_ERROR,
+    MQRCCF_XMIT_PROTOCOL_TYPE_ERR,
+)
+from ostler.model.pcf import (
+    ByteString,
+    ByteStringFilter,
+    Group,
+    Integer,
+    IntegerFilter,
+    IntegerList,
+    Parameter,
+    PcfMessage,
+    String,
+    StringFilter,
+    StringList,
+)
+
+_KINDS: Final[dict[type[object], Kind]] = {
+    Integer: Kind.INTEGER,
+    String: Kind.STRING,
+    IntegerList: Kind.INTEGERS,
+    StringList: Kind.STRINGS,
+    ByteString: Kind.BYTES,
+}
+_DUPLICATES: Final[dict[type[object], int]] = {
+    String: MQRCCF_CFST_DUPLICATE_PARM,
+    StringList: MQRCCF_CFSL_DUPLICATE_PARM,
+    ByteString: MQRCCF_CFBS_DUPLICATE_PARM,
+}
+
+# Parameters that have a reason of their own for a value that is none.
+_VALUE_ERRORS: Final = {
+    MQIA_Q_TYPE: MQRCCF_Q_TYPE_ERROR,
+    MQIACF_CHLAUTH_TYPE: MQRCCF_CHLAUTH_TYPE_ERROR,
+    MQIACF_ESCAPE_TYPE: MQRCCF_ESCAPE_TYPE_ERROR,
+    MQIACF_FORCE: MQRCCF_FORCE_VALUE_ERROR,
+    MQIACF_MODE: MQRCCF_MODE_VALUE_ERROR,
+    MQIACF_PURGE: MQRCCF_PURGE_VALUE_ERROR,
+    MQIACF_REPLACE: MQRCCF_REPLACE_VALUE_ERROR,
+    MQIACH_CHANNEL_INSTANCE_TYPE: MQRCCF_CHL_INST_TYPE_ERROR,
+    MQIACH_CHANNEL_TABLE: MQRCCF_CHANNEL_TABLE_ERROR,
+    MQIACH_CHANNEL_TYPE: MQRCCF_CHANNEL_TYPE_ERROR,
+    MQIACH_IN_DOUBT: MQRCCF_INDOUBT_VALUE_ERROR,
+    MQIACH_XMIT_PROTOCOL_TYPE: MQRCCF_XMIT_PROTOCOL_TYPE_ERR,
+}
+
+
+class Request:
+    """The parameters of a command. Reading one that is not there gives the default."""
+
+    def __init__(self, command: Command, message: PcfMessage) -> None:
+        """Raises PcfRefused when the parameters are not those that the command takes."""
+        self.command = command
+        self.header = message.header
+        self.condition: Condition | None = None
+        self._found: dict[int, Parameter] = {}
+        fields = {field.number: field for field in command.fields}
+        for item in message.parameters:
+            self._take(item, fields.get(item.parameter))
+        self._check_required(message)
+
+    def _take(self, item: Parameter, field: Field | None) -> None:
+        if isinstance(item, IntegerFilter | StringFilter | ByteStringFilter):
+            if self.condition is not None:
+                raise bad_parameter(MQRCCF_PARM_CONFLICT, item.parameter)
+            self.condition = condition(self.command.filtered, item)
+            return
+        if isinstance(item, Group):
+            raise bad_parameter(MQRCCF_CFGR_PARM_ID_ERROR, item.parameter)
+        if field is not None:
+            if field.is_selection and isinstance(item, Integer):
+                # Monitoring programs in wide use ask for one attribute, or for all, without making a list of it.
+                item = IntegerList(item.parameter, (item.value,))
+            if _KINDS.get(type(item)) != field.kind:
+                raise bad_parameter(PARAMETER_REASONS[type(item)], item.parameter)
+            _check_field(field, item)
+        elif not any(by_pcf(kind, item.parameter) is not None for kind in self.command.settable):
+            raise bad_parameter(PARAMETER_REASONS[type(item)], item.parameter)
+        if item.parameter in self._found:
+            raise bad_parameter(_DUPLICATES.get(type(item), MQRCCF_CFIN_DUPLICATE_PARM), item.parameter)
+        self._found[item.parameter] = item
+
+    def _check_required(self, message: PcfMessage) -> None:
+        """Required parameters come first, and in the order of the description."""
+        required = [field.number for field in self.command.fields if field.required]
+        if len(message.parameters) < len(required):
+            raise PcfRefused(MQRCCF_PARM_COUNT_TOO_SMALL)
+        for number in required:
+            if number not in self._found:
+                raise bad_parameter(MQRCCF_PARM_MISSING, number)
+        if not self.command.ordered:
+            return
+        for number, item in zip(required, message.parameters, strict=False):
+            if item.parameter != number:
+                raise bad_parameter(MQRCCF_PARM_SEQUENCE_ERROR, item.parameter)
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def has(self, parameter: int) -> bool:
+        return parameter in self._found
+
+    def text(self, parameter: int, default: str = "") -> str:
+        item = self._found.get(parameter)
+        return item.value if isinstance(item, String) else default
+
+    def number(self, parameter: int, default: int = 0) -> int:
+        item = self._found.get(parameter)
+        return item.value if isinstance(item, Integer) else default
+
+    def numbers(self, parameter: int) -> tuple[int, ...] | None:
+        item = self._found.get(parameter)
+        return item.values if isinstance(item, IntegerList) else None
+
+    def texts(self, parameter: int) -> tuple[str, ...] | None:
+        item = self._found.get(parameter)
+        return item.values if isinstance(item, StringList) else None
+
+    def octets(self, parameter: int) -> bytes | None:
+        item = self._found.get(parameter)
+        return item.value if isinstance(item, ByteString) else None
+
+    def given(self, kind: ObjectType, subtype: str, is_new: bool) -> dict[str, Value]:
+        """The attributes of an object that the command gives, checked. What the object type lacks is refused."""
+        fields = {field.number for field in self.command.fields}
+        values: dict[str, Value] = {}
+        for number, item in self._found.items():
+            attribute = by_pcf(kind, number)
+            if attribute is not None and _may_give(attribute, subtype, is_new):
+                values[attribute.name] = value_of(attribute, item)
+            elif number not in fields:
+                raise bad_parameter(PARAMETER_REASONS[type(item)], number)
+        return values
+
+    def selected(
+        self, parameter: int, kinds: tuple[ObjectType, ...], groups: dict[int, str] | None = None
+    ) -> Selection:
+        """The attributes that an Inquire command asks for: all, unless it has a list of them.
+
+        The attribute of a filter is one of them in any case, as in MQ: programs read it without having asked for it.
+        """
+        filtered = set(self.condition.names) if self.condition is not None else set()
+        selectors = self.numbers(parameter)
+        if selectors is None:
+            return Selection(None, filtered)
+        if not selectors:
+            raise bad_parameter(MQRCCF_CFIL_COUNT_ERROR, parameter)
+        seen: set[int] = set()
+        names: set[str] = filtered
+        for selector in selectors:
+            if selector in seen:
+                raise bad_selector(selector, MQRCCF_CFIL_DUPLICATE_VALUE)
+            seen.add(selector)
+            found = [each.name for kind in kinds for each in attributes_of(kind) if each.pcf == selector]
+            if groups and selector in groups:
+                found = groups[selector].split()
+            if not found and selector != MQIACF_ALL:
+                raise bad_selector(selector)
+            names.update(found)
+        return Selection(None if MQIACF_ALL in seen else names, names)
+
+
+class Selection:
+    """Which attributes are wanted. `names` is None for all; `extra` are asked for by name in any case."""
+
+    def __init__(self, names: set[str] | None, extra: set[str] | None = None) -> None:
+        self.names = names
+        self.extra = extra or set()
+        # What was found out about the types of objects so far, for replies about many of them.
+        self.columns: dict[tuple[ObjectType, str, tuple[str, ...]], list[Attribute]] = {}
+
+    def wants(self, name: str, is_always_shown: bool = True) -> bool:
+        if name in self.extra:
+            return True
+        return is_always_shown if self.names is None else name in self.names
+
+
+def _may_give(attribute: Attribute, subtype: str, is_new: bool) -> bool:
+    if attribute.zos_only or not has(attribute, subtype):
+        return False
+    return attribute.at_define if is_new else attribute.at_alter
+
+
+def _check_field(field: Field, item: Parameter) -> None:
+    if isinstance(item, String) and len(item.value.encode("utf-8")) > field.length_max:
+        raise bad_parameter(MQRCCF_CFST_STRING_LENGTH_ERR, item.parameter)
+    if isinstance(item, ByteString) and len(item.value) > field.length_max:
+        raise bad_parameter(MQRCCF_CFBS_STRING_LENGTH_ERR, item.parameter)
+    if isinstance(item, StringList) and any(len(value.encode("utf-8")) > field.length_max for value in item.values):
+        raise bad_parameter(MQRCCF_CFSL_STRING_LENGTH_ERR, item.parameter)
+    if isinstance(item, Integer) and field.values and item.value not in field.numbers:
+        raise bad_parameter(_VALUE_ERRORS.get(item.parameter, MQRCCF_PARM_VALUE_ERROR), item.parameter)

@@ -1,0 +1,389 @@
+"""Inquire commands about what goes on: queues, channels, listeners, services, connections, the queue manager."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Final
+
+from ostler.command.admin.context import ApplicationStatus, ListenerStatus, ServiceStatus, Target
+from ostler.command.admin.objects import matches, matching
+from ostler.command.admin.permissions import authorize, may_see, needed
+from ostler.command.pcf.inquire import reply_row
+from ostler.command.pcf.request import Request
+from ostler.command.pcf.table import CHANNEL_NAME_LENGTH, NAME_LENGTH, Command, Reply, number, numbers, octets, text
+from ostler.command.pcf.unsupported import PcfRefused
+from ostler.command.status.channel_rows import SHORT, channel_row, is_about, ordered
+from ostler.command.status.channel_status import CURRENT, SAVED
+from ostler.command.status.status_rows import (
+    connection_row,
+    handle_row,
+    listener_row,
+    manager_row,
+    open_object_row,
+    queue_row,
+    service_row,
+)
+from ostler.engine import objects
+from ostler.engine.core import Engine
+from ostler.engine.statistics import QueueFigures, queue_statistics
+from ostler.model.attributes import ObjectType, Value
+from ostler.model.constants import (
+    MQBACF_CONNECTION_ID,
+    MQBACF_GENERIC_CONNECTION_ID,
+    MQCA_Q_NAME,
+    MQCA_SERVICE_NAME,
+    MQCACH_CHANNEL_NAME,
+    MQCACH_CONNECTION_NAME,
+    MQCACH_LISTENER_NAME,
+    MQCACH_XMIT_Q_NAME,
+    MQIA_HIGH_Q_DEPTH,
+    MQIA_MSG_DEQ_COUNT,
+    MQIA_MSG_ENQ_COUNT,
+    MQIA_TIME_SINCE_RESET,
+    MQIACF_CONN_INFO_ALL,
+    MQIACF_CONN_INFO_CONN,
+    MQIACF_CONN_INFO_HANDLE,
+    MQIACF_CONN_INFO_TYPE,
+    MQIACF_CONNECTION_ATTRS,
+    MQIACF_LISTENER_STATUS_ATTRS,
+    MQIACF_OPEN_TYPE,
+    MQIACF_Q_HANDLE,
+    MQIACF_Q_MGR_STATUS_ATTRS,
+    MQIACF_Q_MGR_STATUS_INFO_TYPE,
+    MQIACF_Q_MGR_STATUS_LOG,
+    MQIACF_Q_STATUS,
+    MQIACF_Q_STATUS_ATTRS,
+    MQIACF_Q_STATUS_TYPE,
+    MQIACF_SERVICE_STATUS_ATTRS,
+    MQIACH_CHANNEL_INSTANCE_ATTRS,
+    MQIACH_CHANNEL_INSTANCE_TYPE,
+    MQOT_CURRENT_CHANNEL,
+    MQOT_Q,
+    MQOT_SAVED_CHANNEL,
+    MQOT_SHORT_CHANNEL,
+    MQQSOT_ALL,
+    MQQSOT_INPUT,
+    MQRC_UNKNOWN_OBJECT_NAME,
+    MQRCCF_CHL_STATUS_NOT_FOUND,
+    MQRCCF_CONNECTION_ID_ERROR,
+    MQRCCF_NONE_FOUND,
+    MQRCCF_PARM_MISSING,
+    MQRCCF_Q_STATUS_NOT_FOUND,
+    MQRCCF_Q_TYPE_ERROR,
+)
+from ostler.model.pcf import Integer
+
+Row = Mapping[str, Value]
+
+_CHUNK_QUEUES: Final = 100
+_IDENTITY_BYTES: Final = 24
+_INSTANCES: Final = {MQOT_CURRENT_CHANNEL: CURRENT, MQOT_SAVED_CHANNEL: SAVED, MQOT_SHORT_CHANNEL: SHORT}
+_CHANNEL_HEADS: Final = (
+    "CHANNEL",
+    "CHLTYPE",
+    "INSTTYPE",
+    "CONNAME",
+    "RAPPLTAG",
+    "RQMNAME",
+    "STATUS",
+    "STOPREQ",
+    "SUBSTATE",
+    "XMITQ",
+)
+
+
+def _is_wanted(request: Request, kind: ObjectType, row: Row) -> bool:
+    return request.condition is None or request.condition.accepts(kind, row)
+
+
+# -- queues ------------------------------------------------------------------------------------------------------------
+
+
+def _queue_names(pattern: str, engine: Engine) -> list[str]:
+    return matching(engine.queues, pattern)
+
+
+def _is_other_queue(name: str, engine: Engine) -> bool:
+    return objects.queue_definition(engine, name) is not None
+
+
+def _named_queues(target: Target, pattern: str, verb: str) -> list[str]:
+    """The local queues that a command is about; refused when there are none."""
+    if "*" not in pattern:
+        authorize(target, verb, ObjectType.QLOCAL, pattern)
+    names = target.look(partial(_queue_names, pattern))
+    if not names:
+        is_other = target.look(partial(_is_other_queue, pattern))
+        raise PcfRefused(MQRCCF_Q_TYPE_ERROR if is_other else MQRC_UNKNOWN_OBJECT_NAME)
+    mask = needed(verb, ObjectType.QLOCAL)
+    allowed = [name for name in names if "*" not in pattern or target.may(MQOT_Q, name, mask)]
+    if not allowed:
+        raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
+    return allowed
+
+
+def _queue_status(target: Target, request: Request) -> Iterator[Reply]:
+    names = _named_queues(target, request.text(MQCA_Q_NAME), "DISPLAY")
+    selection = request.selected(MQIACF_Q_STATUS_ATTRS, (ObjectType.QSTATUS,))
+    use = request.number(MQIACF_OPEN_TYPE, MQQSOT_ALL)
+    is_handle = request.number(MQIACF_Q_STATUS_TYPE, MQIACF_Q_STATUS) == MQIACF_Q_HANDLE
+    rows = _handles(target, set(names), use) if is_handle else _queues(target, names, use)
+    found = False
+    for row in rows:
+        if _is_wanted(request, ObjectType.QSTATUS, row):
+            found = True
+            yield reply_row(ObjectType.QSTATUS, row, selection, ("QUEUE", "TYPE"))
+    if not found:
+        raise PcfRefused(MQRCCF_Q_STATUS_NOT_FOUND)
+
+
+def _queues(target: Target, names: list[str], use: int) -> Iterator[Row]:
+    for at in range(0, len(names), _CHUNK_QUEUES):
+        for row in target.look(partial(_queue_rows, names[at : at + _CHUNK_QUEUES])):
+            if use == MQQSOT_ALL or row["IPPROCS" if use == MQQSOT_INPUT else "OPPROCS"] != 0:
+                yield row
+
+
+def _queue_rows(names: list[str], engine: Engine) -> list[Row]:
+    return [queue_row(engine, engine.queues[name]) for name in names if name in engine.queues]
+
+
+def _handles(target: Target, names: set[str], use: int) -> Iterator[Row]:
+    programs = target.application_status()
+    yield from target.look(partial(_handle_rows, names, use, programs))
+
+
+def _handle_rows(names: set[str], use: int, programs: dict[int, ApplicationStatus], engine: Engine) -> list[Row]:
+    rows: list[tuple[str, Row]] = []
+    for connection in engine.connections.values():
+        program = programs.get(connection.number, ApplicationStatus())
+        for handle in connection.handles.values():
+            queue = handle.queue
+            if queue is None or queue.name not in names:
+                continue
+            if use == MQQSOT_ALL or (handle.for_input if use == MQQSOT_INPUT else handle.for_output):
+                rows.append((queue.name, handle_row(connection, handle, queue.name, program)))
+    return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
+
+
+def _reset_statistics(target: Target, request: Request) -> Iterator[Reply]:
+    pattern = request.text(MQCA_Q_NAME)
+    names = _named_queues(target, pattern, "RESET")
+    for at in range(0, len(names), _CHUNK_QUEUES):
+        for name, figures in target.look(partial(_figures, names[at : at + _CHUNK_QUEUES])):
+            yield [
+                *reply_row(ObjectType.QSTATUS, {"QUEUE": name}, request.selected(-1, ()), ("QUEUE",)),
+                Integer(MQIA_HIGH_Q_DEPTH, figures.depth_high),
+                Integer(MQIA_MSG_DEQ_COUNT, figures.dequeued),
+                Integer(MQIA_MSG_ENQ_COUNT, figures.enqueued),
+                Integer(MQIA_TIME_SINCE_RESET, figures.seconds),
+            ]
+
+
+def _figures(names: list[str], engine: Engine) -> list[tuple[str, QueueFigures]]:
+    return [(name, queue_statistics(engine, engine.queues[name], True)) for name in names if name in engine.queues]
+
+
+# -- channels, listeners, services -------------------------------------------------------------------------------------
+
+
+def _channel_status(target: Target, request: Request) -> Iterator[Reply]:
+    pattern = request.text(MQCACH_CHANNEL_NAME)
+    address = request.text(MQCACH_CONNECTION_NAME) or "*"
+    transmission = request.text(MQCACH_XMIT_Q_NAME) or "*"
+    if "*" not in pattern:
+        authorize(target, "DISPLAY", ObjectType.CHANNEL, pattern)
+    selection = request.selected(MQIACH_CHANNEL_INSTANCE_ATTRS, (ObjectType.CHSTATUS,))
+    instance = _INSTANCES[request.number(MQIACH_CHANNEL_INSTANCE_TYPE, MQOT_CURRENT_CHANNEL)]
+    manager, _ = target.look(_name_and_connections)
+    found = False
+    for status in ordered(target.channel_status()):
+        if not is_about(status, instance, pattern, address):
+            continue
+        row = channel_row(status, instance, manager)
+        is_asked = matches(str(row.get("XMITQ", "")), transmission)
+        if not is_asked or not _is_wanted(request, ObjectType.CHSTATUS, row):
+            continue
+        if "*" in pattern and not may_see(target, ObjectType.CHANNEL, status.name):
+            continue
+        found = True
+        yield reply_row(ObjectType.CHSTATUS, row, selection, _CHANNEL_HEADS)
+    if not found:
+        raise PcfRefused(MQRCCF_CHL_STATUS_NOT_FOUND)
+
+
+def _listener_status(target: Target, request: Request) -> Iterator[Reply]:
+    statuses = target.listener_status()
+    rows = target.look(partial(_listener_rows, statuses))
+    yield from _running(
+        target, request, ObjectType.LSSTATUS, ObjectType.LISTENER, MQCACH_LISTENER_NAME, "LISTENER", rows
+    )
+
+
+def _listener_rows(statuses: list[ListenerStatus], engine: Engine) -> list[Row]:
+    known = engine.of_type(ObjectType.LISTENER)
+    return [listener_row(status, known.get(status.name)) for status in statuses]
+
+
+def _service_status(target: Target, request: Request) -> Iterator[Reply]:
+    statuses = target.service_status()
+    rows = target.look(partial(_service_rows, statuses))
+    yield from _running(target, request, ObjectType.SVSTATUS, ObjectType.SERVICE, MQCA_SERVICE_NAME, "SERVICE", rows)
+
+
+def _service_rows(statuses: list[ServiceStatus], engine: Engine) -> list[Row]:
+    known = engine.of_type(ObjectType.SERVICE)
+    return [service_row(status, known.get(status.name)) for status in statuses]
+
+
+def _running(
+    target: Target,
+    request: Request,
+    kind: ObjectType,
+    defined: ObjectType,
+    parameter: int,
+    name: str,
+    rows: Iterable[Row],
+) -> Iterator[Reply]:
+    """What runs, of those that the command names. What does not run has no status."""
+    pattern = request.text(parameter)
+    if "*" not in pattern:
+        authorize(target, "DISPLAY", defined, pattern)
+    attributes = MQIACF_LISTENER_STATUS_ATTRS if defined == ObjectType.LISTENER else MQIACF_SERVICE_STATUS_ATTRS
+    selection = request.selected(attributes, (kind,))
+    found = False
+    for row in sorted(rows, key=lambda each: str(each[name])):
+        is_asked = matches(str(row[name]), pattern) and may_see(target, defined, str(row[name]))
+        if is_asked and _is_wanted(request, kind, row):
+            found = True
+            yield reply_row(kind, row, selection, (name, "STATUS", "PID"))
+    if not found:
+        raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
+
+
+# -- connections -------------------------------------------------------------------------------------------------------
+
+
+def connection_pattern(request: Request) -> str:
+    """Which connections are asked for, as hexadecimal digits that may end with an asterisk."""
+    exact = request.octets(MQBACF_CONNECTION_ID)
+    generic = request.octets(MQBACF_GENERIC_CONNECTION_ID)
+    if exact is None and generic is None:
+        raise PcfRefused(MQRCCF_PARM_MISSING)
+    if exact is not None:
+        if len(exact) != _IDENTITY_BYTES:
+            raise PcfRefused(MQRCCF_CONNECTION_ID_ERROR)
+        return exact.hex().upper()
+    assert generic is not None
+    return generic.rstrip(b"\0").hex().upper() + "*"
+
+
+def _connections(target: Target, request: Request) -> Iterator[Reply]:
+    pattern = connection_pattern(request)
+    authorize(target, "DISPLAY", ObjectType.CONN, "")
+    about = request.number(MQIACF_CONN_INFO_TYPE, MQIACF_CONN_INFO_CONN)
+    selection = request.selected(MQIACF_CONNECTION_ATTRS, (ObjectType.CONN,))
+    programs = target.application_status()
+    found = False
+    for row in target.look(partial(_connection_rows, pattern, about, programs)):
+        if _is_wanted(request, ObjectType.CONN, row):
+            found = True
+            yield reply_row(ObjectType.CONN, row, selection, ("CONN", "TYPE"))
+    if not found:
+        raise PcfRefused(MQRCCF_CONNECTION_ID_ERROR if "*" not in pattern else MQRCCF_NONE_FOUND)
+
+
+def _connection_rows(pattern: str, about: int, programs: dict[int, ApplicationStatus], engine: Engine) -> list[Row]:
+    rows: list[Row] = []
+    for connection in engine.connections.values():
+        identity = connection.connection_id.hex().upper()
+        if not matches(identity, pattern):
+            continue
+        if about in (MQIACF_CONN_INFO_CONN, MQIACF_CONN_INFO_ALL):
+            program = programs.get(connection.number, ApplicationStatus())
+            rows.append({**connection_row(connection, program), "CONN": identity})
+        if about in (MQIACF_CONN_INFO_HANDLE, MQIACF_CONN_INFO_ALL):
+            rows += [
+                {**open_object_row(connection, handle), "CONN": identity} for handle in connection.handles.values()
+            ]
+    return rows
+
+
+# -- the queue manager -------------------------------------------------------------------------------------------------
+
+
+def _manager_status(target: Target, request: Request) -> Iterator[Reply]:
+    authorize(target, "DISPLAY", ObjectType.QMGR, "")
+    selection = request.selected(MQIACF_Q_MGR_STATUS_ATTRS, (ObjectType.QMSTATUS,))
+    about = "LOG" if request.number(MQIACF_Q_MGR_STATUS_INFO_TYPE) == MQIACF_Q_MGR_STATUS_LOG else "QMGR"
+    name, connections = target.look(_name_and_connections)
+    row = manager_row(target.manager_status(), name, connections, about)
+    yield reply_row(ObjectType.QMSTATUS, row, selection, ("QMNAME", "STATUS"))
+
+
+def _name_and_connections(engine: Engine) -> tuple[str, int]:
+    return engine.name, len(engine.connections)
+
+
+_IDENTITIES: Final = (
+    octets("MQBACF_CONNECTION_ID", _IDENTITY_BYTES),
+    octets("MQBACF_GENERIC_CONNECTION_ID", _IDENTITY_BYTES),
+)
+COMMANDS: Final = (
+    Command(
+        "MQCMD_INQUIRE_Q_STATUS",
+        _queue_status,
+        (
+            text("MQCA_Q_NAME", NAME_LENGTH, required=True),
+            number("MQIA_Q_TYPE"),  # monitoring programs send it; it says nothing, as only local queues have a status
+            number("MQIACF_OPEN_TYPE", "MQQSOT_ALL", "MQQSOT_INPUT", "MQQSOT_OUTPUT"),
+            numbers("MQIACF_Q_STATUS_ATTRS"),
+            number("MQIACF_Q_STATUS_TYPE", "MQIACF_Q_STATUS", "MQIACF_Q_HANDLE"),
+        ),
+        filtered=(ObjectType.QSTATUS,),
+    ),
+    Command("MQCMD_RESET_Q_STATS", _reset_statistics, (text("MQCA_Q_NAME", NAME_LENGTH, required=True),)),
+    Command(
+        "MQCMD_INQUIRE_CHANNEL_STATUS",
+        _channel_status,
+        (
+            text("MQCACH_CHANNEL_NAME", CHANNEL_NAME_LENGTH, required=True),
+            numbers("MQIACH_CHANNEL_INSTANCE_ATTRS"),
+            number("MQIACH_CHANNEL_INSTANCE_TYPE", "MQOT_CURRENT_CHANNEL", "MQOT_SAVED_CHANNEL", "MQOT_SHORT_CHANNEL"),
+            text("MQCACH_CONNECTION_NAME", 264),
+            text("MQCACH_XMIT_Q_NAME"),
+        ),
+        filtered=(ObjectType.CHSTATUS,),
+    ),
+    Command(
+        "MQCMD_INQUIRE_LISTENER_STATUS",
+        _listener_status,
+        (text("MQCACH_LISTENER_NAME", NAME_LENGTH, required=True), numbers("MQIACF_LISTENER_STATUS_ATTRS")),
+        filtered=(ObjectType.LSSTATUS,),
+    ),
+    Command(
+        "MQCMD_INQUIRE_SERVICE_STATUS",
+        _service_status,
+        (text("MQCA_SERVICE_NAME", NAME_LENGTH, required=True), numbers("MQIACF_SERVICE_STATUS_ATTRS")),
+        filtered=(ObjectType.SVSTATUS,),
+    ),
+    Command(
+        "MQCMD_INQUIRE_CONNECTION",
+        _connections,
+        (
+            *_IDENTITIES,
+            numbers("MQIACF_CONNECTION_ATTRS"),
+            number("MQIACF_CONN_INFO_TYPE", "MQIACF_CONN_INFO_CONN", "MQIACF_CONN_INFO_HANDLE", "MQIACF_CONN_INFO_ALL"),
+        ),
+        filtered=(ObjectType.CONN,),
+    ),
+    Command(
+        "MQCMD_INQUIRE_Q_MGR_STATUS",
+        _manager_status,
+        (
+            numbers("MQIACF_Q_MGR_STATUS_ATTRS"),
+            number("MQIACF_Q_MGR_STATUS_INFO_TYPE", "MQIACF_Q_MGR_STATUS_INFO_Q_MGR", "MQIACF_Q_MGR_STATUS_LOG"),
+        ),
+    ),
+)

@@ -1,0 +1,177 @@
+"""Create, Change, Copy, Delete and Inquire Subscription, by name or by identifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final
+
+from ostler.command.admin.context import CommandRefused, Target
+from ostler.command.admin.permissions import authorize
+from ostler.command.admin.subscription_changes import alter_subscription, define_subscription, delete_subscription
+from ostler.command.admin.subscription_choice import Choice, chosen, subscription_rows
+from ostler.command.pcf.inquire import reply_row
+from ostler.command.pcf.request import Request
+from ostler.command.pcf.table import Command, Reply, number, numbers, octets, text
+from ostler.command.pcf.unsupported import PcfRefused, bad_parameter, refused
+from ostler.model.attributes import ObjectType, Value
+from ostler.model.constants import (
+    MQBACF_SUB_ID,
+    MQCACF_FROM_SUB_NAME,
+    MQCACF_SUB_NAME,
+    MQCACF_TO_SUB_NAME,
+    MQIACF_DURABLE_SUBSCRIPTION,
+    MQIACF_REPLACE,
+    MQIACF_SUB_ATTRS,
+    MQIACF_SUB_TYPE,
+    MQRC_NO_SUBSCRIPTION,
+    MQRCCF_OBJECT_ALREADY_EXISTS,
+    MQRCCF_PARM_MISSING,
+    MQRCCF_SUB_ALREADY_EXISTS,
+    MQRCCF_SUB_NAME_ERROR,
+    MQRP_YES,
+    MQSUB_DURABLE_ALL,
+    MQSUB_DURABLE_NO,
+    MQSUB_DURABLE_YES,
+    MQSUBTYPE_ADMIN,
+    MQSUBTYPE_ALL,
+    MQSUBTYPE_API,
+    MQSUBTYPE_PROXY,
+    MQSUBTYPE_USER,
+)
+from ostler.model.errors import MQError
+
+_KIND: Final = ObjectType.SUB
+_NAME_LENGTH: Final = 10240
+_IDENTIFIER_BYTES: Final = 24
+_TYPES: Final = {
+    MQSUBTYPE_USER: "USER",
+    MQSUBTYPE_ALL: "ALL",
+    MQSUBTYPE_ADMIN: "ADMIN",
+    MQSUBTYPE_API: "API",
+    MQSUBTYPE_PROXY: "PROXY",
+}
+_DURABLE: Final = {MQSUB_DURABLE_ALL: "ALL", MQSUB_DURABLE_YES: "YES", MQSUB_DURABLE_NO: "NO"}
+
+
+def which(request: Request) -> tuple[str, str]:
+    """The name and the identifier that a command gives: one of them, or both."""
+    name = request.text(MQCACF_SUB_NAME)
+    identifier = request.octets(MQBACF_SUB_ID)
+    if not name and not identifier:
+        raise bad_parameter(MQRCCF_PARM_MISSING, MQCACF_SUB_NAME)
+    return name, identifier.hex().upper() if identifier else ""
+
+
+def _do(change: Callable[[], None]) -> None:
+    try:
+        change()
+    except (MQError, CommandRefused) as error:
+        refusal = refused(error)
+        if refusal.reason == MQRCCF_OBJECT_ALREADY_EXISTS:
+            refusal = PcfRefused(MQRCCF_SUB_ALREADY_EXISTS)
+        raise refusal from None
+
+
+def _given(request: Request, is_new: bool) -> dict[str, Value]:
+    given = request.given(_KIND, "", is_new)
+    # The queue manager gives the identifier; in a command it only says which subscription is meant.
+    given.pop("SUBID", None)
+    return given
+
+
+def _create(target: Target, request: Request) -> Iterator[Reply]:
+    yield from _define(target, request, request.text(MQCACF_SUB_NAME), None)
+
+
+def _copy(target: Target, request: Request) -> Iterator[Reply]:
+    yield from _define(target, request, request.text(MQCACF_TO_SUB_NAME), request.text(MQCACF_FROM_SUB_NAME))
+
+
+def _define(target: Target, request: Request, name: str, like: str | None) -> Iterator[Reply]:
+    if not name:
+        raise PcfRefused(MQRCCF_SUB_NAME_ERROR)
+    replace = request.number(MQIACF_REPLACE) == MQRP_YES
+    given = _given(request, is_new=True)
+    _do(partial(define_subscription, target, name, given, like, replace))
+    yield []
+
+
+def _change(target: Target, request: Request) -> Iterator[Reply]:
+    name, identifier = which(request)
+    given = _given(request, is_new=False)
+    _do(partial(alter_subscription, target, name, identifier, given))
+    yield []
+
+
+def _delete(target: Target, request: Request) -> Iterator[Reply]:
+    name, identifier = which(request)
+    _do(partial(delete_subscription, target, name, identifier))
+    yield []
+
+
+def choice_of(request: Request) -> Choice:
+    """Which subscriptions an inquiry is about."""
+    name, identifier = which(request)
+    types = _TYPES[request.number(MQIACF_SUB_TYPE, MQSUBTYPE_USER)]
+    durable = _DURABLE[request.number(MQIACF_DURABLE_SUBSCRIPTION, MQSUB_DURABLE_ALL)]
+    return Choice(name or "*", identifier, types, durable)
+
+
+def _inquire(target: Target, request: Request) -> Iterator[Reply]:
+    authorize(target, "DISPLAY", _KIND, "")
+    selection = request.selected(MQIACF_SUB_ATTRS, (_KIND,))
+    found = False
+    for some in chosen(target, choice_of(request)):
+        for row in target.look(partial(subscription_rows, some)) if some else ():
+            if request.condition is None or request.condition.accepts(_KIND, row):
+                found = True
+                yield reply_row(_KIND, row, selection, ("SUB", "SUBID"))
+    if not found:
+        raise PcfRefused(MQRC_NO_SUBSCRIPTION)
+
+
+_NAME: Final = text("MQCACF_SUB_NAME", _NAME_LENGTH)
+_IDENTIFIER: Final = octets("MQBACF_SUB_ID", _IDENTIFIER_BYTES)
+_REPLACE: Final = number("MQIACF_REPLACE", "MQRP_NO", "MQRP_YES")
+COMMANDS: Final = (
+    Command(
+        "MQCMD_CREATE_SUBSCRIPTION",
+        _create,
+        (text("MQCACF_SUB_NAME", _NAME_LENGTH, required=True), _REPLACE),
+        (_KIND,),
+        ordered=False,
+    ),
+    Command("MQCMD_CHANGE_SUBSCRIPTION", _change, (_NAME, _IDENTIFIER), (_KIND,)),
+    Command(
+        "MQCMD_COPY_SUBSCRIPTION",
+        _copy,
+        (
+            text("MQCACF_FROM_SUB_NAME", _NAME_LENGTH, required=True),
+            text("MQCACF_TO_SUB_NAME", _NAME_LENGTH, required=True),
+            _REPLACE,
+        ),
+        (_KIND,),
+        ordered=False,
+    ),
+    Command("MQCMD_DELETE_SUBSCRIPTION", _delete, (_NAME, _IDENTIFIER)),
+    Command(
+        "MQCMD_INQUIRE_SUBSCRIPTION",
+        _inquire,
+        (
+            _NAME,
+            _IDENTIFIER,
+            number("MQIACF_DURABLE_SUBSCRIPTION", "MQSUB_DURABLE_YES", "MQSUB_DURABLE_NO", "MQSUB_DURABLE_ALL"),
+            numbers("MQIACF_SUB_ATTRS"),
+            number(
+                "MQIACF_SUB_TYPE",
+                "MQSUBTYPE_ADMIN",
+                "MQSUBTYPE_API",
+                "MQSUBTYPE_PROXY",
+                "MQSUBTYPE_USER",
+                "MQSUBTYPE_ALL",
+            ),
+        ),
+        filtered=(_KIND,),
+    ),
+)

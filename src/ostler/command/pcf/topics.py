@@ -1,0 +1,147 @@
+"""Inquire Topic Status, Subscription Status and Publish/Subscribe Status, and Clear Topic String."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Final
+
+from ostler.command.admin.context import CommandRefused, Target
+from ostler.command.admin.permissions import authorize
+from ostler.command.admin.subscription_choice import Choice, chosen
+from ostler.command.mqsc.display.display import Row
+from ostler.command.mqsc.topic_clearing import clear_topic
+from ostler.command.pcf.inquire import reply_row
+from ostler.command.pcf.request import Request
+from ostler.command.pcf.subscriptions import choice_of
+from ostler.command.pcf.table import Command, Reply, number, numbers, octets, text
+from ostler.command.pcf.unsupported import PcfRefused, refused
+from ostler.command.status.topic_rows import TopicRows, pubsub_row, status_rows
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import (
+    MQCA_TOPIC_STRING,
+    MQIACF_PS_STATUS_TYPE,
+    MQIACF_PUBSUB_STATUS_ATTRS,
+    MQIACF_SUB_STATUS_ATTRS,
+    MQIACF_TOPIC_PUB,
+    MQIACF_TOPIC_STATUS,
+    MQIACF_TOPIC_STATUS_ATTRS,
+    MQIACF_TOPIC_STATUS_TYPE,
+    MQIACF_TOPIC_SUB,
+    MQPSST_ALL,
+    MQPSST_LOCAL,
+    MQRC_NO_SUBSCRIPTION,
+    MQRCCF_NONE_FOUND,
+    MQRCCF_TOPIC_STRING_NOT_FOUND,
+)
+from ostler.model.errors import MQError
+
+_TOPIC_LENGTH: Final = 10240
+_ABOUT: Final = {MQIACF_TOPIC_STATUS: "TOPIC", MQIACF_TOPIC_SUB: "SUB", MQIACF_TOPIC_PUB: "PUB"}
+
+
+def _shown(
+    request: Request, kind: ObjectType, attributes: int, rows: Iterable[Row], heads: tuple[str, ...], none: int
+) -> Iterator[Reply]:
+    """A reply for each row that is wanted; refused with `none` when there is none."""
+    selection = request.selected(attributes, (kind,))
+    found = False
+    for row in rows:
+        if request.condition is None or request.condition.accepts(kind, row):
+            found = True
+            yield reply_row(kind, row, selection, heads)
+    if not found:
+        raise PcfRefused(none)
+
+
+def _topic_status(target: Target, request: Request) -> Iterator[Reply]:
+    authorize(target, "DISPLAY", ObjectType.QMGR, "")
+    about = _ABOUT[request.number(MQIACF_TOPIC_STATUS_TYPE, MQIACF_TOPIC_STATUS)]
+    rows = TopicRows(request.text(MQCA_TOPIC_STRING), about).rows(target)
+    yield from _shown(
+        request,
+        ObjectType.TPSTATUS,
+        MQIACF_TOPIC_STATUS_ATTRS,
+        rows,
+        ("TOPICSTR", "TYPE"),
+        MQRCCF_TOPIC_STRING_NOT_FOUND,
+    )
+
+
+def _subscription_status(target: Target, request: Request) -> Iterator[Reply]:
+    authorize(target, "DISPLAY", ObjectType.SUB, "")
+    rows = _status_rows(target, choice_of(request))
+    yield from _shown(
+        request, ObjectType.SBSTATUS, MQIACF_SUB_STATUS_ATTRS, rows, ("SUB", "SUBID"), MQRC_NO_SUBSCRIPTION
+    )
+
+
+def _status_rows(target: Target, choice: Choice) -> Iterator[Row]:
+    for some in chosen(target, choice):
+        yield from target.look(partial(status_rows, some))
+
+
+def _pubsub_status(target: Target, request: Request) -> Iterator[Reply]:
+    authorize(target, "DISPLAY", ObjectType.QMGR, "")
+    is_here = request.number(MQIACF_PS_STATUS_TYPE, MQPSST_ALL) in (MQPSST_ALL, MQPSST_LOCAL)
+    rows = [target.look(pubsub_row)] if is_here else []
+    heads = ("QMNAME", "TYPE", "STATUS")
+    yield from _shown(request, ObjectType.PUBSUB, MQIACF_PUBSUB_STATUS_ATTRS, rows, heads, MQRCCF_NONE_FOUND)
+
+
+def _clear(target: Target, request: Request) -> Iterator[Reply]:
+    try:
+        clear_topic(target, request.text(MQCA_TOPIC_STRING))
+    except (MQError, CommandRefused) as error:
+        raise refused(error) from None
+    yield []
+
+
+COMMANDS: Final = (
+    Command(
+        "MQCMD_INQUIRE_TOPIC_STATUS",
+        _topic_status,
+        (
+            text("MQCA_TOPIC_STRING", _TOPIC_LENGTH, required=True),
+            number("MQIACF_TOPIC_STATUS_TYPE", "MQIACF_TOPIC_STATUS", "MQIACF_TOPIC_SUB", "MQIACF_TOPIC_PUB"),
+            numbers("MQIACF_TOPIC_STATUS_ATTRS"),
+        ),
+        filtered=(ObjectType.TPSTATUS,),
+    ),
+    Command(
+        "MQCMD_INQUIRE_SUB_STATUS",
+        _subscription_status,
+        (
+            text("MQCACF_SUB_NAME", _TOPIC_LENGTH),
+            octets("MQBACF_SUB_ID", 24),
+            number("MQIACF_DURABLE_SUBSCRIPTION", "MQSUB_DURABLE_YES", "MQSUB_DURABLE_NO", "MQSUB_DURABLE_ALL"),
+            number(
+                "MQIACF_SUB_TYPE",
+                "MQSUBTYPE_ADMIN",
+                "MQSUBTYPE_API",
+                "MQSUBTYPE_PROXY",
+                "MQSUBTYPE_USER",
+                "MQSUBTYPE_ALL",
+            ),
+            numbers("MQIACF_SUB_STATUS_ATTRS"),
+        ),
+        filtered=(ObjectType.SBSTATUS,),
+    ),
+    Command(
+        "MQCMD_INQUIRE_PUBSUB_STATUS",
+        _pubsub_status,
+        (
+            numbers("MQIACF_PUBSUB_STATUS_ATTRS"),
+            number("MQIACF_PS_STATUS_TYPE", "MQPSST_ALL", "MQPSST_LOCAL", "MQPSST_PARENT", "MQPSST_CHILD"),
+        ),
+    ),
+    Command(
+        "MQCMD_CLEAR_TOPIC_STRING",
+        _clear,
+        (
+            text("MQCA_TOPIC_STRING", _TOPIC_LENGTH, required=True),
+            number("MQIACF_CLEAR_TYPE", "MQCLRT_RETAINED", required=True),
+            number("MQIACF_CLEAR_SCOPE", "MQCLRS_LOCAL"),
+        ),
+    ),
+)

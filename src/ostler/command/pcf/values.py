@@ -1,0 +1,150 @@
+"""Attributes as PCF parameters, and back. Which structure a parameter comes in follows from its number and kind."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ostler.command.pcf.unsupported import bad_parameter
+from ostler.model.attributes import Attribute, Shown, Value, ValueKind, check, to_text
+from ostler.model.constants import (
+    MQCA_FIRST,
+    MQCA_LAST,
+    MQIA_FIRST,
+    MQIA_LAST,
+    MQMON_NOT_AVAILABLE,
+    MQRCCF_CFBS_PARM_ID_ERROR,
+    MQRCCF_CFBS_STRING_LENGTH_ERR,
+    MQRCCF_CFIL_PARM_ID_ERROR,
+    MQRCCF_CFIN_PARM_ID_ERROR,
+    MQRCCF_CFSL_PARM_ID_ERROR,
+    MQRCCF_CFST_PARM_ID_ERROR,
+    MQRCCF_CFST_STRING_LENGTH_ERR,
+)
+from ostler.model.errors import MQError
+from ostler.model.pcf import (
+    ByteString,
+    Integer,
+    Integer64,
+    Integer64List,
+    IntegerList,
+    Parameter,
+    String,
+    StringList,
+)
+
+# Longer texts, such as topic strings, come as long as they are; all others are filled up with blanks.
+_PADDED_MAX: Final = 264
+_LISTS: Final = (ValueKind.STRINGS, ValueKind.NAMES, ValueKind.WORDS, ValueKind.INTEGERS)
+_INTEGER_MAX: Final = 2**31 - 1
+# Counts of bytes begin anew at zero behind 999999999, as MQ's do.
+_COUNTS: Final = 1_000_000_000
+# Numbers that MQSC shows as words without being words of the attribute.
+_SWITCHES: Final = {"NO": "0", "YES": "1"}
+# What a parameter of the wrong kind is refused with.
+PARAMETER_REASONS: Final[dict[type[object], int]] = {
+    Integer: MQRCCF_CFIN_PARM_ID_ERROR,
+    Integer64: MQRCCF_CFIN_PARM_ID_ERROR,
+    String: MQRCCF_CFST_PARM_ID_ERROR,
+    IntegerList: MQRCCF_CFIL_PARM_ID_ERROR,
+    Integer64List: MQRCCF_CFIL_PARM_ID_ERROR,
+    StringList: MQRCCF_CFSL_PARM_ID_ERROR,
+    ByteString: MQRCCF_CFBS_PARM_ID_ERROR,
+}
+
+
+def padded(text: str, length: int) -> str:
+    """A text with blanks up to a number of bytes."""
+    return text + " " * (length - len(text.encode("utf-8", "replace")))
+
+
+def text_parameter(parameter: int, text: str, length: int) -> String:
+    """A text, filled up as far as MQ does."""
+    return String(parameter, padded(text, length) if length <= _PADDED_MAX else text)
+
+
+def names_parameter(parameter: int, names: list[str], length: int) -> StringList:
+    return StringList(parameter, tuple(padded(name, length) for name in names))
+
+
+def parameter_of(attribute: Attribute, value: Value) -> Parameter | None:
+    """An attribute of an object as a parameter; None when PCF has none for it."""
+    number = attribute.pcf
+    if MQIA_FIRST <= number <= MQIA_LAST:
+        if attribute.kind in (ValueKind.WORDS, ValueKind.INTEGERS):
+            items = value if isinstance(value, tuple) else (value,)
+            return IntegerList(number, tuple(min(_integer(attribute, item), _INTEGER_MAX) for item in items))
+        if attribute.high > _INTEGER_MAX:
+            return Integer(number, _integer(attribute, value) % _COUNTS)
+        return Integer(number, min(_integer(attribute, value), _INTEGER_MAX))
+    if MQCA_FIRST <= number <= MQCA_LAST:
+        if attribute.kind in (ValueKind.STRINGS, ValueKind.NAMES):
+            items = value if isinstance(value, tuple) else (str(value),)
+            return names_parameter(number, [str(item) for item in items], attribute.length_max)
+        return text_parameter(number, to_text(attribute, value), attribute.length_max)
+    if number:
+        return ByteString(number, _bytes(str(value)))
+    return None
+
+
+def _integer(attribute: Attribute, value: Value) -> int:
+    if isinstance(value, str):
+        for word, number in attribute.words:
+            if word == value:
+                return number
+        digits = _SWITCHES.get(value, value.strip())
+        if not digits.lstrip("-").isdecimal():
+            return MQMON_NOT_AVAILABLE
+        value = int(digits)
+    assert isinstance(value, int)
+    return value
+
+
+def _bytes(text: str) -> bytes:
+    """What MQSC shows in hexadecimal, or as the two halves of a number with a point between."""
+    high, point, low = text.partition(".")
+    try:
+        if point:
+            return int(high).to_bytes(8, "big") + int(low).to_bytes(8, "big")
+        return bytes.fromhex(text)
+    except (ValueError, OverflowError):
+        return b""
+
+
+def value_of(attribute: Attribute, item: Parameter) -> Value:
+    """The checked value that a parameter gives to an attribute."""
+    raw = _raw(attribute, item)
+    if attribute.shown == Shown.NEVER:
+        raise bad_parameter(PARAMETER_REASONS[type(item)], item.parameter)
+    try:
+        return check(attribute, raw)
+    except MQError as error:
+        reason = error.reason
+        if reason == MQRCCF_CFST_STRING_LENGTH_ERR and isinstance(item, ByteString):
+            reason = MQRCCF_CFBS_STRING_LENGTH_ERR
+        raise bad_parameter(reason, item.parameter) from None
+
+
+def _raw(attribute: Attribute, item: Parameter) -> Value:
+    number = attribute.pcf
+    is_list = attribute.kind in _LISTS
+    if isinstance(item, Integer) and MQIA_FIRST <= number <= MQIA_LAST:
+        if not is_list:
+            return item.value
+        return (_word(attribute, item.value),)
+    if isinstance(item, IntegerList) and is_list and MQIA_FIRST <= number <= MQIA_LAST:
+        return tuple(_word(attribute, value) for value in item.values)
+    if isinstance(item, String) and MQCA_FIRST <= number <= MQCA_LAST:
+        return item.value if not is_list else (item.value,)
+    if isinstance(item, StringList) and is_list and MQCA_FIRST <= number <= MQCA_LAST:
+        return tuple(value for value in item.values if value)
+    if isinstance(item, ByteString) and not MQIA_FIRST <= number <= MQCA_LAST:
+        return item.value.hex().upper()
+    raise bad_parameter(PARAMETER_REASONS.get(type(item), MQRCCF_CFIN_PARM_ID_ERROR), item.parameter)
+
+
+def _word(attribute: Attribute, number: int) -> str:
+    """The word behind a number, where a list is kept as words; the number as text where it has none."""
+    for word, meaning in attribute.words:
+        if meaning == number:
+            return word
+    return str(number)

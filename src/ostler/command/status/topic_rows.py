@@ -1,0 +1,241 @@
+"""What is known of the topic tree, as rows for DISPLAY and for PCF: topics, their subscribers and their publishers.
+
+Rows are made a slice at a time under the engine's lock; a million topics neither hold it up nor fill memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Final
+
+from ostler.command.admin.context import Target
+from ostler.command.admin.objects import date_and_time
+from ostler.command.admin.subscription_choice import NO_IDENTIFIER, SUBTYPES, Chosen
+from ostler.command.mqsc.display.display import Row
+from ostler.command.status.topic_walk import Place, TopicPattern, TopicWalk
+from ostler.engine.connection import Connection
+from ostler.engine.core import Engine
+from ostler.engine.pubsub import retained
+from ostler.engine.pubsub.subscription import Subscription
+from ostler.engine.pubsub.topic_settings import TopicSettings
+from ostler.engine.pubsub.topic_tree import TopicNode
+from ostler.model.attributes import ObjectType, Value, find, to_text
+from ostler.model.constants import MQCLROUTE_NONE, MQMC_DISABLED, MQPSM_COMPAT, MQPSM_DISABLED, MQSUB_DURABLE_YES
+
+# Places looked at, and rows made, while the engine is held.
+_SLICE: Final = 200
+# What objects say of a topic that nobody acts on here, and what counts when none of them says anything.
+_UNUSED: Final[dict[str, Value]] = {"CLUSTER": "", "COMMINFO": "", "MCAST": MQMC_DISABLED}
+_NO_RELIABILITY: Final = ("", "")
+
+
+class TopicRows:
+    """The rows of TPSTATUS for a topic string with wildcards. `about` is TOPIC, SUB or PUB."""
+
+    def __init__(self, pattern: str, about: str, types: str = "USER") -> None:
+        self._pattern = TopicPattern(pattern)
+        self._about = about
+        self._types = SUBTYPES[types]
+        self._inherited: dict[TopicSettings, dict[str, Value]] = {}
+
+    def rows(self, target: Target) -> Iterator[Row]:
+        if self._about == "PUB":
+            yield from self._publishers(target)
+            return
+        walk = TopicWalk(self._pattern)
+        try:
+            while not walk.is_done:
+                if self._about == "TOPIC":
+                    yield from target.look(partial(self._topic_slice, walk))
+                    continue
+                for node, topic in target.look(partial(_places, walk)):
+                    yield from self._subscribers(target, node, topic)
+        finally:
+            target.look(walk.end)
+        if self._pattern.is_wild:
+            yield from self._wild(target)
+
+    # -- topics --------------------------------------------------------------------------------------------------------
+
+    def _topic_slice(self, walk: TopicWalk, engine: Engine) -> list[Row]:
+        return [self._topic_row(engine, node, topic) for node, topic in walk.step(engine, _SLICE)]
+
+    def _topic_row(self, engine: Engine, node: TopicNode, topic: str) -> Row:
+        settings = engine.topics.settings_at(node)
+        inherited = self._inherited.get(settings)
+        if inherited is None:
+            inherited = self._inherited[settings] = _inherited(settings, node)
+        subscriptions = node.subscriptions
+        return {
+            **inherited,
+            "TOPICSTR": topic,
+            "ADMIN": node.definition.name if node.definition is not None else "",
+            "PUBCOUNT": node.publishers,
+            "RETAINED": "YES" if node.retained is not None and _has_retained(engine, node) else "NO",
+            "SUBCOUNT": len(subscriptions) if subscriptions is not None else 0,
+        }
+
+    # -- subscribers ---------------------------------------------------------------------------------------------------
+
+    def _subscribers(self, target: Target, node: TopicNode, topic: str) -> Iterator[Row]:
+        """There may be very many at one place, too."""
+        at = 0
+        while (some := target.look(partial(self._standing, node, topic, at))) is not None:
+            yield from some
+            at += _SLICE
+
+    def _standing(self, node: TopicNode, topic: str, at: int, engine: Engine) -> list[Row] | None:
+        """Some of those at a place; None behind the last."""
+        subscriptions = node.subscriptions
+        if subscriptions is None or at >= len(subscriptions):
+            return None
+        return [
+            {"TOPICSTR": topic, "TYPE": "SUB", **subscriber(each)}
+            for each in subscriptions[at : at + _SLICE]
+            if each.type in self._types
+        ]
+
+    def _wild(self, target: Target) -> Iterator[Row]:
+        """Subscriptions with wildcards stand at no place of the tree: each topic of theirs is one of its own."""
+        at = target.look(_wild_end)
+        while at > 0:
+            yield from target.look(partial(self._wild_slice, at))
+            at -= _SLICE
+
+    def _wild_slice(self, end: int, engine: Engine) -> list[Row]:
+        rows: list[Row] = []
+        for each in engine.topics.everyone[max(0, end - _SLICE) : end]:
+            is_wild = each.is_character_wild or each.fixed_levels >= 0
+            if not is_wild or each.is_removed or not self._pattern.matches(each.topic):
+                continue
+            if self._about == "SUB":
+                if each.type in self._types:
+                    rows.append({"TOPICSTR": each.topic, "TYPE": "SUB", **subscriber(each)})
+            else:
+                alike = engine.topics.alike(each)
+                if alike[0] is each:
+                    nearest = engine.topics.nearest(each.topic)
+                    counts: dict[str, Value] = {"ADMIN": "", "PUBCOUNT": 0, "RETAINED": "NO", "SUBCOUNT": len(alike)}
+                    rows.append({**self._topic_row(engine, nearest, each.topic), **counts})
+        return rows
+
+    # -- publishers ----------------------------------------------------------------------------------------------------
+
+    def _publishers(self, target: Target) -> Iterator[Row]:
+        for connection in target.look(_connections):
+            yield from target.look(partial(self._published, connection))
+
+    def _published(self, connection: Connection, engine: Engine) -> list[Row]:
+        return [
+            _publisher_row(connection, opened.topic, opened.published, opened.published_ms)
+            for handle in connection.handles.values()
+            if (opened := handle.topic) is not None and self._pattern.matches(opened.topic)
+        ]
+
+
+def _places(walk: TopicWalk, engine: Engine) -> list[Place]:
+    return [(node, topic) for node, topic in walk.step(engine, _SLICE) if node.subscriptions is not None]
+
+
+def _wild_end(engine: Engine) -> int:
+    return len(engine.topics.everyone) if engine.topics.wild_count > 0 else 0
+
+
+def _connections(engine: Engine) -> list[Connection]:
+    return list(engine.connections.values())
+
+
+def _publisher_row(connection: Connection, topic: str, published: int, published_ms: int) -> Row:
+    date, time = date_and_time(published_ms)
+    return {
+        "TOPICSTR": topic,
+        "TYPE": "PUB",
+        "ACTCONN": connection.connection_id.hex().upper(),
+        "LPUBDATE": date,
+        "LPUBTIME": time,
+        "MCASTREL": _NO_RELIABILITY,
+        "NUMPUBS": published,
+    }
+
+
+def _has_retained(engine: Engine, node: TopicNode) -> bool:
+    expiry_ms = retained.expiry_at(engine, node)
+    return expiry_ms == 0 or expiry_ms > engine.now_ms
+
+
+def _inherited(settings: TopicSettings, node: TopicNode) -> dict[str, Value]:
+    """What counts at all places that follow one object."""
+    row: dict[str, Value] = {
+        "TYPE": "TOPIC",
+        "CAPEXPRY": settings.expiry_max,
+        "DEFPRESP": settings.response,
+        "DEFPRTY": settings.priority,
+        "DEFPSIST": settings.persistence,
+        "DURSUB": settings.durable,
+        "MDURMDL": settings.durable_model,
+        "MNDURMDL": settings.non_durable_model,
+        "NPMSGDLV": settings.delivery_nonpersistent,
+        "PMSGDLV": settings.delivery_persistent,
+        "PUB": settings.publish,
+        "PUBSCOPE": settings.publish_scope,
+        "SUB": settings.subscribe,
+        "SUBSCOPE": settings.subscribe_scope,
+        "USEDLQ": settings.dead_letters,
+    }
+    for name, otherwise in _UNUSED.items():
+        row[name] = _nearest(node, name, otherwise)
+    row["CLROUTE"] = _nearest(node, "CLROUTE", MQCLROUTE_NONE) if row["CLUSTER"] else MQCLROUTE_NONE
+    return row
+
+
+def _nearest(node: TopicNode | None, name: str, otherwise: Value) -> Value:
+    """What the nearest object says that does not leave it to its parent."""
+    attribute = find(ObjectType.TOPIC, name)
+    assert attribute is not None
+    while node is not None:
+        value = node.definition.attributes.get(name, "") if node.definition is not None else ""
+        if value != "" and to_text(attribute, value) != "ASPARENT":
+            return value
+        node = node.parent
+    return otherwise
+
+
+def subscriber(subscription: Subscription) -> Mapping[str, Value]:
+    """What TPSTATUS TYPE(SUB) and SBSTATUS both show."""
+    attributes = subscription.definition.attributes
+    resumed = date_and_time(subscription.resumed_ms or subscription.created_ms)
+    delivered = date_and_time(subscription.delivered_ms)
+    return {
+        "SUBID": subscription.identifier.hex().upper(),
+        "SUBUSER": subscription.user,
+        "SUBTYPE": subscription.type,
+        "DURABLE": attributes.get("DURABLE", MQSUB_DURABLE_YES),
+        "ACTCONN": subscription.connection_id.hex().upper() or NO_IDENTIFIER,
+        "LMSGDATE": delivered[0],
+        "LMSGTIME": delivered[1],
+        "MCASTREL": _NO_RELIABILITY,
+        "NUMMSGS": subscription.delivered,
+        "RESMDATE": resumed[0],
+        "RESMTIME": resumed[1],
+    }
+
+
+def status_rows(found: list[Chosen], engine: Engine) -> list[Row]:
+    """SBSTATUS. The default subscription is nobody's, and has none."""
+    return [
+        {"SUB": living.name, "TOPICSTR": living.topic, **subscriber(living)}
+        for _, living in found
+        if living is not None and not living.is_removed
+    ]
+
+
+def pubsub_row(engine: Engine) -> Row:
+    mode = engine.manager.attributes.get("PSMODE")
+    return {
+        "QMNAME": engine.name,
+        "TYPE": "LOCAL",
+        "STATUS": "INACTIVE" if mode == MQPSM_DISABLED else "COMPAT" if mode == MQPSM_COMPAT else "ACTIVE",
+        "SUBCOUNT": len(engine.topics.subscriptions),
+        "TPCOUNT": len(engine.topics.nodes),
+    }

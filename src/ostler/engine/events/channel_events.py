@@ -1,0 +1,227 @@
+"""Events about channels: started, stopped, refused or waiting for a place, unable to convert, unable to agree on TLS.
+
+CHLEV of the queue manager says which are made: all, or only those that are exceptions. Those about TLS follow SSLEV.
+Nothing is delivered here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from ostler.engine.core import Engine
+from ostler.engine.events.configuration_events import CHANNEL_QUEUE
+from ostler.engine.events.performance_events import event_message, fixed_name, fixed_text
+from ostler.engine.events.reports import Outgoing
+from ostler.model.constants import (
+    MQCA_Q_MGR_NAME,
+    MQCACF_AUX_ERROR_DATA_STR_1,
+    MQCACF_AUX_ERROR_DATA_STR_2,
+    MQCACF_AUX_ERROR_DATA_STR_3,
+    MQCACH_CHANNEL_NAME,
+    MQCACH_CONNECTION_NAME,
+    MQCACH_FORMAT_NAME,
+    MQCACH_SSL_HANDSHAKE_STAGE,
+    MQCACH_SSL_PEER_NAME,
+    MQCACH_XMIT_Q_NAME,
+    MQCMD_CHANNEL_EVENT,
+    MQEVR_DISABLED,
+    MQEVR_ENABLED,
+    MQEVR_EXCEPTION,
+    MQIA_ACTIVE_CHANNELS,
+    MQIA_MAX_CHANNELS,
+    MQIACF_AUX_ERROR_DATA_INT_1,
+    MQIACF_AUX_ERROR_DATA_INT_2,
+    MQIACF_CONV_REASON_CODE,
+    MQIACF_ERROR_IDENTIFIER,
+    MQIACF_REASON_QUALIFIER,
+    MQIACH_MAX_INSTANCES,
+    MQIACH_MAX_INSTS_PER_CLIENT,
+    MQIACH_SSL_RETURN_CODE,
+    MQRC_CHANNEL_ACTIVATED,
+    MQRC_CHANNEL_CONV_ERROR,
+    MQRC_CHANNEL_NOT_ACTIVATED,
+    MQRC_CHANNEL_NOT_AVAILABLE,
+    MQRC_CHANNEL_SSL_ERROR,
+    MQRC_CHANNEL_SSL_WARNING,
+    MQRC_CHANNEL_STARTED,
+    MQRC_CHANNEL_STOPPED,
+    MQRC_CHANNEL_STOPPED_BY_USER,
+    MQRQ_CHANNEL_STOPPED_DISABLED,
+    MQRQ_CHANNEL_STOPPED_OK,
+    MQRQ_CLIENT_INST_LIMIT,
+    MQRQ_MAX_ACTIVE_CHANNELS,
+    MQRQ_MAX_CHANNELS,
+    MQRQ_SSL_HANDSHAKE_ERROR,
+    MQRQ_SSL_PEER_NAME_ERROR,
+    MQRQ_SVRCONN_INST_LIMIT,
+)
+from ostler.model.pcf import Integer, Parameter, String
+
+# Severities in front of the number of a message in an error identifier.
+_INFORMATION: Final = 0x10000000
+_ERROR: Final = 0x20000000
+# What a limit is told as, by the qualifier of the event.
+_LIMITS: Final[dict[int, int]] = {
+    MQRQ_MAX_ACTIVE_CHANNELS: MQIA_ACTIVE_CHANNELS,
+    MQRQ_MAX_CHANNELS: MQIA_MAX_CHANNELS,
+    MQRQ_SVRCONN_INST_LIMIT: MQIACH_MAX_INSTANCES,
+    MQRQ_CLIENT_INST_LIMIT: MQIACH_MAX_INSTS_PER_CLIENT,
+}
+
+
+def error_identifier(message: i64, is_error: bool) -> int:
+    """The number of an AMQ message as events tell it: read as hexadecimal, its last four digits are that number."""
+    if message <= 0:
+        return 0
+    return (_ERROR if is_error else _INFORMATION) | int(str(message), 16)
+
+
+def on_channel_started(engine: Engine, channel: str, transmission_queue: str, connection_name: str) -> list[Outgoing]:
+    """A message channel runs. Only those that send have a transmission queue; it is empty for others."""
+    if not _is_wanted(engine, False):
+        return []
+    return [_event(engine, MQRC_CHANNEL_STARTED, [], _whom(channel, transmission_queue, connection_name))]
+
+
+def on_channel_stopped(
+    engine: Engine,
+    qualifier: i64,
+    channel: str,
+    transmission_queue: str,
+    connection_name: str,
+    message: i64 = 0,
+    numbers: tuple[int, int] = (0, 0),
+    texts: tuple[str, str, str] = ("", "", ""),
+) -> list[Outgoing]:
+    """A message channel that had been told of as started runs no more. `qualifier` is MQRQ_CHANNEL_STOPPED_...
+
+    `message` is the number of the AMQ message that tells why, such as 9526; `numbers` and `texts` are what it names.
+    """
+    is_exception = qualifier != MQRQ_CHANNEL_STOPPED_OK
+    if not _is_wanted(engine, is_exception):
+        return []
+    why: list[Parameter] = [
+        String(MQCACH_CHANNEL_NAME, fixed_text(channel, 20)),
+        Integer(MQIACF_ERROR_IDENTIFIER, error_identifier(message, is_exception)),
+        Integer(MQIACF_AUX_ERROR_DATA_INT_1, numbers[0]),
+        Integer(MQIACF_AUX_ERROR_DATA_INT_2, numbers[1]),
+        String(MQCACF_AUX_ERROR_DATA_STR_1, texts[0]),
+        String(MQCACF_AUX_ERROR_DATA_STR_2, texts[1]),
+        String(MQCACF_AUX_ERROR_DATA_STR_3, texts[2]),
+    ]
+    first: list[Parameter] = [Integer(MQIACF_REASON_QUALIFIER, qualifier)]
+    return [_event(engine, MQRC_CHANNEL_STOPPED, first, why + _whom("", transmission_queue, connection_name))]
+
+
+def on_channel_stopped_by_user(engine: Engine, channel: str) -> list[Outgoing]:
+    """STOP CHANNEL was given, and the channel is in the stopped state."""
+    if not _is_wanted(engine, True):
+        return []
+    first: list[Parameter] = [Integer(MQIACF_REASON_QUALIFIER, MQRQ_CHANNEL_STOPPED_DISABLED)]
+    return [_event(engine, MQRC_CHANNEL_STOPPED_BY_USER, first, _whom(channel, "", ""))]
+
+
+def on_channel_not_activated(
+    engine: Engine, channel: str, transmission_queue: str, connection_name: str
+) -> list[Outgoing]:
+    """A channel waits, because no more of them may be active."""
+    if not _is_wanted(engine, True):
+        return []
+    return [_event(engine, MQRC_CHANNEL_NOT_ACTIVATED, [], _whom(channel, transmission_queue, connection_name))]
+
+
+def on_channel_activated(engine: Engine, channel: str, transmission_queue: str, connection_name: str) -> list[Outgoing]:
+    """A channel that waited until fewer were active can go on."""
+    if not _is_wanted(engine, True):
+        return []
+    return [_event(engine, MQRC_CHANNEL_ACTIVATED, [], _whom(channel, transmission_queue, connection_name))]
+
+
+def on_channel_not_available(
+    engine: Engine, qualifier: i64, channel: str, connection_name: str, most: i64
+) -> list[Outgoing]:
+    """Somebody who connected is refused: there are `most` channels already. `qualifier` says which limit that is."""
+    if not _is_wanted(engine, True):
+        return []
+    first: list[Parameter] = [Integer(MQIACF_REASON_QUALIFIER, qualifier)]
+    rest = _whom(channel, "", connection_name)
+    rest.append(Integer(_LIMITS[int(qualifier)], most))
+    return [_event(engine, MQRC_CHANNEL_NOT_AVAILABLE, first, rest)]
+
+
+def on_channel_conversion_error(
+    engine: Engine, reason: i64, channel: str, format_name: str, transmission_queue: str, connection_name: str
+) -> list[Outgoing]:
+    """A sending end with CONVERT(YES) could not convert a message. `reason` is that of the get."""
+    if not _is_wanted(engine, True):
+        return []
+    first: list[Parameter] = [
+        Integer(MQIACF_CONV_REASON_CODE, reason),
+        String(MQCACH_CHANNEL_NAME, fixed_text(channel, 20)),
+        String(MQCACH_FORMAT_NAME, fixed_text(format_name, 8)),
+    ]
+    return [_event(engine, MQRC_CHANNEL_CONV_ERROR, first, _whom("", transmission_queue, connection_name))]
+
+
+def on_channel_ssl_error(
+    engine: Engine,
+    qualifier: i64,
+    channel: str,
+    transmission_queue: str,
+    connection_name: str,
+    stage: str = "",
+    return_code: i64 = 0,
+    peer: str = "",
+) -> list[Outgoing]:
+    """TLS was not agreed on. `qualifier` is MQRQ_SSL_...; what is not known yet of the channel is empty.
+
+    `stage` and `return_code` are told of a handshake that failed, `peer` of a name that did not fit SSLPEER.
+    """
+    if not _is_secure_wanted(engine):
+        return []
+    rest = _whom(channel, transmission_queue, connection_name)
+    if qualifier == MQRQ_SSL_HANDSHAKE_ERROR:
+        rest.append(String(MQCACH_SSL_HANDSHAKE_STAGE, fixed_text(stage, 32)))
+        rest.append(Integer(MQIACH_SSL_RETURN_CODE, return_code))
+    if qualifier == MQRQ_SSL_PEER_NAME_ERROR:
+        rest.append(String(MQCACH_SSL_PEER_NAME, peer))
+    first: list[Parameter] = [Integer(MQIACF_REASON_QUALIFIER, qualifier)]
+    return [_event(engine, MQRC_CHANNEL_SSL_ERROR, first, rest)]
+
+
+def on_channel_ssl_warning(
+    engine: Engine, qualifier: i64, channel: str, transmission_queue: str, connection_name: str
+) -> list[Outgoing]:
+    """TLS was agreed on in spite of something that an administrator should know. `qualifier` is MQRQ_SSL_..."""
+    if not _is_secure_wanted(engine):
+        return []
+    first: list[Parameter] = [Integer(MQIACF_REASON_QUALIFIER, qualifier)]
+    return [_event(engine, MQRC_CHANNEL_SSL_WARNING, first, _whom(channel, transmission_queue, connection_name))]
+
+
+def _is_wanted(engine: Engine, is_exception: bool) -> bool:
+    setting = engine.manager.attributes.get("CHLEV", MQEVR_DISABLED)
+    return setting == MQEVR_ENABLED or (is_exception and setting == MQEVR_EXCEPTION)
+
+
+def _is_secure_wanted(engine: Engine) -> bool:
+    return engine.manager.attributes.get("SSLEV", MQEVR_DISABLED) == MQEVR_ENABLED
+
+
+def _whom(channel: str, transmission_queue: str, connection_name: str) -> list[Parameter]:
+    """Which channel it is about, as far as that is known."""
+    found: list[Parameter] = []
+    if channel:
+        found.append(String(MQCACH_CHANNEL_NAME, fixed_text(channel, 20)))
+    if transmission_queue:
+        found.append(fixed_name(MQCACH_XMIT_Q_NAME, transmission_queue))
+    if connection_name:
+        found.append(String(MQCACH_CONNECTION_NAME, connection_name))
+    return found
+
+
+def _event(engine: Engine, reason: i64, first: list[Parameter], rest: list[Parameter]) -> Outgoing:
+    name: list[Parameter] = [fixed_name(MQCA_Q_MGR_NAME, engine.name)]
+    return event_message(engine, CHANNEL_QUEUE, MQCMD_CHANNEL_EVENT, reason, name + first + rest)

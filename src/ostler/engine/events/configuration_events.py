@@ -1,0 +1,343 @@
+"""Events about what administrators do and what is refused to people: configuration, command, authority and channel.
+
+A change of an object makes two configuration events, what it was and what it is, with one correlation id. Commands are
+told with who gave them. Refusals for want of authority say who wanted what. Nothing is delivered here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ostler.engine.connection import Connection
+from ostler.engine.core import Engine
+from ostler.engine.events.performance_events import MANAGER_QUEUE, event_message, fixed_name, fixed_text
+from ostler.engine.events.reports import Outgoing
+from ostler.engine.message.message import CORRELATION_ID_AT
+from ostler.model.attributes import Attribute, ObjectType, Shown, Value, ValueKind, attributes_of, to_text
+from ostler.model.constants import (
+    MQBACF_EVENT_ACCOUNTING_TOKEN,
+    MQBACF_EVENT_SECURITY_ID,
+    MQCA_Q_MGR_NAME,
+    MQCA_Q_NAME,
+    MQCA_REMOTE_Q_MGR_NAME,
+    MQCACF_APPL_NAME,
+    MQCACF_COMMAND_MQSC,
+    MQCACF_CSP_USER_IDENTIFIER,
+    MQCACF_EVENT_APPL_IDENTITY,
+    MQCACF_EVENT_APPL_NAME,
+    MQCACF_EVENT_APPL_ORIGIN,
+    MQCACF_EVENT_Q_MGR,
+    MQCACF_EVENT_USER_ID,
+    MQCACF_OBJECT_Q_MGR_NAME,
+    MQCACF_USER_IDENTIFIER,
+    MQCACH_CHANNEL_NAME,
+    MQCACH_CLIENT_USER_ID,
+    MQCACH_CONNECTION_NAME,
+    MQCACH_SSL_PEER_NAME,
+    MQCFC_LAST,
+    MQCFC_NOT_LAST,
+    MQCMD_CHANNEL_EVENT,
+    MQCMD_COMMAND_EVENT,
+    MQCMD_CONFIG_EVENT,
+    MQCMD_Q_MGR_EVENT,
+    MQEVO_MQSET,
+    MQEVR_DISABLED,
+    MQEVR_ENABLED,
+    MQEVR_NO_DISPLAY,
+    MQGACF_COMMAND_CONTEXT,
+    MQGACF_COMMAND_DATA,
+    MQIA_APPL_TYPE,
+    MQIACF_COMMAND,
+    MQIACF_EVENT_APPL_TYPE,
+    MQIACF_EVENT_ORIGIN,
+    MQIACF_OBJECT_TYPE,
+    MQIACF_OPEN_OPTIONS,
+    MQIACF_REASON_QUALIFIER,
+    MQOT_AUTH_INFO,
+    MQOT_AUTH_REC,
+    MQOT_CF_STRUC,
+    MQOT_CHANNEL,
+    MQOT_CHLAUTH,
+    MQOT_COMM_INFO,
+    MQOT_LISTENER,
+    MQOT_NAMELIST,
+    MQOT_PROCESS,
+    MQOT_Q,
+    MQOT_Q_MGR,
+    MQOT_SERVICE,
+    MQOT_STORAGE_CLASS,
+    MQOT_TOPIC,
+    MQRC_CHANNEL_BLOCKED,
+    MQRC_CHANNEL_BLOCKED_WARNING,
+    MQRC_COMMAND_MQSC,
+    MQRC_COMMAND_PCF,
+    MQRC_CONFIG_CHANGE_OBJECT,
+    MQRC_CONFIG_CREATE_OBJECT,
+    MQRC_CONFIG_DELETE_OBJECT,
+    MQRC_CONFIG_REFRESH_OBJECT,
+    MQRC_NOT_AUTHORIZED,
+    MQRQ_CLOSE_NOT_AUTHORIZED,
+    MQRQ_CMD_NOT_AUTHORIZED,
+    MQRQ_CONN_NOT_AUTHORIZED,
+    MQRQ_CSP_NOT_AUTHORIZED,
+    MQRQ_OPEN_NOT_AUTHORIZED,
+)
+from ostler.model.definitions import Definition
+from ostler.model.pcf import ByteString, Group, Integer, IntegerList, Parameter, String, StringList
+
+CONFIGURATION_QUEUE: Final = "SYSTEM.ADMIN.CONFIG.EVENT"
+COMMAND_QUEUE: Final = "SYSTEM.ADMIN.COMMAND.EVENT"
+CHANNEL_QUEUE: Final = "SYSTEM.ADMIN.CHANNEL.EVENT"
+
+_PADDED_MAX: Final = 1024
+# Parameters that are passwords.
+_SECRET: Final = frozenset(
+    [each.pcf for kind in ObjectType for each in attributes_of(kind) if each.shown == Shown.MASKED and each.pcf]
+)
+_TYPES: Final[dict[ObjectType, int]] = {
+    ObjectType.QMGR: MQOT_Q_MGR,
+    ObjectType.QLOCAL: MQOT_Q,
+    ObjectType.QALIAS: MQOT_Q,
+    ObjectType.QREMOTE: MQOT_Q,
+    ObjectType.QMODEL: MQOT_Q,
+    ObjectType.CHANNEL: MQOT_CHANNEL,
+    ObjectType.LISTENER: MQOT_LISTENER,
+    ObjectType.SERVICE: MQOT_SERVICE,
+    ObjectType.PROCESS: MQOT_PROCESS,
+    ObjectType.NAMELIST: MQOT_NAMELIST,
+    ObjectType.TOPIC: MQOT_TOPIC,
+    ObjectType.AUTHINFO: MQOT_AUTH_INFO,
+    ObjectType.COMMINFO: MQOT_COMM_INFO,
+    ObjectType.CFSTRUCT: MQOT_CF_STRUC,
+    ObjectType.STGCLASS: MQOT_STORAGE_CLASS,
+    ObjectType.CHLAUTH: MQOT_CHLAUTH,
+    ObjectType.AUTHREC: MQOT_AUTH_REC,
+}
+
+
+def _is_on(engine: Engine, name: str) -> bool:
+    return engine.manager.attributes.get(name, MQEVR_DISABLED) != MQEVR_DISABLED
+
+
+# -- configuration ---------------------------------------------------------------------------------------------------
+
+
+def on_change(engine: Engine, before: Definition | None, after: Definition | None) -> list[Outgoing]:
+    """An object came (nothing before), changed, or went (nothing after)."""
+    either = after if after is not None else before
+    if either is None or either.object_type not in _TYPES:
+        return []
+    # Switching the events off is still told.
+    if not _is_on(engine, "CONFIGEV") and not _is_switch_off(before, after):
+        return []
+    if before is None and after is not None:
+        return [_configuration(engine, after, MQRC_CONFIG_CREATE_OBJECT, 1, True)]
+    if after is None and before is not None:
+        return [_configuration(engine, before, MQRC_CONFIG_DELETE_OBJECT, 1, True)]
+    if before is None or after is None or before.attributes == after.attributes:
+        return []
+    first = _configuration(engine, before, MQRC_CONFIG_CHANGE_OBJECT, 1, False)
+    second = _configuration(engine, after, MQRC_CONFIG_CHANGE_OBJECT, 2, True)
+    shared = engine.new_id()
+    for each in (first, second):
+        each.md = each.md[:CORRELATION_ID_AT] + shared + each.md[CORRELATION_ID_AT + 24 :]
+    return [first, second]
+
+
+def on_refresh(engine: Engine, definition: Definition) -> list[Outgoing]:
+    """REFRESH QMGR TYPE(CONFIGEV) tells an object as it is."""
+    if not _is_on(engine, "CONFIGEV") or definition.object_type not in _TYPES:
+        return []
+    return [_configuration(engine, definition, MQRC_CONFIG_REFRESH_OBJECT, 1, True)]
+
+
+def _is_switch_off(before: Definition | None, after: Definition | None) -> bool:
+    if before is None or after is None or after.object_type != ObjectType.QMGR:
+        return False
+    return before.attributes.get("CONFIGEV", 0) != after.attributes.get("CONFIGEV", 0)
+
+
+def _configuration(engine: Engine, definition: Definition, reason: int, number: int, is_last: bool) -> Outgoing:
+    kind = definition.object_type
+    parameters: list[Parameter] = [
+        *_context(engine, engine.actor, engine.actor_origin),
+        Integer(MQIACF_OBJECT_TYPE, _TYPES[kind]),
+        *object_parameters(definition),
+    ]
+    control = MQCFC_LAST if is_last else MQCFC_NOT_LAST
+    return event_message(engine, CONFIGURATION_QUEUE, MQCMD_CONFIG_EVENT, reason, parameters, number, control)
+
+
+def _context(engine: Engine, user: str, origin: int) -> list[Parameter]:
+    return [
+        String(MQCACF_EVENT_USER_ID, fixed_text(user, 12)),
+        ByteString(MQBACF_EVENT_SECURITY_ID, bytes(40)),
+        Integer(MQIACF_EVENT_ORIGIN, origin if origin else MQEVO_MQSET),
+        fixed_name(MQCACF_EVENT_Q_MGR, engine.name),
+        ByteString(MQBACF_EVENT_ACCOUNTING_TOKEN, bytes(32)),
+        String(MQCACF_EVENT_APPL_IDENTITY, fixed_text("", 32)),
+        Integer(MQIACF_EVENT_APPL_TYPE, 6),
+        String(MQCACF_EVENT_APPL_NAME, fixed_text("", 28)),
+        String(MQCACF_EVENT_APPL_ORIGIN, fixed_text("", 4)),
+    ]
+
+
+def object_parameters(definition: Definition) -> list[Parameter]:
+    """All of an object as PCF has it: its name first, then what it has in the order of the table."""
+    found: list[Parameter] = []
+    attributes = attributes_of(definition.object_type)
+    for at, attribute in enumerate(attributes):
+        value = definition.attributes.get(attribute.name)
+        if value is None and at == 0:
+            value = definition.name
+        if value is not None and attribute.pcf:
+            found.append(_parameter(attribute, value))
+    return found
+
+
+def _parameter(attribute: Attribute, value: Value) -> Parameter:
+    number = attribute.pcf
+    if isinstance(value, int):
+        return Integer(number, value)
+    if isinstance(value, tuple):
+        if attribute.kind == ValueKind.INTEGERS:
+            return IntegerList(number, tuple([int(item) for item in value]))
+        if attribute.kind == ValueKind.WORDS:
+            meanings = dict(attribute.words)
+            return IntegerList(number, tuple([meanings[item] for item in value if item in meanings]))
+        return StringList(number, value)
+    if attribute.kind == ValueKind.HEX:
+        return ByteString(number, bytes.fromhex(value))
+    text = to_text(attribute, value)  # what is secret stays so
+    size = len(text.encode())
+    if attribute.length_max <= _PADDED_MAX and size < attribute.length_max:
+        text += " " * (attribute.length_max - size)
+    return String(number, text)
+
+
+# -- commands --------------------------------------------------------------------------------------------------------
+
+
+def on_command(
+    engine: Engine, user: str, origin: int, command: int, is_display: bool, text: str, parameters: tuple[Parameter, ...]
+) -> list[Outgoing]:
+    """A command was done: in words (`text`), or in PCF with its parameters. `command` is an MQCMD number."""
+    setting = engine.manager.attributes.get("CMDEV", MQEVR_DISABLED)
+    if setting == MQEVR_DISABLED or (setting == MQEVR_NO_DISPLAY and is_display):
+        return []
+    context = (*_context(engine, user, origin), Integer(MQIACF_COMMAND, command))
+    shown: list[Parameter] = [String(MQCACF_COMMAND_MQSC, text)] if text else [_public(each) for each in parameters]
+    data: tuple[Parameter, ...] = tuple(shown)
+    return [
+        event_message(
+            engine,
+            COMMAND_QUEUE,
+            MQCMD_COMMAND_EVENT,
+            MQRC_COMMAND_MQSC if text else MQRC_COMMAND_PCF,
+            [Group(MQGACF_COMMAND_CONTEXT, context), Group(MQGACF_COMMAND_DATA, data)],
+        )
+    ]
+
+
+def _public(parameter: Parameter) -> Parameter:
+    """A parameter without what is secret."""
+    if isinstance(parameter, String) and parameter.parameter in _SECRET:
+        return String(parameter.parameter, "********")
+    return parameter
+
+
+# -- refusals --------------------------------------------------------------------------------------------------------
+
+
+def _authority(engine: Engine, qualifier: int, parameters: list[Parameter]) -> list[Outgoing]:
+    if engine.manager.attributes.get("AUTHOREV", MQEVR_DISABLED) != MQEVR_ENABLED:
+        return []
+    all_of_them: list[Parameter] = [
+        fixed_name(MQCA_Q_MGR_NAME, engine.name),
+        Integer(MQIACF_REASON_QUALIFIER, qualifier),
+        *parameters,
+    ]
+    return [event_message(engine, MANAGER_QUEUE, MQCMD_Q_MGR_EVENT, MQRC_NOT_AUTHORIZED, all_of_them)]
+
+
+def _program(user: str, application_type: int, application: str) -> list[Parameter]:
+    return [
+        String(MQCACF_USER_IDENTIFIER, fixed_text(user, 12)),
+        Integer(MQIA_APPL_TYPE, application_type),
+        String(MQCACF_APPL_NAME, fixed_text(application, 28)),
+    ]
+
+
+def on_connect_refused(
+    engine: Engine, user: str, application_type: int, application: str, address: str, channel: str, wrong_user: str
+) -> list[Outgoing]:
+    """Somebody may not connect; `wrong_user` gave a password that was not taken."""
+    parameters = _program(user, application_type, application)
+    if address:
+        parameters.append(String(MQCACH_CONNECTION_NAME, address))
+    if channel:
+        parameters.append(String(MQCACH_CHANNEL_NAME, fixed_text(channel, 20)))
+    if wrong_user:
+        parameters.append(String(MQCACF_CSP_USER_IDENTIFIER, wrong_user))
+    return _authority(engine, MQRQ_CSP_NOT_AUTHORIZED if wrong_user else MQRQ_CONN_NOT_AUTHORIZED, parameters)
+
+
+def on_open_refused(
+    engine: Engine, connection: Connection, name: str, manager_name: str, options: int, user: str
+) -> list[Outgoing]:
+    """Somebody may not open an object."""
+    program = _program(user or connection.user, connection.application_type, connection.application)
+    parameters: list[Parameter] = [
+        Integer(MQIACF_OPEN_OPTIONS, options),
+        program[0],
+        fixed_name(MQCA_Q_NAME, name),
+        *program[1:],
+    ]
+    if manager_name and manager_name != engine.name:
+        parameters.append(fixed_name(MQCACF_OBJECT_Q_MGR_NAME, manager_name))
+    return _authority(engine, MQRQ_OPEN_NOT_AUTHORIZED, parameters)
+
+
+def on_close_refused(engine: Engine, connection: Connection, name: str) -> list[Outgoing]:
+    """Somebody may not delete a queue by closing it."""
+    program = _program(connection.user, connection.application_type, connection.application)
+    return _authority(engine, MQRQ_CLOSE_NOT_AUTHORIZED, [program[0], fixed_name(MQCA_Q_NAME, name), *program[1:]])
+
+
+def on_command_refused(engine: Engine, user: str, command: int) -> list[Outgoing]:
+    """Somebody may not give a command."""
+    parameters: list[Parameter] = [
+        Integer(MQIACF_COMMAND, command),
+        String(MQCACF_USER_IDENTIFIER, fixed_text(user, 12)),
+    ]
+    return _authority(engine, MQRQ_CMD_NOT_AUTHORIZED, parameters)
+
+
+def on_channel_blocked(
+    engine: Engine,
+    is_warning: bool,
+    qualifier: int,
+    channel: str,
+    address: str,
+    user: str,
+    peer: str,
+    partner: str = "",
+) -> list[Outgoing]:
+    """A channel rule turned somebody away, or would have. `qualifier` is MQRQ_CHANNEL_BLOCKED_..."""
+    if not _is_on(engine, "CHLEV"):
+        return []
+    parameters: list[Parameter] = [
+        fixed_name(MQCA_Q_MGR_NAME, engine.name),
+        Integer(MQIACF_REASON_QUALIFIER, qualifier),
+        String(MQCACH_CONNECTION_NAME, address),
+    ]
+    if channel:
+        parameters.append(String(MQCACH_CHANNEL_NAME, fixed_text(channel, 20)))
+    if user:
+        parameters.append(String(MQCACH_CLIENT_USER_ID, user))
+    if peer:
+        parameters.append(String(MQCACH_SSL_PEER_NAME, peer))
+    if partner:
+        parameters.append(fixed_name(MQCA_REMOTE_Q_MGR_NAME, partner))
+    reason = MQRC_CHANNEL_BLOCKED_WARNING if is_warning else MQRC_CHANNEL_BLOCKED
+    return [event_message(engine, CHANNEL_QUEUE, MQCMD_CHANNEL_EVENT, reason, parameters)]

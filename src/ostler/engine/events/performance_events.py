@@ -1,0 +1,325 @@
+"""Event messages: what a queue manager tells its administrators of itself, in PCF, on its event queues.
+
+Performance events say that a queue fills up, is full, empties, or is served too slowly or in time again. Each reports
+the figures of the queue since the one before. Which of them can come next is switched as they come (`_AFTER`), so a
+queue around its limit does not report with every message. Queue manager events say that a request was refused, or that
+the queue manager starts or stops.
+
+An event message that cannot be put is lost; the switching happens all the same. Nothing is delivered here.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from mypy_extensions import i64
+
+from ostler.engine.connection import Connection
+from ostler.engine.core import Engine
+from ostler.engine.events.reports import Outgoing, own_descriptor
+from ostler.engine.queue.queue import Queue
+from ostler.engine.self_altering import switch
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import (
+    MQCA_BASE_OBJECT_NAME,
+    MQCA_BASE_Q_NAME,
+    MQCA_Q_MGR_NAME,
+    MQCA_Q_NAME,
+    MQCA_XMIT_Q_NAME,
+    MQCACF_APPL_NAME,
+    MQCACF_OBJECT_Q_MGR_NAME,
+    MQCC_WARNING,
+    MQCFC_LAST,
+    MQCFH_VERSION_1,
+    MQCFH_VERSION_2,
+    MQCFT_EVENT,
+    MQCMD_PERFM_EVENT,
+    MQCMD_Q_MGR_EVENT,
+    MQEVR_DISABLED,
+    MQEVR_ENABLED,
+    MQFMT_EVENT,
+    MQIA_APPL_TYPE,
+    MQIA_HIGH_Q_DEPTH,
+    MQIA_MSG_DEQ_COUNT,
+    MQIA_MSG_ENQ_COUNT,
+    MQIA_Q_TYPE,
+    MQIA_TIME_SINCE_RESET,
+    MQIACF_REASON_QUALIFIER,
+    MQQSIE_HIGH,
+    MQQSIE_NONE,
+    MQQSIE_OK,
+    MQRC_ALIAS_BASE_Q_TYPE_ERROR,
+    MQRC_DEF_XMIT_Q_TYPE_ERROR,
+    MQRC_DEF_XMIT_Q_USAGE_ERROR,
+    MQRC_GET_INHIBITED,
+    MQRC_PUT_INHIBITED,
+    MQRC_Q_DEPTH_HIGH,
+    MQRC_Q_DEPTH_LOW,
+    MQRC_Q_FULL,
+    MQRC_Q_MGR_ACTIVE,
+    MQRC_Q_MGR_NOT_ACTIVE,
+    MQRC_Q_SERVICE_INTERVAL_HIGH,
+    MQRC_Q_SERVICE_INTERVAL_OK,
+    MQRC_REMOTE_Q_NAME_ERROR,
+    MQRC_UNKNOWN_ALIAS_BASE_Q,
+    MQRC_UNKNOWN_DEF_XMIT_Q,
+    MQRC_UNKNOWN_OBJECT_NAME,
+    MQRC_UNKNOWN_REMOTE_Q_MGR,
+    MQRC_UNKNOWN_XMIT_Q,
+    MQRC_XMIT_Q_TYPE_ERROR,
+    MQRC_XMIT_Q_USAGE_ERROR,
+    MQRQ_FAILOVER_NOT_PERMITTED,
+    MQRQ_Q_MGR_QUIESCING,
+    MQRQ_Q_MGR_STOPPING,
+)
+from ostler.model.pcf import Header, Integer, Parameter, String, encode
+
+PERFORMANCE_QUEUE: Final = "SYSTEM.ADMIN.PERFM.EVENT"
+MANAGER_QUEUE: Final = "SYSTEM.ADMIN.QMGR.EVENT"
+
+_COUNT_MAX: Final = 0x7FFFFFFF
+
+# What each performance event switches: itself off, and on what can follow it.
+_AFTER: Final[dict[int, dict[str, int]]] = {
+    MQRC_Q_DEPTH_HIGH: {"QDPHIEV": MQEVR_DISABLED, "QDPLOEV": MQEVR_ENABLED, "QDPMAXEV": MQEVR_ENABLED},
+    MQRC_Q_DEPTH_LOW: {"QDPHIEV": MQEVR_ENABLED, "QDPLOEV": MQEVR_DISABLED, "QDPMAXEV": MQEVR_ENABLED},
+    MQRC_Q_FULL: {"QDPLOEV": MQEVR_ENABLED, "QDPMAXEV": MQEVR_DISABLED},
+    MQRC_Q_SERVICE_INTERVAL_HIGH: {"QSVCIEV": MQQSIE_OK},
+    MQRC_Q_SERVICE_INTERVAL_OK: {"QSVCIEV": MQQSIE_HIGH},
+}
+
+# The queue manager attribute that must be on for a refusal to be reported.
+_REFUSALS: Final[dict[int, str]] = {
+    MQRC_GET_INHIBITED: "INHIBTEV",
+    MQRC_PUT_INHIBITED: "INHIBTEV",
+    MQRC_ALIAS_BASE_Q_TYPE_ERROR: "LOCALEV",
+    MQRC_UNKNOWN_ALIAS_BASE_Q: "LOCALEV",
+    MQRC_UNKNOWN_OBJECT_NAME: "LOCALEV",
+    MQRC_DEF_XMIT_Q_TYPE_ERROR: "REMOTEEV",
+    MQRC_DEF_XMIT_Q_USAGE_ERROR: "REMOTEEV",
+    MQRC_REMOTE_Q_NAME_ERROR: "REMOTEEV",
+    MQRC_UNKNOWN_DEF_XMIT_Q: "REMOTEEV",
+    MQRC_UNKNOWN_REMOTE_Q_MGR: "REMOTEEV",
+    MQRC_UNKNOWN_XMIT_Q: "REMOTEEV",
+    MQRC_XMIT_Q_TYPE_ERROR: "REMOTEEV",
+    MQRC_XMIT_Q_USAGE_ERROR: "REMOTEEV",
+}
+
+
+class Figures(NamedTuple):
+    """A queue since its last reset."""
+
+    seconds: int
+    depth_high: int
+    puts: int
+    gets: int
+
+
+# -- performance events ----------------------------------------------------------------------------------------------
+
+
+def after_arrival(engine: Engine, queue: Queue) -> list[Outgoing]:
+    """A message was put on the queue, committed or not."""
+    state = queue.performance
+    if queue.depth > state.depth_high:
+        state.depth_high = queue.depth
+    made: list[Outgoing] = []
+    reports_on: bool = _reports_performance(engine, queue)
+    if reports_on and _is_on(queue, "QDPHIEV") and queue.depth * 100 >= queue.depth_max * queue.depth_high:
+        made.append(performance_event(engine, queue, MQRC_Q_DEPTH_HIGH))
+    wanted = queue.definition.attributes.get("QSVCIEV", MQQSIE_NONE)
+    if wanted == MQQSIE_NONE:
+        return made
+    if queue.depth == 1 or state.waiting_since_ms == 0:
+        state.waiting_since_ms = engine.now_ms
+    elif reports_on and wanted == MQQSIE_HIGH and not _is_served_in_time(engine, queue):
+        made.append(performance_event(engine, queue, MQRC_Q_SERVICE_INTERVAL_HIGH))
+    return made
+
+
+def after_removal(engine: Engine, queue: Queue) -> list[Outgoing]:
+    """A message was got from the queue, or cleared from it."""
+    made: list[Outgoing] = []
+    reports_on: bool = _reports_performance(engine, queue)
+    if reports_on and _is_on(queue, "QDPLOEV") and queue.depth * 100 <= queue.depth_max * queue.depth_low:
+        made.append(performance_event(engine, queue, MQRC_Q_DEPTH_LOW))
+    wanted = queue.definition.attributes.get("QSVCIEV", MQQSIE_NONE)
+    if wanted == MQQSIE_NONE:
+        return made
+    in_time: bool = _is_served_in_time(engine, queue)
+    if reports_on and in_time and wanted == MQQSIE_OK:
+        made.append(performance_event(engine, queue, MQRC_Q_SERVICE_INTERVAL_OK))
+    elif reports_on and not in_time and wanted == MQQSIE_HIGH:
+        made.append(performance_event(engine, queue, MQRC_Q_SERVICE_INTERVAL_HIGH))
+    queue.performance.waiting_since_ms = engine.now_ms if queue.depth > 0 else 0
+    return made
+
+
+def on_queue_full(engine: Engine, queue: Queue) -> list[Outgoing]:
+    """A put was refused because the queue is full."""
+    if not _reports_performance(engine, queue) or not _is_on(queue, "QDPMAXEV"):
+        return []
+    return [performance_event(engine, queue, MQRC_Q_FULL)]
+
+
+def after_restart(engine: Engine) -> None:
+    """Figures begin anew, and a queue that holds messages waits from now on. Also when PERFMEV is switched on."""
+    for queue in engine.queues.values():
+        take_figures(engine, queue)
+        queue.performance.waiting_since_ms = engine.now_ms if queue.depth > 0 else 0
+
+
+def performance_event(engine: Engine, queue: Queue, reason: i64) -> Outgoing:
+    """The event with the queue's figures. Resets them, and switches the events that can follow."""
+    figures = take_figures(engine, queue)
+    switch(engine, queue, _AFTER[reason])
+    return _event(
+        engine,
+        PERFORMANCE_QUEUE,
+        MQCMD_PERFM_EVENT,
+        reason,
+        [
+            fixed_name(MQCA_BASE_Q_NAME, queue.name),
+            Integer(MQIA_TIME_SINCE_RESET, figures.seconds),
+            Integer(MQIA_HIGH_Q_DEPTH, figures.depth_high),
+            Integer(MQIA_MSG_ENQ_COUNT, figures.puts),
+            Integer(MQIA_MSG_DEQ_COUNT, figures.gets),
+        ],
+    )
+
+
+def take_figures(engine: Engine, queue: Queue) -> Figures:
+    """The figures since the last time, and a new beginning: RESET QSTATS."""
+    queue.fold_depths()
+    state = queue.performance
+    figures = Figures(
+        _count((engine.now_ms - state.reset_ms) // 1000),
+        _count(state.depth_high),
+        _count(queue.counters.puts - state.puts_before),
+        _count(queue.counters.gets - state.gets_before),
+    )
+    state.reset_ms = engine.now_ms
+    state.depth_high = queue.depth
+    state.puts_before = queue.counters.puts
+    state.gets_before = queue.counters.gets
+    return figures
+
+
+def _count(number: i64) -> int:
+    """A count as a PCF integer holds it."""
+    return min(max(number, 0), _COUNT_MAX)
+
+
+def _reports_performance(engine: Engine, queue: Queue) -> bool:
+    # The event queue does not report on itself: every report would be another reason to report.
+    return engine.performance_events and queue.name != PERFORMANCE_QUEUE
+
+
+def _is_on(queue: Queue, name: str) -> bool:
+    return queue.definition.attributes.get(name, 0) == MQEVR_ENABLED
+
+
+def _is_served_in_time(engine: Engine, queue: Queue) -> bool:
+    """Has the queue waited no longer for a get than its service interval? A message handed straight on never waited."""
+    since_ms: i64 = queue.performance.waiting_since_ms
+    interval_ms = queue.definition.attributes.get("QSVCINT", 0)
+    if since_ms == 0 or not isinstance(interval_ms, int):
+        return True
+    return engine.now_ms - since_ms <= interval_ms
+
+
+# -- queue manager events --------------------------------------------------------------------------------------------
+
+
+def on_refused(
+    engine: Engine,
+    connection: Connection,
+    reason: i64,
+    queue_name: str,
+    object_manager: str = "",
+    base_name: str = "",
+    transmission_queue: str = "",
+    queue_type: i64 = 0,
+) -> list[Outgoing]:
+    """A verb was refused for a reason that administrators may want to hear of: inhibit, local and remote events.
+
+    `object_manager` is the queue manager that the application named. The last three are told where the reason is about
+    them: the target of an alias, the transmission queue, and the type that queue wrongly has.
+    """
+    attribute = _REFUSALS.get(reason)
+    if attribute is None or engine.manager.attributes.get(attribute, 0) != MQEVR_ENABLED:
+        return []
+    parameters: list[Parameter] = [fixed_name(MQCA_Q_NAME, queue_name)]
+    if base_name:
+        parameters.append(fixed_name(MQCA_BASE_OBJECT_NAME, base_name))
+    if transmission_queue:
+        parameters.append(fixed_name(MQCA_XMIT_Q_NAME, transmission_queue))
+    if queue_type:
+        parameters.append(Integer(MQIA_Q_TYPE, queue_type))
+    parameters.append(Integer(MQIA_APPL_TYPE, connection.application_type))
+    parameters.append(String(MQCACF_APPL_NAME, fixed_text(connection.application, 28)))
+    if object_manager and object_manager != engine.name:
+        parameters.append(fixed_name(MQCACF_OBJECT_Q_MGR_NAME, object_manager))
+    return [_event(engine, MANAGER_QUEUE, MQCMD_Q_MGR_EVENT, reason, parameters)]
+
+
+def on_start(engine: Engine) -> list[Outgoing]:
+    """The queue manager is active. There is no second instance that could take over."""
+    return _start_stop(engine, MQRC_Q_MGR_ACTIVE, MQRQ_FAILOVER_NOT_PERMITTED)
+
+
+def on_stop(engine: Engine, at_once: bool) -> list[Outgoing]:
+    """The queue manager was asked to stop: at once, or when its applications have ended."""
+    return _start_stop(engine, MQRC_Q_MGR_NOT_ACTIVE, MQRQ_Q_MGR_STOPPING if at_once else MQRQ_Q_MGR_QUIESCING)
+
+
+def _start_stop(engine: Engine, reason: i64, qualifier: i64) -> list[Outgoing]:
+    if engine.manager.attributes.get("STRSTPEV", MQEVR_ENABLED) != MQEVR_ENABLED:
+        return []
+    parameters: list[Parameter] = [Integer(MQIACF_REASON_QUALIFIER, qualifier)]
+    return [_event(engine, MANAGER_QUEUE, MQCMD_Q_MGR_EVENT, reason, parameters)]
+
+
+# -- the message -----------------------------------------------------------------------------------------------------
+
+
+def _event(engine: Engine, queue_name: str, command: i64, reason: i64, parameters: list[Parameter]) -> Outgoing:
+    """A message for one of the event queues that begins with the queue manager's name."""
+    return event_message(engine, queue_name, command, reason, [fixed_name(MQCA_Q_MGR_NAME, engine.name), *parameters])
+
+
+def event_message(
+    engine: Engine,
+    queue_name: str,
+    command: i64,
+    reason: i64,
+    parameters: list[Parameter],
+    number: i64 = 1,
+    control: i64 = MQCFC_LAST,
+) -> Outgoing:
+    """A message for one of the event queues, with that queue's defaults. `number` and `control` are those of MQCFH."""
+    version = MQCFH_VERSION_1 if command in (MQCMD_PERFM_EVENT, MQCMD_Q_MGR_EVENT) else MQCFH_VERSION_2
+    header = Header(MQCFT_EVENT, command, MQCC_WARNING, reason, version, number, control)
+    body = encode(header, parameters)
+    priority: i64 = _default(engine, queue_name, "DEFPRTY")
+    md = own_descriptor(engine, MQFMT_EVENT, priority, _default(engine, queue_name, "DEFPSIST"))
+    return Outgoing(queue_name, "", md, body, False)
+
+
+def _default(engine: Engine, queue_name: str, attribute: str) -> int:
+    """An attribute of an event queue, which may be local, an alias, or on another queue manager."""
+    for object_type in (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE):
+        definition = engine.of_type(object_type).get(queue_name)
+        if definition is not None:
+            value = definition.attributes.get(attribute, 0)
+            return value if isinstance(value, int) else 0
+    return 0
+
+
+def fixed_name(parameter: i64, name: str) -> String:
+    return String(parameter, fixed_text(name, 48))
+
+
+def fixed_text(text: str, length: i64) -> str:
+    """Text as it fills a field, in what all code pages of a queue manager have in common."""
+    return text.encode("ascii", "replace").decode("ascii")[:length].ljust(length)

@@ -1,0 +1,391 @@
+"""Messages the queue manager makes about other messages: reports, and what goes on the dead-letter queue.
+
+A report is decided when something happens to a message that asked to be told of it: it arrived (COA), it was delivered
+(COD), it expired, or it could not be delivered (exception). Positive and negative action notifications are for
+applications to send. Nothing is delivered here: the caller gets the finished messages and where they go.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from librt.strings import BytesWriter, read_i32_be, read_i32_le, write_i32_le
+from mypy_extensions import i32, i64
+
+from ostler.engine.core import Engine
+from ostler.engine.message.message import (
+    CONTEXT_AT,
+    CORRELATION_ID_AT,
+    ENCODING_AT,
+    EXPIRY_AT,
+    FLAGS_AT,
+    FORMAT_AT,
+    GROUP_ID_AT,
+    MESSAGE_ID_AT,
+    NULL_ID,
+    ORIGINAL_LENGTH_AT,
+    PRIORITY_AT,
+    REPLY_MANAGER_AT,
+    REPLY_QUEUE_AT,
+    REPORT_AT,
+    Message,
+)
+from ostler.engine.message.mqmde import without_extension
+from ostler.engine.properties.property_block import decode_block, encode_block
+from ostler.model.constants import (
+    MQAT_QMGR,
+    MQCOPY_REPORT,
+    MQDLH_STRUC_ID,
+    MQDLH_VERSION_1,
+    MQEI_UNLIMITED,
+    MQENC_INTEGER_MASK,
+    MQENC_INTEGER_NORMAL,
+    MQENC_NATIVE,
+    MQFB_COA,
+    MQFB_COD,
+    MQFB_EXPIRATION,
+    MQFB_NONE,
+    MQFMT_CICS,
+    MQFMT_DEAD_LETTER_HEADER,
+    MQFMT_IMS,
+    MQFMT_MD_EXTENSION,
+    MQFMT_XMIT_Q_HEADER,
+    MQMD_STRUC_ID,
+    MQMD_VERSION_2,
+    MQMDE_LENGTH_2,
+    MQMDE_STRUC_ID,
+    MQMDE_VERSION_2,
+    MQMF_LAST_SEGMENT,
+    MQMF_SEGMENT,
+    MQMT_DATAGRAM,
+    MQMT_REPORT,
+    MQOL_UNDEFINED,
+    MQRC_REPORT_OPTIONS_ERROR,
+    MQRC_UNKNOWN_REPORT_OPTION,
+    MQRO_ACCEPT_UNSUP_IF_XMIT_MASK,
+    MQRO_ACTIVITY,
+    MQRO_COA,
+    MQRO_COA_WITH_FULL_DATA,
+    MQRO_COD,
+    MQRO_COD_WITH_FULL_DATA,
+    MQRO_DISCARD_MSG,
+    MQRO_EXCEPTION,
+    MQRO_EXCEPTION_WITH_FULL_DATA,
+    MQRO_EXPIRATION,
+    MQRO_EXPIRATION_WITH_FULL_DATA,
+    MQRO_NAN,
+    MQRO_NONE,
+    MQRO_PAN,
+    MQRO_PASS_CORREL_ID,
+    MQRO_PASS_DISCARD_AND_EXPIRY,
+    MQRO_PASS_MSG_ID,
+    MQRO_REJECT_UNSUP_MASK,
+)
+from ostler.model.errors import MQError
+
+# The bits by which a message asks for a report: with no data, with the first of it, with all of it.
+ARRIVAL_OPTIONS: Final = MQRO_COA_WITH_FULL_DATA
+DELIVERY_OPTIONS: Final = MQRO_COD_WITH_FULL_DATA
+EXPIRATION_OPTIONS: Final = MQRO_EXPIRATION_WITH_FULL_DATA
+EXCEPTION_OPTIONS: Final = MQRO_EXCEPTION_WITH_FULL_DATA
+# Whoever asks for one of these must say where the report goes.
+REPLY_OPTIONS: Final = (
+    ARRIVAL_OPTIONS | DELIVERY_OPTIONS | EXPIRATION_OPTIONS | EXCEPTION_OPTIONS | MQRO_PAN | MQRO_NAN | MQRO_ACTIVITY
+)
+_SUPPORTED: Final = (
+    REPLY_OPTIONS | MQRO_PASS_MSG_ID | MQRO_PASS_CORREL_ID | MQRO_DISCARD_MSG | MQRO_PASS_DISCARD_AND_EXPIRY
+)
+# Of the three bits of a kind of report: none, plain, with data, with full data. Other patterns mean nothing.
+_PATTERNS: Final = (0, 1, 3, 7)
+
+# A report "with data" has this much of the application's data, behind whatever MQ headers there are.
+_DATA_BYTES: Final = 100
+# Lifetime of an expiration report for a message that passes its expiry on: tenths of a second.
+_EXPIRY_OF_EXPIRATION_REPORT: Final = 600
+_BLANK_NAME: Final = b" " * 48
+_HEADER_BYTES_MIN: Final = 28
+_TRANSMISSION_HEADER_BYTES: Final = 428
+_EMBEDDED_AT: Final = 104
+DEAD_LETTER_BYTES: Final = 172
+# The part of the descriptor that only version 2 has, as it is for a message that is in no group.
+_NO_GROUP: Final = NULL_ID + b"\1\0\0\0" + bytes(8) + b"\xff\xff\xff\xff"
+
+
+@final
+class Outgoing:
+    """A message of the queue manager's own making, and the queue it is for. A blank queue manager means this one."""
+
+    def __init__(
+        self,
+        queue_name: str,
+        manager_name: str,
+        md: bytes,
+        body: bytes,
+        may_be_dead_lettered: bool,
+        properties: bytes = b"",
+    ) -> None:
+        self.queue_name = queue_name
+        self.manager_name = manager_name
+        self.md = md
+        self.body = body
+        self.may_be_dead_lettered = may_be_dead_lettered
+        self.properties = properties
+        self.is_for_user = False  # a report: the user of the message must be allowed to put it there
+        self.user: str = ""
+
+
+# -- which options are allowed ---------------------------------------------------------------------------------------
+
+
+def valid_report_options(report: i64) -> bool:
+    """Whether a message for a local queue may have these options."""
+    return report_options_reason(report, False) != MQRC_REPORT_OPTIONS_ERROR
+
+
+def report_options_reason(report: i64, is_remote: bool) -> i64:
+    """0, the warning MQRC_UNKNOWN_REPORT_OPTION, or MQRC_REPORT_OPTIONS_ERROR.
+
+    Some bits are refused when they mean nothing here, some are let through, and some are let through only when the
+    message goes to another queue manager, which may know them.
+    """
+    unknown: i64 = report & ~_SUPPORTED
+    unknown |= _odd_pattern(report, MQRO_COA) | _odd_pattern(report, MQRO_COD)
+    unknown |= _odd_pattern(report, MQRO_EXPIRATION) | _odd_pattern(report, MQRO_EXCEPTION)
+    if unknown == 0:
+        return 0
+    if unknown & MQRO_REJECT_UNSUP_MASK:
+        return MQRC_REPORT_OPTIONS_ERROR
+    if unknown & MQRO_ACCEPT_UNSUP_IF_XMIT_MASK and not is_remote:
+        return MQRC_REPORT_OPTIONS_ERROR
+    return MQRC_UNKNOWN_REPORT_OPTION
+
+
+def _odd_pattern(report: i64, plain: i64) -> i64:
+    """The bits of one kind of report if they are not one of its options; 0 if they are."""
+    bits: i64 = report & plain * 7
+    return 0 if bits // plain in _PATTERNS else bits
+
+
+# -- reports ---------------------------------------------------------------------------------------------------------
+
+
+def on_arrival(engine: Engine, message: Message, queue_name: str) -> list[Outgoing]:
+    """Reports for a message that was put on its destination queue.
+
+    A transmission queue is on the way, and the dead-letter queue beside it: messages there have not arrived.
+    """
+    if message.md[FORMAT_AT : FORMAT_AT + 8] in (MQFMT_XMIT_Q_HEADER, MQFMT_DEAD_LETTER_HEADER):
+        return []
+    return _report(engine, message, MQRO_COA, MQFB_COA, 0)
+
+
+def on_delivery(engine: Engine, message: Message, queue_name: str, expiry_ms: i64 = 0) -> list[Outgoing]:
+    """Reports for a message that an application took off the queue. `expiry_ms` is when it would have expired, or 0."""
+    if message.md[FORMAT_AT : FORMAT_AT + 8] == MQFMT_DEAD_LETTER_HEADER:
+        return []
+    return _report(engine, message, MQRO_COD, MQFB_COD, expiry_ms)
+
+
+def on_expiry(engine: Engine, message: Message) -> list[Outgoing]:
+    """Reports for a message that expired. One that was on its way elsewhere is reported as what it was put as."""
+    return _report(engine, _as_put(message), MQRO_EXPIRATION, MQFB_EXPIRATION, 0)
+
+
+def _as_put(message: Message) -> Message:
+    """A message without its transmission header: who asked for a report knows only what they put."""
+    body = message.body
+    if message.md[FORMAT_AT : FORMAT_AT + 8] != MQFMT_XMIT_Q_HEADER or len(body) < _TRANSMISSION_HEADER_BYTES:
+        return message
+    try:
+        md, data = without_extension(body[_EMBEDDED_AT:_TRANSMISSION_HEADER_BYTES], body[_TRANSMISSION_HEADER_BYTES:])
+    except MQError:
+        return message
+    return Message(md, b"", data, message.seq)
+
+
+def on_exception(engine: Engine, message: Message, reason: i64) -> list[Outgoing]:
+    """Reports for a message that could not be delivered, when nobody waits for a reason code any more."""
+    return _report(engine, message, MQRO_EXCEPTION, reason, 0)
+
+
+def _report(engine: Engine, message: Message, plain: i64, feedback: i64, expiry_ms: i64) -> list[Outgoing]:
+    """The report of one kind. `plain` is its option without data; those with data are the two bits above it."""
+    md = message.md
+    report: i64 = i64(read_i32_le(md, REPORT_AT))
+    queue_name = field_text(md[REPLY_QUEUE_AT:REPLY_MANAGER_AT])
+    if not report & plain or queue_name == "":
+        return []
+    body = b""
+    properties = b""
+    if report & plain * 4:
+        body = message.body
+    elif report & plain * 2:
+        body = message.body[: headers_length(md, message.body) + _DATA_BYTES]
+    if report & plain * 6 and message.properties:
+        properties = _properties_for_report(message.properties)
+    options: i64 = MQRO_NONE
+    expiry: i64 = MQEI_UNLIMITED
+    if report & MQRO_PASS_DISCARD_AND_EXPIRY:
+        options = report & MQRO_DISCARD_MSG
+        expiry = _EXPIRY_OF_EXPIRATION_REPORT if plain == MQRO_EXPIRATION else _expiry_left(engine, md, expiry_ms)
+    made = _report_descriptor(engine, message, options, expiry, feedback)
+    manager_name = field_text(md[REPLY_MANAGER_AT:CONTEXT_AT])
+    item = Outgoing(queue_name, manager_name, made, body, options & MQRO_DISCARD_MSG == 0, properties)
+    if engine.guard is not None:
+        # Nobody reaches a queue by asking for reports that they could not put a message on.
+        item.is_for_user = True
+        item.user = md[CONTEXT_AT : CONTEXT_AT + 12].decode("utf-8", "replace").rstrip(" \0")
+    return [item]
+
+
+def _expiry_left(engine: Engine, md: bytes, expiry_ms: i64) -> i64:
+    if expiry_ms == 0:
+        return i64(read_i32_le(md, EXPIRY_AT))
+    left: i64 = (expiry_ms - engine.now_ms) // 100
+    return left if left > 0 else 1
+
+
+def _report_descriptor(engine: Engine, message: Message, options: i64, expiry: i64, feedback: i64) -> bytes:
+    md = message.md
+    report: i64 = i64(read_i32_le(md, REPORT_AT))
+    original_bytes: i64 = i64(read_i32_le(md, ORIGINAL_LENGTH_AT))
+    if original_bytes == MQOL_UNDEFINED:
+        original_bytes = len(message.body)
+    writer = BytesWriter()
+    writer.write(MQMD_STRUC_ID)
+    write_i32_le(writer, MQMD_VERSION_2)
+    write_i32_le(writer, i32(options))
+    write_i32_le(writer, MQMT_REPORT)
+    write_i32_le(writer, i32(expiry))
+    write_i32_le(writer, i32(feedback))
+    writer.write(md[ENCODING_AT:MESSAGE_ID_AT])  # encoding, code page, format, priority, persistence
+    writer.write(md[MESSAGE_ID_AT:CORRELATION_ID_AT] if report & MQRO_PASS_MSG_ID else engine.new_id())
+    at: i64 = CORRELATION_ID_AT if report & MQRO_PASS_CORREL_ID else MESSAGE_ID_AT
+    writer.write(md[at : at + 24])
+    write_i32_le(writer, 0)
+    writer.write(_BLANK_NAME)
+    writer.write(engine.padded_name)
+    writer.write(md[CONTEXT_AT : CONTEXT_AT + 76])  # the identity of whoever put the original
+    _write_origin(engine, writer)
+    writer.write(md[GROUP_ID_AT:ORIGINAL_LENGTH_AT])
+    write_i32_le(writer, i32(original_bytes))
+    return writer.getvalue()
+
+
+def _write_origin(engine: Engine, writer: BytesWriter) -> None:
+    """Origin context: the queue manager itself put this."""
+    write_i32_le(writer, MQAT_QMGR)
+    writer.write(engine.padded_name[:28])
+    writer.write(engine.put_clock.stamp(engine.wall_ms()))
+    writer.write(b"    ")
+
+
+def _properties_for_report(block: bytes) -> bytes:
+    """The properties that are to be copied into reports."""
+    copied = [each for each in decode_block(block) if each.copied_to(MQCOPY_REPORT)]
+    return encode_block(copied) if copied else b""
+
+
+def headers_length(md: bytes, body: bytes) -> i64:
+    """How many bytes of a body are MQ headers, one naming the next. A header that is not whole ends them."""
+    format_name = md[FORMAT_AT : FORMAT_AT + 8]
+    encoding: i64 = i64(read_i32_le(md, ENCODING_AT))
+    at: i64 = 0
+    while at + _HEADER_BYTES_MIN <= len(body):
+        is_big: bool = encoding & MQENC_INTEGER_MASK == MQENC_INTEGER_NORMAL
+        encoding_at: i64 = at + 12
+        length: i64 = 0
+        if format_name == MQFMT_DEAD_LETTER_HEADER:
+            length = DEAD_LETTER_BYTES
+            encoding_at = at + 108
+        elif format_name == MQFMT_XMIT_Q_HEADER:
+            length = _TRANSMISSION_HEADER_BYTES
+            encoding_at = at + _EMBEDDED_AT + ENCODING_AT
+        elif format_name in (MQFMT_CICS, MQFMT_IMS) or format_name.startswith(b"MQH"):
+            length = _integer(body, at + 8, is_big)
+        if length < _HEADER_BYTES_MIN or at + length > len(body):
+            break
+        encoding = _integer(body, encoding_at, is_big)
+        format_name = body[encoding_at + 8 : encoding_at + 16]
+        at += length
+    return at
+
+
+def _integer(data: bytes, at: i64, is_big: bool) -> i64:
+    return i64(read_i32_be(data, at)) if is_big else i64(read_i32_le(data, at))
+
+
+# -- other messages of the queue manager's own -----------------------------------------------------------------------
+
+
+def own_descriptor(engine: Engine, format: bytes, priority: i64, persistence: i64) -> bytes:
+    """The descriptor of a datagram that is about no other message: a trigger or an event."""
+    writer = BytesWriter()
+    writer.write(MQMD_STRUC_ID)
+    for number in (MQMD_VERSION_2, MQRO_NONE, MQMT_DATAGRAM, MQEI_UNLIMITED, MQFB_NONE, MQENC_NATIVE):
+        write_i32_le(writer, i32(number))
+    write_i32_le(writer, i32(engine.ccsid))
+    writer.write(format)
+    write_i32_le(writer, i32(priority))
+    write_i32_le(writer, i32(persistence))
+    writer.write(engine.new_id())
+    writer.write(NULL_ID)
+    write_i32_le(writer, 0)
+    writer.write(_BLANK_NAME)
+    writer.write(engine.padded_name)
+    writer.write(b" " * 12 + bytes(32) + b" " * 32)
+    _write_origin(engine, writer)
+    writer.write(_NO_GROUP)
+    return writer.getvalue()
+
+
+def dead_letter(engine: Engine, item: Outgoing, reason: i64) -> tuple[bytes, bytes]:
+    """Descriptor and body of a message as it goes on the dead-letter queue, with a header that says why."""
+    md = item.md
+    content = md[ENCODING_AT:PRIORITY_AT]
+    group = md[GROUP_ID_AT:]
+    extension = b""
+    if i64(read_i32_le(md, FLAGS_AT)) & (MQMF_SEGMENT | MQMF_LAST_SEGMENT):
+        # With the header in front it is no segment any more; what made it one moves behind the header.
+        extension = _descriptor_extension(content, group)
+        content = _native_content(engine, MQFMT_MD_EXTENSION)
+        group = _NO_GROUP
+    writer = BytesWriter()
+    writer.write(MQDLH_STRUC_ID)
+    write_i32_le(writer, MQDLH_VERSION_1)
+    write_i32_le(writer, i32(reason))
+    writer.write(item.queue_name.encode("ascii", "replace")[:48].ljust(48))
+    manager_name = item.manager_name.encode("ascii", "replace")[:48].ljust(48)
+    writer.write(manager_name if item.manager_name else engine.padded_name)
+    writer.write(content)
+    write_i32_le(writer, MQAT_QMGR)
+    writer.write(engine.padded_name[:28])
+    writer.write(engine.put_clock.stamp(engine.wall_ms()))
+    outer = _native_content(engine, MQFMT_DEAD_LETTER_HEADER)
+    dead_md = md[:ENCODING_AT] + outer + md[PRIORITY_AT:GROUP_ID_AT] + group
+    return dead_md, writer.getvalue() + extension + item.body
+
+
+def _native_content(engine: Engine, format: bytes) -> bytes:
+    """Encoding, code page and format, as a descriptor has them side by side, for what is written here."""
+    writer = BytesWriter()
+    write_i32_le(writer, MQENC_NATIVE)
+    write_i32_le(writer, i32(engine.ccsid))
+    writer.write(format)
+    return writer.getvalue()
+
+
+def _descriptor_extension(content: bytes, group: bytes) -> bytes:
+    writer = BytesWriter()
+    writer.write(MQMDE_STRUC_ID)
+    write_i32_le(writer, MQMDE_VERSION_2)
+    write_i32_le(writer, MQMDE_LENGTH_2)
+    writer.write(content)
+    write_i32_le(writer, 0)
+    writer.write(group)
+    return writer.getvalue()
+
+
+def field_text(field: bytes) -> str:
+    """A character field without what fills it up. A name that is not ASCII names nothing here."""
+    return field.partition(b"\0")[0].rstrip(b" ").decode("ascii", "replace")

@@ -1,0 +1,239 @@
+"""Triggering: when a queue is ready for its application to be started, a trigger message goes on its initiation queue.
+
+The conditions are those of MQ's "Conditions for a trigger event", whose numbers stand beside them here:
+
+     1  a message is put on the queue
+     2  its priority is at least TRIGMPRI
+     3  before it there were none such (FIRST), any number (EVERY), TRIGDPTH - 1 (DEPTH)
+     4  FIRST and DEPTH: nobody has the queue open for input
+     5  gets from the queue are allowed
+     6  the process exists; or none is named and the queue is a transmission queue
+     7  the initiation queue is a local queue, no transmission queue, with gets and puts allowed
+     8  a trigger monitor has the initiation queue open for input
+     9  TRIGGER is on
+    10  TRIGTYPE is not NONE
+    11  FIRST: others are there already, but the last trigger is TRIGINT ago
+    12  FIRST and DEPTH: the last input handle is closed, and there are messages enough
+    13  the trigger attributes change, and there are messages enough
+    14  puts on the initiation queue are allowed again, 15 gets from the queue are allowed again
+    16  the trigger monitor opens the initiation queue, and there are messages enough
+
+Only committed messages count, as MQ has it for shared queues: no application is started for what it cannot get yet.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from librt.strings import BytesWriter, write_i32_le
+from mypy_extensions import i32, i64
+
+from ostler.engine.core import Engine
+from ostler.engine.events.reports import Outgoing, own_descriptor
+from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.slots import NONE
+from ostler.engine.self_altering import switch
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import (
+    MQAT_UNKNOWN,
+    MQFMT_TRIGGER,
+    MQPER_NOT_PERSISTENT,
+    MQTC_OFF,
+    MQTM_STRUC_ID,
+    MQTM_VERSION_1,
+    MQTT_DEPTH,
+    MQTT_EVERY,
+    MQTT_FIRST,
+)
+from ostler.model.definitions import Definition
+
+_ATTRIBUTES_OF_A_TRIGGER: Final = ("TRIGGER", "TRIGTYPE", "TRIGMPRI", "TRIGDPTH")
+# Initiation queues that are triggered themselves: a longer chain of them than this must be a circle.
+_CHAIN_MAX: Final = 16
+
+
+def after_arrival(engine: Engine, queue: Queue, priority: i64) -> list[Outgoing]:
+    """A message became available and nobody took it."""
+    if not queue.trigger_on or not _counts(queue, priority):
+        return []
+    if queue.trigger_type == MQTT_EVERY:
+        return _trigger(engine, queue)
+    if queue.trigger_type == MQTT_FIRST:
+        # Alone on the queue; or one of several that became available at once on an empty queue.
+        is_first: bool = queue.trigger_armed or _enough(queue, 2) == 1
+        queue.trigger_armed = False
+        if is_first or _interval_is_over(engine, queue):
+            return _trigger(engine, queue)
+        return []
+    return _trigger_if_ready(engine, queue)
+
+
+def after_removal(engine: Engine, queue: Queue) -> None:
+    """A message left the queue. When nothing is left that could come back, whatever comes next is a first one."""
+    if queue.slots.count == 0:
+        queue.trigger_armed = True
+
+
+def on_input_close(engine: Engine, queue: Queue) -> list[Outgoing]:
+    """An input handle was closed. If it was the last, what is still there may need a new application (12)."""
+    return _trigger_if_ready(engine, queue)
+
+
+def on_definition_change(engine: Engine, queue: Queue, before: Definition) -> list[Outgoing]:
+    """The queue has new attributes (13, 15), and it may be the initiation queue of others (14). Already configured."""
+    made: list[Outgoing] = []
+    old = before.attributes
+    new = queue.definition.attributes
+    changed = [name for name in _ATTRIBUTES_OF_A_TRIGGER if old.get(name) != new.get(name)]
+    if changed:
+        queue.trigger_armed = queue.slots.count == 0
+    if changed or (old.get("GET", 0) != 0 and queue.get_allowed):
+        made.extend(_trigger_if_ready(engine, queue))
+    if old.get("PUT", 0) != 0 and queue.put_allowed:
+        made.extend(_trigger_served(engine, queue))
+    return made
+
+
+def on_initiation_queue_opened(engine: Engine, queue: Queue) -> list[Outgoing]:
+    """Somebody opened a queue for input. If it is the first, and a trigger monitor: what waits for it? (16)"""
+    return _trigger_served(engine, queue) if queue.inputs == 1 else []
+
+
+def after_restart(engine: Engine) -> list[Outgoing]:
+    """Trigger messages do not survive a restart, so every queue begins anew."""
+    made: list[Outgoing] = []
+    for queue in list(engine.queues.values()):
+        if queue.trigger_on:
+            queue.trigger_fired_ms = 0
+            queue.trigger_armed = queue.slots.count == 0
+            made.extend(_trigger_if_ready(engine, queue))
+    return made
+
+
+def _trigger_served(engine: Engine, initiation: Queue) -> list[Outgoing]:
+    """Trigger whatever is ready among the queues that a trigger monitor serves."""
+    made: list[Outgoing] = []
+    for queue in list(engine.triggering.values()):
+        if queue.trigger_on and queue.definition.attributes.get("INITQ") == initiation.name:
+            made.extend(_trigger_if_ready(engine, queue))
+    return made
+
+
+def _trigger_if_ready(engine: Engine, queue: Queue) -> list[Outgoing]:
+    """Trigger for the messages that are there. Not with EVERY: each of them had its chance when it came."""
+    wanted: i64 = queue.trigger_depth if queue.trigger_type == MQTT_DEPTH else 1
+    if not queue.trigger_on or queue.trigger_type not in (MQTT_FIRST, MQTT_DEPTH) or _enough(queue, wanted) < wanted:
+        return []
+    return _trigger(engine, queue)
+
+
+# -- conditions ------------------------------------------------------------------------------------------------------
+
+
+def _counts(queue: Queue, priority: i64) -> bool:
+    """Is a message important enough? A queue in order of arrival gives all messages its default priority."""
+    if queue.is_fifo:
+        priority = queue.default_priority
+    return priority >= queue.trigger_priority
+
+
+def _enough(queue: Queue, limit: i64) -> i64:
+    """How many committed messages count, up to a limit beyond which nobody asks."""
+    slots = queue.slots
+    if queue.is_fifo or queue.trigger_priority == 0:
+        available: i64 = slots.count - queue.uncommitted
+        if not _counts(queue, 0):
+            return 0
+        return available if available < limit else limit
+    found: i64 = 0
+    priority: i64 = 9
+    while priority >= queue.trigger_priority:
+        slot: i64 = slots.heads[priority]
+        while slot != NONE and found < limit:
+            found += 1
+            slot = slots.nexts[slot]
+        priority -= 1
+    return found
+
+
+def _interval_is_over(engine: Engine, queue: Queue) -> bool:
+    """Without a trigger message since the start there is none to wait for."""
+    if queue.trigger_fired_ms == 0:
+        return True
+    return engine.now_ms - queue.trigger_fired_ms >= engine.trigger_interval_ms
+
+
+def _trigger(engine: Engine, queue: Queue) -> list[Outgoing]:
+    """The trigger message, if conditions 4 to 8 let there be one."""
+    attributes = queue.definition.attributes
+    if queue.inputs > 0 and queue.trigger_type != MQTT_EVERY:
+        return []
+    if not queue.get_allowed or queue.deleted:
+        return []
+    process_name = _text(attributes, "PROCESS")
+    process = engine.of_type(ObjectType.PROCESS).get(process_name)
+    if process is None and not (process_name == "" and queue.is_transmission):
+        return []
+    initiation = engine.queues.get(_text(attributes, "INITQ"))
+    if initiation is None or not _is_served(initiation) or _is_circle(engine, initiation):
+        return []
+    queue.trigger_fired_ms = engine.now_ms
+    md = own_descriptor(engine, MQFMT_TRIGGER, initiation.default_priority, MQPER_NOT_PERSISTENT)
+    made = Outgoing(initiation.name, "", md, trigger_message(queue, process), True)
+    if queue.trigger_type == MQTT_DEPTH:
+        switch(engine, queue, {"TRIGGER": MQTC_OFF})
+    return [made]
+
+
+def _is_served(initiation: Queue) -> bool:
+    return (
+        initiation.inputs > 0
+        and initiation.get_allowed
+        and initiation.put_allowed
+        and not initiation.is_transmission
+        and not initiation.pending_delete
+    )
+
+
+def _is_circle(engine: Engine, initiation: Queue) -> bool:
+    """Would a trigger message there bring forth others without end? Only EVERY does, with an open queue."""
+    hops: i64 = 0
+    following: Queue | None = initiation
+    while following is not None and following.trigger_on and following.trigger_type == MQTT_EVERY:
+        hops += 1
+        if hops > _CHAIN_MAX:
+            return True
+        following = engine.queues.get(_text(following.definition.attributes, "INITQ"))
+    return False
+
+
+# -- the message -----------------------------------------------------------------------------------------------------
+
+
+def trigger_message(queue: Queue, process: Definition | None) -> bytes:
+    """MQTM: what the trigger monitor is to start, and for which queue."""
+    writer = BytesWriter()
+    writer.write(MQTM_STRUC_ID)
+    write_i32_le(writer, MQTM_VERSION_1)
+    writer.write(_field(queue.name, 48))
+    writer.write(_field(process.name if process is not None else "", 48))
+    writer.write(_field(_text(queue.definition.attributes, "TRIGDATA"), 64))
+    if process is None:
+        write_i32_le(writer, MQAT_UNKNOWN)
+        writer.write(_field("", 256 + 128 + 128))
+    else:
+        application_type = process.attributes.get("APPLTYPE")
+        write_i32_le(writer, i32(application_type) if isinstance(application_type, int) else MQAT_UNKNOWN)
+        writer.write(_field(_text(process.attributes, "APPLICID"), 256))
+        writer.write(_field(_text(process.attributes, "ENVRDATA"), 128))
+        writer.write(_field(_text(process.attributes, "USERDATA"), 128))
+    return writer.getvalue()
+
+
+def _field(text: str, length: i64) -> bytes:
+    return text.encode("utf-8", "replace")[:length].ljust(length)
+
+
+def _text(attributes: dict[str, int | str | tuple[str, ...]], name: str) -> str:
+    value = attributes.get(name, "")
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,218 @@
+"""Message groups, segments and logical order: what is checked before a get, what is remembered after it.
+
+The rest of the engine finds all about groups under this name; choosing a message, putting and cutting are next door.
+"""
+
+from __future__ import annotations
+
+from mypy_extensions import i64
+
+from ostler.engine.connection import Handle
+from ostler.engine.groups.puts import PutPlan as PutPlan
+from ostler.engine.groups.puts import is_plain as is_plain
+from ostler.engine.groups.puts import prepare_put as prepare_put
+from ostler.engine.groups.puts import put_succeeded as put_succeeded
+from ostler.engine.groups.segmentation import joined_body as joined_body
+from ostler.engine.groups.segmentation import joined_descriptor as joined_descriptor
+from ostler.engine.groups.segmentation import split as split
+from ostler.engine.groups.selection import BROWSE, UNDER_CURSOR, goes_on, message_of, state_of
+from ostler.engine.groups.selection import select as select
+from ostler.engine.groups.state import GroupState
+from ostler.engine.message.descriptor_numbers import field as field
+from ostler.engine.message.descriptor_numbers import two_numbers as two_numbers
+from ostler.engine.message.descriptor_numbers import with_field
+from ostler.engine.message.message import FLAGS_AT, GROUP_ID_AT, NULL_ID, OFFSET_AT, PERSISTENCE_AT, SEQUENCE_NUMBER_AT
+from ostler.engine.queue.get_request import GetRequest
+from ostler.engine.queue.matching import identifiers_match
+from ostler.engine.queue.slots import AVAILABLE, GROUPED, NONE, PRIORITY_MASK, PRIORITY_SHIFT
+from ostler.model.constants import (
+    MQGMO_BROWSE_MSG_UNDER_CURSOR,
+    MQGMO_BROWSE_NEXT,
+    MQGMO_COMPLETE_MSG,
+    MQGMO_LOGICAL_ORDER,
+    MQGMO_SYNCPOINT,
+    MQGMO_SYNCPOINT_IF_PERSISTENT,
+    MQGS_LAST_MSG_IN_GROUP,
+    MQGS_MSG_IN_GROUP,
+    MQGS_NOT_IN_GROUP,
+    MQMF_LAST_MSG_IN_GROUP,
+    MQMF_LAST_SEGMENT,
+    MQMF_MSG_IN_GROUP,
+    MQMF_SEGMENT,
+    MQMF_SEGMENTATION_ALLOWED,
+    MQMO_MATCH_CORREL_ID,
+    MQMO_MATCH_GROUP_ID,
+    MQMO_MATCH_MSG_ID,
+    MQMO_MATCH_MSG_SEQ_NUMBER,
+    MQMO_MATCH_OFFSET,
+    MQRC_INCOMPLETE_GROUP,
+    MQRC_INCOMPLETE_MSG,
+    MQRC_INCONSISTENT_BROWSE,
+    MQRC_INCONSISTENT_UOW,
+    MQRC_INVALID_MSG_UNDER_CURSOR,
+    MQRC_MATCH_OPTIONS_ERROR,
+    MQRC_OPTIONS_ERROR,
+    MQRC_TRUNCATED_MSG_FAILED,
+    MQSEG_ALLOWED,
+    MQSEG_INHIBITED,
+    MQSS_LAST_SEGMENT,
+    MQSS_NOT_A_SEGMENT,
+    MQSS_SEGMENT,
+)
+
+
+def validate_get(request: GetRequest) -> i64:
+    """The reason to refuse a get because of groups, or 0. To be asked for every browse and for the four options."""
+    options: i64 = request.options
+    state = state_of(request)
+    logical: bool = options & MQGMO_LOGICAL_ORDER != 0
+    if options & MQGMO_COMPLETE_MSG:
+        if options & MQGMO_SYNCPOINT_IF_PERSISTENT:
+            return MQRC_OPTIONS_ERROR
+        if options & UNDER_CURSOR:
+            return _cursor_reason(request.handle)
+        if request.match & MQMO_MATCH_OFFSET:
+            return MQRC_MATCH_OPTIONS_ERROR
+    if options & MQGMO_BROWSE_NEXT and state.used and state.by_logical_order != logical:
+        return MQRC_INCONSISTENT_BROWSE
+    if not logical or options & UNDER_CURSOR:
+        return 0
+    if not goes_on(request, state):
+        # Only a message that can be first is given out, so asking for another number is a contradiction.
+        return 0 if _numbers_fit(request, 1, 0) else MQRC_MATCH_OPTIONS_ERROR
+    syncpoint: bool = options & MQGMO_SYNCPOINT != 0
+    if not options & (BROWSE | MQGMO_SYNCPOINT_IF_PERSISTENT) and syncpoint != state.in_unit_of_work:
+        return MQRC_INCONSISTENT_UOW
+    return 0 if _next_fits(request, state) else MQRC_MATCH_OPTIONS_ERROR
+
+
+def _cursor_reason(handle: Handle) -> i64:
+    queue = handle.queue
+    if queue is None or handle.cursor == NONE or queue.slots.state(handle.cursor) != AVAILABLE:
+        return 0
+    if not queue.slots.flags[handle.cursor] & GROUPED or field(queue.load(handle.cursor).md, OFFSET_AT) == 0:
+        return 0
+    return MQRC_INVALID_MSG_UNDER_CURSOR
+
+
+def _numbers_fit(request: GetRequest, sequence: i64, offset: i64) -> bool:
+    if request.match & MQMO_MATCH_MSG_SEQ_NUMBER and request.sequence_number != sequence:
+        return False
+    return not request.match & MQMO_MATCH_OFFSET or request.offset == offset
+
+
+def _next_fits(request: GetRequest, state: GroupState) -> bool:
+    """Match options are allowed within a group, but must name the message that comes next."""
+    if request.match & MQMO_MATCH_GROUP_ID and request.group_id not in (NULL_ID, state.group_id):
+        return False
+    if not _numbers_fit(request, state.next_sequence(), state.next_offset()):
+        return False
+    queue = request.handle.queue
+    if queue is None or not request.match & (MQMO_MATCH_MSG_ID | MQMO_MATCH_CORREL_ID):
+        return True
+    message = message_of(queue, state.group_id, state.next_sequence())
+    if message is None:
+        return True
+    offset: i64 = state.next_offset()
+    at_offset = [part for part in message.parts if part.offset() == offset]
+    return not at_offset or any(identifiers_match(request, queue.load(part.slot).md) for part in at_offset)
+
+
+def concerns(request: GetRequest) -> bool:
+    """Is `after_get` to be called for this answered request? For all others it would change nothing."""
+    return (
+        request.options & (BROWSE | MQGMO_LOGICAL_ORDER) != 0
+        or field(request.md, FLAGS_AT) != 0
+        or request.handle.get_group.is_open()
+    )
+
+
+def after_get(request: GetRequest, md: bytes) -> None:
+    """A get or browse was answered with this descriptor: set the three status fields, and remember how far it went.
+
+    A get that leaves a group in the middle is done but gets a warning in `request.reason`.
+    """
+    flags: i64 = field(md, FLAGS_AT)
+    options: i64 = request.options
+    state = state_of(request)
+    if state.join_reason != 0:
+        flags &= ~MQMF_LAST_SEGMENT
+        md = with_field(md, FLAGS_AT, flags)
+        request.md = md
+    _set_status(request, flags)
+    if request.reason == MQRC_TRUNCATED_MSG_FAILED:
+        state.join_reason = 0
+        return
+    logical: bool = options & MQGMO_LOGICAL_ORDER != 0
+    in_unit_of_work: bool = options & MQGMO_SYNCPOINT != 0
+    if options & MQGMO_SYNCPOINT_IF_PERSISTENT:
+        in_unit_of_work = field(md, PERSISTENCE_AT) == 1
+    warning: i64 = state.join_reason
+    state.join_reason = 0
+    if options & BROWSE:
+        if options & MQGMO_BROWSE_MSG_UNDER_CURSOR:
+            logical = state.by_logical_order
+        elif not goes_on(request, state):
+            _note_start(request.handle, state)
+    elif warning == 0 and not logical and state.by_logical_order and state.is_open():
+        warning = _left(state, md, in_unit_of_work)
+    if request.reason == 0:
+        request.reason = warning
+    state.advance(md, logical, in_unit_of_work)
+
+
+def _set_status(request: GetRequest, flags: i64) -> None:
+    request.group_status = MQGS_NOT_IN_GROUP
+    if flags & MQMF_LAST_MSG_IN_GROUP:
+        request.group_status = MQGS_LAST_MSG_IN_GROUP
+    elif flags & MQMF_MSG_IN_GROUP:
+        request.group_status = MQGS_MSG_IN_GROUP
+    request.segment_status = MQSS_NOT_A_SEGMENT
+    if flags & MQMF_LAST_SEGMENT:
+        request.segment_status = MQSS_LAST_SEGMENT
+    elif flags & MQMF_SEGMENT:
+        request.segment_status = MQSS_SEGMENT
+    request.segmentation = MQSEG_ALLOWED if flags & MQMF_SEGMENTATION_ALLOWED else MQSEG_INHIBITED
+
+
+def _note_start(handle: Handle, state: GroupState) -> None:
+    queue = handle.queue
+    if queue is not None and handle.cursor != NONE:
+        state.start_slot = handle.cursor
+        state.start_seq = handle.cursor_seq
+        state.start_priority = queue.slots.flags[handle.cursor] >> PRIORITY_SHIFT & PRIORITY_MASK
+
+
+def _left(state: GroupState, md: bytes, in_unit_of_work: bool) -> i64:
+    """The warning for a get without logical order while a group got in logical order is open."""
+    group_id = md[GROUP_ID_AT : GROUP_ID_AT + 24]
+    if not state.continues(group_id, field(md, SEQUENCE_NUMBER_AT), field(md, OFFSET_AT)):
+        return _incomplete_reason(state)
+    return 0 if in_unit_of_work == state.in_unit_of_work else MQRC_INCONSISTENT_UOW
+
+
+def _incomplete_reason(state: GroupState) -> i64:
+    return MQRC_INCOMPLETE_MSG if state.in_segments else MQRC_INCOMPLETE_GROUP
+
+
+def close_reason(handle: Handle) -> i64:
+    """The warning for closing a handle whose puts or gets in logical order stopped within a group; or 0."""
+    reason: i64 = 0
+    for state in (handle.put_group, handle.get_group):
+        if state.is_open() and state.by_logical_order and reason != MQRC_INCOMPLETE_MSG:
+            reason = _incomplete_reason(state)
+    return reason
+
+
+def unit_of_work_ended(handle: Handle, committed: bool) -> None:
+    """After a commit groups go on where they are; after a back-out, where they were when the unit of work began."""
+    handle.put_group = _after_unit(handle.put_group, committed)
+    handle.get_group = _after_unit(handle.get_group, committed)
+
+
+def _after_unit(state: GroupState, committed: bool) -> GroupState:
+    before = state.before
+    if before is None:
+        return state
+    state.before = None
+    return state if committed else before

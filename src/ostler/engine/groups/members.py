@@ -1,0 +1,201 @@
+"""Which messages of each group are on a queue, and whether a group or a segmented message is complete.
+
+A group has logical messages, numbered from 1; a logical message is one physical message, or several segments that each
+begin where the one before ended. Everything that changes here costs the same however big the group is, but for the one
+walk over the segments of a message when all of its bytes have come.
+
+A segmented message that is in no group has a group id of its own and is the only logical message of it. Reports about
+segments are segments too; there may be one of each kind for the same piece, so those of one kind (the same feedback)
+make up a logical message among themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from mypy_extensions import i64
+
+from ostler.engine.message.descriptor_numbers import field
+from ostler.engine.message.message import (
+    FEEDBACK_AT,
+    FLAGS_AT,
+    GROUP_ID_AT,
+    MESSAGE_TYPE_AT,
+    OFFSET_AT,
+    ORIGINAL_LENGTH_AT,
+    SEQUENCE_NUMBER_AT,
+)
+from ostler.model.constants import MQMF_LAST_MSG_IN_GROUP, MQMF_LAST_SEGMENT, MQMF_SEGMENT, MQMT_REPORT
+
+# Flags of a slot: the message cannot be the first of its group, or the first segment of its logical message.
+LATER_MESSAGE: Final = 0x400
+LATER_SEGMENT: Final = 0x800
+
+# Offsets are below 999,999,999.
+_OFFSET_BITS: Final = 30
+_OFFSET_MASK: Final = (1 << 30) - 1
+
+
+@final
+class Part:
+    """A physical message of a group, by its slot and the sequence number that orders it on the queue."""
+
+    def __init__(self, slot: i64, seq: i64, key: i64, length: i64, flags: i64) -> None:
+        self.slot: i64 = slot
+        self.seq: i64 = seq
+        self.key: i64 = key  # orders the parts of a logical message: see part_key
+        self.length: i64 = length
+        self.flags: i64 = flags  # MsgFlags
+
+    def offset(self) -> i64:
+        return self.key & _OFFSET_MASK
+
+    def feedback(self) -> i64:
+        return self.key >> _OFFSET_BITS
+
+
+@final
+class LogicalMessage:
+    """The parts on the queue of one logical message, by kind of report and offset, the oldest of equals first."""
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+        self.unsegmented: i64 = 0  # parts that are no segments
+        self.present_bytes: i64 = 0
+        self.end: i64 = -1  # where the last segment ends, once it is there
+        self.complete = False
+
+    def add(self, part: Part) -> None:
+        self.parts.insert(self.position(part.key, part.seq), part)
+        self.present_bytes += part.length
+        if not part.flags & MQMF_SEGMENT:
+            self.unsegmented += 1
+        elif part.flags & MQMF_LAST_SEGMENT:
+            end: i64 = part.offset() + part.length
+            if self.end < 0 or end < self.end:
+                self.end = end
+        self.complete = self._is_complete()
+
+    def remove(self, key: i64, seq: i64) -> None:
+        part = self.parts.pop(self.position(key, seq))
+        assert part.seq == seq
+        self.present_bytes -= part.length
+        if not part.flags & MQMF_SEGMENT:
+            self.unsegmented -= 1
+        elif part.flags & MQMF_LAST_SEGMENT:
+            self.end = -1
+            for other in self.parts:
+                if other.flags & MQMF_LAST_SEGMENT and (self.end < 0 or other.offset() + other.length < self.end):
+                    self.end = other.offset() + other.length
+        self.complete = self._is_complete()
+
+    def position(self, key: i64, seq: i64) -> i64:
+        """The index of the first part not before this key and sequence number."""
+        parts = self.parts
+        low: i64 = 0
+        high: i64 = len(parts)
+        while low < high:
+            middle: i64 = (low + high) // 2
+            part = parts[middle]
+            if part.key < key or (part.key == key and part.seq < seq):
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _is_complete(self) -> bool:
+        if self.unsegmented > 0:
+            return True
+        if self.end < 0 or self.present_bytes < self.end:
+            return False
+        expected: i64 = 0
+        feedback: i64 = -1
+        for part in self.parts:
+            if part.feedback() != feedback:
+                feedback = part.feedback()
+                expected = 0
+            if part.offset() == expected:
+                if part.flags & MQMF_LAST_SEGMENT:
+                    return True
+                expected += part.length
+        return False
+
+
+@final
+class Group:
+    """The logical messages of one group that are on the queue, whole or in part."""
+
+    def __init__(self) -> None:
+        self.messages: dict[int, LogicalMessage] = {}
+        self.complete_messages: i64 = 0
+        self.last_sequence: i64 = 0  # the number of the last message, once it has come
+
+    def add(self, sequence: i64, part: Part) -> None:
+        message = self.messages.get(sequence)
+        if message is None:
+            message = LogicalMessage()
+            self.messages[sequence] = message
+        before: bool = message.complete
+        message.add(part)
+        self._count(before, message.complete)
+        if part.flags & MQMF_LAST_MSG_IN_GROUP:
+            self.last_sequence = sequence
+
+    def remove(self, sequence: i64, key: i64, seq: i64) -> None:
+        message = self.messages[sequence]
+        before: bool = message.complete
+        message.remove(key, seq)
+        self._count(before, message.complete)
+        if not message.parts:
+            del self.messages[sequence]
+
+    def _count(self, before: bool, after: bool) -> None:
+        if after and not before:
+            self.complete_messages += 1
+        elif before and not after:
+            self.complete_messages -= 1
+
+    def is_complete(self) -> bool:
+        """Are all messages from the first to the last there, with all their segments?"""
+        last: i64 = self.last_sequence
+        if last == 0 or self.complete_messages < last:
+            return False
+        # Enough messages, but perhaps not the right ones: nobody can keep an application from numbering as it likes.
+        sequence: i64 = 1
+        while sequence <= last:
+            message = self.messages.get(sequence)
+            if message is None or not message.complete:
+                return False
+            sequence += 1
+        return True
+
+
+def part_key(md: bytes) -> i64:
+    feedback: i64 = field(md, FEEDBACK_AT) if field(md, MESSAGE_TYPE_AT) == MQMT_REPORT else 0
+    return feedback << _OFFSET_BITS | field(md, OFFSET_AT) & _OFFSET_MASK
+
+
+def add(groups: dict[bytes, Group], md: bytes, body_bytes: i64, slot: i64, seq: i64) -> i64:
+    """Note a message that has become available. The flags that its slot shall have."""
+    flags: i64 = field(md, FLAGS_AT)
+    # A report about a segment stands for as many bytes as that segment had, whatever it carries of them.
+    original: i64 = field(md, ORIGINAL_LENGTH_AT)
+    length: i64 = original if flags & MQMF_SEGMENT and original >= 0 else body_bytes
+    group_id = md[GROUP_ID_AT : GROUP_ID_AT + 24]
+    group = groups.get(group_id)
+    if group is None:
+        group = Group()
+        groups[group_id] = group
+    sequence: i64 = field(md, SEQUENCE_NUMBER_AT)
+    part = Part(slot, seq, part_key(md), length, flags)
+    group.add(sequence, part)
+    return (LATER_MESSAGE if sequence != 1 else 0) | (LATER_SEGMENT if part.offset() != 0 else 0)
+
+
+def remove(groups: dict[bytes, Group], md: bytes, seq: i64) -> None:
+    """A message is no longer available."""
+    group_id = md[GROUP_ID_AT : GROUP_ID_AT + 24]
+    group = groups[group_id]
+    group.remove(field(md, SEQUENCE_NUMBER_AT), part_key(md), seq)
+    if not group.messages:
+        del groups[group_id]

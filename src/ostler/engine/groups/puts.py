@@ -1,0 +1,222 @@
+"""What MQPUT makes of group identifier, sequence number, offset, flags and original length.
+
+With MQPMO_LOGICAL_ORDER the queue manager sets them; "previous" is what the last put of the handle left:
+
+    in group   segment   may be cut   group open   message open   GroupId       MsgSeqNumber   Offset
+    no         no        no           no           no             none          1              0
+    no         no        yes          no           no             new           1              0
+    no         yes       either       no           no             new           1              0
+    no         yes       either       no           yes            previous      1              previous + length
+    yes        either    either       no           no             new           1              0
+    yes        either    either       yes          no             previous      previous + 1   0
+    yes        yes       either       yes          yes            previous      previous       previous + length
+
+Without it they are the application's, as far as they mean something:
+
+    no         no        no           either       either         none          1              0
+    no         no        yes          either       either         new if none   1              0
+    no         yes       either       either       either         new if none   1              as given
+    yes        no        either       either       either         new if none   as given       0
+    yes        yes       either       either       either         new if none   as given       as given
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from librt.strings import read_i64_le
+from mypy_extensions import i64
+
+from ostler.engine.connection import Handle
+from ostler.engine.core import Engine
+from ostler.engine.groups.state import GroupState
+from ostler.engine.message.descriptor_numbers import field, four_bytes
+from ostler.engine.message.message import (
+    FLAGS_AT,
+    GROUP_ID_AT,
+    MESSAGE_TYPE_AT,
+    NULL_ID,
+    OFFSET_AT,
+    ORIGINAL_LENGTH_AT,
+    SEQUENCE_NUMBER_AT,
+)
+from ostler.model.constants import (
+    MQMF_ACCEPT_UNSUP_IF_XMIT_MASK,
+    MQMF_LAST_MSG_IN_GROUP,
+    MQMF_LAST_SEGMENT,
+    MQMF_MSG_IN_GROUP,
+    MQMF_REJECT_UNSUP_MASK,
+    MQMF_SEGMENT,
+    MQMF_SEGMENTATION_ALLOWED,
+    MQMT_REPORT,
+    MQOL_UNDEFINED,
+    MQPMO_LOGICAL_ORDER,
+    MQPMO_SYNCPOINT,
+    MQRC_INCOMPLETE_GROUP,
+    MQRC_INCOMPLETE_MSG,
+    MQRC_INCONSISTENT_PERSISTENCE,
+    MQRC_INCONSISTENT_UOW,
+    MQRC_MSG_FLAGS_ERROR,
+    MQRC_MSG_SEQ_NUMBER_ERROR,
+    MQRC_OFFSET_ERROR,
+    MQRC_ORIGINAL_LENGTH_ERROR,
+    MQRC_SEGMENT_LENGTH_ZERO,
+)
+
+_NUMBER_MAX: Final = 999_999_999
+_KNOWN_FLAGS: Final = (
+    MQMF_SEGMENTATION_ALLOWED | MQMF_SEGMENT | MQMF_LAST_SEGMENT | MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP
+)
+# The last fields of a descriptor that has nothing to do with groups.
+
+
+@final
+class PutPlan:
+    """What becomes of a put. `reason`: it is refused. `warning`: it is done, and this is said with it.
+
+    `md` is to be stored. `answer_md` is what the application sees: its own flags, without those that others imply.
+    """
+
+    def __init__(self, reason: i64, warning: i64, md: bytes, answer_md: bytes) -> None:
+        self.reason: i64 = reason
+        self.warning: i64 = warning
+        self.md = md
+        self.answer_md = answer_md
+
+
+@final
+class _Place:
+    """Where a message belongs."""
+
+    def __init__(self, group_id: bytes, sequence: i64, offset: i64) -> None:
+        self.group_id = group_id
+        self.sequence: i64 = sequence
+        self.offset: i64 = offset
+
+
+def is_plain(handle: Handle, md: bytes, options: i64) -> bool:
+    """Has this put nothing to do with groups, so that the descriptor can stay as it is?"""
+    if options & MQPMO_LOGICAL_ORDER or handle.put_group.is_open():
+        return False
+    # Number 1 and offset 0, no flags and no original length: two words each.
+    return (
+        read_i64_le(md, GROUP_ID_AT) | read_i64_le(md, GROUP_ID_AT + 8) | read_i64_le(md, GROUP_ID_AT + 16) == 0
+        and read_i64_le(md, SEQUENCE_NUMBER_AT) == 1
+        and read_i64_le(md, FLAGS_AT) == -1 << 32
+    )
+
+
+def prepare_put(
+    engine: Engine,
+    handle: Handle,
+    md: bytes,
+    options: i64,
+    body_bytes: i64,
+    in_unit_of_work: bool,
+    is_persistent: bool,
+) -> PutPlan:
+    """Check a put and complete its descriptor. Nothing changes before `put_succeeded`."""
+    given: i64 = field(md, FLAGS_AT)
+    if not _flags_are_known(handle, given):
+        return _refused(MQRC_MSG_FLAGS_ERROR)
+    flags: i64 = given
+    if flags & MQMF_LAST_MSG_IN_GROUP:
+        flags |= MQMF_MSG_IN_GROUP
+    if flags & MQMF_LAST_SEGMENT:
+        flags |= MQMF_SEGMENT
+    state = handle.put_group
+    length: i64 = MQOL_UNDEFINED
+    if flags & MQMF_SEGMENT:
+        reason: i64 = _length_reason(md, flags, body_bytes)
+        if reason != 0:
+            return _refused(reason)
+        length = field(md, ORIGINAL_LENGTH_AT) if field(md, MESSAGE_TYPE_AT) == MQMT_REPORT else body_bytes
+    conflict: i64 = _conflict(state, flags, in_unit_of_work, is_persistent) if state.is_open() else 0
+    warning: i64 = 0
+    if options & MQPMO_LOGICAL_ORDER:
+        if conflict != 0:
+            return _refused(conflict)
+        place = _logical_place(engine, state, flags)
+    else:
+        place = _physical_place(engine, md, flags)
+        if state.is_open() and state.by_logical_order:
+            warning = conflict
+            if warning == 0 and not state.continues(place.group_id, place.sequence, place.offset):
+                warning = _incomplete(state)
+    if place.sequence < 1 or place.sequence > _NUMBER_MAX:
+        return _refused(MQRC_MSG_SEQ_NUMBER_ERROR)
+    if place.offset < 0 or place.offset > _NUMBER_MAX or (length > 0 and place.offset + length > _NUMBER_MAX):
+        return _refused(MQRC_OFFSET_ERROR)
+    head = md[:GROUP_ID_AT] + place.group_id + four_bytes(place.sequence) + four_bytes(place.offset)
+    end = four_bytes(length)
+    stored = head + four_bytes(flags) + end
+    answer = stored if flags == given else head + four_bytes(given) + end
+    return PutPlan(0, warning, stored, answer)
+
+
+def _refused(reason: i64) -> PutPlan:
+    return PutPlan(reason, 0, b"", b"")
+
+
+def _flags_are_known(handle: Handle, flags: i64) -> bool:
+    """Unknown flags are refused, passed on, or passed on only to another queue manager, as their place says."""
+    unknown: i64 = flags & ~_KNOWN_FLAGS
+    if unknown & MQMF_REJECT_UNSUP_MASK:
+        return False
+    return not unknown & MQMF_ACCEPT_UNSUP_IF_XMIT_MASK or handle.remote_manager != ""
+
+
+def _length_reason(md: bytes, flags: i64, body_bytes: i64) -> i64:
+    is_last: bool = flags & MQMF_LAST_SEGMENT != 0
+    if field(md, MESSAGE_TYPE_AT) == MQMT_REPORT:
+        # A report about a segment says how long that was; it may carry less of it, or nothing.
+        original: i64 = field(md, ORIGINAL_LENGTH_AT)
+        if original < body_bytes or original < 0 or (original == 0 and not is_last):
+            return MQRC_ORIGINAL_LENGTH_ERROR
+    elif body_bytes == 0 and not is_last:
+        return MQRC_SEGMENT_LENGTH_ZERO
+    return 0
+
+
+def _conflict(state: GroupState, flags: i64, in_unit_of_work: bool, is_persistent: bool) -> i64:
+    """Why this message cannot be the next of the group or logical message that is open; 0: it can."""
+    is_member: bool = flags & MQMF_MSG_IN_GROUP != 0
+    is_last_message: bool = flags & MQMF_LAST_MSG_IN_GROUP != 0
+    if state.in_segments:
+        if not flags & MQMF_SEGMENT or is_member != state.in_group or is_last_message != state.is_last_message:
+            return MQRC_INCOMPLETE_MSG
+    elif not is_member:
+        return MQRC_INCOMPLETE_GROUP
+    if is_persistent != state.is_persistent:
+        return MQRC_INCONSISTENT_PERSISTENCE
+    if in_unit_of_work != state.in_unit_of_work:
+        return MQRC_INCONSISTENT_UOW
+    return 0
+
+
+def _incomplete(state: GroupState) -> i64:
+    return MQRC_INCOMPLETE_MSG if state.in_segments else MQRC_INCOMPLETE_GROUP
+
+
+def _logical_place(engine: Engine, state: GroupState, flags: i64) -> _Place:
+    if state.is_open():
+        return _Place(state.group_id, state.next_sequence(), state.next_offset())
+    if flags & _KNOWN_FLAGS:
+        return _Place(engine.new_id(), 1, 0)
+    return _Place(NULL_ID, 1, 0)
+
+
+def _physical_place(engine: Engine, md: bytes, flags: i64) -> _Place:
+    if not flags & _KNOWN_FLAGS:
+        return _Place(NULL_ID, 1, 0)
+    group_id = md[GROUP_ID_AT : GROUP_ID_AT + 24]
+    if group_id == NULL_ID:
+        group_id = engine.new_id()
+    sequence: i64 = field(md, SEQUENCE_NUMBER_AT) if flags & MQMF_MSG_IN_GROUP else 1
+    offset: i64 = field(md, OFFSET_AT) if flags & MQMF_SEGMENT else 0
+    return _Place(group_id, sequence, offset)
+
+
+def put_succeeded(handle: Handle, md: bytes, options: i64) -> None:
+    """The put of a prepared descriptor is done: remember where the application stands now."""
+    handle.put_group.advance(md, options & MQPMO_LOGICAL_ORDER != 0, options & MQPMO_SYNCPOINT != 0)

@@ -1,0 +1,246 @@
+"""Cutting a message into segments, and the descriptor of one put together again.
+
+A message is cut where nothing that must stay whole is torn: never within an MQ header, and application data only at
+multiples of 16 bytes from where it begins. Each segment's descriptor says what that segment begins with.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from mypy_extensions import i64
+
+from ostler.engine.message.descriptor_numbers import field, four_bytes, with_field
+from ostler.engine.message.message import (
+    CCSID_AT,
+    ENCODING_AT,
+    FLAGS_AT,
+    FORMAT_AT,
+    MESSAGE_TYPE_AT,
+    OFFSET_AT,
+    ORIGINAL_LENGTH_AT,
+    PRIORITY_AT,
+    REPORT_AT,
+    Message,
+)
+from ostler.model.constants import (
+    MQCCSI_INHERIT,
+    MQENC_INTEGER_MASK,
+    MQENC_INTEGER_NORMAL,
+    MQFMT_CICS,
+    MQFMT_DEAD_LETTER_HEADER,
+    MQFMT_IMS,
+    MQFMT_XMIT_Q_HEADER,
+    MQMF_LAST_SEGMENT,
+    MQMF_SEGMENT,
+    MQMT_REPORT,
+    MQRO_COA_WITH_DATA,
+    MQRO_COA_WITH_FULL_DATA,
+    MQRO_COD_WITH_DATA,
+    MQRO_COD_WITH_FULL_DATA,
+    MQRO_EXCEPTION_WITH_DATA,
+    MQRO_EXCEPTION_WITH_FULL_DATA,
+    MQRO_EXPIRATION_WITH_DATA,
+    MQRO_EXPIRATION_WITH_FULL_DATA,
+)
+
+_UNIT_BYTES: Final = 16
+# Reports "with data" carry this much of the application data.
+_REPORT_DATA_BYTES: Final = 100
+_REPORT_KINDS: Final = (
+    (MQRO_COA_WITH_DATA, MQRO_COA_WITH_FULL_DATA),
+    (MQRO_COD_WITH_DATA, MQRO_COD_WITH_FULL_DATA),
+    (MQRO_EXCEPTION_WITH_DATA, MQRO_EXCEPTION_WITH_FULL_DATA),
+    (MQRO_EXPIRATION_WITH_DATA, MQRO_EXPIRATION_WITH_FULL_DATA),
+)
+
+# A header begins with its identifier and version; most go on with their length, then encoding, code page and format of
+# what follows. These two have a fixed length and say what follows elsewhere.
+_SHORTEST_HEADER_BYTES: Final = 28
+_LENGTH_AT: Final = 8
+_FOLLOWING_AT: Final = 12
+_DEAD_LETTER_BYTES: Final = 172
+_DEAD_LETTER_FOLLOWING_AT: Final = 108
+_XMIT_BYTES: Final = 428
+_XMIT_FOLLOWING_AT: Final = 128
+_EBCDIC_BLANKS: Final = b"@" * 8
+
+
+@final
+class Stretch:
+    """A header or the application data: where it begins and how it is described by what stands before it."""
+
+    def __init__(self, start: i64, encoding: i64, ccsid: i64, format: bytes) -> None:
+        self.start: i64 = start
+        self.encoding: i64 = encoding
+        self.ccsid: i64 = ccsid
+        self.format = format
+
+
+def stretches(md: bytes, body: bytes) -> list[Stretch]:
+    """The headers a body begins with, and last the application data, which may be empty.
+
+    What does not look like the header it is said to be is application data.
+    """
+    current = Stretch(0, field(md, ENCODING_AT), field(md, CCSID_AT), md[FORMAT_AT : FORMAT_AT + 8])
+    found = [current]
+    while True:
+        following = _following(current, body)
+        if following is None:
+            return found
+        found.append(following)
+        current = following
+
+
+def _following(header: Stretch, body: bytes) -> Stretch | None:
+    order = "big" if header.encoding & MQENC_INTEGER_MASK == MQENC_INTEGER_NORMAL else "little"
+    start: i64 = header.start
+    available: i64 = len(body) - start
+    length: i64 = 0
+    at: i64 = _FOLLOWING_AT
+    if header.format == MQFMT_DEAD_LETTER_HEADER:
+        length = _DEAD_LETTER_BYTES
+        at = _DEAD_LETTER_FOLLOWING_AT
+    elif header.format == MQFMT_XMIT_Q_HEADER:
+        length = _XMIT_BYTES
+        at = _XMIT_FOLLOWING_AT
+    elif header.format[:3] == b"MQH" or header.format in (MQFMT_CICS, MQFMT_IMS):
+        length = _integer(body, start + _LENGTH_AT, order)
+    if length < _SHORTEST_HEADER_BYTES or length > available:
+        return None
+    at += start
+    next_format = _name(body[at + 8 : at + 16])
+    if header.format in (MQFMT_CICS, MQFMT_IMS):
+        # What follows these is in their own encoding and code page, whatever their fields say.
+        return Stretch(start + length, header.encoding, header.ccsid, next_format)
+    ccsid: i64 = _integer(body, at + 4, order)
+    if ccsid == MQCCSI_INHERIT:
+        ccsid = header.ccsid
+    return Stretch(start + length, _integer(body, at, order), ccsid, next_format)
+
+
+def _name(format: bytes) -> bytes:
+    """A format's name as descriptors have it. Mainframes write it in EBCDIC, where all letters are above 0x80."""
+    if format[0] > 0x80 or format == _EBCDIC_BLANKS:
+        return format.decode("cp500").encode("ascii", "replace")
+    return format
+
+
+def _integer(body: bytes, at: i64, order: str) -> i64:
+    data = body[at : at + 4]
+    return int.from_bytes(data, "big" if order == "big" else "little", signed=True) if len(data) == 4 else 0
+
+
+def split(md: bytes, body: bytes, segment_bytes_max: i64) -> list[tuple[bytes, bytes]]:
+    """The descriptors and bodies of the segments of a message, none longer than allowed.
+
+    The descriptor is one that `prepare_put` made. A message that fits is left as it is; one that is a segment is
+    cut into smaller ones. Empty when it cannot be cut into pieces so small.
+
+    All segments have the message id of the message: it is what the application was told, and reports about any segment
+    are to be found by it.
+    """
+    if len(body) <= segment_bytes_max:
+        return [(md, body)]
+    layout = stretches(md, body)
+    cuts = _cuts(layout, len(body), segment_bytes_max)
+    pieces: list[tuple[bytes, bytes]] = []
+    index: i64 = 0
+    stretch: i64 = 0
+    while index + 1 < len(cuts):
+        start: i64 = cuts[index]
+        end: i64 = cuts[index + 1]
+        while stretch + 1 < len(layout) and layout[stretch + 1].start <= start:
+            stretch += 1
+        piece_md = _segment_descriptor(md, layout[stretch], start, end, len(body), layout[-1].start)
+        pieces.append((piece_md, body[start:end]))
+        index += 1
+    return pieces
+
+
+def _cuts(layout: list[Stretch], body_bytes: i64, segment_bytes_max: i64) -> list[int]:
+    """Where the segments begin and, last, the end of the body; empty when there is no way."""
+    cuts: list[int] = [0]
+    at: i64 = 0
+    data_start: i64 = layout[-1].start
+    while body_bytes - at > segment_bytes_max:
+        limit: i64 = at + segment_bytes_max
+        end: i64 = at
+        if limit >= data_start:
+            end = data_start + (limit - data_start) // _UNIT_BYTES * _UNIT_BYTES
+        else:
+            for stretch in layout:
+                if stretch.start <= limit:
+                    end = stretch.start
+        if end <= at:
+            return []
+        cuts.append(end)
+        at = end
+    cuts.append(body_bytes)
+    return cuts
+
+
+def _segment_descriptor(md: bytes, stretch: Stretch, start: i64, end: i64, body_bytes: i64, data_start: i64) -> bytes:
+    flags: i64 = field(md, FLAGS_AT)
+    original: i64 = field(md, ORIGINAL_LENGTH_AT)
+    was_segment: bool = flags & MQMF_SEGMENT != 0
+    length: i64 = end - start
+    if end < body_bytes:
+        flags &= ~MQMF_LAST_SEGMENT
+    else:
+        if not was_segment:
+            flags |= MQMF_LAST_SEGMENT
+        if was_segment and field(md, MESSAGE_TYPE_AT) == MQMT_REPORT:
+            length = original - start  # the report stands for more than it carries
+    offset: i64 = start + (field(md, OFFSET_AT) if was_segment else 0)
+    report: i64 = field(md, REPORT_AT)
+    if report != 0 and offset - data_start >= _REPORT_DATA_BYTES:
+        report = without_report_data(report)
+    return b"".join(
+        (
+            md[:REPORT_AT],
+            four_bytes(report),
+            md[MESSAGE_TYPE_AT:ENCODING_AT],
+            four_bytes(stretch.encoding),
+            four_bytes(stretch.ccsid),
+            stretch.format,
+            md[PRIORITY_AT:OFFSET_AT],
+            four_bytes(offset),
+            four_bytes(flags | MQMF_SEGMENT),
+            four_bytes(length),
+        )
+    )
+
+
+def without_report_data(report: i64) -> i64:
+    """The report options of a segment that has none of the first bytes of the application data."""
+    for with_data, with_full_data in _REPORT_KINDS:
+        if report & with_full_data == with_data:
+            # The plain option is the lowest bit of the three.
+            report = report & ~with_data | with_data & -with_data
+    return report
+
+
+def tail(md: bytes, body: bytes) -> Stretch:
+    """What a segment ends with: the next one should go on like this."""
+    return stretches(md, body)[-1]
+
+
+def joined_descriptor(md: bytes, body_bytes: i64) -> bytes:
+    """The descriptor of a message put together from segments: that of the first, now the only segment."""
+    flags: i64 = field(md, FLAGS_AT) | MQMF_SEGMENT | MQMF_LAST_SEGMENT
+    return with_field(with_field(md, FLAGS_AT, flags), ORIGINAL_LENGTH_AT, body_bytes)
+
+
+def joined_body(segments: list[Message]) -> bytes:
+    """The data of a message put together from segments.
+
+    Reports stand for segments of a certain length but may carry less, or none, of their data: nulls take its place.
+    """
+    pieces: list[bytes] = []
+    for segment in segments:
+        body = segment.body
+        if field(segment.md, MESSAGE_TYPE_AT) == MQMT_REPORT:
+            body = body.ljust(field(segment.md, ORIGINAL_LENGTH_AT), b"\0")
+        pieces.append(body)
+    return b"".join(pieces)

@@ -1,0 +1,264 @@
+"""Which message answers a get that cares for groups: logical order, complete messages, all segments, all messages.
+
+Physical order is the order of arrival (within a priority). Logical order has all messages of a group, and all segments
+of a message, next to each other and in sequence, at the place where the first of them stands.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from ostler.engine.core import Engine
+from ostler.engine.groups.members import LATER_MESSAGE, LATER_SEGMENT, Group, LogicalMessage, Part, part_key
+from ostler.engine.groups.segmentation import tail
+from ostler.engine.groups.state import GroupState
+from ostler.engine.message.descriptor_numbers import field
+from ostler.engine.message.message import CCSID_AT, ENCODING_AT, FLAGS_AT, GROUP_ID_AT, SEQUENCE_NUMBER_AT, hash_id
+from ostler.engine.queue.get_request import BY_SCAN, GetRequest
+from ostler.engine.queue.matching import is_eligible, matches
+from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.slots import AVAILABLE, GROUPED, HAS_CURSOR, NONE, Slots
+from ostler.model.constants import (
+    MQGMO_ALL_MSGS_AVAILABLE,
+    MQGMO_ALL_SEGMENTS_AVAILABLE,
+    MQGMO_BROWSE_FIRST,
+    MQGMO_BROWSE_MSG_UNDER_CURSOR,
+    MQGMO_BROWSE_NEXT,
+    MQGMO_COMPLETE_MSG,
+    MQGMO_LOGICAL_ORDER,
+    MQGMO_MSG_UNDER_CURSOR,
+    MQMF_LAST_SEGMENT,
+    MQMF_MSG_IN_GROUP,
+    MQMF_SEGMENT,
+    MQMO_MATCH_CORREL_ID,
+    MQMO_MATCH_MSG_ID,
+    MQRC_INCONSISTENT_CCSIDS,
+    MQRC_INCONSISTENT_ENCODINGS,
+)
+
+BROWSE: Final = MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT | MQGMO_BROWSE_MSG_UNDER_CURSOR
+UNDER_CURSOR: Final = MQGMO_MSG_UNDER_CURSOR | MQGMO_BROWSE_MSG_UNDER_CURSOR
+PAUSED: Final = -2  # in place of a slot: the walk is to go on later
+_WHOLE: Final = MQGMO_COMPLETE_MSG | MQGMO_ALL_MSGS_AVAILABLE | MQGMO_ALL_SEGMENTS_AVAILABLE
+
+
+def state_of(request: GetRequest) -> GroupState:
+    """Gets and browses of a handle know nothing of one another."""
+    handle = request.handle
+    return handle.browse_group if request.options & BROWSE else handle.get_group
+
+
+def goes_on(request: GetRequest, state: GroupState) -> bool:
+    """Does the request ask for the next message of the group that is open?"""
+    options: i64 = request.options
+    return options & MQGMO_LOGICAL_ORDER != 0 and not options & (UNDER_CURSOR | MQGMO_BROWSE_FIRST) and state.is_open()
+
+
+def select(engine: Engine, request: GetRequest, queue: Queue) -> i64:
+    """The slot that answers a request with one of the four options about groups, or NONE.
+
+    With MQGMO_COMPLETE_MSG and a segmented message, `request.slots` has the slots of its segments in order.
+    """
+    if request.slots:
+        request.slots = []
+    options: i64 = request.options
+    if options & UNDER_CURSOR:
+        handle = request.handle
+        slot: i64 = handle.cursor
+        if slot == NONE or handle.cursor_message_gone or queue.slots.state(slot) != AVAILABLE:
+            return NONE
+        return slot if _is_available(engine, request, queue, slot) else NONE
+    state = state_of(request)
+    if goes_on(request, state):
+        return _next_of_group(engine, request, queue, state)
+    return _next_start(engine, request, queue)
+
+
+def _next_of_group(engine: Engine, request: GetRequest, queue: Queue, state: GroupState) -> i64:
+    offset: i64 = state.next_offset()
+    if offset > 0 and request.options & MQGMO_COMPLETE_MSG:
+        return NONE  # the beginning is gone already, so there is no complete message
+    message = message_of(queue, state.group_id, state.next_sequence())
+    if message is None:
+        return NONE
+    part = _part_at(engine, request, queue, message, offset)
+    if part is None or not matches(engine, request, queue, part.slot):
+        return NONE
+    if part.flags & MQMF_SEGMENT and offset == 0 and not _segments_available(engine, request, queue, message, part):
+        return NONE
+    return part.slot
+
+
+def message_of(queue: Queue, group_id: bytes, sequence: i64) -> LogicalMessage | None:
+    group = queue.groups.get(group_id)
+    return None if group is None else group.messages.get(sequence)
+
+
+def _part_at(engine: Engine, request: GetRequest, queue: Queue, message: LogicalMessage, offset: i64) -> Part | None:
+    """The oldest part at this offset that the request may have; a report only when there is nothing else."""
+    parts = message.parts
+    index: i64 = message.position(offset, 0)
+    while index < len(parts) and parts[index].key == offset:
+        if is_eligible(engine, request, queue, parts[index].slot):
+            return parts[index]
+        index += 1
+    while index < len(parts):
+        part = parts[index]
+        if part.offset() == offset and is_eligible(engine, request, queue, part.slot):
+            return part
+        index += 1
+    return None
+
+
+def _next_start(engine: Engine, request: GetRequest, queue: Queue) -> i64:
+    """Walk the queue for a message that no group holds back, or one that its group may begin with."""
+    slots = queue.slots
+    options: i64 = request.options
+    passed_over: i64 = 0
+    if options & MQGMO_LOGICAL_ORDER:
+        passed_over = LATER_MESSAGE | LATER_SEGMENT
+    elif options & MQGMO_COMPLETE_MSG:
+        passed_over = LATER_SEGMENT
+    hash_message: i64 = hash_id(request.message_id, 0) if request.match & MQMO_MATCH_MSG_ID else 0
+    hash_correlation: i64 = hash_id(request.correlation_id, 0) if request.match & MQMO_MATCH_CORREL_ID else 0
+    last: i64 = request.scan_slot
+    slot: i64 = slots.following(last) if last != NONE else _walk_from(request, slots)
+    may_pause: bool = request.may_pause
+    while slot != NONE:
+        if may_pause and engine.work_left <= 0:
+            return pause(engine, request, queue, last)
+        engine.work_left -= 1
+        if (
+            not slots.flags[slot] & passed_over
+            and (hash_message == 0 or slots.by_message_id.hashes[slot] == hash_message)
+            and (hash_correlation == 0 or slots.by_correlation_id.hashes[slot] == hash_correlation)
+            and is_eligible(engine, request, queue, slot)
+            and matches(engine, request, queue, slot)
+            and _is_available(engine, request, queue, slot)
+        ):
+            return slot
+        last = slot
+        slot = slots.following(slot)
+    return NONE
+
+
+def pause(engine: Engine, request: GetRequest, queue: Queue, last: i64) -> i64:
+    """Pause a walk behind the slot looked at last (NONE: where it began). The request waits from now on."""
+    request.scan_slot = last
+    if last != NONE:
+        queue.slots.flags[last] |= HAS_CURSOR
+    room = queue.waiting
+    if not request.waiting or request.kind != BY_SCAN:
+        room.remove(request)
+        request.kind = BY_SCAN
+        room.add(request)
+    room.begin_scan(request)
+    engine.scans.add(request)
+    engine.ring()
+    return PAUSED
+
+
+def _walk_from(request: GetRequest, slots: Slots) -> i64:
+    handle = request.handle
+    if not request.options & MQGMO_BROWSE_NEXT or not handle.cursor_set:
+        return slots.first()
+    state = handle.browse_group
+    if not request.options & MQGMO_LOGICAL_ORDER or state.start_seq == handle.cursor_seq:
+        return slots.first() if handle.cursor == NONE else slots.following(handle.cursor)
+    # The cursor rests on the last message of a group, wherever that stands; groups follow one another by their first.
+    slot: i64 = state.start_slot
+    if slots.seqs[slot] == state.start_seq and slots.state(slot) == AVAILABLE:
+        return slots.following(slot)
+    slot = slots.heads[state.start_priority]
+    while slot != NONE and slots.seqs[slot] <= state.start_seq:
+        slot = slots.nexts[slot]
+    return slot if slot != NONE else slots.first_below(state.start_priority)
+
+
+def _is_available(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -> bool:
+    """Is all there that the options want to be there with this message?"""
+    if not request.options & _WHOLE or not queue.slots.flags[slot] & GROUPED:
+        return True
+    md = queue.load(slot).md
+    group = queue.groups[md[GROUP_ID_AT : GROUP_ID_AT + 24]]
+    flags: i64 = field(md, FLAGS_AT)
+    wants_group: bool = request.options & MQGMO_ALL_MSGS_AVAILABLE != 0 and flags & MQMF_MSG_IN_GROUP != 0
+    if wants_group and not _group_available(engine, request, queue, group):
+        return False
+    if not flags & MQMF_SEGMENT:
+        return True
+    message = group.messages[field(md, SEQUENCE_NUMBER_AT)]
+    part = message.parts[message.position(part_key(md), queue.slots.seqs[slot])]
+    return _segments_available(engine, request, queue, message, part)
+
+
+def _group_available(engine: Engine, request: GetRequest, queue: Queue, group: Group) -> bool:
+    engine.work_left -= group.last_sequence
+    if not group.is_complete():
+        return False
+    sequence: i64 = 1
+    while sequence <= group.last_sequence:
+        message = group.messages[sequence]
+        first = _part_at(engine, request, queue, message, 0)
+        if first is None:
+            return False
+        if first.flags & MQMF_SEGMENT and not _segments(engine, request, queue, message, first.feedback()):
+            return False
+        sequence += 1
+    return True
+
+
+def _segments_available(engine: Engine, request: GetRequest, queue: Queue, message: LogicalMessage, part: Part) -> bool:
+    """A segment can be had alone, unless the options want all of them; MQGMO_COMPLETE_MSG takes them all."""
+    if not request.options & _WHOLE:
+        return True
+    if not message.complete:
+        return False
+    segments = _segments(engine, request, queue, message, part.feedback())
+    if not segments:
+        return False
+    if request.options & MQGMO_COMPLETE_MSG and len(segments) > 1:
+        request.slots = _joinable(queue, segments, state_of(request))
+    return True
+
+
+def _segments(engine: Engine, request: GetRequest, queue: Queue, message: LogicalMessage, feedback: i64) -> list[int]:
+    """The slots of all segments of a message from first to last; empty when one is not to be had."""
+    slots: list[int] = []
+    expected: i64 = 0
+    for part in message.parts:
+        if (
+            part.offset() == expected
+            and part.feedback() == feedback
+            and part.flags & MQMF_SEGMENT
+            and is_eligible(engine, request, queue, part.slot)
+        ):
+            slots.append(part.slot)
+            if part.flags & MQMF_LAST_SEGMENT:
+                return slots
+            expected += part.length
+    return []
+
+
+def _joinable(queue: Queue, segments: list[int], state: GroupState) -> list[int]:
+    """The first segments that go together. Segments can come in another code page or encoding than those before."""
+    state.join_reason = 0
+    joined: list[int] = []
+    encoding: i64 = 0
+    ccsid: i64 = 0
+    for slot in segments:
+        message = queue.load(slot)
+        if joined:
+            if field(message.md, CCSID_AT) != ccsid:
+                state.join_reason = MQRC_INCONSISTENT_CCSIDS
+                return joined
+            if field(message.md, ENCODING_AT) != encoding:
+                state.join_reason = MQRC_INCONSISTENT_ENCODINGS
+                return joined
+        end = tail(message.md, message.body)
+        encoding = end.encoding
+        ccsid = end.ccsid
+        joined.append(slot)
+    return joined

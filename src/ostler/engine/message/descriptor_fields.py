@@ -1,0 +1,161 @@
+"""The fields of the message descriptor as properties: Root.MQMD.Priority and the like, read from the packed bytes."""
+
+from __future__ import annotations
+
+import struct
+from typing import Final, NamedTuple
+
+from librt.strings import read_i32_le
+
+from ostler.engine.properties.property_names import DESCRIPTOR_PREFIX
+from ostler.engine.properties.property_values import Value, in_range
+from ostler.model.constants import (
+    MQEI_UNLIMITED,
+    MQENC_NATIVE,
+    MQMD_LENGTH_2,
+    MQMD_STRUC_ID,
+    MQMD_VERSION_2,
+    MQMT_DATAGRAM,
+    MQOL_UNDEFINED,
+    MQPER_PERSISTENCE_AS_Q_DEF,
+    MQPRI_PRIORITY_AS_Q_DEF,
+    MQRC_BUFFER_LENGTH_ERROR,
+    MQRC_PROPERTY_NAME_ERROR,
+    MQRC_PROPERTY_TYPE_ERROR,
+    MQTYPE_BYTE_STRING,
+    MQTYPE_INT32,
+    MQTYPE_STRING,
+)
+from ostler.model.errors import MQError
+
+ENCODING_AT: Final = 24
+CCSID_AT: Final = 28
+FORMAT_AT: Final = 32
+FORMAT_END: Final = 40
+
+
+class Field(NamedTuple):
+    """One field of a stored MQMD: where it begins, how many bytes it has, the property type it shows as."""
+
+    at: int
+    length: int
+    type: int
+
+
+def _long(at: int) -> Field:
+    return Field(at, 4, MQTYPE_INT32)
+
+
+def _characters(at: int, length: int) -> Field:
+    return Field(at, length, MQTYPE_STRING)
+
+
+def _bytes(at: int, length: int) -> Field:
+    return Field(at, length, MQTYPE_BYTE_STRING)
+
+
+# StrucId and Version are not properties.
+FIELDS: Final[dict[str, Field]] = {
+    "Report": _long(8),
+    "MsgType": _long(12),
+    "Expiry": _long(16),
+    "Feedback": _long(20),
+    "Encoding": _long(ENCODING_AT),
+    "CodedCharSetId": _long(CCSID_AT),
+    "Format": _characters(FORMAT_AT, 8),
+    "Priority": _long(40),
+    "Persistence": _long(44),
+    "MsgId": _bytes(48, 24),
+    "CorrelId": _bytes(72, 24),
+    "BackoutCount": _long(96),
+    "ReplyToQ": _characters(100, 48),
+    "ReplyToQMgr": _characters(148, 48),
+    "UserIdentifier": _characters(196, 12),
+    "AccountingToken": _bytes(208, 32),
+    "ApplIdentityData": _characters(240, 32),
+    "PutApplType": _long(272),
+    "PutApplName": _characters(276, 28),
+    "PutDate": _characters(304, 8),
+    "PutTime": _characters(312, 8),
+    "ApplOriginData": _characters(320, 4),
+    "GroupId": _bytes(324, 24),
+    "MsgSeqNumber": _long(348),
+    "Offset": _long(352),
+    "MsgFlags": _long(356),
+    "OriginalLength": _long(360),
+}
+
+
+def _default_descriptor() -> bytes:
+    """A version-2 descriptor with the values MQMD_DEFAULT has, little-endian, characters blank."""
+    md = bytearray(MQMD_LENGTH_2)
+    md[0:4] = MQMD_STRUC_ID
+    for field in FIELDS.values():
+        if field.type == MQTYPE_STRING:
+            md[field.at : field.at + field.length] = b" " * field.length
+    numbers = (
+        (4, MQMD_VERSION_2),
+        (12, MQMT_DATAGRAM),
+        (16, MQEI_UNLIMITED),
+        (ENCODING_AT, MQENC_NATIVE),
+        (40, MQPRI_PRIORITY_AS_Q_DEF),
+        (44, MQPER_PERSISTENCE_AS_Q_DEF),
+        (348, 1),
+        (360, MQOL_UNDEFINED),
+    )
+    for at, number in numbers:
+        struct.pack_into("<i", md, at, number)
+    return bytes(md)
+
+
+DEFAULT_DESCRIPTOR: Final = _default_descriptor()
+
+
+def field_named(property_name: str) -> Field:
+    """The field that a name beginning with Root.MQMD. means."""
+    field = FIELDS.get(property_name[len(DESCRIPTOR_PREFIX) :])
+    if field is None:
+        raise MQError(MQRC_PROPERTY_NAME_ERROR, f"{property_name[:80]!r} is no field of the message descriptor.")
+    return field
+
+
+def field_value(md: bytes, field: Field) -> Value:
+    """The value of a field; characters without the blanks or nulls that fill them up."""
+    at = field.at
+    if len(md) < at + field.length:
+        return None
+    if field.type == MQTYPE_INT32:
+        return int(read_i32_le(md, at))
+    data = md[at : at + field.length]
+    if field.type == MQTYPE_BYTE_STRING:
+        return data
+    return data.partition(b"\0")[0].rstrip(b" ").decode("utf-8", "replace")
+
+
+def number_at(md: bytes, at: int) -> int:
+    return int(read_i32_le(md, at))
+
+
+def text_at(md: bytes, at: int, length: int) -> str:
+    return md[at : at + length].partition(b"\0")[0].rstrip(b" ").decode("utf-8", "replace")
+
+
+def with_field(md: bytes, field: Field, type: int, value: Value) -> bytes:
+    """The descriptor with one field set, as MQSETMP on Root.MQMD.X does to the descriptor of a message handle."""
+    if type != field.type:
+        raise MQError(MQRC_PROPERTY_TYPE_ERROR, "The type must be that of the field of the message descriptor.")
+    data = b""
+    if isinstance(value, int):
+        data = in_range(MQTYPE_INT32, value).to_bytes(4, "little", signed=True)
+    elif isinstance(value, str):
+        data = value.encode().ljust(field.length, b" ")
+    elif isinstance(value, bytes):
+        data = value.ljust(field.length, b"\0")
+    if len(data) != field.length:
+        raise MQError(MQRC_BUFFER_LENGTH_ERROR, f"The field of the message descriptor has {field.length} bytes.")
+    return md[: field.at] + data + md[field.at + field.length :]
+
+
+def with_content(md: bytes, encoding: int, ccsid: int, format: bytes) -> bytes:
+    """The descriptor with other values in the three fields that say what the message data begins with."""
+    return md[:ENCODING_AT] + struct.pack("<ii", encoding, ccsid) + format + md[FORMAT_END:]

@@ -1,0 +1,74 @@
+"""All properties of a message, wherever they are: in its property block, in MQRFH2 headers, in its descriptor."""
+
+from __future__ import annotations
+
+from typing import final
+
+from ostler.engine.message.descriptor_fields import field_named, field_value
+from ostler.engine.properties.jms_fields import jms_value
+from ostler.engine.properties.properties import Property, PropertySet
+from ostler.engine.properties.property_block import decode_block
+from ostler.engine.properties.property_names import DESCRIPTOR_PREFIX, JMS_TYPES, sought
+from ostler.engine.properties.property_values import PropertySource, Value
+from ostler.engine.properties.rfh2 import Chain, Rfh2, folder_properties, read_chain
+from ostler.model.errors import MQError
+
+
+def sent_properties(header: Rfh2, folder: bytes) -> list[Property] | None:
+    """The properties of a folder in message data; None when it has none or is faulty, for then it is plain data."""
+    try:
+        return folder_properties(header, folder)
+    except MQError:
+        return None
+
+
+def collected(md: bytes, block: bytes, chain: Chain) -> PropertySet:
+    """The properties of a message as a message handle gets them.
+
+    One set through the message property calls hides one of the same name in the message data.
+    """
+    properties = PropertySet(True, md)
+    for each in decode_block(block):
+        properties.add(each)
+    set_by_call = {each.name for each in properties.properties}
+    for header in chain.headers:
+        for folder in header.folders:
+            for each in sent_properties(header, folder) or []:
+                if each.name not in set_by_call:
+                    properties.add(each)
+    return properties
+
+
+@final
+class MessageProperties(PropertySource):
+    """Answers a selector for one stored message. Nothing is decoded until a property outside the MQMD is asked for."""
+
+    def __init__(self, md: bytes, body: bytes = b"", block: bytes = b"", properties: PropertySet | None = None) -> None:
+        self._md = md
+        self._body = body
+        self._block = block
+        self._properties = properties
+        # By name, from the second one that is asked for: there may be very many of both. Those that somebody else has
+        # may change, and are looked for each time.
+        self._values: dict[str, Value] | None = None
+        self._is_given: bool = properties is not None
+
+    def value(self, name: str) -> Value:
+        if name.startswith(DESCRIPTOR_PREFIX):
+            return field_value(self._md, field_named(name))
+        if name in JMS_TYPES:
+            return jms_value(name, self._md, self)
+        properties = self._properties
+        if properties is None:
+            properties = collected(self._md, self._block, read_chain(self._md, self._body))
+            self._properties = properties
+        elif not self._is_given:
+            values = self._values
+            if values is None:
+                values = {}
+                for each in properties.properties:
+                    values.setdefault(each.name, each.value)
+                self._values = values
+            return values.get(sought(name))
+        found = properties.find(sought(name))
+        return None if found is None else found.value

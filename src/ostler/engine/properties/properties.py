@@ -1,0 +1,381 @@
+"""The properties of one message: what a message handle holds, with the rules of MQSETMP, MQINQMP and MQDLTMP.
+
+Handles, options structures and buffers are other people's work; here are names, types, order and the cursor.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from ostler.engine.message.descriptor_fields import DEFAULT_DESCRIPTOR, field_named, field_value, with_field
+from ostler.engine.properties.jms_fields import jms_value
+from ostler.engine.properties.property_names import (
+    DESCRIPTOR_PREFIX,
+    JMS_SETTABLE,
+    JMS_TYPES,
+    NameCounts,
+    NamePattern,
+    check_carried,
+    check_length,
+    check_name,
+    folder_of,
+    groups_of,
+    sought,
+)
+from ostler.engine.properties.property_values import PropertySource, Value, checked, converted, packed
+from ostler.model.constants import (
+    MQCOPY_ALL,
+    MQCOPY_DEFAULT,
+    MQCOPY_FORWARD,
+    MQCOPY_PUBLISH,
+    MQCOPY_REPLY,
+    MQCOPY_REPORT,
+    MQDMPO_DEL_PROP_UNDER_CURSOR,
+    MQIMPO_CONVERT_TYPE,
+    MQIMPO_CONVERT_VALUE,
+    MQIMPO_INQ_NEXT,
+    MQIMPO_INQ_PROP_UNDER_CURSOR,
+    MQIMPO_QUERY_LENGTH,
+    MQPD_NO_CONTEXT,
+    MQPD_SUPPORT_OPTIONAL,
+    MQPD_USER_CONTEXT,
+    MQRC_MIXED_CONTENT_NOT_ALLOWED,
+    MQRC_NONE,
+    MQRC_OPTIONS_ERROR,
+    MQRC_PD_ERROR,
+    MQRC_PROP_TYPE_NOT_SUPPORTED,
+    MQRC_PROPERTY_NAME_ERROR,
+    MQRC_PROPERTY_NOT_AVAILABLE,
+    MQRC_PROPERTY_TYPE_ERROR,
+    MQSMPO_APPEND_PROPERTY,
+    MQSMPO_SET_FIRST,
+    MQSMPO_SET_PROP_AFTER_CURSOR,
+    MQSMPO_SET_PROP_BEFORE_CURSOR,
+    MQSMPO_SET_PROP_UNDER_CURSOR,
+    MQTYPE_AS_SET,
+    MQTYPE_NULL,
+)
+from ostler.model.errors import MQError
+
+_COPY_MASK: Final = MQCOPY_ALL | MQCOPY_FORWARD | MQCOPY_PUBLISH | MQCOPY_REPLY | MQCOPY_REPORT
+_SET_OPTIONS: Final = frozenset(
+    {
+        MQSMPO_SET_FIRST,
+        MQSMPO_SET_PROP_UNDER_CURSOR,
+        MQSMPO_SET_PROP_AFTER_CURSOR,
+        MQSMPO_SET_PROP_BEFORE_CURSOR,
+        MQSMPO_APPEND_PROPERTY,
+    },
+)
+_PLACE_OPTIONS: Final = MQIMPO_INQ_NEXT | MQIMPO_INQ_PROP_UNDER_CURSOR
+_INQUIRE_OPTIONS: Final = _PLACE_OPTIONS | MQIMPO_CONVERT_TYPE | MQIMPO_CONVERT_VALUE | MQIMPO_QUERY_LENGTH
+
+
+@final
+class Property:
+    """One property with its descriptor. `type_text` is a data type of an MQRFH2 element that nobody knows."""
+
+    def __init__(
+        self,
+        name: str,
+        type: int,
+        value: Value,
+        support: int = MQPD_SUPPORT_OPTIONAL,
+        context: int = MQPD_NO_CONTEXT,
+        copy_options: int = MQCOPY_DEFAULT,
+        type_text: str = "",
+    ) -> None:
+        self.name = name
+        self.type = type
+        self.value = value
+        self.support = support
+        self.context = context
+        self.copy_options = copy_options
+        self.type_text = type_text
+
+    def copied_to(self, copy_option: int) -> bool:
+        """Whether the property goes into a message of that kind (MQCOPY_FORWARD, MQCOPY_REPLY ...)."""
+        return self.copy_options & (MQCOPY_ALL | copy_option) != 0
+
+
+@final
+class Inquiry:
+    """What MQINQMP answers. `reason` is MQRC_NONE or the warning MQRC_PROP_TYPE_NOT_SUPPORTED."""
+
+    def __init__(self, found: Property, type: int, value: Value, reason: int) -> None:
+        self.name = found.name
+        self.type = type
+        self.value = value
+        self.support = found.support
+        self.context = found.context
+        self.copy_options = found.copy_options
+        self.type_text = found.type_text
+        self.reason = reason
+        self.length = len(packed(type, value, False))
+
+
+@final
+class PropertySet(PropertySource):
+    """Properties in order, a cursor among them, and the message descriptor that goes with them.
+
+    With `validate` names obey MQ's rules (MQCMHO_VALIDATE); without, they only need to be storable.
+    `descriptor_set` names the fields that were set through Root.MQMD names, for MQPMO_MD_FOR_OUTPUT_ONLY.
+    """
+
+    def __init__(self, validate: bool = True, descriptor: bytes = DEFAULT_DESCRIPTOR) -> None:
+        self.validate = validate
+        self.descriptor = descriptor
+        self.descriptor_set: list[str] = []
+        self.properties: list[Property] = []
+        # Made when something is set; most sets are only read.
+        self._counts: NameCounts | None = None
+        # None until something was inquired, and again when the property under the cursor is deleted.
+        self._cursor: Property | None = None
+        # Where MQIMPO_INQ_NEXT goes on.
+        self._next = 0
+
+    def __len__(self) -> int:
+        return len(self.properties)
+
+    # Looking.
+
+    def find(self, name: str) -> Property | None:
+        """The first property of that (canonical) name."""
+        for candidate in self.properties:
+            if candidate.name == name:
+                return candidate
+        return None
+
+    def value(self, name: str) -> Value:
+        """As a selector sees it: descriptor fields and JMS names too."""
+        if name.startswith(DESCRIPTOR_PREFIX):
+            return field_value(self.descriptor, field_named(name))
+        if name in JMS_TYPES:
+            return jms_value(name, self.descriptor, self)
+        found = self.find(sought(name))
+        return None if found is None else found.value
+
+    def reset_cursor(self) -> None:
+        self._cursor = None
+        self._next = 0
+
+    def clear(self) -> None:
+        self.properties = []
+        self._counts = None
+        self.reset_cursor()
+
+    # MQSETMP.
+
+    def set(
+        self,
+        name: str,
+        type: int,
+        value: Value,
+        options: int = MQSMPO_SET_FIRST,
+        support: int = MQPD_SUPPORT_OPTIONAL,
+        context: int = MQPD_NO_CONTEXT,
+        copy_options: int = MQCOPY_DEFAULT,
+    ) -> None:
+        """Set or add a property where the options say; everything is checked before anything changes.
+
+        MQSMPO_SET_PROP_UNDER_CURSOR gives the property under the cursor another value; its name stays.
+        """
+        if options not in _SET_OPTIONS:
+            raise MQError(MQRC_OPTIONS_ERROR, "MQSETMP takes one option that says where the property goes.")
+        if copy_options & ~_COPY_MASK or context not in (MQPD_NO_CONTEXT, MQPD_USER_CONTEXT):
+            raise MQError(MQRC_PD_ERROR, "The property descriptor has a context or copy option that does not exist.")
+        if self.validate:
+            check_name(name)
+        else:
+            check_carried(name)
+        value = checked(type, value)
+        if name.startswith(DESCRIPTOR_PREFIX):
+            self._set_field(name, type, value)
+            return
+        name = self._settable(name, type)
+        if self.validate or folder_of(name) != "mq":
+            # Only properties that MQ itself defines can ask for support.
+            support = MQPD_SUPPORT_OPTIONAL
+        added = Property(name, type, value, support, context, copy_options)
+        if options == MQSMPO_SET_PROP_UNDER_CURSOR:
+            self._replace(self._listed(), added)
+            return
+        counts = self._name_counts()
+        existing = self.find(name) if options == MQSMPO_SET_FIRST and name in counts.names else None
+        if existing is not None:
+            self._replace(existing, added)
+            return
+        if counts.would_mix(name):
+            raise MQError(
+                MQRC_MIXED_CONTENT_NOT_ALLOWED, f"Part of {name[:80]!r} would be a property and a group; rename it."
+            )
+        self._insert(self._place(name, options), added)
+
+    def _set_field(self, name: str, type: int, value: Value) -> None:
+        self.descriptor = with_field(self.descriptor, field_named(name), type, value)
+        short = name[len(DESCRIPTOR_PREFIX) :]
+        if short not in self.descriptor_set:
+            self.descriptor_set.append(short)
+
+    def _settable(self, name: str, type: int) -> str:
+        """The canonical name, with the JMS names that may be set turned into what they stand for."""
+        if name not in JMS_TYPES:
+            return sought(name)
+        if name not in JMS_SETTABLE:
+            raise MQError(MQRC_PROPERTY_NAME_ERROR, f"{name} can be inquired but not set; set the descriptor instead.")
+        if type not in (JMS_TYPES[name], MQTYPE_NULL):
+            raise MQError(MQRC_PROPERTY_TYPE_ERROR, f"{name} has another type.")
+        return JMS_SETTABLE[name]
+
+    def _name_counts(self) -> NameCounts:
+        counts = self._counts
+        if counts is None:
+            counts = NameCounts()
+            for each in self.properties:
+                counts.change(each.name, 1)
+            self._counts = counts
+        return counts
+
+    def _under_cursor(self) -> Property:
+        if self._cursor is None:
+            raise MQError(MQRC_PROPERTY_NOT_AVAILABLE, "No property is under the cursor; inquire one first.")
+        return self._cursor
+
+    def _listed(self) -> Property:
+        """The property under the cursor, when it is one that can be changed: not a field of the descriptor."""
+        found = self._under_cursor()
+        if found not in self.properties:
+            raise MQError(MQRC_PROPERTY_NOT_AVAILABLE, f"{found.name} was worked out and is not in the list.")
+        return found
+
+    def _place(self, name: str, options: int) -> int:
+        """The position of a new property: at the cursor, or behind those it is closest to in the hierarchy."""
+        if options in (MQSMPO_SET_PROP_BEFORE_CURSOR, MQSMPO_SET_PROP_AFTER_CURSOR):
+            at = self.properties.index(self._listed())
+            return at if options == MQSMPO_SET_PROP_BEFORE_CURSOR else at + 1
+        counts = self._name_counts()
+        if name in counts.names:
+            return self._behind(name, False)
+        for group in reversed(groups_of(name)):
+            if group in counts.groups:
+                return self._behind(group, True)
+        return len(self.properties)
+
+    def _behind(self, name: str, group: bool) -> int:
+        place = len(self.properties)
+        for at, existing in enumerate(self.properties):
+            if (name in groups_of(existing.name)) if group else existing.name == name:
+                place = at + 1
+        return place
+
+    def _insert(self, at: int, added: Property) -> None:
+        self.properties.insert(at, added)
+        if at < self._next:
+            self._next += 1
+        if self._counts is not None:
+            self._counts.change(added.name, 1)
+
+    def _replace(self, existing: Property, added: Property) -> None:
+        """Give an existing property another value and descriptor; its name and place stay."""
+        existing.type = added.type
+        existing.value = added.value
+        existing.support = added.support
+        existing.context = added.context
+        existing.copy_options = added.copy_options
+        existing.type_text = ""
+
+    def add(self, added: Property) -> None:
+        """Append a property as it was stored or sent, unchecked."""
+        self._insert(len(self.properties), added)
+
+    # MQINQMP.
+
+    def inquire(self, name: str, options: int = 0, wanted_type: int = MQTYPE_AS_SET) -> Inquiry:
+        """A property by name, or the first or next that a name ending in % matches.
+
+        With MQIMPO_CONVERT_TYPE the value comes as `wanted_type`. Nothing moves when an error is raised.
+        """
+        if options & ~_INQUIRE_OPTIONS or options & _PLACE_OPTIONS == _PLACE_OPTIONS:
+            raise MQError(MQRC_OPTIONS_ERROR, "MQINQMP has options that do not exist or do not go together.")
+        next_at = self._next
+        if options & MQIMPO_INQ_PROP_UNDER_CURSOR:
+            found: Property | None = self._under_cursor()
+        else:
+            found = self._computed(name)
+            if found is None:
+                next_at = self._search(name, self._next if options & MQIMPO_INQ_NEXT else 0)
+                found = self.properties[next_at - 1]
+        assert found is not None
+        answer = _answer(found, options, wanted_type)
+        if options & MQIMPO_INQ_PROP_UNDER_CURSOR == 0:
+            self._next = next_at
+            self._cursor = found
+        return answer
+
+    def _computed(self, name: str) -> Property | None:
+        """Names that do not stand in the list: descriptor fields, and JMS names."""
+        if name.startswith(DESCRIPTOR_PREFIX) and not name.endswith("%"):
+            field = field_named(name)
+            return Property(name, field.type, field_value(self.descriptor, field))
+        if name not in JMS_TYPES:
+            return None
+        value = jms_value(name, self.descriptor, self)
+        if value is None:
+            raise _not_available(name)
+        stored = self.find(JMS_SETTABLE.get(name, ""))
+        if stored is not None and stored.value == value:
+            return Property(name, stored.type, value, stored.support, stored.context, stored.copy_options)
+        return Property(name, JMS_TYPES[name], value)
+
+    def _search(self, name: str, start: int) -> int:
+        """The position behind the first match at or after `start`."""
+        pattern = NamePattern(name)
+        for at in range(start, len(self.properties)):
+            if pattern.matches(self.properties[at].name):
+                return at + 1
+        raise _not_available(name)
+
+    def matching(self, name: str) -> list[Property]:
+        """All properties that a name, or a name ending in %, means."""
+        pattern = NamePattern(name)
+        return [each for each in self.properties if pattern.matches(each.name)]
+
+    # MQDLTMP.
+
+    def delete(self, name: str, options: int = 0) -> None:
+        """Delete the first property of that name, or with MQDMPO_DEL_PROP_UNDER_CURSOR the one inquired last."""
+        if options & ~MQDMPO_DEL_PROP_UNDER_CURSOR:
+            raise MQError(MQRC_OPTIONS_ERROR, "MQDLTMP has options that do not exist.")
+        if options & MQDMPO_DEL_PROP_UNDER_CURSOR:
+            found: Property | None = self._listed()
+        else:
+            check_length(name)
+            if "%" in name:
+                raise MQError(MQRC_PROPERTY_NAME_ERROR, "MQDLTMP takes a whole name, without wildcard.")
+            found = self.find(sought(JMS_SETTABLE.get(name, name)))
+        if found is None:
+            raise _not_available(name)
+        self.remove(found)
+
+    def remove(self, found: Property) -> None:
+        """Take out a property of this set."""
+        at = self.properties.index(found)
+        del self.properties[at]
+        if at < self._next:
+            self._next -= 1
+        if found is self._cursor:
+            self._cursor = None
+        if self._counts is not None:
+            self._counts.change(found.name, -1)
+
+
+def _answer(found: Property, options: int, wanted_type: int) -> Inquiry:
+    if found.type_text:
+        return Inquiry(found, found.type, found.value, MQRC_PROP_TYPE_NOT_SUPPORTED)
+    if options & MQIMPO_CONVERT_TYPE and wanted_type != MQTYPE_AS_SET:
+        return Inquiry(found, wanted_type, converted(found.type, found.value, wanted_type), MQRC_NONE)
+    return Inquiry(found, found.type, found.value, MQRC_NONE)
+
+
+def _not_available(name: str) -> MQError:
+    return MQError(MQRC_PROPERTY_NOT_AVAILABLE, f"The message has no (further) property {name[:80]!r}.")

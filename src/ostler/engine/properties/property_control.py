@@ -1,0 +1,360 @@
+"""What becomes of message properties when a message is put, and what a getter sees of them.
+
+A stored message has the body as the application put it, MQRFH2 headers included, and beside it a block with the
+properties that were set on a message handle. Folders of properties in headers at the start of the body are properties
+too. What a get returns depends on its options, on PROPCTL of the queue, and on whether it brings a message handle:
+
+    MQGMO option      handle   PROPCTL   properties                      MQRFH2 in the data
+    IN_HANDLE         yes      any       all in the handle               what is no property
+    IN_HANDLE         no       any       MQRC_HMSG_ERROR
+    NO_PROPERTIES     ignored  any       none                            what is no property
+    FORCE_MQRFH2      ignored  any       none                            everything
+    COMPATIBILITY     ignored  any       none                            as COMPAT without handle
+    AS_Q_DEF          any      FORCE     none                            everything
+    AS_Q_DEF          yes      V6COMPAT  those of the block, in the handle   as it was put
+    AS_Q_DEF          no       V6COMPAT  none                            as it was put
+    AS_Q_DEF          yes      others    all in the handle               what is no property
+    AS_Q_DEF          no       ALL       none                            everything
+    AS_Q_DEF          no       NONE      none                            what is no property
+    AS_Q_DEF          no       COMPAT    none                            everything, if any property lies in mcd, jms,
+                                                                         usr or mqext; else what is no property
+
+A message with neither a block nor the format MQHRF2 passes through untouched.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from librt.strings import read_i64_le
+
+from ostler.engine.message.descriptor_fields import (
+    DEFAULT_DESCRIPTOR,
+    FIELDS,
+    FORMAT_AT,
+    field_value,
+    number_at,
+    with_field,
+)
+from ostler.engine.properties.message_properties import MessageProperties, collected, sent_properties
+from ostler.engine.properties.properties import Property, PropertySet
+from ostler.engine.properties.property_block import PUBLICATION_LAYOUT, decode_block, encode_block
+from ostler.engine.properties.property_names import COMPATIBILITY_FOLDERS, folder_of
+from ostler.engine.properties.property_values import PropertySource, Value
+from ostler.engine.properties.rfh2 import (
+    UTF_8,
+    UTF_16,
+    Chain,
+    Content,
+    Rfh2,
+    content_of,
+    folder_properties,
+    is_big_endian,
+    read_chain,
+    rewritten,
+)
+from ostler.engine.properties.rfh2_folders import write_folders
+from ostler.model.constants import (
+    MQACTP_FORWARD,
+    MQACTP_NEW,
+    MQACTP_REPLY,
+    MQACTP_REPORT,
+    MQCOPY_FORWARD,
+    MQCOPY_REPLY,
+    MQCOPY_REPORT,
+    MQEI_UNLIMITED,
+    MQENC_INTEGER_MASK,
+    MQENC_INTEGER_NORMAL,
+    MQENC_INTEGER_REVERSED,
+    MQENC_NATIVE,
+    MQFB_NONE,
+    MQFMT_RF_HEADER_2,
+    MQGMO_NO_PROPERTIES,
+    MQGMO_PROPERTIES_COMPATIBILITY,
+    MQGMO_PROPERTIES_FORCE_MQRFH2,
+    MQGMO_PROPERTIES_IN_HANDLE,
+    MQMI_NONE,
+    MQMT_REPLY,
+    MQMT_REPORT,
+    MQPD_SUPPORT_OPTIONAL,
+    MQPROP_ALL,
+    MQPROP_FORCE_MQRFH2,
+    MQPROP_NONE,
+    MQPROP_V6COMPAT,
+    MQRC_ACTION_ERROR,
+    MQRC_HMSG_ERROR,
+    MQRC_OPTIONS_ERROR,
+    MQRC_UNSUPPORTED_PROPERTY,
+    MQRO_DISCARD_MSG,
+    MQRO_NONE,
+    MQRO_PASS_CORREL_ID,
+    MQRO_PASS_DISCARD_AND_EXPIRY,
+    MQRO_PASS_MSG_ID,
+    MQTYPE_NULL,
+)
+from ostler.model.errors import MQError
+
+# What is done with the properties of a message, the outcome of the table above.
+IN_HANDLE: Final = 0
+IN_HEADERS: Final = 1
+REMOVED: Final = 2
+COMPATIBLE: Final = 3
+AS_SENT: Final = 4
+
+_OPTIONS: Final = (
+    MQGMO_PROPERTIES_IN_HANDLE | MQGMO_NO_PROPERTIES | MQGMO_PROPERTIES_FORCE_MQRFH2 | MQGMO_PROPERTIES_COMPATIBILITY
+)
+# The format MQHRF2 as a little-endian number, so that one comparison tells.
+_RFH2_WORD: Final = int.from_bytes(MQFMT_RF_HEADER_2, "little")
+_COPY_OPTIONS: Final[dict[int, int]] = {
+    MQACTP_FORWARD: MQCOPY_FORWARD,
+    MQACTP_REPLY: MQCOPY_REPLY,
+    MQACTP_REPORT: MQCOPY_REPORT,
+}
+
+
+@final
+class GetView:
+    """What a get returns. `property_set` goes into the message handle; None leaves the handle alone."""
+
+    def __init__(self, md: bytes, body: bytes, property_set: PropertySet | None) -> None:
+        self.md = md
+        self.body = body
+        self.property_set = property_set
+
+
+def starts_with_rfh2(md: bytes) -> bool:
+    return int(read_i64_le(md, FORMAT_AT)) == _RFH2_WORD
+
+
+def shows_nothing(block: bytes, has_handle: bool, options: int, control: int) -> bool:
+    """Whether a block holds only what the queue manager added, and a getter without a handle is shown none of it."""
+    return (
+        block[0] == PUBLICATION_LAYOUT
+        and not has_handle
+        and options & (MQGMO_PROPERTIES_FORCE_MQRFH2 | MQGMO_PROPERTIES_IN_HANDLE) == 0
+        and control not in (MQPROP_ALL, MQPROP_FORCE_MQRFH2)
+    )
+
+
+def leaves_it_to_queue(options: int) -> bool:
+    """Whether a get has no option for message properties."""
+    return options & _OPTIONS == 0
+
+
+def needs_property_view(md: bytes, has_handle: bool) -> bool:
+    """Whether `properties_on_get` can make a difference to a message that has no property block."""
+    return has_handle or starts_with_rfh2(md)
+
+
+def selector_source(md: bytes, body: bytes, block: bytes) -> PropertySource:
+    """The properties of a stored message, for a selector."""
+    return MessageProperties(md, body, block)
+
+
+def treatment(property_control: int, options: int, has_handle: bool) -> int:
+    """The outcome of the table for one get."""
+    chosen = options & _OPTIONS
+    if chosen & (chosen - 1):
+        raise MQError(MQRC_OPTIONS_ERROR, "Only one of the options for message properties can be given.")
+    if chosen == MQGMO_PROPERTIES_IN_HANDLE:
+        if not has_handle:
+            raise MQError(MQRC_HMSG_ERROR, "MQGMO_PROPERTIES_IN_HANDLE needs a message handle; create one first.")
+        return IN_HANDLE
+    if chosen == MQGMO_NO_PROPERTIES:
+        return REMOVED
+    if chosen == MQGMO_PROPERTIES_FORCE_MQRFH2 or (not chosen and property_control == MQPROP_FORCE_MQRFH2):
+        return IN_HEADERS
+    if chosen == MQGMO_PROPERTIES_COMPATIBILITY:
+        return COMPATIBLE
+    if property_control == MQPROP_V6COMPAT:
+        return AS_SENT
+    if has_handle:
+        return IN_HANDLE
+    if property_control == MQPROP_ALL:
+        return IN_HEADERS
+    return REMOVED if property_control == MQPROP_NONE else COMPATIBLE
+
+
+def properties_on_get(
+    md: bytes, body: bytes, block: bytes, property_control: int, options: int, has_handle: bool
+) -> GetView:
+    """The descriptor, the data and the properties a get returns."""
+    how = treatment(property_control, options, has_handle)
+    if not block and not starts_with_rfh2(md):
+        filled = how == IN_HANDLE or (how == AS_SENT and has_handle)
+        return GetView(md, body, PropertySet(True, md) if filled else None)
+    if how == AS_SENT:
+        return GetView(md, body, collected(md, block, Chain(content_of(md))) if has_handle else None)
+    chain = read_chain(md, body)
+    if how == COMPATIBLE:
+        how = IN_HEADERS if _is_compatible(collected(md, block, chain)) else REMOVED
+    if how == IN_HEADERS:
+        return _with_headers(md, body, block, chain) if block else GetView(md, body, None)
+    properties = collected(md, block, chain) if how == IN_HANDLE else None
+    view = without_properties(md, body, chain)
+    if properties is not None:
+        properties.descriptor = view.md
+    return GetView(view.md, view.body, properties)
+
+
+def _is_compatible(properties: PropertySet) -> bool:
+    return any(folder_of(each.name) in COMPATIBILITY_FOLDERS for each in properties.properties)
+
+
+def without_properties(md: bytes, body: bytes, chain: Chain) -> GetView:
+    """The message without its folders of properties; a header of which nothing is left goes too."""
+    kept: list[Rfh2] = []
+    changed = False
+    for header in chain.headers:
+        folders = [folder for folder in header.folders if sent_properties(header, folder) is None]
+        if len(folders) == len(header.folders):
+            kept.append(header)
+            continue
+        changed = True
+        header.folders = folders
+        if folders:
+            kept.append(header)
+    if not changed:
+        return GetView(md, body, None)
+    md, body = rewritten(md, body, chain, kept)
+    return GetView(md, body, None)
+
+
+def _with_headers(md: bytes, body: bytes, block: bytes, chain: Chain) -> GetView:
+    """The message with the properties of its block in its first MQRFH2, or in a new one before all."""
+    properties = decode_block(block)
+    headers = chain.headers
+    if headers and (headers[0].name_value_ccsid == UTF_8 or headers[0].name_value_ccsid in UTF_16):
+        _merge(headers[0], properties)
+    else:
+        headers = [new_header(md, properties), *headers]
+    md, body = rewritten(md, body, chain, headers)
+    return GetView(md, body, None)
+
+
+def new_header(md: bytes, properties: list[Property]) -> Rfh2:
+    """A header for these properties, to stand before all that the descriptor describes now."""
+    follows = content_of(md)
+    encoding = follows.encoding
+    if encoding & MQENC_INTEGER_MASK not in (MQENC_INTEGER_NORMAL, MQENC_INTEGER_REVERSED):
+        encoding = MQENC_NATIVE
+    header = Rfh2(Content(encoding, UTF_8, MQFMT_RF_HEADER_2), follows, is_big_endian(encoding))
+    header.folders = [header.data(text) for text in write_folders(properties)]
+    return header
+
+
+def _merge(header: Rfh2, properties: list[Property]) -> None:
+    """Put properties into a header. Of a folder that both have, one is made, with the new properties first."""
+    names = {each.name for each in properties}
+    wanted = {folder_of(each.name) for each in properties}
+    kept: list[bytes] = []
+    merged = list(properties)
+    for folder in header.folders:
+        sent = sent_properties(header, folder)
+        if sent and folder_of(sent[0].name) in wanted:
+            merged.extend([each for each in sent if each.name not in names])
+        else:
+            kept.append(folder)
+    header.folders = [header.data(text) for text in write_folders(merged)] + kept
+
+
+# Putting.
+
+
+def properties_on_put(
+    md: bytes, body: bytes, original: PropertySet | None, new: PropertySet | None, action: int
+) -> bytes:
+    """The property block to store with a message, from MQPMO's two message handles and its action.
+
+    The body stays as it is. MQRFH2 headers in it are checked only when a handle comes along, as in MQ, so that
+    programs that know nothing of properties may put what they like.
+    """
+    if action not in _COPY_OPTIONS and action != MQACTP_NEW:
+        raise MQError(MQRC_ACTION_ERROR, f"{action} is not one of the MQACTP values.")
+    if original is None and new is None:
+        return b""
+    _check_headers(md, body)
+    properties = merged_properties(original, new, action)
+    for each in properties:
+        if each.support != MQPD_SUPPORT_OPTIONAL and folder_of(each.name) == "mq":
+            raise MQError(MQRC_UNSUPPORTED_PROPERTY, f"{each.name} asks for support that this queue manager lacks.")
+    return encode_block(properties)
+
+
+def merged_properties(original: PropertySet | None, new: PropertySet | None, action: int) -> list[Property]:
+    """The properties of a message being put: from the original those its copy options allow, then all of the new.
+
+    A property of the new handle takes the place of those of the same name in the original. When a message is
+    forwarded, answered or reported on, a null in the new handle takes the property out.
+    """
+    copy_option = _COPY_OPTIONS.get(action, 0)
+    added = new.properties if new is not None else []
+    if original is None:
+        return list(added)
+    replaced = {each.name for each in added}
+    properties = [
+        each
+        for each in original.properties
+        if each.name not in replaced and (action == MQACTP_NEW or each.copied_to(copy_option))
+    ]
+    for each in added:
+        taken_out = each.type == MQTYPE_NULL and action != MQACTP_NEW and original.find(each.name) is not None
+        if not taken_out:
+            properties.append(each)
+    return properties
+
+
+def _check_headers(md: bytes, body: bytes) -> None:
+    if not starts_with_rfh2(md):
+        return
+    chain = read_chain(md, body)
+    if chain.fault is not None:
+        raise chain.fault
+    for header in chain.headers:
+        for folder in header.folders:
+            folder_properties(header, folder)
+
+
+def descriptor_for_put(original: PropertySet | None, new: PropertySet | None, action: int) -> bytes:
+    """The descriptor of a message put without one, or with MQPMO_MD_FOR_OUTPUT_ONLY.
+
+    It begins as that of the original message. A reply or report then gets the type, identifiers and expiry that the
+    report options of the original ask for. Fields set on the new handle by name come last and win.
+    """
+    md = DEFAULT_DESCRIPTOR
+    if original is not None:
+        md = original.descriptor
+    elif new is not None:
+        return new.descriptor
+    if action in (MQACTP_REPLY, MQACTP_REPORT):
+        md = _answering(md, MQMT_REPLY if action == MQACTP_REPLY else MQMT_REPORT)
+    if new is not None:
+        for name in new.descriptor_set:
+            field = FIELDS[name]
+            end = field.at + field.length
+            md = md[: field.at] + new.descriptor[field.at : end] + md[end:]
+    return md
+
+
+def _answering(md: bytes, message_type: int) -> bytes:
+    report = number_at(md, FIELDS["Report"].at)
+    passes_expiry = report & MQRO_PASS_DISCARD_AND_EXPIRY != 0
+    correlation = field_value(md, FIELDS["CorrelId" if report & MQRO_PASS_CORREL_ID else "MsgId"])
+    changes: dict[str, Value] = {
+        "Report": report & MQRO_DISCARD_MSG if passes_expiry else MQRO_NONE,
+        "MsgType": message_type,
+        "Feedback": MQFB_NONE,
+        "CorrelId": correlation,
+        "BackoutCount": 0,
+        "ReplyToQ": "",
+        "ReplyToQMgr": "",
+    }
+    if not passes_expiry:
+        changes["Expiry"] = MQEI_UNLIMITED
+    if report & MQRO_PASS_MSG_ID == 0:
+        changes["MsgId"] = MQMI_NONE
+    for name, value in changes.items():
+        field = FIELDS[name]
+        md = with_field(md, field, field.type, value)
+    return md

@@ -1,0 +1,111 @@
+"""How subscriptions end: closed by who made them, removed by a command, run out, or left behind by a crash."""
+
+from __future__ import annotations
+
+from heapq import heappop
+from typing import Final
+
+from mypy_extensions import i64
+
+from ostler.engine import statistics
+from ostler.engine.connection import Connection, Handle
+from ostler.engine.core import Engine
+from ostler.engine.objects import delete, delete_queue
+from ostler.engine.pubsub.subscription import Subscription
+from ostler.engine.queue.queue import Queue
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import (
+    MQCO_DELETE,
+    MQCO_DELETE_PURGE,
+    MQCO_KEEP_SUB,
+    MQCO_REMOVE_SUB,
+    MQRC_NONE,
+    MQRC_OPTION_NOT_VALID_FOR_TYPE,
+    MQRC_OPTIONS_ERROR,
+    MQRC_SUBSCRIPTION_IN_USE,
+)
+from ostler.model.errors import MQError
+
+MANAGED_DURABLE: Final = "SYSTEM.MANAGED.DURABLE."
+MANAGED_NON_DURABLE: Final = "SYSTEM.MANAGED.NDURABLE."
+_MANAGED: Final = (MANAGED_DURABLE, MANAGED_NON_DURABLE)
+
+
+def close_subscription(engine: Engine, connection: Connection, handle: Handle, options: i64) -> i64:
+    """MQCLOSE of a subscription's handle. A durable one stays unless it is to be removed; another one always goes."""
+    subscription = handle.subscription
+    assert subscription is not None, "the handle of a subscription"
+    if options & (MQCO_DELETE | MQCO_DELETE_PURGE):
+        raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "A subscription is kept or removed, not deleted as a queue is.")
+    choice: i64 = options & (MQCO_KEEP_SUB | MQCO_REMOVE_SUB)
+    if choice == MQCO_KEEP_SUB | MQCO_REMOVE_SUB:
+        raise MQError(MQRC_OPTIONS_ERROR, "A subscription is either kept or removed.")
+    if choice == MQCO_KEEP_SUB and not subscription.is_durable:
+        raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only a durable subscription can be kept.")
+    connection.after_lsn = 0
+    connection.handles.pop(handle.number, None)
+    statistics.count_close(engine, connection, handle)
+    if subscription.is_removed:
+        return MQRC_NONE
+    if subscription.connection == connection.number:
+        subscription.connection = 0
+        subscription.connection_id = b""
+    if not subscription.is_durable or choice == MQCO_REMOVE_SUB:
+        connection.after_lsn = end_subscription(engine, subscription)
+    return MQRC_NONE
+
+
+def remove_subscription(engine: Engine, subscription: Subscription) -> i64:
+    """For commands: end a subscription that nobody has open; the LSN behind that. MQError when somebody has."""
+    if subscription.connection != 0:
+        raise MQError(MQRC_SUBSCRIPTION_IN_USE, f"The subscription {subscription.name} is in use.")
+    return end_subscription(engine, subscription)
+
+
+def end_subscription(engine: Engine, subscription: Subscription) -> i64:
+    """Take a subscription out of the tree, with its definition and its managed queue; the LSN behind that."""
+    lsn: i64 = 0
+    if subscription.is_durable and subscription.name in engine.of_type(ObjectType.SUB):
+        lsn = delete(engine, ObjectType.SUB, subscription.name)
+    else:
+        engine.topics.remove(subscription, engine.now_ms)
+    queue = engine.queues.get(subscription.destination) if subscription.is_managed else None
+    if queue is not None:
+        last: i64 = _end_queue(engine, queue)
+        if last > lsn:
+            lsn = last
+    return lsn
+
+
+def _end_queue(engine: Engine, queue: Queue) -> i64:
+    """Managed queues go with their subscriptions: at once, or when those who have them open are done."""
+    if queue.handles or (queue.uncommitted > 0 and not queue.is_temporary):
+        queue.pending_delete = True
+        return 0
+    return delete_queue(engine, queue)
+
+
+def end_expired(engine: Engine, limit: int) -> int:
+    """End subscriptions whose time is over, at most so many; how many ended."""
+    ending = engine.topics.ending
+    ended = 0
+    while ending and ending[0][0] <= engine.now_ms and ended < limit:
+        subscription = engine.topics.subscriptions.get(heappop(ending)[1])
+        # It may be gone, or its time may have been changed: that is remembered in another place of the heap.
+        if subscription is not None and 0 < subscription.ends_ms <= engine.now_ms:
+            end_subscription(engine, subscription)
+            ended += 1
+    return ended
+
+
+def end_orphans(engine: Engine) -> int:
+    """After a restart: delete managed queues that no subscription leads to, as a crash may leave them."""
+    wanted = {each.destination for each in engine.topics.subscriptions.values() if each.is_managed}
+    orphans = [
+        queue
+        for name, queue in engine.queues.items()
+        if name.startswith(_MANAGED) and name not in wanted and queue.uncommitted == 0 and not queue.handles
+    ]
+    for queue in orphans:
+        delete_queue(engine, queue)
+    return len(orphans)

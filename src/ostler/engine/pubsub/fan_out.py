@@ -1,0 +1,288 @@
+"""Who gets a copy of a publication, and what the copies look like: found out before the first one is made.
+
+Whether a copy that cannot be delivered makes the publish fail is for the topic to say (NPMSGDLV and PMSGDLV).
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from librt.strings import BytesWriter, read_i32_le, write_i32_le
+from mypy_extensions import i32, i64
+
+from ostler.engine.core import JOURNAL_MARGIN_BYTES, Engine
+from ostler.engine.events.reports import DEAD_LETTER_BYTES
+from ostler.engine.message.message import (
+    BACKOUT_COUNT_AT,
+    CONTEXT_AT,
+    CORRELATION_ID_AT,
+    MD_BYTES,
+    MESSAGE_ID_AT,
+    PERSISTENCE_AT,
+    PRIORITY_AT,
+)
+from ostler.engine.properties.property_control import selector_source
+from ostler.engine.properties.property_values import PropertySource
+from ostler.engine.pubsub import publication_headers as publication_forms
+from ostler.engine.pubsub import subscription_definitions as subscriptions
+from ostler.engine.pubsub.publication_properties import copy_block, without_additions
+from ostler.engine.pubsub.publish_record import COPY_BYTES, IDENTITY_BYTES, Copy
+from ostler.engine.pubsub.subscription import Subscription
+from ostler.engine.pubsub.topic_settings import TopicSettings
+from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.transfer import admit
+from ostler.engine.queue.transmission import HEADERS_BYTES
+from ostler.engine.recovery.checkpoint_space import MESSAGE_BYTES, QUEUE_BYTES, refuse_full_disk
+from ostler.engine.selectors.selector import Selector
+from ostler.model.constants import (
+    MQPMO_NOT_OWN_SUBS,
+    MQPRI_PRIORITY_AS_PUBLISHED,
+    MQPSPROP_MSGPROP,
+    MQPSPROP_NONE,
+    MQRC_PUBLICATION_FAILURE,
+    MQRC_PUT_INHIBITED,
+    MQRC_Q_FULL,
+    MQRC_RESOURCE_PROBLEM,
+    MQRC_SYNCPOINT_LIMIT_REACHED,
+)
+
+_IDENTITY_END: Final = CONTEXT_AT + IDENTITY_BYTES
+_RECORD_BYTES: Final = COPY_BYTES + IDENTITY_BYTES
+
+
+@final
+class Stencil:
+    """Makes the descriptors of copies from that of the publication. What two copies have in common is cut out once."""
+
+    def __init__(self, md: bytes) -> None:
+        self.md = md
+        self.published_priority: i64 = i64(read_i32_le(md, PRIORITY_AT))
+        self.correlation_id: bytes = md[CORRELATION_ID_AT:BACKOUT_COUNT_AT]
+        self._priority: i64 = -1
+        self._persistence: i64 = -1
+        self._identity: bytes = b""
+        self._before: bytes = b""  # the identifiers
+        self._behind: bytes = b""
+
+    def descriptor(self, engine: Engine, subscription: Subscription, queue: Queue, persistence: i64) -> bytes:
+        """The descriptor of a subscription's copy: an identifier of its own, and what the subscription says."""
+        priority: i64 = subscription.priority
+        if priority == MQPRI_PRIORITY_AS_PUBLISHED:
+            priority = self.published_priority
+        elif priority < 0:
+            priority = queue.default_priority
+        if priority != self._priority or persistence != self._persistence:
+            self._priority = priority
+            self._persistence = persistence
+            front = BytesWriter()
+            front.write(self.md[:PRIORITY_AT])
+            write_i32_le(front, i32(priority))
+            write_i32_le(front, i32(persistence))
+            front.write(self.md[PERSISTENCE_AT + 4 : MESSAGE_ID_AT])
+            self._before = front.getvalue()
+        identity = subscription.identity
+        if identity is not self._identity and identity != self._identity:
+            self._behind = self.md[BACKOUT_COUNT_AT:CONTEXT_AT] + identity + self.md[_IDENTITY_END:]
+        self._identity = identity
+        writer = BytesWriter()
+        writer.write(self._before)
+        engine.write_id(writer)
+        writer.write(self.correlation_id if subscription.passes_correlation else subscription.correlation_id)
+        writer.write(self._behind)
+        return writer.getvalue()
+
+
+@final
+class Apart:
+    """A copy that is stored by itself: its data differs, or it is for another queue manager or the dead letters."""
+
+    def __init__(
+        self, subscription: Subscription, queue: Queue | None, md: bytes, properties: bytes, body: bytes
+    ) -> None:
+        self.subscription = subscription
+        self.queue = queue
+        self.md = md
+        self.properties = properties
+        self.body = body
+        self.reason: i64 = 0  # why it goes to the dead-letter queue
+
+
+@final
+class Plan:
+    """What a publication comes to before anything has happened."""
+
+    def __init__(self, stored: bytes, block: bytes, body: bytes) -> None:
+        self.stored = stored
+        self.block = block
+        self.body = body
+        self.is_persistent: bool = read_i32_le(stored, PERSISTENCE_AT) == 1
+        self.stencil = Stencil(stored)
+        self.copies: list[Copy] = []
+        self.takers: list[Subscription] = []  # of the copies, in their order
+        self.apart: list[Apart] = []
+        self.dead: i64 = 0  # how many of those are for the dead-letter queue
+        self.matched: i64 = 0
+        self.reason: i64 = 0
+        self.own_bytes: i64 = 0  # of properties and data that are not the publication's
+        self._source: PropertySource | None = None
+        self._answers: dict[str, bool] | None = None  # of selectors, by their text
+
+    def is_selected(self, engine: Engine, selector: Selector) -> bool:
+        """Whether a selector fits the publication; each is asked once, however many subscriptions have it."""
+        source = self._source
+        answers = self._answers
+        if source is None or answers is None:
+            source = selector_source(self.stored, self.body, self.block)
+            answers = {}
+            self._source = source
+            self._answers = answers
+        known = answers.get(selector.text)
+        if known is None:
+            engine.share_left -= selector.cost
+            known = selector.matches(source)
+            answers[selector.text] = known
+        return known
+
+
+def highest_level(found: list[Subscription], highest: i64) -> i64:
+    """Publications go to the highest level at or below their own that has subscriptions."""
+    level: i64 = -1
+    for subscription in found:
+        if level < subscription.level <= highest:
+            level = subscription.level
+    return level
+
+
+def choose(
+    engine: Engine,
+    plan: Plan,
+    found: list[Subscription],
+    settings: TopicSettings,
+    options: i64,
+    connection: i64,
+    publish_level: i64,
+) -> None:
+    """Plan a copy for each of the subscriptions that wants one. `plan.reason` when the publish must fail."""
+    level: i64 = highest_level(found, publish_level)
+    groups: set[bytes] | None = None
+    is_not_for_own: bool = options & MQPMO_NOT_OWN_SUBS != 0
+    for subscription in found:
+        if subscription.level != level or subscription.is_on_request:
+            continue
+        if is_not_for_own and subscription.connection == connection:
+            continue
+        if 0 < subscription.ends_ms <= engine.now_ms:
+            continue
+        selector = subscription.selector
+        if selector is not None and not plan.is_selected(engine, selector):
+            continue
+        if subscription.is_grouped:
+            group = subscription.destination.encode() + b"/" + subscription.correlation_id
+            if groups is None:
+                groups = set()
+            if group in groups:
+                continue
+            groups.add(group)
+        plan.matched += 1
+        reason: i64 = add(engine, plan, subscription, False)
+        if reason == 0 or bury(engine, plan, subscription, settings, reason):
+            continue
+        if reason == MQRC_RESOURCE_PROBLEM or settings.needs(plan.is_persistent, subscription.is_durable):
+            plan.reason = MQRC_PUBLICATION_FAILURE if reason != MQRC_RESOURCE_PROBLEM else reason
+            return
+
+
+def add(engine: Engine, plan: Plan, subscription: Subscription, is_retained: bool) -> i64:
+    """Plan the copy of one subscription: 0, or why it cannot have one."""
+    reason: i64 = subscriptions.lead(engine, subscription)
+    queue = subscription.queue
+    if reason != 0 or queue is None:
+        return reason
+    if not queue.put_allowed:
+        return MQRC_PUT_INHIBITED
+    is_remote: bool = subscription.remote_manager != ""
+    reason = admit(engine, queue, len(plan.body) + (HEADERS_BYTES if is_remote else 0), False)
+    if reason != 0:
+        return reason
+    if queue.depth + queue.expected >= queue.depth_max:
+        return MQRC_Q_FULL
+    # A queue that goes with its owner cannot keep a promise beyond that.
+    persistence: i64 = 1 if plan.is_persistent and not queue.is_temporary else 0
+    md = plan.stencil.descriptor(engine, subscription, queue, persistence)
+    own = plan.block
+    style: i64 = subscription.property_style
+    if style != MQPSPROP_MSGPROP:
+        own = without_additions(own)
+    elif subscription.user_data or is_retained:
+        own = copy_block(own, subscription.user_data, is_retained)
+    queue.expected += 1
+    if style > MQPSPROP_NONE and style != MQPSPROP_MSGPROP:
+        md, body = publication_forms.with_header(md, plan.body, plan.block, subscription, is_retained)
+        plan.apart.append(Apart(subscription, queue, md, own, body))
+        plan.own_bytes += len(own) + len(body)
+        return 0
+    if is_remote:
+        plan.apart.append(Apart(subscription, queue, md, own, plan.body))
+        plan.own_bytes += len(own) + len(plan.body)
+        return 0
+    plan.copies.append(Copy(queue, md, own))
+    plan.takers.append(subscription)
+    if own is not plan.block:
+        plan.own_bytes += len(own)
+    return 0
+
+
+def bury(engine: Engine, plan: Plan, subscription: Subscription, settings: TopicSettings, reason: i64) -> bool:
+    """Plan a copy that cannot be delivered for the dead-letter queue. False: that takes none, or shall not be used."""
+    queue = engine.queues.get(engine.dead_letter_queue)
+    if queue is None or not settings.uses_dead_letters or reason == MQRC_RESOURCE_PROBLEM:
+        return False
+    if queue is subscription.queue or queue.is_temporary or not queue.put_allowed:
+        return False
+    size: i64 = len(plan.body) + DEAD_LETTER_BYTES
+    if queue.depth + queue.expected >= queue.depth_max or admit(engine, queue, size, False) != 0:
+        return False
+    md = plan.stencil.descriptor(engine, subscription, queue, 1 if plan.is_persistent else 0)
+    item = Apart(subscription, None, md, plan.block, plan.body)
+    item.reason = reason
+    plan.apart.append(item)
+    plan.dead += 1
+    plan.own_bytes += size + len(plan.block)
+    queue.expected += 1
+    return True
+
+
+def settled(engine: Engine, plan: Plan) -> None:
+    """The planning is over: queues expect nothing any more."""
+    for copy in plan.copies:
+        copy.queue.expected = 0
+    for item in plan.apart:
+        queue = item.queue
+        if queue is not None:
+            queue.expected = 0
+    if plan.dead > 0:
+        engine.queues[engine.dead_letter_queue].expected = 0
+
+
+def check_room(engine: Engine, plan: Plan, unit_entries: i64) -> i64:
+    """Whether the log and the unit of work, with so many entries already, have room for the plan."""
+    count: i64 = len(plan.copies) + len(plan.apart)
+    if unit_entries >= 0 and unit_entries + count + 1 > engine.uncommitted_max:
+        return MQRC_SYNCPOINT_LIMIT_REACHED
+    if plan.is_persistent:
+        records: i64 = 1 + len(plan.apart)
+        needed: i64 = len(plan.body) + records * JOURNAL_MARGIN_BYTES + count * _RECORD_BYTES + plan.own_bytes
+        if engine.lacks_log_space(needed):
+            return MQRC_RESOURCE_PROBLEM
+        if not engine.space.covers(engine, _file_bytes(plan, count)):
+            return refuse_full_disk(engine)
+    return 0
+
+
+def _file_bytes(plan: Plan, count: i64) -> i64:
+    """What the copies take up in queue files: the body is there as often as there are copies."""
+    total: i64 = count * (len(plan.body) + len(plan.block) + MD_BYTES + MESSAGE_BYTES) + plan.own_bytes
+    for copy in plan.copies:
+        if not copy.queue.changed:
+            total += QUEUE_BYTES
+    return total

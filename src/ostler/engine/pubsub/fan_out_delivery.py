@@ -1,0 +1,90 @@
+"""A planned publication becomes messages: one record in the journal for all copies, and one body for all of them."""
+
+from __future__ import annotations
+
+from librt.strings import read_i32_le
+from mypy_extensions import i64
+
+from ostler.engine.core import Engine
+from ostler.engine.events.reports import Outgoing
+from ostler.engine.message.message import EXPIRY_AT, PERSISTENCE_AT, PRIORITY_AT, Message
+from ostler.engine.pubsub.fan_out import Apart, Plan
+from ostler.engine.pubsub.publish_record import Copy, publication_head
+from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.slots import PERSISTENT
+from ostler.engine.queue.transfer import deliver, enter, to_dead_letter_queue
+from ostler.engine.queue.transmission import transmission_message
+from ostler.engine.recovery.records import PUBLISH
+from ostler.engine.syncpoint import commit_unit
+from ostler.engine.unit_of_work import UnitOfWork
+
+
+def carry_out(engine: Engine, plan: Plan, keeper: Queue | None, unit: UnitOfWork | None) -> i64:
+    """Make all copies, and one for the queue of retained publications; the LSN behind which all of it is promised."""
+    own: UnitOfWork | None = unit
+    if own is None and (keeper is not None or plan.apart):
+        own = engine.new_unit_of_work()  # more than one record, or more than copies: all of it or nothing
+    copies = plan.copies
+    if keeper is not None:
+        copies = [*copies, Copy(keeper, plan.stored, plan.block)]
+    lsn: i64 = _make_copies(engine, copies, plan, own)
+    for subscription in plan.takers:
+        subscription.delivered += 1
+        subscription.delivered_ms = engine.wall_ms()
+    for item in plan.apart:
+        _deliver_apart(engine, item, own)
+    if unit is None and own is not None:
+        return commit_unit(engine, own)
+    return lsn if unit is None else 0
+
+
+def _make_copies(engine: Engine, copies: list[Copy], plan: Plan, unit: UnitOfWork | None) -> i64:
+    """Put copies on their queues, those that last with one record for all of them; the LSN behind it."""
+    lasting: list[Copy] | None = None
+    tenths: i64 = i64(read_i32_le(plan.stored, EXPIRY_AT))
+    expiry_ms: i64 = engine.now_ms + tenths * 100 if tenths > 0 else 0
+    for copy in copies:
+        queue = copy.queue
+        copy.seq = queue.next_seq
+        queue.next_seq += 1
+        copy.flags = queue.order_flags(i64(read_i32_le(copy.md, PRIORITY_AT)))
+        copy.expiry_ms = expiry_ms
+        if plan.is_persistent and read_i32_le(copy.md, PERSISTENCE_AT) == 1:
+            copy.flags |= PERSISTENT
+            if lasting is None:
+                lasting = []
+            lasting.append(copy)
+    lsn: i64 = 0
+    if lasting is not None:
+        if unit is not None and unit.first_lsn < 0:
+            unit.first_lsn = engine.journal.end_lsn()
+        stored = plan.stored
+        block = plan.block
+        head = publication_head(unit.number if unit is not None else 0, stored, block, lasting)
+        lsn = engine.journal.append(PUBLISH, head, stored + block if block else stored, plan.body)
+    for copy in copies:
+        visible: i64 = lsn if copy.flags & PERSISTENT else 0
+        message = Message(copy.md, copy.properties, plan.body, copy.seq)
+        enter(engine, copy.queue, message, copy.flags, copy.expiry_ms, unit, visible)
+    return lsn
+
+
+def _deliver_apart(engine: Engine, item: Apart, unit: UnitOfWork | None) -> None:
+    subscription = item.subscription
+    queue = item.queue
+    if queue is None:
+        outgoing = Outgoing(
+            subscription.destination, subscription.destination_manager, item.md, item.body, True, item.properties
+        )
+        to_dead_letter_queue(engine, outgoing, item.reason, unit)
+        return
+    md = item.md
+    properties = item.properties
+    body = item.body
+    if subscription.remote_manager:
+        manager = subscription.remote_manager
+        md, body = transmission_message(engine, subscription.remote_queue, manager, md, properties, body)
+        properties = b""
+    deliver(engine, queue, md, properties, body, unit)
+    subscription.delivered += 1
+    subscription.delivered_ms = engine.wall_ms()

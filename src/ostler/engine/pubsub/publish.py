@@ -1,0 +1,216 @@
+"""MQPUT to a topic: a copy for each subscription that wants it, all of them or none.
+
+The publication is one record of the journal, however many copies there are, and all copies share its body. Whether a
+copy that cannot be delivered makes the publish fail is for the topic to say (NPMSGDLV and PMSGDLV); that is found out
+before the first copy is made.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from librt.strings import read_i32_le
+from mypy_extensions import i64
+
+from ostler.engine.connection import Connection, Handle, OpenTopic
+from ostler.engine.core import RUNNING, Engine
+from ostler.engine.events.reports import REPLY_OPTIONS
+from ostler.engine.message.message import (
+    CORRELATION_ID_AT,
+    EXPIRY_AT,
+    FLAGS_AT,
+    MESSAGE_ID_AT,
+    PERSISTENCE_AT,
+    PRIORITY_AT,
+    REPLY_QUEUE_AT,
+    REPORT_AT,
+    patch_i32,
+)
+from ostler.engine.pubsub import retained
+from ostler.engine.pubsub.fan_out import Plan, check_room, choose, settled
+from ostler.engine.pubsub.fan_out_delivery import carry_out
+from ostler.engine.pubsub.publication_properties import publication_block
+from ostler.engine.pubsub.topic_settings import TopicSettings
+from ostler.engine.put_descriptor import (
+    PRIORITY_MAX,
+    RESOLVED,
+    check_descriptor,
+    check_options,
+    message_context,
+    stored_descriptor,
+)
+from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.transfer import GROUP_FLAGS, admit
+from ostler.engine.states import check_state
+from ostler.engine.statistics import count_put
+from ostler.engine.unit_of_work import UnitOfWork
+from ostler.model.constants import (
+    MQOT_TOPIC,
+    MQPMO_ASYNC_RESPONSE,
+    MQPMO_FAIL_IF_QUIESCING,
+    MQPMO_LOGICAL_ORDER,
+    MQPMO_NEW_MSG_ID,
+    MQPMO_RETAIN,
+    MQPMO_SUPPRESS_REPLYTO,
+    MQPMO_SYNC_RESPONSE,
+    MQPMO_SYNCPOINT,
+    MQPMO_WARN_IF_NO_SUBS_MATCHED,
+    MQPRT_ASYNC_RESPONSE,
+    MQRC_BACKED_OUT,
+    MQRC_CONTEXT_HANDLE_ERROR,
+    MQRC_CONTEXT_NOT_AVAILABLE,
+    MQRC_HOBJ_ERROR,
+    MQRC_MISSING_REPLY_TO_Q,
+    MQRC_MSG_NOT_ALLOWED_IN_GROUP,
+    MQRC_MSG_TOO_BIG_FOR_Q_MGR,
+    MQRC_NO_SUBS_MATCHED,
+    MQRC_NOT_OPEN_FOR_OUTPUT,
+    MQRC_OBJECT_CHANGED,
+    MQRC_PRIORITY_EXCEEDS_MAXIMUM,
+    MQRC_PUBSUB_INHIBITED,
+    MQRC_PUT_INHIBITED,
+    MQRC_PUT_NOT_RETAINED,
+)
+
+_NO_REPLY: Final = b" " * 96
+_REPLY_END: Final = REPLY_QUEUE_AT + 96
+_NO_UNIT: Final = -1
+
+
+def publish(
+    engine: Engine,
+    connection: Connection,
+    handle: Handle,
+    md: bytes,
+    options: i64,
+    properties: bytes,
+    body: bytes,
+    source: Handle | None,
+) -> i64:
+    """MQPUT on the handle of a topic: as `put.put` on that of a queue."""
+    connection.after_lsn = 0
+    opened = handle.topic
+    if opened is None or not handle.for_output:
+        return MQRC_HOBJ_ERROR if opened is None else MQRC_NOT_OPEN_FOR_OUTPUT
+    if options != handle.put_options_checked:
+        reason: i64 = check_options(handle, options)
+        if reason != 0:
+            return reason
+        handle.put_options_checked = options
+    settings = look(engine, opened)
+    reason = _refusal(engine, handle, settings, md, options, len(body))
+    if reason != 0:
+        return reason
+    unit: UnitOfWork | None = None
+    if options & MQPMO_SYNCPOINT:
+        unit = engine.unit_of_work_of(connection)
+        if unit.backed_out_by_system:
+            return MQRC_BACKED_OUT
+    priority: i64 = i64(read_i32_le(md, PRIORITY_AT))
+    warning: i64 = 0
+    if priority < 0:
+        priority = settings.priority
+    elif priority > PRIORITY_MAX:
+        warning = MQRC_PRIORITY_EXCEEDS_MAXIMUM
+        priority = PRIORITY_MAX
+    persistence: i64 = i64(read_i32_le(md, PERSISTENCE_AT))
+    if persistence == 2:
+        persistence = settings.persistence
+    context = message_context(engine, connection, md, options, source)
+    if len(context) == 0:
+        is_saved: bool = source is not None and source.saves_context
+        return MQRC_CONTEXT_NOT_AVAILABLE if is_saved else MQRC_CONTEXT_HANDLE_ERROR
+    stored = _published_descriptor(
+        stored_descriptor(engine, handle, md, options, RESOLVED[persistence][priority], context), options, settings
+    )
+    is_persistent: bool = persistence == 1
+    plan = Plan(stored, publication_block(properties, opened.added), body)
+    choose(engine, plan, opened.subscriptions, settings, options, connection.number, connection.publish_level)
+    settled(engine, plan)
+    reason = plan.reason
+    if reason == 0:
+        reason = check_room(engine, plan, len(unit.entries) if unit is not None else _NO_UNIT)
+    if reason != 0:
+        return reason
+    keeper = _keeper(engine, len(body), is_persistent) if options & MQPMO_RETAIN else None
+    if options & MQPMO_RETAIN and keeper is None:
+        return MQRC_PUT_NOT_RETAINED
+    lsn = carry_out(engine, plan, keeper, unit)
+    if lsn != 0 and _waits_for_answer(settings, options):
+        connection.after_lsn = lsn
+    connection.put_md = _answer(stored, md, options)
+    opened.published += 1
+    opened.published_ms = engine.wall_ms()
+    count_put(engine, connection, handle, len(body), is_persistent)
+    if plan.matched == 0 and warning == 0 and options & MQPMO_WARN_IF_NO_SUBS_MATCHED:
+        warning = MQRC_NO_SUBS_MATCHED
+    if not _waits_for_answer(settings, options):
+        connection.async_status.count(warning, handle.object_name, MQOT_TOPIC, opened.topic)
+    return warning
+
+
+def _refusal(engine: Engine, handle: Handle, settings: TopicSettings, md: bytes, options: i64, size_bytes: i64) -> i64:
+    """Why this cannot be published now, whoever has subscribed; 0 when it can."""
+    if not handle.valid:
+        return MQRC_OBJECT_CHANGED
+    if engine.publishing_is_off:
+        return MQRC_PUBSUB_INHIBITED
+    if not settings.may_publish or not handle.put_allowed_by_alias:
+        return MQRC_PUT_INHIBITED
+    if engine.state != RUNNING:
+        check_state(engine, options & MQPMO_FAIL_IF_QUIESCING != 0)
+    reason: i64 = check_descriptor(md, False)
+    if reason != 0:
+        return reason
+    if options & MQPMO_SUPPRESS_REPLYTO and i64(read_i32_le(md, REPORT_AT)) & REPLY_OPTIONS:
+        return MQRC_MISSING_REPLY_TO_Q
+    if i64(read_i32_le(md, FLAGS_AT)) & GROUP_FLAGS or options & MQPMO_LOGICAL_ORDER:
+        return MQRC_MSG_NOT_ALLOWED_IN_GROUP
+    return MQRC_MSG_TOO_BIG_FOR_Q_MGR if size_bytes > engine.message_bytes_max else 0
+
+
+def look(engine: Engine, opened: OpenTopic) -> TopicSettings:
+    """What counts for an open topic now, and which subscriptions it is for: found again only when something changed."""
+    topics = engine.topics
+    settings = opened.settings
+    if settings is None or opened.version != topics.version:
+        opened.version = topics.version
+        opened.subscriptions = topics.matching(opened.node)
+        settings = topics.settings_at(opened.node)
+        opened.settings = settings
+    opened.node.used_ms = engine.now_ms
+    return settings
+
+
+def _published_descriptor(stored: bytes, options: i64, settings: TopicSettings) -> bytes:
+    """Nobody reports on a publication; it may not live longer than its topic allows."""
+    if read_i32_le(stored, REPORT_AT) != 0:
+        stored = patch_i32(stored, REPORT_AT, 0)
+    if options & MQPMO_SUPPRESS_REPLYTO:
+        stored = stored[:REPLY_QUEUE_AT] + _NO_REPLY + stored[_REPLY_END:]
+    if settings.expiry_max >= 0:
+        expiry: i64 = i64(read_i32_le(stored, EXPIRY_AT))
+        if expiry < 0 or expiry > settings.expiry_max:
+            stored = patch_i32(stored, EXPIRY_AT, settings.expiry_max)
+    return stored
+
+
+def _answer(stored: bytes, md: bytes, options: i64) -> bytes:
+    """The descriptor a publisher gets back. The identifiers of copies are not his; one is made when he asks for it."""
+    if options & MQPMO_NEW_MSG_ID:
+        return stored
+    return stored[:MESSAGE_ID_AT] + md[MESSAGE_ID_AT:CORRELATION_ID_AT] + stored[CORRELATION_ID_AT:]
+
+
+def _keeper(engine: Engine, size_bytes: i64, is_persistent: bool) -> Queue | None:
+    """The queue of retained publications, when it can take this one."""
+    queue = retained.retained_queue(engine)
+    if queue is None or not queue.put_allowed or admit(engine, queue, size_bytes, is_persistent) != 0:
+        return None
+    return queue
+
+
+def _waits_for_answer(settings: TopicSettings, options: i64) -> bool:
+    if options & (MQPMO_ASYNC_RESPONSE | MQPMO_SYNC_RESPONSE):
+        return options & MQPMO_ASYNC_RESPONSE == 0
+    return settings.response != MQPRT_ASYNC_RESPONSE

@@ -1,0 +1,214 @@
+"""MQSUB with MQSO_RESUME or MQSO_ALTER: subscriptions that are there already, and the handles of all of them."""
+
+from __future__ import annotations
+
+from mypy_extensions import i64
+
+from ostler.engine import authority, statistics
+from ostler.engine.connection import QUEUE, SUBSCRIPTION, Connection, Handle
+from ostler.engine.core import Engine
+from ostler.engine.objects import change
+from ostler.engine.open import close_object, open_managed
+from ostler.engine.pubsub.open_topic import named_topic, require_on_topic
+from ostler.engine.pubsub.subscribe_request import Subscribed, SubscribeRequest, alterable, owner_of, stamp
+from ostler.engine.pubsub.subscription import ENDS, Subscription
+from ostler.engine.pubsub.subscription_definitions import lead
+from ostler.engine.queue.queue import Queue
+from ostler.model.attributes import ObjectType, Value
+from ostler.model.authorities import PUT, RESUME, SETID, SUB
+from ostler.model.constants import (
+    MQEI_UNLIMITED,
+    MQOO_BROWSE,
+    MQOO_FAIL_IF_QUIESCING,
+    MQOO_INPUT_AS_Q_DEF,
+    MQOO_INQUIRE,
+    MQOO_NO_READ_AHEAD,
+    MQOO_READ_AHEAD,
+    MQOT_Q,
+    MQPRI_PRIORITY_AS_PUBLISHED,
+    MQRC_ALTER_SUB_ERROR,
+    MQRC_DEST_CLASS_NOT_ALTERABLE,
+    MQRC_DURABILITY_NOT_ALTERABLE,
+    MQRC_GROUPING_NOT_ALTERABLE,
+    MQRC_HOBJ_ERROR,
+    MQRC_IDENTITY_MISMATCH,
+    MQRC_INVALID_DESTINATION,
+    MQRC_INVALID_SUBSCRIPTION,
+    MQRC_SELECTOR_NOT_ALTERABLE,
+    MQRC_SUBLEVEL_NOT_ALTERABLE,
+    MQRC_SUBSCRIPTION_IN_USE,
+    MQRC_TOPIC_NOT_ALTERABLE,
+    MQRU_PUBLISH_ALL,
+    MQRU_PUBLISH_ON_REQUEST,
+    MQSO_ALTER,
+    MQSO_ANY_USERID,
+    MQSO_CREATE,
+    MQSO_DURABLE,
+    MQSO_FAIL_IF_QUIESCING,
+    MQSO_FIXED_USERID,
+    MQSO_GROUP_SUB,
+    MQSO_MANAGED,
+    MQSO_NO_READ_AHEAD,
+    MQSO_PUBLICATIONS_ON_REQUEST,
+    MQSO_READ_AHEAD,
+    MQSO_SET_IDENTITY_CONTEXT,
+    MQSO_WILDCARD_CHAR,
+    MQVU_ANY_USER,
+    MQVU_FIXED_USER,
+)
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+
+
+def resume(
+    engine: Engine, connection: Connection, request: SubscribeRequest, known: Subscription, user: str
+) -> Subscribed:
+    """Take up a subscription that nobody has open. `user` is whose authority counts; empty: nobody asks."""
+    if 0 < known.ends_ms <= engine.now_ms:
+        raise MQError(MQRC_INVALID_SUBSCRIPTION, f"The time of the subscription {known.name} is over.")
+    if known.connection != 0:
+        raise MQError(MQRC_SUBSCRIPTION_IN_USE, f"The subscription {known.name} is in use.")
+    who = owner_of(connection, request)
+    is_other: bool = known.user != who
+    if is_other and not known.is_for_any_user and not connection.is_privileged:
+        raise MQError(MQRC_IDENTITY_MISMATCH, f"The subscription {known.name} belongs to user {known.user}.")
+    require_on_topic(engine, user, known.topic, SUB if is_other and known.is_for_any_user else RESUME)
+    _check_same(engine, request, known)
+    queue = _destination(engine, request, known, user)
+    changes: dict[str, Value] = {}
+    if known.is_for_any_user and is_other:
+        changes["SUBUSER"] = who  # whose user identifier the copies have from now on
+    if request.options & MQSO_ALTER:
+        _alter(engine, request, known, user, who, changes)
+    made = opened(engine, connection, request, known, queue)
+    if changes:
+        try:
+            _change(engine, connection, known, changes)
+        except MQError:
+            close_object(engine, connection, made.handle, 0)
+            if made.destination is not None:
+                close_object(engine, connection, made.destination, 0)
+            raise
+    made.is_resumed = True
+    return made
+
+
+def _destination(engine: Engine, request: SubscribeRequest, known: Subscription, user: str) -> Queue | None:
+    """The queue that a handle must be given for; None when the subscriber has brought his own."""
+    if request.destination is None or known.is_managed:
+        if lead(engine, known) != 0 or known.queue is None:
+            raise MQError(MQRC_INVALID_DESTINATION, f"The queue {known.destination} of {known.name} is gone.")
+        return known.queue
+    if not request.options & MQSO_ALTER:
+        destination, manager = provided(engine, request, user, known.is_durable)
+        if (destination, manager) != (known.destination, known.destination_manager or engine.name):
+            raise MQError(MQRC_ALTER_SUB_ERROR, f"{known.name} leads to {known.destination}; MQSO_ALTER changes that.")
+    return None
+
+
+def _check_same(engine: Engine, request: SubscribeRequest, known: Subscription) -> None:
+    """What a subscription was made with and keeps. Topic and selector may be left out."""
+    options: i64 = request.options
+    if request.object_name or request.topic_string:
+        if named_topic(engine, request.object_name, request.topic_string) != known.topic:
+            raise MQError(MQRC_TOPIC_NOT_ALTERABLE, f"{known.name} is a subscription to {known.topic[:256]}.")
+        is_wild: bool = known.fixed_levels >= 0 or known.is_character_wild
+        is_other_scheme: bool = known.is_character_scheme != (options & MQSO_WILDCARD_CHAR != 0)
+        if is_wild and is_other_scheme:
+            raise MQError(MQRC_TOPIC_NOT_ALTERABLE, f"{known.name} has wildcards of another scheme.")
+    if options & MQSO_CREATE and known.is_durable != (options & MQSO_DURABLE != 0):
+        raise MQError(MQRC_DURABILITY_NOT_ALTERABLE, f"{known.name} is {'' if known.is_durable else 'not '}durable.")
+    if options & MQSO_ALTER:
+        if known.is_grouped != (options & MQSO_GROUP_SUB != 0):
+            raise MQError(MQRC_GROUPING_NOT_ALTERABLE)
+        if request.level != known.level:
+            raise MQError(MQRC_SUBLEVEL_NOT_ALTERABLE, f"The level of {known.name} is {known.level}.")
+        selector = known.selector
+        if request.selection and request.selection != (selector.text if selector is not None else ""):
+            raise MQError(MQRC_SELECTOR_NOT_ALTERABLE, f"The selector of {known.name} stays as it was made.")
+        if known.is_managed != (options & MQSO_MANAGED != 0):
+            raise MQError(MQRC_DEST_CLASS_NOT_ALTERABLE, "A subscription stays managed, or not, as it was made.")
+
+
+def _alter(
+    engine: Engine, request: SubscribeRequest, known: Subscription, user: str, who: str, changes: dict[str, Value]
+) -> None:
+    """Let the subscription have what the descriptor says, default values too."""
+    options: i64 = request.options
+    changes["USERDATA"] = ""
+    changes["EXPIRY"] = MQEI_UNLIMITED
+    changes[ENDS] = 0
+    changes["PUBPRTY"] = MQPRI_PRIORITY_AS_PUBLISHED
+    changes["REQONLY"] = MQRU_PUBLISH_ON_REQUEST if options & MQSO_PUBLICATIONS_ON_REQUEST else MQRU_PUBLISH_ALL
+    changes.update(alterable(engine, request))
+    if not known.is_managed and request.destination is not None:
+        destination, manager = provided(engine, request, user, known.is_durable)
+        changes["DEST"] = destination
+        changes["DESTQMGR"] = manager
+    if options & MQSO_ANY_USERID:
+        changes["VARUSER"] = MQVU_ANY_USER
+    elif options & MQSO_FIXED_USERID:
+        changes["VARUSER"] = MQVU_FIXED_USER
+        changes["SUBUSER"] = who
+    day, time = stamp(engine.wall_ms())
+    changes["ALTDATE"] = day
+    changes["ALTTIME"] = time
+
+
+def _change(engine: Engine, connection: Connection, known: Subscription, changes: dict[str, Value]) -> None:
+    attributes = dict(known.definition.attributes)
+    attributes.update(changes)
+    definition = Definition(ObjectType.SUB, known.name, attributes)
+    if known.is_durable:
+        connection.after_lsn = change(engine, definition)
+    else:
+        known.configure(definition)
+        engine.topics.changed(known)
+
+
+# -- for all that subscribe -------------------------------------------------------------------------------------------
+
+
+def provided(engine: Engine, request: SubscribeRequest, user: str, is_durable: bool) -> tuple[str, str]:
+    """The names of the queue that a subscriber brings, which must be one that he may put to."""
+    handle: Handle | None = request.destination
+    if handle is None or handle.kind != QUEUE or handle.queue is None:
+        raise MQError(MQRC_HOBJ_ERROR, "A subscription that is not managed needs the handle of an open queue.")
+    if handle.queue.is_temporary and is_durable:
+        raise MQError(MQRC_INVALID_DESTINATION, "A temporary queue is no destination for what stays.")
+    if user:
+        needed: i64 = PUT | SETID if request.options & MQSO_SET_IDENTITY_CONTEXT else PUT
+        authority.require(engine, user, MQOT_Q, handle.object_name or handle.queue.name, needed)
+    if handle.remote_manager:
+        return handle.remote_queue, handle.remote_manager
+    return handle.queue.name, engine.name
+
+
+def opened(
+    engine: Engine,
+    connection: Connection,
+    request: SubscribeRequest,
+    subscription: Subscription,
+    queue: Queue | None,
+) -> Subscribed:
+    """The handle of a subscription, and one to get from its queue."""
+    destination: Handle | None = None
+    if queue is not None:
+        opening: i64 = MQOO_INPUT_AS_Q_DEF | MQOO_BROWSE | MQOO_INQUIRE
+        if request.options & MQSO_FAIL_IF_QUIESCING:
+            opening |= MQOO_FAIL_IF_QUIESCING
+        if request.options & MQSO_READ_AHEAD:
+            opening |= MQOO_READ_AHEAD
+        if request.options & MQSO_NO_READ_AHEAD:
+            opening |= MQOO_NO_READ_AHEAD
+        destination = open_managed(engine, connection, queue, opening)
+        destination.is_managed = subscription.is_managed
+    handle = Handle(connection.next_handle, SUBSCRIPTION, subscription.name, 0)
+    connection.next_handle += 1
+    handle.subscription = subscription
+    connection.handles[handle.number] = handle
+    subscription.connection = connection.number
+    subscription.connection_id = connection.connection_id
+    subscription.resumed_ms = engine.wall_ms()
+    statistics.count_open(engine, connection, handle)
+    return Subscribed(handle, destination, subscription)

@@ -1,0 +1,145 @@
+"""Retained publications: messages on a queue of the queue manager's, each known at the place of its topic.
+
+A publication becomes the retained one when its unit of work is committed, and the one before it goes with the same
+record: there is never a moment with two, or none.
+"""
+
+from __future__ import annotations
+
+from mypy_extensions import i64
+
+from ostler.engine.core import Engine
+from ostler.engine.message.message import Message
+from ostler.engine.pubsub.publication_properties import topic_in
+from ostler.engine.pubsub.topic_tree import Retained, TopicNode
+from ostler.engine.queue.queue import RETAINED_QUEUE, Queue
+from ostler.engine.queue.queue_file import QueueFileDamaged
+from ostler.engine.queue.slots import AVAILABLE, NONE, PERSISTENT
+from ostler.engine.recovery.records import GET, get_head
+from ostler.engine.unit_of_work import UnitOfWork
+
+
+def retained_queue(engine: Engine) -> Queue | None:
+    return engine.queues.get(RETAINED_QUEUE)
+
+
+def arrived(engine: Engine, queue: Queue, slot: i64, seq: i64) -> None:
+    """A retained publication is committed: from now on it is the one of its topic. Its commit took the one before."""
+    before = _placed(engine, queue, slot, seq)
+    if before is not None and is_there(queue, before):
+        _take_away(queue, before)
+
+
+def _placed(engine: Engine, queue: Queue, slot: i64, seq: i64) -> Retained | None:
+    """Let the place of its topic know a retained publication; what it knew before."""
+    topic = topic_in(queue.load(slot).properties)
+    if topic == "":
+        return None  # somebody has put a message of his own there
+    return engine.topics.retain(engine.topics.place(topic, engine.now_ms), Retained(slot, seq))
+
+
+def replaced_by(engine: Engine, unit: UnitOfWork) -> list[tuple[int, int]]:
+    """The persistent publications, by queue and sequence number, that a commit takes away: one topic has one."""
+    found: list[tuple[int, int]] = []
+    last: dict[str, tuple[int, int]] = {}  # what the unit itself has for a topic, as far as it is persistent
+    for entry in unit.entries:
+        queue = entry.queue
+        if not entry.is_put or not queue.keeps_retained or queue.deleted or queue.damaged:
+            continue
+        topic = topic_in(queue.load(entry.slot).properties)
+        if topic == "":
+            continue
+        if topic in last:
+            if last[topic][1]:
+                found.append(last[topic])
+        else:
+            node = engine.topics.find(topic)
+            before = node.retained if node is not None else None
+            if before is not None and is_there(queue, before) and queue.slots.flags[before.slot] & PERSISTENT:
+                found.append((queue.queue_id, before.seq))
+        last[topic] = (queue.queue_id, entry.seq if entry.is_persistent else 0)
+    return found
+
+
+def gone(engine: Engine, message: Message, seq: i64) -> None:
+    """A message of the queue of retained publications was taken away: its topic has none then."""
+    topic = topic_in(message.properties)
+    node = engine.topics.find(topic) if topic else None
+    if node is not None and node.retained is not None and node.retained.seq == seq:
+        engine.topics.retain(node, None)
+
+
+def message_at(engine: Engine, node: TopicNode) -> Message | None:
+    """The retained publication of a place; None, and the place knows it then, when it is gone or has expired."""
+    retained = node.retained
+    if retained is None:
+        return None
+    queue = retained_queue(engine)
+    if queue is None or not is_there(queue, retained):
+        engine.topics.retain(node, None)
+        return None
+    expiry_ms: i64 = queue.slots.expiries[retained.slot]
+    if expiry_ms != 0 and expiry_ms <= engine.now_ms:
+        return None
+    try:
+        return queue.load(retained.slot)
+    except QueueFileDamaged:
+        return None
+
+
+def expiry_at(engine: Engine, node: TopicNode) -> i64:
+    """When the retained publication of a place expires, in milliseconds; 0: never."""
+    queue = retained_queue(engine)
+    retained = node.retained
+    return queue.slots.expiries[retained.slot] if queue is not None and retained is not None else 0
+
+
+def clear(engine: Engine, topic: str) -> bool:
+    """Remove the retained publication of a topic. False: it had none."""
+    node = engine.topics.find(topic)
+    queue = retained_queue(engine)
+    if node is None or node.retained is None or queue is None:
+        return False
+    before = engine.topics.retain(node, None)
+    return before is not None and _remove(engine, queue, before)
+
+
+def find_all(engine: Engine) -> None:
+    """After a restart: let the places know their retained publications, and no others."""
+    engine.topics.forget_retained()
+    queue = retained_queue(engine)
+    if queue is None or queue.damaged:
+        return
+    found: list[tuple[int, int]] = []
+    slot: i64 = queue.slots.first()
+    while slot != NONE:
+        found.append((queue.slots.seqs[slot], slot))
+        slot = queue.slots.following(slot)
+    for seq, place in sorted(found):
+        before = _placed(engine, queue, place, seq)
+        if before is not None:
+            _remove(engine, queue, before)
+
+
+def is_there(queue: Queue, retained: Retained) -> bool:
+    slot: i64 = retained.slot
+    return (
+        slot < len(queue.slots.resident)
+        and queue.slots.seqs[slot] == retained.seq
+        and queue.slots.state(slot) == AVAILABLE
+    )
+
+
+def _remove(engine: Engine, queue: Queue, retained: Retained) -> bool:
+    if not is_there(queue, retained):
+        return False
+    if queue.slots.flags[retained.slot] & PERSISTENT:
+        engine.journal.append(GET, get_head(0, queue.queue_id, retained.seq), b"", b"")
+    _take_away(queue, retained)
+    return True
+
+
+def _take_away(queue: Queue, retained: Retained) -> None:
+    queue.unlink(retained.slot)
+    queue.depth -= 1
+    queue.release(retained.slot)

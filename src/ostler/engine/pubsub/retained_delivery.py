@@ -1,0 +1,73 @@
+"""Retained publications for those who subscribe later, or ask for them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from ostler.engine.core import Engine
+from ostler.engine.message.message import EXPIRY_AT, patch_i32
+from ostler.engine.properties.property_control import selector_source
+from ostler.engine.pubsub import retained
+from ostler.engine.pubsub.fan_out import Plan, add, bury, check_room, settled
+from ostler.engine.pubsub.fan_out_delivery import carry_out
+from ostler.engine.pubsub.subscription import Subscription
+from ostler.engine.pubsub.topic_tree import TopicNode
+from ostler.engine.syncpoint import back_out_unit, commit_unit
+from ostler.engine.unit_of_work import UnitOfWork
+from ostler.model.constants import MQRC_RESOURCE_PROBLEM, MQRC_RETAINED_MSG_Q_ERROR, MQRC_RETAINED_NOT_DELIVERED
+from ostler.model.errors import MQError
+
+# What was retained is published again at this level: nobody above it can step in.
+_LEVEL: Final = 1
+_NO_LIMIT: Final = -1
+
+
+def send_retained(engine: Engine, subscription: Subscription) -> tuple[int, int]:
+    """Give a subscription the retained publications it is for, all or none: how many, and the LSN behind them."""
+    if subscription.level > _LEVEL:
+        return 0, 0
+    nodes = engine.topics.retained_for(subscription)
+    if not nodes:
+        return 0, 0
+    queue = retained.retained_queue(engine)
+    if queue is None or queue.damaged or not queue.get_allowed:
+        raise MQError(MQRC_RETAINED_MSG_Q_ERROR, "The queue of retained publications cannot be read now.")
+    unit = engine.new_unit_of_work()
+    sent = 0
+    for node in nodes:
+        reason: i64 = _send_one(engine, subscription, node, unit)
+        if reason > 0:
+            back_out_unit(engine, unit)
+            if reason == MQRC_RESOURCE_PROBLEM:
+                raise MQError(MQRC_RESOURCE_PROBLEM, "The recovery log is full.")
+            raise MQError(MQRC_RETAINED_NOT_DELIVERED, f"{subscription.destination} takes no message now ({reason}).")
+        if reason == 0:
+            sent += 1
+    return sent, commit_unit(engine, unit)
+
+
+def _send_one(engine: Engine, subscription: Subscription, node: TopicNode, unit: UnitOfWork) -> i64:
+    """0, the reason why the copy cannot be made, or -1 when it is not for the subscription after all."""
+    message = retained.message_at(engine, node)
+    if message is None:
+        return -1
+    stored = message.md
+    selector = subscription.selector
+    if selector is not None and not selector.matches(selector_source(stored, message.body, message.properties)):
+        return -1
+    expiry_ms: i64 = retained.expiry_at(engine, node)
+    if expiry_ms != 0:
+        left: i64 = (expiry_ms - engine.now_ms) // 100
+        stored = patch_i32(stored, EXPIRY_AT, left if left > 0 else 1)
+    plan = Plan(stored, message.properties, message.body)
+    reason: i64 = add(engine, plan, subscription, True)
+    if reason != 0 and bury(engine, plan, subscription, engine.topics.settings_at(node), reason):
+        reason = 0
+    settled(engine, plan)
+    if reason == 0:
+        reason = check_room(engine, plan, _NO_LIMIT)
+    if reason == 0:
+        carry_out(engine, plan, None, unit)
+    return reason

@@ -1,0 +1,178 @@
+"""MQSUB and MQSUBRQ: making subscriptions, and asking for what was retained."""
+
+from __future__ import annotations
+
+from mypy_extensions import i64
+
+from ostler.engine import authority
+from ostler.engine.connection import Connection, Handle
+from ostler.engine.core import Engine
+from ostler.engine.objects import create_dynamic, define, delete_queue
+from ostler.engine.pubsub import resume_subscription as resuming
+from ostler.engine.pubsub.end_subscription import MANAGED_DURABLE, MANAGED_NON_DURABLE, end_subscription
+from ostler.engine.pubsub.open_topic import check_enabled, check_room, named_topic, require_on_topic
+from ostler.engine.pubsub.retained_delivery import send_retained
+from ostler.engine.pubsub.subscribe_request import Subscribed as Subscribed
+from ostler.engine.pubsub.subscribe_request import SubscribeRequest as SubscribeRequest
+from ostler.engine.pubsub.subscribe_request import check_options, subscription_definition
+from ostler.engine.pubsub.subscription import Subscription
+from ostler.engine.pubsub.topic_settings import TopicSettings
+from ostler.engine.pubsub.topic_strings import CharacterPattern
+from ostler.engine.pubsub.topic_tree import DEFAULT_SUBSCRIPTION
+from ostler.engine.queue.queue import Queue
+from ostler.engine.selectors.selector import compile_for
+from ostler.engine.states import check_state
+from ostler.model.attributes import ObjectType
+from ostler.model.authorities import SUB
+from ostler.model.constants import (
+    MQOO_ALTERNATE_USER_AUTHORITY,
+    MQQDT_PERMANENT_DYNAMIC,
+    MQRC_ACTION_ERROR,
+    MQRC_DUPLICATE_GROUP_SUB,
+    MQRC_DURABILITY_NOT_ALLOWED,
+    MQRC_HANDLE_NOT_AVAILABLE,
+    MQRC_HOBJ_ERROR,
+    MQRC_INVALID_DESTINATION,
+    MQRC_INVALID_SUBSCRIPTION,
+    MQRC_NO_RETAINED_MSG,
+    MQRC_NO_SUBSCRIPTION,
+    MQRC_OPTIONS_ERROR,
+    MQRC_SUB_ALREADY_EXISTS,
+    MQRC_SUB_INHIBITED,
+    MQSO_ALTER,
+    MQSO_ALTERNATE_USER_AUTHORITY,
+    MQSO_CREATE,
+    MQSO_DURABLE,
+    MQSO_FAIL_IF_QUIESCING,
+    MQSO_GROUP_SUB,
+    MQSO_MANAGED,
+    MQSO_NEW_PUBLICATIONS_ONLY,
+    MQSO_PUBLICATIONS_ON_REQUEST,
+    MQSO_RESUME,
+    MQSO_WILDCARD_CHAR,
+    MQSR_ACTION_PUBLICATION,
+    MQSRO_FAIL_IF_QUIESCING,
+    MQSUB_DURABLE_YES,
+)
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+
+
+def subscribe(engine: Engine, connection: Connection, request: SubscribeRequest) -> Subscribed:
+    """MQSUB. MQError when it is refused, and then nothing has changed.
+
+    `connection.after_lsn` says when it may be called done.
+    """
+    options: i64 = request.options
+    connection.after_lsn = 0
+    check_state(engine, options & MQSO_FAIL_IF_QUIESCING != 0)
+    check_options(request)
+    check_enabled(engine)
+    if len(connection.handles) + 2 > engine.handles_max:
+        raise MQError(MQRC_HANDLE_NOT_AVAILABLE)
+    bits: i64 = MQOO_ALTERNATE_USER_AUTHORITY if options & MQSO_ALTERNATE_USER_AUTHORITY else 0
+    user = authority.user_of_open(engine, connection, bits, request.alternate_user)
+    if request.name == DEFAULT_SUBSCRIPTION:
+        raise MQError(MQRC_INVALID_SUBSCRIPTION, f"{DEFAULT_SUBSCRIPTION} is there to define others like it.")
+    known = engine.topics.by_name.get(request.name) if request.name else None
+    if known is not None and options & (MQSO_RESUME | MQSO_ALTER):
+        return resuming.resume(engine, connection, request, known, user)
+    if not options & MQSO_CREATE:
+        raise MQError(MQRC_NO_SUBSCRIPTION, f"There is no subscription {request.name}.")
+    if known is not None:
+        if known.connection != 0 or not 0 < known.ends_ms <= engine.now_ms:
+            raise MQError(MQRC_SUB_ALREADY_EXISTS, f"There is a subscription {request.name} already.")
+        end_subscription(engine, known)
+    return _create(engine, connection, request, user)
+
+
+def _create(engine: Engine, connection: Connection, request: SubscribeRequest, user: str) -> Subscribed:
+    options: i64 = request.options
+    topic = named_topic(engine, request.object_name, request.topic_string)
+    if options & MQSO_WILDCARD_CHAR:
+        CharacterPattern(topic)
+    settings = engine.topics.settings_of(topic)
+    is_durable: bool = options & MQSO_DURABLE != 0
+    if not settings.may_subscribe:
+        raise MQError(MQRC_SUB_INHIBITED, f"Nobody may subscribe to {topic[:256]} now.")
+    if is_durable and not settings.may_be_durable:
+        raise MQError(MQRC_DURABILITY_NOT_ALLOWED, f"Subscriptions to {topic[:256]} must not be durable.")
+    require_on_topic(engine, user, topic, SUB)
+    check_room(engine, topic)
+    if request.selection:
+        compile_for(engine, request.selection)
+    managed: Queue | None = None
+    if options & MQSO_MANAGED:
+        managed = managed_queue(engine, settings, is_durable, user)
+        destination, manager = managed.name, engine.name
+    else:
+        destination, manager = resuming.provided(engine, request, user, is_durable)
+    if options & MQSO_GROUP_SUB:
+        _check_group(engine, request, topic, destination)
+    try:
+        definition = subscription_definition(engine, connection, request, topic, destination, manager)
+        subscription = _made(engine, connection, definition, topic)
+    except MQError:
+        if managed is not None:
+            delete_queue(engine, managed)
+        raise
+    if not options & (MQSO_NEW_PUBLICATIONS_ONLY | MQSO_PUBLICATIONS_ON_REQUEST):
+        try:
+            lsn = send_retained(engine, subscription)[1]
+        except MQError:
+            end_subscription(engine, subscription)
+            raise
+        if lsn > connection.after_lsn:
+            connection.after_lsn = lsn
+    return resuming.opened(engine, connection, request, subscription, managed)
+
+
+def managed_queue(engine: Engine, settings: TopicSettings, is_durable: bool, user: str) -> Queue:
+    """A new queue for a managed subscription, made from the model that its topic names."""
+    name = settings.durable_model if is_durable else settings.non_durable_model
+    model = engine.of_type(ObjectType.QMODEL).get(name)
+    if model is None:
+        raise MQError(MQRC_INVALID_DESTINATION, f"The model queue {name} for managed queues does not exist.")
+    if is_durable and model.attributes.get("DEFTYPE") != MQQDT_PERMANENT_DYNAMIC:
+        raise MQError(MQRC_INVALID_DESTINATION, f"Queues like {name} do not stay; durable subscriptions need such.")
+    prefix = MANAGED_DURABLE if is_durable else MANAGED_NON_DURABLE
+    return create_dynamic(engine, model, f"{prefix}*", user)
+
+
+def _check_group(engine: Engine, request: SubscribeRequest, topic: str, destination: str) -> None:
+    """Subscriptions of one group (queue and correlation identifier) have different topics."""
+    for other in engine.topics.same_topic(topic):
+        is_same: bool = other.destination == destination and other.correlation_id == request.correlation_id
+        if other.is_grouped and is_same:
+            raise MQError(MQRC_DUPLICATE_GROUP_SUB, f"There is one to {topic[:256]} in this group already.")
+
+
+def _made(engine: Engine, connection: Connection, definition: Definition, topic: str) -> Subscription:
+    if definition.attributes["DURABLE"] == MQSUB_DURABLE_YES:
+        connection.after_lsn = define(engine, definition)
+        return engine.topics.by_name[definition.name]
+    subscription = Subscription(definition, topic, engine.now_ms)
+    engine.topics.add(subscription, engine.now_ms)
+    return subscription
+
+
+def request_publications(engine: Engine, connection: Connection, handle: Handle, action: i64, options: i64) -> int:
+    """MQSUBRQ: how many retained publications were sent. MQError with MQRC_NO_RETAINED_MSG when there is none.
+
+    `connection.after_lsn` says when it may be called done.
+    """
+    connection.after_lsn = 0
+    check_state(engine, options & MQSRO_FAIL_IF_QUIESCING != 0)
+    subscription = handle.subscription
+    if subscription is None:
+        raise MQError(MQRC_HOBJ_ERROR, "This is not the handle of a subscription.")
+    if options & ~MQSRO_FAIL_IF_QUIESCING:
+        raise MQError(MQRC_OPTIONS_ERROR)
+    if action != MQSR_ACTION_PUBLICATION:
+        raise MQError(MQRC_ACTION_ERROR, "The only action is MQSR_ACTION_PUBLICATION.")
+    if subscription.is_removed or 0 < subscription.ends_ms <= engine.now_ms:
+        raise MQError(MQRC_INVALID_SUBSCRIPTION, f"The subscription {subscription.name} is gone.")
+    sent, connection.after_lsn = send_retained(engine, subscription)
+    if sent == 0:
+        raise MQError(MQRC_NO_RETAINED_MSG, f"There is no retained publication for {subscription.topic[:256]}.")
+    return sent

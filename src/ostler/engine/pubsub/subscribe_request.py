@@ -1,0 +1,201 @@
+"""What MQSUB is asked for: MQSD as plain values, what of it is refused, and the definition that is made of it."""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from mypy_extensions import i64
+
+from ostler.engine.connection import Connection, Handle
+from ostler.engine.core import Engine
+from ostler.engine.message.message import NULL_ID
+from ostler.engine.message.timestamps import date_of_day, time_of_day
+from ostler.engine.pubsub import subscription_definitions as subscriptions
+from ostler.engine.pubsub.subscription import ENDS, GROUPED, Subscription
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import (
+    MQDC_MANAGED,
+    MQDC_PROVIDED,
+    MQEI_UNLIMITED,
+    MQPRI_PRIORITY_AS_PUBLISHED,
+    MQRC_EXPIRY_ERROR,
+    MQRC_OPTIONS_ERROR,
+    MQRC_PRIORITY_ERROR,
+    MQRC_SUB_NAME_ERROR,
+    MQRC_SUB_USER_DATA_ERROR,
+    MQRU_PUBLISH_ON_REQUEST,
+    MQSO_ALTER,
+    MQSO_ALTERNATE_USER_AUTHORITY,
+    MQSO_ANY_USERID,
+    MQSO_CREATE,
+    MQSO_DURABLE,
+    MQSO_FIXED_USERID,
+    MQSO_GROUP_SUB,
+    MQSO_MANAGED,
+    MQSO_NEW_PUBLICATIONS_ONLY,
+    MQSO_NO_READ_AHEAD,
+    MQSO_PUBLICATIONS_ON_REQUEST,
+    MQSO_READ_AHEAD,
+    MQSO_RESUME,
+    MQSO_SCOPE_QMGR,
+    MQSO_SET_CORREL_ID,
+    MQSO_SET_IDENTITY_CONTEXT,
+    MQSO_WILDCARD_CHAR,
+    MQSO_WILDCARD_TOPIC,
+    MQSUB_DURABLE_NO,
+    MQSUB_DURABLE_YES,
+    MQSUBTYPE_API,
+    MQTSCOPE_QMGR,
+    MQVU_ANY_USER,
+    MQVU_FIXED_USER,
+    MQWS_CHAR,
+)
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+
+_ALL_OPTIONS: Final = 0x1C743BFF
+_LEVEL_HIGHEST: Final = 9
+_TEXT_BYTES_MAX: Final = 10240
+_ACTIONS: Final = MQSO_CREATE | MQSO_RESUME | MQSO_ALTER
+_DAY_MS: Final = 86_400_000
+# Of the accounting token in an identity context.
+_TOKEN_AT: Final = 12
+_TOKEN_END: Final = 44
+
+
+@final
+class SubscribeRequest:
+    """What MQSD says, as plain values."""
+
+    def __init__(self, options: i64) -> None:
+        self.options: i64 = options
+        self.object_name: str = ""
+        self.topic_string: str = ""
+        self.name: str = ""
+        self.user_data: str = ""
+        self.selection: str = ""
+        self.correlation_id: bytes = NULL_ID
+        self.expiry: i64 = MQEI_UNLIMITED  # tenths of a second
+        self.priority: i64 = MQPRI_PRIORITY_AS_PUBLISHED
+        self.accounting_token: bytes = b""
+        self.application_data: str = ""
+        self.level: i64 = 1
+        self.alternate_user: str = ""
+        self.destination: Handle | None = None  # an open queue, unless the subscription is managed
+
+
+@final
+class Subscribed:
+    """What came of it: the handles, and what MQSD tells on return."""
+
+    def __init__(self, handle: Handle, destination: Handle | None, subscription: Subscription) -> None:
+        self.handle = handle
+        self.destination = destination  # of a managed subscription
+        self.subscription = subscription
+        self.is_resumed = False  # it was there before
+        self.warning: i64 = 0
+
+
+def check_options(request: SubscribeRequest) -> None:
+    options: i64 = request.options
+    users: i64 = options & (MQSO_ANY_USERID | MQSO_FIXED_USERID)
+    schemes: i64 = options & (MQSO_WILDCARD_CHAR | MQSO_WILDCARD_TOPIC)
+    ahead: i64 = options & (MQSO_READ_AHEAD | MQSO_NO_READ_AHEAD)
+    new_only: bool = options & MQSO_NEW_PUBLICATIONS_ONLY != 0
+    if (
+        options & ~_ALL_OPTIONS
+        or not options & _ACTIONS
+        or (options & MQSO_GROUP_SUB and (options & MQSO_MANAGED or not options & MQSO_SET_CORREL_ID))
+        or users & (users - 1)
+        or schemes & (schemes - 1)
+        or ahead & (ahead - 1)
+        or (new_only and (options & MQSO_PUBLICATIONS_ON_REQUEST or not options & MQSO_CREATE))
+    ):
+        raise MQError(MQRC_OPTIONS_ERROR)
+    is_named: bool = request.name != ""
+    if not is_named and options & (MQSO_DURABLE | MQSO_RESUME | MQSO_ALTER):
+        raise MQError(MQRC_SUB_NAME_ERROR, "A durable subscription, and one that is resumed, needs a name.")
+    if len(request.name.encode()) > _TEXT_BYTES_MAX or "\0" in request.name:
+        raise MQError(MQRC_SUB_NAME_ERROR, f"A name has at most {_TEXT_BYTES_MAX} bytes, and no null characters.")
+    if len(request.user_data.encode()) > _TEXT_BYTES_MAX:
+        raise MQError(MQRC_SUB_USER_DATA_ERROR, f"The user data has more than {_TEXT_BYTES_MAX} bytes.")
+    if request.expiry != MQEI_UNLIMITED and request.expiry <= 0:
+        raise MQError(MQRC_EXPIRY_ERROR)
+    if not MQPRI_PRIORITY_AS_PUBLISHED <= request.priority <= _LEVEL_HIGHEST or request.priority == -2:
+        raise MQError(MQRC_PRIORITY_ERROR)
+    if not 0 <= request.level <= _LEVEL_HIGHEST:
+        raise MQError(MQRC_OPTIONS_ERROR, "A subscription's level is 0 to 9.")
+    if request.level > 1 and options & MQSO_PUBLICATIONS_ON_REQUEST:
+        raise MQError(MQRC_OPTIONS_ERROR, "What was retained is published at level 1; nobody above it can ask for it.")
+
+
+def subscription_definition(
+    engine: Engine, connection: Connection, request: SubscribeRequest, topic: str, destination: str, manager: str
+) -> Definition:
+    """Only what differs from the defaults: there may be very many."""
+    options: i64 = request.options
+    identifier = engine.new_id()
+    attributes: dict[str, int | str | tuple[str, ...]] = {
+        "SUBID": identifier.hex().upper(),
+        "TOPICSTR": request.topic_string,
+        "DEST": destination,
+        "DESTQMGR": manager,
+        "DESTCLAS": MQDC_MANAGED if options & MQSO_MANAGED else MQDC_PROVIDED,
+        "DURABLE": MQSUB_DURABLE_YES if options & MQSO_DURABLE else MQSUB_DURABLE_NO,
+        "SUBTYPE": MQSUBTYPE_API,
+        "SUBUSER": owner_of(connection, request),
+    }
+    token = connection.identity_context[_TOKEN_AT:_TOKEN_END]
+    if token.strip(b"\0"):
+        attributes["PUBACCT"] = token.hex().upper()
+    if request.object_name:
+        attributes["TOPICOBJ"] = request.object_name
+        attributes[subscriptions.WHOLE_TOPIC] = topic
+    attributes["VARUSER"] = MQVU_ANY_USER if options & MQSO_ANY_USERID else MQVU_FIXED_USER
+    if options & MQSO_WILDCARD_CHAR:
+        attributes["WSCHEMA"] = MQWS_CHAR
+    if options & MQSO_PUBLICATIONS_ON_REQUEST:
+        attributes["REQONLY"] = MQRU_PUBLISH_ON_REQUEST
+    if options & MQSO_SCOPE_QMGR:
+        attributes["SUBSCOPE"] = MQTSCOPE_QMGR
+    if options & MQSO_GROUP_SUB:
+        attributes[GROUPED] = 1
+    if request.selection:
+        attributes["SELECTOR"] = request.selection
+    if request.level != 1:
+        attributes["SUBLEVEL"] = request.level
+    attributes.update(alterable(engine, request))
+    day, time = stamp(engine.wall_ms())
+    attributes["CRDATE"] = day
+    attributes["CRTIME"] = time
+    return Definition(ObjectType.SUB, request.name, attributes)
+
+
+def owner_of(connection: Connection, request: SubscribeRequest) -> str:
+    """Whose subscription it is."""
+    given = request.alternate_user.strip() if request.options & MQSO_ALTERNATE_USER_AUTHORITY else ""
+    return given or connection.user
+
+
+def alterable(engine: Engine, request: SubscribeRequest) -> dict[str, int | str | tuple[str, ...]]:
+    """What MQSO_ALTER may change."""
+    changes: dict[str, int | str | tuple[str, ...]] = {}
+    if request.user_data:
+        changes["USERDATA"] = request.user_data
+    if request.expiry != MQEI_UNLIMITED:
+        changes["EXPIRY"] = request.expiry
+        changes[ENDS] = engine.now_ms + request.expiry * 100
+    if request.priority != MQPRI_PRIORITY_AS_PUBLISHED:
+        changes["PUBPRTY"] = request.priority
+    if request.options & MQSO_SET_CORREL_ID:
+        changes["DESTCORL"] = request.correlation_id.hex().upper()
+    if request.options & MQSO_SET_IDENTITY_CONTEXT:
+        changes["PUBACCT"] = request.accounting_token.hex().upper()
+        changes["PUBAPPID"] = request.application_data
+    return changes
+
+
+def stamp(now_ms: i64) -> tuple[str, str]:
+    date = date_of_day(now_ms // _DAY_MS).decode("ascii")
+    time = time_of_day(now_ms % _DAY_MS).decode("ascii")
+    return f"{date[:4]}-{date[4:6]}-{date[6:]}", f"{time[:2]}.{time[2:4]}.{time[4:6]}"

@@ -1,0 +1,114 @@
+"""A subscription as it lives: what decides whether a publication is for it, and what the copy for it looks like."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, final
+
+from mypy_extensions import i64
+
+from ostler.engine.message.message import NULL_ID
+from ostler.engine.selectors.selector import Selector, compile_stored
+from ostler.model.constants import (
+    MQDC_MANAGED,
+    MQEI_UNLIMITED,
+    MQPRI_PRIORITY_AS_PUBLISHED,
+    MQPSPROP_MSGPROP,
+    MQRU_PUBLISH_ON_REQUEST,
+    MQSUB_DURABLE_NO,
+    MQSUBTYPE_ADMIN,
+    MQVU_ANY_USER,
+    MQWS_CHAR,
+)
+from ostler.model.definitions import Definition
+
+if TYPE_CHECKING:
+    from ostler.engine.queue.queue import Queue
+
+_TOKEN_BYTES: Final = 32
+_APPLICATION_BYTES: Final = 32
+_USER_BYTES: Final = 12
+# Marks that MQSO_GROUP_SUB was given; no attribute of MQ's says so.
+GROUPED: Final = "GROUPED"
+# When the subscription ends, in milliseconds: an expiry counts from when it was given.
+ENDS: Final = "ENDS"
+
+
+@final
+class Subscription:
+    """Made from the attributes of a SUB definition, whether that is kept in the catalogue (durable) or not."""
+
+    def __init__(self, definition: Definition, topic: str, created_ms: i64) -> None:
+        self.topic = topic  # whole: the object's string and the subscription's own
+        self.name = definition.name
+        self.created_ms: i64 = created_ms
+        self.resumed_ms: i64 = 0
+        self.delivered: i64 = 0
+        self.delivered_ms: i64 = 0
+        # The connection that has it open, and its handle there; 0 when nobody has.
+        self.connection: i64 = 0
+        self.connection_id: bytes = b""
+        # Where it stands in the tree.
+        self.fixed_levels: i64 = -1  # levels before the first wildcard; -1: no wildcard of levels
+        self.is_character_wild = False
+        self.is_removed = False
+        self.index: i64 = 0  # in the list of all subscriptions
+        # The queue its destination was found to be, as of a version of the definitions.
+        self.queue: Queue | None = None
+        self.remote_queue: str = ""
+        self.remote_manager: str = ""
+        self.resolved_version: i64 = -1
+        self.unresolved: i64 = 0  # the reason why the destination leads nowhere
+        self.configure(definition)
+
+    def configure(self, definition: Definition) -> None:
+        """Take the attributes of a definition. MQError when the selector is none."""
+        attributes = definition.attributes
+        self.definition = definition
+        text = _text(attributes, "SELECTOR")
+        self.selector: Selector | None = compile_stored(text) if text else None
+        self.identifier: bytes = _bytes(attributes, "SUBID", 24)
+        self.destination = _text(attributes, "DEST")
+        self.destination_manager = _text(attributes, "DESTQMGR")
+        self.is_managed: bool = attributes.get("DESTCLAS") == MQDC_MANAGED
+        self.is_durable: bool = attributes.get("DURABLE") != MQSUB_DURABLE_NO
+        self.correlation_id: bytes = _bytes(attributes, "DESTCORL", 24)
+        # A null identifier that was given, rather than none at all: copies keep that of their publisher.
+        self.passes_correlation: bool = self.correlation_id == NULL_ID and _text(attributes, "DESTCORL") != ""
+        if self.correlation_id == NULL_ID and not self.passes_correlation:
+            self.correlation_id = self.identifier
+        self.user = _text(attributes, "SUBUSER")
+        self.user_data = _text(attributes, "USERDATA")
+        self.priority: i64 = _integer(attributes, "PUBPRTY", MQPRI_PRIORITY_AS_PUBLISHED)
+        self.level: i64 = _integer(attributes, "SUBLEVEL", 1)
+        self.property_style: i64 = _integer(attributes, "PSPROP", MQPSPROP_MSGPROP)
+        self.is_on_request: bool = attributes.get("REQONLY") == MQRU_PUBLISH_ON_REQUEST
+        self.is_for_any_user: bool = _integer(attributes, "VARUSER", MQVU_ANY_USER) == MQVU_ANY_USER
+        self.is_character_scheme: bool = attributes.get("WSCHEMA") == MQWS_CHAR
+        self.is_grouped: bool = attributes.get(GROUPED) == 1
+        self.type: i64 = _integer(attributes, "SUBTYPE", MQSUBTYPE_ADMIN)
+        life: i64 = _integer(attributes, "EXPIRY", MQEI_UNLIMITED)
+        self.ends_ms: i64 = _integer(attributes, ENDS, 0)
+        if life >= 0 and self.ends_ms == 0:
+            self.ends_ms = self.created_ms + life * 100
+        # User, accounting token and application data of the copies: 76 bytes of the descriptor.
+        self.identity: bytes = (
+            self.user.encode("latin-1", "replace")[:_USER_BYTES].ljust(_USER_BYTES)
+            + _bytes(attributes, "PUBACCT", _TOKEN_BYTES)
+            + _text(attributes, "PUBAPPID").encode("latin-1", "replace")[:_APPLICATION_BYTES].ljust(_APPLICATION_BYTES)
+        )
+        self.resolved_version = -1
+
+
+def _text(attributes: dict[str, int | str | tuple[str, ...]], name: str) -> str:
+    value = attributes.get(name, "")
+    return value if isinstance(value, str) else ""
+
+
+def _integer(attributes: dict[str, int | str | tuple[str, ...]], name: str, default: int) -> int:
+    value = attributes.get(name, default)
+    return value if isinstance(value, int) else default
+
+
+def _bytes(attributes: dict[str, int | str | tuple[str, ...]], name: str, length: int) -> bytes:
+    """Hexadecimal digits as bytes of a fixed length."""
+    return bytes.fromhex(_text(attributes, name))[:length].ljust(length, b"\0")

@@ -1,0 +1,125 @@
+"""From definitions of subscriptions to subscriptions in the topic tree, and to the queues they lead to."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from ostler.engine.core import Engine
+from ostler.engine.message.timestamps import milliseconds_of
+from ostler.engine.name_resolution import resolve
+from ostler.engine.pubsub.subscription import Subscription
+from ostler.engine.pubsub.topic_strings import CharacterPattern, check_topic, full_topic
+from ostler.engine.pubsub.topic_tree import DEFAULT_SUBSCRIPTION
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import MQRC_PUT_INHIBITED, MQRC_TOPIC_STRING_ERROR, MQRC_UNKNOWN_OBJECT_NAME
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+
+# The whole topic as it was when the subscription was made: the topic object may be gone since.
+WHOLE_TOPIC: Final = "WHOLETOPIC"
+
+
+def whole_topic(engine: Engine, definition: Definition) -> str:
+    """What a definition subscribes to; empty when its topic object is not there."""
+    attributes = definition.attributes
+    known = attributes.get(WHOLE_TOPIC)
+    if isinstance(known, str) and known:
+        return known
+    given = attributes.get("TOPICSTR", "")
+    name = attributes.get("TOPICOBJ", "")
+    of_object: int | str | tuple[str, ...] = ""
+    if isinstance(name, str) and name:
+        topic = engine.of_type(ObjectType.TOPIC).get(name)
+        if topic is None:
+            return ""
+        of_object = topic.attributes.get("TOPICSTR", "")
+    return full_topic(of_object if isinstance(of_object, str) else "", given if isinstance(given, str) else "")
+
+
+def completed(engine: Engine, definition: Definition) -> Definition:
+    """A new definition with its whole topic, where a topic object is part of it."""
+    if not definition.attributes.get("TOPICOBJ") or definition.attributes.get(WHOLE_TOPIC):
+        return definition
+    attributes = dict(definition.attributes)
+    attributes[WHOLE_TOPIC] = whole_topic(engine, definition)
+    return Definition(definition.object_type, definition.name, attributes)
+
+
+def check(engine: Engine, definition: Definition) -> None:
+    """MQError for a definition that no subscription can be made of. Nothing of it is kept then."""
+    if definition.name == DEFAULT_SUBSCRIPTION:
+        return
+    topic = whole_topic(engine, definition)
+    if topic == "":
+        raise MQError(MQRC_TOPIC_STRING_ERROR, f"The subscription {definition.name} has no topic.")
+    check_topic(topic)
+    made = Subscription(definition, topic, engine.now_ms)
+    if made.is_character_scheme:
+        CharacterPattern(topic)
+
+
+def defined(engine: Engine, definition: Definition) -> None:
+    """A subscription was defined or changed: live and at replay."""
+    if definition.name == DEFAULT_SUBSCRIPTION:
+        return
+    known = engine.topics.by_name.get(definition.name)
+    if known is not None:
+        known.configure(definition)
+        engine.topics.changed(known)
+        return
+    topic = whole_topic(engine, definition)
+    if topic:
+        engine.topics.add(Subscription(definition, topic, created_ms(engine, definition)), engine.now_ms)
+
+
+def created_ms(engine: Engine, definition: Definition) -> i64:
+    """When a subscription was made, as its definition says."""
+    date = definition.attributes.get("CRDATE")
+    time = definition.attributes.get("CRTIME")
+    if isinstance(date, str) and isinstance(time, str):
+        stamp = f"{date.replace('-', '')}{time.replace('.', '')}00".encode("ascii", "replace")
+        made: int = milliseconds_of(stamp)
+        if made:
+            return made
+    return engine.now_ms
+
+
+def deleted(engine: Engine, name: str) -> None:
+    """A definition is gone: live and at replay."""
+    known = engine.topics.by_name.get(name)
+    if known is not None:
+        engine.topics.remove(known, engine.now_ms)
+
+
+def lead(engine: Engine, subscription: Subscription) -> i64:
+    """Find the queue that a subscription leads to: 0, or the reason why there is none now."""
+    queue = subscription.queue
+    if subscription.resolved_version == engine.definitions_version and (queue is None or not queue.deleted):
+        return subscription.unresolved
+    subscription.resolved_version = engine.definitions_version
+    subscription.queue = None
+    subscription.unresolved = 0
+    if subscription.is_managed:
+        managed = engine.queues.get(subscription.destination)
+        if managed is None:
+            subscription.unresolved = MQRC_UNKNOWN_OBJECT_NAME
+        subscription.queue = managed
+        return subscription.unresolved
+    try:
+        found = resolve(engine, subscription.destination, subscription.destination_manager)
+    except MQError as error:
+        subscription.unresolved = error.reason
+        return error.reason
+    if found.queue is None:
+        subscription.unresolved = MQRC_UNKNOWN_OBJECT_NAME
+        return MQRC_UNKNOWN_OBJECT_NAME
+    for definition in found.path:
+        if definition.attributes.get("PUT", 0) != 0:
+            subscription.unresolved = MQRC_PUT_INHIBITED
+            return MQRC_PUT_INHIBITED
+    subscription.queue = found.queue
+    subscription.remote_queue = found.remote_queue
+    subscription.remote_manager = found.remote_manager
+    return 0

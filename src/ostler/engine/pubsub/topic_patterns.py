@@ -1,0 +1,236 @@
+"""Subscriptions with wildcards, kept so that a topic finds those that are for it without looking at all of them.
+
+Those with wildcards of levels are in a tree, walked level by level with all possible positions at once: a match takes
+time by the levels of the topic and the positions that are still possible. When a pattern's second `#` is reached, the
+first does not matter any more, so that many of them in one pattern cost no more than one. Those with wildcards of
+characters are found by the characters before their first wildcard.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from mypy_extensions import i64
+
+from ostler.engine.pubsub.subscription import Subscription
+from ostler.engine.pubsub.topic_strings import MANY, ONE, CharacterPattern
+from ostler.engine.selectors.like import ANY_ONE, ANY_RUN, Pattern
+
+_NOBODY: Final[list[Subscription]] = []
+
+
+@final
+class PatternNode:
+    """A position in the patterns of levels."""
+
+    def __init__(self, is_many: bool) -> None:
+        self.is_many = is_many  # stands for a `#`: whatever comes, it is still a position
+        self.children: dict[str, PatternNode] = {}
+        self.one: PatternNode | None = None
+        self.many: PatternNode | None = None
+        self.subscriptions: list[Subscription] = []
+        self.seen: i64 = 0  # the step that reached it last
+        # The next `#` that everything below goes through. Once that is reached, nothing is to be found from here.
+        self.gate: PatternNode | None = None
+
+    def below(self, level: str) -> PatternNode | None:
+        """The position behind a level of a pattern."""
+        if level == MANY:
+            return self.many
+        return self.one if level == ONE else self.children.get(level)
+
+    def find_gate(self) -> None:
+        """Find the gate again, when those of the positions below are right."""
+        self.gate = None
+        ways = len(self.children) + (1 if self.one is not None else 0) + (1 if self.many is not None else 0)
+        if self.subscriptions or ways != 1:
+            return
+        if self.many is not None:
+            self.gate = self.many
+        elif self.one is not None:
+            self.gate = self.one.gate
+        else:
+            for below in self.children.values():
+                self.gate = below.gate
+
+
+@final
+class LevelPatterns:
+    def __init__(self) -> None:
+        self.count: i64 = 0  # of subscriptions
+        self._root = PatternNode(False)
+        self._steps: i64 = 0
+
+    def add(self, levels: list[str], subscription: Subscription) -> None:
+        self.count += 1
+        node = self._root
+        path = [node]
+        for level in levels:
+            below = node.below(level)
+            if below is None:
+                below = PatternNode(level == MANY)
+                if level == MANY:
+                    node.many = below
+                elif level == ONE:
+                    node.one = below
+                else:
+                    node.children[level] = below
+            node = below
+            path.append(node)
+        node.subscriptions.append(subscription)
+        _find_gates(path)
+
+    def remove(self, levels: list[str], subscription: Subscription) -> None:
+        """Take a subscription out, with positions that nobody needs then."""
+        self.count -= 1
+        path = [self._root]
+        for level in levels:
+            below = path[-1].below(level)
+            assert below is not None, "it was added with these levels"
+            path.append(below)
+        take_out(path[-1].subscriptions, subscription)
+        at = len(levels)
+        while at > 0:
+            node = path[at]
+            if node.subscriptions or node.children or node.one is not None or node.many is not None:
+                break
+            level = levels[at - 1]
+            above = path[at - 1]
+            if level == MANY:
+                above.many = None
+            elif level == ONE:
+                above.one = None
+            else:
+                del above.children[level]
+            at -= 1
+        _find_gates(path[: at + 1])
+
+    def alike(self, levels: list[str]) -> list[Subscription]:
+        """The subscriptions with these levels. Not to be changed."""
+        node: PatternNode | None = self._root
+        for level in levels:
+            if node is None:
+                return _NOBODY
+            node = node.below(level)
+        return node.subscriptions if node is not None else _NOBODY
+
+    def match(self, levels: list[str], found: list[Subscription]) -> None:
+        """Add those that are for a topic with these levels."""
+        self._steps += 1
+        started: i64 = self._steps
+        positions: list[PatternNode] = []
+        self._reach(self._root, positions)
+        for level in levels:
+            self._steps += 1
+            following: list[PatternNode] = []
+            for node in positions:
+                gate = node.gate
+                if gate is not None and gate.seen >= started:
+                    continue
+                if node.is_many:
+                    self._reach(node, following)
+                below = node.children.get(level)
+                if below is not None:
+                    self._reach(below, following)
+                if node.one is not None:
+                    self._reach(node.one, following)
+            positions = following
+        for node in positions:
+            found.extend(node.subscriptions)
+
+    def _reach(self, node: PatternNode | None, positions: list[PatternNode]) -> None:
+        """A position, and with it those that a `#` for no level at all leads to; each once in a step."""
+        while node is not None and node.seen != self._steps:
+            node.seen = self._steps
+            positions.append(node)
+            node = node.many
+
+    def positions(self) -> int:
+        """How many positions there are."""
+        count = -1
+        waiting = [self._root]
+        while waiting:
+            node = waiting.pop()
+            count += 1
+            waiting.extend(node.children.values())
+            if node.one is not None:
+                waiting.append(node.one)
+            if node.many is not None:
+                waiting.append(node.many)
+        return count
+
+
+@final
+class CharacterPatterns:
+    def __init__(self) -> None:
+        self.compiled: dict[bytes, CharacterPattern] = {}  # by the identifier of the subscription
+        self._by_prefix: dict[str, list[Subscription]] = {}
+        self._lengths: dict[int, int] = {}  # how many of those have that length
+
+    def add(self, subscription: Subscription, pattern: CharacterPattern) -> None:
+        self.compiled[subscription.identifier] = pattern
+        prefix = pattern.prefix
+        known = self._by_prefix.get(prefix)
+        if known is None:
+            self._by_prefix[prefix] = [subscription]
+            self._lengths[len(prefix)] = self._lengths.get(len(prefix), 0) + 1
+        else:
+            known.append(subscription)
+
+    def remove(self, subscription: Subscription) -> None:
+        prefix = self.compiled.pop(subscription.identifier).prefix
+        known = self._by_prefix[prefix]
+        take_out(known, subscription)
+        if known:
+            return
+        del self._by_prefix[prefix]
+        self._lengths[len(prefix)] -= 1
+        if self._lengths[len(prefix)] == 0:
+            del self._lengths[len(prefix)]
+
+    def alike(self, subscription: Subscription) -> list[Subscription]:
+        """Those with the same topic as this one."""
+        near = self._by_prefix[self.compiled[subscription.identifier].prefix]
+        return [each for each in near if each.topic == subscription.topic]
+
+    def match(self, topic: str, found: list[Subscription]) -> None:
+        """Add those that are for a topic."""
+        for length in self._lengths:
+            if length <= len(topic):
+                near = self._by_prefix.get(topic[:length], _NOBODY)
+                found.extend([each for each in near if self.compiled[each.identifier].matches(topic)])
+
+    def tables(self) -> int:
+        """How many entries are kept to find them by."""
+        return len(self.compiled) + len(self._by_prefix) + len(self._lengths)
+
+
+def _find_gates(path: list[PatternNode]) -> None:
+    at = len(path) - 1
+    while at >= 0:
+        path[at].find_gate()
+        at -= 1
+
+
+def levels_match(pattern: list[str], levels: list[str]) -> bool:
+    """Whether a pattern of levels is for a topic. Levels are matched as the characters of a LIKE are."""
+    numbers: dict[str, int] = {}
+    codes: list[int] = []
+    for level in pattern:
+        if level == MANY:
+            codes.append(ANY_RUN)
+        elif level == ONE:
+            codes.append(ANY_ONE)
+        else:
+            codes.append(numbers.setdefault(level, len(numbers) + 1))
+    return Pattern(codes).matches("".join([chr(numbers.get(level, 0)) for level in levels]))
+
+
+def take_out(subscriptions: list[Subscription], subscription: Subscription) -> None:
+    """The order does not matter: another takes its place, so that a long list is not moved."""
+    for at in range(len(subscriptions)):
+        if subscriptions[at] is subscription:
+            last = subscriptions.pop()
+            if last is not subscription:
+                subscriptions[at] = last
+            return

@@ -1,0 +1,123 @@
+"""Topic strings: how they are made, what they may hold, and what wildcards in subscriptions mean.
+
+Levels stand between slashes and may be empty. A `#` or `+` is a wildcard only where it is a whole level; elsewhere,
+and in all topics that are published to, it is a character like others.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from mypy_extensions import i64
+
+from ostler.engine.selectors.like import ANY_ONE, ANY_RUN, Pattern
+from ostler.model.constants import (
+    MQRC_ADMIN_TOPIC_STRING_ERROR,
+    MQRC_TOPIC_STRING_ERROR,
+    MQRC_UNKNOWN_OBJECT_NAME,
+)
+from ostler.model.errors import MQError
+
+TOPIC_BYTES_MAX: Final = 10240
+# MQ has no such limit. But each level takes hundreds of bytes of memory: a string of nothing but slashes would take
+# four megabytes, and hours of matching against patterns that are made for it.
+LEVELS_MAX: Final = 256
+MANY: Final = "#"
+ONE: Final = "+"
+# The queue manager itself publishes below this.
+ADMINISTRATIVE: Final = "$SYS/MQ"
+_ESCAPE: Final = "%"
+_ANY: Final = "*"
+_SINGLE: Final = "?"
+
+
+def full_topic(of_object: str, given: str) -> str:
+    """The topic of an object's string and an application's, as MQ joins them."""
+    if of_object and given:
+        return f"{of_object}/{given}"
+    return of_object or given
+
+
+def check_topic(topic: str) -> None:
+    """Raise MQError for what is no topic string."""
+    if topic == "":
+        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, "Neither a topic object nor a topic string is given.")
+    if len(topic) > TOPIC_BYTES_MAX or len(topic.encode("utf-8", "replace")) > TOPIC_BYTES_MAX:
+        raise MQError(MQRC_TOPIC_STRING_ERROR, f"The topic string is longer than {TOPIC_BYTES_MAX} bytes; shorten it.")
+    if topic.count("/") >= LEVELS_MAX:
+        raise MQError(MQRC_TOPIC_STRING_ERROR, f"The topic string has more than {LEVELS_MAX} levels.")
+    if "\0" in topic:
+        raise MQError(MQRC_TOPIC_STRING_ERROR, "There is a null character in the topic string.")
+
+
+def check_published(topic: str) -> None:
+    """Raise MQError for a topic that nobody but the queue manager publishes to."""
+    check_topic(topic)
+    if topic == ADMINISTRATIVE or topic.startswith(f"{ADMINISTRATIVE}/"):
+        raise MQError(MQRC_ADMIN_TOPIC_STRING_ERROR, f"Only the queue manager publishes below {ADMINISTRATIVE}.")
+
+
+def levels_of(topic: str) -> list[str]:
+    return topic.split("/")
+
+
+def pattern_levels(topic: str) -> list[str]:
+    """The levels of a subscription's topic; several `#` one behind the other say no more than one."""
+    found: list[str] = []
+    for level in levels_of(topic):
+        if level != MANY or not found or found[-1] != MANY:
+            found.append(level)
+    return found
+
+
+def fixed_levels(levels: list[str]) -> i64:
+    """How many levels stand before the first wildcard; -1 when there is none."""
+    at: i64 = 0
+    for level in levels:
+        if level == MANY or level == ONE:
+            return at
+        at += 1
+    return -1
+
+
+@final
+class CharacterPattern:
+    """A topic string with `*` for any characters and `?` for one; `%` takes the meaning from the next character."""
+
+    def __init__(self, text: str) -> None:
+        """MQError when a `%` stands before anything but `*`, `?` and `%`."""
+        self.text = text
+        codes: list[int] = []
+        fixed = 0  # how many characters stand before the first wildcard
+        is_wild = False
+        at = 0
+        while at < len(text):
+            character = text[at]
+            if character == _ANY or character == _SINGLE:
+                codes.append(ANY_RUN if character == _ANY else ANY_ONE)
+                is_wild = True
+            else:
+                if character == _ESCAPE:
+                    at += 1
+                    if at == len(text) or text[at] not in "*?%":
+                        raise MQError(
+                            MQRC_TOPIC_STRING_ERROR,
+                            "In a topic string with wildcard characters, % stands before *, ? or %.",
+                        )
+                    character = text[at]
+                codes.append(ord(character))
+            if not is_wild:
+                fixed += 1
+            at += 1
+        self.is_wild: Final = is_wild
+        # The characters that every match begins with.
+        self.prefix: Final = "".join([chr(code) for code in codes[:fixed]])
+        self._pattern: Final = Pattern(codes)
+
+    @property
+    def plain(self) -> str:
+        """The topic itself, when nothing in it is wild."""
+        return self.prefix
+
+    def matches(self, topic: str) -> bool:
+        return self._pattern.matches(topic)

@@ -1,0 +1,118 @@
+"""Does a message answer a request? What selection by order, by identifier and by group have in common."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from ostler.engine.core import Engine, Expiring
+from ostler.engine.message.descriptor_numbers import field, two_numbers
+from ostler.engine.message.message import (
+    CORRELATION_ID_AT,
+    GROUP_ID_AT,
+    MESSAGE_ID_AT,
+    NULL_ID,
+    OFFSET_AT,
+    SEQUENCE_NUMBER_AT,
+    Message,
+)
+from ostler.engine.properties.property_control import selector_source, starts_with_rfh2
+from ostler.engine.queue.get_request import GetRequest
+from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.slots import LOCKED
+from ostler.model.constants import (
+    MQMO_MATCH_CORREL_ID,
+    MQMO_MATCH_GROUP_ID,
+    MQMO_MATCH_MSG_ID,
+    MQMO_MATCH_MSG_SEQ_NUMBER,
+    MQMO_MATCH_MSG_TOKEN,
+    MQMO_MATCH_OFFSET,
+)
+
+# What looking at a message costs besides its selector, in units of `Engine.work_left`: reading it from the file of its
+# queue, reading so many bytes of properties, removing it because it has expired.
+_READ_COST: Final = 200
+_BYTES_PER_UNIT: Final = 8
+_EXPIRED_COST: Final = 40
+
+
+def is_eligible(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -> bool:
+    """May this request have the message? One that has expired is left in `engine.expired`."""
+    slots = queue.slots
+    expiry_ms: i64 = slots.expiries[slot]
+    if expiry_ms != 0 and expiry_ms <= engine.now_ms:
+        engine.expired.append(Expiring(queue, slot, slots.seqs[slot]))
+        engine.work_left -= _EXPIRED_COST
+        return False
+    if slots.flags[slot] & LOCKED:
+        handle = request.handle
+        return handle.locked_slot == slot and handle.locked_seq == slots.seqs[slot]
+    return True
+
+
+def matches(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -> bool:
+    """Do the match options and the selector of a request fit this message?"""
+    selector = request.selector
+    if request.match == 0 and selector is None:
+        return True
+    message = load(engine, queue, slot)
+    if not fits(request, queue, slot, message.md):
+        return False
+    if selector is None:
+        return True
+    engine.work_left -= selector.cost
+    if not selector.descriptor_only:
+        engine.work_left -= properties_cost(message)
+    return selector.matches(selector_source(message.md, message.body, message.properties))
+
+
+def load(engine: Engine, queue: Queue, slot: i64) -> Message:
+    """The message of a slot, for a look that is counted."""
+    if queue.slots.resident[slot] is None:
+        engine.work_left -= _READ_COST
+    return queue.load(slot)
+
+
+def properties_cost(message: Message) -> i64:
+    """What it costs to read the properties of a message."""
+    size: i64 = len(message.properties)
+    if starts_with_rfh2(message.md):
+        size += len(message.body)
+    return size // _BYTES_PER_UNIT
+
+
+def fits(request: GetRequest, queue: Queue, slot: i64, md: bytes) -> bool:
+    """Do the match options of a request fit this message?"""
+    if request.match == 0:
+        return True
+    if not identifiers_match(request, md) or not numbers_match(request, md):
+        return False
+    return not request.match & MQMO_MATCH_MSG_TOKEN or request.token == token_of(queue, slot)
+
+
+def identifiers_match(request: GetRequest, md: bytes) -> bool:
+    """The message and correlation identifiers. Null ones fit everything."""
+    match: i64 = request.match
+    if match & MQMO_MATCH_MSG_ID and not _same_id(request.message_id, md, MESSAGE_ID_AT):
+        return False
+    return not match & MQMO_MATCH_CORREL_ID or _same_id(request.correlation_id, md, CORRELATION_ID_AT)
+
+
+def _same_id(wanted: bytes, md: bytes, at: i64) -> bool:
+    return md[at : at + 24] == wanted or wanted == NULL_ID
+
+
+def numbers_match(request: GetRequest, md: bytes) -> bool:
+    """What places a message in its group."""
+    match: i64 = request.match
+    if match & MQMO_MATCH_GROUP_ID and not _same_id(request.group_id, md, GROUP_ID_AT):
+        return False
+    if match & MQMO_MATCH_MSG_SEQ_NUMBER and field(md, SEQUENCE_NUMBER_AT) != request.sequence_number:
+        return False
+    return not match & MQMO_MATCH_OFFSET or field(md, OFFSET_AT) == request.offset
+
+
+def token_of(queue: Queue, slot: i64) -> bytes:
+    """The message token: names one message on one queue as long as it is there."""
+    return two_numbers(queue.slots.seqs[slot], slot)

@@ -1,0 +1,443 @@
+"""A local queue: its settings, its messages and who has it open."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final, final
+
+from mypy_extensions import i64
+
+from ostler.engine.groups import members as group_members
+from ostler.engine.groups.members import LATER_MESSAGE, LATER_SEGMENT, Group
+from ostler.engine.message.message import CORRELATION_ID_AT, MESSAGE_ID_AT, Message, hash_id
+from ostler.engine.queue.get_request import Offer, WaitingRoom
+from ostler.engine.queue.performance import PerformanceState
+from ostler.engine.queue.queue_file import QueueFile, QueueFileDamaged
+from ostler.engine.queue.slots import (
+    AVAILABLE,
+    GROUPED,
+    HAS_CURSOR,
+    NONE,
+    PERSISTENT,
+    PRIORITY_MASK,
+    PRIORITY_SHIFT,
+    SPILL_PENDING,
+    Slots,
+    place_length,
+)
+from ostler.engine.recovery.checkpoint_space import MESSAGE_BYTES, QUEUE_BYTES, CheckpointSpace
+from ostler.model.accounts import MovingAverage
+from ostler.model.constants import (
+    MQMDS_FIFO,
+    MQMON_NONE,
+    MQMON_OFF,
+    MQMON_ON,
+    MQMON_Q_MGR,
+    MQQDT_TEMPORARY_DYNAMIC,
+)
+from ostler.model.counters import Counts, QueueCounters, queue_counts
+from ostler.model.definitions import Definition
+
+if TYPE_CHECKING:
+    from ostler.engine.connection import Handle
+
+# Messages beyond the buffers are written to the file in batches of about this size.
+SPILL_BATCH_BYTES: Final = 256 * 1024
+LONG_MESSAGE_BYTES: Final = SPILL_BATCH_BYTES
+_LAST_READ_BYTES_MAX: Final = 64 * 1024
+PRIORITY_HIGHEST: Final = 9
+# Retained publications are its messages.
+RETAINED_QUEUE: Final = "SYSTEM.RETAINED.PUB.QUEUE"
+
+
+@final
+class LongMessages:
+    """The memory that long non-persistent messages of all queues share. While there is room they are in no file.
+
+    Writing and reading many megabytes takes long, and all others wait for it. Persistent ones would take space for the
+    next checkpoint instead, which a small disk does not have.
+    """
+
+    def __init__(self) -> None:
+        self.bytes_max: i64 = 0
+        self.used_bytes: i64 = 0  # of all that are in memory, in buffers too
+
+
+@final
+class Queue:
+    def __init__(self, queue_id: i64, definition: Definition, file: QueueFile, space: CheckpointSpace) -> None:
+        self.queue_id: i64 = queue_id
+        self.name: str = definition.name
+        self.definition = definition
+        self.slots = Slots()
+        self.file = file
+        self.space = space
+        self.waiting = WaitingRoom()
+        self.offers: deque[Offer] = deque()  # messages that not all who wait with selectors were asked about, in order
+        self.counters = QueueCounters()
+        self.groups: dict[bytes, Group] = {}  # by group id, of the messages that are available
+        self.performance = PerformanceState()
+        # The counters when the interval of statistics began; None: none are collected.
+        self.statistics: Counts | None = None
+        self.statistics_high: i64 = 0
+        self.statistics_low: i64 = 0
+        self.times: MovingAverage | None = None  # milliseconds on the queue; None: the queue is not monitored
+        self.manager_statistics: i64 = MQMON_NONE
+        self.manager_monitoring: i64 = MQMON_NONE
+        self.next_seq: i64 = 1
+        self.depth: i64 = 0  # as CURDEPTH: available and not yet committed puts
+        self.uncommitted: i64 = 0
+        self.expiring: i64 = 0  # messages with an expiry time
+        # Buffers: bytes of messages held in memory beyond which messages are written to the file.
+        self.buffer_bytes_nonpersistent: i64 = 0
+        self.buffer_bytes_persistent: i64 = 0
+        self.resident_bytes_nonpersistent: i64 = 0
+        self.resident_bytes_persistent: i64 = 0
+        self.long_messages = LongMessages()
+        self.long_bytes: i64 = 0  # of long messages in memory
+        self.spill: list[int] = []
+        self.spill_bytes: i64 = 0
+        self.spill_prune_at: i64 = 256
+        # The message read from the file last: who looks for one by identifier reads it, and then takes it.
+        self.last_read: Message | None = None
+        self.spilled_lsn: i64 = 0  # no message in the file becomes visible later than here
+        # Persistent content changed since the last snapshot, and the LSN up to which that snapshot speaks.
+        self.changed = False
+        self.snapshot_lsn: i64 = 0
+        self.replay_lsn: i64 = 0  # a restart needs the journal from here for what has changed since
+        self.snapshot_number: i64 = 0
+        self.snapshot_bytes: i64 = 0  # of the file that holds it
+        self.unsaved_bytes: i64 = 0  # of persistent messages that the file does not have yet
+        self.media_lsn: i64 = -1  # media recovery reads the journal from here; -1: no image was recorded
+        # Who has it open.
+        self.inputs: i64 = 0
+        self.outputs: i64 = 0
+        self.exclusive = False
+        self.browsers: list[Handle] = []
+        self.handles: list[Handle] = []
+        self.pending_delete = False
+        self.keeps_retained: bool = definition.name == RETAINED_QUEUE
+        self.is_needed = False  # as it is, by something inside the queue manager that does not have it open
+        self.expected: i64 = 0  # copies of the publication that is being made
+        self.deleted = False
+        self.damaged = ""
+        # Triggering.
+        self.trigger_fired_ms: i64 = 0
+        self.trigger_armed = True
+        self.configure(definition)
+
+    def configure(self, definition: Definition) -> None:
+        """Take over the attributes that change behaviour."""
+        self.definition = definition
+        a = definition.attributes
+        self.depth_max: i64 = _integer(a, "MAXDEPTH")
+        self.message_bytes_max: i64 = _integer(a, "MAXMSGL")
+        self.put_allowed: bool = _integer(a, "PUT") == 0
+        self.get_allowed: bool = _integer(a, "GET") == 0
+        self.default_persistence: i64 = _integer(a, "DEFPSIST")
+        self.default_priority: i64 = _integer(a, "DEFPRTY")
+        self.default_response: i64 = _integer(a, "DEFPRESP")
+        self.is_fifo: bool = _integer(a, "MSGDLVSQ") == MQMDS_FIFO
+        self.shareable: bool = _integer(a, "SHARE") != 0
+        self.backout_threshold: i64 = _integer(a, "BOTHRESH")
+        self.harden_backout: bool = _integer(a, "HARDENBO") != 0
+        self.nonpersistent_high: bool = _integer(a, "NPMCLASS") == 10
+        self.is_transmission: bool = _integer(a, "USAGE") == 1
+        self.property_control: i64 = _integer(a, "PROPCTL")
+        self.trigger_on: bool = _integer(a, "TRIGGER") != 0
+        self.trigger_type: i64 = _integer(a, "TRIGTYPE")
+        self.trigger_depth: i64 = _integer(a, "TRIGDPTH")
+        self.trigger_priority: i64 = _integer(a, "TRIGMPRI")
+        self.depth_high: i64 = _integer(a, "QDEPTHHI")
+        self.depth_low: i64 = _integer(a, "QDEPTHLO")
+        self.is_temporary: bool = _integer(a, "DEFTYPE") == MQQDT_TEMPORARY_DYNAMIC
+        self.is_accounted: bool = _integer(a, "ACCTQ") == MQMON_ON
+        self._switch_collection()
+
+    # -- statistics ----------------------------------------------------------------------------------
+
+    def collect(self, manager_statistics: i64, manager_monitoring: i64) -> None:
+        """Take over the switches of the queue manager (STATQ and MONQ)."""
+        self.manager_statistics = manager_statistics
+        self.manager_monitoring = manager_monitoring
+        self._switch_collection()
+
+    def _switch_collection(self) -> None:
+        attributes = self.definition.attributes
+        if not is_switched_on(attributes, "STATQ", self.manager_statistics):
+            self.statistics = None
+        elif self.statistics is None:
+            self.begin_statistics()
+        if not is_switched_on(attributes, "MONQ", self.manager_monitoring):
+            self.times = None
+        elif self.times is None:
+            self.times = MovingAverage()
+
+    def begin_statistics(self) -> None:
+        """A new interval begins: from here on is counted."""
+        self.fold_depths()
+        self.statistics = queue_counts(self.counters)
+        self.statistics_high = self.depth
+        self.statistics_low = self.depth
+
+    def fold_depths(self) -> None:
+        """Tell all who keep extremes of the depth what they were meanwhile. One comparison per message does for all."""
+        counters = self.counters
+        high: i64 = counters.window_high if counters.window_high > self.depth else self.depth
+        low: i64 = counters.window_low if counters.window_low < self.depth else self.depth
+        if high > counters.depth_high:
+            counters.depth_high = high
+        if high > self.performance.depth_high:
+            self.performance.depth_high = high
+        if high > self.statistics_high:
+            self.statistics_high = high
+        if low < self.statistics_low:
+            self.statistics_low = low
+        counters.window_high = self.depth
+        counters.window_low = self.depth
+
+    # -- messages in and out of memory ---------------------------------------------------------------
+
+    def store(self, message: Message, flags: i64, expiry_ms: i64) -> i64:
+        """A slot for a new message, not linked yet. Call `has_room_in_file` first."""
+        md = message.md
+        slot: i64 = self.slots.take(
+            message, flags, hash_id(md, MESSAGE_ID_AT), hash_id(md, CORRELATION_ID_AT), expiry_ms
+        )
+        size: i64 = message.size_bytes()
+        if expiry_ms != 0:
+            self.expiring += 1
+        if flags & PERSISTENT:
+            if not self.changed:
+                self.changed = True
+                self.space.needed_bytes += QUEUE_BYTES
+            self.space.needed_bytes += size + MESSAGE_BYTES
+            self.unsaved_bytes += size + MESSAGE_BYTES
+            self.resident_bytes_persistent += size
+            if self.resident_bytes_persistent > self.buffer_bytes_persistent:
+                self._plan_spill(slot, size)
+        else:
+            self.resident_bytes_nonpersistent += size
+            if size >= LONG_MESSAGE_BYTES:
+                self._count_long(size)
+            if self.resident_bytes_nonpersistent > self.buffer_bytes_nonpersistent:
+                self._plan_spill(slot, size)
+        return slot
+
+    def _plan_spill(self, slot: i64, size: i64) -> None:
+        is_long: bool = size >= LONG_MESSAGE_BYTES and not self.slots.flags[slot] & PERSISTENT
+        if is_long and self.long_messages.used_bytes <= self.long_messages.bytes_max:
+            return
+        self.slots.flags[slot] |= SPILL_PENDING
+        self.spill.append(slot)
+        self.spill_bytes += size
+        if len(self.spill) >= self.spill_prune_at:
+            self.spill = self._pending_spill()
+            self.spill_prune_at = 2 * len(self.spill) + 256
+
+    def _pending_spill(self) -> list[int]:
+        """The slots planned for the file that still hold such a message, each once."""
+        pending: list[int] = []
+        seen: set[int] = set()
+        for slot in self.spill:
+            if slot not in seen and self.slots.flags[slot] & SPILL_PENDING:
+                seen.add(slot)
+                pending.append(slot)
+        return pending
+
+    def write_spill(self) -> None:
+        """Write what is beyond the buffers to the file. Raises DiskFull, with nothing changed."""
+        slots = self.slots
+        chosen = self._pending_spill()
+        unwritten: list[int] = []  # a checkpoint may have written some already
+        messages: list[Message] = []
+        for slot in chosen:
+            message = slots.resident[slot]
+            assert message is not None
+            if slots.places[slot] == NONE:
+                unwritten.append(slot)
+                messages.append(message)
+        places = self.file.write(messages) if messages else []
+        index: i64 = 0
+        for slot in unwritten:
+            self.saved(slot, messages[index], places[index])
+            index += 1
+        for slot in chosen:
+            message = slots.resident[slot]
+            assert message is not None
+            slots.flags[slot] &= ~SPILL_PENDING
+            self._no_longer_resident(slot, message)
+            if message.visible_lsn > self.spilled_lsn:
+                self.spilled_lsn = message.visible_lsn
+        self.counters.spilled += len(chosen)
+        self.spill = []
+        self.spill_bytes = 0
+
+    def saved(self, slot: i64, message: Message, place: i64) -> None:
+        """The file has a message that was only in memory."""
+        self.slots.places[slot] = place
+        if self.slots.flags[slot] & PERSISTENT:
+            self.unsaved_bytes -= message.size_bytes() + MESSAGE_BYTES
+
+    def _no_longer_resident(self, slot: i64, message: Message) -> None:
+        size: i64 = message.size_bytes()
+        self.slots.resident[slot] = None
+        if self.slots.flags[slot] & PERSISTENT:
+            self.resident_bytes_persistent -= size
+        else:
+            self.resident_bytes_nonpersistent -= size
+            if size >= LONG_MESSAGE_BYTES:
+                self._count_long(-size)
+
+    def _count_long(self, change_bytes: i64) -> None:
+        self.long_bytes += change_bytes
+        self.long_messages.used_bytes += change_bytes
+
+    def forget_long(self) -> None:
+        """All messages are gone: none of them is in memory any more."""
+        self._count_long(-self.long_bytes)
+
+    def has_available(self, slot: i64, seq: i64) -> bool:
+        """Return True while a slot holds that message, and a get may take it."""
+        return self.slots.seqs[slot] == seq and self.slots.state(slot) == AVAILABLE
+
+    def load(self, slot: i64) -> Message:
+        """The message of a slot, from memory or from the file."""
+        message = self.slots.resident[slot]
+        if message is None:
+            message = self.last_read
+            if message is not None and message.seq == self.slots.seqs[slot]:
+                message.visible_lsn = self.spilled_lsn
+                return message
+            message = self.file.read(self.slots.places[slot])
+            if message.seq != self.slots.seqs[slot]:
+                raise QueueFileDamaged(
+                    f"{self.file.path}: message {message.seq} lies where {self.slots.seqs[slot]} should be"
+                )
+            message.visible_lsn = self.spilled_lsn
+            self.counters.spill_reads += 1
+            self.last_read = message if len(message.body) <= _LAST_READ_BYTES_MAX else None
+        return message
+
+    def release(self, slot: i64) -> None:
+        """The message is gone for good: give back its slot, its memory and its place in the file."""
+        slots = self.slots
+        message = slots.resident[slot]
+        if message is not None:
+            self._no_longer_resident(slot, message)
+            if slots.flags[slot] & SPILL_PENDING:
+                self.spill_bytes -= message.size_bytes()
+                if self.spill_bytes == 0:
+                    self.spill = []
+        packed: i64 = slots.places[slot]
+        if packed != NONE:
+            self.file.release(packed)
+            self.space.freed_bytes += place_length(packed)
+            self.last_read = None
+        elif message is not None and slots.flags[slot] & PERSISTENT:
+            self.unsaved_bytes -= message.size_bytes() + MESSAGE_BYTES
+        if slots.expiries[slot] != 0:
+            self.expiring -= 1
+        if slots.flags[slot] & PERSISTENT:
+            self.changed = True
+        slots.release(slot)
+
+    def set_visible(self, slot: i64, lsn: i64) -> None:
+        message = self.slots.resident[slot]
+        if message is not None:
+            message.visible_lsn = lsn
+        elif lsn > self.spilled_lsn:
+            self.spilled_lsn = lsn
+
+    # -- order ---------------------------------------------------------------
+
+    def order_flags(self, priority: i64) -> i64:
+        """The flag bits that place a message of this priority; what exceeds the highest counts as that.
+
+        In order of arrival means that all have the default priority, should the order be changed later.
+        """
+        if self.is_fifo:
+            priority = self.default_priority
+        return (priority if priority < PRIORITY_HIGHEST else PRIORITY_HIGHEST) << PRIORITY_SHIFT
+
+    def link_new(self, slot: i64) -> None:
+        self.slots.link_last(slot)
+        if self.slots.flags[slot] & GROUPED:
+            self._add_to_group(slot)
+
+    def link_in_order(self, slot: i64, near_head: bool) -> None:
+        self.slots.link_in_order(slot, near_head)
+        if self.slots.flags[slot] & GROUPED:
+            self._add_to_group(slot)
+
+    def unlink(self, slot: i64) -> None:
+        flags: i64 = self.slots.flags[slot]
+        if flags & HAS_CURSOR:
+            self._move_cursors(slot)
+        if flags & GROUPED:
+            self._take_from_group(slot)
+        self.slots.unlink(slot)
+
+    def _add_to_group(self, slot: i64) -> None:
+        message = self.load(slot)
+        self.slots.flags[slot] &= ~(LATER_MESSAGE | LATER_SEGMENT)
+        self.slots.flags[slot] |= group_members.add(self.groups, message.md, len(message.body), slot, message.seq)
+
+    def _take_from_group(self, slot: i64) -> None:
+        message = self.load(slot)
+        group_members.remove(self.groups, message.md, message.seq)
+
+    def is_behind(self, slot: i64, other: i64) -> bool:
+        """Is a linked slot delivered later than another one?"""
+        slots = self.slots
+        priority: i64 = slots.priority(slot)
+        other_priority: i64 = slots.priority(other)
+        if priority != other_priority:
+            return priority < other_priority
+        return slots.seqs[slot] > slots.seqs[other]
+
+    def preceding(self, slot: i64) -> i64:
+        """The linked slot delivered just before this one, or NONE."""
+        slots = self.slots
+        before: i64 = slots.previous[slot]
+        if before != NONE:
+            return before
+        priority: i64 = (slots.flags[slot] >> PRIORITY_SHIFT & PRIORITY_MASK) + 1
+        while priority <= 9:
+            if slots.filled >> priority & 1:
+                return slots.tails[priority]
+            priority += 1
+        return NONE
+
+    def _move_cursors(self, slot: i64) -> None:
+        """The message under some cursor goes away: the cursor falls back to the one before it."""
+        before: i64 = self.preceding(slot)
+        for request in self.waiting.scanning.values():
+            if request.scan_slot == slot:
+                request.scan_slot = before
+                if before != NONE:
+                    self.slots.flags[before] |= HAS_CURSOR
+        for handle in self.browsers:
+            if handle.cursor == slot:
+                handle.cursor = before
+                handle.cursor_message_gone = True
+                if before != NONE:
+                    self.slots.flags[before] |= HAS_CURSOR
+
+
+def is_left_over(queue: Queue) -> bool:
+    """Whether a queue was to be deleted when nobody needs it any more, and nobody does."""
+    return queue.pending_delete and not queue.deleted and not queue.handles and queue.uncommitted == 0
+
+
+def is_switched_on(attributes: dict[str, int | str | tuple[str, ...]], name: str, manager: i64) -> bool:
+    """Does a queue collect? The queue manager says so for those that do not, and may forbid it for all."""
+    if manager == MQMON_NONE:
+        return False
+    own = attributes.get(name, MQMON_Q_MGR)
+    return (manager if own == MQMON_Q_MGR else own) != MQMON_OFF
+
+
+def _integer(attributes: dict[str, int | str | tuple[str, ...]], name: str) -> int:
+    value = attributes.get(name, 0)
+    return value if isinstance(value, int) else 0

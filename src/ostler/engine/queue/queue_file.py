@@ -1,0 +1,480 @@
+"""The file of a queue: messages beyond the buffers, and at a checkpoint the persistent ones.
+
+The file is cut into segments. Messages are laid one behind the other into the current segment; a message larger
+than a segment takes a run of whole ones. A segment whose messages are all gone is free again, unless the last
+durable snapshot of the slots still speaks of it: a restart may need it until the next snapshot is durable. Free
+segments at the end are given back to the file system.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Final, final
+from zlib import crc32
+
+from librt.strings import BytesWriter, read_i32_le, read_i64_le, write_i32_le, write_i64_le
+from librt.vecs import append, vec
+from mypy_extensions import i32, i64
+
+from ostler.engine.message.message import MD_BYTES, Message
+from ostler.engine.queue.slots import NONE, place, place_length, place_position
+from ostler.model.constants import MQRC_RESOURCE_PROBLEM
+from ostler.model.disk import DescriptorsExhausted, Disk, DiskFailed, DiskFull, File
+from ostler.model.errors import MQError
+
+SEGMENT_BYTES: Final = 1 << 20
+PAGE_BYTES: Final = 4096
+RECORD_HEADER_BYTES: Final = 32
+_MAGIC: Final = 0x524D514F  # "OQMR"
+_READ_APART_BYTES: Final = 256 * 1024
+
+# What refers to a segment besides the messages that are live in memory.
+_IN_SNAPSHOT: Final = 1
+_IN_NEXT_SNAPSHOT: Final = 2
+
+
+# Until somebody says how many descriptors there are.
+_OPEN_DEFAULT: Final = 1 << 30
+
+
+class QueueFileDamaged(Exception):
+    """A stored message does not read back as it was written."""
+
+
+@final
+class OpenFiles:
+    """The queue files that are open, within a budget: one too many, and the one used longest ago is closed.
+
+    A file with writes that are not forced yet is closed only when there is no other, and forced before: a new
+    descriptor need not be told of an error that concerns them. All of it wants the engine to stand still.
+    """
+
+    def __init__(self) -> None:
+        self.limit: i64 = _OPEN_DEFAULT
+        self.clock: i64 = 0
+        self.open: list[QueueFile] = []
+
+    def make_room(self) -> bool:
+        """Close the file that is needed least. False: none can be closed."""
+        chosen: QueueFile | None = None
+        for each in self.open:
+            if each.is_pinned:
+                continue
+            if chosen is None or each.is_needed_less(chosen):
+                chosen = each
+        if chosen is None:
+            return False
+        chosen.close_durably()
+        return True
+
+
+@final
+class QueueFile:
+    def __init__(self, disk: Disk, path: str, files: OpenFiles) -> None:
+        self.disk = disk
+        self.path = path
+        self.files = files
+        self.file: File | None = None
+        self.used: i64 = 0  # by the clock of the open files
+        self.is_pinned = False  # another thread forces it
+        self.is_dirty = False  # with writes that are not forced
+        self.failure = ""  # a force failed, and what was written is not certain: for good
+        self.was_opened = False
+        self.is_longer = False  # than its segments, as far as is known
+        self.discarded: set[int] = set()  # free segments whose space was given back to the disk
+        # Where the snapshot's records end in each segment: what lies behind them was written by an earlier life.
+        self.ends: vec[i64] = vec[i64]()
+        self.live: vec[i64] = vec[i64]()  # messages in each segment
+        self.marks: vec[i64] = vec[i64]()
+        self.free: list[int] = []  # heap of free segments, the lowest first
+        self.current: i64 = NONE
+        self.fill: i64 = 0  # bytes used of the current segment
+        self.name_is_durable = False
+
+    # -- space ---------------------------------------------------------------
+
+    def allocate(self, size_bytes: i64) -> i64:
+        """The position for a record of so many bytes."""
+        padded: i64 = (size_bytes + 7) & ~7
+        if padded > SEGMENT_BYTES:
+            return self._allocate_run(padded)
+        if self.current == NONE or self.fill + padded > SEGMENT_BYTES:
+            self._next_segment()
+        position: i64 = self.current * SEGMENT_BYTES + self.fill
+        self.fill += padded
+        self.live[self.current] += 1
+        return position
+
+    def _next_segment(self) -> None:
+        done: i64 = self.current
+        self.fill = 0
+        if self.free:
+            self.current = heapq.heappop(self.free)
+            if self.discarded:
+                self.discarded.discard(self.current)
+            self._is_used_again(self.current)
+        else:
+            self.current = len(self.live)
+            self._add_segment()
+        if done != NONE and self.live[done] == 0:
+            self._offer(done)
+
+    def _is_used_again(self, segment: i64) -> None:
+        if segment < len(self.ends):
+            self.ends[segment] = 0
+
+    def _add_segment(self) -> None:
+        self._is_used_again(len(self.live))
+        self.live = append(self.live, 0)
+        self.marks = append(self.marks, 0)
+
+    def _allocate_run(self, padded: i64) -> i64:
+        segments: i64 = (padded + SEGMENT_BYTES - 1) // SEGMENT_BYTES
+        first: i64 = self._free_run(segments)
+        if first == NONE:
+            first = len(self.live)
+            added: i64 = 0
+            while added < segments:
+                self._add_segment()
+                added += 1
+        segment: i64 = first
+        while segment < first + segments:
+            self.live[segment] += 1
+            self._is_used_again(segment)
+            segment += 1
+        return first * SEGMENT_BYTES
+
+    def _free_run(self, segments: i64) -> i64:
+        """Take the lowest run of so many free segments off the free list; NONE when there is none."""
+        if len(self.free) < segments:
+            return NONE
+        ordered = sorted(self.free)
+        start: i64 = 0
+        index: i64 = 0
+        while index < len(ordered):
+            if ordered[index] - ordered[start] != index - start:
+                start = index
+            if index - start + 1 == segments:
+                first: i64 = ordered[start]
+                self.free = [number for number in ordered if number < first or number >= first + segments]
+                self.discarded.difference_update(ordered[start : index + 1])
+                return first
+            index += 1
+        return NONE
+
+    def release(self, packed: i64) -> None:
+        """The message at this place is gone for good."""
+        position: i64 = place_position(packed)
+        segment: i64 = position // SEGMENT_BYTES
+        last: i64 = (position + place_length(packed) - 1) // SEGMENT_BYTES
+        while segment <= last:
+            self.live[segment] -= 1
+            if self.live[segment] == 0:
+                if segment != self.current:
+                    self._offer(segment)
+                elif self.marks[segment] == 0:
+                    self.fill = 0
+            segment += 1
+
+    def _offer(self, segment: i64) -> None:
+        if self.marks[segment] == 0:
+            heapq.heappush(self.free, segment)
+
+    def claim(self, packed: i64) -> None:
+        """Count a record found in a snapshot at restart."""
+        position: i64 = place_position(packed)
+        segment: i64 = position // SEGMENT_BYTES
+        last: i64 = (position + place_length(packed) - 1) // SEGMENT_BYTES
+        while len(self.live) <= last:
+            self._add_segment()
+        while segment <= last:
+            self.live[segment] += 1
+            self.marks[segment] = _IN_SNAPSHOT
+            segment += 1
+        while len(self.ends) <= last:
+            self.ends = append(self.ends, 0)
+        end: i64 = position + place_length(packed) - last * SEGMENT_BYTES
+        if end > self.ends[last]:
+            self.ends[last] = end
+
+    def claimed(self) -> None:
+        """All records of the snapshot are counted: what lies between them is free."""
+        segment: i64 = 0
+        while segment < len(self.live):
+            if self.live[segment] == 0:
+                self._offer(segment)
+            segment += 1
+
+    def begin_snapshot(self) -> None:
+        """A snapshot of the slots is being taken now: what is live now must stay until the one after it is durable.
+
+        Later messages begin on another page: a device may spoil the one that it is writing. Raises DiskFull.
+        """
+        rest: i64 = -self.fill & (PAGE_BYTES - 1)
+        if rest != 0:
+            self._write_at(self.current * SEGMENT_BYTES + self.fill, [bytes(rest)])
+            self.fill += rest
+        if not self.was_opened:
+            self.is_longer = True  # an earlier life may have written more than it came to tell of
+        segment: i64 = 0
+        while segment < len(self.live):
+            if self.live[segment] > 0:
+                self.marks[segment] |= _IN_NEXT_SNAPSHOT
+            segment += 1
+
+    def snapshot_durable(self) -> None:
+        segment: i64 = 0
+        while segment < len(self.live):
+            was: i64 = self.marks[segment]
+            self.marks[segment] = was >> 1
+            if was != 0 and self.marks[segment] == 0 and self.live[segment] == 0 and segment != self.current:
+                heapq.heappush(self.free, segment)
+            segment += 1
+        self.give_back()
+
+    def give_back(self) -> None:
+        """Shorten the file by the free segments at its end."""
+        current: i64 = self.current
+        if current != NONE and self.live[current] == 0 and self.marks[current] == 0:
+            heapq.heappush(self.free, current)
+            self.current = NONE
+            self.fill = 0
+        if self.free:
+            self._drop_free_end()
+        if self.is_longer:
+            self._shorten()
+
+    def _drop_free_end(self) -> None:
+        free = set(self.free)
+        count: i64 = len(self.live)
+        while count > 0 and count - 1 in free:
+            count -= 1
+        if count == len(self.live):
+            return
+        self.free = [segment for segment in self.free if segment < count]
+        heapq.heapify(self.free)
+        self.discarded = {segment for segment in self.discarded if segment < count}
+        self.live = self.live[:count]
+        self.marks = self.marks[:count]
+        if len(self.ends) > count:
+            self.ends = self.ends[:count]  # these numbers are given to other segments
+        self.is_longer = True
+
+    def discard_free(self) -> None:
+        """Give the space of all free segments back to a disk that has none left, not only of those at the end."""
+        if not self.was_opened:
+            self.is_longer = True  # an earlier life may have written more than it came to tell of
+        self.give_back()
+        try:
+            for segment in self.free:
+                if segment not in self.discarded:
+                    self.opened().discard(segment * SEGMENT_BYTES, SEGMENT_BYTES)
+                    self.discarded.add(segment)
+            self._discard_ends()
+        except DiskFull:
+            return  # it is tried again behind the next checkpoint
+
+    def _discard_ends(self) -> None:
+        """What an earlier life wrote behind its last snapshot is in the log, and written anew elsewhere."""
+        segment: i64 = 0
+        for end in self.ends:
+            begin: i64 = (end + PAGE_BYTES - 1) // PAGE_BYTES * PAGE_BYTES
+            if segment < len(self.live) and self.live[segment] > 0 and begin > 0 and begin < SEGMENT_BYTES:
+                self.opened().discard(segment * SEGMENT_BYTES + begin, SEGMENT_BYTES - begin)
+            segment += 1
+        self.ends = vec[i64]()
+
+    def _shorten(self) -> None:
+        size: i64 = len(self.live) * SEGMENT_BYTES
+        try:
+            if self.file is None and not self.disk.exists(self.path):
+                self.is_longer = False
+                return
+            file = self.opened()
+            if file.size_bytes() > size:
+                file.truncate(size)
+            self.is_longer = False
+        except DiskFull:
+            return  # it is tried again behind the next checkpoint
+
+    # -- records ---------------------------------------------------------------
+
+    def opened(self) -> File:
+        """The open file. Raises DescriptorsExhausted when none of the others can be closed for it."""
+        file = self.file
+        if file is None:
+            file = self._open()
+        files = self.files
+        files.clock += 1
+        self.used = files.clock
+        return file
+
+    def _open(self) -> File:
+        files = self.files
+        while len(files.open) >= files.limit and files.make_room():
+            pass
+        if not self.was_opened:
+            slash = self.path.rfind("/")
+            if slash > 0:
+                self.disk.make_directory(self.path[:slash])
+        while True:
+            try:
+                file = self.disk.open(self.path, True)
+                break
+            except DescriptorsExhausted:
+                if not files.make_room():
+                    raise
+        self.was_opened = True
+        self.file = file
+        files.open.append(self)
+        return file
+
+    def is_needed_less(self, other: QueueFile) -> bool:
+        """Whether this one is rather closed than the other."""
+        if self.is_dirty != other.is_dirty:
+            return other.is_dirty
+        return self.used < other.used
+
+    def _write_at(self, position: i64, parts: list[bytes]) -> None:
+        file = self.opened()
+        file.write_at(position, parts)
+        self.is_dirty = True  # not before: a force that is under way meanwhile need not have made this durable
+
+    def read(self, packed: i64) -> Message:
+        position: i64 = place_position(packed)
+        length: i64 = place_length(packed)
+        try:
+            file = self.opened()
+        except DescriptorsExhausted as exhausted:
+            raise MQError(MQRC_RESOURCE_PROBLEM, str(exhausted)) from None
+        if length > _READ_APART_BYTES:
+            return self._read_long(file, position, length)
+        data = file.read_at(position, length)
+        if len(data) != length or read_i32_le(data, 0) != _MAGIC or i64(read_i32_le(data, 4)) != length:
+            raise QueueFileDamaged(f"{self.path}: no message at offset {position}, where {length} bytes were expected")
+        checksum: i64 = crc32(memoryview(data)[16:])
+        if read_i64_le(data, 8) != checksum:
+            raise QueueFileDamaged(f"{self.path}: the message at offset {position} does not match its checksum")
+        properties_end: i64 = RECORD_HEADER_BYTES + MD_BYTES + read_i64_le(data, 16)
+        return Message(
+            data[RECORD_HEADER_BYTES : RECORD_HEADER_BYTES + MD_BYTES],
+            data[RECORD_HEADER_BYTES + MD_BYTES : properties_end],
+            data[properties_end:],
+            read_i64_le(data, 24),
+        )
+
+    def _read_long(self, file: File, position: i64, length: i64) -> Message:
+        """The same for a long message, whose data is read apart from the rest so that it need not be copied."""
+        head = file.read_at(position, RECORD_HEADER_BYTES + MD_BYTES)
+        is_one: bool = len(head) == RECORD_HEADER_BYTES + MD_BYTES and read_i32_le(head, 0) == _MAGIC
+        properties_bytes: i64 = read_i64_le(head, 16) if is_one else -1
+        body_at: i64 = RECORD_HEADER_BYTES + MD_BYTES + properties_bytes
+        if not is_one or i64(read_i32_le(head, 4)) != length or properties_bytes < 0 or body_at > length:
+            raise QueueFileDamaged(f"{self.path}: no message at offset {position}, where {length} bytes were expected")
+        properties = file.read_at(position + RECORD_HEADER_BYTES + MD_BYTES, properties_bytes)
+        body = file.read_at(position + body_at, length - body_at)
+        checksum: i64 = crc32(body, crc32(properties, crc32(memoryview(head)[16:])))
+        if len(body) != length - body_at or read_i64_le(head, 8) != checksum:
+            raise QueueFileDamaged(f"{self.path}: the message at offset {position} does not match its checksum")
+        return Message(head[RECORD_HEADER_BYTES:], properties, body, read_i64_le(head, 24))
+
+    def write(self, messages: list[Message]) -> list[int]:
+        """Write messages, and return their places. Nothing is allocated when the disk is full."""
+        places: list[int] = []
+        runs: list[tuple[int, list[bytes]]] = []
+        run_end: i64 = NONE
+        current: i64 = self.current
+        fill: i64 = self.fill
+        for message in messages:
+            length: i64 = RECORD_HEADER_BYTES + message.size_bytes()
+            position: i64 = self.allocate(length)
+            places.append(place(position, length))
+            if position != run_end:
+                runs.append((position, []))
+            parts = runs[-1][1]
+            _add_record(parts, message, length)
+            run_end = position + ((length + 7) & ~7)
+            if run_end > position + length:
+                parts.append(bytes(run_end - position - length))
+        try:
+            for position_first, parts in runs:
+                self._write_at(position_first, parts)
+        except BaseException:
+            for packed in places:
+                self.release(packed)
+            if current != NONE and self.current == current:
+                self.fill = fill  # another try writes to the same place, and needs no more space for that
+            raise
+        return places
+
+    def force(self) -> None:
+        """Make what was written durable, and with it the name of a file that may be new. Raises DiskFailed.
+
+        Needs no standing engine while the file is pinned: what is written meanwhile may or may not be durable.
+        """
+        if self.failure:
+            raise DiskFailed(self.failure)
+        file = self.file
+        if file is not None and self.is_dirty:
+            self.is_dirty = False
+            try:
+                file.force()
+            except DiskFailed as failed:
+                self.failure = str(failed)
+                raise
+        if self.was_opened and not self.name_is_durable:
+            self.disk.force_directory(self.path[: max(self.path.rfind("/"), 0)])
+            self.name_is_durable = True
+
+    def close_durably(self) -> None:
+        """Close it for now; what was written is forced before. A force that fails is told by the next `force`."""
+        file = self.file
+        if file is not None and self.is_dirty:
+            self.is_dirty = False
+            try:
+                file.force()
+            except DiskFailed as failed:
+                self.failure = str(failed)
+        self.close()
+
+    def close(self) -> None:
+        file = self.file
+        if file is not None:
+            self.file = None
+            self.files.open.remove(self)
+            file.close()
+
+    def forget(self) -> None:
+        """The file was removed: begin with an empty one."""
+        self.live = vec[i64]()
+        self.marks = vec[i64]()
+        self.free = []
+        self.current = NONE
+        self.fill = 0
+        self.name_is_durable = False
+        self.was_opened = False
+        self.is_dirty = False
+        self.is_longer = False
+        self.discarded = set()
+        self.ends = vec[i64]()
+
+    def size_bytes(self) -> i64:
+        return len(self.live) * SEGMENT_BYTES
+
+
+def _add_record(parts: list[bytes], message: Message, length: i64) -> None:
+    tail = BytesWriter()
+    write_i64_le(tail, len(message.properties))
+    write_i64_le(tail, message.seq)
+    rest = tail.getvalue()
+    checksum: i64 = crc32(message.body, crc32(message.properties, crc32(message.md, crc32(rest))))
+    head = BytesWriter()
+    write_i32_le(head, _MAGIC)
+    write_i32_le(head, i32(length))
+    write_i64_le(head, checksum)
+    parts.append(head.getvalue())
+    parts.append(rest)
+    parts.append(message.md)
+    if message.properties:
+        parts.append(message.properties)
+    parts.append(message.body)

@@ -1,0 +1,106 @@
+"""Which message answers a request: pure look-up, nothing is taken here.
+
+Messages found to have expired are skipped and left in `engine.expired` for the caller to discard.
+
+A look through a queue may be long. That of a request that `may_pause` ends with PAUSED when `engine.work_left` is used
+up, and goes on behind `request.scan_slot` when it is asked again. From then on the request waits on the queue: what
+comes before that place meanwhile is offered to it, and what comes behind it is found later.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from ostler.engine.core import Engine
+from ostler.engine.groups import groups
+from ostler.engine.groups.selection import PAUSED as PAUSED
+from ostler.engine.groups.selection import pause
+from ostler.engine.message.message import CORRELATION_ID_AT, MESSAGE_ID_AT, hash_id
+from ostler.engine.queue.get_request import ANY, BY_BOTH, BY_CORRELATION_ID, BY_MESSAGE_ID, UNDER_CURSOR, GetRequest
+from ostler.engine.queue.get_request import GROUP_OPTIONS as GROUP_OPTIONS
+from ostler.engine.queue.matching import is_eligible, matches
+from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.slots import AVAILABLE, NONE, STATE_MASK, IdIndex, Slots
+from ostler.model.constants import MQGMO_BROWSE_NEXT, MQMO_MATCH_CORREL_ID, MQMO_MATCH_MSG_ID
+
+# A request may pause when it has gone along a chain of identifiers for so long.
+_CHAIN_MAX: Final = 4_000
+
+
+def select(engine: Engine, request: GetRequest, queue: Queue) -> i64:
+    """The slot that answers the request, NONE or PAUSED. With segments to be joined, `request.slots` has them all."""
+    slots = queue.slots
+    if request.kind == ANY:
+        slot: i64 = slots.first()
+        if slot == NONE or is_eligible(engine, request, queue, slot):
+            return slot
+        return scan(engine, request, queue)
+    if request.kind == BY_CORRELATION_ID:
+        return _by_id(engine, request, queue, slots.by_correlation_id, request.correlation_id, CORRELATION_ID_AT)
+    if request.kind == BY_MESSAGE_ID or request.kind == BY_BOTH:
+        return _by_id(engine, request, queue, slots.by_message_id, request.message_id, MESSAGE_ID_AT)
+    if request.options & GROUP_OPTIONS:
+        return groups.select(engine, request, queue)
+    if request.options & UNDER_CURSOR:
+        return _under_cursor(request, slots)
+    return scan(engine, request, queue)
+
+
+def _by_id(engine: Engine, request: GetRequest, queue: Queue, index: IdIndex, wanted: bytes, at: i64) -> i64:
+    slots = queue.slots
+    best: i64 = NONE
+    slot: i64 = index.first(hash_id(wanted, 0))
+    looked_at: i64 = 0
+    while slot != NONE:
+        looked_at += 1
+        if looked_at > _CHAIN_MAX and request.may_pause:
+            return pause(engine, request, queue, NONE)
+        is_better: bool = best == NONE or slots.priority(slot) > slots.priority(best)
+        if is_better and is_eligible(engine, request, queue, slot):
+            md = queue.load(slot).md
+            if md[at : at + 24] == wanted and (request.kind != BY_BOTH or md[72:96] == request.correlation_id):
+                if slots.filled & (slots.filled - 1) == 0:
+                    return slot  # one priority only: the oldest is the first
+                best = slot
+        slot = index.following(slot)
+    return best
+
+
+def _under_cursor(request: GetRequest, slots: Slots) -> i64:
+    handle = request.handle
+    if handle.cursor == NONE or handle.cursor_message_gone:
+        return NONE
+    return handle.cursor if slots.flags[handle.cursor] & STATE_MASK == AVAILABLE else NONE
+
+
+def scan(engine: Engine, request: GetRequest, queue: Queue) -> i64:
+    """Walk the queue in delivery order, from the start or from behind the browse cursor; or go on with that walk."""
+    slots = queue.slots
+    handle = request.handle
+    last: i64 = request.scan_slot
+    slot: i64 = NONE
+    if last != NONE:
+        slot = slots.following(last)
+    elif request.options & MQGMO_BROWSE_NEXT and handle.cursor_set and handle.cursor != NONE:
+        slot = slots.following(handle.cursor)
+    else:
+        slot = slots.first()
+    may_pause: bool = request.may_pause
+    hash_message: i64 = hash_id(request.message_id, 0) if request.match & MQMO_MATCH_MSG_ID else 0
+    hash_correlation: i64 = hash_id(request.correlation_id, 0) if request.match & MQMO_MATCH_CORREL_ID else 0
+    while slot != NONE:
+        if may_pause and engine.work_left <= 0:
+            return pause(engine, request, queue, last)
+        engine.work_left -= 1
+        if (
+            (hash_message == 0 or slots.by_message_id.hashes[slot] == hash_message)
+            and (hash_correlation == 0 or slots.by_correlation_id.hashes[slot] == hash_correlation)
+            and is_eligible(engine, request, queue, slot)
+            and matches(engine, request, queue, slot)
+        ):
+            return slot
+        last = slot
+        slot = slots.following(slot)
+    return NONE

@@ -1,0 +1,409 @@
+"""The slots of a queue: a few dozen bytes for every message, in flat arrays.
+
+A slot says where a message is (in memory or at a position of the queue's file), how it is ordered and how it is
+found by identifier. A million messages cost tens of megabytes here, whatever their size. Slots that are not in use
+form a chain.
+
+Two kinds of links run through the slots of available messages: the delivery order, one list per priority, and for
+each identifier a hash chain. Both are doubly linked, so taking any message out is O(1). Null identifiers are in no
+chain: nobody can ask for them.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from librt.vecs import append, vec
+from mypy_extensions import i64
+
+from ostler.engine.message.message import Message
+
+# State of a slot, in its flags.
+STATE_MASK: Final = 0xF
+FREE: Final = 0
+AVAILABLE: Final = 1
+PUT_UNCOMMITTED: Final = 2
+GOT_UNCOMMITTED: Final = 3
+
+PERSISTENT: Final = 0x10
+HAS_CURSOR: Final = 0x20  # a browse cursor rests here
+LOCKED: Final = 0x40  # browsed with lock
+GROUPED: Final = 0x80  # part of a message group or a segment
+SPILL_PENDING: Final = 0x100  # beyond the buffer, to be written to the file with the next batch
+# 0x400 and 0x800 belong to group_members.
+PRIORITY_SHIFT: Final = 16
+PRIORITY_MASK: Final = 0xF
+BACKOUT_SHIFT: Final = 20  # the back-out count takes all bits from here up
+
+# What of the flags belongs to the message itself and survives a restart, besides the back-out count.
+_LASTING: Final = PERSISTENT | GROUPED | PRIORITY_MASK << PRIORITY_SHIFT
+
+PLACE_ALIGNMENT: Final = 8
+_LENGTH_BITS: Final = 28
+_LENGTH_MASK: Final = (1 << 28) - 1
+
+NONE: Final = -1
+# There may be very many queues that are nearly always empty.
+_BUCKETS_FIRST: Final = 4
+
+
+def place(position: i64, length: i64) -> i64:
+    """Where a record lies in the queue's file, position (a multiple of 8) and length in one word."""
+    return position >> 3 << _LENGTH_BITS | length
+
+
+def place_position(packed: i64) -> i64:
+    return packed >> _LENGTH_BITS << 3
+
+
+def place_length(packed: i64) -> i64:
+    return packed & _LENGTH_MASK
+
+
+def lasting_flags(flags: i64) -> i64:
+    """The flags without what they say about this moment: state, cursors, locks, plans."""
+    return (flags & _LASTING) | flags >> BACKOUT_SHIFT << BACKOUT_SHIFT
+
+
+@final
+class IdIndex:
+    """Hash chains over slots for one kind of identifier (message or correlation id)."""
+
+    def __init__(self) -> None:
+        self.heads: vec[i64] = vec[i64]([NONE] * _BUCKETS_FIRST)
+        self.tails: vec[i64] = vec[i64]([NONE] * _BUCKETS_FIRST)
+        self.mask: i64 = _BUCKETS_FIRST - 1
+        self.used: i64 = 0
+        self.hashes: vec[i64] = vec[i64]()
+        self.nexts: vec[i64] = vec[i64]()
+        self.previous: vec[i64] = vec[i64]()
+
+    def add_slot(self) -> None:
+        self.hashes = append(self.hashes, 0)
+        self.nexts = append(self.nexts, NONE)
+        self.previous = append(self.previous, NONE)
+
+    def link_last(self, slot: i64) -> None:
+        hashed: i64 = self.hashes[slot]
+        if hashed == 0:
+            return
+        bucket: i64 = hashed & self.mask
+        last: i64 = self.tails[bucket]
+        self.previous[slot] = last
+        self.nexts[slot] = NONE
+        if last == NONE:
+            self.heads[bucket] = slot
+        else:
+            self.nexts[last] = slot
+        self.tails[bucket] = slot
+        self.used += 1
+        if self.used > self.mask * 2:
+            self._grow()
+
+    def link_before(self, slot: i64, successor: i64) -> None:
+        """Link in front of a slot of the same bucket."""
+        hashed: i64 = self.hashes[slot]
+        before: i64 = self.previous[successor]
+        self.previous[slot] = before
+        self.nexts[slot] = successor
+        self.previous[successor] = slot
+        if before == NONE:
+            self.heads[hashed & self.mask] = slot
+        else:
+            self.nexts[before] = slot
+        self.used += 1
+
+    def unlink(self, slot: i64) -> None:
+        hashed: i64 = self.hashes[slot]
+        if hashed == 0:
+            return
+        bucket: i64 = hashed & self.mask
+        before: i64 = self.previous[slot]
+        after: i64 = self.nexts[slot]
+        if before == NONE:
+            self.heads[bucket] = after
+        else:
+            self.nexts[before] = after
+        if after == NONE:
+            self.tails[bucket] = before
+        else:
+            self.previous[after] = before
+        self.used -= 1
+
+    def first(self, hashed: i64) -> i64:
+        """The first slot of the chain with this hash, or NONE."""
+        slot: i64 = self.heads[hashed & self.mask]
+        while slot != NONE and self.hashes[slot] != hashed:
+            slot = self.nexts[slot]
+        return slot
+
+    def following(self, slot: i64) -> i64:
+        """The next slot behind this one with the same hash, or NONE."""
+        hashed: i64 = self.hashes[slot]
+        slot = self.nexts[slot]
+        while slot != NONE and self.hashes[slot] != hashed:
+            slot = self.nexts[slot]
+        return slot
+
+    def _grow(self) -> None:
+        old_heads = self.heads
+        old_count: i64 = self.mask + 1
+        count: i64 = old_count * 4
+        try:
+            heads = vec[i64]([NONE] * count)
+            tails = vec[i64]([NONE] * count)
+        except MemoryError:
+            return  # chains stay longer; the next message tries again
+        self.heads = heads
+        self.tails = tails
+        self.mask = count - 1
+        self.used = 0
+        bucket: i64 = 0
+        while bucket < old_count:
+            slot: i64 = old_heads[bucket]
+            while slot != NONE:
+                after: i64 = self.nexts[slot]
+                self.link_last(slot)
+                slot = after
+            bucket += 1
+
+
+@final
+class Slots:
+    """All slots of one queue. Knows order and identity; not files, not units of work."""
+
+    def __init__(self) -> None:
+        self.by_message_id = IdIndex()
+        self.by_correlation_id = IdIndex()
+        self.nexts: vec[i64] = vec[i64]()
+        self.previous: vec[i64] = vec[i64]()
+        self.flags: vec[i64] = vec[i64]()
+        self.seqs: vec[i64] = vec[i64]()
+        self.places: vec[i64] = vec[i64]()  # in the queue's file: see `place`; or NONE
+        self.expiries: vec[i64] = vec[i64]()  # milliseconds since the epoch, or 0
+        self.resident: list[Message | None] = []
+        self.heads: vec[i64] = vec[i64]([NONE] * 10)
+        self.tails: vec[i64] = vec[i64]([NONE] * 10)
+        self.filled: i64 = 0  # bit p: the list of priority p is not empty
+        self.free_head: i64 = NONE
+        self.count: i64 = 0  # slots in use
+        self.steps: i64 = 0  # taken to find places in order
+        # What was linked in order last, while it is linked: units of work bring their messages one behind the other.
+        self._linked_slot: i64 = NONE
+
+    def take(self, message: Message, flags: i64, hash_message: i64, hash_correlation: i64, expiry: i64) -> i64:
+        """A slot for a message in memory, not yet linked."""
+        slot: i64 = self.free_head
+        if slot == NONE:
+            slot = len(self.resident)
+            self._add()
+            self.resident.append(message)
+        else:
+            self.free_head = self.nexts[slot]
+            self.resident[slot] = message
+        self.flags[slot] = flags
+        self.by_message_id.hashes[slot] = hash_message
+        self.by_correlation_id.hashes[slot] = hash_correlation
+        self.seqs[slot] = message.seq
+        self.expiries[slot] = expiry
+        self.count += 1
+        return slot
+
+    def take_stored(
+        self, seq: i64, flags: i64, hash_message: i64, hash_correlation: i64, expiry: i64, place: i64
+    ) -> i64:
+        """A slot for a message that is only in the queue's file."""
+        slot: i64 = self.free_head
+        if slot == NONE:
+            slot = len(self.resident)
+            self._add()
+            self.resident.append(None)
+        else:
+            self.free_head = self.nexts[slot]
+        self.flags[slot] = flags
+        self.by_message_id.hashes[slot] = hash_message
+        self.by_correlation_id.hashes[slot] = hash_correlation
+        self.seqs[slot] = seq
+        self.expiries[slot] = expiry
+        self.places[slot] = place
+        self.count += 1
+        return slot
+
+    def reserve(self) -> None:
+        """Have a free slot: then `take` needs no memory that might not be there."""
+        if self.free_head == NONE:
+            slot: i64 = len(self.resident)
+            self._add()
+            self.resident.append(None)
+            self.nexts[slot] = NONE
+            self.free_head = slot
+
+    def _add(self) -> None:
+        self.nexts = append(self.nexts, NONE)
+        self.previous = append(self.previous, NONE)
+        self.flags = append(self.flags, 0)
+        self.seqs = append(self.seqs, 0)
+        self.places = append(self.places, NONE)
+        self.expiries = append(self.expiries, 0)
+        self.by_message_id.add_slot()
+        self.by_correlation_id.add_slot()
+
+    def release(self, slot: i64) -> None:
+        """Give an unlinked slot back."""
+        self.resident[slot] = None
+        self.flags[slot] = FREE
+        self.places[slot] = NONE
+        self.nexts[slot] = self.free_head
+        self.free_head = slot
+        self.count -= 1
+
+    def link_last(self, slot: i64) -> None:
+        """Make a slot the last of its priority: where a message put now belongs."""
+        self._order_last(slot, self.flags[slot] >> PRIORITY_SHIFT & PRIORITY_MASK)
+        self.by_message_id.link_last(slot)
+        self.by_correlation_id.link_last(slot)
+
+    def _order_last(self, slot: i64, priority: i64) -> None:
+        last: i64 = self.tails[priority]
+        self.previous[slot] = last
+        self.nexts[slot] = NONE
+        if last == NONE:
+            self.heads[priority] = slot
+            self.filled |= 1 << priority
+        else:
+            self.nexts[last] = slot
+        self.tails[priority] = slot
+
+    def link_in_order(self, slot: i64, near_head: bool) -> None:
+        """Link by sequence number. Look from the head for what is backed out (old), from the tail for puts (new)."""
+        priority: i64 = self.flags[slot] >> PRIORITY_SHIFT & PRIORITY_MASK
+        seq: i64 = self.seqs[slot]
+        last: i64 = self.tails[priority]
+        if last == NONE or self.seqs[last] < seq:
+            self._order_last(slot, priority)
+        else:
+            near: i64 = self._linked_slot
+            if near != NONE and self.priority(near) != priority:
+                near = NONE
+            ends: i64 = self.heads[priority] if near_head else last
+            successor: i64 = self._first_behind(self.nexts, self.previous, ends, near_head, near, seq)
+            self._link_before(slot, successor, priority)
+        # Newer messages of other priorities may have the same identifiers.
+        self._index_in_order(self.by_message_id, slot, near_head)
+        self._index_in_order(self.by_correlation_id, slot, near_head)
+        self._linked_slot = slot
+
+    def _first_behind(self, nexts: vec[i64], previous: vec[i64], end: i64, is_head: bool, near: i64, seq: i64) -> i64:
+        """The first slot of a list with a higher sequence number, or NONE.
+
+        It is looked for from one end of the list and from a slot that may be near (or NONE), in turn: so a unit of work
+        costs what lies between its messages, and not for each of them what lies before or behind.
+        """
+        seqs = self.seqs
+        forward: bool = near != NONE and seqs[near] < seq
+        if not is_head and (end == NONE or seqs[end] < seq):
+            return NONE
+        while True:
+            self.steps += 1
+            if is_head:
+                if end == NONE or seqs[end] > seq:
+                    return end
+                end = nexts[end]
+            else:
+                before: i64 = previous[end]
+                if before == NONE or seqs[before] < seq:
+                    return end
+                end = before
+            if near != NONE:
+                after: i64 = nexts[near] if forward else previous[near]
+                if forward and (after == NONE or seqs[after] > seq):
+                    return after
+                if not forward and (after == NONE or seqs[after] < seq):
+                    return near
+                near = after
+
+    def _link_before(self, slot: i64, successor: i64, priority: i64) -> None:
+        before: i64 = self.previous[successor]
+        self.previous[slot] = before
+        self.nexts[slot] = successor
+        self.previous[successor] = slot
+        if before == NONE:
+            self.heads[priority] = slot
+        else:
+            self.nexts[before] = slot
+
+    def _index_in_order(self, index: IdIndex, slot: i64, near_head: bool) -> None:
+        hashed: i64 = index.hashes[slot]
+        if hashed == 0:
+            return
+        bucket: i64 = hashed & index.mask
+        near: i64 = self._linked_slot
+        # Null identifiers are in no chain.
+        if near != NONE and (index.hashes[near] == 0 or index.hashes[near] & index.mask != bucket):
+            near = NONE
+        end: i64 = index.heads[bucket] if near_head else index.tails[bucket]
+        successor: i64 = self._first_behind(index.nexts, index.previous, end, near_head, near, self.seqs[slot])
+        if successor == NONE:
+            index.link_last(slot)
+        else:
+            index.link_before(slot, successor)
+
+    def unlink(self, slot: i64) -> None:
+        """Take a slot out of the order and of the chains."""
+        if slot == self._linked_slot:
+            self._linked_slot = NONE
+        priority: i64 = self.flags[slot] >> PRIORITY_SHIFT & PRIORITY_MASK
+        before: i64 = self.previous[slot]
+        after: i64 = self.nexts[slot]
+        if before == NONE:
+            self.heads[priority] = after
+            if after == NONE:
+                self.filled &= ~(1 << priority)
+        else:
+            self.nexts[before] = after
+        if after == NONE:
+            self.tails[priority] = before
+        else:
+            self.previous[after] = before
+        self.by_message_id.unlink(slot)
+        self.by_correlation_id.unlink(slot)
+
+    def first(self) -> i64:
+        """The slot to be delivered first, or NONE."""
+        filled: i64 = self.filled
+        if filled == 0:
+            return NONE
+        priority: i64 = 9
+        while not filled >> priority & 1:
+            priority -= 1
+        return self.heads[priority]
+
+    def following(self, slot: i64) -> i64:
+        """The slot delivered after this linked one, or NONE."""
+        after: i64 = self.nexts[slot]
+        if after != NONE:
+            return after
+        return self.first_below(self.flags[slot] >> PRIORITY_SHIFT & PRIORITY_MASK)
+
+    def first_below(self, priority: i64) -> i64:
+        priority -= 1
+        while priority >= 0:
+            if self.filled >> priority & 1:
+                return self.heads[priority]
+            priority -= 1
+        return NONE
+
+    def priority(self, slot: i64) -> i64:
+        return self.flags[slot] >> PRIORITY_SHIFT & PRIORITY_MASK
+
+    def backout_count(self, slot: i64) -> i64:
+        return self.flags[slot] >> BACKOUT_SHIFT
+
+    def count_backout(self, slot: i64) -> None:
+        self.flags[slot] += 1 << BACKOUT_SHIFT
+
+    def state(self, slot: i64) -> i64:
+        return self.flags[slot] & STATE_MASK
+
+    def set_state(self, slot: i64, state: i64) -> None:
+        self.flags[slot] = (self.flags[slot] & ~STATE_MASK) | state

@@ -1,0 +1,93 @@
+"""Messages for other queue managers: the transmission header in front, on a transmission queue.
+
+Such a message has two descriptors. The one it was put with travels within the header, as version 1; what only version 2
+has follows the header as an extension. The other is of the queue manager's own making and goes no further than the
+transmission queue: it describes the header, and asks for no reports of arrival or delivery there.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from librt.strings import BytesWriter, read_i32_le, write_i32_le
+from mypy_extensions import i32, i64
+
+from ostler.engine.core import Engine
+from ostler.engine.message.message import (
+    CONTEXT_AT,
+    CORRELATION_ID_AT,
+    ENCODING_AT,
+    EXPIRY_AT,
+    FEEDBACK_AT,
+    GROUP_ID_AT,
+    MESSAGE_ID_AT,
+    PRIORITY_AT,
+    REPLY_QUEUE_AT,
+    REPORT_AT,
+)
+from ostler.engine.message.mqmde import PLAIN_TAIL, content, extension
+from ostler.engine.properties.property_control import properties_on_get
+from ostler.model.constants import (
+    MQ_MSG_HEADER_LENGTH,
+    MQAT_QMGR,
+    MQFB_NONE,
+    MQFMT_MD_EXTENSION,
+    MQFMT_XMIT_Q_HEADER,
+    MQMD_VERSION_2,
+    MQMT_DATAGRAM,
+    MQPROP_FORCE_MQRFH2,
+    MQRO_ACCEPT_UNSUP_IF_XMIT_MASK,
+)
+
+# What MQ keeps free of a message's longest length for the headers that it may get on its way.
+HEADERS_BYTES: Final = MQ_MSG_HEADER_LENGTH
+
+_HEADER_VERSION: Final = 1
+_IDENTITY_BYTES: Final = 76
+
+
+def transmission_message(
+    engine: Engine, remote_queue: str, remote_manager: str, md: bytes, properties: bytes, body: bytes
+) -> tuple[bytes, bytes]:
+    """The descriptor and body for the transmission queue: MQXQH with the message's own descriptor, then its data."""
+    if properties:
+        view = properties_on_get(md, body, properties, MQPROP_FORCE_MQRFH2, 0, False)
+        md = view.md
+        body = view.body
+    described = md[ENCODING_AT:PRIORITY_AT]
+    if md[GROUP_ID_AT:] != PLAIN_TAIL:
+        body = extension(md) + body
+        described = content(engine.ccsid, MQFMT_MD_EXTENSION)
+    writer = BytesWriter()
+    writer.write(b"XQH ")
+    write_i32_le(writer, _HEADER_VERSION)
+    writer.write(remote_queue.ljust(48).encode("ascii"))
+    writer.write(remote_manager.ljust(48).encode("ascii"))
+    writer.write(md[:4] + b"\x01\0\0\0" + md[REPORT_AT:ENCODING_AT])
+    writer.write(described)
+    writer.write(md[PRIORITY_AT:GROUP_ID_AT])
+    writer.write(body)
+    return _separate_descriptor(engine, md), writer.getvalue()
+
+
+def _separate_descriptor(engine: Engine, md: bytes) -> bytes:
+    report: i64 = i64(read_i32_le(md, REPORT_AT))
+    writer = BytesWriter()
+    writer.write(md[:4])
+    write_i32_le(writer, MQMD_VERSION_2)
+    write_i32_le(writer, i32(report & ~MQRO_ACCEPT_UNSUP_IF_XMIT_MASK))
+    write_i32_le(writer, MQMT_DATAGRAM)
+    writer.write(md[EXPIRY_AT:FEEDBACK_AT])
+    write_i32_le(writer, MQFB_NONE)
+    writer.write(content(engine.ccsid, MQFMT_XMIT_Q_HEADER))
+    writer.write(md[PRIORITY_AT:MESSAGE_ID_AT])
+    engine.write_id(writer)
+    writer.write(md[MESSAGE_ID_AT:CORRELATION_ID_AT])  # the correlation id: both descriptors stay together
+    write_i32_le(writer, 0)
+    writer.write(md[REPLY_QUEUE_AT : CONTEXT_AT + _IDENTITY_BYTES])
+    write_i32_le(writer, MQAT_QMGR)
+    writer.write(engine.padded_name[:28])
+    writer.write(engine.put_clock.stamp(engine.wall_ms()))
+    writer.write(b"    ")
+    writer.write(PLAIN_TAIL)
+    return writer.getvalue()

@@ -1,0 +1,74 @@
+"""Returning a message to the place on its queue that it was taken from.
+
+A get outside syncpoint is done when the message's removal is safe on disk. Whoever waits for that can be cancelled,
+and then nobody has seen the message. The removal can no longer be taken back, so the message is put once more under
+the sequence number it had, which is what places it.
+"""
+
+from __future__ import annotations
+
+from ostler.engine.core import Engine
+from ostler.engine.message.message import (
+    BACKOUT_COUNT_AT,
+    EXPIRY_AT,
+    FLAGS_AT,
+    PERSISTENCE_AT,
+    PRIORITY_AT,
+    REPLY_QUEUE_AT,
+    Message,
+)
+from ostler.engine.properties.property_block import encode_block
+from ostler.engine.queue.get_request import GetRequest
+from ostler.engine.queue.slots import AVAILABLE, BACKOUT_SHIFT, GROUPED, PERSISTENT
+from ostler.engine.recovery.records import PUT, put_head
+from ostler.engine.syncpoint import serve_returned
+from ostler.model.constants import MQMF_LAST_MSG_IN_GROUP, MQMF_LAST_SEGMENT, MQMF_MSG_IN_GROUP, MQMF_SEGMENT
+
+_GROUPED = MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP | MQMF_SEGMENT | MQMF_LAST_SEGMENT
+
+
+def put_back(engine: Engine, request: GetRequest) -> None:
+    """Undo an answered get outside syncpoint. The answer must be the message as it was stored."""
+    queue = request.handle.queue
+    if queue is None or queue.deleted or not request.returned_token:
+        return
+    md = request.md
+    block = encode_block(request.properties.properties) if request.properties is not None else request.block
+    seq = int.from_bytes(request.returned_token[:8], "little")
+    flags = queue.order_flags(_number(md, PRIORITY_AT)) | _number(md, BACKOUT_COUNT_AT) << BACKOUT_SHIFT
+    if _number(md, FLAGS_AT) & _GROUPED:
+        flags |= GROUPED
+    tenths = _number(md, EXPIRY_AT)
+    expiry_ms = engine.now_ms + tenths * 100 if tenths > 0 else 0
+    md = md[:BACKOUT_COUNT_AT] + bytes(4) + md[REPLY_QUEUE_AT:]
+    message = Message(md, block, request.body, seq)
+    is_persistent = _number(md, PERSISTENCE_AT) == 1
+    if is_persistent:
+        flags |= PERSISTENT
+        head = put_head(0, queue.queue_id, seq, flags, expiry_ms, len(block))
+        message.visible_lsn = engine.journal.append(PUT, head, md + block, request.body)
+    slot = queue.store(message, flags | AVAILABLE, expiry_ms)
+    queue.depth += 1
+    queue.link_in_order(slot, True)
+    _uncount(engine, request, is_persistent)
+    serve_returned(engine, queue, slot, seq)
+
+
+def _uncount(engine: Engine, request: GetRequest, is_persistent: bool) -> None:
+    """As far as the figures go, the message was never got."""
+    queue = request.handle.queue
+    assert queue is not None
+    size_bytes = len(request.body)
+    for verbs in (engine.counters, request.connection.counters):
+        verbs.gets -= 1
+        verbs.get_bytes -= size_bytes
+        verbs.gets_persistent -= int(is_persistent)
+        verbs.get_bytes_persistent -= size_bytes * is_persistent
+    queue.counters.gets -= 1
+    queue.counters.get_bytes -= size_bytes
+    queue.counters.gets_persistent -= int(is_persistent)
+    queue.counters.get_bytes_persistent -= size_bytes * is_persistent
+
+
+def _number(md: bytes, at: int) -> int:
+    return int.from_bytes(md[at : at + 4], "little", signed=True)

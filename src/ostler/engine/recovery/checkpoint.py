@@ -1,0 +1,481 @@
+"""Checkpoints: what lets the journal's start move on.
+
+A checkpoint is fuzzy: queues are captured one after the other while work goes on, and each snapshot says up to
+which LSN it speaks. It is complete when its manifest is durable: the list of the snapshots that count, and the
+numbers that must go on after a restart. The object catalogue is kept in the same way.
+
+Every file names the identity of the queue manager's log and the number of the checkpoint that wrote it, so that files
+of another queue manager or of another time are told from what a crash leaves. A checkpoint writes snapshots, then the
+catalogue, then the manifest, then its number into the log's control file. So after a crash each may be ahead of those
+behind it in this order, and none may be behind them:
+
+    control file  <=  manifest;    what the manifest names  <=  catalogue, snapshots
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+from zlib import crc32
+
+from librt.strings import BytesWriter, read_i64_le, write_i64_le
+from mypy_extensions import i64
+
+from ostler.engine.core import JOURNAL_MARGIN_BYTES, QUEUES_PATH, Engine, queue_path
+from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.queue_file import QueueFileDamaged
+from ostler.engine.queue.slots import lasting_flags
+from ostler.engine.recovery.checkpoint_space import QUEUE_BYTES, definition_count
+from ostler.engine.recovery.records import GET, PREPARE, PUT, get_head, number_head, put_head
+from ostler.engine.recovery.snapshot import (
+    FilesUnrelated,
+    Snapshot,
+    SnapshotDamaged,
+    capture,
+    check_version,
+    read_whole,
+    replace_file,
+)
+from ostler.engine.unit_of_work import PREPARED, Entry, UnitOfWork
+from ostler.model.attributes import ObjectType
+from ostler.model.definitions import Definition
+from ostler.model.disk import DescriptorsExhausted, Disk, DiskFull
+
+MANIFEST_PATH: Final = "checkpoint"
+CATALOGUE_PATH: Final = "objects"
+INSTANCE_PATH: Final = "instance"
+_MAGIC: Final = 0x314B4843_4C54534F  # "OSTLCHK1"
+_CATALOGUE_MAGIC: Final = 0x31544143_4C54534F  # "OSTLCAT1"
+_INSTANCE_MAGIC: Final = 0x31534E49_4C54534F  # "OSTLINS1"
+MANIFEST_VERSION: Final = 2
+CATALOGUE_VERSION: Final = 2
+INSTANCE_VERSION: Final = 2  # that of the directory as a whole; the release before had no such file
+_HEAD_BYTES_1: Final = 64
+_HEAD_BYTES: Final = 96
+_IDENTITY_BYTES: Final = 16
+
+# Stands for a snapshot's number: the queue was damaged when the checkpoint was taken, whatever its files say.
+DAMAGED: Final = -1
+
+
+@final
+class Manifest:
+    def __init__(self) -> None:
+        self.number: i64 = 0
+        self.orderly = False
+        self.catalogue_lsn: i64 = 0
+        self.next_queue_id: i64 = 1
+        self.next_unit_of_work: i64 = 1
+        self.snapshots: dict[int, int] = {}  # queue id -> snapshot number
+        self.media_lsns: dict[int, int] = {}  # queue id -> where its media image begins
+        self.identity: bytes = b""
+        self.catalogue_number: i64 = 0  # the catalogue must come from this checkpoint, or a later one
+        self.log_lsn: i64 = 0  # the log was durable up to here
+        self.version: i64 = MANIFEST_VERSION
+
+    def size_bytes(self) -> int:
+        """About as much as its file takes."""
+        return _HEAD_BYTES + (2 * len(self.snapshots) + 2 * len(self.media_lsns) + 1) * 8
+
+    def encode(self) -> bytes:
+        writer = BytesWriter()
+        write_i64_le(writer, _MAGIC)
+        write_i64_le(writer, MANIFEST_VERSION)
+        write_i64_le(writer, self.number)
+        write_i64_le(writer, 1 if self.orderly else 0)
+        write_i64_le(writer, self.catalogue_lsn)
+        write_i64_le(writer, self.next_queue_id)
+        write_i64_le(writer, self.next_unit_of_work)
+        write_i64_le(writer, len(self.snapshots))
+        assert len(self.identity) == _IDENTITY_BYTES
+        writer.write(self.identity)
+        write_i64_le(writer, self.catalogue_number)
+        write_i64_le(writer, self.log_lsn)
+        for queue_id, number in self.snapshots.items():
+            write_i64_le(writer, queue_id)
+            write_i64_le(writer, number)
+        for queue_id, lsn in self.media_lsns.items():
+            write_i64_le(writer, queue_id)
+            write_i64_le(writer, lsn)
+        return _with_checksum(writer.getvalue())
+
+
+def _with_checksum(body: bytes) -> bytes:
+    tail = BytesWriter()
+    write_i64_le(tail, crc32(body))
+    return body + tail.getvalue()
+
+
+def _read_checked(disk: Disk, path: str, magic: i64, head_bytes: i64, version_max: i64) -> bytes:
+    """A whole file that ends with its checksum, which holds in every version of its format."""
+    data = read_whole(disk, path)
+    if len(data) < head_bytes + 8 or read_i64_le(data, 0) != magic:
+        raise SnapshotDamaged(f"{path}: no header at offset 0")
+    checksum: i64 = crc32(memoryview(data)[:-8])
+    if read_i64_le(data, len(data) - 8) != checksum:
+        raise SnapshotDamaged(f"{path}: the checksum at offset {len(data) - 8} does not match")
+    check_version(path, read_i64_le(data, 8), version_max)
+    return data
+
+
+# -- the instance ---------------------------------------------------------------
+
+
+def write_instance(disk: Disk, identity: bytes) -> None:
+    """Name the log that belongs to this queue manager, for good. Without it the log could be missing unseen."""
+    writer = BytesWriter()
+    write_i64_le(writer, _INSTANCE_MAGIC)
+    write_i64_le(writer, INSTANCE_VERSION)
+    writer.write(identity)
+    replace_file(disk, INSTANCE_PATH, [_with_checksum(writer.getvalue())])
+
+
+def read_instance(disk: Disk) -> bytes:
+    """The identity of the log that belongs here; empty when it was never written."""
+    if not disk.exists(INSTANCE_PATH):
+        return b""
+    return _read_checked(disk, INSTANCE_PATH, _INSTANCE_MAGIC, 32, INSTANCE_VERSION)[16:32]
+
+
+# -- the manifest ---------------------------------------------------------------
+
+
+def read_manifest(disk: Disk) -> Manifest:
+    """The last complete checkpoint; an empty one when there has been none."""
+    manifest = Manifest()
+    if not disk.exists(MANIFEST_PATH):
+        return manifest
+    data = _read_checked(disk, MANIFEST_PATH, _MAGIC, _HEAD_BYTES_1, MANIFEST_VERSION)
+    manifest.version = read_i64_le(data, 8)
+    manifest.number = read_i64_le(data, 16)
+    manifest.orderly = read_i64_le(data, 24) == 1
+    manifest.catalogue_lsn = read_i64_le(data, 32)
+    manifest.next_queue_id = read_i64_le(data, 40)
+    manifest.next_unit_of_work = read_i64_le(data, 48)
+    at: i64 = _HEAD_BYTES_1
+    if manifest.version > 1:
+        manifest.identity = data[64:80]
+        manifest.catalogue_number = read_i64_le(data, 80)
+        manifest.log_lsn = read_i64_le(data, 88)
+        at = _HEAD_BYTES
+    snapshots_end: i64 = at + read_i64_le(data, 56) * 16
+    while at < len(data) - 8:
+        if at < snapshots_end:
+            manifest.snapshots[read_i64_le(data, at)] = read_i64_le(data, at + 8)
+        else:
+            manifest.media_lsns[read_i64_le(data, at)] = read_i64_le(data, at + 8)
+        at += 16
+    return manifest
+
+
+@final
+class Checkpoint:
+    """One checkpoint. The owner alternates between calls that need the engine to stand still and calls that do not.
+
+    for each queue of `pending()`:
+        snapshot = begin_queue(queue)      engine still
+        finish_rows, force                 work goes on; the journal is forced up to snapshot.lsn
+        snapshot.write(disk)               work goes on
+        end_queue(snapshot)                engine still
+    catalogue = begin_catalogue()          engine still
+    write_catalogue(catalogue)             work goes on, when it is not empty
+    manifest = begin_manifest()            engine still
+    write_manifest(manifest)               work goes on
+    restart_lsn = end()                    engine still
+
+    When the disk is full on the way: abandon().
+    """
+
+    def __init__(self, engine: Engine, orderly: bool) -> None:
+        self.engine = engine
+        self.orderly = orderly
+        engine.checkpoint_number += 1
+        engine.space.freed_bytes = 0
+        self.number: i64 = engine.checkpoint_number
+        self._began_lsn: i64 = engine.journal.end_lsn()
+        self._catalogue_lsn: i64 = 0
+        self._catalogue_number: i64 = 0
+        self._is_catalogue_captured = False  # and not durable yet
+        self._captured: Queue | None = None  # and its snapshot is not durable yet
+        self._removed: list[Queue] = []
+        self._gone: list[Queue] = []  # their files are removed, and may still be open
+
+    def pending(self) -> list[int]:
+        """Ids of the queues whose persistent content changed, or that must keep non-persistent messages too."""
+        return [
+            queue.queue_id
+            for queue in self.engine.queues_by_id.values()
+            if not queue.damaged
+            and not queue.is_temporary
+            and (queue.changed or (self.orderly and queue.nonpersistent_high and queue.depth > 0))
+        ]
+
+    def begin_queue(self, queue_id: i64) -> Snapshot | None:
+        queue = self.engine.queues_by_id.get(queue_id)
+        if queue is None:
+            return None
+        while True:
+            try:
+                snapshot = capture(self.engine, queue, self.number, self.orderly and queue.nonpersistent_high)
+                break
+            except DescriptorsExhausted:
+                raise
+            except DiskFull:
+                if not self.engine.space.give(self.engine, queue.unsaved_bytes + QUEUE_BYTES):
+                    raise
+        self._captured = queue
+        queue.file.is_pinned = True
+        return snapshot
+
+    def end_queue(self, snapshot: Snapshot) -> None:
+        queue = snapshot.queue
+        queue.file.is_pinned = False
+        queue.file.snapshot_durable()
+        queue.snapshot_lsn = snapshot.lsn
+        queue.replay_lsn = snapshot.replay_lsn
+        queue.snapshot_number = snapshot.number
+        queue.snapshot_bytes = snapshot.size_bytes()
+        self._captured = None
+
+    def begin_catalogue(self) -> bytes:
+        """The catalogue to write, or nothing when it has not changed."""
+        engine = self.engine
+        self._catalogue_lsn = engine.catalogue_lsn
+        self._catalogue_number = engine.catalogue_number
+        # A queue's files may go once the catalogue that no longer lists it is durable.
+        self._removed = engine.removed_queues
+        engine.removed_queues = []
+        if not engine.catalogue_changed:
+            return b""
+        engine.catalogue_changed = False
+        self._is_catalogue_captured = True
+        self._catalogue_lsn = engine.journal.end_lsn()
+        self._catalogue_number = self.number
+        catalogue = encode_catalogue(engine, self.number, self._catalogue_lsn)
+        engine.space.catalogue_bytes = len(catalogue)
+        engine.space.catalogue_definitions = definition_count(engine)
+        return catalogue
+
+    def write_catalogue(self, disk: Disk, catalogue: bytes) -> None:
+        replace_file(disk, CATALOGUE_PATH, [catalogue])
+        self._is_catalogue_captured = False
+
+    def begin_manifest(self) -> Manifest:
+        engine = self.engine
+        engine.catalogue_lsn = self._catalogue_lsn
+        engine.catalogue_number = self._catalogue_number
+        manifest = Manifest()
+        manifest.identity = engine.identity
+        manifest.catalogue_number = self._catalogue_number
+        manifest.log_lsn = engine.journal.durable_lsn()
+        manifest.number = self.number
+        manifest.orderly = self.orderly
+        manifest.catalogue_lsn = self._catalogue_lsn
+        manifest.next_queue_id = engine.next_queue_id
+        manifest.next_unit_of_work = engine.next_unit_of_work
+        for queue in self._listed():
+            if queue.damaged:
+                manifest.snapshots[queue.queue_id] = DAMAGED
+            elif queue.snapshot_number > 0:
+                manifest.snapshots[queue.queue_id] = queue.snapshot_number
+            if queue.media_lsn >= 0:
+                manifest.media_lsns[queue.queue_id] = queue.media_lsn
+        return manifest
+
+    def _listed(self) -> list[Queue]:
+        """The queues that the catalogue on disk may speak of: a restart loads those deleted since, and deletes them."""
+        return list(self.engine.queues_by_id.values()) + self.engine.removed_queues
+
+    def write_manifest(self, disk: Disk, manifest: Manifest) -> None:
+        replace_file(disk, MANIFEST_PATH, [manifest.encode()])
+        for queue in self._removed:
+            disk.remove(queue_path(queue.name, queue.queue_id))
+        if self._removed:
+            # The record of the deletion is forgotten next: the files must not come back after that.
+            disk.force_directory(QUEUES_PATH)
+        self._gone = self._removed
+        self._removed = []
+
+    def skip_queue(self) -> None:
+        """The queue being captured finds no space: it stays as the last snapshot has it. Engine still."""
+        if self._captured is not None:
+            self._captured.changed = True
+            self._captured.file.is_pinned = False
+            self._captured = None
+
+    def abandon(self) -> None:
+        """It cannot be completed, for want of space: the next one must do all that this one was to do. Engine still."""
+        engine = self.engine
+        self.skip_queue()
+        if self._is_catalogue_captured:
+            engine.catalogue_changed = True
+        engine.removed_queues = self._removed + engine.removed_queues
+
+    def end(self) -> int:
+        """The LSN from which a restart must replay."""
+        engine = self.engine
+        for queue in self._gone:
+            queue.file.close()
+        for queue in engine.queues_by_id.values():
+            queue.file.give_back()  # those of non-persistent messages only have no snapshot that would do it
+        engine.checkpoint_began_lsn = self._began_lsn
+        lsn: i64 = engine.journal.durable_lsn()
+        for queue in self._listed():
+            if (
+                (queue.changed or queue.deleted)
+                and not queue.is_temporary
+                and not queue.damaged
+                and queue.replay_lsn < lsn
+            ):
+                lsn = queue.replay_lsn
+        for unit in engine.units_of_work.values():
+            if 0 <= unit.first_lsn < lsn:
+                lsn = unit.first_lsn
+        if engine.catalogue_changed and engine.catalogue_lsn < lsn:
+            lsn = engine.catalogue_lsn
+        return lsn
+
+
+def relog_prepared(engine: Engine) -> None:
+    """Write the records of prepared units again at the journal's end, so that they do not hold its start back.
+
+    Each at most once between two complete checkpoints: those that fail for want of space must not make it worse.
+    """
+    for unit in engine.units_of_work.values():
+        if unit.state == PREPARED and unit.first_lsn < engine.checkpoint_began_lsn and not unit.missing_queues:
+            try:
+                _relog(engine, unit)
+            except QueueFileDamaged:
+                continue  # its old records go on to count
+
+
+def _relog(engine: Engine, unit: UnitOfWork) -> None:
+    """Write a unit again. When there is not room for all of it, its old records go on to count."""
+    first: i64 = engine.journal.end_lsn()
+    for entry in unit.entries:
+        if entry.is_persistent and not entry.queue.deleted:
+            if engine.journal.room_bytes() < JOURNAL_MARGIN_BYTES:
+                return
+            if not entry.is_put:
+                engine.journal.append(GET, get_head(unit.number, entry.queue.queue_id, entry.seq), b"", b"")
+            elif not _relog_put(engine, unit, entry):
+                return
+    if engine.journal.room_bytes() >= JOURNAL_MARGIN_BYTES:
+        engine.journal.append(PREPARE, number_head(unit.number) + unit.xid, b"", b"")
+        unit.first_lsn = first
+
+
+def _relog_put(engine: Engine, unit: UnitOfWork, entry: Entry) -> bool:
+    queue = entry.queue
+    message = queue.load(entry.slot)
+    if engine.journal.room_bytes() < message.size_bytes() + JOURNAL_MARGIN_BYTES:
+        return False
+    head = put_head(
+        unit.number,
+        queue.queue_id,
+        entry.seq,
+        lasting_flags(queue.slots.flags[entry.slot]),
+        queue.slots.expiries[entry.slot],
+        len(message.properties),
+    )
+    engine.journal.append(PUT, head, message.md + message.properties, message.body)
+    return True
+
+
+# -- the catalogue ---------------------------------------------------------------
+
+
+def encode_catalogue(engine: Engine, number: i64, lsn: i64) -> bytes:
+    """All definitions that outlive a restart: a header, (queue id, length, definition) one by one, and a checksum."""
+    writer = BytesWriter()
+    write_i64_le(writer, _CATALOGUE_MAGIC)
+    write_i64_le(writer, CATALOGUE_VERSION)
+    assert len(engine.identity) == _IDENTITY_BYTES
+    writer.write(engine.identity)
+    write_i64_le(writer, number)
+    write_i64_le(writer, lsn)
+    _add_definition(writer, 0, engine.manager)
+    for object_type, table in engine.definitions.items():
+        if object_type != ObjectType.QLOCAL:
+            for definition in table.values():
+                _add_definition(writer, 0, definition)
+    for queue in engine.queues_by_id.values():
+        if not queue.is_temporary:
+            _add_definition(writer, queue.queue_id, queue.definition)
+    return _with_checksum(writer.getvalue())
+
+
+def _add_definition(writer: BytesWriter, queue_id: i64, definition: Definition) -> None:
+    encoded = definition.encode()
+    write_i64_le(writer, queue_id)
+    write_i64_le(writer, len(encoded))
+    writer.write(encoded)
+
+
+@final
+class Catalogue:
+    """The definitions as a checkpoint left them, with the ids of local queues (0 for other objects)."""
+
+    def __init__(self, version: i64, identity: bytes, number: i64, lsn: i64) -> None:
+        self.version: Final[i64] = version
+        self.identity: Final[bytes] = identity
+        self.number: Final[i64] = number
+        self.lsn: Final[i64] = lsn
+        self.definitions: list[tuple[int, Definition]] = []
+
+
+def read_catalogue(disk: Disk) -> Catalogue:
+    if not disk.exists(CATALOGUE_PATH):
+        raise SnapshotDamaged(f"{CATALOGUE_PATH} is missing")
+    data = _read_checked(disk, CATALOGUE_PATH, _CATALOGUE_MAGIC, 16, CATALOGUE_VERSION)
+    version: i64 = read_i64_le(data, 8)
+    at: i64 = 16
+    found = Catalogue(version, b"", 0, 0)
+    if version > 1:
+        found = Catalogue(version, data[16:32], read_i64_le(data, 32), read_i64_le(data, 40))
+        at = 48
+    while at < len(data) - 8:
+        queue_id: i64 = read_i64_le(data, at)
+        length: i64 = read_i64_le(data, at + 8)
+        try:
+            found.definitions.append((queue_id, Definition.decode(data[at + 16 : at + 16 + length])))
+        except ValueError as error:
+            raise SnapshotDamaged(f"{CATALOGUE_PATH}: {error} (offset {at + 16})") from None
+        at += 16 + length
+    return found
+
+
+# -- what belongs together ---------------------------------------------------------------
+
+
+def check_manifest(manifest: Manifest, identity: bytes, checkpoint_number: i64) -> None:
+    """Refuse a manifest that is not of this log, or older than the checkpoint that the log's control file names."""
+    if manifest.number == 0 and checkpoint_number > 0:
+        raise SnapshotDamaged(f"{MANIFEST_PATH} is missing, but the log knows of checkpoint {checkpoint_number}")
+    if manifest.identity and manifest.identity != identity:
+        raise FilesUnrelated(f"{MANIFEST_PATH} belongs to another log than the one that is there (offset 64)")
+    if manifest.number < checkpoint_number:
+        raise FilesUnrelated(
+            f"{MANIFEST_PATH} is older than the log: it has checkpoint {manifest.number} (offset 16), and the log "
+            f"knows that checkpoint {checkpoint_number} was completed"
+        )
+
+
+def check_catalogue(catalogue: Catalogue, manifest: Manifest, identity: bytes) -> None:
+    """Refuse a catalogue that is not of this log, or older than the one that the manifest names."""
+    if catalogue.identity and catalogue.identity != identity:
+        raise FilesUnrelated(f"{CATALOGUE_PATH} belongs to another log than the one that is there (offset 16)")
+    if catalogue.number < manifest.catalogue_number:
+        raise FilesUnrelated(
+            f"{CATALOGUE_PATH} is older than {MANIFEST_PATH}: checkpoint {catalogue.number} wrote it (offset 32), and "
+            f"{MANIFEST_PATH} names the one of checkpoint {manifest.catalogue_number} (offset 80)"
+        )
+
+
+def check_instance(disk: Disk, manifest: Manifest, identity: bytes) -> bool:
+    """Refuse a log that is not this queue manager's. False when nothing names its log yet."""
+    instance = read_instance(disk)
+    if instance and instance != identity:
+        raise FilesUnrelated(f"{INSTANCE_PATH} names another log (offset 16) than the one that is there")
+    if not instance and manifest.identity:
+        raise SnapshotDamaged(f"{INSTANCE_PATH} is missing")
+    return instance != b""

@@ -1,0 +1,277 @@
+"""Media images: copies of a queue in the journal itself, from which it can be rebuilt when its file is lost.
+
+An image is fuzzy: messages are copied in slices while work goes on. The journal's records behind the image's
+beginning tell the rest, so a rebuild takes each message once, whether the image or a record brings it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from mypy_extensions import i64
+
+from ostler.engine.core import Engine
+from ostler.engine.message.message import Message
+from ostler.engine.objects import apply_clear
+from ostler.engine.pubsub import retained
+from ostler.engine.pubsub.publish_record import read_publication
+from ostler.engine.queue.queue import SPILL_BATCH_BYTES, Queue
+from ostler.engine.queue.slots import (
+    AVAILABLE,
+    GOT_UNCOMMITTED,
+    PERSISTENT,
+    PUT_UNCOMMITTED,
+    STATE_MASK,
+    Slots,
+    lasting_flags,
+)
+from ostler.engine.recovery.records import (
+    BACK_OUT,
+    CLEAR,
+    COMMIT,
+    DEFINE,
+    GET,
+    IMAGE_BEGIN,
+    IMAGE_END,
+    IMAGE_MESSAGE,
+    PREPARE,
+    PUBLISH,
+    PUT,
+    PutRecord,
+    number_head,
+    put_head,
+    read_get,
+    read_number,
+    read_put,
+    read_removed,
+)
+from ostler.engine.recovery.snapshot import slots_path
+from ostler.engine.unit_of_work import PREPARED, Entry, UnitOfWork
+from ostler.model.constants import MQRC_OBJECT_IN_USE, MQRC_RESOURCE_PROBLEM
+from ostler.model.errors import MQError
+
+_BYTES_PER_STEP: Final = 1 << 20
+_BYTES_MIN: Final = 1 << 14
+
+
+@final
+class ImageWriter:
+    """Records an image of one queue: call `step` with the engine standing still until it returns True."""
+
+    def __init__(self, engine: Engine, queue: Queue) -> None:
+        self.engine = engine
+        self.queue = queue
+        self._slot: i64 = 0
+        self._next_seq: i64 = queue.next_seq
+        self.messages: i64 = 0
+        self.begin_lsn: i64 = engine.journal.end_lsn()
+        for unit in engine.units_of_work.values():
+            if 0 <= unit.first_lsn < self.begin_lsn:
+                self.begin_lsn = unit.first_lsn
+        engine.journal.append(IMAGE_BEGIN, number_head(queue.queue_id), b"", queue.definition.encode())
+        self.end_lsn: i64 = 0
+
+    def step(self) -> bool:
+        """Copy up to a megabyte. Raises MQError when the journal has no room: make some and call again, or give up.
+
+        Until the image is complete and durable, the one before it counts.
+        """
+        queue = self.queue
+        journal = self.engine.journal
+        limit: i64 = min(journal.room_bytes() // 4, _BYTES_PER_STEP)
+        if limit < _BYTES_MIN:
+            raise MQError(MQRC_RESOURCE_PROBLEM, "The recovery log has no room for the media image.")
+        slots = queue.slots
+        copied: i64 = 0
+        while self._slot < len(slots.resident) and copied < limit:
+            slot: i64 = self._slot
+            flags: i64 = slots.flags[slot]
+            state: i64 = flags & STATE_MASK
+            is_there: bool = state == AVAILABLE or state == GOT_UNCOMMITTED
+            if is_there and flags & PERSISTENT and slots.seqs[slot] < self._next_seq:
+                message = queue.load(slot)
+                head = put_head(
+                    0,
+                    queue.queue_id,
+                    message.seq,
+                    lasting_flags(flags),
+                    slots.expiries[slot],
+                    len(message.properties),
+                )
+                journal.append(IMAGE_MESSAGE, head, message.md + message.properties, message.body)
+                copied += message.size_bytes()
+                self.messages += 1
+            self._slot += 1
+        if self._slot < len(slots.resident):
+            return False
+        self.end_lsn = journal.append(IMAGE_END, number_head(queue.queue_id), b"", b"")
+        return True
+
+    def durable(self) -> None:
+        """The journal is durable up to `end_lsn`: from now on this is the image that counts."""
+        self.queue.media_lsn = self.begin_lsn
+
+
+def media_lsn(engine: Engine) -> int:
+    """The journal must be kept from here for media recovery of all queues."""
+    lsn: i64 = engine.journal.durable_lsn()
+    for queue in engine.queues_by_id.values():
+        if not queue.is_temporary and 0 <= queue.media_lsn < lsn:
+            lsn = queue.media_lsn
+    return lsn
+
+
+@final
+class Rebuild:
+    """Fills a queue from its image and the records behind it: `record` for each, then `finish`."""
+
+    def __init__(self, engine: Engine, queue: Queue) -> None:
+        if queue.handles or queue.uncommitted > 0:
+            raise MQError(MQRC_OBJECT_IN_USE, f"The queue {queue.name} is open or has uncommitted messages.")
+        self.engine = engine
+        self.queue = queue
+        queue.damaged = f"the rebuilding of {queue.name} was not completed"
+        self.began = False
+        self.complete = False
+        self._slot_of: dict[int, int] = {}
+        self._units: dict[int, UnitOfWork] = {}
+        queue.file.close()
+        engine.disk.remove(queue.file.path)
+        engine.disk.remove(slots_path(queue))
+        queue.file.forget()
+        queue.slots = Slots()
+        queue.groups = {}
+        queue.depth = 0
+        queue.expiring = 0
+        queue.spill = []
+        queue.spill_bytes = 0
+        queue.resident_bytes_persistent = 0
+        queue.unsaved_bytes = 0
+        queue.resident_bytes_nonpersistent = 0
+        queue.forget_long()
+
+    def record(self, kind: i64, lsn: i64, payload: bytes) -> None:
+        if kind == PUT or kind == IMAGE_MESSAGE:
+            self._put(read_put(payload))
+        elif kind == PUBLISH:
+            for copy in read_publication(payload):
+                self._put(copy)
+        elif kind == GET:
+            self._get(payload)
+        elif kind == COMMIT:
+            self._end(read_number(payload), True)
+            for queue_id, seq in read_removed(payload):
+                if queue_id == self.queue.queue_id and self.began:
+                    self._remove(seq)
+        elif kind == BACK_OUT:
+            self._end(read_number(payload), False)
+        elif kind == PREPARE:
+            self._unit(read_number(payload)).state = PREPARED
+        elif kind in (IMAGE_BEGIN, IMAGE_END, CLEAR) and read_number(payload) == self.queue.queue_id:
+            if kind == IMAGE_BEGIN:
+                self.began = True
+            elif kind == IMAGE_END:
+                self.complete = True
+            elif self.began:
+                apply_clear(self.queue)
+                self._slot_of = {}
+        elif kind == DEFINE and read_number(payload) == self.queue.queue_id and not self.began:
+            # No image was recorded yet: the queue's whole history is in the journal.
+            self.began = True
+            self.complete = True
+
+    def _put(self, record: PutRecord) -> None:
+        queue = self.queue
+        if record.queue_id != queue.queue_id:
+            return
+        if record.seq >= queue.next_seq:
+            queue.next_seq = record.seq + 1
+        if record.unit_of_work:
+            unit = self._unit(record.unit_of_work)
+            if unit.state == PREPARED and unit.has(queue, record.seq):
+                return  # written again by a checkpoint
+            slot: i64 = self._store(record, PUT_UNCOMMITTED)
+            unit.entries.append(Entry(queue, slot, record.seq, True, True))
+        elif self.began and record.seq not in self._slot_of:
+            slot = self._store(record, AVAILABLE)
+            queue.link_in_order(slot, False)
+            self._slot_of[record.seq] = slot
+
+    def _store(self, record: PutRecord, state: i64) -> i64:
+        queue = self.queue
+        if queue.spill_bytes >= SPILL_BATCH_BYTES:
+            queue.write_spill()
+        queue.depth += 1
+        message = Message(record.md, record.properties, record.body, record.seq)
+        return queue.store(message, record.flags | state, record.expiry_ms)
+
+    def _get(self, payload: bytes) -> None:
+        record = read_get(payload)
+        if record.queue_id != self.queue.queue_id:
+            return
+        if record.unit_of_work:
+            unit = self._unit(record.unit_of_work)
+            if unit.state != PREPARED or not unit.has(self.queue, record.seq):
+                unit.entries.append(Entry(self.queue, -2, record.seq, False, True))
+        elif self.began:
+            self._remove(record.seq)
+
+    def _remove(self, seq: i64) -> None:
+        slot = self._slot_of.pop(seq, -1)
+        if slot >= 0:
+            self.queue.unlink(slot)
+            self.queue.release(slot)
+            self.queue.depth -= 1
+
+    def _unit(self, number: int) -> UnitOfWork:
+        unit = self._units.get(number)
+        if unit is None:
+            unit = UnitOfWork(number)
+            self._units[number] = unit
+        return unit
+
+    def _end(self, number: int, committed: bool) -> None:
+        unit = self._units.pop(number, None)
+        if unit is None:
+            return
+        queue = self.queue
+        for entry in unit.entries:
+            if not entry.is_put:
+                if committed and self.began:
+                    self._remove(entry.seq)
+                elif self.began and entry.seq in self._slot_of:
+                    queue.slots.count_backout(self._slot_of[entry.seq])
+            elif committed and self.began and entry.seq not in self._slot_of:
+                queue.slots.set_state(entry.slot, AVAILABLE)
+                queue.link_in_order(entry.slot, False)
+                self._slot_of[entry.seq] = entry.slot
+            else:
+                queue.depth -= 1
+                queue.release(entry.slot)
+
+    def finish(self) -> int:
+        """All records are read: hand open units back to their owners. Returns how many messages the queue has."""
+        queue = self.queue
+        for number in list(self._units):
+            live = self.engine.units_of_work.get(number)
+            if live is None:
+                self._end(number, False)
+                continue
+            for entry in self._units[number].entries:
+                if not entry.is_put:
+                    entry.slot = self._slot_of.get(entry.seq, -1)
+                    if entry.slot < 0:
+                        continue
+                    queue.unlink(entry.slot)
+                    queue.slots.set_state(entry.slot, GOT_UNCOMMITTED)
+                    queue.depth -= 1
+                queue.uncommitted += 1
+                live.entries.append(entry)
+                live.is_retaining = live.is_retaining or queue.keeps_retained
+            if queue.queue_id in live.missing_queues:
+                live.missing_queues.remove(queue.queue_id)
+        queue.damaged = ""
+        queue.changed = True
+        if queue.keeps_retained:
+            retained.find_all(self.engine)
+        return queue.depth

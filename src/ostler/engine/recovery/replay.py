@@ -1,0 +1,453 @@
+"""Restart: from the last checkpoint and the journal behind it to the state that was promised.
+
+First the catalogue and the queues' snapshots, then every record that they do not speak of yet. A unit of work takes
+effect at its commit record: an operation counts for a queue when that record lies behind the queue's snapshot. What
+was neither committed nor prepared when the journal ended is backed out, and that is journalled.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from mypy_extensions import i64
+
+from ostler.engine.core import Engine, queue_path
+from ostler.engine.message.message import Message
+from ostler.engine.objects import apply_clear, apply_define, apply_delete, read_typed_name
+from ostler.engine.pubsub import retained
+from ostler.engine.pubsub.end_subscription import end_orphans
+from ostler.engine.pubsub.publish_record import read_publication
+from ostler.engine.queue.queue import SPILL_BATCH_BYTES, Queue
+from ostler.engine.queue.queue_file import QueueFileDamaged
+from ostler.engine.queue.slots import AVAILABLE, GOT_UNCOMMITTED, PUT_UNCOMMITTED
+from ostler.engine.queue.transfer import mark_damaged
+from ostler.engine.recovery.checkpoint import (
+    CATALOGUE_PATH,
+    CATALOGUE_VERSION,
+    DAMAGED,
+    MANIFEST_PATH,
+    Manifest,
+    check_catalogue,
+    check_instance,
+    check_manifest,
+    read_catalogue,
+    read_manifest,
+    write_instance,
+)
+from ostler.engine.recovery.checkpoint_space import definition_count, file_bytes
+from ostler.engine.recovery.records import (
+    BACK_OUT,
+    CLEAR,
+    COMMIT,
+    DEFINE,
+    DELETE,
+    GET,
+    PREPARE,
+    PUBLISH,
+    PUT,
+    PutRecord,
+    read_get,
+    read_number,
+    read_put,
+    read_removed,
+)
+from ostler.engine.recovery.snapshot import FilesUnrelated, SnapshotDamaged, load, slots_path
+from ostler.engine.syncpoint import back_out_unit
+from ostler.engine.unit_of_work import ACTIVE, PREPARED, Entry, UnitOfWork
+from ostler.model.attributes import ObjectType
+from ostler.model.definitions import Definition
+from ostler.model.disk import DiskFull
+
+_COMMIT_BYTES: Final = 8  # of a commit that takes nothing away
+_NOT_YET: Final = -2  # the slot of a get is looked for when its unit of work ends
+
+
+class JournalInconsistent(Exception):
+    """A record speaks of a message that should be there and is not. Nothing is guessed: the start is refused.
+
+    `lsn` is the position behind that record.
+    """
+
+    def __init__(self, what: str, lsn: int) -> None:
+        super().__init__(what)
+        self.lsn = lsn
+
+
+@final
+class Replay:
+    """Call `begin`, then `record` for each record in order, then `check_end` and `finish`."""
+
+    def __init__(self, engine: Engine, keeps_bodies: bool = True) -> None:
+        """Without bodies it only finds out whether all fits together, in little memory."""
+        self.engine = engine
+        self.keeps_bodies = keeps_bodies
+        self.manifest = Manifest()
+        self.units: dict[int, UnitOfWork] = {}
+        self.previous_lsn: i64 = 0  # behind the record before
+        self.slot_of: dict[int, dict[int, int]] = {}  # queue id -> sequence number -> slot, once needed
+        self.messages: i64 = 0
+        self.backed_out: i64 = 0
+        self.in_doubt: i64 = 0
+        self.was_orderly = False
+        self.has_instance = False  # the directory says which log belongs to it; that of an older release does not
+        self.deleted: dict[int, str] = {}  # queue id -> its directory, of all queues that a record deletes
+        self._catalogue_written_lsn: i64 = 0  # what the catalogue says itself, which may be later than the manifest
+        self._unknown: set[int] = set()  # ids of queues that records speak of and the catalogue does not
+        self.is_disk_full = False  # messages beyond the buffers stay in memory
+
+    def begin(self, identity: bytes, checkpoint_number: i64, restart_lsn: i64) -> None:
+        """Load what the last checkpoint saved.
+
+        The log has this identity, begins at `restart_lsn`, and knows checkpoint `checkpoint_number` to be complete.
+        Raises SnapshotDamaged, FilesUnrelated and FormatNewer.
+        """
+        engine = self.engine
+        engine.identity = identity
+        self.manifest = read_manifest(engine.disk)
+        manifest = self.manifest
+        self.has_instance = check_instance(engine.disk, manifest, identity)
+        check_manifest(manifest, identity, checkpoint_number)
+        if restart_lsn > 0 and manifest.number == 0:
+            raise SnapshotDamaged(f"{MANIFEST_PATH} is missing, but the log begins behind a checkpoint")
+        self.was_orderly = manifest.orderly
+        engine.checkpoint_number = manifest.number
+        engine.catalogue_lsn = manifest.catalogue_lsn
+        engine.next_queue_id = manifest.next_queue_id
+        engine.next_unit_of_work = manifest.next_unit_of_work
+        # An interrupted first checkpoint may have left a catalogue without a manifest, never the other way round.
+        has_catalogue: bool = manifest.number > 0 or engine.disk.exists(CATALOGUE_PATH)
+        if has_catalogue:
+            catalogue = read_catalogue(engine.disk)
+            check_catalogue(catalogue, manifest, identity)
+            for queue_id, definition in catalogue.definitions:
+                apply_define(engine, definition, queue_id)
+                if queue_id:
+                    self._load_queue(engine.queues_by_id[queue_id])
+            engine.catalogue_number = catalogue.number
+            self._catalogue_written_lsn = catalogue.lsn
+            engine.catalogue_changed = catalogue.version < CATALOGUE_VERSION
+        else:
+            engine.catalogue_changed = False
+        engine.space.catalogue_bytes = file_bytes(engine.disk, CATALOGUE_PATH)
+        engine.space.catalogue_definitions = definition_count(engine)
+
+    def check_end(self, end_lsn: i64) -> None:
+        """The journal ends here, all of it was read: refuse what it does not reach, and what nobody accounts for.
+
+        Nothing was changed so far. Raises FilesUnrelated.
+        """
+        engine = self.engine
+        manifest = self.manifest
+        if manifest.log_lsn > end_lsn:
+            raise FilesUnrelated(
+                f"{MANIFEST_PATH} is newer than the log: it was written when the log had reached LSN "
+                f"{manifest.log_lsn} (offset 88), and the log ends at {end_lsn}"
+            )
+        if self._catalogue_written_lsn > end_lsn:
+            raise FilesUnrelated(
+                f"{CATALOGUE_PATH} is newer than the log: it speaks of LSN {self._catalogue_written_lsn} (offset 40), "
+                f"and the log ends at {end_lsn}"
+            )
+        for queue in engine.queues_by_id.values():
+            if queue.snapshot_lsn > end_lsn and not queue.damaged:
+                raise FilesUnrelated(
+                    f"{slots_path(queue)} is newer than the log: it speaks of LSN {queue.snapshot_lsn} (offset 32), "
+                    f"and the log ends at {end_lsn}"
+                )
+        for queue_id in [*manifest.snapshots, *self._unknown]:
+            if queue_id not in engine.queues_by_id and queue_id not in self.deleted:
+                who = MANIFEST_PATH if queue_id in manifest.snapshots else "the log"
+                raise FilesUnrelated(
+                    f"{CATALOGUE_PATH} is older than the rest: {who} speaks of queue {queue_id}, which no definition "
+                    "has, and no record says that it was deleted"
+                )
+
+    def _load_queue(self, queue: Queue) -> None:
+        manifest = self.manifest
+        queue.media_lsn = manifest.media_lsns.get(queue.queue_id, -1)
+        listed = manifest.snapshots.get(queue.queue_id, 0)
+        try:
+            if listed == DAMAGED:
+                raise SnapshotDamaged(f"{slots_path(queue)}: damaged already at checkpoint {manifest.number}")
+            load(self.engine.disk, self.engine.identity, queue, listed, manifest.number, manifest.orderly)
+        except (SnapshotDamaged, QueueFileDamaged) as damage:
+            mark_damaged(self.engine, queue, str(damage))
+        if queue.snapshot_number > self.engine.checkpoint_number:
+            self.engine.checkpoint_number = queue.snapshot_number
+
+    # -- records ---------------------------------------------------------------
+
+    def record(self, kind: i64, lsn: i64, payload: bytes) -> None:
+        if kind == PUT:
+            self._put(lsn, read_put(payload))
+        elif kind == PUBLISH:
+            for copy in read_publication(payload):
+                self._put(lsn, copy)
+        elif kind == GET:
+            self._get(lsn, payload)
+        elif kind == COMMIT:
+            self._commit(lsn, read_number(payload))
+            if len(payload) > _COMMIT_BYTES:
+                self._replace(lsn, payload)
+        elif kind == BACK_OUT:
+            self._back_out(lsn, read_number(payload))
+        elif kind == PREPARE:
+            self._prepare(payload)
+        elif kind == DEFINE:
+            self._define(lsn, payload)
+        elif kind == DELETE:
+            self._delete(lsn, payload)
+        elif kind == CLEAR:
+            queue = self.engine.queues_by_id.get(read_number(payload))
+            if queue is not None and not queue.damaged and lsn > queue.snapshot_lsn:
+                apply_clear(queue)
+                self.slot_of.pop(queue.queue_id, None)
+        self.previous_lsn = lsn
+
+    def _unit(self, number: int) -> UnitOfWork:
+        unit = self.units.get(number)
+        if unit is None:
+            unit = UnitOfWork(number)
+            unit.first_lsn = self.previous_lsn
+            self.units[number] = unit
+            if number >= self.engine.next_unit_of_work:
+                self.engine.next_unit_of_work = number + 1
+        return unit
+
+    def _put(self, lsn: i64, record: PutRecord) -> None:
+        queue = self.engine.queues_by_id.get(record.queue_id)
+        if record.unit_of_work >= self.engine.next_unit_of_work:
+            self.engine.next_unit_of_work = record.unit_of_work + 1
+        if queue is None:
+            self._unknown.add(record.queue_id)
+            return
+        if self._is_missed(queue, record.unit_of_work):
+            return
+        if record.seq >= queue.next_seq:
+            queue.next_seq = record.seq + 1
+        if record.unit_of_work == 0:
+            if lsn <= queue.snapshot_lsn:
+                return
+            slot: i64 = self._store(queue, record, AVAILABLE)
+            queue.link_in_order(slot, False)
+            self._note(queue, record.seq, slot)
+            self.messages += 1
+            return
+        unit = self._unit(record.unit_of_work)
+        if unit.state == PREPARED and unit.has(queue, record.seq):
+            return  # written again, so that the journal's start can move on
+        slot = self._store(queue, record, PUT_UNCOMMITTED)
+        queue.uncommitted += 1
+        unit.entries.append(Entry(queue, slot, record.seq, True, True))
+        unit.is_retaining = unit.is_retaining or queue.keeps_retained
+
+    def _is_missed(self, queue: Queue, number: int) -> bool:
+        """Whether a record cannot be applied because its queue is damaged. Its unit must know: it may be rebuilt."""
+        if queue.damaged and number:
+            missing = self._unit(number).missing_queues
+            if queue.queue_id not in missing:
+                missing.append(queue.queue_id)
+        return queue.damaged != ""
+
+    def _store(self, queue: Queue, record: PutRecord, state: i64) -> i64:
+        if queue.spill_bytes >= SPILL_BATCH_BYTES and not self.is_disk_full:
+            self._spill(queue)
+        queue.depth += 1
+        if self.keeps_bodies:
+            message = Message(record.md, record.properties, record.body, record.seq)
+        else:
+            message = Message(record.md, b"", b"", record.seq)
+        return queue.store(message, record.flags | state, record.expiry_ms)
+
+    def _spill(self, queue: Queue) -> None:
+        while True:
+            try:
+                queue.write_spill()
+                return
+            except DiskFull:
+                if not self.engine.space.reclaim(self.engine):
+                    # The log has them, and memory keeps them: gets alone take off a full disk what it holds.
+                    self.is_disk_full = True
+                    return
+
+    def _get(self, lsn: i64, payload: bytes) -> None:
+        record = read_get(payload)
+        queue = self.engine.queues_by_id.get(record.queue_id)
+        if record.unit_of_work >= self.engine.next_unit_of_work:
+            self.engine.next_unit_of_work = record.unit_of_work + 1
+        if queue is None or self._is_missed(queue, record.unit_of_work):
+            return
+        if record.unit_of_work != 0:
+            unit = self._unit(record.unit_of_work)
+            if unit.state != PREPARED or not unit.has(queue, record.seq):
+                unit.entries.append(Entry(queue, _NOT_YET, record.seq, False, True))
+        elif lsn > queue.snapshot_lsn:
+            self._remove(queue, record.seq, lsn)
+
+    def _commit(self, lsn: i64, number: int) -> None:
+        unit = self.units.pop(number, None)
+        if unit is None:
+            return
+        for entry in unit.entries:
+            queue = entry.queue
+            if queue.deleted or queue.damaged:
+                continue
+            counts: bool = lsn > queue.snapshot_lsn
+            if counts and unit.first_lsn < queue.replay_lsn:
+                queue.replay_lsn = unit.first_lsn  # its snapshot does not speak of what the unit did
+            if not entry.is_put:
+                if counts:
+                    self._remove(queue, entry.seq, lsn)
+                continue
+            queue.uncommitted -= 1
+            if counts:
+                queue.slots.set_state(entry.slot, AVAILABLE)
+                queue.link_in_order(entry.slot, False)
+                self._note(queue, entry.seq, entry.slot)
+                self.messages += 1
+            else:
+                queue.depth -= 1
+                queue.release(entry.slot)
+
+    def _replace(self, lsn: i64, payload: bytes) -> None:
+        """Retained publications that gave way to those of the unit."""
+        for queue_id, seq in read_removed(payload):
+            queue = self.engine.queues_by_id.get(queue_id)
+            if queue is not None and not queue.damaged and lsn > queue.snapshot_lsn:
+                self._remove(queue, seq, lsn)
+
+    def _back_out(self, lsn: i64, number: int) -> None:
+        unit = self.units.pop(number, None)
+        if unit is None:
+            return
+        for entry in unit.entries:
+            queue = entry.queue
+            if queue.deleted or queue.damaged:
+                continue
+            if entry.is_put:
+                queue.uncommitted -= 1
+                queue.depth -= 1
+                queue.release(entry.slot)
+            elif lsn > queue.snapshot_lsn:
+                slot: i64 = self._find(queue, entry.seq, lsn)
+                queue.slots.count_backout(slot)
+                queue.changed = True
+
+    def _prepare(self, payload: bytes) -> None:
+        unit = self._unit(read_number(payload))
+        unit.state = PREPARED
+        unit.xid = payload[8:]
+
+    def _define(self, lsn: i64, payload: bytes) -> None:
+        engine = self.engine
+        if lsn <= engine.catalogue_lsn:
+            return
+        queue_id = read_number(payload)
+        try:
+            definition = Definition.decode(payload[8:])
+        except ValueError as error:
+            raise JournalInconsistent(f"the record before LSN {lsn} has {error}", lsn) from None
+        is_new: bool = queue_id != 0 and queue_id not in engine.queues_by_id
+        apply_define(engine, definition, queue_id)
+        if is_new:
+            queue = engine.queues_by_id[queue_id]
+            queue.snapshot_lsn = lsn
+            queue.replay_lsn = lsn
+            self._load_queue(queue)
+        if queue_id and engine.queues_by_id[queue_id].media_lsn < 0:
+            engine.queues_by_id[queue_id].media_lsn = self.previous_lsn
+
+    def _delete(self, lsn: i64, payload: bytes) -> None:
+        engine = self.engine
+        queue_id = read_number(payload)
+        object_type, name = read_typed_name(payload[8:])
+        if object_type == ObjectType.QLOCAL:
+            self.deleted[queue_id] = queue_path(name, queue_id)
+        if lsn <= engine.catalogue_lsn:
+            return
+        engine.catalogue_changed = True
+        if object_type == ObjectType.QLOCAL:
+            queue = engine.queues_by_id.get(queue_id)
+            if queue is not None:
+                engine.forget_queue(queue)
+        else:
+            apply_delete(engine, object_type, name)
+
+    # -- finding messages ---------------------------------------------------------------
+
+    def _note(self, queue: Queue, seq: i64, slot: i64) -> None:
+        known = self.slot_of.get(queue.queue_id)
+        if known is not None:
+            known[seq] = slot
+
+    def _find(self, queue: Queue, seq: i64, lsn: i64) -> i64:
+        known = self.slot_of.get(queue.queue_id)
+        if known is None:
+            known = _available_slots(queue)
+            self.slot_of[queue.queue_id] = known
+        slot = known.get(seq)
+        if slot is None:
+            raise JournalInconsistent(
+                f"the record before LSN {lsn} takes message {seq} of queue {queue.name}, which is not there", lsn
+            )
+        return slot
+
+    def _remove(self, queue: Queue, seq: i64, lsn: i64) -> None:
+        slot: i64 = self._find(queue, seq, lsn)
+        del self.slot_of[queue.queue_id][seq]
+        queue.unlink(slot)
+        queue.release(slot)
+        queue.depth -= 1
+
+    # -- the end ---------------------------------------------------------------
+
+    def finish(self) -> None:
+        """The journal has ended, and can be appended to: resolve what was under way."""
+        engine = self.engine
+        if not self.has_instance:
+            write_instance(engine.disk, engine.identity)
+        if not self.manifest.identity:
+            self.manifest.identity = engine.identity
+        for unit in list(self.units.values()):
+            entries: list[Entry] = []
+            for entry in unit.entries:
+                if not entry.queue.deleted and not entry.queue.damaged:
+                    if not entry.is_put and entry.slot == _NOT_YET:
+                        self._take_again(entry)
+                    if unit.first_lsn < entry.queue.replay_lsn:
+                        entry.queue.replay_lsn = unit.first_lsn
+                    entries.append(entry)
+            unit.entries = entries
+            engine.units_of_work[unit.number] = unit
+            if unit.state == ACTIVE:
+                self.backed_out += 1
+                back_out_unit(engine, unit)
+            else:
+                self.in_doubt += 1
+        for queue in engine.queues_by_id.values():
+            queue.counters.window_high = queue.depth
+            queue.counters.window_low = queue.depth
+        self.units = {}
+        self.slot_of = {}
+        retained.find_all(engine)
+        end_orphans(engine)
+
+    def _take_again(self, entry: Entry) -> None:
+        """Put a message that was got under syncpoint back into the hands of its unit of work."""
+        queue = entry.queue
+        entry.slot = self._find(queue, entry.seq, 0)
+        queue.unlink(entry.slot)
+        queue.slots.set_state(entry.slot, GOT_UNCOMMITTED)
+        queue.depth -= 1
+        queue.uncommitted += 1
+
+
+def _available_slots(queue: Queue) -> dict[int, int]:
+    slots = queue.slots
+    known: dict[int, int] = {}
+    slot: i64 = 0
+    while slot < len(slots.resident):
+        if slots.state(slot) == AVAILABLE:
+            known[slots.seqs[slot]] = slot
+        slot += 1
+    return known

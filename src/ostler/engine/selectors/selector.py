@@ -1,0 +1,170 @@
+"""Message selectors: the SQL-92 conditions of MQOPEN and MQSUB, compiled once and asked for every message.
+
+Who gives the same selection string gets the same compiled selector, as long as it was used not too long ago. What one
+may cost is limited, and known before it is asked: whoever evaluates selectors does so within a budget.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, final
+
+from mypy_extensions import i64
+
+from ostler.engine.properties.jms_fields import DESCRIPTOR_ONLY
+from ostler.engine.properties.property_names import DESCRIPTOR_PREFIX
+from ostler.engine.properties.property_values import PropertySource, Value
+from ostler.engine.selectors.nodes import EQUAL, TRUE, And, Comparison, Identifier, Literal, Node
+from ostler.engine.selectors.parser import Parser
+from ostler.model.constants import MQ_SELECTOR_LENGTH, MQRC_SELECTION_STRING_ERROR, MQRC_SELECTOR_SYNTAX_ERROR
+from ostler.model.errors import MQError
+
+if TYPE_CHECKING:
+    from ostler.engine.core import Engine
+
+__all__ = ["COST_MAX", "PropertySource", "Selector", "Value", "compile_for", "compile_selector", "compile_stored"]
+
+# The most that one evaluation may cost, in units of about a tenth of a microsecond: about 800 comparisons of a property
+# with a value.
+COST_MAX: Final = 4096
+# Getting at a message and its properties, whatever is asked of them.
+_SOURCE_COST: Final = 16
+# Compiling a selector, for each character.
+_COMPILING_COST: Final = 4
+_NODE_BYTES: Final = 48
+_SELECTOR_BYTES: Final = 256
+# Of compiled selectors that are kept because they were used lately, in each of two generations.
+_GENERATION_BYTES: Final = 2 * 1024 * 1024
+
+
+@final
+class Selector:
+    """A compiled selection string.
+
+    `names` are the properties it asks for. `descriptor_only` says that the message descriptor alone can answer, so
+    that neither the message data nor the property block need be looked at. A message can be selected only if its
+    property `equal_name` has the value `equal_value`, unless that name is empty. `cost` is what an evaluation costs,
+    and `size_bytes` about what the selector takes in memory.
+    """
+
+    def __init__(self, text: str, root: Node, names: list[str]) -> None:
+        self.text = text
+        self.names = names
+        self.descriptor_only = all(name.startswith(DESCRIPTOR_PREFIX) or name in DESCRIPTOR_ONLY for name in names)
+        self.cost: i64 = _SOURCE_COST + root.cost
+        self.size_bytes: i64 = _SELECTOR_BYTES + len(text) + root.cost * _NODE_BYTES
+        self.evaluations: i64 = 0
+        self.equal_name: str = ""
+        self.equal_value: Value = None
+        self._root: Final = root
+        self._find_equality(root)
+
+    def matches(self, source: PropertySource) -> bool:
+        """Whether the condition is TRUE; UNKNOWN does not select."""
+        self.evaluations += 1
+        return self._root.test(source) == TRUE
+
+    def _find_equality(self, root: Node) -> None:
+        """The first `property = value` that must hold, alone or joined to the rest by AND."""
+        conditions = root.operands if isinstance(root, And) else [root]
+        for node in conditions:
+            if isinstance(node, Comparison) and node.operator == EQUAL:
+                left = node.left
+                right = node.right
+                if isinstance(left, Literal):
+                    left, right = right, left
+                if isinstance(left, Identifier) and isinstance(right, Literal) and right.literal is not None:
+                    self.equal_name = left.name
+                    self.equal_value = right.literal
+                    return
+
+
+@final
+class SelectorUse:
+    """The bytes of selectors that one application has waiting on queues."""
+
+    def __init__(self) -> None:
+        self.bytes: i64 = 0
+
+
+@final
+class SelectorCache:
+    """The selectors used lately, by their text: a generation that grows, and the one before it."""
+
+    def __init__(self) -> None:
+        self.compiled: i64 = 0
+        self._young: dict[str, Selector] = {}
+        self._old: dict[str, Selector] = {}
+        self._young_bytes: i64 = 0
+
+    def find(self, text: str) -> Selector | None:
+        selector = self._young.get(text)
+        if selector is None:
+            selector = self._old.get(text)
+            if selector is not None:
+                self._keep(selector)
+        return selector
+
+    def add(self, selector: Selector) -> None:
+        self.compiled += 1
+        self._keep(selector)
+
+    def _keep(self, selector: Selector) -> None:
+        if self._young_bytes + selector.size_bytes > _GENERATION_BYTES:
+            self._old = self._young
+            self._young = {}
+            self._young_bytes = 0
+        self._young_bytes += selector.size_bytes
+        self._young[selector.text] = selector
+
+
+cache: Final = SelectorCache()
+
+
+def compile_selector(text: str) -> Selector:
+    """The compiled form of a selection string; a blank one selects everything.
+
+    Raises MQRC_SELECTION_STRING_ERROR when it is too long and MQRC_SELECTOR_SYNTAX_ERROR, with the column and the
+    word, when it is not a condition, or with the limit when an evaluation would cost too much.
+    """
+    known = cache.find(text)
+    if known is not None:
+        return known
+    # The limit counts bytes of the string as it is passed on the MQI; characters are never more than that.
+    if len(text) > MQ_SELECTOR_LENGTH or len(text.encode("utf-8", "replace")) > MQ_SELECTOR_LENGTH:
+        raise MQError(
+            MQRC_SELECTION_STRING_ERROR, f"The selection string is longer than {MQ_SELECTOR_LENGTH} bytes; shorten it."
+        )
+    if not text.strip():
+        selector = Selector(text, Literal(True), [])
+    else:
+        parser = Parser(text)
+        root = parser.parse()
+        if root.cost > COST_MAX:
+            raise MQError(
+                MQRC_SELECTOR_SYNTAX_ERROR,
+                f"The selector costs {root.cost} for each message and may cost {COST_MAX}. Use fewer comparisons, IN "
+                "instead of many ORs, or fewer LIKEs with something between two %.",
+            )
+        selector = Selector(text, root, parser.names)
+    cache.add(selector)
+    return selector
+
+
+def compile_for(engine: Engine, text: str) -> Selector:
+    """As `compile_selector`, for a verb: what it takes is counted against what verbs may do at once."""
+    known = cache.find(text)
+    if known is None:
+        engine.share_left -= len(text) * _COMPILING_COST
+        known = compile_selector(text)
+    return known
+
+
+def compile_stored(text: str) -> Selector:
+    """As `compile_selector`, for a subscription that was defined, perhaps before there were limits: it goes on."""
+    try:
+        return compile_selector(text)
+    except MQError as error:
+        if error.reason != MQRC_SELECTOR_SYNTAX_ERROR:
+            raise
+        parser = Parser(text, MQ_SELECTOR_LENGTH + 1)
+        return Selector(text, parser.parse(), parser.names)

@@ -1,0 +1,74 @@
+"""Many channel authentication rules of every sort to measure with, and how a queue manager gets them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from ostler.client.locate.embedded import start
+from ostler.engine import objects
+from ostler.model.attributes import ObjectType, Value
+from ostler.model.constants import (
+    MQCAUT_ADDRESSMAP,
+    MQCAUT_SSLPEERMAP,
+    MQCAUT_USERMAP,
+    MQUSRC_CHANNEL,
+    MQUSRC_MAP,
+    MQUSRC_NOACCESS,
+)
+from ostler.model.definitions import Definition, new_definition
+from ostler.security.channel_authentication import rule_key
+from ostler.server.config.qm_ini import LogSection
+from ostler.server.queue_manager import QueueManager
+
+# Rules defined between two forces of the log.
+_BATCH = 500
+
+
+def channel_rules(channel: str, count: int) -> Iterator[Definition]:
+    """Rules of five sorts in turn, none of which is for a client on loopback but the first, which lets it in.
+
+    Single addresses, networks and users on the channel itself, certificates on all channels, and other channels.
+    """
+    yield _rule(channel, MQCAUT_ADDRESSMAP, {"ADDRESS": "127.*", "USERSRC": MQUSRC_CHANNEL})
+    for number in range(count - 1):
+        high, low = number >> 8 & 0xFF, number & 0xFF
+        sort = number % 5
+        if sort == 0:
+            refused: dict[str, Value] = {"ADDRESS": f"10.{number >> 16}.{high}.{low}", "USERSRC": MQUSRC_NOACCESS}
+            yield _rule(channel, MQCAUT_ADDRESSMAP, refused)
+        elif sort == 1:
+            yield _rule(channel, MQCAUT_ADDRESSMAP, _mapped({"ADDRESS": f"11.{high}.{low}.*"}))
+        elif sort == 2:
+            yield _rule(channel, MQCAUT_USERMAP, _mapped({"CLNTUSER": f"user{number}"}))
+        elif sort == 3:
+            yield _rule("*", MQCAUT_SSLPEERMAP, _mapped({"SSLPEER": f"CN=client{number},O=Lab"}))
+        else:
+            yield _rule(f"APP{number}.*", MQCAUT_ADDRESSMAP, _mapped({"ADDRESS": "*"}))
+
+
+def _mapped(values: dict[str, Value]) -> dict[str, Value]:
+    return {**values, "USERSRC": MQUSRC_MAP, "MCAUSER": "app"}
+
+
+def _rule(profile: str, kind: int, values: dict[str, Value]) -> Definition:
+    given: dict[str, Value] = {"CHLAUTH": profile, "TYPE": kind, **values}
+    return new_definition(ObjectType.CHLAUTH, rule_key(given), given, None, "2026-01-01", "00.00.00")
+
+
+def create(root: Path, name: str, log: LogSection, rules: Iterator[Definition]) -> QueueManager:
+    """A new queue manager with these rules besides its own; it runs in this process."""
+    manager = start(name, root, True, log, False)
+    while batch := list(islice(rules, _BATCH)):
+        define(manager, batch)
+    return manager
+
+
+def define(manager: QueueManager, batch: list[Definition]) -> None:
+    """Define many rules and force them once."""
+    with manager.lock:
+        for definition in batch:
+            objects.define(manager.engine, definition)
+        lsn = manager.log.end_lsn()
+    manager.writer.wait_durable(lsn)

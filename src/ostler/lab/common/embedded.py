@@ -1,0 +1,155 @@
+"""Queue managers to measure: made in a scratch directory, run in this process, used through the client's raw verbs."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ostler.client.locate.embedded import start, user_name
+from ostler.client.mqi.connect import MQDISC
+from ostler.client.mqi.objects import MQOPEN
+from ostler.client.mqi.put_get import MQCMIT, bind, bound_connection, completion, get_message, put_message
+from ostler.model.attributes import ObjectType, Value
+from ostler.model.constants import (
+    MQCC_OK,
+    MQGMO_NO_SYNCPOINT,
+    MQGMO_NO_WAIT,
+    MQGMO_SYNCPOINT,
+    MQGMO_VERSION_2,
+    MQMO_NONE,
+    MQPMO_NEW_MSG_ID,
+    MQPMO_NO_SYNCPOINT,
+    MQPMO_SYNCPOINT,
+    MQPMO_VERSION_1,
+    MQRC_NO_MSG_AVAILABLE,
+)
+from ostler.model.definitions import new_definition
+from ostler.model.errors import MQError
+from ostler.model.structures.gmo import MQGMO
+from ostler.model.structures.md import MQMD
+from ostler.model.structures.od import MQOD
+from ostler.model.structures.pmo import MQPMO
+from ostler.server.config.qm_ini import LogSection
+from ostler.server.queue_manager import QueueManager
+
+NAME = "LAB"
+QUEUE = "LAB.QUEUE"
+DEPTH_MAX = 999_999_999
+MESSAGE_BYTES_MAX = 104_857_600
+# A unit of work may hold 10,000 messages; a tenth of that costs hardly more for each message.
+PUTS_PER_COMMIT = 1000
+
+
+def define_queue(manager: QueueManager, name: str, **attributes: Value) -> None:
+    """A local queue as deep as can be."""
+    given: dict[str, Value] = {"MAXDEPTH": DEPTH_MAX, **attributes}
+    manager.define(new_definition(ObjectType.QLOCAL, name, given), True)
+
+
+@contextmanager
+def fresh(root: Path, log: LogSection | None = None, queue: str = QUEUE) -> Iterator[QueueManager]:
+    """A new queue manager with one queue. It ends as in a crash, which is quick: nobody needs its messages again."""
+    manager = start(NAME, root, True, log, False)
+    try:
+        define_queue(manager, queue)
+        yield manager
+    finally:
+        manager.end("preemptive")
+
+
+def descriptor(persistent: bool, correlation_id: bytes = b"") -> bytes:
+    """A message descriptor for a put."""
+    md = MQMD.default(2)
+    MQMD.patch(md, "Persistence", 1 if persistent else 0)
+    MQMD.patch(md, "CorrelId", correlation_id)
+    return bytes(md)
+
+
+def put_options(syncpoint: bool = False) -> bytes:
+    """Put options that ask for a new message id each time, so that a descriptor can be used again."""
+    pmo = MQPMO.default(MQPMO_VERSION_1)
+    MQPMO.patch(pmo, "Options", (MQPMO_SYNCPOINT if syncpoint else MQPMO_NO_SYNCPOINT) | MQPMO_NEW_MSG_ID)
+    return bytes(pmo)
+
+
+def get_options(syncpoint: bool = False, match: int = MQMO_NONE) -> bytes:
+    """Get options for a get that does not wait."""
+    gmo = MQGMO.default(MQGMO_VERSION_2)
+    MQGMO.patch(gmo, "Options", (MQGMO_SYNCPOINT if syncpoint else MQGMO_NO_SYNCPOINT) | MQGMO_NO_WAIT)
+    MQGMO.patch(gmo, "MatchOptions", match)
+    return bytes(gmo)
+
+
+def with_number(body: bytes, number: int) -> bytes:
+    """The body with a number in its first eight bytes, by which the message is known again."""
+    return struct.pack("<q", number) + body[8:]
+
+
+def number_of(body: bytes) -> int:
+    found: int = struct.unpack_from("<q", body)[0]
+    return found
+
+
+class Application:
+    """One connection. Its methods are for setting the scene; what is timed calls the verbs itself."""
+
+    def __init__(self, manager: QueueManager, name: str = "ostler-lab") -> None:
+        self.hconn = bind(manager, user_name(), name)
+        self.bound = bound_connection(self.hconn)
+
+    def open(self, queue: str, options: int) -> int:
+        od = MQOD.default()
+        MQOD.patch(od, "ObjectName", queue)
+        hobj, code, reason = MQOPEN(self.hconn, od, options)
+        _check(code, reason)
+        return hobj
+
+    def put(self, hobj: int, body: bytes, md: bytes, pmo: bytes) -> None:
+        _, _, code, reason = put_message(self.hconn, hobj, md, pmo, body)
+        _check(code, reason)
+
+    def get(self, hobj: int, md: bytes, gmo: bytes) -> bytes | None:
+        """The data of the next message, or None when there is no more."""
+        data, _, _, _, code, reason = get_message(self.hconn, hobj, md, gmo, MESSAGE_BYTES_MAX)
+        if reason == MQRC_NO_MSG_AVAILABLE:
+            return None
+        _check(code, reason)
+        return data
+
+    def commit(self) -> None:
+        _check(*MQCMIT(self.hconn))
+
+    def load(self, hobj: int, count: int, body: bytes, persistent: bool) -> None:
+        """Put many messages: persistent ones in large units of work, so that one force serves a thousand."""
+        md = descriptor(persistent)
+        pmo = put_options(syncpoint=persistent)
+        hconn = self.hconn
+        for first in range(0, count, PUTS_PER_COMMIT):
+            for _ in range(min(PUTS_PER_COMMIT, count - first)):
+                _, _, code, reason = put_message(hconn, hobj, md, pmo, body)
+                if code != MQCC_OK:
+                    raise MQError(reason)
+            if persistent:
+                self.commit()
+
+    def drain(self, hobj: int) -> int:
+        """Get all there is, in large units of work; how many it was."""
+        md = descriptor(False)
+        gmo = get_options(syncpoint=True)
+        count = 0
+        while self.get(hobj, md, gmo) is not None:
+            count += 1
+            if count % PUTS_PER_COMMIT == 0:
+                self.commit()
+        self.commit()
+        return count
+
+    def close(self) -> None:
+        MQDISC(self.hconn)
+
+
+def _check(code: int, reason: int) -> None:
+    if code != MQCC_OK or completion(reason) != MQCC_OK:
+        raise MQError(reason)

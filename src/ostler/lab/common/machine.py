@@ -1,0 +1,94 @@
+"""What a benchmark ran on, and what else went on there meanwhile."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from ostler.client.mqi import put_get as mqi
+
+
+def is_compiled() -> bool:
+    return not mqi.__file__.endswith(".py")
+
+
+def flavour() -> str:
+    return "compiled" if is_compiled() else "interpreted"
+
+
+def describe(directory: Path) -> dict[str, object]:
+    """The machine, as far as it bears on figures; `directory` is where queue managers are made."""
+    return {
+        "system": f"{platform.system()} {platform.release()}",
+        "processor": _processor(),
+        "cores": os.cpu_count() or 1,
+        "memory_megabytes": psutil.virtual_memory().total >> 20,
+        "file_system": file_system(directory),
+    }
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def file_system(directory: Path) -> str:
+    """The type of the file system a directory is on: a force means nothing on tmpfs."""
+    best, kind = "", "unknown"
+    place = str(directory.resolve())
+    for partition in psutil.disk_partitions(all=True):
+        mount = partition.mountpoint
+        inside = place == mount or place.startswith(mount.rstrip("/") + "/")
+        if inside and len(mount) >= len(best):
+            best, kind = mount, partition.fstype
+    return kind
+
+
+@dataclass(frozen=True)
+class CpuMoment:
+    """The machine's processor seconds so far, of all cores together."""
+
+    clock: float
+    total: float
+    idle: float
+    steal: float
+    own: float
+    load: float
+
+
+def cpu_moment() -> CpuMoment:
+    times = psutil.cpu_times()
+    idle = times.idle + getattr(times, "iowait", 0.0)
+    steal = getattr(times, "steal", 0.0)
+    used = os.times()
+    own = used.user + used.system + used.children_user + used.children_system
+    # Time of virtual processors is already counted in user.
+    total = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
+    return CpuMoment(time.monotonic(), total, idle, steal, own, os.getloadavg()[0])
+
+
+def between(before: CpuMoment, after: CpuMoment) -> dict[str, float]:
+    """What the machine did between two moments, as shares of all its cores in percent."""
+    total = max(after.total - before.total, 0.01)
+    steal = after.steal - before.steal
+    own = after.own - before.own
+    others = max(total - (after.idle - before.idle) - steal - own, 0.0)
+    return {
+        "steal_seconds_before": round(before.steal, 2),
+        "steal_seconds_after": round(after.steal, 2),
+        "steal_percent": round(100 * steal / total, 2),
+        "own_percent": round(100 * own / total, 1),
+        "others_percent": round(100 * others / total, 1),
+        "load_before": round(before.load, 2),
+        "load_after": round(after.load, 2),
+    }

@@ -1,0 +1,62 @@
+"""One application that puts a message on an empty queue and gets it back: what response times are made of."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from ostler import mqi
+from ostler.lab.common.embedded import descriptor, get_options, put_options
+from ostler.model.constants import MQCC_FAILED, MQCC_OK, MQOO_INPUT_SHARED, MQOO_OUTPUT
+from ostler.model.errors import MQError
+from ostler.model.structures.od import MQOD
+
+
+def connected(queue_manager: str) -> int:
+    """A connection to a queue manager, in this process or on this machine."""
+    hconn, code, reason = mqi.MQCONN(queue_manager)
+    if code == MQCC_FAILED:
+        raise MQError(reason, f"MQCONN to {queue_manager} failed.")
+    return hconn
+
+
+def named(queue: str) -> bytearray:
+    """An object descriptor for a queue."""
+    od = MQOD.default()
+    MQOD.patch(od, "ObjectName", queue)
+    return od
+
+
+def opened(hconn: int, queue: str, options: int) -> int:
+    hobj, code, reason = mqi.MQOPEN(hconn, named(queue), options)
+    if code != MQCC_OK:
+        raise MQError(reason, f"MQOPEN of {queue} failed.")
+    return hobj
+
+
+class PutAndGet:
+    """Its structures are used again and again, as a program that cares about time would do it."""
+
+    def __init__(self, hconn: int, queue: str, size: int, persistent: bool) -> None:
+        self.body = os.urandom(size)
+        self._hconn = hconn
+        self._output = opened(hconn, queue, MQOO_OUTPUT)
+        self._intake = opened(hconn, queue, MQOO_INPUT_SHARED)
+        self._md = bytearray(descriptor(persistent))
+        self._pmo = bytearray(put_options())
+        self._gmo = bytearray(get_options())
+
+    def sample(self) -> tuple[int, int, int]:
+        """Put and get once: when the put began, when it ended and the get began, when that ended."""
+        hconn, output, intake, body = self._hconn, self._output, self._intake, self.body
+        md, pmo, gmo, length = self._md, self._pmo, self._gmo, len(self.body)
+        began = time.perf_counter_ns()
+        code, reason = mqi.MQPUT(hconn, output, md, pmo, body)
+        between = time.perf_counter_ns()
+        data, _, code_got, reason_got = mqi.MQGET(hconn, intake, md, gmo, length)
+        end = time.perf_counter_ns()
+        if code != MQCC_OK or code_got != MQCC_OK:
+            raise MQError(reason or reason_got)
+        if data != body:
+            raise AssertionError("the message that was got is not the one that was put")
+        return began, between, end

@@ -1,0 +1,147 @@
+"""A single-threaded program that calls the verbs of a queue manager and notes how long each took.
+
+The queue manager may be in its process, or in another one on this machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final, ParamSpec, TypeVar
+
+from ostler import mqi
+from ostler.lab.common.embedded import NAME, QUEUE, descriptor, get_options, put_options
+from ostler.lab.common.put_and_get import named
+from ostler.model.constants import (
+    MQBO_CURRENT_VERSION,
+    MQCA_Q_DESC,
+    MQCC_FAILED,
+    MQCO_NONE,
+    MQIA_CURRENT_Q_DEPTH,
+    MQIA_INHIBIT_GET,
+    MQOO_INPUT_SHARED,
+    MQOO_INQUIRE,
+    MQOO_OUTPUT,
+    MQOO_SET,
+    MQOP_DEREGISTER,
+    MQOP_REGISTER,
+    MQOP_START,
+    MQOP_STOP,
+    MQSTAT_TYPE_ASYNC_ERROR,
+    MQTYPE_STRING,
+)
+from ostler.model.errors import MQError
+from ostler.model.structures.connecting import MQBO, MQSTS
+from ostler.model.structures.consuming import MQCBD
+
+P = ParamSpec("P")
+R = TypeVar("R", bound=tuple[object, ...])
+
+NON_PERSISTENT: Final = "non-persistent"
+PERSISTENT: Final = "persistent"
+COMMIT: Final = "MQCMIT of a put"
+BACKOUT: Final = "MQBACK of a get"
+
+Note = Callable[[str, int, int], None]
+"""Told of a call: its name, when it began and when it returned, in nanoseconds."""
+
+
+class VerbProgram:
+    """The program: its structures, its connection, and one queue."""
+
+    def __init__(self, body_bytes: int, note: Note) -> None:
+        self.note = note
+        self._body = bytes(body_bytes)
+        self._hconn = 0
+        self._hobj = 0
+
+    def timed(self, name: str, verb: Callable[P, R], *given: P.args, **more: P.kwargs) -> R:
+        """Call a verb, note how long it took, and see that it did not fail."""
+        began = time.perf_counter_ns()
+        returned = verb(*given, **more)
+        self.note(name, began, time.perf_counter_ns())
+        code, reason = returned[-2:]
+        if code == MQCC_FAILED:
+            raise MQError(reason if isinstance(reason, int) else 0, f"{name} failed.")
+        return returned
+
+    def turn(self) -> None:
+        """Every verb that there is."""
+        self.connect()
+        self.open()
+        self.put_and_get(NON_PERSISTENT, False)
+        self.put_and_get(PERSISTENT, True)
+        self.units_of_work()
+        self._attributes()
+        self._properties()
+        self._callbacks()
+        self.close()
+        self.disconnect()
+
+    def connect(self) -> None:
+        self._hconn = self.timed("MQCONN", mqi.MQCONN, NAME)[0]
+
+    def disconnect(self) -> None:
+        self.timed("MQDISC", mqi.MQDISC, self._hconn)
+
+    def open(self) -> None:
+        options = MQOO_OUTPUT | MQOO_INPUT_SHARED | MQOO_INQUIRE | MQOO_SET
+        self._hobj = self.timed("MQOPEN", mqi.MQOPEN, self._hconn, named(QUEUE), options)[0]
+
+    def close(self) -> None:
+        self.timed("MQCLOSE", mqi.MQCLOSE, self._hconn, self._hobj, MQCO_NONE)
+
+    def put_and_get(self, kind: str, persistent: bool) -> None:
+        hconn, hobj, body = self._hconn, self._hobj, self._body
+        md, pmo, gmo = _descriptor(persistent), bytearray(put_options()), bytearray(get_options())
+        self.timed(f"MQPUT, {kind}", mqi.MQPUT, hconn, hobj, md, pmo, body)
+        self.timed(f"MQGET, {kind}", mqi.MQGET, hconn, hobj, md, gmo, len(body))
+        self.timed(f"MQPUT1, {kind}", mqi.MQPUT1, hconn, named(QUEUE), md, pmo, body)
+        mqi.MQGET(hconn, hobj, md, gmo, len(body))
+
+    def units_of_work(self) -> None:
+        hconn, hobj, body = self._hconn, self._hobj, self._body
+        md, pmo = _descriptor(True), bytearray(put_options(syncpoint=True))
+        gmo = bytearray(get_options(syncpoint=True))
+        self.timed("MQBEGIN", mqi.MQBEGIN, hconn, MQBO.default(MQBO_CURRENT_VERSION))
+        self.timed("MQPUT, persistent, in syncpoint", mqi.MQPUT, hconn, hobj, md, pmo, body)
+        self.timed(COMMIT, mqi.MQCMIT, hconn)
+        self.timed("MQGET, persistent, in syncpoint", mqi.MQGET, hconn, hobj, md, gmo, len(body))
+        self.timed(BACKOUT, mqi.MQBACK, hconn)
+        mqi.MQGET(hconn, hobj, md, gmo, len(body))
+        self.timed("MQCMIT of a get", mqi.MQCMIT, hconn)
+        self.timed("MQCMIT of nothing", mqi.MQCMIT, hconn)
+        self.timed("MQSTAT", mqi.MQSTAT, hconn, MQSTAT_TYPE_ASYNC_ERROR, MQSTS.default())
+
+    def _attributes(self) -> None:
+        hconn, hobj = self._hconn, self._hobj
+        self.timed("MQINQ", mqi.MQINQ, hconn, hobj, [MQIA_CURRENT_Q_DEPTH, MQCA_Q_DESC], 1, 64)
+        self.timed("MQSET", mqi.MQSET, hconn, hobj, [MQIA_INHIBIT_GET], [0], b"")
+
+    def _properties(self) -> None:
+        hconn, timed = self._hconn, self.timed
+        hmsg = timed("MQCRTMH", mqi.MQCRTMH, hconn, None)[0]
+        timed("MQSETMP", mqi.MQSETMP, hconn, hmsg, None, "colour", None, MQTYPE_STRING, b"green")
+        timed("MQINQMP", mqi.MQINQMP, hconn, hmsg, None, "colour", None, MQTYPE_STRING, 64)
+        md = _descriptor(False)
+        header = timed("MQMHBUF", mqi.MQMHBUF, hconn, hmsg, None, "%", md, 4096)[0]
+        mqi.MQDLTMP(hconn, hmsg, None, "colour")
+        timed("MQBUFMH", mqi.MQBUFMH, hconn, hmsg, None, md, bytearray(header + self._body))
+        timed("MQDLTMP", mqi.MQDLTMP, hconn, hmsg, None, "colour")
+        timed("MQDLTMH", mqi.MQDLTMH, hconn, hmsg, None)
+
+    def _callbacks(self) -> None:
+        hconn, hobj, timed = self._hconn, self._hobj, self.timed
+        md, gmo = _descriptor(False), bytearray(get_options())
+        timed("MQCB, register", mqi.MQCB, hconn, MQOP_REGISTER, MQCBD.default(), hobj, md, gmo, _ignore)
+        timed("MQCTL, start", mqi.MQCTL, hconn, MQOP_START, None)
+        timed("MQCTL, stop", mqi.MQCTL, hconn, MQOP_STOP, None)
+        timed("MQCB, deregister", mqi.MQCB, hconn, MQOP_DEREGISTER, None, hobj, None, None)
+
+
+def _ignore(hconn: int, md: bytearray, gmo: bytearray, data: bytes, context: bytearray) -> None:
+    """A callback that nothing comes for: the queue is empty."""
+
+
+def _descriptor(persistent: bool) -> bytearray:
+    return bytearray(descriptor(persistent))

@@ -1,0 +1,129 @@
+"""Families `chlauth-connect` and `chlauth-restart`: what many channel authentication rules cost.
+
+Once when somebody connects, once when the queue manager is started again, from its log and from its files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from ostler import __version__
+from ostler.lab.bench.chlauth_restart import make
+from ostler.lab.common.channel_rules import channel_rules
+from ostler.lab.common.own_process import MeasurementFailed, in_own_process
+from ostler.lab.families.connecting import BareConnects, QueueManagerConnects
+from ostler.lab.families.restarting import RESTART, BareReading, QueueManagerRestarts
+from ostler.lab.families.task_process import Agreement, TaskPrepared, TaskProcess
+from ostler.lab.runner.contract import CONNECT, Entrant, EntrantKind, Experiment, PointFailed, Prepared, Shape, Sitting
+from ostler.lab.runner.queue_manager_plan import CHANNEL, QueueManagerPlan
+from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.scenarios.steps import Step
+from ostler.lab.store.roles import PROBE
+from ostler.security.channel_authentication import default_rules
+from ostler.server.config.qm_ini import LogSection
+
+# A log that takes all rules without a checkpoint; files are as small as that allows, as a new log is written whole.
+_LOG: Final = LogSection(primary_files=4, file_pages=8192)
+_DEFINE_SECONDS_MAX: Final = 300.0
+_RESTART_FAMILY: Final = "chlauth-restart"
+_CRASHED, _ENDED = "preemptive", "immediate"
+OSTLER: Final = Entrant(
+    "Ostler", EntrantKind.OSTLER, "rules are looked at before the application is taken in", version=__version__
+)
+FROM_LOG: Final = Entrant(
+    "Ostler, from the log", EntrantKind.OSTLER, "it was killed: all rules are read from the log", version=__version__
+)
+FROM_FILES: Final = Entrant(
+    "Ostler, from its files", EntrantKind.OSTLER, "it had ended: rules are in its last checkpoint", version=__version__
+)
+BARE: Final = Entrant("bare server", EntrantKind.LIMIT, "accepts, answers once and closes")
+READING: Final = Entrant("reading the rules", EntrantKind.LIMIT, "one file of definitions, read and kept as bytes")
+
+
+def experiment(sitting: Sitting) -> Experiment:
+    return Restarting(sitting) if sitting.scenario.family == _RESTART_FAMILY else Connecting(sitting)
+
+
+class _WithRules(Experiment):
+    """Queue managers with rules: each is made for its step, and ends with it."""
+
+    def __init__(self, sitting: Sitting) -> None:
+        self._sitting = sitting
+        self._plan = QueueManagerPlan(log=_LOG, is_accounting=sitting.settings.accounting)
+        self._made = 0
+
+    def _manager(self, rules: int, end: str) -> LabQueueManager:
+        """One that had so many rules when it ended in this way, started again."""
+        self._made += 1
+        root = self._sitting.scratch / f"rules-{self._made}"
+        try:
+            in_own_process(partial(make, root, rules, end, log=_LOG), _DEFINE_SECONDS_MAX)
+        except MeasurementFailed as failure:
+            raise PointFailed(f"{rules:,} rules could not be defined: {failure}") from None
+        return LabQueueManager(root, self._plan)
+
+
+class Connecting(_WithRules):
+    """One client connects and disconnects, again and again."""
+
+    def entrants(self) -> Sequence[Entrant]:
+        return [OSTLER, BARE] if self._sitting.settings.limits else [OSTLER]
+
+    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+        shape = Shape(1, 0, False, main_operation=CONNECT)
+        if entrant.kind is EntrantKind.LIMIT:
+            return TaskPrepared(shape, TaskProcess(BareConnects, PROBE))
+        rules = int(step.points["rules"])
+        manager = self._manager(rules, _ENDED)
+        try:
+            task = TaskProcess(partial(QueueManagerConnects, manager.address, manager.pid, CHANNEL, rules))
+        except BaseException:
+            manager.end()
+            raise
+        agreements = (Agreement((CONNECT,), "connections"),)
+        return _WithManager(shape, task, manager, agreements)
+
+    def close(self) -> None:
+        return
+
+
+class _WithManager(TaskPrepared):
+    """A task whose queue manager nobody else uses."""
+
+    def __init__(
+        self, shape: Shape, task: TaskProcess, manager: LabQueueManager, agreements: Sequence[Agreement]
+    ) -> None:
+        super().__init__(shape, task, manager.watched(), manager.figures, agreements)
+        self._manager = manager
+
+    def close(self) -> None:
+        super().close()
+        self._manager.end()
+
+
+class Restarting(_WithRules):
+    """A queue manager is killed and started again."""
+
+    def entrants(self) -> Sequence[Entrant]:
+        found = [FROM_LOG, FROM_FILES]
+        return [*found, READING] if self._sitting.settings.limits else found
+
+    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+        shape = Shape(1, 0, False, main_operation=RESTART)
+        rules = int(step.points["rules"])
+        if entrant.kind is EntrantKind.LIMIT:
+            definitions = (each.encode() for each in channel_rules(CHANNEL, rules) if rules)
+            return BareReading(shape, self._sitting.scratch / f"definitions-{step.number}", definitions)
+        manager = self._manager(rules, _ENDED if entrant.name == FROM_FILES.name else _CRASHED)
+        own = sum(1 for _ in default_rules())
+        return QueueManagerRestarts(shape, manager, "rules", own + rules, _rules_of)
+
+    def close(self) -> None:
+        return
+
+
+def _rules_of(manager: LabQueueManager) -> int:
+    """How many rules it has, as it says itself."""
+    return sum("CHLAUTH(" in line for line in manager.mqsc("DISPLAY CHLAUTH(*)"))

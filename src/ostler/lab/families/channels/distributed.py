@@ -1,0 +1,247 @@
+"""Family `distributed`: requests and replies, or messages one way, between two queue managers over message channels.
+
+Beside them, in the same run: the same load on one queue manager, and two RabbitMQ nodes with shovels between them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
+
+from ostler.lab.families.channels.distributed_points import (
+    CIPHER_SPEC,
+    DESCRIPTORS_KEPT,
+    IN_THE_PLACE_OF,
+    MOST,
+    DistributedPoint,
+    distributed_point,
+)
+from ostler.lab.families.channels.drain import DRAINED_PARAMETER, ChannelDrain
+from ostler.lab.families.channels.memory import ChannelMemory
+from ostler.lab.families.load_experiment import (
+    VERB_BY_VERB,
+    AnyLoad,
+    LoadExperiment,
+    LoadPrepared,
+    OstlerPrepared,
+    Variant,
+    opened,
+)
+from ostler.lab.families.load_points import LoadPoint
+from ostler.lab.load.drivers.connection_flood import sockets_max
+from ostler.lab.load.mq.client import own_reply_queue
+from ostler.lab.load.timeline import Timeline
+from ostler.lab.peers import rabbitmq
+from ostler.lab.runner.channel_wiring import FAST, USUAL_BATCH, Wiring
+from ostler.lab.runner.contract import (
+    Counted,
+    Entrant,
+    EntrantKind,
+    Experiment,
+    Figure,
+    PointFailed,
+    Prepared,
+    Shape,
+    Sitting,
+    Watcher,
+)
+from ostler.lab.runner.queue_manager_pair import QueueManagerPair, channel_figures
+from ostler.lab.runner.shovel_peer import ENTRANT as SHOVELS
+from ostler.lab.runner.shovel_peer import ShovelPeer
+from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.scenarios.model import Binding, LoadKind, Scenario
+from ostler.lab.scenarios.steps import Step
+
+ONE_MANAGER: Final = Variant("Ostler, one queue manager")
+SHOVELS_MAX: Final = 50
+"""More than that say nothing of a shovel, and take a node long to start."""
+_SHOWN_CHANNELS_MAX: Final = 100
+
+
+def experiment(sitting: Sitting) -> Experiment:
+    load = sitting.scenario.load
+    if load is not None and load.kind is LoadKind.IDLE:
+        return ChannelMemory(sitting)
+    if DRAINED_PARAMETER in sitting.scenario.parameters:
+        return ChannelDrain(sitting)
+    return DistributedExperiment(sitting)
+
+
+class JoinedPrepared(OstlerPrepared):
+    """A load on two queue managers. What their channels did stands among the results."""
+
+    def __init__(self, loads: Sequence[AnyLoad], shape: Shape, pair: QueueManagerPair, kind: str) -> None:
+        super().__init__(loads[0], loads[1:], shape, pair.managers, kind)
+        self._pair = pair
+        self._channels_before: dict[tuple[str, str], float] = {}
+
+    def processes(self) -> Sequence[Watched]:
+        return [*super().processes(), *self._pair.watched()]
+
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+        self._channels_before = self._channels()
+        return super().run(timeline, watcher)
+
+    def results(self) -> Sequence[Figure]:
+        found = list(super().results())
+        now = self._channels()
+        done = {key: value - self._channels_before.get(key, 0.0) for key, value in now.items()}
+        for (manager, name), value in done.items():
+            found.append(Figure("channels", name, value, manager))
+            if name == "batches" and value:
+                found.append(Figure("channels", "messages per batch", done[manager, "messages"] / value, manager))
+        return found
+
+    def _channels(self) -> dict[tuple[str, str], float]:
+        if self._pair.wiring.routes > _SHOWN_CHANNELS_MAX:
+            return {}
+        return {(each.object, each.name): each.value for each in channel_figures(self._pair)}
+
+
+class DistributedExperiment(LoadExperiment):
+    """Two queue managers, one, and shovels, under the same load."""
+
+    def __init__(self, sitting: Sitting) -> None:
+        super().__init__(sitting, distributed_point, (VERB_BY_VERB, ONE_MANAGER))
+        self._joined: QueueManagerPair | None = None
+        self._joined_for: tuple[object, ...] = ()
+        self._shovels: ShovelPeer | None = None
+        self._absent: dict[str, str] = {}
+        for asked, used in dict.fromkeys(map(_replaced_cipher, self._points.values())):
+            if asked:
+                sitting.say(f"{asked} is refused today: channels use {used} in its place.")
+
+    def _point(self, number: int) -> DistributedPoint:
+        found = self._points[number]
+        assert isinstance(found, DistributedPoint)
+        return found
+
+    # -- who takes part ------------------------------------------------------------------------------------------------
+
+    def _ostler(self, variant: Variant) -> Entrant | None:
+        found = super()._ostler(variant)
+        if variant is not ONE_MANAGER or found is None:
+            return found
+        # Whatever differs in channels only is the same load for one queue manager.
+        steps: list[int] = []
+        seen: list[LoadPoint] = []
+        for number in sorted(self._points):
+            load = replace(self._point(number), wiring=Wiring(), parameters={})
+            if load not in seen:
+                seen.append(load)
+                steps.append(number)
+        return replace(found, steps=frozenset(steps))
+
+    def _peer_entrants(self) -> list[Entrant]:
+        points = {number: self._point(number) for number in self._points}
+        able = {number: point for number, point in points.items() if _can_shovel(point)}
+        if rabbitmq.NAME not in self._sitting.settings.peers or not able:
+            return []
+        lines = {(point.persistent, point.wiring.round_trip_ms) for point in able.values()}
+        shovels = max(point.wiring.routes for point in able.values())
+        self._sitting.say("Two RabbitMQ nodes start, with shovels between them.")
+        self._shovels = ShovelPeer.started(self._sitting.scratch / "shovels", sorted(lines), shovels, self._absent)
+        if self._shovels is None:
+            return []
+        self._stack.callback(self._shovels.close)
+        return [replace(SHOVELS, steps=frozenset(able), version=self._shovels.version)]
+
+    @property
+    def absent(self) -> Mapping[str, str]:
+        return self._absent
+
+    # -- one point -----------------------------------------------------------------------------------------------------
+
+    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+        if entrant.kind is not EntrantKind.PEER:
+            return super().prepare(entrant, step)
+        point, shovels = self._point(step.number), self._shovels
+        assert shovels is not None
+        ended = shovels.last_words()
+        if ended:
+            raise PointFailed(ended)
+        load = self._load(entrant.name, self._sitting.settings.drivers)
+        opened(load, shovels.plan(self._plan(point, VERB_BY_VERB, ()), point.wiring))
+        return LoadPrepared(load, self._shape(point), shovels.watched())
+
+    def _prepare_ostler(self, variant: Variant, point: LoadPoint) -> Prepared:
+        if variant is ONE_MANAGER:
+            return super()._prepare_ostler(variant, point)
+        assert isinstance(point, DistributedPoint)
+        pair = self._pair(point)
+        made = self._plan(point, variant, [pair.asking])
+        at_client = point.responder_binding is Binding.CLIENT
+        there = pair.answering.address if at_client else pair.answering.local_path
+        made = replace(made, responder_address=there, routes=point.wiring.routes)
+        driver = self._load(variant.name, self._sitting.settings.drivers)
+        if point.responder_binding is not Binding.TRUSTED:
+            opened(driver, made)
+            return JoinedPrepared([driver], self._shape(point), pair, point.kind)
+        trusted = self._trusted(variant.name, pair.answering)
+        opened(trusted, replace(made, requesters=range(0)))
+        opened(driver, replace(made, responders=range(0)))
+        return JoinedPrepared([driver, trusted], self._shape(point), pair, point.kind)
+
+    # -- what runs -----------------------------------------------------------------------------------------------------
+
+    def _pair(self, point: DistributedPoint) -> QueueManagerPair:
+        """Both queue managers and their channels: those that run, if they are as the point wants them and well."""
+        plan_of_both = replace(point.manager, commands=())
+        own_replies = point.requesters if point.own_replies else 0
+        wanted = (plan_of_both, point.wiring, point.pairs, own_replies)
+        joined = self._joined
+        if joined is not None and self._joined_for == wanted and joined.is_alive:
+            return joined
+        self._part()
+        _check_descriptors(point, self._sitting.scenario)
+        self._made += 1
+        place = self._sitting.scratch / f"joined-{self._made}"
+        is_accounting = self._sitting.settings.accounting
+        names = tuple(own_reply_queue(number) for number in range(own_replies))
+        made = replace(plan_of_both, is_accounting=is_accounting)
+        self._joined = QueueManagerPair(place, made, point.wiring, point.pairs, names, tell=self._sitting.say)
+        self._joined_for = wanted
+        return self._joined
+
+    def _part(self) -> None:
+        if self._joined is not None:
+            self._joined.end()
+            with suppress(OSError):
+                shutil.rmtree(self._joined.asking.root)
+            self._joined = None
+
+    def close(self) -> None:
+        for load in self._loads.values():
+            load.end()
+        self._loads.clear()
+        self._part()
+        super().close()
+
+
+def _replaced_cipher(point: LoadPoint) -> tuple[str, str]:
+    """The CipherSpec that was asked for, and the one in its place; empty where it is itself used."""
+    return point.parameters.get(IN_THE_PLACE_OF, ""), point.parameters.get(CIPHER_SPEC, "")
+
+
+def _can_shovel(point: DistributedPoint) -> bool:
+    """Whether shovels do the same: nothing encrypted, and no option of a channel that they do not have."""
+    wiring = point.wiring
+    usual = wiring.batch_size == USUAL_BATCH and wiring.nonpersistent_speed == FAST
+    return usual and not wiring.cipher_spec and wiring.routes <= SHOVELS_MAX
+
+
+def _check_descriptors(point: DistributedPoint, scenario: Scenario) -> None:
+    """Before channels by the thousand are made that cannot be connected."""
+    most = sockets_max(DESCRIPTORS_KEPT)
+    needed = 2 * point.wiring.routes + point.requesters
+    if needed > most:
+        fit = most * point.wiring.routes // needed
+        sweep = next((each.name for each in scenario.sweeps if MOST in each.values), "")
+        hint = f". --set {sweep}={MOST} measures as many" if sweep else ""
+        raise PointFailed(
+            f"a queue manager may have {most:,} sockets here, and {point.wiring.routes:,} pairs of channels with their "
+            f"applications need {needed:,}: about {fit:,} pairs fit{hint}"
+        )

@@ -1,0 +1,175 @@
+"""Message channels that have carried a message and stay: what memory their two ends take."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import ostler
+from ostler import __version__
+from ostler.client.link.control import control
+from ostler.lab.families.held_connections import (
+    MEMORY_AT_START,
+    MEMORY_PER_CHANNEL,
+    OnFreshServers,
+    Server,
+    resident_bytes,
+)
+from ostler.lab.families.task import RESULT, Task, wait_until
+from ostler.lab.families.task_process import TaskPrepared, TaskProcess
+from ostler.lab.load.moments import Moments, Tell
+from ostler.lab.load.mq.client import request_queue, routed_queue
+from ostler.lab.load.timeline import PhaseRecorder
+from ostler.lab.runner import channel_wiring as wires
+from ostler.lab.runner.channel_wiring import ANSWERING, ASKING, Wiring
+from ostler.lab.runner.contract import (
+    CONNECT,
+    GET,
+    PUT,
+    Entrant,
+    EntrantKind,
+    Experiment,
+    Figure,
+    PointFailed,
+    Prepared,
+    Shape,
+    Sitting,
+)
+from ostler.lab.runner.queue_manager_pair import QueueManagerPair
+from ostler.lab.runner.queue_manager_plan import QueueManagerPlan
+from ostler.lab.scenarios.steps import Step
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.server.config.qm_ini import LogSection
+
+OSTLER: Final = Entrant("Ostler", EntrantKind.OSTLER, "two queue managers that are new", version=__version__)
+SENDING: Final = "memory per sending end, bytes"
+RECEIVING: Final = "memory per receiving end, bytes"
+_LOG: Final = LogSection(primary_files=3, file_pages=1024)
+_CHANNELS, _CHANNELS_QUICK = 200, 40
+# The first few make queue managers import and allocate what they need only once.
+_WARMING: Final = 5
+_RUNNING: Final = "RUNNING"
+_START_SECONDS_MAX: Final = 30.0
+_GET_SECONDS_MAX: Final = 30.0
+_POLL_SECONDS: Final = 0.005
+
+
+class ChannelMemory(Experiment):
+    """Every run has two queue managers of its own."""
+
+    def __init__(self, sitting: Sitting) -> None:
+        self._sitting = sitting
+        self._made = 0
+
+    def entrants(self) -> Sequence[Entrant]:
+        return [OSTLER]
+
+    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+        return self.channels(int(step.points["message_bytes"]))
+
+    def channels(self, message_bytes: int) -> Prepared:
+        """Channels that carry a message of that size, and stay."""
+        count = _CHANNELS_QUICK if self._sitting.settings.is_quick else _CHANNELS
+        shape = Shape(count, message_bytes, False, main_operation=CONNECT)
+        return OnFreshServers(shape, partial(self._server, count, message_bytes))
+
+    def _server(self, channels: int, message_bytes: int) -> Server:
+        self._made += 1
+        root = self._sitting.scratch / f"channels-{self._made}"
+        return _PairServer(root, channels, message_bytes)
+
+    def close(self) -> None:
+        return
+
+
+class _PairServer(Server):
+    def __init__(self, root: Path, channels: int, message_bytes: int) -> None:
+        self._wiring = Wiring(routes=channels + _WARMING)
+        self._pair = QueueManagerPair(root, QueueManagerPlan(log=_LOG), self._wiring, 1, starts_channels=False)
+        self._message_bytes = message_bytes
+
+    def prepared(self, shape: Shape) -> TaskPrepared:
+        asking, answering = self._pair.managers
+        pids = asking.pid, answering.pid
+        port = answering.address[1]
+        make = partial(ChannelMemoryTask, asking.root, pids, port, self._wiring, self._message_bytes)
+        watched = [*asking.watched(), *answering.watched()]
+        return TaskPrepared(shape, TaskProcess(make), watched, asking.figures)
+
+    def end(self) -> None:
+        self._pair.end()
+
+
+class ChannelMemoryTask(Task):
+    """Starts one channel after the other, and sends a message through it."""
+
+    def __init__(self, root: Path, pids: tuple[int, int], port: int, wiring: Wiring, message_bytes: int) -> None:
+        self._directory = QueueManagerDirectory(root, ASKING)
+        self._pids = pids
+        self._port = port
+        self._wiring = wiring
+        self._body = os.urandom(message_bytes)
+        self._asking = ostler.connect(ASKING, data=root, binding="local")
+        self._answering = ostler.connect(ANSWERING, data=root, binding="local")
+        self._intake = self._answering.open(request_queue(0), "r")
+
+    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Figure]:
+        moments = Moments(recorder, CONNECT, 0, tell)
+        at_start = resident_bytes(self._pids[0])
+        commands = wires.sender_commands(self._wiring, ASKING, ANSWERING, self._port)
+        channels = self._wiring.routes - _WARMING
+        wait_until(recorder.timeline.begin_ns)
+        before = [resident_bytes(pid) for pid in self._pids]
+        for route in range(self._wiring.routes):
+            if route == _WARMING:
+                before = [resident_bytes(pid) for pid in self._pids]
+            now = self._channel(recorder, route, commands[2 * route : 2 * route + 2])
+            if now >= moments.next_ns:
+                moments.at(now, route)
+        sending, receiving = (
+            (resident_bytes(pid) - was) / channels for pid, was in zip(self._pids, before, strict=True)
+        )
+        wait_until(recorder.timeline.cool_ns)
+        return [
+            Figure(RESULT, MEMORY_AT_START, at_start),
+            Figure(RESULT, SENDING, sending),
+            Figure(RESULT, RECEIVING, receiving),
+            Figure(RESULT, MEMORY_PER_CHANNEL, sending + receiving),
+        ]
+
+    def _channel(self, recorder: PhaseRecorder, route: int, commands: Sequence[str]) -> int:
+        """One more channel that has carried something and stays; the moment at which it had."""
+        name = wires.channel_name(ASKING, ANSWERING, route)
+        began = time.perf_counter_ns()
+        self._mqsc("\n".join(commands))
+        deadline = time.monotonic() + _START_SECONDS_MAX
+        while self._state(name) != _RUNNING:
+            if time.monotonic() > deadline:
+                raise PointFailed(f"channel {name} does not run after {_START_SECONDS_MAX:.0f} s")
+            time.sleep(_POLL_SECONDS)
+        running = time.perf_counter_ns()
+        self._asking.put(routed_queue(0, route), self._body)
+        put = time.perf_counter_ns()
+        message = self._intake.get(wait=_GET_SECONDS_MAX)
+        got = time.perf_counter_ns()
+        if message is None or message.body != self._body:
+            raise PointFailed("the message that was got is not the one that was put")
+        recorder.operation(CONNECT).record(began, running)
+        recorder.operation(PUT).record(running, put)
+        recorder.operation(GET).record(put, got)
+        return got
+
+    def _state(self, name: str) -> str:
+        return wires.states(self._mqsc(f"DISPLAY CHSTATUS({name}) STATUS")).get(name, "")
+
+    def _mqsc(self, text: str) -> list[str]:
+        replies = control(self._directory, "mqsc", text=text, echo=False)
+        return [str(reply["line"]) for reply in replies if "line" in reply]
+
+    def close(self) -> None:
+        self._asking.close()
+        self._answering.close()

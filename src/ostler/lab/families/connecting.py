@@ -1,0 +1,158 @@
+"""One application that connects over TCP, disconnects, and again: to a queue manager, or to a bare server."""
+
+from __future__ import annotations
+
+import socket
+import time
+from typing import Final
+
+from ostler.lab.bench.chlauth_connect_cost import decision_ns, table_of
+from ostler.lab.common.processor_time import used_ns
+from ostler.lab.families.task import RESULT, Loop, ProcessorUse
+from ostler.lab.load.bare import server as bare_server
+from ostler.lab.load.bare.client import BareClient
+from ostler.lab.load.client import LoadClient, LoadFailed, Pace
+from ostler.lab.load.drivers.connection_flood import ConnectingClient, connected_from
+from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, PhaseRecorder
+from ostler.lab.peers.running import LOOPBACK
+from ostler.lab.runner.contract import CONNECT, Figure
+
+DISCONNECT: Final = "disconnect"
+SERVER_TIME: Final = "server us per connect"
+DRIVER_TIME: Final = "driver us per connect"
+DECISION_TIME: Final = "us of one decision"
+BLOCK_BYTES: Final = 2048
+_READ_BYTES: Final = 8192
+_SECONDS_MAX: Final = 30.0
+
+Address = tuple[str, int]
+
+
+class ConnectLoop(Loop):
+    """A connection is made when the queue manager has taken the application in, and is left in good order.
+
+    Processor time is that of both, and of all that a connection needs: accepting, deciding, connecting, leaving.
+    """
+
+    main_operation = CONNECT
+
+    def __init__(self, address: Address, server_pid: int) -> None:
+        self._address = address
+        self._server_pid = server_pid
+        self._connections = 0
+        self._window = _Window(server_pid)
+
+    def client(self) -> LoadClient:
+        raise NotImplementedError
+
+    def leave(self, sock: socket.socket, client: LoadClient) -> None:
+        """Say goodbye, if that is due."""
+
+    def begin(self, recorder: PhaseRecorder) -> None:
+        self._connects, self._disconnects = recorder.operation(CONNECT), recorder.operation(DISCONNECT)
+        self._window = _Window(self._server_pid)
+
+    def entered(self, phase: int) -> None:
+        self._window.entered(phase)
+
+    def turn(self) -> int:
+        client = self.client()
+        began = time.perf_counter_ns()
+        sock = connected_from(self._connections, self._address)
+        self._connections += 1
+        try:
+            sock.settimeout(_SECONDS_MAX)
+            sock.sendall(client.opening())
+            while not client.is_ready:
+                exchange(sock, client)
+            between = time.perf_counter_ns()
+            self.leave(sock, client)
+        finally:
+            sock.close()
+        end = time.perf_counter_ns()
+        self._connects.record(began, between)
+        self._disconnects.record(between, end)
+        self._window.turns += 1
+        return end
+
+    def results(self) -> list[Figure]:
+        return self._window.results()
+
+    def close(self) -> None:
+        return
+
+
+def exchange(sock: socket.socket, client: LoadClient) -> None:
+    """Receive once, and send what the client answers."""
+    data = sock.recv(_READ_BYTES)
+    if not data:
+        raise LoadFailed("the server closed a connection")
+    answer = client.receive(data, 0)
+    if answer:
+        sock.sendall(answer)
+
+
+class _Window:
+    """Processor time of server and driver in the window, for each turn in it."""
+
+    def __init__(self, server_pid: int) -> None:
+        self.turns = 0
+        self._server_pid = server_pid
+        self._own = ProcessorUse()
+        self._turns_before = self._turns_within = 0
+        self._used_before = self._used_within = 0
+
+    def entered(self, phase: int) -> None:
+        self._own.entered(phase)
+        if phase == MEASURED:
+            self._turns_before, self._used_before = self.turns, used_ns(self._server_pid)
+        elif phase == COOLING_DOWN:
+            self._turns_within = self.turns - self._turns_before
+            self._used_within = used_ns(self._server_pid) - self._used_before
+
+    def results(self) -> list[Figure]:
+        if not self._turns_within:
+            return []
+        return [
+            Figure(RESULT, SERVER_TIME, self._used_within / 1000 / self._turns_within),
+            Figure(RESULT, DRIVER_TIME, self._own.nanoseconds / 1000 / self._turns_within),
+        ]
+
+
+class QueueManagerConnects(ConnectLoop):
+    """To a channel, with so many rules; what one decision of theirs takes is measured here, after the window."""
+
+    def __init__(self, address: Address, server_pid: int, channel: str, rules: int) -> None:
+        super().__init__(address, server_pid)
+        self._channel = channel
+        self._table = table_of(rules)
+
+    def client(self) -> LoadClient:
+        return ConnectingClient(self._channel, 1)
+
+    def leave(self, sock: socket.socket, client: LoadClient) -> None:
+        assert isinstance(client, ConnectingClient)
+        sock.sendall(client.closing())
+        while not client.has_left:
+            exchange(sock, client)
+
+    def results(self) -> list[Figure]:
+        return [*super().results(), Figure(RESULT, DECISION_TIME, decision_ns(self._table) / 1000)]
+
+
+class BareConnects(ConnectLoop):
+    """What accepting a connection, one exchange on it and closing it cost at least. The server is its own."""
+
+    def __init__(self) -> None:
+        listener = bare_server.listening((LOOPBACK, 0))
+        self._server = bare_server.start(bare_server.ECHO, listener, BLOCK_BYTES)
+        address: Address = listener.getsockname()
+        listener.close()
+        super().__init__(address, self._server.pid)
+
+    def client(self) -> LoadClient:
+        return BareClient(Pace(), True, self._connections, BLOCK_BYTES)
+
+    def close(self) -> None:
+        self._server.terminate()
+        self._server.wait()

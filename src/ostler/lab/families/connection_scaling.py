@@ -1,0 +1,88 @@
+"""Family `connection-scaling`: thousands of clients connect as fast as they are taken.
+
+More clients than a process may have sockets share them: several conversations on each. All connect, leave and connect
+again until the window is over, so that there is something to measure in all of it. Only the first time the queue
+manager is as new as the report has it: what a connection takes of memory is told by that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
+
+from ostler import __version__
+from ostler.lab.families.held_connections import (
+    BareServer,
+    HoldTask,
+    OnFreshServers,
+    Plan,
+    QueueManagerServer,
+    Server,
+)
+from ostler.lab.families.task import Task
+from ostler.lab.load.drivers.connection_flood import sockets_max
+from ostler.lab.load.link import Address
+from ostler.lab.runner.contract import CONNECT, Entrant, EntrantKind, Experiment, Prepared, Shape, Sitting
+from ostler.lab.runner.queue_manager_plan import CHANNEL, QueueManagerPlan, pair_commands
+from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.scenarios.steps import Step
+from ostler.server.config.qm_ini import LogSection
+
+OSTLER: Final = Entrant(
+    "Ostler", EntrantKind.OSTLER, "a client is connected when its MQCONN would return", version=__version__
+)
+BARE: Final = Entrant("bare server", EntrantKind.LIMIT, "accepts, answers once and keeps the connection")
+_LOG: Final = LogSection(primary_files=3, file_pages=1024)
+# What the server needs besides, and what connections leave open for a moment.
+_DESCRIPTORS_KEPT: Final = 300
+_QUEUE_PAIRS: Final = 10
+
+
+def experiment(sitting: Sitting) -> Experiment:
+    return ConnectionScaling(sitting)
+
+
+class ConnectionScaling(Experiment):
+    def __init__(self, sitting: Sitting) -> None:
+        self._sitting = sitting
+        self._made = 0
+        pairs = sitting.scenario.parameters.get("queue_pairs")
+        commands = pair_commands(pairs if isinstance(pairs, int) else _QUEUE_PAIRS)
+        self._plan = QueueManagerPlan(log=_LOG, commands=commands, is_accounting=sitting.settings.accounting)
+
+    def entrants(self) -> Sequence[Entrant]:
+        return [OSTLER, BARE] if self._sitting.settings.limits else [OSTLER]
+
+    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+        requesters = int(step.points["requesters"])
+        conversations = shared_by(requesters)
+        sockets = -(-requesters // conversations)
+        parameters = {"conversations per connection": str(conversations), "connections": str(sockets)}
+        is_limit = entrant.kind is EntrantKind.LIMIT
+        clients = sockets if is_limit else sockets * conversations
+        shape = Shape(clients, 0, False, parameters=parameters, main_operation=CONNECT)
+        if is_limit:
+            return OnFreshServers(shape, partial(BareServer, partial(_bare, sockets)))
+        return OnFreshServers(shape, partial(self._server, sockets, conversations))
+
+    def _server(self, sockets: int, conversations: int) -> Server:
+        self._made += 1
+        root = self._sitting.scratch / f"connections-{self._made}"
+        return QueueManagerServer(root, self._plan, partial(_clients, sockets, conversations))
+
+    def close(self) -> None:
+        return
+
+
+def shared_by(requesters: int) -> int:
+    """How many requesters must share a connection, for a process to have them all."""
+    return -(-requesters // (sockets_max() - _DESCRIPTORS_KEPT))
+
+
+def _clients(sockets: int, conversations: int, manager: LabQueueManager) -> Callable[[], Task]:
+    return partial(HoldTask, Plan(manager.address, manager.pid, sockets, conversations, CHANNEL, goes_on=True))
+
+
+def _bare(sockets: int, address: Address, pid: int) -> Callable[[], Task]:
+    return partial(HoldTask, Plan(address, pid, sockets, is_bare=True, goes_on=True))

@@ -1,0 +1,125 @@
+"""Client channels that have carried a message and stay: what a queue manager keeps for each."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Final
+
+from ostler import mqi
+from ostler.lab.common.embedded import descriptor, get_options, put_options
+from ostler.lab.common.put_and_get import opened
+from ostler.lab.families.held_connections import (
+    MEMORY_AT_START,
+    MEMORY_PER_CHANNEL,
+    MEMORY_PER_CONNECTION,
+    resident_bytes,
+)
+from ostler.lab.families.task import RESULT, Task, wait_until
+from ostler.lab.families.task_process import Agreement
+from ostler.lab.load.moments import Moments, Tell
+from ostler.lab.load.timeline import PhaseRecorder
+from ostler.lab.runner.contract import CONNECT, GET, PUT, Figure
+from ostler.lab.runner.queue_manager_plan import CHANNEL, NAME
+from ostler.model.constants import (
+    MQCC_FAILED,
+    MQCC_OK,
+    MQCNO_CLIENT_BINDING,
+    MQCNO_HANDLE_SHARE_NO_BLOCK,
+    MQCNO_NO_CONV_SHARING,
+    MQCNO_VERSION_1,
+    MQOO_INPUT_SHARED,
+    MQOO_OUTPUT,
+)
+from ostler.model.errors import MQError
+from ostler.model.structures.connecting import MQCNO
+
+QUEUE: Final = "LAB.QUEUE"
+CHANNELS: Final = "channels"
+AGREEMENTS: Final = (Agreement((CONNECT,), "connections"), Agreement((PUT,), "puts"), Agreement((GET,), "gets"))
+
+
+class FootprintTask(Task):
+    """Connects, puts and gets one message, and stays; as often as there are to be conversations.
+
+    The client library shares connections as the channel lets it. How many channels that makes, the queue manager's
+    open sockets tell.
+    """
+
+    def __init__(
+        self, address: tuple[str, int], server_pid: int, channels: int, conversations: int, message_bytes: int
+    ) -> None:
+        # This process has nothing but the clients in it: nobody else looks at its environment.
+        os.environ["MQSERVER"] = f"{CHANNEL}/TCP/{address[0]}({address[1]})"
+        self._server_pid = server_pid
+        self._per_channel = max(conversations, 1)
+        self._clients = channels * self._per_channel
+        self._body = os.urandom(message_bytes)
+        self._md = bytearray(descriptor(False))
+        self._pmo, self._gmo = bytearray(put_options()), bytearray(get_options())
+        self._hconns: list[int] = []
+
+    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Figure]:
+        moments = Moments(recorder, CONNECT, 0, tell)
+        at_start = resident_bytes(self._server_pid)
+        wait_until(recorder.timeline.begin_ns)
+        # The first channel makes the queue manager allocate what it needs only once.
+        for _ in range(self._per_channel):
+            self._client(recorder)
+        memory, sockets = resident_bytes(self._server_pid), _descriptors(self._server_pid)
+        for number in range(self._clients):
+            now = self._client(recorder)
+            if now >= moments.next_ns:
+                moments.at(now, number)
+        grown = resident_bytes(self._server_pid) - memory
+        channels = _descriptors(self._server_pid) - sockets
+        wait_until(recorder.timeline.cool_ns)
+        self._leave()
+        return [
+            Figure(RESULT, MEMORY_AT_START, at_start),
+            Figure(RESULT, MEMORY_PER_CONNECTION, grown / self._clients),
+            Figure(RESULT, MEMORY_PER_CHANNEL, grown / max(channels, 1)),
+            Figure(RESULT, CHANNELS, channels),
+        ]
+
+    def _client(self, recorder: PhaseRecorder) -> int:
+        """One more application that has done something and stays; the moment at which it was done."""
+        began = time.perf_counter_ns()
+        hconn, code, reason = mqi.MQCONNX(NAME, self._options())
+        connected = time.perf_counter_ns()
+        if code == MQCC_FAILED:
+            raise MQError(reason, "MQCONNX failed.")
+        self._hconns.append(hconn)
+        hobj = opened(hconn, QUEUE, MQOO_OUTPUT | MQOO_INPUT_SHARED)
+        ready = time.perf_counter_ns()
+        code, reason = mqi.MQPUT(hconn, hobj, self._md, self._pmo, self._body)
+        put = time.perf_counter_ns()
+        data, _, code_got, reason_got = mqi.MQGET(hconn, hobj, self._md, self._gmo, len(self._body))
+        got = time.perf_counter_ns()
+        if code != MQCC_OK or code_got != MQCC_OK:
+            raise MQError(reason or reason_got)
+        if data != self._body:
+            raise AssertionError("the message that was got is not the one that was put")
+        recorder.operation(CONNECT).record(began, connected)
+        recorder.operation(PUT).record(ready, put)
+        recorder.operation(GET).record(put, got)
+        return got
+
+    def _options(self) -> bytearray:
+        cno = MQCNO.default(MQCNO_VERSION_1)
+        sharing = MQCNO_NO_CONV_SHARING if self._per_channel == 1 else 0
+        MQCNO.patch(cno, "Options", MQCNO_CLIENT_BINDING | MQCNO_HANDLE_SHARE_NO_BLOCK | sharing)
+        return cno
+
+    def _leave(self) -> None:
+        for hconn in self._hconns:
+            mqi.MQDISC(hconn)
+        self._hconns.clear()
+
+    def close(self) -> None:
+        self._leave()
+
+
+def _descriptors(pid: int) -> int:
+    """How many files and sockets a process has open."""
+    return len(os.listdir(f"/proc/{pid}/fd"))

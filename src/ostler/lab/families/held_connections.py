@@ -1,0 +1,221 @@
+"""Connections by the hundred that are made and kept: what a server's memory grows by for each.
+
+Memory that a server has once used it keeps for what comes next, so every run has a server of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from ostler.lab.families.task import RESULT, Task, wait_until
+from ostler.lab.families.task_process import Agreement, TaskPrepared, TaskProcess
+from ostler.lab.load.bare import server as bare_server
+from ostler.lab.load.bare.client import BareClient
+from ostler.lab.load.client import LoadClient, Pace
+from ostler.lab.load.drivers.connection_flood import ConnectingClient, ConnectionFlood, sockets_max
+from ostler.lab.load.link import Address
+from ostler.lab.load.moments import Moments, Tell
+from ostler.lab.load.timeline import PhaseRecorder, Timeline
+from ostler.lab.peers.running import LOOPBACK
+from ostler.lab.runner.contract import CONNECT, Counted, Expected, Figure, PointFailed, Prepared, Shape, Watcher
+from ostler.lab.runner.queue_manager_plan import QueueManagerPlan
+from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.store.roles import PROBE
+
+MEMORY_AT_START: Final = "memory at start, bytes"
+MEMORY_PER_CONNECTION: Final = "memory per connection, bytes"
+MEMORY_PER_CHANNEL: Final = "memory per channel, bytes"
+ALL_CONNECTED: Final = "seconds until all are connected"
+RATE: Final = "connections per second"
+BLOCK_BYTES: Final = 2048
+_CONNECTIONS: Final = (Agreement((CONNECT,), "connections"),)
+_WARMING_SOCKETS: Final = 10
+_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
+_SECONDS_MAX: Final = 60.0
+_PER_SECOND_LEAST: Final = 500.0
+
+
+def resident_bytes(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * _PAGE_BYTES
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many sockets, with how many conversations on each. Without a channel it is the queue manager's own socket.
+
+    `is_bare`: the other side is no queue manager. `goes_on`: all are closed and opened again until the window is over.
+    """
+
+    address: Address
+    server_pid: int
+    sockets: int
+    conversations: int = 1
+    channel: str = ""
+    is_bare: bool = False
+    goes_on: bool = False
+
+
+class HoldTask(Task):
+    """Makes the connections, and keeps them until the window is over."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        if plan.sockets > sockets_max():
+            raise PointFailed(f"a process may have {sockets_max():,} sockets here, not {plan.sockets:,}")
+        self._flood = ConnectionFlood(plan.address)
+
+    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Figure]:
+        plan, timeline = self._plan, recorder.timeline
+        operation = recorder.operation(CONNECT)
+        moments = Moments(recorder, CONNECT, 0, tell)
+        done = 0
+
+        def note(began_ns: int, ready_ns: int) -> None:
+            nonlocal done
+            done += plan.conversations
+            for _ in range(plan.conversations):
+                operation.record(began_ns, ready_ns)
+            if ready_ns >= moments.next_ns:
+                moments.at(ready_ns, done)
+
+        seconds_max = _SECONDS_MAX + plan.sockets * plan.conversations / _PER_SECOND_LEAST
+        # The first few make the server import and allocate what it needs only once.
+        few, many = self._clients(min(_WARMING_SOCKETS, plan.sockets)), self._clients(plan.sockets)
+        wait_until(timeline.begin_ns)
+        at_start = resident_bytes(plan.server_pid)
+        self._flood.open(few, note, seconds_max)
+        if not plan.goes_on:
+            wait_until(timeline.measured_ns)
+        before = resident_bytes(plan.server_pid)
+        taken = [self._flood.open(many, note, seconds_max)]
+        grown = resident_bytes(plan.server_pid) - before
+        while plan.goes_on and time.perf_counter_ns() < timeline.cool_ns:
+            self._flood.drop()
+            taken.append(self._flood.open(self._clients(plan.sockets), note, seconds_max))
+        wait_until(timeline.cool_ns)
+        self._flood.drop()
+        return self._figures(at_start, grown, taken)
+
+    def _figures(self, at_start: int, grown: int, taken: list[float]) -> list[Figure]:
+        connections = self._plan.sockets * self._plan.conversations
+        found = [
+            Figure(RESULT, MEMORY_AT_START, at_start),
+            Figure(RESULT, MEMORY_PER_CONNECTION, grown / connections),
+            Figure(RESULT, MEMORY_PER_CHANNEL, grown / self._plan.sockets),
+        ]
+        for number, seconds in enumerate(taken):
+            found.append(Figure(RESULT, ALL_CONNECTED, seconds, position=number))
+            found.append(Figure(RESULT, RATE, connections / seconds, position=number))
+        return found
+
+    def _clients(self, count: int) -> list[LoadClient]:
+        if self._plan.is_bare:
+            return [BareClient(Pace(), True, number, BLOCK_BYTES) for number in range(count)]
+        return [ConnectingClient(self._plan.channel, self._plan.conversations) for _ in range(count)]
+
+    def close(self) -> None:
+        self._flood.close()
+
+
+class Server(ABC):
+    """What is connected to. Made for one run."""
+
+    @abstractmethod
+    def prepared(self, shape: Shape) -> TaskPrepared: ...
+
+    @abstractmethod
+    def end(self) -> None: ...
+
+
+MakeTask = Callable[[LabQueueManager], Callable[[], Task]]
+
+
+class QueueManagerServer(Server):
+    """A new queue manager, and the driver for it."""
+
+    def __init__(
+        self, root: Path, plan: QueueManagerPlan, make: MakeTask, agreements: Sequence[Agreement] = _CONNECTIONS
+    ) -> None:
+        self._manager = LabQueueManager(root, plan)
+        self._make = make
+        self._agreements = agreements
+
+    def prepared(self, shape: Shape) -> TaskPrepared:
+        manager = self._manager
+        task = TaskProcess(self._make(manager))
+        return TaskPrepared(shape, task, manager.watched(), manager.figures, self._agreements)
+
+    def end(self) -> None:
+        self._manager.end()
+
+
+class BareServer(Server):
+    """A server that accepts, answers once and keeps the connection."""
+
+    def __init__(self, make: Callable[[Address, int], Callable[[], Task]]) -> None:
+        self._make = make
+        listener = bare_server.listening((LOOPBACK, 0))
+        self._address: Address = listener.getsockname()
+        self._process = bare_server.start(bare_server.ECHO, listener, BLOCK_BYTES)
+        listener.close()
+
+    def prepared(self, shape: Shape) -> TaskPrepared:
+        task = TaskProcess(self._make(self._address, self._process.pid), PROBE)
+        return TaskPrepared(shape, task, [Watched(PROBE, self._process.pid)])
+
+    def end(self) -> None:
+        self._process.terminate()
+        self._process.wait()
+
+
+class OnFreshServers(Prepared):
+    """Every run has a server that nobody has used, and a driver that has seen no other."""
+
+    def __init__(self, shape: Shape, make: Callable[[], Server]) -> None:
+        self.shape = shape
+        self._make = make
+        self._is_used = False
+        self._open()
+
+    def _open(self) -> None:
+        self._server = self._make()
+        try:
+            self._inner = self._server.prepared(self.shape)
+        except BaseException:
+            self._server.end()
+            raise
+
+    def _renew(self) -> None:
+        if self._is_used:
+            self.close()
+            self._open()
+            self._is_used = False
+
+    def processes(self) -> Sequence[Watched]:
+        self._renew()
+        return self._inner.processes()
+
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+        self._renew()
+        self._is_used = True
+        return self._inner.run(timeline, watcher)
+
+    def figures(self) -> Sequence[Figure]:
+        return self._inner.figures()
+
+    def results(self) -> Sequence[Figure]:
+        return self._inner.results()
+
+    def settled(self, counted: Sequence[Counted]) -> Sequence[Expected]:
+        return self._inner.settled(counted)
+
+    def close(self) -> None:
+        self._inner.close()
+        self._server.end()

@@ -1,0 +1,141 @@
+"""Where the queue manager of a single application is: in its process, or in another one on this machine."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from ostler import __version__
+from ostler.client.locate.embedded import start
+from ostler.lab.common.embedded import NAME
+from ostler.lab.families.task import Task
+from ostler.lab.families.task_process import Agreement, TaskPrepared, TaskProcess
+from ostler.lab.runner.contract import Entrant, EntrantKind, Figure, Shape
+from ostler.lab.runner.queue_manager_child import figures, run_commands
+from ostler.lab.runner.queue_manager_plan import QueueManagerPlan
+from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.store.roles import DRIVER, QUEUE_MANAGER
+from ostler.server.queue_manager import QueueManager
+
+LOCAL: Final = Entrant(
+    "Ostler, bound locally",
+    EntrantKind.OSTLER,
+    "the application has a process of its own; what is persistent is forced before a verb returns",
+    version=__version__,
+)
+EMBEDDED: Final = Entrant(
+    "Ostler, in one process",
+    EntrantKind.OSTLER,
+    "the application is in the queue manager's process; what is persistent is forced before a verb returns",
+    version=__version__,
+)
+_DATA_VARIABLE: Final = "OSTLER_DATA"
+
+
+class OpenHost(ABC):
+    """A host as the process of the application has it."""
+
+    @abstractmethod
+    def figures(self) -> list[Figure]:
+        """Counters of the queue manager, if it is here."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+
+class Host(ABC):
+    """Opened in the process of the application, after which MQCONN finds the queue manager."""
+
+    @abstractmethod
+    def open(self) -> OpenHost: ...
+
+
+@dataclass(frozen=True)
+class OwnProcess(Host):
+    """A new queue manager in the process of the application."""
+
+    root: Path
+    plan: QueueManagerPlan
+
+    def open(self) -> OpenHost:
+        manager = start(NAME, self.root, True, self.plan.log, False)
+        try:
+            run_commands(manager, self.plan.commands)
+        except BaseException:
+            manager.end("preemptive")
+            raise
+        return _Embedded(manager)
+
+
+@dataclass(frozen=True)
+class OtherProcess(Host):
+    """A queue manager that runs on this machine already, in the given directory."""
+
+    root: Path
+
+    def open(self) -> OpenHost:
+        # This process has nothing but the application in it: nobody else looks at its environment.
+        os.environ[_DATA_VARIABLE] = str(self.root)
+        return _Elsewhere()
+
+
+class _Embedded(OpenHost):
+    def __init__(self, manager: QueueManager) -> None:
+        self.manager = manager
+
+    def figures(self) -> list[Figure]:
+        return [Figure(source, name, float(value)) for source, name, value in figures(self.manager)]
+
+    def close(self) -> None:
+        # As in a crash, which is quick: nobody needs its messages again.
+        self.manager.end("preemptive")
+
+
+class _Elsewhere(OpenHost):
+    def figures(self) -> list[Figure]:
+        return []
+
+    def close(self) -> None:
+        return
+
+
+class Hosts:
+    """The hosts of one experiment: one queue manager for all who are bound locally, a new one for each who embeds."""
+
+    def __init__(self, scratch: Path, plan: QueueManagerPlan) -> None:
+        self._scratch = scratch
+        self._plan = plan
+        self._made = 0
+        self._manager: LabQueueManager | None = None
+
+    def manager(self) -> LabQueueManager:
+        """The one in another process; started when it is first wanted, and again when it has died."""
+        if self._manager is None or not self._manager.is_alive:
+            self._made += 1
+            self._manager = LabQueueManager(self._scratch / f"local-{self._made}", self._plan)
+        return self._manager
+
+    def host(self, entrant: Entrant) -> Host:
+        if entrant.name == LOCAL.name:
+            return OtherProcess(self.manager().root)
+        self._made += 1
+        return OwnProcess(self._scratch / f"embedded-{self._made}", self._plan)
+
+    def prepared(
+        self, entrant: Entrant, make: Callable[[Host], Task], shape: Shape, agreements: Sequence[Agreement] = ()
+    ) -> TaskPrepared:
+        """A task with its queue manager: `make` is called with the host, in the process of the application."""
+        hosted = partial(make, self.host(entrant))
+        if entrant.name == EMBEDDED.name:
+            return TaskPrepared(shape, TaskProcess(hosted, QUEUE_MANAGER), agreements=agreements)
+        manager = self.manager()
+        return TaskPrepared(shape, TaskProcess(hosted, DRIVER), manager.watched(), manager.figures, agreements)
+
+    def close(self) -> None:
+        if self._manager is not None:
+            self._manager.end()

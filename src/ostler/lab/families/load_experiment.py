@@ -1,0 +1,501 @@
+"""Loads on queue managers, on peers and on bare limits: what all families of loads share.
+
+A family says with a function what is to be measured at a step (`experiments.load_points`). This starts the queue
+managers that it needs, lets peers do the same where they can, and puts the limits beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Protocol
+
+from ostler.client.link.control import NotRunningError, control
+from ostler.lab.families.load_points import LoadPoint
+from ostler.lab.load import plan
+from ostler.lab.load.client import LoadFailed
+from ostler.lab.load.drivers.driver_process import new_load
+from ostler.lab.load.drivers.trusted_load import TrustedLoad
+from ostler.lab.load.plan import Plan, TlsPlan
+from ostler.lab.load.timeline import Timeline
+from ostler.lab.runner.contract import (
+    GET,
+    NEEDED_PARAMETER,
+    PUT,
+    ROUND_TRIP,
+    Counted,
+    Entrant,
+    EntrantKind,
+    Expected,
+    Experiment,
+    Figure,
+    PointFailed,
+    Prepared,
+    Shape,
+    Sitting,
+    SittingOver,
+    Watcher,
+)
+from ostler.lab.runner.limits import FORCES, LimitProbes
+from ostler.lab.runner.peer_brokers import PeerBrokers, PeerEntrant
+from ostler.lab.runner.queue_manager_plan import CHANNEL
+from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.scenarios.model import Binding
+from ostler.lab.scenarios.steps import Step
+from ostler.model.errors import MQError
+
+LIBRARY_CLIENTS_MAX: Final = 10
+"""Libraries are driven with a thread for each client, which says nothing about a broker when there are many."""
+TMPFS: Final = Path("/dev/shm")
+_SETTLE_ROUNDS: Final = 50
+_LIMIT_CLIENTS_MAX: Final = 1000
+"""More connections that are all busy show nothing new of a limit."""
+
+ReadPoint = Callable[..., LoadPoint]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way of using a queue manager: the protocol of its applications, and what else is different."""
+
+    name: str
+    protocol: str = plan.MQ_VERBS
+    messages: str = plan.PLAIN
+    is_library: bool = False
+    read_ahead: bool = False
+
+
+VERB_BY_VERB: Final = Variant("Ostler")
+PIPELINED: Final = Variant("Ostler, pipelined", plan.MQ_PIPELINED)
+READ_AHEAD: Final = Variant("Ostler, read-ahead", read_ahead=True)
+LIBRARY: Final = Variant("Ostler, ostler.connect", plan.OSTLER_API, is_library=True)
+_PROMISE: Final = "persistent messages and units of work are forced to disk before they are answered"
+_NO_PROMISE: Final = "answered when the message is queued in memory, nothing forced"
+
+
+class AnyLoad(Protocol):
+    """Clients of a contestant, in driver processes or inside the queue manager."""
+
+    def open(self, plan: Plan) -> None: ...
+
+    def run(self, timeline: Timeline, watcher: Watcher) -> list[Counted]: ...
+
+    def processes(self) -> list[Watched]: ...
+
+    def close(self) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class LoadPrepared(Prepared):
+    """A load on a peer: opened, and run as often as wanted."""
+
+    def __init__(self, load: AnyLoad, shape: Shape, watched: Sequence[Watched]) -> None:
+        self.shape = shape
+        self._load = load
+        self._watched = watched
+
+    def processes(self) -> Sequence[Watched]:
+        return [*self._watched, *self._load.processes()]
+
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+        try:
+            return self._load.run(timeline, watcher)
+        except LoadFailed as failure:
+            raise PointFailed(str(failure)) from failure
+
+    def close(self) -> None:
+        # Whoever it was connected to may have ended.
+        with suppress(LoadFailed):
+            self._load.close()
+
+
+class OstlerPrepared(LoadPrepared):
+    """A load on queue managers, whose own counts are held against the drivers'."""
+
+    def __init__(
+        self, load: AnyLoad, others: Sequence[AnyLoad], shape: Shape, managers: Sequence[LabQueueManager], kind: str
+    ) -> None:
+        super().__init__(load, shape, [each for manager in managers for each in manager.watched()])
+        self._others = others
+        self._managers = managers
+        self._kind = kind
+        self._before: dict[str, int] = {}
+        self._is_open = True
+        self.images: MediaImages | None = None
+
+    def processes(self) -> Sequence[Watched]:
+        return [*super().processes(), *(each for other in self._others for each in other.processes())]
+
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+        self._before = self._totals()
+        try:
+            return super().run(timeline, watcher)
+        except PointFailed as failure:
+            for manager in self._managers:
+                if not manager.is_alive:
+                    raise PointFailed(manager.last_words()) from failure
+            raise
+
+    def figures(self) -> Sequence[Figure]:
+        if len(self._managers) == 1:
+            return self._managers[0].figures()
+        return [replace(each, object=manager.name) for manager in self._managers for each in manager.figures()]
+
+    def _totals(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for manager in self._managers:
+            for each in manager.figures():
+                if each.source == "queues":
+                    found[each.name] = found.get(each.name, 0) + int(each.value)
+        return found
+
+    def results(self) -> Sequence[Figure]:
+        """Accounts, where they are kept. They are written when applications disconnect."""
+        if not any(manager.plan.is_accounting for manager in self._managers):
+            return ()
+        self._leave()
+        if len(self._managers) == 1:
+            return self._managers[0].accounting()
+        # Each counts its records by itself: without its name, those of one would be taken for another's.
+        return [
+            replace(each, object=f"{manager.name}/{each.object}" if each.object else manager.name)
+            for manager in self._managers
+            for each in manager.accounting()
+        ]
+
+    def settled(self, counted: Sequence[Counted]) -> Sequence[Expected]:
+        """Puts and gets as they follow from what the drivers counted. What was answered may still be on its way to
+        the counters, so they are looked at until they stand still."""
+        wanted = self._wanted(counted)
+        for _ in range(_SETTLE_ROUNDS):
+            now = self._totals()
+            found = {name: now[name] - self._before.get(name, 0) for name in wanted}
+            if found == wanted or now == (now := self._totals()):
+                break
+        return [Expected(name, wanted[name], found[name]) for name in wanted]
+
+    def _wanted(self, counted: Sequence[Counted]) -> dict[str, int]:
+        def total(operation: str) -> int:
+            phases = [phase for each in counted for phase in each.phases]
+            return sum(second.count for phase in phases for second in phase.operation(operation).seconds.values())
+
+        if self._kind == plan.PUBLISH:
+            # Queues count copies, of which each subscriber got one.
+            return {"puts": total(GET), "gets": total(GET)}
+        if self._kind == plan.ONE_WAY:
+            return {"puts": total(PUT), "gets": total(GET)}
+        trips = total(ROUND_TRIP)
+        return {"puts": 2 * trips, "gets": 2 * trips}
+
+    def close(self) -> None:
+        self._leave()
+        if self.images is not None:
+            self.images.end()
+
+    def _leave(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            super().close()
+            for other in self._others:
+                with suppress(LoadFailed):
+                    other.close()
+
+
+class MediaImages:
+    """Records media images again and again, so that extents of a linear log are not needed any more."""
+
+    def __init__(self, managers: Sequence[LabQueueManager], seconds: float) -> None:
+        self._managers = managers
+        self._seconds = seconds
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lab-images", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._is_over.wait(self._seconds):
+            for manager in self._managers:
+                # A queue manager that has ended is told of by the load.
+                with suppress(MQError, NotRunningError):
+                    deque(control(manager.directory, "record_image", type="all", name="*"), maxlen=0)
+
+    def end(self) -> None:
+        self._is_over.set()
+        self._thread.join()
+
+
+class LoadExperiment(Experiment):
+    """Queue managers, peers and limits under the same load."""
+
+    def __init__(
+        self, sitting: Sitting, read_point: ReadPoint, variants: Sequence[Variant] = (VERB_BY_VERB, LIBRARY)
+    ) -> None:
+        self._sitting = sitting
+        self._points = {step.number: read_point(sitting.scenario, step) for step in sitting.steps}
+        self._variants = {each.name: each for each in variants if sitting.settings.libraries or not each.is_library}
+        self._stack = ExitStack()
+        self._managers: list[LabQueueManager] = []
+        self._running: LoadPoint | None = None
+        self._made = 0
+        self._loads: dict[str, AnyLoad] = {}
+        self._tmpfs: Path | None = None
+        settings = sitting.settings
+        self._brokers = PeerBrokers(settings.peers, sitting.scratch / "peers", settings.libraries)
+        self._stack.callback(self._brokers.close)
+        self._peers: dict[str, PeerEntrant] = {}
+        self._limits = LimitProbes(sitting.scratch, settings.drivers)
+        self._stack.callback(self._limits.close)
+
+    # -- who takes part ------------------------------------------------------------------------------------------------
+
+    def entrants(self) -> Sequence[Entrant]:
+        found = [entrant for each in self._variants.values() if (entrant := self._ostler(each)) is not None]
+        return [*found, *self._peer_entrants(), *self._limit_entrants()]
+
+    def _ostler(self, variant: Variant) -> Entrant | None:
+        steps = frozenset(number for number, point in self._points.items() if _can(variant, point))
+        promise = _PROMISE if any(self._points[number].persistent for number in steps) else _NO_PROMISE
+        return Entrant(variant.name, EntrantKind.OSTLER, promise, steps) if steps else None
+
+    def _peer_entrants(self) -> list[Entrant]:
+        """Peers do what is not peculiar to queue managers: neither trusted applications, nor cost of their options."""
+        kinds = {point.kind for point in self._points.values()}
+        if len(kinds) != 1 or kinds & {plan.SESSIONS} or any(point.managers > 1 for point in self._points.values()):
+            return []
+        baseline = {number: point.persistent for number, point in self._points.items() if _is_plain(point)}
+        found = []
+        for peer in self._brokers.entrants(baseline, kinds.pop()):
+            steps = frozenset(
+                number
+                for number in peer.entrant.steps or ()
+                if not peer.is_library or self._points[number].requesters <= LIBRARY_CLIENTS_MAX
+            )
+            if steps:
+                self._peers[peer.entrant.name] = peer
+                found.append(replace(peer.entrant, steps=steps))
+        return found
+
+    def _limit_entrants(self) -> list[Entrant]:
+        if not self._sitting.settings.limits:
+            return []
+        return self._limits.entrants({number: self._bare_plan(point) for number, point in self._points.items()})
+
+    def _bare_plan(self, point: LoadPoint) -> Plan:
+        """The load that limits are probed with: as much as there can be, whatever the contestants' rate is."""
+        made = self._plan(point, VERB_BY_VERB, ())
+        kind = plan.REQUEST_REPLY if point.kind == plan.SESSIONS else point.kind
+        if point.kind == plan.PUBLISH:
+            # As many copies at a time, each handed on by itself.
+            made = replace(made, requesters=made.responders, pairs=len(made.responders))
+            kind = plan.ONE_WAY
+        return replace(made, rate_per_second=0.0, kind=kind, requesters=made.requesters[:_LIMIT_CLIENTS_MAX])
+
+    @property
+    def absent(self) -> Mapping[str, str]:
+        return self._brokers.absent
+
+    # -- one point -----------------------------------------------------------------------------------------------------
+
+    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+        point = self._points[step.number]
+        if entrant.kind is EntrantKind.LIMIT:
+            log_directory = self._memory() if point.on_tmpfs else None
+            shape = self._shape(point)
+            needed = str(_forces(point) if entrant.name == FORCES.name else 1)
+            parameters = {**shape.parameters, NEEDED_PARAMETER: needed}
+            made = self._bare_plan(point)
+            shape = replace(shape, clients=len(made.requesters), rate_per_second=None, parameters=parameters)
+            return self._limits.prepare(entrant, made, shape, log_directory)
+        if entrant.kind is EntrantKind.PEER:
+            peer = self._peers[entrant.name]
+            ended = peer.last_words(point.persistent)
+            if ended:
+                raise PointFailed(ended)
+            load = self._load(entrant.name, 1 if peer.is_library else self._sitting.settings.drivers)
+            opened(load, peer.plan(self._plan(point, VERB_BY_VERB, ())))
+            return LoadPrepared(load, self._shape(point), peer.watched(point.persistent))
+        return self._prepare_ostler(self._variants[entrant.name], point)
+
+    def _prepare_ostler(self, variant: Variant, point: LoadPoint) -> Prepared:
+        managers = self._started(point)
+        loads: list[AnyLoad] = []
+        for load, made in self._shared_out(variant, point, managers):
+            opened(load, made)
+            # Whoever asks is opened last, and is the one whose operations are counted.
+            loads.insert(0, load)
+        prepared = OstlerPrepared(loads[0], loads[1:], self._shape(point), managers, point.kind)
+        if point.media_image_seconds:
+            prepared.images = MediaImages(managers, point.media_image_seconds)
+        return prepared
+
+    def _shared_out(
+        self, variant: Variant, point: LoadPoint, managers: Sequence[LabQueueManager]
+    ) -> list[tuple[AnyLoad, Plan]]:
+        """Who runs which clients: drivers those that have a connection, the queue manager itself the trusted ones."""
+        made = self._plan(point, variant, managers)
+        driver = self._load(variant.name, 1 if variant.is_library else self._sitting.settings.drivers)
+        bindings = (point.requester_binding, point.responder_binding)
+        if variant.is_library or Binding.TRUSTED not in bindings:
+            return [(driver, made)]
+        trusted = self._trusted(variant.name, managers[0])
+        asking, answering = (trusted if each is Binding.TRUSTED else driver for each in bindings)
+        if asking is answering:
+            return [(asking, made)]
+        nobody = range(0)
+        return [(answering, replace(made, requesters=nobody)), (asking, replace(made, responders=nobody))]
+
+    def _plan(self, point: LoadPoint, variant: Variant, managers: Sequence[LabQueueManager]) -> Plan:
+        first = managers[0] if managers else None
+        is_client = point.requester_binding is Binding.CLIENT or variant.is_library
+        others_local = point.responder_binding is not Binding.CLIENT and is_client and not variant.is_library
+        tls = None
+        if first is not None and point.manager.cipher_spec:
+            tls = TlsPlan(point.manager.cipher_spec, first.authority_file)
+        return Plan(
+            protocol=variant.protocol,
+            address=("", 0) if first is None else first.address if is_client else first.local_path,
+            requesters=range(point.requesters),
+            responders=range(point.responders),
+            pairs=point.pairs,
+            body_bytes=point.body_bytes,
+            persistent=point.persistent,
+            channel=CHANNEL if is_client else "",
+            kind=point.kind,
+            rate_per_second=point.rate_per_second,
+            responder_address=first.local_path if others_local and first is not None else None,
+            units=point.units,
+            goes_round=point.goes_round,
+            own_replies=point.own_replies,
+            messages=variant.messages,
+            session_round_trips=point.session_round_trips,
+            tls=tls,
+            conversations=point.conversations,
+            other_addresses=tuple(each.address if is_client else each.local_path for each in managers[1:]),
+            async_put=point.async_put,
+            read_ahead=point.read_ahead or variant.read_ahead,
+            subscribers=point.subscribers,
+            window=point.window,
+            consumer_unit=point.consumer_unit,
+        )
+
+    def _shape(self, point: LoadPoint) -> Shape:
+        parameters = {"responders": str(point.responders), "queue pairs": str(point.pairs), **point.parameters}
+        # Of publications, those who get them are clients that count.
+        clients = point.requesters + (point.responders if point.kind == plan.PUBLISH else 0)
+        return Shape(
+            clients,
+            point.body_bytes,
+            point.persistent,
+            point.rate_of_all,
+            parameters,
+            point.main_operation,
+        )
+
+    # -- what runs -----------------------------------------------------------------------------------------------------
+
+    def _started(self, point: LoadPoint) -> list[LabQueueManager]:
+        """The queue managers of a point: those that run, if they are as it wants them and well."""
+        same = self._running is not None and _same_managers(self._running, point)
+        if same and all(each.is_alive for each in self._managers):
+            return self._managers
+        self._end_managers()
+        self._made += 1
+        place = self._sitting.scratch / f"managers-{self._made}"
+        is_accounting = self._sitting.settings.accounting
+        for number in range(point.managers):
+            name = point.manager.name if point.managers == 1 else f"{point.manager.name}{number}"
+            log_directory = str(self._memory() / f"{self._made}-{name}") if point.on_tmpfs else ""
+            made = replace(point.manager, name=name, log_directory=log_directory, is_accounting=is_accounting)
+            try:
+                self._managers.append(LabQueueManager(place, made))
+            except SittingOver as over:
+                if not log_directory:
+                    raise
+                # Memory may be too small for a log, and a disk not.
+                raise PointFailed(str(over)) from over
+        self._running = point
+        return self._managers
+
+    def _memory(self) -> Path:
+        """A directory in memory, for logs. What a killed run left there goes first."""
+        if self._tmpfs is None:
+            if not os.access(TMPFS, os.W_OK):
+                raise PointFailed(f"there is no file system in memory at {TMPFS}")
+            for left in TMPFS.glob("ostler-lab-*"):
+                if not Path(f"/proc/{left.name.rpartition('-')[2]}").exists():
+                    shutil.rmtree(left, ignore_errors=True)
+            self._tmpfs = Path(tempfile.mkdtemp(prefix="ostler-lab-", suffix=f"-{os.getpid()}", dir=TMPFS))
+            self._stack.callback(shutil.rmtree, self._tmpfs, ignore_errors=True)
+        return self._tmpfs
+
+    def _load(self, name: str, processes: int) -> AnyLoad:
+        """The drivers of a contestant; they stay for the whole sitting."""
+        if name not in self._loads:
+            self._loads[name] = new_load(processes)
+        return self._loads[name]
+
+    def _trusted(self, name: str, manager: LabQueueManager) -> AnyLoad:
+        """Applications inside a queue manager, which go with it."""
+        key = f"{name} in {manager.pid}"
+        if key not in self._loads:
+            self._loads[key] = TrustedLoad(manager)
+        return self._loads[key]
+
+    def _end_managers(self) -> None:
+        for each in self._managers:
+            each.end()
+            shutil.rmtree(each.root, ignore_errors=True)
+        self._managers = []
+        self._running = None
+
+    def close(self) -> None:
+        for load in self._loads.values():
+            load.end()
+        self._loads.clear()
+        self._end_managers()
+        self._stack.close()
+
+
+def opened(load: AnyLoad, made: Plan) -> None:
+    """Open a load. Raises PointFailed."""
+    try:
+        load.open(made)
+    except LoadFailed as failure:
+        raise PointFailed(str(failure)) from failure
+
+
+def _can(variant: Variant, point: LoadPoint) -> bool:
+    if point.manager.cores > len(os.sched_getaffinity(0)) or (variant.read_ahead and point.persistent):
+        return False
+    if variant.is_library:
+        plain = _is_plain(point) and point.kind != plan.SESSIONS and point.managers == 1 and not point.own_replies
+        return plain and point.requesters <= LIBRARY_CLIENTS_MAX and point.units in (plan.BY_PERSISTENCE, plan.NOBODY)
+    return True
+
+
+def _is_plain(point: LoadPoint) -> bool:
+    """Whether others can do the same: nothing encrypted, no option of a log, no cores taken away."""
+    return not point.manager.cipher_spec and not point.media_image_seconds and not point.manager.cores
+
+
+def _forces(point: LoadPoint) -> int:
+    """How often an operation waits for the log: a request, a reply, and the requester's get in a unit of work."""
+    if point.kind in (plan.ONE_WAY, plan.PUBLISH):
+        return 1
+    return 3 if point.units == plan.EVERYBODY else 2
+
+
+def _same_managers(running: LoadPoint, wanted: LoadPoint) -> bool:
+    return (
+        running.manager == wanted.manager
+        and running.managers == wanted.managers
+        and running.on_tmpfs == wanted.on_tmpfs
+    )

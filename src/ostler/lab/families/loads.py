@@ -1,0 +1,58 @@
+"""Families of loads: how each reads its scenarios, and which ways of using a queue manager it compares.
+
+To add one, write a function like these, and name it in `scenarios/families.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ostler.lab.families.load_experiment import (
+    LIBRARY,
+    PIPELINED,
+    READ_AHEAD,
+    VERB_BY_VERB,
+    LoadExperiment,
+    Variant,
+)
+from ostler.lab.families.load_points import load_point, one_way_point, publish_point, session_point
+from ostler.lab.load import plan
+from ostler.lab.runner.contract import Experiment, Sitting
+
+_JMS: Final = Variant("Ostler, JMS messages", messages=plan.JMS)
+_NOT_JMS: Final = Variant("Ostler, plain messages")
+
+
+def request_reply(sitting: Sitting) -> Experiment:
+    """Requests and replies, the next as soon as the reply is in or when it is due."""
+    return LoadExperiment(sitting, load_point)
+
+
+def request_reply_pipelined(sitting: Sitting) -> Experiment:
+    """The same, and with applications that send a put together with the get behind it."""
+    return LoadExperiment(sitting, load_point, (VERB_BY_VERB, PIPELINED, LIBRARY))
+
+
+def verbs_only(sitting: Sitting) -> Experiment:
+    """Request and reply where what is compared is an option of the queue manager."""
+    return LoadExperiment(sitting, load_point, (VERB_BY_VERB,))
+
+
+def jms_messages(sitting: Sitting) -> Experiment:
+    """Messages as JMS programs send them, beside plain ones of the same size."""
+    return LoadExperiment(sitting, load_point, (_JMS, _NOT_JMS))
+
+
+def sessions(sitting: Sitting) -> Experiment:
+    """Short sessions."""
+    return LoadExperiment(sitting, session_point, (VERB_BY_VERB,))
+
+
+def one_way(sitting: Sitting) -> Experiment:
+    """Producers and consumers."""
+    return LoadExperiment(sitting, one_way_point)
+
+
+def publish_subscribe(sitting: Sitting) -> Experiment:
+    """Publishers and subscribers, who get message by message, or have them sent as they come."""
+    return LoadExperiment(sitting, publish_point, (VERB_BY_VERB, READ_AHEAD))

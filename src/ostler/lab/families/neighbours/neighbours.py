@@ -1,0 +1,627 @@
+"""Ten kinds of neighbours: authorised clients that do what they may, and as much of it as they can.
+
+Each is a process of its own, with connections and queues of its own, over TCP through a server-connection channel. It
+goes on until its time is over, whatever is refused: that is counted, and it begins again.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import threading
+import time
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import count, cycle
+from typing import Final
+
+import ostler
+from ostler.client.api.connection import Connection
+from ostler.engine.selectors.selector import compile_selector
+from ostler.lab.families.task import RESULT, Task, wait_until
+from ostler.lab.load.client import LoadFailed
+from ostler.lab.load.moments import Tell
+from ostler.lab.load.mq.blocking_link import BlockingLink, half_open
+from ostler.lab.load.mq.client import OUTPUT, MqTerms, descriptor, hello_frame
+from ostler.lab.load.mq.frames import GET_REQUEST, NO_ID, NO_IDS, PUT_REQUEST, PutFrames
+from ostler.lab.load.mq.mqsc_by_message import MqscByMessage
+from ostler.lab.load.mq.queue_filler import PROPERTY
+from ostler.lab.load.timeline import PhaseRecorder, Timeline
+from ostler.lab.runner.contract import Figure
+from ostler.lab.runner.queue_manager_plan import CHANNEL
+from ostler.model.constants import (
+    MQGMO_BROWSE_FIRST,
+    MQGMO_FAIL_IF_QUIESCING,
+    MQGMO_NO_SYNCPOINT,
+    MQGMO_WAIT,
+    MQMO_NONE,
+    MQOO_BROWSE,
+    MQOO_FAIL_IF_QUIESCING,
+    MQOO_INPUT_SHARED,
+    MQPMO_ASYNC_RESPONSE,
+    MQPMO_NEW_MSG_ID,
+    MQPMO_NO_SYNCPOINT,
+    MQPMO_SYNCPOINT,
+    MQWI_UNLIMITED,
+)
+from ostler.model.errors import MQError
+from ostler.wire import calls, frames
+
+NONE: Final = "none"
+DEEP_BROWSE: Final = "deep browse"
+SELECTOR: Final = "selector"
+LARGE: Final = "large messages"
+TOPICS: Final = "topics"
+WILDCARD: Final = "wildcard subscription"
+STORM: Final = "connection storm"
+DISPLAY: Final = "display"
+PURGE: Final = "purge"
+UNIT: Final = "huge unit of work"
+UNREAD: Final = "never reading"
+
+STORE: Final = "LAB.NEIGHBOUR.STORE"
+"""What is filled before, and browsed, selected from or cleared."""
+WORK: Final = "LAB.NEIGHBOUR.WORK"
+DISPLAYED_QUEUES: Final = "LAB.NEIGHBOUR.SHOWN"
+
+OPERATIONS: Final = "neighbour's operations"
+ERRORS: Final = "neighbour's errors"
+UNFINISHED: Final = "neighbour's operations without an end"
+FEWER_WHEN_QUICK: Final = 10
+_GRACE_SECONDS: Final = 3.0
+"""An operation that is under way at the end may take so long, and is left then."""
+_PAUSE_SECONDS: Final = 0.05
+_COMMAND_SECONDS_MAX: Final = 60.0
+_UNIT_SECONDS_MAX: Final = 90.0
+_LEVELS: Final = 8
+_PUTS_AT_ONCE: Final = 500
+_UNREAD_REQUESTS: Final = 40
+_SMALL_BYTES: Final = 100
+_MIDDLE_IN_TURN: Final = 8
+
+Address = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much a neighbour has to work with. The issue's own in full; the quick form has a tenth of what is counted."""
+
+    browse_messages: int
+    selector_messages: int
+    selector_bytes: int
+    waiting_gets: int
+    large_bytes: int
+    middle_bytes: int
+    topics: int
+    retained: int
+    half_open: int
+    queues: int
+    displayed_topics: int
+    purged_messages: int
+    unit_messages: int
+    unread_links: int
+    unread_messages: int
+
+    @classmethod
+    def of(cls, parameters: dict[str, int], is_quick: bool) -> Sizes:
+        """From the parameters of the scenario."""
+        fewer = FEWER_WHEN_QUICK if is_quick else 1
+        kept = ("selector_bytes", "middle_bytes", "unread_messages")
+        return cls(**{
+            name: parameters[name] if name in kept else max(parameters[name] // fewer, 1)
+            for name in cls.__dataclass_fields__
+        })  # fmt: skip
+
+
+class Deeds:
+    """What a neighbour has done, counted by all its threads until it is closed."""
+
+    def __init__(self, recorder: PhaseRecorder) -> None:
+        self._recorder = recorder
+        self._lock = threading.Lock()
+        self._is_closed = False
+        timeline = recorder.timeline
+        self.middle_ns = (timeline.measured_ns + timeline.cool_ns) // 2
+        self.end_ns = timeline.end_ns
+        self.operations = 0
+        self.errors = 0
+
+    @property
+    def is_over(self) -> bool:
+        return time.perf_counter_ns() >= self.end_ns
+
+    def done(self, operation: str, began_ns: int) -> None:
+        now = time.perf_counter_ns()
+        with self._lock:
+            if not self._is_closed:
+                self.operations += 1
+                self._recorder.operation(operation).record(began_ns, now)
+
+    def failed(self, operation: str) -> None:
+        with self._lock:
+            if not self._is_closed:
+                self.errors += 1
+                self._recorder.operation(operation).fail(time.perf_counter_ns())
+
+    def close(self) -> None:
+        with self._lock:
+            self._is_closed = True
+
+
+Part = Callable[[Deeds], None]
+"""What one thread of a neighbour does until its time is over. When it fails it is begun again."""
+
+
+class Neighbour(Task):
+    """One of the ten. `operation` is what its failures count as. It begins with the window: the warm-up is quiet, and
+    a deed that takes long has its whole effect in the window."""
+
+    operation = ""
+
+    def __init__(self, address: Address, sizes: Sizes) -> None:
+        self.address = address
+        self.sizes = sizes
+
+    @abstractmethod
+    def parts(self) -> Sequence[Part]:
+        """What it does at the same time."""
+
+    def connect(self) -> Connection:
+        host, port = self.address
+        return ostler.connect("", f"{host}({port})", channel=CHANNEL, application="neighbour")
+
+    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Figure]:
+        timeline = recorder.timeline
+        deeds = Deeds(recorder)
+        threads = [
+            threading.Thread(target=self._keep_on, args=(part, deeds, timeline), daemon=True) for part in self.parts()
+        ]
+        for thread in threads:
+            thread.start()
+        deadline = timeline.end_ns / 1e9 + _GRACE_SECONDS
+        for thread in threads:
+            thread.join(max(deadline - time.perf_counter(), 0.0))
+        deeds.close()
+        figures = (
+            (OPERATIONS, deeds.operations),
+            (ERRORS, deeds.errors),
+            (UNFINISHED, sum(thread.is_alive() for thread in threads)),
+        )
+        return [Figure(RESULT, name, float(value)) for name, value in figures]
+
+    def _keep_on(self, part: Part, deeds: Deeds, timeline: Timeline) -> None:
+        wait_until(timeline.measured_ns)
+        while not deeds.is_over:
+            try:
+                part(deeds)
+            except (MQError, LoadFailed, OSError):
+                deeds.failed(self.operation)
+                time.sleep(_PAUSE_SECONDS)
+
+    def close(self) -> None:
+        """Its process ends, and with it whatever is open."""
+
+
+class DeepBrowse(Neighbour):
+    """Browses a deep queue from the first message to the last, again and again, twice at the same time."""
+
+    operation = "browse"
+
+    def parts(self) -> Sequence[Part]:
+        return [self._browse, self._browse]
+
+    def _browse(self, deeds: Deeds) -> None:
+        with self.connect() as connection, connection.open(STORE, "b") as queue:
+            while not deeds.is_over:
+                with queue.browse() as browser:
+                    began = time.perf_counter_ns()
+                    while browser.next() is not None and not deeds.is_over:
+                        deeds.done(self.operation, began)
+                        began = time.perf_counter_ns()
+
+
+class Selecting(Neighbour):
+    """Looks for messages that no message is, and has hundreds of gets wait for others with selectors of their own.
+
+    These come in the middle of the window, so that both have their effect. All are connected when it is made.
+    """
+
+    operation = "browse with selector"
+    waiting = "waiting get"
+    put = "put to waiting gets"
+
+    def __init__(self, address: Address, sizes: Sizes) -> None:
+        super().__init__(address, sizes)
+        self._browsing: Connection | None = self.connect()
+        conversations = range(1, sizes.waiting_gets + 1)
+        self._link: BlockingLink | None = BlockingLink(address, CHANNEL, sizes.waiting_gets)
+        self._handles = self._link.open(WORK, MQOO_FAIL_IF_QUIESCING | MQOO_INPUT_SHARED, conversations)
+
+    def parts(self) -> Sequence[Part]:
+        return [self._browse, self._wait]
+
+    def selectors(self) -> list[str]:
+        """Plain, with much to calculate, with much to compare: none that a message meets, all as dear as allowed."""
+        room = self.sizes.selector_bytes
+        return [f"{PROPERTY} > 9", dearest(_sum, room), dearest(_choices, room)]
+
+    def _browse(self, deeds: Deeds) -> None:
+        connection, self._browsing = self._browsing or self.connect(), None
+        with connection, connection.open(STORE, "b") as queue:
+            for selector in cycle(self.selectors()):
+                if deeds.is_over:
+                    return
+                began = time.perf_counter_ns()
+                try:
+                    with queue.browse(selector=selector) as browser:
+                        browser.next()
+                except MQError:
+                    # This one may be too dear for the queue manager, and the next one not.
+                    deeds.failed(self.operation)
+                    time.sleep(_PAUSE_SECONDS)
+                    continue
+                deeds.done(self.operation, began)
+
+    def _wait(self, deeds: Deeds) -> None:
+        wait_until(deeds.middle_ns)
+        link, self._link = self._link, None
+        if link is None:
+            # Those are gone: whatever ended their link would end another one.
+            wait_until(deeds.end_ns)
+            return
+        try:
+            own = f"{PROPERTY}={{}} AND "
+            dear = dearest(lambda terms: own.format(0) + _sum(terms), self.sizes.selector_bytes - len(own))
+            for conversation, hobj in self._handles.items():
+                if deeds.is_over:
+                    return
+                # No two alike, so that nothing is shared.
+                selector = dear.replace(own.format(0), own.format(conversation + 10), 1)
+                began = time.perf_counter_ns()
+                link.send(_waiting_get(conversation, hobj, selector))
+                deeds.done(self.waiting, began)
+            with self.connect() as connection, connection.open(WORK, "rw") as queue:
+                for number in cycle(range(10)):
+                    if deeds.is_over:
+                        return
+                    began = time.perf_counter_ns()
+                    queue.put(b"", persistent=False, properties={PROPERTY: number})
+                    deeds.done(self.put, began)
+                    queue.get()
+                    time.sleep(_PAUSE_SECONDS)
+        finally:
+            link.close()
+
+
+class LargeMessages(Neighbour):
+    """Puts and gets messages of 100 MB and of 4 MB."""
+
+    operation = "put and get, large"
+    middle = "put and get, 4 MB"
+
+    def parts(self) -> Sequence[Part]:
+        return [self._large, self._middle]
+
+    def _large(self, deeds: Deeds) -> None:
+        self._there_and_back(deeds, self.operation, self.sizes.large_bytes, 1)
+
+    def _middle(self, deeds: Deeds) -> None:
+        self._there_and_back(deeds, self.middle, self.sizes.middle_bytes, _MIDDLE_IN_TURN)
+
+    def _there_and_back(self, deeds: Deeds, operation: str, size: int, in_turn: int) -> None:
+        body = bytes(size)
+        with self.connect() as connection, connection.open(WORK, "rw") as queue:
+            while not deeds.is_over:
+                began = time.perf_counter_ns()
+                sent = [queue.put(body, persistent=False).message_id for _ in range(in_turn)]
+                for message_id in sent:
+                    queue.get(message_id=message_id)
+                deeds.done(operation, began)
+
+
+class NewTopics(Neighbour):
+    """Publishes to topics that nobody has used before, of eight levels; when all are used, to those again."""
+
+    operation = "publish"
+
+    def parts(self) -> Sequence[Part]:
+        return [self._publish]
+
+    def _publish(self, deeds: Deeds) -> None:
+        with self.connect() as connection:
+            for number in cycle(range(self.sizes.topics)):
+                if deeds.is_over:
+                    return
+                began = time.perf_counter_ns()
+                connection.publish(self._topic(number), b"", persistent=False)
+                deeds.done(self.operation, began)
+
+    def _topic(self, number: int) -> str:
+        return "/".join([f"neighbour{os.getpid()}", str(number), *map(str, range(3, _LEVELS + 1))])
+
+
+class WildcardSubscription(Neighbour):
+    """Subscribes to everything, is sent all retained publications, gets one and ends the subscription."""
+
+    operation = "subscribe to #"
+
+    def parts(self) -> Sequence[Part]:
+        return [self._subscribe]
+
+    def _subscribe(self, deeds: Deeds) -> None:
+        with self.connect() as connection:
+            while not deeds.is_over:
+                began = time.perf_counter_ns()
+                with connection.subscribe("#") as subscription:
+                    subscription.get(wait=1.0)
+                deeds.done(self.operation, began)
+
+
+class ConnectionStorm(Neighbour):
+    """Connects and disconnects as fast as it can, and keeps sockets on which it never finishes its first words."""
+
+    operation = "connect and disconnect"
+    silent = "half-open socket"
+
+    def __init__(self, address: Address, sizes: Sizes) -> None:
+        super().__init__(address, sizes)
+        self._links = count()
+
+    def parts(self) -> Sequence[Part]:
+        return [self._connect, self._connect, self._connect, self._half_open]
+
+    def _connect(self, deeds: Deeds) -> None:
+        while not deeds.is_over:
+            began = time.perf_counter_ns()
+            BlockingLink(self.address, CHANNEL, number=next(self._links)).leave()
+            deeds.done(self.operation, began)
+
+    def _half_open(self, deeds: Deeds) -> None:
+        kept: deque[socket.socket] = deque()
+        words = hello_frame(CHANNEL, 1)
+        try:
+            for first in cycle((b"", words[: len(words) // 2], words)):
+                if deeds.is_over:
+                    return
+                began = time.perf_counter_ns()
+                kept.append(half_open(self.address, next(self._links), first))
+                deeds.done(self.silent, began)
+                if len(kept) > self.sizes.half_open:
+                    kept.popleft().close()
+        finally:
+            for sock in kept:
+                sock.close()
+
+
+class DisplayAll(Neighbour):
+    """Has everything displayed that there is: queues, connections, topics, who has queues open."""
+
+    operation = "display"
+    commands = (
+        "DISPLAY QLOCAL(*) ALL",
+        "DISPLAY CONN(*) ALL",
+        "DISPLAY TPSTATUS('#')",
+        "DISPLAY QSTATUS(*) ALL",
+    )
+
+    def parts(self) -> Sequence[Part]:
+        return [self._display]
+
+    def _display(self, deeds: Deeds) -> None:
+        with self.connect() as connection:
+            commands = MqscByMessage(connection)
+            for command in cycle(self.commands):
+                if deeds.is_over:
+                    return
+                began = time.perf_counter_ns()
+                try:
+                    commands.run(command, _COMMAND_SECONDS_MAX)
+                except LoadFailed:
+                    deeds.failed(self.operation)
+                    time.sleep(_PAUSE_SECONDS)
+                    continue
+                deeds.done(self.operation, began)
+
+
+class Purge(Neighbour):
+    """Clears a deep queue, puts a few thousand messages on it, and clears it again."""
+
+    operation = "clear"
+
+    def parts(self) -> Sequence[Part]:
+        return [self._clear]
+
+    def _clear(self, deeds: Deeds) -> None:
+        with self.connect() as connection:
+            commands = MqscByMessage(connection)
+            while not deeds.is_over:
+                began = time.perf_counter_ns()
+                commands.run(f"CLEAR QLOCAL({STORE})", _COMMAND_SECONDS_MAX)
+                deeds.done(self.operation, began)
+                link = BlockingLink(self.address, CHANNEL)
+                try:
+                    hobj = link.open(STORE, OUTPUT)[1]
+                    put_many(link, hobj, max(self.sizes.purged_messages // 100, 1), is_in_unit=False)
+                    link.leave()
+                finally:
+                    link.close()
+
+
+class HugeUnit(Neighbour):
+    """Has two units of work of 100,000 messages ready: one is committed, the other backed out. Then it makes others.
+
+    They are ready when it is made, so that what is measured is their end, and not only how they are put together.
+    """
+
+    operation = "commit"
+    back_out = "back out"
+    unit_put = "put of the unit"
+
+    def __init__(self, address: Address, sizes: Sizes) -> None:
+        super().__init__(address, sizes)
+        self._ready: deque[tuple[BlockingLink, int]] = deque(self._unit() for _ in range(2))
+
+    def parts(self) -> Sequence[Part]:
+        return [self._end_units]
+
+    def _end_units(self, deeds: Deeds) -> None:
+        ends = cycle(((frames.COMMIT, self.operation), (frames.BACK, self.back_out)))
+        for kind, operation in ends:
+            if deeds.is_over:
+                return
+            link, hobj = self._ready.popleft() if self._ready else self._unit()
+            try:
+                began = time.perf_counter_ns()
+                link.ask(kind, 1)
+                deeds.done(operation, began)
+                began = time.perf_counter_ns()
+                put_many(link, hobj, self.sizes.unit_messages, goes_on=lambda: not deeds.is_over)
+                deeds.done(self.unit_put, began)
+            except BaseException:
+                link.close()
+                raise
+            self._ready.append((link, hobj))
+
+    def _unit(self) -> tuple[BlockingLink, int]:
+        """A link with a unit of work that only has to be ended."""
+        link = BlockingLink(self.address, CHANNEL, seconds_max=_UNIT_SECONDS_MAX)
+        try:
+            hobj = link.open(WORK, OUTPUT)[1]
+            put_many(link, hobj, self.sizes.unit_messages)
+        except BaseException:
+            link.close()
+            raise
+        return link, hobj
+
+
+class NeverReading(Neighbour):
+    """Many links that ask for message after message of 4 MB, and read nothing of what comes."""
+
+    operation = "browse, not read"
+
+    def parts(self) -> Sequence[Part]:
+        return [self._ask]
+
+    def _ask(self, deeds: Deeds) -> None:
+        links: dict[int, BlockingLink] = {}
+        gone = select.poll()
+        try:
+            for number in count():
+                if deeds.is_over:
+                    return
+                if len(links) < self.sizes.unread_links:
+                    link = self._unread(deeds, number)
+                    links[link.sock.fileno()] = link
+                    # Nothing but the end of a link is of interest.
+                    gone.register(link.sock.fileno(), select.POLLRDHUP)
+                for descriptor, _ in gone.poll(0 if len(links) < self.sizes.unread_links else 100):
+                    gone.unregister(descriptor)
+                    links.pop(descriptor).close()
+                    deeds.failed(self.operation)
+        finally:
+            for link in links.values():
+                link.close()
+
+    def _unread(self, deeds: Deeds, number: int) -> BlockingLink:
+        link = BlockingLink(self.address, CHANNEL, number=number)
+        try:
+            hobj = link.open(STORE, MQOO_FAIL_IF_QUIESCING | MQOO_BROWSE)[1]
+            link.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+            options = MQGMO_BROWSE_FIRST | MQGMO_FAIL_IF_QUIESCING
+            payload = _get_payload(hobj, options, 0, self.sizes.middle_bytes, b"")
+            for request in range(1, _UNREAD_REQUESTS + 1):
+                began = time.perf_counter_ns()
+                link.send(calls.get_frame(1, request, payload))
+                deeds.done(self.operation, began)
+        except BaseException:
+            link.close()
+            raise
+        return link
+
+
+NEIGHBOURS: Final[dict[str, type[Neighbour]]] = {
+    DEEP_BROWSE: DeepBrowse,
+    SELECTOR: Selecting,
+    LARGE: LargeMessages,
+    TOPICS: NewTopics,
+    WILDCARD: WildcardSubscription,
+    STORM: ConnectionStorm,
+    DISPLAY: DisplayAll,
+    PURGE: Purge,
+    UNIT: HugeUnit,
+    UNREAD: NeverReading,
+}
+
+
+def make_neighbour(kind: str, address: Address, sizes: Sizes) -> Neighbour:
+    """In its process."""
+    return NEIGHBOURS[kind](address, sizes)
+
+
+def put_many(
+    link: BlockingLink,
+    hobj: int,
+    messages: int,
+    is_in_unit: bool = True,
+    goes_on: Callable[[], bool] = lambda: True,
+) -> None:
+    """Put small messages, persistent ones in a unit of work, as fast as they are taken: only the last is answered.
+
+    Raises LoadFailed when that is refused. With `goes_on` the last may come earlier.
+    """
+    terms = MqTerms(1, _SMALL_BYTES, persistent=is_in_unit)
+    md, body = descriptor(terms, ""), bytes(_SMALL_BYTES)
+    options = MQPMO_NEW_MSG_ID | (MQPMO_SYNCPOINT if is_in_unit else MQPMO_NO_SYNCPOINT)
+    unanswered = PutFrames(1, 0, hobj, options | MQPMO_ASYNC_RESPONSE, md, _SMALL_BYTES).filled(NO_IDS, body)
+    left = messages - 1
+    while left > 0 and goes_on():
+        at_once = min(left, _PUTS_AT_ONCE)
+        link.send(unanswered * at_once)
+        left -= at_once
+    link.send(PutFrames(1, PUT_REQUEST, hobj, options, md, _SMALL_BYTES).filled(NO_IDS, body))
+    link.reply(frames.PUT)
+
+
+def _sum(terms: int) -> str:
+    """A condition that is false and takes long to find out."""
+    return PROPERTY + f"+{PROPERTY}" * terms + "=-1"
+
+
+def _choices(terms: int) -> str:
+    return " OR ".join(f"{PROPERTY}={number}" for number in range(10, 10 + terms))
+
+
+def dearest(make: Callable[[int], str], room: int) -> str:
+    """Make the selector with the most terms that takes at most `room` bytes and that the queue manager allows."""
+    low, high = 1, room
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _is_allowed(make(middle), room):
+            low = middle
+        else:
+            high = middle - 1
+    return make(low)
+
+
+def _is_allowed(selector: str, room: int) -> bool:
+    if len(selector) > room:
+        return False
+    try:
+        compile_selector(selector)
+    except MQError:
+        return False
+    return True
+
+
+def _waiting_get(conversation: int, hobj: int, selector: str) -> bytes:
+    options = MQGMO_WAIT | MQGMO_NO_SYNCPOINT | MQGMO_FAIL_IF_QUIESCING
+    payload = _get_payload(hobj, options, MQWI_UNLIMITED, _SMALL_BYTES, selector.encode())
+    return calls.get_frame(conversation, GET_REQUEST, payload)
+
+
+def _get_payload(hobj: int, options: int, wait_ms: int, data_bytes: int, selector: bytes) -> bytes:
+    ids = (NO_ID, NO_ID, calls.NO_GROUP, 0, 0, calls.NO_TOKEN, selector)
+    return calls.get_payload(hobj, options, wait_ms, MQMO_NONE, data_bytes, 0, 0, 0, *ids)

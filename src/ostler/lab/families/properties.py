@@ -1,0 +1,186 @@
+"""Family `properties`: messages with an MQRFH2 are put and got, by PROPCTL of the queue.
+
+The program makes the header itself, as programs do that know nothing of message handles. V6COMPAT hands it over as it
+came; COMPAT looks at it first. Puts and gets come in batches, so that the processor time of each is known.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from ostler import mqi
+from ostler.lab.common.embedded import NAME, descriptor, get_options, put_options
+from ostler.lab.common.processor_time import used_ns
+from ostler.lab.common.put_and_get import connected, opened
+from ostler.lab.families.hosts import EMBEDDED, LOCAL, Host, Hosts
+from ostler.lab.families.response_time import AGREEMENTS, GET, PUT
+from ostler.lab.families.task import RESULT, Loop
+from ostler.lab.load.timeline import MEASURED, PhaseRecorder
+from ostler.lab.runner.contract import Entrant, EntrantKind, Experiment, Figure, Prepared, Shape, Sitting
+from ostler.lab.runner.queue_manager_plan import QueueManagerPlan
+from ostler.lab.scenarios.steps import Step
+from ostler.model.constants import MQCC_FAILED, MQCC_OK, MQOO_INPUT_SHARED, MQOO_OUTPUT, MQTYPE_STRING
+from ostler.model.errors import MQError
+from ostler.model.structures.md import MQMD
+
+PUT_TIME: Final = "processor us of MQPUT"
+GET_TIME: Final = "processor us of MQGET"
+HEADER_BYTES: Final = "header bytes"
+_BATCH: Final = 50
+_BODY_BYTES: Final = 2048
+_HEADER_BYTES_MAX: Final = 65536
+_VALUE: Final = b"a value of 24 characters"
+_WITHOUT: Final = "Ostler, in one process, the same bytes without properties"
+
+
+def experiment(sitting: Sitting) -> Experiment:
+    return Properties(sitting)
+
+
+class Properties(Experiment):
+    def __init__(self, sitting: Sitting) -> None:
+        self._sitting = sitting
+        controls = sorted({str(step.points["property_control"]) for step in sitting.steps})
+        commands = tuple(f"DEFINE QLOCAL({_queue(each)}) MAXDEPTH(999999999) PROPCTL({each})" for each in controls)
+        plan = QueueManagerPlan(NAME, commands=commands, is_accounting=sitting.settings.accounting)
+        self._hosts = Hosts(sitting.scratch, plan)
+        given = sitting.scenario.parameters.get("message_bytes")
+        self._body_bytes = given if isinstance(given, int) else _BODY_BYTES
+
+    def entrants(self) -> Sequence[Entrant]:
+        found = [LOCAL, EMBEDDED]
+        if self._sitting.settings.limits:
+            found.append(Entrant(_WITHOUT, EntrantKind.LIMIT, "a message of as many bytes with nothing to look at"))
+        return found
+
+    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+        shape = Shape(1, self._body_bytes, False, main_operation=GET)
+        is_limit = entrant.kind is EntrantKind.LIMIT
+        whose = EMBEDDED if is_limit else entrant
+        make = partial(
+            PropertyLoop,
+            queue=_queue(str(step.points["property_control"])),
+            properties=int(step.points["properties"]),
+            body_bytes=self._body_bytes,
+            has_header=not is_limit,
+            other_pid=self._hosts.manager().pid if whose.name == LOCAL.name else 0,
+        )
+        return self._hosts.prepared(whose, make, shape, AGREEMENTS)
+
+    def close(self) -> None:
+        self._hosts.close()
+
+
+def _queue(control: str) -> str:
+    return f"LAB.{control}"
+
+
+class PropertyLoop(Loop):
+    """The application: a batch of puts, then a batch of gets."""
+
+    main_operation = GET
+
+    def __init__(
+        self, host: Host, queue: str, properties: int, body_bytes: int, has_header: bool, other_pid: int
+    ) -> None:
+        self._host = host.open()
+        self._other_pid = other_pid
+        self._hconn = connected(NAME)
+        self._output = opened(self._hconn, queue, MQOO_OUTPUT)
+        self._intake = opened(self._hconn, queue, MQOO_INPUT_SHARED)
+        self._md = bytearray(descriptor(False))
+        header = _header(self._hconn, properties, self._md)
+        if not has_header:
+            # As long as the other, and nothing that anybody would read.
+            MQMD.patch(self._md, "Format", b"")
+        self._header_bytes = len(header)
+        self._body = os.urandom(body_bytes)
+        self._data = (header if has_header else bytes(len(header))) + self._body
+        self._got_md = bytearray(descriptor(False))
+        self._pmo, self._gmo = bytearray(put_options()), bytearray(get_options())
+        self._clear()
+
+    def _clear(self) -> None:
+        self._phase = 0
+        self._batches = self._put_ns = self._get_ns = 0
+
+    def begin(self, recorder: PhaseRecorder) -> None:
+        self._clear()
+        self._puts, self._gets = recorder.operation(PUT), recorder.operation(GET)
+
+    def entered(self, phase: int) -> None:
+        self._phase = phase
+
+    def turn(self) -> int:
+        used = self._used_ns()
+        self._put_batch()
+        between = self._used_ns()
+        now = self._get_batch()
+        # A batch at the border of the window belongs to the phase it began in.
+        if self._phase == MEASURED:
+            self._batches += 1
+            self._put_ns += between - used
+            self._get_ns += self._used_ns() - between
+        return now
+
+    def _used_ns(self) -> int:
+        """By the application, and by the queue manager if that is elsewhere."""
+        return time.process_time_ns() + (used_ns(self._other_pid) if self._other_pid else 0)
+
+    def _put_batch(self) -> None:
+        hconn, hobj, md, pmo, data = self._hconn, self._output, self._md, self._pmo, self._data
+        for _ in range(_BATCH):
+            began = time.perf_counter_ns()
+            code, reason = mqi.MQPUT(hconn, hobj, md, pmo, data)
+            self._puts.record(began, time.perf_counter_ns())
+            if code != MQCC_OK:
+                raise MQError(reason, "MQPUT failed.")
+
+    def _get_batch(self) -> int:
+        hconn, hobj, md, gmo = self._hconn, self._intake, self._got_md, self._gmo
+        end = 0
+        for _ in range(_BATCH):
+            began = time.perf_counter_ns()
+            data, _, code, reason = mqi.MQGET(hconn, hobj, md, gmo, len(self._data))
+            end = time.perf_counter_ns()
+            self._gets.record(began, end)
+            if code != MQCC_OK:
+                raise MQError(reason, "MQGET failed.")
+            if not data.endswith(self._body):
+                raise AssertionError("the message that was got is not the one that was put")
+        return end
+
+    def results(self) -> list[Figure]:
+        calls = max(self._batches, 1) * _BATCH
+        return [
+            Figure(RESULT, PUT_TIME, self._put_ns / 1000 / calls),
+            Figure(RESULT, GET_TIME, self._get_ns / 1000 / calls),
+            Figure(RESULT, HEADER_BYTES, self._header_bytes),
+        ]
+
+    def figures(self) -> list[Figure]:
+        return self._host.figures()
+
+    def close(self) -> None:
+        mqi.MQDISC(self._hconn)
+        self._host.close()
+
+
+def _header(hconn: int, properties: int, md: bytearray) -> bytes:
+    """An MQRFH2 with so many properties; the descriptor becomes that of a message which begins with it."""
+    hmsg, code, reason = mqi.MQCRTMH(hconn, None)
+    if code == MQCC_FAILED:
+        raise MQError(reason, "MQCRTMH failed.")
+    for number in range(properties):
+        code, reason = mqi.MQSETMP(hconn, hmsg, None, f"property{number}", None, MQTYPE_STRING, _VALUE)[-2:]
+        if code == MQCC_FAILED:
+            raise MQError(reason, "MQSETMP failed.")
+    returned = mqi.MQMHBUF(hconn, hmsg, None, "%", md, _HEADER_BYTES_MAX)
+    if returned[-2] == MQCC_FAILED:
+        raise MQError(returned[-1], "MQMHBUF failed.")
+    mqi.MQDLTMH(hconn, hmsg, None)
+    return returned[0]

@@ -1,0 +1,187 @@
+"""Family `response-time`: one application puts a message on an empty queue and gets it back, size by size.
+
+It is bound locally, as in the report, and beside it runs inside the queue manager's process. What must be done at
+least is beside both: an entry of a table and a queue, the exchanges with another process, the forces of a log.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from ostler import mqi
+from ostler.lab.common.embedded import NAME, QUEUE
+from ostler.lab.common.probes import BarePair, ForcedFile
+from ostler.lab.common.put_and_get import PutAndGet, connected
+from ostler.lab.families.bare_exchange import BareExchange
+from ostler.lab.families.hosts import EMBEDDED, LOCAL, Host, Hosts
+from ostler.lab.families.task import RESULT, Loop, Task, measured_count
+from ostler.lab.families.task_process import Agreement, TaskPrepared, TaskProcess
+from ostler.lab.load.timeline import PhaseRecorder
+from ostler.lab.runner.contract import Entrant, EntrantKind, Experiment, Figure, Prepared, Shape, Sitting
+from ostler.lab.runner.queue_manager_plan import QueueManagerPlan
+from ostler.lab.scenarios.model import Persistence, Scenario, StopKind
+from ostler.lab.scenarios.steps import Step
+from ostler.lab.store.roles import PROBE
+from ostler.server.config.qm_ini import LogSection, LogType
+
+PUT: Final = "MQPUT"
+GET: Final = "MQGET"
+PAIR: Final = "MQPUT and MQGET"
+SAMPLES: Final = "samples"
+SAMPLES_MISSING: Final = "samples missing"
+AGREEMENTS: Final = (Agreement((PUT,), "puts"), Agreement((GET,), "gets"))
+_PROBE_FILE_BYTES: Final = 64 << 20
+_PAGE: Final = bytes(4096)
+_FILE_PAGES: Final = 2048
+_BARE: Final = "bare table and queue"
+_EXCHANGES: Final = "bare exchanges over a Unix socket"
+_FORCES: Final = "writing and forcing"
+
+
+def experiment(sitting: Sitting) -> Experiment:
+    return ResponseTime(sitting)
+
+
+class ResponseTime(Experiment):
+    """Two ways to be bound, and limits for each persistence."""
+
+    def __init__(self, sitting: Sitting) -> None:
+        self._sitting = sitting
+        pages = sitting.scenario.parameters.get("log_file_pages", _FILE_PAGES)
+        log = LogSection(type=LogType.CIRCULAR, file_pages=pages if isinstance(pages, int) else _FILE_PAGES)
+        commands = (f"DEFINE QLOCAL({QUEUE}) MAXDEPTH(999999999) MAXMSGL(104857600)",)
+        plan = QueueManagerPlan(NAME, log, commands=commands, is_accounting=sitting.settings.accounting)
+        self._hosts = Hosts(sitting.scratch, plan)
+
+    def entrants(self) -> Sequence[Entrant]:
+        found = [LOCAL, EMBEDDED]
+        if self._sitting.settings.limits:
+            steps = self._sitting.steps
+            plain = frozenset(step.number for step in steps if not is_persistent(step))
+            forced = frozenset(step.number for step in steps if is_persistent(step))
+            promises = (
+                (_EXCHANGES, "the data there and back between two processes, nothing kept", plain),
+                (_BARE, "an identifier in a deque and the data in a dictionary", plain),
+                (_FORCES, "the data and then a page written to a file that is there, each forced", forced),
+            )
+            found += [Entrant(name, EntrantKind.LIMIT, promise, steps) for name, promise, steps in promises if steps]
+        return found
+
+    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+        size, persistent = int(step.points["message_bytes"]), is_persistent(step)
+        shape = Shape(1, size, persistent, main_operation=PAIR)
+        if entrant.kind is EntrantKind.LIMIT:
+            return TaskPrepared(shape, TaskProcess(self._limit(entrant, step, size), PROBE))
+        wanted = wanted_samples(self._sitting.scenario, self._sitting.settings.is_quick)
+        make = partial(PutAndGetLoop, size=size, persistent=persistent, samples_wanted=wanted)
+        return self._hosts.prepared(entrant, make, shape, AGREEMENTS)
+
+    def _limit(self, entrant: Entrant, step: Step, size: int) -> Callable[[], Task]:
+        if entrant.name == _BARE:
+            return partial(BareLoop, size)
+        if entrant.name == _EXCHANGES:
+            return partial(BareExchange, size, (PUT, GET), PAIR)
+        return partial(ForceLoop, self._sitting.scratch / f"forced-{step.number}", size)
+
+    def close(self) -> None:
+        self._hosts.close()
+
+
+def is_persistent(step: Step) -> bool:
+    return step.points.get("persistence") == Persistence.PERSISTENT.value
+
+
+def wanted_samples(scenario: Scenario, is_quick: bool) -> int:
+    """How many timings of a point the report has; the quick form takes what it gets."""
+    stop = scenario.stop
+    return int(stop.limit) if stop is not None and stop.kind is StopKind.SAMPLES and not is_quick else 0
+
+
+class PutAndGetLoop(Loop):
+    """The application. A window ends by time: when it has fewer samples than are wanted, it says so."""
+
+    main_operation = PAIR
+
+    def __init__(self, host: Host, size: int, persistent: bool, samples_wanted: int) -> None:
+        self._host = host.open()
+        self._hconn = connected(NAME)
+        self._application = PutAndGet(self._hconn, QUEUE, size, persistent)
+        self._samples_wanted = samples_wanted
+
+    def begin(self, recorder: PhaseRecorder) -> None:
+        self._recorder = recorder
+        self._puts, self._gets, self._pairs = (recorder.operation(name) for name in (PUT, GET, PAIR))
+
+    def turn(self) -> int:
+        began, between, end = self._application.sample()
+        self._puts.record(began, between)
+        self._gets.record(between, end)
+        self._pairs.record(began, end)
+        return end
+
+    def results(self) -> list[Figure]:
+        count = measured_count(self._recorder, PAIR)
+        return [
+            Figure(RESULT, SAMPLES, count),
+            Figure(RESULT, SAMPLES_MISSING, max(self._samples_wanted - count, 0)),
+        ]
+
+    def figures(self) -> list[Figure]:
+        return self._host.figures()
+
+    def close(self) -> None:
+        mqi.MQDISC(self._hconn)
+        self._host.close()
+
+
+class BareLoop(Loop):
+    """What keeping a message and finding it again takes at least, in Python."""
+
+    main_operation = PAIR
+
+    def __init__(self, size: int) -> None:
+        self._pair = BarePair(os.urandom(size))
+
+    def begin(self, recorder: PhaseRecorder) -> None:
+        self._pairs = recorder.operation(PAIR)
+
+    def turn(self) -> int:
+        took = self._pair.run(1)
+        now = time.perf_counter_ns()
+        self._pairs.record(now - took, now)
+        return now
+
+    def close(self) -> None:
+        return
+
+
+class ForceLoop(Loop):
+    """What a log must do at least: the message forced for the put, and a page for the get."""
+
+    main_operation = PAIR
+
+    def __init__(self, path: Path, size: int) -> None:
+        self._body = os.urandom(size)
+        self._file = ForcedFile(path, _PROBE_FILE_BYTES)
+
+    def begin(self, recorder: PhaseRecorder) -> None:
+        self._puts, self._gets, self._pairs = (recorder.operation(name) for name in (PUT, GET, PAIR))
+
+    def turn(self) -> int:
+        began = time.perf_counter_ns()
+        self._file.write_and_force(self._body)
+        between = time.perf_counter_ns()
+        self._file.write_and_force(_PAGE)
+        end = time.perf_counter_ns()
+        self._puts.record(began, between)
+        self._gets.record(between, end)
+        self._pairs.record(began, end)
+        return end
+
+    def close(self) -> None:
+        self._file.close()

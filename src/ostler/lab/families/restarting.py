@@ -1,0 +1,166 @@
+"""Restarting a queue manager again and again: what it reads back differs, by how it ended and what it has.
+
+A restart is what the queue manager does until applications can connect. The whole process, from the command on, is
+beside it: starting Python and loading modules takes most of that, however much there is to be read back.
+"""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ostler.lab.families.task import RESULT, wait_until
+from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, WARMING_UP, PhaseRecorder, Timeline
+from ostler.lab.runner.contract import Counted, Expected, Figure, PointFailed, Prepared, Shape, Watcher
+from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.sampling.process_sampler import Watched
+
+RESTART: Final = "restart"
+PROCESS: Final = "start of the process"
+RECORDS: Final = "records read back"
+_LIMIT_SECONDS_MAX: Final = 60.0
+_LENGTH: Final = struct.Struct("<I")
+
+
+class Taken(NamedTuple):
+    """Seconds of one restart: of what was to be done, and of the process that did it."""
+
+    restart: float
+    process: float
+
+
+class Restarts(Prepared):
+    """One restart after the other until the window is over, at least one in it.
+
+    A restart may take longer than a window, so it counts in the phase in which it began.
+    """
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self._results: list[Figure] = []
+        self.is_closed = False
+        """Set by another thread when it is closed while it runs, as by control-C: nothing is started any more."""
+
+    def restart(self) -> Taken:
+        """Do it once."""
+        raise NotImplementedError
+
+    def found(self) -> list[Figure]:
+        """What the last restart found."""
+        return []
+
+    def processes(self) -> Sequence[Watched]:
+        # Each restart is another process, and is gone before anybody could look at it twice.
+        return ()
+
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+        recorder = PhaseRecorder(timeline)
+        self._results = []
+        now = wait_until(timeline.begin_ns)
+        is_measured = False
+        while now < timeline.cool_ns or not is_measured:
+            taken = self.restart()
+            if self.is_closed:
+                raise PointFailed("it was closed while it ran")
+            phase = MEASURED if now >= timeline.measured_ns else WARMING_UP
+            is_measured = is_measured or phase == MEASURED
+            now = time.perf_counter_ns()
+            count_in(recorder, phase, RESTART, taken.restart, now)
+            count_in(recorder, phase, PROCESS, taken.process, now)
+            if phase == MEASURED:
+                self._results += self.found()
+        return (Counted(0, recorder.phases),)
+
+    def results(self) -> Sequence[Figure]:
+        return self._results
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def count_in(recorder: PhaseRecorder, phase: int, operation: str, seconds: float, ended_ns: int) -> None:
+    """Count what took so long in the phase in which it began, also when it ended behind it."""
+    timeline = recorder.timeline
+    ends = {WARMING_UP: timeline.measured_ns, MEASURED: timeline.cool_ns, COOLING_DOWN: timeline.end_ns}
+    at_ns = min(ended_ns, ends[phase] - 1)
+    recorder.phases[phase].record(operation, at_ns - round(seconds * 1e9), at_ns)
+
+
+class QueueManagerRestarts(Restarts):
+    """A queue manager that is killed and started again: it finds each time what it found before.
+
+    `counted` says how many of the objects in question it has, `expected` how many there should be.
+    """
+
+    def __init__(
+        self,
+        shape: Shape,
+        manager: LabQueueManager,
+        what: str,
+        expected: int,
+        counted: Callable[[LabQueueManager], int],
+    ) -> None:
+        super().__init__(shape)
+        self._manager = manager
+        self._what = what
+        self._expected = expected
+        self._count_objects = counted
+
+    def restart(self) -> Taken:
+        self._manager.kill()
+        self._manager = self._manager.again()
+        if self.is_closed:
+            self._manager.kill()
+        return Taken(self._manager.restart.seconds, self._manager.start_seconds)
+
+    def found(self) -> list[Figure]:
+        return [Figure(RESULT, RECORDS, self._manager.restart.records, position=len(self._results))]
+
+    def settled(self, counted: Sequence[Counted]) -> Sequence[Expected]:
+        return [Expected(self._what, self._expected, self._count_objects(self._manager))]
+
+    def close(self) -> None:
+        super().close()
+        self._manager.kill()
+
+
+class BareReading(Restarts):
+    """What a restart must do at least: read definitions from one file, and keep them by number."""
+
+    def __init__(self, shape: Shape, path: Path, definitions: Iterable[bytes]) -> None:
+        super().__init__(shape)
+        with path.open("wb") as file:
+            for each in definitions:
+                file.write(_LENGTH.pack(len(each)) + each)
+        program = f"from {__name__} import read_definitions; print(read_definitions({str(path)!r}))"
+        self._command = [sys.executable, "-c", program]
+
+    def restart(self) -> Taken:
+        began = time.perf_counter()
+        try:
+            done = subprocess.run(
+                self._command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_LIMIT_SECONDS_MAX, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise PointFailed("reading definitions took too long") from None
+        if done.returncode:
+            raise PointFailed(f"reading definitions ended with status {done.returncode}")
+        return Taken(float(done.stdout), time.perf_counter() - began)
+
+
+def read_definitions(path: str) -> float:
+    """Read a file of definitions; the seconds it took."""
+    began = time.perf_counter()
+    data = Path(path).read_bytes()
+    kept: dict[int, bytes] = {}
+    at = 0
+    while at < len(data):
+        (size,) = _LENGTH.unpack_from(data, at)
+        at += _LENGTH.size + size
+        kept[len(kept)] = data[at - size : at]
+    return time.perf_counter() - began

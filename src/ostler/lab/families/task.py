@@ -1,0 +1,111 @@
+"""What is measured in a process of its own by one thread: tasks, and loops that call verb after verb.
+
+A task is made in its process and lives there, so nothing of it is copied between processes but what it counted.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from abc import ABC, abstractmethod
+from typing import Final
+
+from ostler.lab.load.moments import Moments, Tell
+from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, WARMING_UP, PhaseRecorder
+from ostler.lab.runner.contract import Figure
+
+RESULT: Final = "experiment"
+"""The source of figures that an experiment itself has come to."""
+ENDED: Final = COOLING_DOWN + 1
+_SECOND_NS: Final = 1_000_000_000
+
+
+class Task(ABC):
+    """Made, run once for each repetition, and closed in one process. All but `figures` in its main thread."""
+
+    @abstractmethod
+    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Figure]:
+        """Do it, count it, and say what it came to beyond that."""
+
+    def figures(self) -> list[Figure]:
+        """Counters that only grow. Called from another thread while it runs."""
+        return []
+
+    @abstractmethod
+    def close(self) -> None:
+        """Leave in good order."""
+
+
+class Loop(Task):
+    """Turns, one after the other, from the beginning of the timeline to its end."""
+
+    main_operation: str
+
+    @abstractmethod
+    def begin(self, recorder: PhaseRecorder) -> None:
+        """Hold the operations that turns will count."""
+
+    @abstractmethod
+    def turn(self) -> int:
+        """One turn; the moment at which it ended."""
+
+    def entered(self, phase: int) -> None:
+        """A phase has begun, or the load has ENDED."""
+
+    def results(self) -> list[Figure]:
+        return []
+
+    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Figure]:
+        timeline = recorder.timeline
+        self.begin(recorder)
+        moments = Moments(recorder, self.main_operation, 0, tell)
+        ends = (timeline.measured_ns, timeline.cool_ns, timeline.end_ns)
+        phase = WARMING_UP
+        gc.collect()
+        gc.freeze()
+        wait_until(timeline.begin_ns)
+        self.entered(phase)
+        while phase < ENDED:
+            now = self.turn()
+            while phase < ENDED and now >= ends[phase]:
+                phase += 1
+                self.entered(phase)
+            if now >= moments.next_ns:
+                moments.at(now, completed(recorder, self.main_operation))
+        gc.unfreeze()
+        return self.results()
+
+
+class ProcessorUse:
+    """Processor time of this process between two phases."""
+
+    def __init__(self) -> None:
+        self._from = 0
+        self.nanoseconds = 0
+
+    def entered(self, phase: int) -> None:
+        if phase == MEASURED:
+            self._from = time.process_time_ns()
+        elif phase == COOLING_DOWN:
+            self.nanoseconds = time.process_time_ns() - self._from
+
+
+def wait_until(moment_ns: int) -> int:
+    """Until then; the moment it is now. Loads begin together, however late one of them hears of it."""
+    while (now := time.perf_counter_ns()) < moment_ns:
+        time.sleep((moment_ns - now) / _SECOND_NS)
+    return now
+
+
+def completed(recorder: PhaseRecorder, operation: str) -> int:
+    """How often an operation was done up to now."""
+    return sum(_count(recorder, operation, phase) for phase in range(len(recorder.phases)))
+
+
+def measured_count(recorder: PhaseRecorder, operation: str) -> int:
+    """How often an operation was done within the window."""
+    return _count(recorder, operation, MEASURED)
+
+
+def _count(recorder: PhaseRecorder, operation: str, phase: int) -> int:
+    return sum(second.count for second in recorder.phases[phase].operation(operation).seconds.values())

@@ -1,0 +1,231 @@
+"""A task in a process of its own, told through one pipe what to do and asked through another how it stands.
+
+The process ends when its pipes do: whoever started it may be killed, and it is gone with him.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Final
+
+from ostler.lab.families.task import Task
+from ostler.lab.load.client import LoadFailed
+from ostler.lab.load.sigint_blocked import start_unheard
+from ostler.lab.load.timeline import PhaseRecorder, Timeline, unpacked_phases
+from ostler.lab.runner.contract import Counted, Expected, Figure, Moment, PointFailed, Prepared, Shape, Watcher
+from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.store.roles import DRIVER, QUEUE_MANAGER
+from ostler.model.errors import MQError
+
+_MADE, _MOMENT, _DONE, _FAILED = "made", "moment", "done", "failed"
+_MAKE_SECONDS_MAX: Final = 120.0
+_DRAIN_SECONDS_MAX: Final = 90.0
+_ANSWER_SECONDS_MAX: Final = 5.0
+_ORDERLY_SECONDS_MAX: Final = 3.0
+_END_SECONDS_MAX: Final = 5.0
+_SECOND_NS: Final = 1_000_000_000
+
+Counters = Callable[[], Sequence[Figure]]
+
+
+class TaskProcess:
+    """Made when this returns. `make` is called in the new process, and must be picklable."""
+
+    def __init__(self, make: Callable[[], Task], role: str = DRIVER) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._orders, theirs = context.Pipe()
+        self._questions, asked = context.Pipe()
+        self._asking = threading.Lock()
+        self.role = role
+        self._process = context.Process(target=_serve, args=(theirs, asked, make), daemon=True)
+        start_unheard(self._process)
+        theirs.close()
+        asked.close()
+        try:
+            self._answer(_MAKE_SECONDS_MAX, None)
+        except BaseException:
+            self.end()
+            raise
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
+    def watched(self) -> Watched:
+        return Watched(self.role, self.pid, by_thread=self.role == QUEUE_MANAGER)
+
+    def run(self, timeline: Timeline, watcher: Watcher, worker: int = 0) -> tuple[Counted, list[Figure]]:
+        """What it counted, and what it came to. Raises PointFailed with its words."""
+        with contextlib.suppress(OSError):
+            self._orders.send(timeline)
+        seconds = (timeline.end_ns - time.perf_counter_ns()) / _SECOND_NS + _DRAIN_SECONDS_MAX
+        lines, results = self._answer(seconds, watcher)
+        return Counted(worker, unpacked_phases(lines)), results
+
+    def figures(self) -> list[Figure]:
+        """From any thread; nothing when the process has ended."""
+        with self._asking, contextlib.suppress(OSError, EOFError):
+            self._questions.send(None)
+            if self._questions.poll(_ANSWER_SECONDS_MAX):
+                found: list[Figure] = self._questions.recv()
+                return found
+        return []
+
+    def end(self) -> None:
+        """In good order when it does nothing; at once, after a moment, when it is under way."""
+        self._orders.close()
+        self._process.join(_ORDERLY_SECONDS_MAX)
+        # Without anybody to ask it, it is gone.
+        self._questions.close()
+        self._process.join(_END_SECONDS_MAX)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+
+    def _answer(self, seconds_max: float, watcher: Watcher | None) -> tuple[list[str], list[Figure]]:
+        deadline = time.monotonic() + seconds_max
+        while True:
+            try:
+                if not self._orders.poll(max(deadline - time.monotonic(), 0.0)):
+                    raise PointFailed(f"a {self.role}'s process did not answer within {seconds_max:.0f} s")
+                what, value = self._orders.recv()
+            except (EOFError, OSError):
+                self._process.join(1)
+                raise PointFailed(f"a {self.role}'s process ended with status {self._process.exitcode}") from None
+            if what == _FAILED:
+                raise PointFailed(value)
+            if what == _MOMENT:
+                if watcher is not None:
+                    watcher.moment(value)
+                continue
+            lines, results = value
+            return lines, results
+
+
+def _serve(orders: Connection, questions: Connection, make: Callable[[], Task]) -> None:
+    """The process, from inside."""
+    # Control-C at the terminal is for whoever started this: he ends it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    task: Task | None = None
+    try:
+        try:
+            task = make()
+            threading.Thread(target=_tell_figures, args=(questions, task), daemon=True).start()
+            orders.send((_MADE, ([], [])))
+            while True:
+                timeline = orders.recv()
+                recorder = PhaseRecorder(timeline)
+                results = task.run(recorder, _teller(orders))
+                orders.send((_DONE, (recorder.packed(), results)))
+        except (EOFError, BrokenPipeError):
+            return
+        except (MQError, LoadFailed, PointFailed) as failure:
+            orders.send((_FAILED, str(failure)))
+        except OSError as failure:
+            orders.send((_FAILED, failure.strerror or str(failure)))
+        except Exception:
+            orders.send((_FAILED, traceback.format_exc()))
+    finally:
+        if task is not None:
+            task.close()
+
+
+def _teller(orders: Connection) -> Callable[[Moment], None]:
+    def tell(moment: Moment) -> None:
+        orders.send((_MOMENT, moment))
+
+    return tell
+
+
+def _tell_figures(questions: Connection, task: Task) -> None:
+    try:
+        while True:
+            questions.recv()
+            questions.send(task.figures())
+    except (EOFError, OSError):
+        # Nobody asks any more: he was killed, and what is measured here is of no use to anybody.
+        os._exit(1)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Operations whose sum the queue manager must have counted as well, under the name of its counter."""
+
+    operations: tuple[str, ...]
+    counter: str
+
+
+def operations_done(counted: Sequence[Counted], names: Sequence[str]) -> int:
+    """How often operations were done in all phases of a load."""
+    return sum(
+        second.count
+        for each in counted
+        for phase in each.phases
+        for name in names
+        for second in phase.operation(name).seconds.values()
+    )
+
+
+class TaskPrepared(Prepared):
+    """One task, and whose counters are asked: its own, or those of a queue manager in another process."""
+
+    def __init__(
+        self,
+        shape: Shape,
+        process: TaskProcess,
+        others: Sequence[Watched] = (),
+        counters: Counters | None = None,
+        agreements: Sequence[Agreement] = (),
+    ) -> None:
+        self.shape = shape
+        self._process = process
+        self._others = tuple(others)
+        self._counters = counters or process.figures
+        self._agreements = tuple(agreements)
+        self._results: list[Figure] = []
+        self._before: dict[str, float] = {}
+
+    def processes(self) -> Sequence[Watched]:
+        return (self._process.watched(), *self._others)
+
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+        self._before = self._counts()
+        self._results = []
+        counted, self._results = self._process.run(timeline, watcher)
+        return (counted,)
+
+    def figures(self) -> Sequence[Figure]:
+        return self._counters()
+
+    def results(self) -> Sequence[Figure]:
+        return self._results
+
+    def settled(self, counted: Sequence[Counted]) -> Sequence[Expected]:
+        now = self._counts()
+        return [
+            Expected(
+                each.counter,
+                operations_done(counted, each.operations),
+                round(now[each.counter] - self._before[each.counter]),
+            )
+            for each in self._agreements
+            if each.counter in now and each.counter in self._before
+        ]
+
+    def close(self) -> None:
+        self._process.end()
+
+    def _counts(self) -> dict[str, float]:
+        if not self._agreements:
+            return {}
+        return {each.name: each.value for each in self._counters() if each.source == QUEUE_MANAGER and not each.object}

@@ -1,0 +1,430 @@
+"""Family `topic-tree`: what trees of many topics cost, and what it costs to take unused topics away.
+
+Topics that nobody needs go after TREELIFE seconds. Windows are shorter than the lives that reports have, so where
+topics are to go within one, TREELIFE is set to a second when it begins: they are all older than that.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
+
+from ostler import __version__
+from ostler.lab.common.processor_time import process_ns
+from ostler.lab.families.bare_exchange import BareExchange
+from ostler.lab.families.restarting import count_in
+from ostler.lab.families.task import RESULT, wait_until
+from ostler.lab.families.task_process import Agreement, TaskPrepared, TaskProcess
+from ostler.lab.families.topics.topic_tasks import (
+    CLOSE,
+    DISPLAY,
+    DISPLAYED,
+    LOOK,
+    MINUTE_US,
+    SUBSCRIBE,
+    DisplayTask,
+    IdleWatch,
+    SubscribeLoop,
+)
+from ostler.lab.families.topics.topic_trees import (
+    MEMORY_PER_TOPIC,
+    PROBES_PER_SECOND,
+    TOPICS,
+    Flag,
+    LagProbe,
+    TopicTreeManager,
+)
+from ostler.lab.load.timeline import MEASURED, PhaseRecorder, Timeline
+from ostler.lab.runner.contract import (
+    ROUND_TRIP,
+    Counted,
+    Entrant,
+    EntrantKind,
+    Expected,
+    Experiment,
+    Figure,
+    PointFailed,
+    Prepared,
+    Shape,
+    Sitting,
+    Watcher,
+)
+from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.scenarios.steps import Step
+from ostler.lab.store.roles import PROBE
+
+GONE: Final = "clearing"
+UNTIL_GONE: Final = "seconds until all are gone"
+REMOVED: Final = "topics removed"
+ROUNDS: Final = "rounds"
+TOPICS_BEFORE: Final = "topics at the beginning"
+TOPICS_AFTER: Final = "topics at the end"
+FEWER_WHEN_QUICK: Final = 10
+_SHORT_LIFE: Final = 1
+_GONE_SECONDS_MAX: Final = 80.0
+_POLL_SECONDS: Final = 0.02
+_EXCHANGE_BYTES: Final = 64
+_REMOVABLE: Final = "yes"
+
+OSTLER: Final = Entrant("Ostler", EntrantKind.OSTLER, "unused topics go after TREELIFE seconds", version=__version__)
+CONTROL: Final = Entrant(
+    "Ostler, idle control", EntrantKind.OSTLER, "the same tree, TREELIFE(0): nothing goes", version=__version__
+)
+FEW: Final = Entrant(
+    "Ostler, few topics", EntrantKind.OSTLER, "no topics but those of these subscriptions", version=__version__
+)
+EXCHANGES: Final = Entrant("bare exchanges", EntrantKind.LIMIT, "64 bytes there and back, for each")
+
+
+def experiment(sitting: Sitting) -> Experiment:
+    names = {sweep.name for sweep in sitting.scenario.sweeps}
+    kinds: dict[frozenset[str], Callable[[Sitting], Experiment]] = {
+        frozenset({"tree_life_seconds"}): IdleTrees,
+        frozenset({"removable"}): ScavengedTrees,
+        frozenset({"levels"}): LeveledTrees,
+        frozenset({"topics", "tree_life_seconds"}): SubscribedTrees,
+        frozenset({"topics"}): DisplayedTrees,
+    }
+    return kinds[frozenset(names)](sitting)
+
+
+class _OnTrees(Experiment):
+    """Queue managers with trees. Each stays until the experiment ends or another is made in its place."""
+
+    def __init__(self, sitting: Sitting) -> None:
+        self._sitting = sitting
+        self._trees: dict[str, TopicTreeManager] = {}
+        self._made = 0
+
+    def tree(self, name: str, is_only_one: bool = False) -> TopicTreeManager:
+        found = self._trees.get(name)
+        if found is not None and found.manager.is_alive:
+            return found
+        if is_only_one:
+            self.close()
+        self._made += 1
+        root = self._sitting.scratch / f"tree-{self._made}"
+        settings = self._sitting.settings
+        found = self._trees[name] = TopicTreeManager(root, settings.accounting, self._sitting.say)
+        return found
+
+    def topics(self) -> int:
+        """Of a scenario that does not sweep them; the quick form has fewer."""
+        topics = self._sitting.scenario.parameters["topics"]
+        assert isinstance(topics, int)
+        return topics // FEWER_WHEN_QUICK if self._sitting.settings.is_quick else topics
+
+    def close(self) -> None:
+        while self._trees:
+            self._trees.popitem()[1].end()
+
+
+# -- nothing to do -----------------------------------------------------------------------------------------------------
+
+
+class IdleTrees(_OnTrees):
+    """An idle queue manager without topics."""
+
+    def entrants(self) -> Sequence[Entrant]:
+        return [OSTLER, CONTROL]
+
+    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+        tree = self.tree("")
+        tree.live(0 if entrant == CONTROL else int(step.points["tree_life_seconds"]))
+        shape = Shape(0, 0, False, main_operation=LOOK)
+        return TaskPrepared(
+            shape, TaskProcess(partial(IdleWatch, tree.manager.pid)), tree.manager.watched(), tree.manager.figures
+        )
+
+
+# -- many topics, some of which may go ---------------------------------------------------------------------------------
+
+
+class ScavengedTrees(_OnTrees):
+    """Many topics that go, or that are looked at again and again; and a client that feels it or does not."""
+
+    def entrants(self) -> Sequence[Entrant]:
+        return [OSTLER, CONTROL]
+
+    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+        removable = str(step.points["removable"])
+        tree = self.tree(removable, is_only_one=True)
+        tree.fill(self.topics(), retain=removable != _REMOVABLE)
+        shape = Shape(1, 0, False, PROBES_PER_SECOND, {TOPICS: str(self.topics())}, ROUND_TRIP)
+        flag: Flag | None = None
+        if entrant == OSTLER:
+            flag = multiprocessing.get_context("spawn").Value("b", 0, lock=False)
+        task = TaskProcess(partial(LagProbe, tree.manager.address, flag))
+        return Scavenging(shape, task, tree, flag, removable == _REMOVABLE)
+
+
+class Scavenging(TaskPrepared):
+    """A client that asks for little while topics go. Without a flag to tell it so, they stay."""
+
+    def __init__(
+        self, shape: Shape, task: TaskProcess, tree: TopicTreeManager, flag: Flag | None, is_removable: bool
+    ) -> None:
+        manager = tree.manager
+        # Of a get that finds nothing the queue manager counts that it found nothing.
+        agreements = (Agreement((ROUND_TRIP,), "gets_empty"),)
+        super().__init__(shape, task, manager.watched(), manager.figures, agreements)
+        self._tree = tree
+        self._flag = flag
+        self._is_removable = is_removable
+        self._found: list[Figure] = []
+        self._failure: PointFailed | None = None
+
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+        self._found, self._failure = [], None
+        beside = threading.Thread(target=self._beside, args=(timeline,), daemon=True)
+        beside.start()
+        try:
+            return super().run(timeline, watcher)
+        finally:
+            beside.join()
+            if self._failure is not None:
+                raise self._failure
+
+    def results(self) -> Sequence[Figure]:
+        return [*super().results(), *self._found]
+
+    def _beside(self, timeline: Timeline) -> None:
+        """In a thread of its own."""
+        try:
+            self._scavenge(timeline)
+        except PointFailed as failure:
+            self._failure = failure
+
+    def _scavenge(self, timeline: Timeline) -> None:
+        tree, pid = self._tree, self._tree.manager.pid
+        made = tree.made()
+        removed, rounds = tree.counters()
+        began = wait_until(timeline.measured_ns)
+        used = process_ns(pid)
+        gone_seconds: float | None = None
+        if self._flag is not None:
+            self._flag.value = 1
+            tree.live(_SHORT_LIFE)
+            if self._is_removable:
+                gone_seconds = _until_gone(tree, removed + made, began)
+                self._flag.value = 0
+        now = wait_until(timeline.cool_ns)
+        minute_us = (process_ns(pid) - used) / 1000 / ((now - began) / 1e9) * 60
+        if self._flag is not None:
+            self._flag.value = 0
+        tree.live(0)
+        removed_now, rounds_now = tree.counters()
+        figures = {
+            MINUTE_US: minute_us,
+            TOPICS: made,
+            REMOVED: removed_now - removed,
+            ROUNDS: rounds_now - rounds,
+            MEMORY_PER_TOPIC: tree.memory_per_topic,
+        }
+        if gone_seconds is not None:
+            figures[UNTIL_GONE] = gone_seconds
+        self._found = [Figure(RESULT, name, value) for name, value in figures.items()]
+
+
+def _until_gone(tree: TopicTreeManager, removed: int, began_ns: int) -> float:
+    """Wait until so many were taken away; the seconds since then."""
+    while True:
+        seconds = (time.perf_counter_ns() - began_ns) / 1e9
+        there = removed - tree.counters()[0]
+        if there <= 0:
+            return seconds
+        if seconds > _GONE_SECONDS_MAX:
+            raise PointFailed(f"{there:,} topics were still there after {seconds:.0f} s")
+        time.sleep(_POLL_SECONDS)
+
+
+# -- level by level ----------------------------------------------------------------------------------------------------
+
+
+class LeveledTrees(_OnTrees):
+    """Topics in branches of so many levels, all unused."""
+
+    def entrants(self) -> Sequence[Entrant]:
+        return [OSTLER]
+
+    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+        shape = Shape(0, 0, False, parameters={TOPICS: str(self.topics())}, main_operation=GONE)
+        return Passes(shape, self.tree(""), self.topics(), int(step.points["levels"]))
+
+
+class Passes(Prepared):
+    """Topics are made and go, again and again until the window is over; at least once in it."""
+
+    def __init__(self, shape: Shape, tree: TopicTreeManager, topics: int, levels: int) -> None:
+        self.shape = shape
+        self._tree = tree
+        self._topics = topics
+        self._levels = levels
+        self._results: list[Figure] = []
+        self._made = self._removed = 0
+
+    def processes(self) -> Sequence[Watched]:
+        return self._tree.manager.watched()
+
+    def figures(self) -> Sequence[Figure]:
+        return self._tree.manager.figures()
+
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+        recorder = PhaseRecorder(timeline)
+        tree = self._tree
+        self._results, self._made = [], 0
+        first = tree.counters()[0]
+        now = wait_until(timeline.measured_ns)
+        while not self._results or now < timeline.cool_ns:
+            made = tree.fill(self._topics, self._levels)
+            removed, rounds = tree.counters()
+            began = time.perf_counter_ns()
+            tree.live(_SHORT_LIFE)
+            seconds = _until_gone(tree, removed + made, began)
+            tree.live(0)
+            now = time.perf_counter_ns()
+            count_in(recorder, MEASURED, GONE, seconds, now)
+            self._made += made
+            passes = tree.counters()[1] - rounds
+            position = len(self._results) // 2
+            self._results.append(Figure(RESULT, UNTIL_GONE, seconds, position=position))
+            self._results.append(Figure(RESULT, ROUNDS, passes, position=position))
+        self._removed = tree.counters()[0] - first
+        return (Counted(0, recorder.phases),)
+
+    def results(self) -> Sequence[Figure]:
+        return self._results
+
+    def settled(self, counted: Sequence[Counted]) -> Sequence[Expected]:
+        return [Expected(REMOVED, self._made, self._removed)]
+
+    def close(self) -> None:
+        return
+
+
+# -- subscribing -------------------------------------------------------------------------------------------------------
+
+
+class SubscribedTrees(_OnTrees):
+    """Subscriptions to new topics, beside many that nobody uses, or few."""
+
+    def entrants(self) -> Sequence[Entrant]:
+        return [OSTLER, FEW, EXCHANGES] if self._sitting.settings.limits else [OSTLER, FEW]
+
+    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+        shape = Shape(1, 0, False, main_operation=SUBSCRIBE)
+        if entrant == EXCHANGES:
+            exchanges = partial(BareExchange, _EXCHANGE_BYTES, (SUBSCRIBE, CLOSE), SUBSCRIBE)
+            return TaskPrepared(shape, TaskProcess(exchanges, PROBE))
+        tree = self.tree(entrant.name)
+        if entrant == FEW:
+            tree.empty(_GONE_SECONDS_MAX)
+        else:
+            tree.fill(int(step.points["topics"]))
+        tree.live(int(step.points["tree_life_seconds"]))
+        return Subscribing(shape, TaskProcess(partial(SubscribeLoop, tree.manager.root, tree.manager.pid)), tree)
+
+
+class Subscribing(TaskPrepared):
+    """Who subscribes, and how large the tree is before and after."""
+
+    def __init__(self, shape: Shape, task: TaskProcess, tree: TopicTreeManager) -> None:
+        manager = tree.manager
+        super().__init__(shape, task, manager.watched(), manager.figures, (Agreement((CLOSE,), "closes"),))
+        self._tree = tree
+        self._topics: list[int] = []
+
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+        self._topics = [self._tree.made()]
+        try:
+            return super().run(timeline, watcher)
+        finally:
+            self._topics.append(self._tree.made())
+
+    def results(self) -> Sequence[Figure]:
+        names = (TOPICS_BEFORE, TOPICS_AFTER)
+        found = [Figure(RESULT, name, count) for name, count in zip(names, self._topics, strict=False)]
+        if self._tree.memory_per_topic:
+            found.append(Figure(RESULT, MEMORY_PER_TOPIC, self._tree.memory_per_topic))
+        return [*super().results(), *found]
+
+
+# -- displaying --------------------------------------------------------------------------------------------------------
+
+
+class DisplayedTrees(_OnTrees):
+    """All topics are displayed by one command, and a client feels it or does not. The warm-up is its idle control."""
+
+    def entrants(self) -> Sequence[Entrant]:
+        return [OSTLER]
+
+    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+        tree = self.tree("")
+        tree.fill(int(step.points["topics"]))
+        probe = TaskProcess(partial(LagProbe, tree.manager.address, None, True))
+        try:
+            task = TaskProcess(partial(DisplayTask, tree.manager.directory, tree.manager.pid))
+        except BaseException:
+            probe.end()
+            raise
+        return Displaying(Shape(1, 0, False, main_operation=DISPLAY), task, tree, probe)
+
+
+class Displaying(TaskPrepared):
+    """An administrator, and beside him a client that asks for little."""
+
+    def __init__(self, shape: Shape, task: TaskProcess, tree: TopicTreeManager, probe: TaskProcess) -> None:
+        manager = tree.manager
+        agreements = (Agreement((ROUND_TRIP,), "gets_empty"),)
+        super().__init__(shape, task, [probe.watched(), *manager.watched()], manager.figures, agreements)
+        self._tree = tree
+        self._probe = probe
+        self._probed: tuple[Counted, list[Figure]] | None = None
+        self._failure: PointFailed | None = None
+
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+        self._probed, self._failure = None, None
+        beside = threading.Thread(target=self._beside, args=(timeline, watcher), daemon=True)
+        beside.start()
+        try:
+            counted = super().run(timeline, _Unheard())
+        finally:
+            beside.join()
+        return [*counted, self._heard()[0]]
+
+    def _heard(self) -> tuple[Counted, list[Figure]]:
+        """What the probe has come to."""
+        if self._failure is not None:
+            raise self._failure
+        assert self._probed is not None
+        return self._probed
+
+    def _beside(self, timeline: Timeline, watcher: Watcher) -> None:
+        try:
+            self._probed = self._probe.run(timeline, watcher, worker=1)
+        except PointFailed as failure:
+            self._failure = failure
+
+    def results(self) -> Sequence[Figure]:
+        probed = self._probed[1] if self._probed is not None else []
+        return [*super().results(), *probed, Figure(RESULT, MEMORY_PER_TOPIC, self._tree.memory_per_topic)]
+
+    def settled(self, counted: Sequence[Counted]) -> Sequence[Expected]:
+        shown = [round(each.value) for each in self._results if each.name == DISPLAYED]
+        topics = self._tree.topics()
+        return [*super().settled(counted), *(Expected(DISPLAYED, count, topics) for count in shown[:1])]
+
+    def close(self) -> None:
+        super().close()
+        self._probe.end()
+
+
+class _Unheard:
+    """The probe tells how it goes; nobody else need."""
+
+    def moment(self, moment: object) -> None:
+        return

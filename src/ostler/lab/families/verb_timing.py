@@ -1,0 +1,214 @@
+"""Family `verb-timing`: a single-threaded program calls one verb again and again, and what belongs to it.
+
+To time MQCONN it must also disconnect, to time MQGET it must put: those are timed as well. A step of MQPUT or MQGET has
+both persistences, and one of MQCMIT or MQBACK several units of work; the main operation is the plainest.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from ostler.lab.bench.mqi_verb_timing import nothing
+from ostler.lab.common.embedded import NAME, QUEUE
+from ostler.lab.common.probes import ForcedFile
+from ostler.lab.common.verb_program import BACKOUT, COMMIT, NON_PERSISTENT, PERSISTENT, VerbProgram
+from ostler.lab.families.bare_exchange import BareExchange
+from ostler.lab.families.hosts import EMBEDDED, LOCAL, Host, Hosts
+from ostler.lab.families.task import Loop, Task
+from ostler.lab.families.task_process import Agreement, TaskPrepared, TaskProcess
+from ostler.lab.load.timeline import PhaseOperation, PhaseRecorder
+from ostler.lab.runner.contract import Entrant, EntrantKind, Experiment, Figure, PointFailed, Prepared, Shape, Sitting
+from ostler.lab.runner.queue_manager_plan import QueueManagerPlan
+from ostler.lab.scenarios.steps import Step
+from ostler.lab.store.roles import PROBE
+from ostler.server.config.qm_ini import LogSection
+
+BODY_BYTES: Final = 2048
+_LOG: Final = LogSection(file_pages=2048)
+_PROBE_FILE_BYTES: Final = 16 << 20
+_PAGE: Final = bytes(4096)
+_PLAIN_TURNS: Final = 10
+# The operation that stands for a verb in tables.
+MAIN: Final = {
+    "MQCONN": "MQCONN",
+    "MQDISC": "MQDISC",
+    "MQOPEN": "MQOPEN",
+    "MQCLOSE": "MQCLOSE",
+    "MQPUT": f"MQPUT, {NON_PERSISTENT}",
+    "MQGET": f"MQGET, {NON_PERSISTENT}",
+    "MQCMIT": COMMIT,
+    "MQBACK": BACKOUT,
+}
+_CONNECTING: Final = frozenset({"MQCONN", "MQDISC"})
+_OPENING: Final = frozenset({"MQOPEN", "MQCLOSE"})
+_SENDING: Final = frozenset({"MQPUT", "MQGET"})
+_PUTS: Final = tuple(f"{verb}, {kind}" for verb in ("MQPUT", "MQPUT1") for kind in (NON_PERSISTENT, PERSISTENT))
+_EXCHANGE: Final = "a bare exchange over a Unix socket"
+_NOTHING: Final = "calling nothing"
+_FORCE: Final = "writing and forcing a page"
+
+
+def experiment(sitting: Sitting) -> Experiment:
+    return VerbTiming(sitting)
+
+
+class VerbTiming(Experiment):
+    def __init__(self, sitting: Sitting) -> None:
+        self._sitting = sitting
+        commands = (f"DEFINE QLOCAL({QUEUE}) MAXDEPTH(999999999)",)
+        plan = QueueManagerPlan(NAME, _LOG, commands=commands, is_accounting=sitting.settings.accounting)
+        self._hosts = Hosts(sitting.scratch, plan)
+
+    def entrants(self) -> Sequence[Entrant]:
+        found = [LOCAL, EMBEDDED]
+        if self._sitting.settings.limits:
+            commits = frozenset(step.number for step in self._sitting.steps if _verb(step) == "MQCMIT")
+            found.append(Entrant(_EXCHANGE, EntrantKind.LIMIT, "a request and its answer between two processes"))
+            found.append(Entrant(_NOTHING, EntrantKind.LIMIT, "a call that returns at once"))
+            if commits:
+                found.append(Entrant(_FORCE, EntrantKind.LIMIT, "a page that is there, written and forced", commits))
+        return found
+
+    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+        verb = _verb(step)
+        shape = Shape(1, BODY_BYTES, False, main_operation=MAIN[verb])
+        if entrant.kind is EntrantKind.LIMIT:
+            return TaskPrepared(shape, TaskProcess(self._limit(entrant, step, verb), PROBE))
+        return self._hosts.prepared(entrant, partial(VerbLoop, verb=verb), shape, _agreements(verb))
+
+    def _limit(self, entrant: Entrant, step: Step, verb: str) -> Callable[[], Task]:
+        main = MAIN[verb]
+        if entrant.name == _NOTHING:
+            return partial(NothingLoop, main)
+        if entrant.name == _FORCE:
+            return partial(PageLoop, self._sitting.scratch / f"forced-{step.number}", main)
+        size = BODY_BYTES if verb in _SENDING else 1
+        operations = (MAIN["MQPUT"], MAIN["MQGET"]) if verb in _SENDING else (main, main)
+        return partial(BareExchange, size, operations, main)
+
+    def close(self) -> None:
+        self._hosts.close()
+
+
+def _verb(step: Step) -> str:
+    verb = str(step.points["verb"])
+    if verb not in MAIN:
+        raise PointFailed(f"there is no timing of {verb}")
+    return verb
+
+
+def _agreements(verb: str) -> tuple[Agreement, ...]:
+    """What the queue manager counts as well."""
+    if verb in _CONNECTING:
+        return (Agreement(("MQCONN",), "connections"),)
+    if verb in _OPENING:
+        return Agreement(("MQOPEN",), "opens"), Agreement(("MQCLOSE",), "closes")
+    if verb in _SENDING:
+        return (Agreement(_PUTS, "puts"),)
+    return (Agreement((BACKOUT,), "backouts"),)
+
+
+class VerbLoop(Loop):
+    """The program, which does of its turn only what the verb needs."""
+
+    def __init__(self, host: Host, verb: str) -> None:
+        self.main_operation = MAIN[verb]
+        self._host = host.open()
+        self._verb = verb
+        self._operations: dict[str, PhaseOperation] = {}
+        self._ended_ns = 0
+        self._turns = 0
+        self._program = VerbProgram(BODY_BYTES, _forget)
+        if verb not in _CONNECTING:
+            self._program.connect()
+            if verb not in _OPENING:
+                self._program.open()
+
+    def begin(self, recorder: PhaseRecorder) -> None:
+        self._recorder = recorder
+        self._operations = {}
+        self._program.note = self._record
+
+    def _record(self, name: str, began_ns: int, ended_ns: int) -> None:
+        operation = self._operations.get(name)
+        if operation is None:
+            operation = self._operations[name] = self._recorder.operation(name)
+        operation.record(began_ns, ended_ns)
+        self._ended_ns = ended_ns
+
+    def turn(self) -> int:
+        program, verb = self._program, self._verb
+        if verb in _CONNECTING:
+            program.connect()
+            program.disconnect()
+        elif verb in _OPENING:
+            program.open()
+            program.close()
+        elif verb in _SENDING:
+            # A force takes so long that others would hardly have their turn.
+            self._turns += 1
+            if self._turns % _PLAIN_TURNS:
+                program.put_and_get(NON_PERSISTENT, False)
+            else:
+                program.put_and_get(PERSISTENT, True)
+        else:
+            program.units_of_work()
+        return self._ended_ns
+
+    def figures(self) -> list[Figure]:
+        return self._host.figures()
+
+    def close(self) -> None:
+        self._program.note = _forget
+        if self._verb not in _CONNECTING:
+            self._program.disconnect()
+        self._host.close()
+
+
+def _forget(name: str, began_ns: int, ended_ns: int) -> None:
+    """For calls that set the scene."""
+
+
+class NothingLoop(Loop):
+    """What a call costs that does nothing."""
+
+    def __init__(self, main_operation: str) -> None:
+        self.main_operation = main_operation
+
+    def begin(self, recorder: PhaseRecorder) -> None:
+        self._calls = recorder.operation(self.main_operation)
+
+    def turn(self) -> int:
+        began = time.perf_counter_ns()
+        nothing()
+        end = time.perf_counter_ns()
+        self._calls.record(began, end)
+        return end
+
+    def close(self) -> None:
+        return
+
+
+class PageLoop(Loop):
+    """What a commit must at least write, and force."""
+
+    def __init__(self, path: Path, main_operation: str) -> None:
+        self.main_operation = main_operation
+        self._file = ForcedFile(path, _PROBE_FILE_BYTES)
+
+    def begin(self, recorder: PhaseRecorder) -> None:
+        self._forces = recorder.operation(self.main_operation)
+
+    def turn(self) -> int:
+        began = time.perf_counter_ns()
+        self._file.write_and_force(_PAGE)
+        end = time.perf_counter_ns()
+        self._forces.record(began, end)
+        return end
+
+    def close(self) -> None:
+        self._file.close()

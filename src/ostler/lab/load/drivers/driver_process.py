@@ -1,0 +1,419 @@
+"""Drivers in processes of their own, told through pipes what to do.
+
+A driver answers what it is told with one message. While a timeline runs it sends others before, about once a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import traceback
+from abc import ABC, abstractmethod
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Final
+
+from ostler.lab.load.client import LoadFailed
+from ostler.lab.load.drivers.connection_flood import sockets_max
+from ostler.lab.load.plan import Driver, Plan, Serving, Sharing, start_driver
+from ostler.lab.load.sigint_blocked import start_unheard
+from ostler.lab.load.timeline import PhaseRecorder, Timeline, unpacked_phases
+from ostler.lab.runner.contract import Counted, Moment, Watcher
+from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.store.roles import DRIVER
+
+_ANSWER_SECONDS_MAX: Final = 180.0
+# A driver tells how it goes every second, so that this much silence means that it hangs.
+_RUN_SILENT_SECONDS_MAX: Final = 60.0
+_SETTLE_SECONDS: Final = 0.02
+_SETTLE_SILENT_SECONDS_MAX: Final = 30.0
+_BROKEN_SECONDS_MAX: Final = 10.0
+# What drivers are told.
+_OPEN: Final = "open"
+_ROUND: Final = "round"
+_ARM: Final = "arm"
+_RUN: Final = "run"
+_OUTSTANDING: Final = "outstanding"
+_COUNTED: Final = "counted"
+_CLOSE: Final = "close"
+_END: Final = "end"
+
+
+@dataclass(frozen=True)
+class LoadRound:
+    """What a round came to, of all drivers of a load together."""
+
+    done: int
+    seconds: float
+    latencies_ns: array[int]
+    user_seconds: float
+    system_seconds: float
+
+    @property
+    def per_second(self) -> float:
+        return self.done / self.seconds if self.seconds else 0.0
+
+
+Found = LoadRound | int | list[str] | None
+"""What is answered: of a round, how many messages are outstanding, recorders as lines."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Failure in words, or what was found."""
+
+    failure: str
+    found: Found
+
+
+class DriverEnd(ABC):
+    """This end of the pipe to a driver, which has one load at a time."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self.pipe = pipe
+
+    @property
+    @abstractmethod
+    def pid(self) -> int: ...
+
+    @abstractmethod
+    def end(self) -> None: ...
+
+    @abstractmethod
+    def kill(self) -> None:
+        """As `end`, without waiting for what it does."""
+
+    @abstractmethod
+    def break_off(self) -> None:
+        """Have it end, so that whoever waits for it in another thread hears of that."""
+
+    @abstractmethod
+    def last_words(self) -> str:
+        """How it ended."""
+
+    def tell(self, what: str, argument: object = None) -> None:
+        try:
+            self.pipe.send((what, argument))
+        except OSError:
+            raise LoadFailed(self.last_words()) from None
+
+    def heard(self) -> Moment | Found:
+        """What it says next: how its load goes, or the answer. Raises LoadFailed with the driver's words."""
+        try:
+            said = self.pipe.recv()
+        except (EOFError, OSError):
+            raise LoadFailed(self.last_words()) from None
+        if isinstance(said, Moment):
+            return said
+        assert isinstance(said, Answer)
+        if said.failure:
+            raise LoadFailed(said.failure)
+        return said.found
+
+    def answer(self) -> Found:
+        """Of what was told before. Raises LoadFailed with the driver's words."""
+        if not self.pipe.poll(_ANSWER_SECONDS_MAX):
+            raise LoadFailed(f"a driver did not answer within {_ANSWER_SECONDS_MAX:.0f} s")
+        found = self.heard()
+        assert not isinstance(found, Moment)
+        return found
+
+
+class DriverProcess(DriverEnd):
+    """A driver with a process of its own."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        pipe, theirs = context.Pipe()
+        super().__init__(pipe)
+        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        start_unheard(self._process)
+        theirs.close()
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
+    def end(self) -> None:
+        with contextlib.suppress(LoadFailed):
+            self.tell(_END)
+        self.pipe.close()
+        self._process.join(5)
+        self.kill()
+
+    def kill(self) -> None:
+        if self._process.is_alive():
+            self._process.kill()
+        self._process.join()
+        self.pipe.close()
+
+    def break_off(self) -> None:
+        self._process.kill()
+
+    def last_words(self) -> str:
+        self._process.join(1)
+        return f"a driver ended with status {self._process.exitcode}"
+
+
+class Load:
+    """The clients of one contestant, shared out among driver processes.
+
+    When something fails, all drivers are ended, with all their connections. The load may be opened again, with others.
+    One that is closed or ended while it runs in another thread is broken off: that thread hears that it failed.
+    """
+
+    def __init__(self, processes: Sequence[DriverEnd]) -> None:
+        self._parts = len(processes)
+        self._processes = processes
+        self._is_open = False
+        self._under_way = threading.Lock()
+
+    def processes(self) -> list[Watched]:
+        """Whom to observe. They stay the same until something fails."""
+        return [Watched(DRIVER, each.pid) for each in self._processes]
+
+    def open(self, plan: Plan) -> None:
+        if not self._processes:
+            self._processes = [self._new_driver() for _ in range(self._parts)]
+        with self._ended_if_it_fails():
+            for number, process in enumerate(self._processes):
+                process.tell(_OPEN, plan.part(number, self._parts))
+                # One after the other, so that all responders of the first are there before the others' requesters.
+                process.answer()
+        self._is_open = True
+
+    def _new_driver(self) -> DriverEnd:
+        """In the place of one that was ended."""
+        return DriverProcess()
+
+    def run(self, timeline: Timeline, watcher: Watcher) -> list[Counted]:
+        """Put the load on for a timeline. Returns when all that was under way has ended, and nothing is on its way."""
+        with self._under_way, self._ended_if_it_fails():
+            if self._parts > 1:
+                # Nobody begins before everybody would count what it gets.
+                self._all(_ARM, timeline)
+            for process in self._processes:
+                process.tell(_RUN, timeline)
+            self._listen(timeline, watcher)
+            if self._parts > 1:
+                self._wait_until_settled()
+            return [_counted(number, lines) for number, lines in enumerate(self._all(_COUNTED))]
+
+    def _all(self, what: str, argument: object = None) -> list[Found]:
+        """What all answer who are told something at the same time."""
+        for process in self._processes:
+            process.tell(what, argument)
+        return [process.answer() for process in self._processes]
+
+    @contextlib.contextmanager
+    def _ended_if_it_fails(self) -> Iterator[None]:
+        """Otherwise drivers would still be busy with what nobody waits for."""
+        try:
+            yield
+        except BaseException:
+            processes, self._processes, self._is_open = self._processes, [], False
+            for process in processes:
+                process.kill()
+            raise
+
+    def _listen(self, timeline: Timeline, watcher: Watcher) -> None:
+        """Until every driver has come to its end."""
+        by_pipe = {process.pipe: (number, process) for number, process in enumerate(self._processes)}
+        heard_at = dict.fromkeys(by_pipe, max(time.perf_counter_ns(), timeline.begin_ns))
+        while by_pipe:
+            for pipe in wait(list(by_pipe), 1.0):
+                assert isinstance(pipe, Connection)
+                number, process = by_pipe[pipe]
+                said = process.heard()
+                heard_at[pipe] = time.perf_counter_ns()
+                if isinstance(said, Moment):
+                    watcher.moment(replace(said, worker=number))
+                else:
+                    del by_pipe[pipe]
+            silent_ns = time.perf_counter_ns() - min(
+                (heard_at[each] for each in by_pipe), default=time.perf_counter_ns()
+            )
+            if silent_ns > _RUN_SILENT_SECONDS_MAX * 1e9:
+                raise LoadFailed(f"a driver said nothing for {_RUN_SILENT_SECONDS_MAX:.0f} s")
+
+    def _wait_until_settled(self) -> None:
+        """Until what some drivers' producers put is got by consumers of others.
+
+        Nobody puts any more, so numbers of outstanding messages only fall: when those of different moments add up to
+        nothing, nothing is outstanding.
+        """
+        before, since = -1, time.monotonic()
+        while True:
+            left = sum(each for each in self._all(_OUTSTANDING) if isinstance(each, int))
+            if left <= 0:
+                return
+            if left != before:
+                before, since = left, time.monotonic()
+            elif time.monotonic() - since > _SETTLE_SILENT_SECONDS_MAX:
+                raise LoadFailed(f"{left} messages were not there within {_SETTLE_SILENT_SECONDS_MAX:.0f} s")
+            time.sleep(_SETTLE_SECONDS)
+
+    def round(self, seconds: float) -> LoadRound:
+        with self._ended_if_it_fails():
+            rounds = [found for found in self._all(_ROUND, seconds) if isinstance(found, LoadRound)]
+        latencies = array("q")
+        for each in rounds:
+            latencies.extend(each.latencies_ns)
+        return LoadRound(
+            sum(each.done for each in rounds),
+            max(each.seconds for each in rounds),
+            latencies,
+            sum(each.user_seconds for each in rounds),
+            sum(each.system_seconds for each in rounds),
+        )
+
+    def close(self) -> None:
+        self._break_off()
+        if not self._is_open:
+            return
+        self._is_open = False
+        with self._ended_if_it_fails():
+            self._all(_CLOSE)
+
+    def end(self) -> None:
+        self._break_off()
+        for process in self._processes:
+            process.end()
+
+    def _break_off(self) -> None:
+        """A driver hears nothing before its timeline has ended, and only one thread may read what it says."""
+        if self._under_way.locked():
+            for process in self._processes:
+                process.break_off()
+            if self._under_way.acquire(timeout=_BROKEN_SECONDS_MAX):
+                self._under_way.release()
+
+
+def _counted(number: int, lines: Found) -> Counted:
+    assert isinstance(lines, list)
+    return Counted(number, unpacked_phases(lines))
+
+
+def new_load(processes: int = 1) -> Load:
+    return Load([DriverProcess() for _ in range(processes)])
+
+
+class DriverHost:
+    """What a driver does with what it is told."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+        self._driver: Driver | None = None
+        self._recorder: PhaseRecorder | None = None
+
+    def serve(self) -> None:
+        while True:
+            broken = self._wait()
+            try:
+                what, argument = self._pipe.recv()
+            except EOFError:
+                return
+            if what == _END:
+                return
+            if broken:
+                self._driver = None
+                self._pipe.send(Answer(f"between rounds: {broken}", None))
+            else:
+                self._pipe.send(self._answer(what, argument))
+
+    def close(self) -> None:
+        """Whoever told it is gone."""
+        if self._driver is not None:
+            self._driver.close()
+
+    def _wait(self) -> str:
+        """Until something is told, serving the clients meanwhile; why that failed."""
+        driver: object = self._driver
+        if isinstance(driver, Serving):
+            try:
+                driver.serve_until_readable(self._pipe.fileno())
+            except LoadFailed as told:
+                return str(told)
+        return ""
+
+    def _answer(self, what: str, argument: object) -> Answer:
+        try:
+            return Answer("", self._do(what, argument))
+        except LoadFailed as told:
+            return Answer(str(told), None)
+        except ImportError as missing:
+            return Answer(f"a client library cannot be loaded: {missing}", None)
+        except Exception:
+            return Answer(traceback.format_exc(), None)
+
+    def _do(self, what: str, argument: object) -> Found:
+        if what == _OPEN:
+            assert isinstance(argument, Plan)
+            self._driver = start_driver(argument)
+            gc.collect()
+            gc.freeze()
+            return None
+        driver = self._driver
+        if driver is None:
+            return None
+        if what == _ROUND:
+            assert isinstance(argument, float)
+            return _round(driver, argument)
+        if what == _RUN:
+            assert isinstance(argument, Timeline)
+            self._recorder = driver.run(argument, self._pipe.send)
+        elif what == _ARM:
+            assert isinstance(argument, Timeline)
+            if isinstance(driver, Sharing):
+                driver.arm(argument)
+        elif what == _OUTSTANDING:
+            return driver.outstanding if isinstance(driver, Sharing) else 0
+        elif what == _COUNTED:
+            assert self._recorder is not None
+            return self._recorder.packed()
+        else:
+            self._driver = None
+            driver.close()
+        return None
+
+
+def _serve(pipe: Connection) -> None:
+    # Control-C reaches the whole group of processes; ours is ended by who started it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sockets_max()
+    _wake_up_in_time()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with contextlib.suppress(BrokenPipeError):
+        DriverHost(pipe).serve()
+
+
+def _wake_up_in_time() -> None:
+    """Timers of this thread, and of those that it starts, would otherwise go off up to 50 microseconds late."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/timerslack_ns").write_text("1")
+
+
+def _end_with_parent() -> None:
+    """Whatever this process does: nobody would hear of it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _round(driver: Driver, seconds: float) -> LoadRound:
+    before = os.times()
+    done = driver.round(seconds)
+    after = os.times()
+    return LoadRound(
+        done.done, done.seconds, array("q", done.latencies_ns), after.user - before.user, after.system - before.system
+    )

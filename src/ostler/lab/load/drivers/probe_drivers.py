@@ -1,0 +1,184 @@
+"""Limits that need no broker: commits that share forces of a file, and copies of memory.
+
+They are driven as clients are, in a process of their own and on the same timeline, so that their figures stand beside
+those of contestants in the same tables.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from pathlib import Path
+from typing import Final
+
+from ostler.lab.common.memory_copy_probe import MemoryCopyProbe
+from ostler.lab.common.probes import ForcedFile
+from ostler.lab.load.client import LoadFailed
+from ostler.lab.load.drivers.epoll_driver import Round
+from ostler.lab.load.moments import Moments, Tell, unheard
+from ostler.lab.load.pacing import NEVER_NS, NOT_DUE, Schedule
+from ostler.lab.load.plan import MEMORY_COPY, Plan
+from ostler.lab.load.timeline import PhaseOperation, PhaseRecorder, Timeline
+
+COMMIT: Final = "commit"
+COPY: Final = "copy of a megabyte"
+COPY_BYTES: Final = 1 << 20
+_FILE_BYTES: Final = 64 << 20
+# What one force writes at most: a log's buffer is no larger.
+_FORCE_BYTES_MAX: Final = 4 << 20
+_NAP_SECONDS_MAX: Final = 0.2
+
+
+class _ProbeDriver(ABC):
+    """A driver that does all by itself: a round is a timeline that is measured from its beginning to its end."""
+
+    def __init__(self) -> None:
+        self._completed = 0
+
+    @abstractmethod
+    def run(self, timeline: Timeline, tell: Tell) -> PhaseRecorder: ...
+
+    def round(self, seconds: float) -> Round:
+        began = time.perf_counter()
+        now_ns = time.perf_counter_ns()
+        end_ns = now_ns + int(seconds * 1e9)
+        before = self._completed
+        self.run(Timeline(now_ns, now_ns, end_ns, end_ns), unheard)
+        return Round(self._completed - before, time.perf_counter() - began, [])
+
+
+class GroupCommitDriver(_ProbeDriver):
+    """Waiters that each have one record to commit at a time. One force is for all who wait, as far as it can be.
+
+    The file is as long as a log's and full of zeros, and each force begins at a page, as a recovery log's does. Without
+    a rate a waiter has its next record when it is told of the last one.
+    """
+
+    def __init__(self, directory: Path, waiters: int, record_bytes: int, rate_per_second: float = 0.0) -> None:
+        if record_bytes > _FILE_BYTES:
+            raise LoadFailed(f"records of {record_bytes} bytes are larger than the probe's file")
+        try:
+            self._file = ForcedFile(directory / "group-commit-probe", _FILE_BYTES)
+        except OSError as failure:
+            raise LoadFailed(f"the file of the probe cannot be made: {failure}") from None
+        self._waiters = waiters
+        self._record_bytes = record_bytes
+        self._rate_per_second = rate_per_second
+        self._together_max = max(1, min(waiters, _FORCE_BYTES_MAX // record_bytes))
+        self._data = memoryview(bytes(record_bytes * self._together_max))
+        super().__init__()
+
+    def run(self, timeline: Timeline, tell: Tell) -> PhaseRecorder:
+        recorder = PhaseRecorder(timeline)
+        commits = recorder.operation(COMMIT)
+        moments = Moments(recorder, COMMIT, self._completed, tell)
+        _wait_until(timeline.begin_ns)
+        if self._rate_per_second > 0:
+            schedule = Schedule(timeline.begin_ns, timeline.end_ns, self._rate_per_second, self._waiters)
+            self._run_rated(schedule, commits, moments)
+        else:
+            self._run_closed(timeline, commits, moments)
+        return recorder
+
+    def _run_closed(self, timeline: Timeline, commits: PhaseOperation, moments: Moments) -> None:
+        now_ns = time.perf_counter_ns()
+        waiting: deque[int] = deque([now_ns] * self._waiters)
+        while waiting:
+            goes_on = now_ns < timeline.end_ns
+            together = min(len(waiting), self._together_max)
+            self._force(together)
+            now_ns = time.perf_counter_ns()
+            for _ in range(together):
+                commits.record(waiting.popleft(), now_ns)
+                if goes_on:
+                    waiting.append(now_ns)
+            self._completed += together
+            if now_ns >= moments.next_ns:
+                moments.at(now_ns, self._completed)
+
+    def _run_rated(self, schedule: Schedule, commits: PhaseOperation, moments: Moments) -> None:
+        # Who waits, and whether it could not begin when it was due.
+        waiting: deque[tuple[int, bool]] = deque()
+        now_ns = time.perf_counter_ns()
+        while True:
+            while (number := schedule.take_due(now_ns)) != NOT_DUE:
+                waiting.append((number, False))
+            if not waiting:
+                next_ns = schedule.next_ns()
+                if next_ns == NEVER_NS:
+                    return
+                _wait_until(next_ns)
+                now_ns = time.perf_counter_ns()
+                continue
+            together = min(len(waiting), self._together_max)
+            self._force(together)
+            now_ns = time.perf_counter_ns()
+            for _ in range(together):
+                number, late = waiting.popleft()
+                commits.record(schedule.was_due_ns(number), now_ns, late)
+                if schedule.finished(number, now_ns) != NOT_DUE:
+                    waiting.append((number, True))
+            self._completed += together
+            if now_ns >= moments.next_ns:
+                moments.at(now_ns, self._completed)
+
+    def _force(self, records: int) -> None:
+        try:
+            self._file.write_and_force(self._data[: records * self._record_bytes])
+        except OSError as failure:
+            raise LoadFailed(f"the file of the probe cannot be written: {failure}") from None
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class MemoryCopyDriver(_ProbeDriver):
+    """Copies blocks from one place of a ring to another, a megabyte of them for each operation.
+
+    The ring is larger than the caches of most processors: a message that waited has left them, too.
+    """
+
+    def __init__(self, block_bytes: int) -> None:
+        try:
+            self._probe = MemoryCopyProbe(block_bytes)
+        except ValueError as refusal:
+            raise LoadFailed(str(refusal)) from None
+        self._blocks = blocks_of_copy(block_bytes)
+        super().__init__()
+
+    def run(self, timeline: Timeline, tell: Tell) -> PhaseRecorder:
+        recorder = PhaseRecorder(timeline)
+        copies = recorder.operation(COPY)
+        moments = Moments(recorder, COPY, self._completed, tell)
+        _wait_until(timeline.begin_ns)
+        now_ns = time.perf_counter_ns()
+        while now_ns < timeline.end_ns:
+            began_ns = now_ns
+            self._probe.copy(self._blocks)
+            now_ns = time.perf_counter_ns()
+            copies.record(began_ns, now_ns)
+            self._completed += 1
+            if now_ns >= moments.next_ns:
+                moments.at(now_ns, self._completed)
+        return recorder
+
+    def close(self) -> None:
+        self._probe.ring.release()
+
+
+def probe_driver(plan: Plan) -> GroupCommitDriver | MemoryCopyDriver:
+    """The driver of a plan, whose address is the directory for the forced file, and whose requesters are waiters."""
+    if plan.protocol == MEMORY_COPY:
+        return MemoryCopyDriver(plan.body_bytes)
+    return GroupCommitDriver(Path(str(plan.address)), len(plan.requesters), plan.body_bytes, plan.rate_per_second)
+
+
+def blocks_of_copy(block_bytes: int) -> int:
+    """How many blocks one operation copies: a megabyte of them, or one if that is more."""
+    return max(1, COPY_BYTES // block_bytes)
+
+
+def _wait_until(moment_ns: int) -> None:
+    while (left_ns := moment_ns - time.perf_counter_ns()) > 0:
+        time.sleep(min(left_ns / 1e9, _NAP_SECONDS_MAX))

@@ -1,0 +1,265 @@
+"""Clients that block, each in a thread of its own: how a library is used by who picks it first."""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Final
+
+from ostler.lab.load.client import LoadFailed
+from ostler.lab.load.drivers.epoll_driver import Round
+from ostler.lab.load.moments import Moments, Tell, unheard
+from ostler.lab.load.pacing import LATE_NS, Pacing, Schedule
+from ostler.lab.load.timeline import PhaseRecorder, Timeline
+
+_OPEN_SECONDS_MAX: Final = 60.0
+_END_SECONDS_MAX: Final = 60.0
+_SILENT_SECONDS_MAX: Final = 30.0
+_LOOK_SECONDS: Final = 0.2
+_GET: Final = "get"
+
+
+class Tally:
+    """What the threads of a driver count together."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._recorder = PhaseRecorder(Timeline(0, 0, 0, 0))
+        self._is_armed = False
+        self.completed = 0
+        self.outstanding = 0
+
+    def arm(self, timeline: Timeline) -> None:
+        """Count by this timeline from now on."""
+        with self._lock:
+            self._recorder = PhaseRecorder(timeline)
+            self._is_armed = True
+
+    def begin(self, timeline: Timeline) -> PhaseRecorder:
+        if not self._is_armed or self._recorder.timeline != timeline:
+            self.arm(timeline)
+        self._is_armed = False
+        return self._recorder
+
+    def count(self, operation: str, due_ns: int, ended_ns: int, late: bool = False) -> None:
+        with self._lock:
+            self._recorder.operation(operation).record(due_ns, ended_ns, late)
+
+    def done(self, operation: str, due_ns: int, ended_ns: int, late: bool) -> None:
+        """The main operation."""
+        with self._lock:
+            self.completed += 1
+            self._recorder.operation(operation).record(due_ns, ended_ns, late)
+
+    def put(self) -> None:
+        with self._lock:
+            self.outstanding += 1
+
+    def got(self, due_ns: int, ended_ns: int) -> None:
+        with self._lock:
+            self.outstanding -= 1
+            self._recorder.operation(_GET).record(due_ns, ended_ns)
+
+
+class Worker(ABC):
+    """One connection through a library. All its methods are called in its own thread."""
+
+    due_ns: int = 0
+    """When the operation was due that `step` is to do; for the front of a one-way message's body."""
+    tally: Tally = Tally()
+    """Its driver's: a producer calls `tally.put()` before it puts, a consumer `tally.got(due_ns, now_ns)`."""
+
+    @abstractmethod
+    def open(self) -> None: ...
+
+    @abstractmethod
+    def step(self) -> None:
+        """A requester: one request and its reply. A responder: wait shortly for a request, and reply if it came."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+
+class ThreadedDriver:
+    """Requesters that work during rounds and timelines, and responders that always do."""
+
+    def __init__(self, requesters: list[Callable[[], Worker]], responders: list[Callable[[], Worker]]) -> None:
+        self.pacing = Pacing()
+        self._tally = Tally()
+        self._goes_on = False
+        self._ends = False
+        self._turn = threading.Condition()
+        self._round = 0
+        self._active = 0
+        self._ready = threading.Semaphore(0)
+        self._failure = ""
+        self._timeline: Timeline | None = None
+        self._schedule: Schedule | None = None
+        self._latencies: list[list[int]] = []
+        self._threads: list[threading.Thread] = []
+        for run, makers in ((self._respond, responders), (self._request, requesters)):
+            for place, make in enumerate(makers):
+                self._threads.append(threading.Thread(target=self._guarded, args=(run, make, place), daemon=True))
+                self._threads[-1].start()
+                if not self._ready.acquire(timeout=_OPEN_SECONDS_MAX) or self._failure:
+                    self.close()
+                    raise LoadFailed(self._failure or "a client of a library did not connect in time")
+        self._requesters = len(requesters)
+
+    @property
+    def outstanding(self) -> int:
+        return self._tally.outstanding
+
+    def round(self, seconds: float) -> Round:
+        self._timeline = self._schedule = None
+        began = time.perf_counter()
+        self._start()
+        time.sleep(seconds)
+        self._goes_on = False
+        deadline = time.monotonic() + _END_SECONDS_MAX
+        with self._turn:
+            while self._active and not self._failure and time.monotonic() < deadline:
+                self._turn.wait(_LOOK_SECONDS)
+        if self._active or self._failure:
+            raise LoadFailed(self._failure or f"{self._active} requesters did not get their replies in time")
+        took = time.perf_counter() - began
+        latencies = [each for taken in self._latencies for each in taken]
+        return Round(len(latencies), took, latencies)
+
+    def arm(self, timeline: Timeline) -> None:
+        """Count by a timeline that will be run."""
+        self._tally.arm(timeline)
+
+    def run(self, timeline: Timeline, tell: Tell = unheard) -> PhaseRecorder:
+        """As the epoll driver's. Its threads wait for the beginning by themselves."""
+        pacing, tally = self.pacing, self._tally
+        recorder = tally.begin(timeline)
+        self._timeline, self._schedule = timeline, None
+        if pacing.rate_per_second > 0:
+            begin_ns, end_ns, rate = timeline.begin_ns, timeline.end_ns, pacing.rate_per_second
+            self._schedule = Schedule(begin_ns, end_ns, rate, self._requesters, pacing.offset)
+        moments = Moments(recorder, pacing.main_operation, tally.completed, tell)
+        self._start()
+        silent_since, seen = time.perf_counter_ns(), (tally.completed, tally.outstanding)
+        while self._is_under_way() and not self._failure:
+            now = time.perf_counter_ns()
+            if now >= moments.next_ns:
+                moments.at(now, tally.completed)
+            if now < timeline.end_ns or (tally.completed, tally.outstanding) != seen:
+                silent_since, seen = now, (tally.completed, tally.outstanding)
+            elif now - silent_since > _SILENT_SECONDS_MAX * 1e9:
+                raise LoadFailed(f"{self._active} clients of a library did not come to an end in time")
+        if self._failure:
+            raise LoadFailed(self._failure)
+        return recorder
+
+    def _is_under_way(self) -> bool:
+        """After a short wait."""
+        with self._turn:
+            if self._active:
+                self._turn.wait(_LOOK_SECONDS)
+                return True
+        if self._tally.outstanding <= 0 or self.pacing.is_shared:
+            return False
+        time.sleep(_LOOK_SECONDS / 20)
+        return True
+
+    def close(self) -> None:
+        with self._turn:
+            self._ends = True
+            self._goes_on = False
+            self._turn.notify_all()
+        for each in self._threads:
+            each.join(_END_SECONDS_MAX)
+
+    def _start(self) -> None:
+        with self._turn:
+            self._latencies = []
+            self._active = self._requesters
+            self._goes_on = True
+            self._round += 1
+            self._turn.notify_all()
+
+    def _guarded(self, run: Callable[[Worker, int], None], make: Callable[[], Worker], place: int) -> None:
+        try:
+            worker = make()
+            worker.tally = self._tally
+            worker.open()
+            self._ready.release()
+            run(worker, place)
+            worker.close()
+        except Exception as failure:
+            if not self._ends:
+                self._failure = f"{type(failure).__name__}: {failure}"
+            self._ready.release()
+            with self._turn:
+                self._turn.notify_all()
+
+    def _respond(self, worker: Worker, place: int) -> None:
+        while not self._ends:
+            worker.step()
+
+    def _request(self, worker: Worker, place: int) -> None:
+        seen = 0
+        while True:
+            with self._turn:
+                while self._round == seen and not self._ends:
+                    self._turn.wait()
+                if self._ends:
+                    return
+                seen = self._round
+            taken: list[int] = []
+            timeline, schedule = self._timeline, self._schedule
+            if timeline is None:
+                self._repeat(worker, taken)
+            elif schedule is None:
+                self._keep_busy(worker, timeline)
+            else:
+                self._keep_to(worker, place, timeline, schedule)
+            with self._turn:
+                self._latencies.append(taken)
+                self._active -= 1
+                self._turn.notify_all()
+
+    def _repeat(self, worker: Worker, taken: list[int]) -> None:
+        while self._goes_on:
+            began = worker.due_ns = time.perf_counter_ns()
+            worker.step()
+            taken.append(time.perf_counter_ns() - began)
+
+    def _keep_busy(self, worker: Worker, timeline: Timeline) -> None:
+        main, tally = self.pacing.main_operation, self._tally
+        _sleep_until(timeline.begin_ns)
+        now = time.perf_counter_ns()
+        while now < timeline.end_ns and not self._ends and not self._failure:
+            worker.due_ns = now
+            worker.step()
+            now = time.perf_counter_ns()
+            tally.done(main, worker.due_ns, now, False)
+
+    def _keep_to(self, worker: Worker, place: int, timeline: Timeline, schedule: Schedule) -> None:
+        """Each thread looks after its own times: nobody is taken from the schedule's line of those who wait."""
+        main, tally = self.pacing.main_operation, self._tally
+        turn = 0
+        while not self._ends and not self._failure:
+            due_ns = schedule.due_ns(place, turn)
+            if due_ns >= timeline.end_ns:
+                return
+            _sleep_until(due_ns)
+            began = time.perf_counter_ns()
+            if began >= timeline.end_ns:
+                return
+            worker.due_ns = due_ns
+            worker.step()
+            tally.done(main, due_ns, time.perf_counter_ns(), began - due_ns > LATE_NS)
+            turn += 1
+
+
+def _sleep_until(when_ns: int) -> None:
+    while True:
+        left_ns = when_ns - time.perf_counter_ns()
+        if left_ns <= 0:
+            return
+        time.sleep(min(left_ns / 1e9, _LOOK_SECONDS))

@@ -1,0 +1,95 @@
+"""A load of applications that run inside the process of the queue manager, seen from the laboratory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import socket
+import struct
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from typing import Final
+
+from ostler.lab.load.client import LoadFailed
+from ostler.lab.load.drivers.driver_process import DriverEnd, Load
+from ostler.lab.load.libraries.trusted_workers import SERVE
+from ostler.lab.load.plan import TRUSTED, Plan
+from ostler.lab.runner.contract import PointFailed
+from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.sampling.process_sampler import Watched
+
+_CONNECT_SECONDS_MAX: Final = 30.0
+_CREDENTIALS: Final = struct.Struct("3i")
+
+
+class TrustedLoad(Load):
+    """As any load, but that its clients have no process of their own: they are threads of the queue manager's.
+
+    Requesters, responders or both of a plan, whatever protocol it has. Raises LoadFailed.
+    """
+
+    def __init__(self, manager: LabQueueManager) -> None:
+        super().__init__([_TrustedEnd(manager)])
+        self._manager = manager
+
+    def _new_driver(self) -> DriverEnd:
+        return _TrustedEnd(self._manager)
+
+    def processes(self) -> list[Watched]:
+        """None but the queue manager's, which is watched already."""
+        return []
+
+    def open(self, plan: Plan) -> None:
+        super().open(replace(plan, protocol=TRUSTED))
+
+
+class _TrustedEnd(DriverEnd):
+    """This end of a pipe to a driver that was loaded into a queue manager's process."""
+
+    def __init__(self, manager: LabQueueManager) -> None:
+        self._manager = manager
+        super().__init__(_connected(manager))
+
+    @property
+    def pid(self) -> int:
+        return self._manager.pid
+
+    def end(self) -> None:
+        """Its threads end when they notice; the queue manager goes on."""
+        self.pipe.close()
+
+    def kill(self) -> None:
+        self.pipe.close()
+
+    def break_off(self) -> None:
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(self.pipe.fileno())) as link:
+            link.shutdown(socket.SHUT_RDWR)
+
+    def last_words(self) -> str:
+        return f"The applications inside it are gone. {self._manager.last_words()}"
+
+
+def _connected(manager: LabQueueManager) -> Connection:
+    """Have the queue manager load the driver, and wait for it to connect."""
+    address = f"ostler-lab-{secrets.token_hex(8)}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(f"\0{address}")
+        listener.listen(1)
+        listener.settimeout(_CONNECT_SECONDS_MAX)
+        try:
+            manager.run_trusted(SERVE, address)
+            return _accepted(listener, manager.pid)
+        except (PointFailed, TimeoutError) as failure:
+            raise LoadFailed(f"Queue manager {manager.name} did not load the applications: {failure}") from None
+
+
+def _accepted(listener: socket.socket, pid: int) -> Connection:
+    """Nobody but that process is heard: the kernel says who it is."""
+    while True:
+        link, _ = listener.accept()
+        with link, contextlib.suppress(OSError):
+            credentials = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+            if _CREDENTIALS.unpack(credentials)[0] == pid:
+                link.settimeout(None)
+                return Connection(link.detach())

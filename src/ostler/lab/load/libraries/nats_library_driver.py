@@ -1,0 +1,195 @@
+"""NATS through nats-py: all clients in one asyncio loop, each with a connection of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+import time
+from collections.abc import Awaitable, Sequence
+from typing import Final, TypeVar
+
+import nats
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from ostler.lab.load.client import LoadFailed, Pace, reply_for
+from ostler.lab.load.drivers.epoll_driver import Round
+from ostler.lab.load.moments import Moments, Tell, unheard
+from ostler.lab.load.pacing import LATE_NS, Pacing, Schedule
+from ostler.lab.load.plan import Plan, host_and_port, pair_of
+from ostler.lab.load.timeline import PhaseRecorder, Timeline
+
+_REPLY_SECONDS_MAX: Final = 30.0
+_LOOK_SECONDS: Final = 0.01
+# `select` knows no descriptors beyond 1,024.
+_SELECT_CLIENTS_MAX: Final = 400
+
+T = TypeVar("T")
+
+
+class NatsLibraryDriver:
+    """Requests and replies through core NATS. Others say in what they override how they use the library."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self.pacing: Pacing = plan.pacing()
+        self._pace = Pace(self.pacing)
+        self._loop = _new_loop(len(plan.requesters) + len(plan.responders))
+        self._requesters: list[Client] = []
+        self._responders: list[Client] = []
+        self._sequence = 0
+        self._loop.run_until_complete(self._open())
+
+    @property
+    def outstanding(self) -> int:
+        return self._pace.outstanding
+
+    async def _connect(self) -> Client:
+        host, port = host_and_port(self._plan)
+        return await nats.connect(f"nats://{host}:{port}")
+
+    async def _open(self) -> None:
+        for number in self._plan.responders:
+            client = await self._connect()
+            await self._open_responder(client, number)
+            self._responders.append(client)
+        for number in self._plan.requesters:
+            client = await self._connect()
+            await self._open_requester(client, number)
+            self._requesters.append(client)
+        for client in self._responders:
+            await client.flush()
+
+    async def _open_responder(self, client: Client, number: int) -> None:
+        await client.subscribe(f"LIB.REQ.{number % self._plan.pairs}", "W", cb=self._respond)
+
+    async def _open_requester(self, client: Client, number: int) -> None:
+        """Nothing to do: nats-py has an inbox for all requests of a connection."""
+
+    async def _respond(self, message: Msg) -> None:
+        await message.respond(message.data)
+
+    async def _operate(self, client: Client, place: int, turn: int, due_ns: int) -> None:
+        """One operation of the requester at this place of the plan, for the nth time."""
+        self._sequence += 1
+        pair = pair_of(self._plan, self._plan.requesters[place], turn)
+        body = reply_for(self._sequence, self._plan.body_bytes)
+        reply = await client.request(f"LIB.REQ.{pair}", body, timeout=_REPLY_SECONDS_MAX)
+        if reply.data != body:
+            raise LoadFailed("nats-py returned a reply to another request")
+
+    async def _repeat(self, client: Client, first: int, end: float) -> list[int]:
+        taken: list[int] = []
+        while time.perf_counter() < end:
+            began = time.perf_counter_ns()
+            await self._operate(client, first, len(taken), began)
+            taken.append(time.perf_counter_ns() - began)
+        return taken
+
+    def round(self, seconds: float) -> Round:
+        began = time.perf_counter()
+        work = [self._repeat(client, number, began + seconds) for number, client in enumerate(self._requesters)]
+        found = self._loop.run_until_complete(_gathered(work))
+        latencies = [each for taken in found for each in taken]
+        return Round(len(latencies), time.perf_counter() - began, latencies)
+
+    def arm(self, timeline: Timeline) -> None:
+        """Count by a timeline that will be run."""
+        self._pace.arm(timeline)
+
+    def serve_until_readable(self, descriptor: int) -> None:
+        """Answer other drivers' requests until there is something to read from a descriptor."""
+        self._loop.add_reader(descriptor, self._loop.stop)
+        self._loop.run_forever()
+        self._loop.remove_reader(descriptor)
+
+    def run(self, timeline: Timeline, tell: Tell = unheard) -> PhaseRecorder:
+        """As the epoll driver's, with a task for each requester."""
+        recorder = self._pace.begin_timeline(timeline, len(self._requesters))
+        self._loop.run_until_complete(self._all(timeline, Moments(recorder, self.pacing.main_operation, 0, tell)))
+        return recorder
+
+    async def _all(self, timeline: Timeline, moments: Moments) -> None:
+        schedule = self._pace.schedule
+        telling = asyncio.ensure_future(self._tell(moments, self._pace.completed))
+        try:
+            await _gathered(
+                [
+                    self._keep_busy(client, number, timeline)
+                    if schedule is None
+                    else self._keep_to(client, number, timeline, schedule)
+                    for number, client in enumerate(self._requesters)
+                ]
+            )
+            await self._all_got()
+        finally:
+            telling.cancel()
+
+    async def _all_got(self) -> None:
+        """Wait for what is under way one way."""
+        pace = self._pace
+        silent_since, seen = time.perf_counter(), pace.outstanding
+        while pace.outstanding > 0 and not self.pacing.is_shared:
+            await asyncio.sleep(_LOOK_SECONDS)
+            if pace.outstanding != seen:
+                silent_since, seen = time.perf_counter(), pace.outstanding
+            elif time.perf_counter() - silent_since > _REPLY_SECONDS_MAX:
+                raise LoadFailed(f"{seen} messages did not arrive within {_REPLY_SECONDS_MAX:.0f} s")
+
+    async def _tell(self, moments: Moments, before: int) -> None:
+        while True:
+            await _sleep_until(moments.next_ns)
+            moments.at(time.perf_counter_ns(), self._pace.completed - before)
+
+    async def _keep_busy(self, client: Client, number: int, timeline: Timeline) -> None:
+        pace = self._pace
+        await _sleep_until(timeline.begin_ns)
+        now, turn = time.perf_counter_ns(), 0
+        while now < timeline.end_ns:
+            began = now
+            turn += 1
+            await self._operate(client, number, turn, began)
+            now = time.perf_counter_ns()
+            pace.completed += 1
+            pace.main.record(began, now)
+
+    async def _keep_to(self, client: Client, number: int, timeline: Timeline, schedule: Schedule) -> None:
+        pace = self._pace
+        turn = 0
+        while True:
+            due_ns = schedule.due_ns(number, turn)
+            turn += 1
+            if due_ns >= timeline.end_ns:
+                return
+            await _sleep_until(due_ns)
+            began = time.perf_counter_ns()
+            if began >= timeline.end_ns:
+                return
+            await self._operate(client, number, turn, due_ns)
+            pace.completed += 1
+            pace.main.record(due_ns, time.perf_counter_ns(), began - due_ns > LATE_NS)
+
+    def close(self) -> None:
+        self._loop.run_until_complete(self._close())
+        self._loop.close()
+
+    async def _close(self) -> None:
+        for client in (*self._requesters, *self._responders):
+            await client.close()
+
+
+def _new_loop(clients: int) -> asyncio.AbstractEventLoop:
+    """A loop that wakes up to the microsecond where it can: with `epoll` it does to the millisecond only."""
+    if clients > _SELECT_CLIENTS_MAX:
+        return asyncio.new_event_loop()
+    return asyncio.SelectorEventLoop(selectors.SelectSelector())
+
+
+async def _gathered(work: Sequence[Awaitable[T]]) -> list[T]:
+    return list(await asyncio.gather(*work))
+
+
+async def _sleep_until(when_ns: int) -> None:
+    left_ns = when_ns - time.perf_counter_ns()
+    if left_ns > 0:
+        await asyncio.sleep(left_ns / 1e9)

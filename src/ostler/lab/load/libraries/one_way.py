@@ -1,0 +1,37 @@
+"""What producers and consumers through a library share: bodies that say when they were due."""
+
+from __future__ import annotations
+
+import time
+
+from ostler.lab.load.client import LoadFailed
+from ostler.lab.load.drivers.threaded_driver import Worker
+from ostler.lab.load.one_way import DUE_BYTES
+from ostler.lab.load.plan import Plan
+
+
+class LibraryOneWay:
+    """The messages of one worker."""
+
+    def __init__(self, worker: Worker, plan: Plan, number: int) -> None:
+        if plan.body_bytes < DUE_BYTES:
+            raise LoadFailed(f"a body of {plan.body_bytes} bytes has no room for the time at which it was due")
+        self.pair = number % plan.pairs
+        self._worker = worker
+        self._body_bytes = plan.body_bytes
+        self._rest = bytes(plan.body_bytes - DUE_BYTES)
+        # What was due before is left over from a load that failed.
+        self._opened_ns = time.perf_counter_ns()
+
+    def body(self) -> bytes:
+        """Of the next message, which is on its way from now on."""
+        self._worker.tally.put()
+        return self._worker.due_ns.to_bytes(DUE_BYTES, "big") + self._rest
+
+    def got(self, body: bytes) -> None:
+        """A message has arrived."""
+        if len(body) != self._body_bytes:
+            raise LoadFailed(f"a message of {len(body)} bytes arrived, and {self._body_bytes} were due")
+        due_ns = int.from_bytes(body[:DUE_BYTES], "big")
+        if due_ns >= self._opened_ns:
+            self._worker.tally.got(due_ns, time.perf_counter_ns())

@@ -1,0 +1,166 @@
+"""Redis through redis-py: lists in memory, streams with a consumer group where messages are to be kept."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import redis
+
+from ostler.lab.load.client import LoadFailed, reply_for
+from ostler.lab.load.drivers.threaded_driver import ThreadedDriver, Worker
+from ostler.lab.load.libraries.one_way import LibraryOneWay
+from ostler.lab.load.plan import ONE_WAY, Plan, host_and_port, pair_of
+
+_GROUP = "W"
+_SERVE_SECONDS = 1
+_REPLY_SECONDS_MAX = 30
+_CONNECT_SECONDS_MAX = 30
+
+
+def _key(plan: Plan, what: str, number: int) -> str:
+    return f"redis-py:{'durable' if plan.persistent else 'transient'}:{what}:{number}"
+
+
+class _RedisWorker(Worker):
+    def __init__(self, plan: Plan, number: int) -> None:
+        self._plan = plan
+        self._number = number
+
+    def open(self) -> None:
+        host, port = host_and_port(self._plan)
+        # Of any kind: what redis-py says its commands return includes what only its asynchronous client returns.
+        self._redis: Any = redis.Redis(host=host, port=port, socket_connect_timeout=_CONNECT_SECONDS_MAX)
+        self._redis.ping()
+
+    def _share(self, stream: str) -> None:
+        """Have a group of consumers for a stream; it is there already, except for who opens first."""
+        try:
+            self._redis.xgroup_create(stream, _GROUP, id="$", mkstream=True)
+        except redis.ResponseError as refusal:
+            if not str(refusal).startswith("BUSYGROUP"):
+                raise
+
+    def _read(self, stream: str) -> tuple[Any, bytes] | None:
+        """Id and message of the next entry for this consumer; none when there is none within a moment."""
+        found = self._redis.xreadgroup(_GROUP, str(self._number), {stream: ">"}, count=1, block=_SERVE_SECONDS * 1000)
+        if not found:
+            return None
+        # A list of pairs, or a dictionary with the third version of the protocol.
+        entries = found[stream.encode()][0] if isinstance(found, dict) else found[0][1]
+        entry_id, fields = entries[0]
+        return entry_id, fields[b"m"]
+
+    def close(self) -> None:
+        self._redis.close()
+
+
+class RedisRequester(_RedisWorker):
+    """Pushes to the request lists, or adds to the streams, in turn, and waits for the reply on a list of its own."""
+
+    def open(self) -> None:
+        super().open()
+        self._own = _key(self._plan, "reply", self._number)
+        self._redis.delete(self._own)
+        self._sequence = 0
+
+    def step(self) -> None:
+        self._sequence += 1
+        request = _key(self._plan, "request", pair_of(self._plan, self._number, self._sequence))
+        body = reply_for(self._sequence, self._plan.body_bytes)
+        message = f"{self._own} {self._sequence}\n".encode() + body
+        if self._plan.persistent:
+            self._redis.xadd(request, {"m": message})
+        else:
+            self._redis.lpush(request, message)
+        found = self._redis.brpop([self._own], timeout=_REPLY_SECONDS_MAX)
+        if found is None or found[1] != b"%d\n%b" % (self._sequence, body):
+            raise LoadFailed("redis-py returned no reply, or one to another request")
+
+
+class RedisResponder(_RedisWorker):
+    """Pops from one request list; or reads from one stream, and replies and acknowledges in one transaction."""
+
+    def open(self) -> None:
+        super().open()
+        self._request = _key(self._plan, "request", self._number % self._plan.pairs)
+        if self._plan.persistent:
+            self._share(self._request)
+
+    def step(self) -> None:
+        if self._plan.persistent:
+            self._serve_stream()
+            return
+        found = self._redis.brpop([self._request], timeout=_SERVE_SECONDS)
+        if found is not None:
+            self._redis.lpush(*_reply(found[1]))
+
+    def _serve_stream(self) -> None:
+        found = self._read(self._request)
+        if found is None:
+            return
+        entry_id, message = found
+        transaction = self._redis.pipeline(transaction=True)
+        transaction.lpush(*_reply(message))
+        transaction.xack(self._request, _GROUP, entry_id)
+        transaction.xdel(self._request, entry_id)
+        transaction.execute()
+
+
+def _reply(message: bytes) -> tuple[bytes, bytes]:
+    """The list to reply to, and the reply."""
+    head, _, body = message.partition(b"\n")
+    reply_list, _, sequence = head.rpartition(b" ")
+    return reply_list, b"%b\n%b" % (sequence, body)
+
+
+class RedisProducer(_RedisWorker):
+    """Pushes to one list, or adds to one stream."""
+
+    def open(self) -> None:
+        super().open()
+        self._way = LibraryOneWay(self, self._plan, self._number)
+        self._key = _key(self._plan, "one-way", self._way.pair)
+
+    def step(self) -> None:
+        if self._plan.persistent:
+            self._redis.xadd(self._key, {"m": self._way.body()})
+        else:
+            self._redis.lpush(self._key, self._way.body())
+
+
+class RedisConsumer(_RedisWorker):
+    """Pops from one list; or reads from one stream, and acknowledges and deletes in one transaction."""
+
+    def open(self) -> None:
+        super().open()
+        self._way = LibraryOneWay(self, self._plan, self._number)
+        self._key = _key(self._plan, "one-way", self._way.pair)
+        if self._plan.persistent:
+            self._share(self._key)
+
+    def step(self) -> None:
+        if not self._plan.persistent:
+            popped = self._redis.brpop([self._key], timeout=_SERVE_SECONDS)
+            if popped is not None:
+                self._way.got(popped[1])
+            return
+        found = self._read(self._key)
+        if found is not None:
+            self._way.got(found[1])
+            transaction = self._redis.pipeline(transaction=True)
+            transaction.xack(self._key, _GROUP, found[0])
+            transaction.xdel(self._key, found[0])
+            transaction.execute()
+
+
+def redis_driver(plan: Plan) -> ThreadedDriver:
+    if plan.kind == ONE_WAY:
+        return ThreadedDriver(
+            [partial(RedisProducer, plan, number) for number in plan.requesters],
+            [partial(RedisConsumer, plan, number) for number in plan.responders],
+        )
+    return ThreadedDriver(
+        [partial(RedisRequester, plan, number) for number in plan.requesters],
+        [partial(RedisResponder, plan, number) for number in plan.responders],
+    )

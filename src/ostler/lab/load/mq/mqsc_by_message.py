@@ -1,0 +1,63 @@
+"""MQSC commands as an ordinary client gives them: as messages on the command queue, answered by messages."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from ostler.client.api.connection import Connection
+from ostler.lab.load.client import LoadFailed
+from ostler.model.constants import (
+    MQCACF_ESCAPE_TEXT,
+    MQCC_FAILED,
+    MQCFC_LAST,
+    MQCFT_COMMAND,
+    MQCMD_ESCAPE,
+    MQENC_INTEGER_REVERSED,
+    MQET_MQSC,
+    MQFMT_ADMIN,
+    MQIACF_ESCAPE_TYPE,
+    MQMT_REQUEST,
+)
+from ostler.model.pcf import UTF_8, Header, Integer, String, decode, encode
+from ostler.model.reasons import describe
+
+COMMAND_QUEUE: Final = "SYSTEM.ADMIN.COMMAND.QUEUE"
+REPLY_MODEL: Final = "SYSTEM.MQSC.REPLY.QUEUE"
+_REPLY_NAME: Final = "LAB.MQSC.*"
+
+
+class MqscByMessage:
+    """The command server, seen by a client, with a dynamic queue for its answers."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._replies = connection.open_dynamic(REPLY_MODEL, _REPLY_NAME, "r")
+
+    def run(self, command: str, seconds_max: float) -> int:
+        """How many messages a command was answered with. Raises LoadFailed when it was refused, or not answered."""
+        asked = (Integer(MQIACF_ESCAPE_TYPE, MQET_MQSC), String(MQCACF_ESCAPE_TEXT, command))
+        sent = self._connection.put(
+            COMMAND_QUEUE,
+            encode(Header(MQCFT_COMMAND, MQCMD_ESCAPE), asked),
+            message_type=MQMT_REQUEST,
+            format=MQFMT_ADMIN.decode().strip(),
+            ccsid=UTF_8,
+            encoding=MQENC_INTEGER_REVERSED,
+            persistent=False,
+            reply_to=self._replies.name,
+            expiry=seconds_max,
+        )
+        deadline = time.monotonic() + seconds_max
+        found = 0
+        while True:
+            left = max(deadline - time.monotonic(), 0.0)
+            reply = self._replies.get(correlation_id=sent.message_id, wait=left)
+            if reply is None:
+                raise LoadFailed(f"{command} was not answered within {seconds_max:.0f} s")
+            found += 1
+            head = decode(reply.data, reply.ccsid, not reply.encoding & MQENC_INTEGER_REVERSED).header
+            if head.completion == MQCC_FAILED:
+                raise LoadFailed(f"{command} was refused with {describe(head.reason).name} ({head.reason})")
+            if head.control == MQCFC_LAST:
+                return found

@@ -1,0 +1,218 @@
+"""Producers and consumers of Ostler: messages that nobody answers.
+
+With asynchronous put a producer sends a batch of messages, or one and its commit, and asks (MQSTAT) whether all of them
+were put: a commit does not tell. With read-ahead a consumer gives credit for a window of messages, which are sent as
+they come. Pipelined, a producer sends a put and its commit together.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ostler.lab.load.client import LoadFailed, Pace
+from ostler.lab.load.mq.client import INPUT, OUTPUT, MqClient, MqTerms, descriptor, request_queue
+from ostler.lab.load.mq.frames import (
+    COMMIT_REQUEST,
+    GET_REQUEST,
+    NO_IDS,
+    PUT_REQUEST,
+    STATUS_REQUEST,
+    GetFrames,
+    MqReader,
+    PutFrames,
+    described,
+    failure,
+    get_options,
+    get_payload,
+)
+from ostler.lab.load.mq.jms import HEADER_BYTES_MAX, JmsHeader, data_at
+from ostler.lab.load.mq.request_reply import COMMIT_REPLY, GET_REPLY, PUT_REPLY, put_options
+from ostler.lab.load.one_way import OneWay
+from ostler.model.constants import (
+    MQGMO_WAIT,
+    MQOO_READ_AHEAD,
+    MQPMO_NEW_MSG_ID,
+    MQRC_NO_MSG_AVAILABLE,
+    MQSTAT_TYPE_ASYNC_ERROR,
+)
+from ostler.wire import calls, exchanges, frames
+
+# Our own choice: long enough that asking costs little beside putting. The window is that of Ostler's own client.
+BATCH: Final = 32
+WINDOW: Final = 32
+WINDOW_BYTES: Final = 4 * 1024 * 1024
+_STATUS_REPLY: Final = frames.STATUS | frames.REPLY
+_REASON: Final = 4  # behind the completion code
+
+
+class MqProducer(MqClient):
+    """Puts messages on the request queue of its pair, in units of work of one message where the terms say so."""
+
+    def __init__(self, pace: Pace, number: int, terms: MqTerms, conversation: int = 1) -> None:
+        super().__init__(pace, True, number, terms, conversation)
+        self._queue = terms.request_queue(number, terms.pair(number))
+        self._in_units = terms.requester_units
+        self._is_unanswered = terms.async_put and (self._in_units or not terms.persistent)
+        self._pipelined = terms.pipelined
+        self._batch = 0
+        self._waits_for_commit = False
+        self._header = b""
+        self._copies = max(terms.subscribers, 1)
+        self._one_way = OneWay(pace, terms.body_bytes, self._copies)
+        self._put: PutFrames | None = None
+        self._commit = frames.frame(frames.COMMIT, conversation, COMMIT_REQUEST)
+        status = exchanges.numbers_payload([MQSTAT_TYPE_ASYNC_ERROR])
+        self._status = frames.frame(frames.STATUS, conversation, STATUS_REQUEST, status)
+
+    def opens(self) -> list[tuple[str, int]]:
+        return [(self._queue, OUTPUT)]
+
+    def prepare(self) -> None:
+        terms = self.terms
+        if terms.is_jms:
+            self._header = JmsHeader(self._queue, "", terms.persistent, False).whole
+        options = put_options(self._in_units, self._is_unanswered) | MQPMO_NEW_MSG_ID
+        request = 0 if self._is_unanswered else PUT_REQUEST
+        length = len(self._header) + terms.body_bytes
+        md = descriptor(terms, "")
+        self._put = PutFrames(self.conversation, request, self.handles[0], options, md, length)
+
+    def begin(self, now_ns: int) -> bytes:
+        self.began_ns = now_ns
+        put = self._put
+        assert put is not None
+        made = put.filled(NO_IDS, self._header + self._one_way.body(now_ns))
+        if self._in_units:
+            self._batch = 1
+            self._waits_for_commit = True
+            if self._is_unanswered:
+                return b"".join((made, self._commit, self._status))
+            return made + self._commit if self._pipelined else made
+        if not self._is_unanswered:
+            return made
+        pace = self.pace
+        # Of messages that are due one by one none may wait for others.
+        count = 1 if pace.is_rated or not pace.goes_on else BATCH
+        self._batch = count
+        pace.outstanding += (count - 1) * self._copies
+        return b"".join([made] * count + [self._status])
+
+    def work(self, reader: MqReader, now_ns: int) -> bytes:
+        kind = reader.type
+        if kind == PUT_REPLY:
+            if not self._in_units:
+                return self.replied(now_ns)
+            return b"" if self._pipelined else self._commit
+        if kind == COMMIT_REPLY:
+            self._waits_for_commit = False
+            # The answer to MQSTAT is still to come.
+            return b"" if self._is_unanswered and self._batch else self.replied(now_ns)
+        if kind == _STATUS_REPLY:
+            return self._looked(reader, now_ns)
+        raise failure(kind, reader.buffer, reader.start, reader.end)
+
+    def _looked(self, reader: MqReader, now_ns: int) -> bytes:
+        """All of a batch were put, or it is told why not."""
+        status = exchanges.decode_put_status(exchanges.decode_reply(reader.buffer, reader.start, reader.end).reader)
+        if status.failed or status.warned or status.succeeded != self._batch:
+            put = f"{status.succeeded} of {self._batch}"
+            raise LoadFailed(f"Ostler put {put} messages and answered MQPUT with {described(status.reason)}")
+        pace = self.pace
+        others = self._batch - 1
+        self._batch = 0
+        if self._waits_for_commit:
+            return b""
+        pace.completed += others
+        for _ in range(others):
+            if pace.is_timed:
+                pace.main.record(self.began_ns, now_ns, self.is_late)
+            else:
+                pace.latencies_ns.append(now_ns - self.began_ns)
+        return self.replied(now_ns)
+
+
+class MqConsumer(MqClient):
+    """Gets the messages of the request queue of its pair, in units of work where the terms say so.
+
+    Messages of a unit are got when it is committed. A unit of several ends early when there is nothing to get: nobody
+    waits for messages with others in hand.
+    """
+
+    def __init__(self, pace: Pace, number: int, terms: MqTerms, conversation: int = 1) -> None:
+        super().__init__(pace, False, number, terms, conversation)
+        self._queue = request_queue(terms.pair(number))
+        self._in_units = terms.responder_units
+        self._body_bytes = terms.body_bytes
+        self._is_jms = terms.is_jms
+        # What was sent ahead can be lost, so that neither persistent messages nor those of units of work are.
+        self._reads_ahead = terms.read_ahead and not terms.persistent and not self._in_units
+        self._window = max(1, min(WINDOW, WINDOW_BYTES // max(1, terms.body_bytes)))
+        self._one_way = OneWay(pace, terms.body_bytes)
+        self._taken = 0
+        self._unit = terms.consumer_unit
+        self._uncommitted: list[bytes] = []
+        self._get = b""
+        self._get_now = b""
+        self._commit = frames.frame(frames.COMMIT, conversation, COMMIT_REQUEST)
+
+    def opens(self) -> list[tuple[str, int]]:
+        return [(self._queue, INPUT | MQOO_READ_AHEAD if self._reads_ahead else INPUT)]
+
+    def prepare(self) -> None:
+        hobj, conversation = self.handles[0], self.conversation
+        options = get_options(self._in_units, self._is_jms)
+        length = self._body_bytes + (HEADER_BYTES_MAX if self._is_jms else 0)
+        if not self._reads_ahead:
+            self._get = GetFrames(conversation, hobj, options, False, length).any
+            self._get_now = GetFrames(conversation, hobj, options & ~MQGMO_WAIT, False, length).any
+            return
+        asked = exchanges.numbers_payload([self._window]) + get_payload(hobj, options, False, length)
+        self._get = frames.frame(frames.STREAM, conversation, GET_REQUEST, asked)
+
+    def first(self, now_ns: int) -> bytes:
+        self._one_way.opened(now_ns)
+        return self._get
+
+    def work(self, reader: MqReader, now_ns: int) -> bytes:
+        kind = reader.type
+        if kind == frames.MESSAGE:
+            self._one_way.got(self._body(reader), now_ns)
+            return self._credit()
+        if kind == GET_REPLY:
+            body = self._body(reader)
+            if self._in_units:
+                self._uncommitted.append(body)
+                return self._commit if len(self._uncommitted) >= self._unit else self._get_now
+            self._one_way.got(body, now_ns)
+            return self._get
+        if kind == COMMIT_REPLY:
+            for body in self._uncommitted:
+                self._one_way.got(body, now_ns)
+            self._uncommitted.clear()
+            return self._get
+        raise failure(kind, reader.buffer, reader.start, reader.end)
+
+    def handle(self, reader: MqReader, now_ns: int) -> bytes:
+        """As ever, but that a unit of several messages ends when there is no other one."""
+        if self._uncommitted and reader.type == GET_REPLY and _reason(reader) == MQRC_NO_MSG_AVAILABLE:
+            return self._commit
+        return super().handle(reader, now_ns)
+
+    def _body(self, reader: MqReader) -> bytes:
+        at = reader.start + calls.GOT_FIXED_BYTES
+        return reader.data(data_at(reader.buffer, at, reader.end) if self._is_jms else at)
+
+    def _credit(self) -> bytes:
+        """Credit for as many as were taken, when that is half of the window."""
+        self._taken += 1
+        if 2 * self._taken < self._window:
+            return b""
+        given = exchanges.numbers_payload([GET_REQUEST, self._taken])
+        self._taken = 0
+        return frames.frame(frames.CREDIT, self.conversation, 0, given)
+
+
+def _reason(reader: MqReader) -> int:
+    """Of an answer that says that something failed."""
+    at = reader.start + _REASON
+    return int.from_bytes(reader.buffer[at : at + 4], "little")

@@ -1,0 +1,88 @@
+"""Lean producers and consumers of NATS, of subjects that nobody keeps and of streams.
+
+Core NATS acknowledges nothing, so that a put counts when the ping behind it is answered: by then the server has handed
+the message on. Of a stream a put counts when the stream has acknowledged it, and consumers acknowledge each message.
+"""
+
+from __future__ import annotations
+
+from ostler.lab.load.client import LoadFailed, Pace
+from ostler.lab.load.nats.client import CONNECT, END, NatsClient
+from ostler.lab.load.nats.jetstream import ACKNOWLEDGE, API, KEPT, STORED, JetStreamClient
+from ostler.lab.load.one_way import OneWay
+
+STREAM = "LABONE"
+_PING = b"PING\r\n"
+
+
+class NatsOneWayClient(NatsClient):
+    """A producer or a consumer of one subject. Its consumers share it as a queue group, or, of so many, have all."""
+
+    def __init__(
+        self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int, subscribers: int = 0
+    ) -> None:
+        super().__init__(pace, is_requester, number, pairs, body_bytes)
+        self._way = OneWay(pace, body_bytes, max(subscribers, 1))
+        self._group = b"" if subscribers else b"W "
+        self._own_subject = b"ONE.%d" % (number % pairs)
+        self._publish = b"PUB %b %d\r\n" % (self._own_subject, body_bytes)
+
+    def opening(self) -> bytes:
+        return CONNECT + (b"" if self.is_requester else b"SUB %b %b1\r\n" % (self._own_subject, self._group)) + _PING
+
+    def begin(self, now_ns: int) -> bytes:
+        self.began_ns = now_ns
+        return b"".join((self._publish, self._way.body(now_ns), END, _PING))
+
+    def _message(self, words: list[bytes], body: bytes, now_ns: int) -> bytes:
+        self._way.got(body, now_ns)
+        return b""
+
+    def _control(self, line: bytes, now_ns: int) -> bytes:
+        if line == b"PONG" and self.is_ready:
+            return self.replied(now_ns)
+        return super()._control(line, now_ns)
+
+
+class JetStreamOneWayClient(JetStreamClient):
+    """A producer to one subject of a stream, or one of its consumers, who share what is delivered."""
+
+    def __init__(self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int) -> None:
+        # Where no reply has to be led back, a body may be shorter.
+        super().__init__(pace, is_requester, number, pairs, max(body_bytes, 16))
+        self._way = OneWay(pace, body_bytes)
+        pair = number % pairs
+        self._publish = b"PUB %b.%d %b.s.0 %d\r\n" % (STREAM.encode(), pair, self._own_inbox, body_bytes)
+        self._delivery = b"LABONEDELIVER.%d" % pair
+        self._steps = self._one_way_setup(pair)
+
+    def _one_way_setup(self, pair: int) -> list[bytes]:
+        asked = {"name": STREAM, "subjects": [f"{STREAM}.>"], **KEPT}
+        steps = [self._ask(f"$JS.API.STREAM.CREATE.{STREAM}", asked)]
+        if self.is_requester:
+            return steps
+        subject = f"{STREAM}.{pair}"
+        return [*steps, self._ask_for_consumer(STREAM, f"o{pair}", self._delivery.decode(), subject, "W")]
+
+    def opening(self) -> bytes:
+        inbox = self._own_inbox
+        subscriptions = b"SUB %b.api 1\r\nSUB %b.s.* 2\r\n" % (inbox, inbox)
+        if not self.is_requester:
+            subscriptions += b"SUB %b W 3\r\n" % self._delivery
+        return b"".join((CONNECT, subscriptions, self._steps[0]))
+
+    def begin(self, now_ns: int) -> bytes:
+        self.began_ns = now_ns
+        return b"".join((self._publish, self._way.body(now_ns), END))
+
+    def _message(self, words: list[bytes], body: bytes, now_ns: int) -> bytes:
+        which = words[2]
+        if which == API:
+            self._way.opened(now_ns)
+            return self._answered(body, now_ns)
+        if which == STORED:
+            if b'"error"' in body:
+                raise LoadFailed(f"JetStream did not store a message: {body.decode(errors='replace')}")
+            return self.replied(now_ns)
+        self._way.got(body, now_ns)
+        return ACKNOWLEDGE % words[3]

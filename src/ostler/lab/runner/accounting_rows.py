@@ -1,0 +1,97 @@
+"""The messages of the accounting and statistics queues, taken and turned into figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ostler.client.api.connection import Connection
+from ostler.lab.runner.contract import Figure
+from ostler.model.pcf import PcfError
+from ostler.observe.record_reader import Field, Record, read
+from ostler.server.statistics_writer import ACCOUNTING_QUEUE, STATISTICS_QUEUE
+
+READER: Final = "ostler-lab-accounts"
+"""The application that reads; its own accounts are passed over."""
+SOURCES: Final = {"statistics": STATISTICS_QUEUE, "accounting": ACCOUNTING_QUEUE}
+# Whom or what a record is about, the most particular first.
+_OBJECTS: Final = ("QName", "ChannelName", "ConnectionId")
+# Numbers that count nothing.
+_NO_FIGURES: Final = frozenset(
+    {"CommandLevel", "ObjectCount", "SeqNumber", "MsgSeqNumber", "Control", "ApplicationPid", "ApplicationTid"}
+    | {"DiscType", "ChannelType", "QType", "QDefinitionType"}
+)
+_MESSAGES_MAX: Final = 100_000
+
+
+def taken_figures(connection: Connection, source: str, first_record: int = 0) -> list[Figure]:
+    """All messages of a source, taken off their queue. Records are counted from `first_record` on.
+
+    Each message is a record, and so is each queue or channel that it tells of. Names have the kind of the record before
+    them, `QueueStatistics.PutCount`; what is zero is left out.
+    """
+    figures: list[Figure] = []
+    record = first_record
+    for message in _messages(connection, SOURCES[source]):
+        found = message_figures(source, message, record)
+        figures += found
+        record = next_record(found, record)
+    return figures
+
+
+def message_figures(source: str, message: Record, first_record: int) -> list[Figure]:
+    """The figures of one message. Its records are counted from `first_record` on."""
+    return [
+        figure
+        for record, (part, kind, about) in enumerate(_parts(message), first_record)
+        for figure in _figures(source, record, kind, about, part)
+    ]
+
+
+def next_record(figures: list[Figure], first_record: int) -> int:
+    """The number of the record after these."""
+    return max([first_record, *(each.record + 1 for each in figures)])
+
+
+def _messages(connection: Connection, queue_name: str) -> Iterator[Record]:
+    with connection.open(queue_name, "r") as queue:
+        for _ in range(_MESSAGES_MAX):
+            message = queue.get(syncpoint=False)
+            if message is None:
+                return
+            try:
+                found = read(message.body if isinstance(message.body, bytes) else b"")
+            except PcfError:
+                continue  # somebody else's
+            if str(found.get("ApplicationName", "")).strip() != READER:
+                yield found
+
+
+def _parts(message: Record) -> Iterator[tuple[Record, str, str]]:
+    """A message, and the groups in it: each with the kind of the message and what it is about."""
+    kind = str(message["RecordType"])
+    yield message, kind, _object(message)
+    for value in message.values():
+        if isinstance(value, list):
+            for each in value:
+                if isinstance(each, dict):
+                    yield each, kind, _object(each)
+
+
+def _object(record: Record) -> str:
+    return next((str(record[name]).strip() for name in _OBJECTS if name in record), "")
+
+
+def _figures(source: str, record: int, kind: str, about: str, fields: Record) -> Iterator[Figure]:
+    for name, value in fields.items():
+        if name in _NO_FIGURES:
+            continue
+        for position, number in enumerate(_numbers(value)):
+            if number:
+                yield Figure(source, f"{kind}.{name}", float(number), about, record, position)
+
+
+def _numbers(value: Field) -> list[int]:
+    if isinstance(value, int):
+        return [value]
+    return [each for each in value if isinstance(each, int)] if isinstance(value, list) else []

@@ -1,0 +1,269 @@
+"""What the runner asks of an experiment, and what it tells those who watch.
+
+A family of scenarios is a function `experiment(sitting: Sitting) -> Experiment`, named in `scenarios/families.py`. The
+runner plans the points, lets entrants take turns, measures noise, observes, decides when to stop, and stores. The
+experiment knows what is to be started, and how a load is put on it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from ostler.lab.load.timeline import Timeline
+from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.scenarios.model import Scenario
+from ostler.lab.scenarios.steps import Step
+from ostler.lab.store.recorder import LatencyRecorder
+
+# A parameter of limits: how many of their operations one of the contestants' needs, one after the other.
+NEEDED_PARAMETER = "needed for an operation"
+
+# Names of operations that several families have.
+ROUND_TRIP = "round trip"
+PUT = "put"
+GET = "get"
+SESSION = "session"
+CONNECT = "connect"
+
+
+class PointFailed(Exception):
+    """A point could not be measured; the words say why. The run goes on with the next, and the point is flagged."""
+
+
+class SittingOver(Exception):
+    """Nothing more can be measured: the disk is full, a queue manager does not start. The words say what to do."""
+
+
+class EntrantKind(StrEnum):
+    OSTLER = "ostler"
+    PEER = "peer"
+    LIMIT = "limit"
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """Who takes part. `promise` says what an acknowledgement means; `steps` which steps it does, None for all."""
+
+    name: str
+    kind: EntrantKind
+    promise: str
+    steps: frozenset[int] | None = None
+    version: str = ""
+
+    def does(self, step: int) -> bool:
+        return self.steps is None or step in self.steps
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a scenario is run. Kept in the manifest, so that a resumed run goes on in the same way."""
+
+    is_quick: bool = False
+    warm_up_seconds: float = 2.0
+    measured_seconds: float = 10.0
+    cool_down_seconds: float = 0.5
+    repetitions: int = 3
+    drivers: int = 1
+    """Processes that share the load of one contestant."""
+    peers: tuple[str, ...] = ()
+    libraries: bool = True
+    """Peers (and Ostler) also through the library that a Python user would pick, where a step has few clients."""
+    limits: bool = True
+    accounting: bool = False
+    """Whether queue managers collect accounting and statistics messages, which costs a little."""
+
+
+QUICK = Settings(is_quick=True, warm_up_seconds=0.3, measured_seconds=1.0, cool_down_seconds=0.1, repetitions=2)
+
+
+def _unheard(text: str) -> None:
+    """Nobody listens."""
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """All that an experiment is made from. `scratch` is its own, and is removed at the end.
+
+    `say` is for whoever watches: how far something is that takes long to make.
+    """
+
+    scenario: Scenario
+    settings: Settings
+    steps: tuple[Step, ...]
+    scratch: Path
+    say: Callable[[str], None] = _unheard
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a point is, for the row of its phases. `parameters` are the rest: texts by name."""
+
+    clients: int
+    message_bytes: int
+    persistent: bool
+    rate_per_second: float | None = None
+    """Of all clients together, where it is fixed."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    main_operation: str = ROUND_TRIP
+    """The one whose rate and response time the stop rule and the tables look at."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a queue manager, a log, a peer or a probe: a row of the table `statistic`."""
+
+    source: str
+    name: str
+    value: float
+    object: str = ""
+    record: int = 0
+    position: int = 0
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a queue manager must have counted if drivers counted right: compared with what it did."""
+
+    what: str
+    drivers: int
+    queue_manager: int
+
+    @property
+    def agrees(self) -> bool:
+        return self.drivers == self.queue_manager
+
+
+@dataclass(frozen=True)
+class Moment:
+    """How a load goes, told about once a second while it runs: of one driver, for the live view."""
+
+    worker: int
+    at_ns: int
+    completed: int
+    """Since it began."""
+    rate_per_second: float
+    """In the last second."""
+    p50_ns: int
+    p99_ns: int
+
+
+class Watcher(Protocol):
+    """Who hears of a load while it runs. Called from the thread that runs it."""
+
+    def moment(self, moment: Moment) -> None: ...
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What one worker counted: a recorder for each phase of the timeline."""
+
+    worker: int
+    phases: Sequence[LatencyRecorder]
+
+
+class Prepared(ABC):
+    """An entrant that is ready for one step: everything started, all clients connected.
+
+    The runner calls `run` once for each repetition, `figures` right before and after the measured window and once a
+    second within it, `settled` when a load has ended, and `close` at last.
+    """
+
+    shape: Shape
+
+    @abstractmethod
+    def processes(self) -> Sequence[Watched]:
+        """Whom to observe, by role."""
+
+    @abstractmethod
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+        """Put the load on, and return when all that was under way has ended. Raises PointFailed."""
+
+    def figures(self) -> Sequence[Figure]:
+        """Figures as they are now, from any thread. Counters that only grow, so that differences mean something."""
+        return ()
+
+    def results(self) -> Sequence[Figure]:
+        """Figures that the last `run` came to, which are no counters: memory of a connection, seconds of a restart."""
+        return ()
+
+    def settled(self, counted: Sequence[Counted]) -> Sequence[Expected]:
+        """Whether the queue manager counted what the drivers did, of the last `run`."""
+        return ()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Disconnect the clients. Brokers may go on running for the next step."""
+
+
+class Experiment(ABC):
+    """A scenario in one sitting. Ends everything it started when it is closed."""
+
+    @abstractmethod
+    def entrants(self) -> Sequence[Entrant]:
+        """Who takes part, in the order of their turns. Ostler first."""
+
+    @property
+    def absent(self) -> Mapping[str, str]:
+        """Who was asked for and is not there, with why."""
+        return {}
+
+    @abstractmethod
+    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+        """Raises PointFailed when this point cannot be, and SittingOver when none can."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Now:
+    """How a point goes, about once a second: all drivers together, and processor use in percent of one core by role."""
+
+    phase: str
+    rate_per_second: float
+    p50_ns: int
+    p99_ns: int
+    core_percent: Mapping[str, float]
+    steal_percent: float
+    seconds_left: float
+    """Of the whole run, as it looks now."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """A point that was measured, in a few figures."""
+
+    entrant: str
+    step: Step
+    repetition: int
+    operation: str
+    rate_per_second: float
+    mean_ns: float | None
+    p50_ns: int | None
+    p99_ns: int | None
+    flags: tuple[str, ...]
+
+
+class View(Protocol):
+    """Who is told how a run goes. Called from one thread."""
+
+    def planned(self, points: int, settled: int, seconds: float) -> None:
+        """How many points there are, how many of them are measured already, and how long the rest will take."""
+
+    def begun(self, entrant: Entrant, step: Step, repetition: int) -> None: ...
+
+    def now(self, now: Now) -> None: ...
+
+    def done(self, done: Done) -> None: ...
+
+    def failed(self, entrant: Entrant, step: Step, why: str) -> None: ...
+
+    def skipped(self, entrant: Entrant, steps: int, why: str) -> None: ...
+
+    def note(self, text: str) -> None:
+        """A sentence: what is being started, who is absent, what the noise is."""

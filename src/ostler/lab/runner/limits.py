@@ -1,0 +1,206 @@
+"""What the machine could do at most, measured beside the contestants in every sitting.
+
+Each limit is a load of the same shape with nothing of a broker in it: blocks of the same size on as many connections,
+as many waiters for forces of a file, copies of as many bytes.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from ostler.lab.load.bare import server as bare_server
+from ostler.lab.load.client import LoadFailed
+from ostler.lab.load.drivers.driver_process import Load, new_load
+from ostler.lab.load.drivers.probe_drivers import COMMIT, COPY, blocks_of_copy
+from ostler.lab.load.plan import BARE, GROUP_COMMIT, MEMORY_COPY, ONE_WAY, REQUEST_REPLY, SESSIONS, Plan
+from ostler.lab.load.timeline import MEASURED, Timeline
+from ostler.lab.peers.running import LOOPBACK
+from ostler.lab.runner.contract import Counted, Entrant, EntrantKind, Figure, PointFailed, Prepared, Shape, Watcher
+from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.store.roles import PROBE
+from ostler.lab.store.rows import OperationRow
+from ostler.server.net.link_status import raise_descriptor_limit
+
+_END_SECONDS_MAX: Final = 5.0
+
+
+@dataclass(frozen=True)
+class _Limit:
+    name: str
+    promise: str
+    protocol: str
+    main_operation: str = ""
+    """Where it is another than that of contestants."""
+    server: str = ""
+    """The kind of the bare server that it needs."""
+
+
+PING_PONG: Final = _Limit(
+    "bare ping-pong",
+    "blocks of the same size sent back at once, nothing in between",
+    BARE,
+    server=bare_server.ECHO,
+)
+RELAY: Final = _Limit(
+    "bare relay",
+    "blocks of the same size handed to a responder and back, nothing else",
+    BARE,
+    server=bare_server.RELAY,
+)
+ONE_WAY_BLOCKS: Final = _Limit(
+    "bare one-way", "blocks of the same size handed to a consumer, and the producer told", BARE, server=bare_server.PASS
+)
+FORCES: Final = _Limit(
+    "group commit", "records of the same size, written and forced for all who wait together", GROUP_COMMIT, COMMIT
+)
+COPIES: Final = _Limit("memory copy", "bytes copied by one core, from memory beyond its caches", MEMORY_COPY, COPY)
+_ALL: Final = (PING_PONG, RELAY, ONE_WAY_BLOCKS, FORCES, COPIES)
+
+
+class LimitProbes:
+    """The limit probes of a sitting. Drivers stay from step to step, and end when it is closed."""
+
+    def __init__(self, scratch: Path, drivers: int = 1) -> None:
+        self._scratch = scratch
+        self._drivers = drivers
+        self._loads: dict[str, Load] = {}
+        # Servers and drivers inherit it, and have a connection for each client.
+        raise_descriptor_limit()
+
+    def entrants(self, plans: Mapping[int, Plan]) -> list[Entrant]:
+        """Limits of loads, given by step: those of the network, and those of a log where messages are persistent.
+
+        The relay and copies of memory are not among them: they say little more, or the same in every step. `prepare`
+        knows them by the names of `RELAY` and `COPIES`.
+        """
+        wanted = (
+            (PING_PONG, frozenset(number for number, plan in plans.items() if plan.kind == REQUEST_REPLY)),
+            (ONE_WAY_BLOCKS, frozenset(number for number, plan in plans.items() if plan.kind == ONE_WAY)),
+            (FORCES, frozenset(number for number, plan in plans.items() if plan.persistent and plan.kind != SESSIONS)),
+        )
+        return [replace(entrant_of(limit), steps=steps) for limit, steps in wanted if steps]
+
+    def prepare(self, entrant: Entrant, like: Plan, shape: Shape, log_directory: Path | None = None) -> Prepared:
+        """A limit, ready for a load like that of a contestant. Raises PointFailed.
+
+        The forced file is in `log_directory`, or beside everything else of the sitting.
+        """
+        limit = next(each for each in _ALL if each.name == entrant.name)
+        if limit.main_operation:
+            shape = replace(shape, main_operation=limit.main_operation)
+        load = self._load(limit)
+        server: subprocess.Popen[bytes] | None = None
+        address: tuple[str, int] | str = str(log_directory or self._scratch)
+        try:
+            if limit.server:
+                server, address = _started(limit.server, like.body_bytes)
+            load.open(_bare_plan(like, limit, address))
+        except (LoadFailed, OSError) as failure:
+            _end(server)
+            raise PointFailed(f"{limit.name}: {failure}") from None
+        except BaseException:
+            _end(server)
+            raise
+        return _PreparedLimit(limit, load, server, shape)
+
+    def close(self) -> None:
+        for load in self._loads.values():
+            load.end()
+        self._loads.clear()
+
+    def _load(self, limit: _Limit) -> Load:
+        found = self._loads.get(limit.name)
+        if found is None:
+            found = self._loads[limit.name] = new_load(self._drivers if limit.server else 1)
+        return found
+
+
+class _PreparedLimit(Prepared):
+    def __init__(self, limit: _Limit, load: Load, server: subprocess.Popen[bytes] | None, shape: Shape) -> None:
+        self.shape = shape
+        self._limit = limit
+        self._load = load
+        self._server = server
+        self._counted: Sequence[Counted] = ()
+
+    def processes(self) -> Sequence[Watched]:
+        if self._server is None:
+            return [replace(each, role=PROBE) for each in self._load.processes()]
+        return [Watched(PROBE, self._server.pid), *self._load.processes()]
+
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+        try:
+            self._counted = self._load.run(timeline, watcher)
+        except LoadFailed as failure:
+            raise PointFailed(f"{self._limit.name}: {failure}") from None
+        return self._counted
+
+    def results(self) -> Sequence[Figure]:
+        if self._limit is not COPIES:
+            return ()
+        count, seconds = _measured(self._counted)
+        size = self.shape.message_bytes
+        per_second = blocks_of_copy(size) * count / seconds if seconds else 0.0
+        return (
+            Figure(self._limit.name, "messages per second", per_second),
+            Figure(self._limit.name, "bytes per second", per_second * size),
+        )
+
+    def close(self) -> None:
+        try:
+            self._load.close()
+        except LoadFailed as failure:
+            raise PointFailed(f"{self._limit.name}: {failure}") from None
+        finally:
+            _end(self._server)
+            self._server = None
+
+
+def entrant_of(limit: _Limit) -> Entrant:
+    return Entrant(limit.name, EntrantKind.LIMIT, limit.promise)
+
+
+def _bare_plan(like: Plan, limit: _Limit, address: tuple[str, int] | str) -> Plan:
+    """As many connections, waiters, bytes and messages a second, and nothing else."""
+    return Plan(
+        limit.protocol,
+        address,
+        like.requesters,
+        range(0) if limit.server == bare_server.ECHO else like.responders,
+        like.pairs,
+        like.body_bytes,
+        like.persistent,
+        kind=ONE_WAY if limit is ONE_WAY_BLOCKS else REQUEST_REPLY,
+        rate_per_second=like.rate_per_second,
+    )
+
+
+def _started(kind: str, block_bytes: int) -> tuple[subprocess.Popen[bytes], tuple[str, int]]:
+    listener = bare_server.listening((LOOPBACK, 0))
+    try:
+        address: tuple[str, int] = listener.getsockname()
+        return bare_server.start(kind, listener, block_bytes), address
+    finally:
+        listener.close()
+
+
+def _end(server: subprocess.Popen[bytes] | None) -> None:
+    if server is None:
+        return
+    server.terminate()
+    try:
+        server.wait(_END_SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
+
+
+def _measured(counted: Sequence[Counted]) -> tuple[int, float]:
+    """Operations of the measured window, and the seconds they took."""
+    rows = [row for each in counted for row in each.phases[MEASURED].rows(each.worker)]
+    found = [row for row in rows if isinstance(row, OperationRow)]
+    return sum(row.count for row in found), sum(row.total_ns for row in found) / 1e9

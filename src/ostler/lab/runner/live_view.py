@@ -1,0 +1,389 @@
+"""How a run goes, for people: a picture that changes on a terminal, a line for each point elsewhere.
+
+Drawing takes processor time on the machine that is measured. So the picture is drawn when there is something new,
+about once a second, by the thread that has the news; there is no thread that redraws it meanwhile.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Collection
+from types import TracebackType
+from typing import Final, Protocol
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from ostler.lab.runner import figure_text
+from ostler.lab.runner.contract import Done, Entrant, Now, View
+from ostler.lab.scenarios.model import Scenario
+from ostler.lab.scenarios.steps import Step
+from ostler.lab.store.roles import DRIVER, LABORATORY, PEER, PROBE, QUEUE_MANAGER, role_end, role_kind
+
+_RECENT_MAX: Final = 8
+_RATES_MAX: Final = 40
+_LINES_BESIDE: Final = 14
+"""Of the picture without the points that were finished."""
+_TICKS: Final = "▁▂▃▄▅▆▇█"
+_ROLES: Final = {
+    QUEUE_MANAGER: "queue manager",
+    PEER: "peer",
+    PROBE: "probe",
+    DRIVER: "driver",
+    LABORATORY: "laboratory",
+}
+_BAR_WIDTH: Final = 32
+_TABLE_WIDTH_MAX: Final = 120
+
+
+class Progress:
+    """How many points are behind us, told from what a view hears."""
+
+    def __init__(self, repetitions: int) -> None:
+        self._repetitions = max(repetitions, 1)
+        self.points = 0
+        self.behind = 0
+
+    @property
+    def fraction(self) -> float:
+        return self.behind / self.points if self.points else 0.0
+
+    @property
+    def label(self) -> str:
+        width = len(str(self.points))
+        return f"{self.behind:>{width}}/{self.points}"
+
+    def planned(self, points: int, settled: int) -> None:
+        self.points, self.behind = points, settled
+
+    def settled(self) -> None:
+        """One was measured, or failed."""
+        self._add(1)
+
+    def skipped(self, steps: int) -> None:
+        self._add(steps * self._repetitions)
+
+    def _add(self, points: int) -> None:
+        self.behind = min(self.behind + points, self.points)
+
+
+class Pace:
+    """How long it will take: as planned, or as much longer as it has taken so far, for starting and connecting."""
+
+    def __init__(self, began: float) -> None:
+        self._began = began
+        self._seconds_each = 0.0
+        self._settled = 0
+        self.seconds_left = 0.0
+
+    def planned(self, points: int, seconds: float, now: float) -> None:
+        self._began = now
+        self._seconds_each = seconds / points if points else 0.0
+        self.seconds_left = seconds
+
+    def settled(self) -> None:
+        self._settled += 1
+
+    def left(self, now: float) -> float:
+        planned = self._settled * self._seconds_each
+        return self.seconds_left * max((now - self._began) / planned, 1.0) if planned else self.seconds_left
+
+
+class RunView(View, Protocol):
+    """A view that is opened for a run and closed after it."""
+
+    def __enter__(self) -> RunView: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def view_for(console: Console, scenario: Scenario, repetitions: int) -> RunView:
+    """A live view on a terminal, plain lines elsewhere."""
+    if console.is_terminal and not console.is_dumb_terminal:
+        return LiveView(console, scenario, repetitions)
+    return PlainView(console, repetitions)
+
+
+# -- plain lines -------------------------------------------------------------------------------------------------------
+
+
+class PlainView:
+    """One line for each point that is finished, aligned; nothing while it is measured."""
+
+    def __init__(self, console: Console, repetitions: int) -> None:
+        self._console = console
+        self._repetitions = repetitions
+        self._progress = Progress(repetitions)
+        self._widths: dict[str, int] = {}
+
+    def __enter__(self) -> PlainView:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def planned(self, points: int, settled: int, seconds: float) -> None:
+        self._progress.planned(points, settled)
+        self._say(planned_text(points, settled, seconds))
+
+    def begun(self, entrant: Entrant, step: Step, repetition: int) -> None:
+        return None
+
+    def now(self, now: Now) -> None:
+        return None
+
+    def done(self, done: Done) -> None:
+        self._progress.settled()
+        times = ((name, figure_text.response_time(value)) for name, value in _times(done))
+        self._say(
+            "  ".join(
+                [
+                    *self._head(done.entrant, done.step),
+                    f"{done.repetition + 1}/{self._repetitions}",
+                    f"{figure_text.rate(done.rate_per_second):>9}/s",
+                    *(f"{name} {text:>7}" for name, text in times),
+                    ", ".join(done.flags),
+                ]
+            )
+        )
+
+    def failed(self, entrant: Entrant, step: Step, why: str) -> None:
+        self._progress.settled()
+        self._say("  ".join([*self._head(entrant.name, step), f"failed: {why}"]))
+
+    def skipped(self, entrant: Entrant, steps: int, why: str) -> None:
+        self._progress.skipped(steps)
+        self._say(skipped_text(entrant, steps, why))
+
+    def note(self, text: str) -> None:
+        self._say(text)
+
+    def _head(self, entrant: str, step: Step) -> list[str]:
+        return [
+            self._progress.label,
+            self._aligned("entrant", entrant),
+            *(f"{name} {self._aligned(name, str(value), right=True)}" for name, value in step.points.items()),
+        ]
+
+    def _aligned(self, column: str, text: str, right: bool = False) -> str:
+        """As wide as the widest that was seen: what is to come is not known."""
+        width = self._widths[column] = max(self._widths.get(column, 0), len(text))
+        return text.rjust(width) if right else text.ljust(width)
+
+    def _say(self, text: str) -> None:
+        self._console.print(text.rstrip(), markup=False, highlight=False, soft_wrap=True)
+
+
+def planned_text(points: int, settled: int, seconds: float) -> str:
+    before = f", {settled} of them measured before" if settled else ""
+    return f"{points} point{'' if points == 1 else 's'}{before}; about {figure_text.duration(seconds)}."
+
+
+def skipped_text(entrant: Entrant, steps: int, why: str) -> str:
+    return f"{entrant.name} skips {steps} step{'' if steps == 1 else 's'}: {why}."
+
+
+def _times(done: Done) -> tuple[tuple[str, float | None], ...]:
+    return (("mean", done.mean_ns), ("p50", done.p50_ns), ("p99", done.p99_ns))
+
+
+# -- a terminal --------------------------------------------------------------------------------------------------------
+
+
+class LiveView:
+    """The state of a run and how it is drawn. What should stay to be read is printed above the picture."""
+
+    def __init__(
+        self,
+        console: Console,
+        scenario: Scenario,
+        repetitions: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._console = console
+        self._scenario = scenario
+        self._repetitions = repetitions
+        self._clock = clock
+        self._began = clock()
+        self._progress = Progress(repetitions)
+        self._pace = Pace(self._began)
+        self._current: tuple[Entrant, Step, int] | None = None
+        self._now: Now | None = None
+        self._doing = "Starting."
+        self._rates: deque[float] = deque(maxlen=_RATES_MAX)
+        self._recent: deque[Done] = deque(maxlen=_RECENT_MAX)
+        self._live = Live(self._picture(), console=console, auto_refresh=False, transient=True)
+
+    def __enter__(self) -> LiveView:
+        self._live.start(refresh=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    # -- what is heard ---------------------------------------------------------------------------------------------
+
+    def planned(self, points: int, settled: int, seconds: float) -> None:
+        self._progress.planned(points, settled)
+        self._pace.planned(points - settled, seconds, self._clock())
+        self._keep(planned_text(points, settled, seconds))
+
+    def begun(self, entrant: Entrant, step: Step, repetition: int) -> None:
+        self._current = (entrant, step, repetition)
+        self._now = None
+        self._rates.clear()
+        self._draw()
+
+    def now(self, now: Now) -> None:
+        self._now = now
+        self._pace.seconds_left = now.seconds_left
+        self._rates.append(now.rate_per_second)
+        self._draw()
+
+    def done(self, done: Done) -> None:
+        self._progress.settled()
+        self._pace.settled()
+        self._recent.append(done)
+        self._rest()
+
+    def failed(self, entrant: Entrant, step: Step, why: str) -> None:
+        self._progress.settled()
+        self._pace.settled()
+        self._keep(f"{entrant.name}, {figure_text.points(step.points)}: not measured: {why}", "red")
+        self._rest()
+
+    def skipped(self, entrant: Entrant, steps: int, why: str) -> None:
+        self._progress.skipped(steps)
+        self._keep(skipped_text(entrant, steps, why))
+
+    def note(self, text: str) -> None:
+        self._doing = text
+        self._keep(text, "dim")
+
+    def _keep(self, text: str, style: str = "") -> None:
+        self._live.console.print(Text(text, style=style))
+        self._draw()
+
+    def _rest(self) -> None:
+        self._current = self._now = None
+        self._doing = "Between two points."
+        self._draw()
+
+    # -- what is drawn ---------------------------------------------------------------------------------------------
+
+    def _draw(self) -> None:
+        self._live.update(self._picture(), refresh=True)
+
+    def _picture(self) -> RenderableType:
+        head = _line((self._scenario.id, "bold"), f"  {self._scenario.title}")
+        parts: list[RenderableType] = [Text(), head, self._bar(), *self._point()]
+        room = max(self._console.height - _LINES_BESIDE, 0)
+        shown = list(self._recent)[-room:] if room else []
+        if shown:
+            parts.append(self._finished(shown))
+        return Group(*parts)
+
+    def _bar(self) -> RenderableType:
+        if not self._progress.points:
+            return Text()
+        now = self._clock()
+        passed, left = figure_text.duration(now - self._began), figure_text.duration(self._pace.left(now))
+        told = f"{self._progress.label} points, {passed} passed"
+        if self._progress.fraction < 1.0:
+            told += f", about {left} left"
+        bar = ProgressBar(total=1.0, completed=self._progress.fraction, width=_BAR_WIDTH)
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column()
+        grid.add_column(no_wrap=True)
+        grid.add_row(bar, Text(told))
+        return grid
+
+    def _point(self) -> list[RenderableType]:
+        """The point that is measured, in as many lines as there are when none is: the picture should not jump."""
+        if self._current is None:
+            return [Text(), _line((self._doing, "dim")), Text(), Text(), Text()]
+        entrant, step, repetition = self._current
+        now = self._now
+        times = (
+            f"{figure_text.ordinal(repetition + 1)} of {self._repetitions} times" if self._repetitions > 1 else "once"
+        )
+        who = _line((entrant.name, "bold cyan"), "  ", (entrant.promise, "dim"))
+        what = _line(f"{figure_text.points(step.points)}; {times}: ", (now.phase if now else "starting", "bold"))
+        if now is None or not now.rate_per_second:
+            return [Text(), who, what, Text(), Text()]
+        return [Text(), who, what, self._rate_line(now), _core_line(now)]
+
+    def _rate_line(self, now: Now) -> Text:
+        return _line(
+            (f"{figure_text.rate(now.rate_per_second)}/s", "bold green"),
+            "  p50 ",
+            (figure_text.response_time(now.p50_ns), "bold"),
+            "  p99 ",
+            (figure_text.response_time(now.p99_ns), "bold"),
+            "  ",
+            (curve(self._rates), "green"),
+        )
+
+    def _finished(self, shown: list[Done]) -> Table:
+        """Names and doubts are cut where there is no room; figures never are."""
+        table = Table(
+            box=box.SIMPLE_HEAD, pad_edge=False, expand=True, width=min(self._console.width, _TABLE_WIDTH_MAX)
+        )
+        table.add_column("finished", no_wrap=True, overflow="ellipsis", ratio=3)
+        table.add_column("at", no_wrap=True, overflow="ellipsis", ratio=2)
+        for heading in ("rep.", "rate/s", "p50", "p99"):
+            table.add_column(heading, no_wrap=True, justify="right")
+        table.add_column("doubts", style="yellow", overflow="ellipsis", no_wrap=True, ratio=2)
+        for done in shown:
+            table.add_row(
+                done.entrant,
+                ", ".join(str(value) for value in done.step.points.values()),
+                str(done.repetition + 1),
+                figure_text.rate(done.rate_per_second),
+                figure_text.response_time(done.p50_ns),
+                figure_text.response_time(done.p99_ns),
+                ", ".join(done.flags),
+            )
+        return table
+
+
+def _line(*parts: str | tuple[str, str]) -> Text:
+    """One line, cut where the terminal ends."""
+    return Text.assemble(*parts, no_wrap=True, overflow="ellipsis")
+
+
+def _core_line(now: Now) -> Text:
+    """Processor use by role: what is above 90 % of one core has no reserve, if it is one loop."""
+    line = Text("of a core: ", style="dim", no_wrap=True, overflow="ellipsis")
+    for role, used in now.core_percent.items():
+        line.append(f"{_role_words(role)} ", style="none")
+        line.append(f"{used:.0f} %", style="bold yellow" if role == DRIVER and used > 90 else "bold")
+        line.append("  ")
+    line.append("steal ", style="none")
+    line.append(f"{now.steal_percent:.1f} %", style="bold yellow" if now.steal_percent > 2 else "bold")
+    return line
+
+
+def _role_words(role: str) -> str:
+    """As people say it: far queue manager."""
+    kind = role_kind(role)
+    return f"{role_end(role)} {_ROLES.get(kind, kind)}".strip()
+
+
+def curve(values: Collection[float]) -> str:
+    """A small picture of the last values, from 0 to the highest of them."""
+    highest = max(values, default=0.0)
+    if highest <= 0:
+        return ""
+    return "".join(_TICKS[min(int(each / highest * len(_TICKS)), len(_TICKS) - 1)] for each in values)

@@ -1,0 +1,281 @@
+"""Measuring one point: a load that warms up, is measured and cools down, observed all the while.
+
+The load runs in a thread of its own, mostly waiting for driver processes. This thread keeps the time: it turns the
+observer from phase to phase at the moments of the timeline, asks the queue manager for its figures once a second, and
+tells the view how it goes.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from ostler.lab.load.timeline import COOLING_DOWN, WARMING_UP, Timeline
+from ostler.lab.load.timeline import MEASURED as IN_WINDOW
+from ostler.lab.runner.contract import (
+    Counted,
+    Done,
+    Entrant,
+    Expected,
+    Figure,
+    Moment,
+    Now,
+    PointFailed,
+    Prepared,
+    Settings,
+    Shape,
+    View,
+)
+from ostler.lab.sampling.noise import Noise
+from ostler.lab.sampling.observer import Observer
+from ostler.lab.sampling.recording import RowSink, flag_rows
+from ostler.lab.sampling.samples import Several
+from ostler.lab.sampling.window import Window
+from ostler.lab.scenarios.steps import Step
+from ostler.lab.store.histogram import merge, percentile_ns
+from ostler.lab.store.manifest import Point
+from ostler.lab.store.rows import EventRow, PhaseRow, StatisticRow
+from ostler.lab.store.run_writer import RunWriter
+from ostler.lab.store.segments import COOL_DOWN, MEASURED, WARM_UP, SegmentWriter
+
+LEAD_SECONDS: Final = 0.1
+"""Between telling the drivers and the first message: time to hear of it."""
+OPERATION_PARAMETER: Final = "operation"
+_DRAIN_SECONDS_MAX: Final = 120.0
+_SECOND_NS: Final = 1_000_000_000
+_PHASES: Final = (WARM_UP, MEASURED, COOL_DOWN)
+
+
+class _Load:
+    """A load in a thread of its own."""
+
+    def __init__(self, prepared: Prepared, timeline: Timeline, told: Callable[[Moment], None]) -> None:
+        self._prepared = prepared
+        self._timeline = timeline
+        self._told = told
+        self._counted: Sequence[Counted] = ()
+        self._failure: Exception | None = None
+        self.is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lab-load", daemon=True)
+        self._thread.start()
+
+    def moment(self, moment: Moment) -> None:
+        self._told(moment)
+
+    def _run(self) -> None:
+        try:
+            self._counted = self._prepared.run(self._timeline, self)
+        except Exception as failure:
+            self._failure = failure
+        finally:
+            self.is_over.set()
+
+    def wait_until(self, moment_ns: int) -> bool:
+        """Wait until then; False when the load ended before."""
+        seconds = (moment_ns - time.perf_counter_ns()) / _SECOND_NS
+        return not self.is_over.wait(max(seconds, 0.0))
+
+    def counted(self) -> Sequence[Counted]:
+        if not self.is_over.wait(_DRAIN_SECONDS_MAX):
+            raise PointFailed(f"the load did not end within {_DRAIN_SECONDS_MAX:.0f} seconds after its time")
+        if self._failure is not None:
+            if isinstance(self._failure, PointFailed):
+                raise self._failure
+            raise PointFailed(str(self._failure) or type(self._failure).__name__) from self._failure
+        return self._counted
+
+
+class PointMeasurement:
+    """One repetition of one entrant at one step."""
+
+    def __init__(
+        self,
+        run: RunWriter,
+        observer: Observer,
+        settings: Settings,
+        view: View,
+        noises: Sequence[Noise],
+        seconds_left: Callable[[], float],
+    ) -> None:
+        self._run = run
+        self._observer = observer
+        self._settings = settings
+        self._view = view
+        self._noises = noises
+        self._seconds_left = seconds_left
+        self._moments: dict[int, Moment] = {}
+
+    def measure(self, prepared: Prepared, entrant: Entrant, step: Step, point: Point) -> Done:
+        """Raises PointFailed; nothing of the point is kept then."""
+        watched = list(prepared.processes())
+        for each in watched:
+            self._observer.watch(each)
+        segments = [self._run.begin(point, phase) for phase in _PHASES]
+        try:
+            return self._measure(prepared, entrant, step, point, segments)
+        finally:
+            # What the observer sees from now on belongs to no phase; those that were not committed are forgotten.
+            self._observer.enter("between", Window())
+            for segment in segments:
+                segment.abandon()
+            for each in watched:
+                self._observer.forget(each.pid)
+
+    def _measure(
+        self, prepared: Prepared, entrant: Entrant, step: Step, point: Point, segments: list[SegmentWriter]
+    ) -> Done:
+        settings = self._settings
+        timeline = Timeline.starting(
+            time.perf_counter_ns() + round(LEAD_SECONDS * _SECOND_NS),
+            settings.warm_up_seconds,
+            settings.measured_seconds,
+            settings.cool_down_seconds,
+        )
+        began = datetime.now(UTC) + timedelta(seconds=LEAD_SECONDS)
+        window = Window()
+        self._moments.clear()
+        load = _Load(prepared, timeline, self._hear)
+        if load.wait_until(timeline.begin_ns):
+            self._observer.enter(WARM_UP, RowSink(segments[WARMING_UP].add))
+        self._watch(load, prepared, WARM_UP, timeline.begin_ns, timeline.measured_ns, None, Window())
+        self._observer.enter(MEASURED, Several(RowSink(segments[IN_WINDOW].add), window))
+        self._watch(load, prepared, MEASURED, timeline.measured_ns, timeline.cool_ns, segments[IN_WINDOW], window)
+        self._observer.enter(COOL_DOWN, RowSink(segments[COOLING_DOWN].add))
+        counted = load.counted()
+        ended_ns = max(time.perf_counter_ns(), timeline.end_ns)
+        self._observer.enter("between", Window())
+        for number, segment in enumerate(segments):
+            for each in counted:
+                segment.add(each.phases[number].rows(each.worker))
+        segments[IN_WINDOW].add(_statistics(prepared.results(), 0))
+        last_second = max(int(timeline.measured_seconds - 1e-9), 0)
+        doubts = flag_rows(window.flags(self._noises), last_second)
+        doubts += _agreement(prepared.settled(counted), last_second)
+        doubts += _emptiness(prepared.shape, counted, last_second)
+        segments[IN_WINDOW].add(doubts)
+        moments = (timeline.begin_ns, timeline.measured_ns, timeline.cool_ns, ended_ns)
+        # The measured phase goes last: a point is finished when its measured phase is there.
+        for number in (WARMING_UP, COOLING_DOWN, IN_WINDOW):
+            at = began + timedelta(microseconds=(moments[number] - timeline.begin_ns) / 1000)
+            seconds = (moments[number + 1] - moments[number]) / _SECOND_NS
+            segments[number].commit(self._row(prepared.shape, step, at, seconds))
+        names = tuple(dict.fromkeys(each.name.partition(":")[0] for each in doubts if each.kind == "flag"))
+        return _outcome(prepared.shape, entrant, step, point, counted, timeline.measured_seconds, names)
+
+    def _row(self, shape: Shape, step: Step, began: datetime, seconds: float) -> PhaseRow:
+        parameters = {name: str(value) for name, value in step.points.items()}
+        parameters |= shape.parameters
+        parameters[OPERATION_PARAMETER] = shape.main_operation
+        return PhaseRow(
+            self._run.manifest.scenario,
+            began,
+            seconds,
+            shape.clients,
+            shape.message_bytes,
+            shape.persistent,
+            shape.rate_per_second,
+            parameters,
+        )
+
+    def _watch(
+        self,
+        load: _Load,
+        prepared: Prepared,
+        phase: str,
+        from_ns: int,
+        to_ns: int,
+        segment: SegmentWriter | None,
+        window: Window,
+    ) -> None:
+        """Until the phase is over, or the load is: figures into the segment, and the view told, once a second."""
+        second = 0
+        while True:
+            if segment is not None:
+                segment.add(_statistics(_figures(prepared), second))
+            if from_ns + second * _SECOND_NS >= to_ns:
+                return
+            second += 1
+            goes_on = load.wait_until(min(from_ns + second * _SECOND_NS, to_ns))
+            self._show(phase, window)
+            if not goes_on:
+                if segment is not None:
+                    segment.add(_statistics(_figures(prepared), second))
+                return
+
+    def _hear(self, moment: Moment) -> None:
+        self._moments[moment.worker] = moment
+
+    def _show(self, phase: str, window: Window) -> None:
+        moments = list(self._moments.values())
+        machine = window.machines[-1] if window.machines else None
+        self._view.now(
+            Now(
+                phase,
+                sum(each.rate_per_second for each in moments),
+                max((each.p50_ns for each in moments), default=0),
+                max((each.p99_ns for each in moments), default=0),
+                window.core_percent_now(),
+                machine.steal_percent if machine is not None else 0.0,
+                self._seconds_left(),
+            )
+        )
+
+
+def _figures(prepared: Prepared) -> Sequence[Figure]:
+    try:
+        return prepared.figures()
+    except (OSError, ValueError, PointFailed):
+        # Whoever is asked has ended: the load hears of that too, and says it better.
+        return ()
+
+
+def _statistics(figures: Sequence[Figure], second: int) -> list[StatisticRow]:
+    return [
+        StatisticRow(second, each.source, each.record, each.object, each.name, each.position, each.value)
+        for each in figures
+    ]
+
+
+def _agreement(expected: Sequence[Expected], second: int) -> list[EventRow]:
+    """Whether drivers and queue manager counted the same, told either way."""
+    rows = []
+    for each in expected:
+        text = f"{each.what}: the drivers counted {each.drivers:,}, the queue manager {each.queue_manager:,}"
+        kind, name = ("note", "counts-agree") if each.agrees else ("flag", "counts-differ")
+        rows.append(EventRow(second, kind, f"{name}: {each.what}", text, float(each.queue_manager - each.drivers)))
+    return rows
+
+
+def _emptiness(shape: Shape, counted: Sequence[Counted], second: int) -> list[EventRow]:
+    """A window in which nothing ended says nothing of a rate."""
+    seconds = [each.phases[IN_WINDOW].operation(shape.main_operation).seconds.values() for each in counted]
+    if any(found.count for each in seconds for found in each):
+        return []
+    text = f"no {shape.main_operation} ended within the window: it was too short, or everything stood still"
+    return [EventRow(second, "flag", "nothing-ended", text, 0.0)]
+
+
+def _outcome(
+    shape: Shape,
+    entrant: Entrant,
+    step: Step,
+    point: Point,
+    counted: Sequence[Counted],
+    seconds: float,
+    flags: tuple[str, ...],
+) -> Done:
+    count = total_ns = highest_ns = 0
+    buckets: dict[int, int] = {}
+    for each in counted:
+        for found in each.phases[IN_WINDOW].operation(shape.main_operation).seconds.values():
+            count += found.count
+            total_ns += found.total_ns
+            highest_ns = max(highest_ns, found.highest_ns)
+            merge(buckets, found.counts)
+    p50, p99 = (percentile_ns(buckets, percent, highest_ns) if count else None for percent in (50.0, 99.0))
+    mean = total_ns / count if count else None
+    rate = count / seconds if seconds else 0.0
+    return Done(entrant.name, step, point.repetition, shape.main_operation, rate, mean, p50, p99, flags)

@@ -1,0 +1,244 @@
+"""Other brokers in a sitting: started once each when a step needs them, and ended with it.
+
+Nothing is fetched here: a peer that is not on the machine is absent, with what to do about that. Messages that are kept
+and messages that are not may be two different brokers (Redis), or two different contestants (NATS and JetStream).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from ostler.lab.load import plan
+from ostler.lab.load.plan import ONE_WAY, PUBLISH, REQUEST_REPLY, Plan
+from ostler.lab.peers import activemq, mosquitto, nats, rabbitmq, redis
+from ostler.lab.peers import registry as known
+from ostler.lab.peers.packages import PeerUnavailable
+from ostler.lab.peers.registry import Found, KnownPeer
+from ostler.lab.peers.running import LOOPBACK, Peer
+from ostler.lab.runner.contract import Entrant, EntrantKind
+from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.store.roles import PEER
+from ostler.server.net.link_status import raise_descriptor_limit
+
+KINDS: Final = (REQUEST_REPLY, ONE_WAY, PUBLISH)
+_JETSTREAM_TITLE: Final = "NATS JetStream"
+
+# What an acknowledgement means, by broker and kind of load: of messages that are not kept, and of those that are.
+PROMISES: Final[dict[tuple[str, str], tuple[str, str]]] = {
+    (rabbitmq.NAME, REQUEST_REPLY): (
+        "no confirms, no acknowledgements, nothing forced",
+        "durable queues and messages, forced before confirms; acknowledged when confirmed",
+    ),
+    (rabbitmq.NAME, ONE_WAY): (
+        "confirmed when queued, nothing forced; not acknowledged by consumers",
+        "durable queues and messages, forced or got before confirms; acknowledged by consumers",
+    ),
+    (nats.NAME, REQUEST_REPLY): (
+        "core NATS: nothing kept, at most once",
+        "streams in files, acknowledged when written, not forced; acknowledged by responders when stored",
+    ),
+    (nats.NAME, ONE_WAY): (
+        "core NATS: nothing kept, at most once; a put counts when a ping behind it is answered",
+        "streams in files, acknowledged when written, not forced; acknowledged by consumers",
+    ),
+    (activemq.NAME, REQUEST_REPLY): (
+        "no receipts, acknowledged when delivered, nothing forced",
+        "persistent messages, forced before receipts; acknowledged when the reply has its receipt",
+    ),
+    (activemq.NAME, ONE_WAY): (
+        "receipts when queued, nothing forced; acknowledged when delivered",
+        "persistent messages, forced before receipts; acknowledged by consumers",
+    ),
+    (nats.NAME, PUBLISH): ("core NATS: nothing kept, at most once; a put counts when a ping behind it is answered", ""),
+    (mosquitto.NAME, PUBLISH): (
+        "QoS 0: nothing kept, at most once; a put counts when a ping behind it is answered",
+        "QoS 1: acknowledged when in memory, never forced; acknowledged by subscribers",
+    ),
+    (mosquitto.NAME, REQUEST_REPLY): (
+        "QoS 0: nothing acknowledged, nothing kept, at most once",
+        "QoS 1: acknowledged when in memory, never forced; acknowledged by responders when replied",
+    ),
+    (mosquitto.NAME, ONE_WAY): (
+        "QoS 0: nothing kept, at most once; a put counts when a ping behind it is answered",
+        "QoS 1: acknowledged when in memory, never forced; acknowledged by consumers",
+    ),
+    (redis.NAME, REQUEST_REPLY): (
+        "lists in memory, popped at most once, nothing forced",
+        "streams and lists, forced before each answer; replied and acknowledged in one transaction",
+    ),
+    (redis.NAME, ONE_WAY): (
+        "lists in memory, popped at most once, nothing forced",
+        "streams, forced before each answer; acknowledged and deleted by consumers in one transaction",
+    ),
+}
+# Where a library can do less than the protocol.
+PROMISES_OF_LIBRARIES: Final[dict[tuple[str, str, bool], str]] = {
+    (
+        mosquitto.NAME,
+        ONE_WAY,
+        False,
+    ): "QoS 0: nothing kept, at most once; a put counts when its socket has it",
+}
+
+
+@dataclass(frozen=True)
+class Way:
+    """How one broker carries messages that are kept, or messages that are not."""
+
+    protocol: str
+    broker: Peer
+    promise: str
+
+
+@dataclass(frozen=True)
+class PeerEntrant:
+    """A peer that takes part. `ways` has what it can do: by whether messages are persistent."""
+
+    entrant: Entrant
+    is_library: bool
+    """Through a library: with one thread for each client, which says nothing about a broker when there are many."""
+    ways: Mapping[bool, Way]
+
+    def plan(self, like: Plan) -> Plan:
+        """The same load as another contestant's, for this one."""
+        way = self.ways[like.persistent]
+        return replace(
+            like,
+            protocol=way.protocol,
+            address=(LOOPBACK, way.broker.port),
+            channel="",
+            responder_protocol="",
+            responder_address=None,
+            messages=plan.PLAIN,
+            tls=None,
+            conversations=1,
+            other_addresses=(),
+        )
+
+    def last_words(self, persistent: bool) -> str:
+        """How its broker ended, if it did."""
+        return self.ways[persistent].broker.last_words()
+
+    def watched(self, persistent: bool) -> list[Watched]:
+        """The processes of its broker."""
+        return [Watched(PEER, pid) for pid in self.ways[persistent].broker.pids]
+
+
+class PeerBrokers:
+    """The brokers of a sitting. `absent` says who is not there, and why; ends all of them when it is closed.
+
+    It is to be used in the main thread: only there can brokers be started so that they end with a killed laboratory.
+    """
+
+    def __init__(self, names: Sequence[str], scratch: Path, libraries: bool = True) -> None:
+        self._names = tuple(dict.fromkeys(names))
+        self._scratch = scratch
+        self._libraries = libraries
+        self._stack = ExitStack()
+        self._found: dict[str, Found] = {}
+        self._brokers: dict[tuple[str, bool], Peer] = {}
+        self.absent: dict[str, str] = {}
+        # Brokers inherit it, and some take it for the number of connections they may have.
+        raise_descriptor_limit()
+
+    def __enter__(self) -> PeerBrokers:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def entrants(self, persistence: Mapping[int, bool], kind: str = REQUEST_REPLY) -> list[PeerEntrant]:
+        """Peers that can do steps of a sitting, with the steps they do: by number, whether messages are persistent.
+
+        Starts the brokers that are needed for that and do not run yet.
+        """
+        entrants: list[PeerEntrant] = []
+        for name in self._names:
+            peer = self._usable(name)
+            if peer is None or (name, kind) not in PROMISES:
+                continue
+            libraries = self._libraries and kind != PUBLISH
+            for through_library in (False, True) if libraries else (False,):
+                entrants += self._entrants_of(peer, through_library, persistence, kind)
+        return entrants
+
+    def close(self) -> None:
+        self._stack.close()
+        self._brokers.clear()
+
+    def _usable(self, name: str) -> KnownPeer | None:
+        if name in self._found:
+            found = self._found[name]
+        else:
+            peers = [each for each in known.KNOWN if each.name == name]
+            if not peers:
+                self.absent[name] = f"there is no such peer; known are {', '.join(known.NAMES)}"
+                return None
+            found = self._found[name] = known.look(peers[0])
+        if not found.is_usable:
+            self.absent[found.peer.title] = found.advice or f"it is {found.state}"
+        return found.peer if found.is_usable else None
+
+    def _entrants_of(
+        self, peer: KnownPeer, through_library: bool, persistence: Mapping[int, bool], kind: str
+    ) -> list[PeerEntrant]:
+        found = self._found[peer.name]
+        library = peer.client(False, through_library)
+        if through_library and not found.library_version:
+            self.absent[f"{peer.title}, {library}"] = f"pip install {peer.library}"
+            return []
+        # Two contestants where messages that are kept are another thing altogether, as a plan's protocol tells.
+        is_split = peer.name == nats.NAME
+        groups = [(False,), (True,)] if is_split else [(False, True)]
+        entrants: list[PeerEntrant] = []
+        for group in groups:
+            ways = self._ways(peer, through_library, [each for each in group if each in persistence.values()], kind)
+            if not ways:
+                continue
+            title = _JETSTREAM_TITLE if is_split and group == (True,) else peer.title
+            name = f"{title}, {library}" if through_library else title
+            version = f"{found.library_version}, broker {found.version}" if through_library else found.version
+            steps = frozenset(number for number, persistent in persistence.items() if persistent in ways)
+            entrant = Entrant(name, EntrantKind.PEER, _promise(ways), steps, version)
+            entrants.append(PeerEntrant(entrant, through_library, ways))
+        return entrants
+
+    def _ways(self, peer: KnownPeer, through_library: bool, wanted: list[bool], kind: str) -> dict[bool, Way]:
+        ways: dict[bool, Way] = {}
+        for persistent in wanted:
+            protocol = peer.client(persistent, through_library)
+            broker = self._broker(peer, persistent) if protocol else None
+            promise = PROMISES[peer.name, kind][persistent]
+            if broker is not None and promise:
+                if through_library:
+                    promise = PROMISES_OF_LIBRARIES.get((peer.name, kind, persistent), promise)
+                ways[persistent] = Way(protocol, broker, promise)
+        return ways
+
+    def _broker(self, peer: KnownPeer, persistent: bool) -> Peer | None:
+        """The broker, started when it does not run yet; none when it cannot be started."""
+        # Redis forces everything or nothing; the others do what a message asks for, JetStream beside core NATS.
+        is_keeping = persistent if peer.name == redis.NAME else True
+        key = (peer.name, is_keeping)
+        if key not in self._brokers and peer.title not in self.absent:
+            place = self._scratch / (f"{peer.name}-{'kept' if is_keeping else 'memory'}")
+            try:
+                self._brokers[key] = peer.start(place, is_keeping)
+            except PeerUnavailable as reason:
+                self.absent[peer.title] = str(reason)
+                return None
+            self._stack.callback(self._brokers[key].end)
+        return self._brokers.get(key)
+
+
+def _promise(ways: Mapping[bool, Way]) -> str:
+    if len(ways) == 1:
+        return next(iter(ways.values())).promise
+    return f"non-persistent: {ways[False].promise}. Persistent: {ways[True].promise}"

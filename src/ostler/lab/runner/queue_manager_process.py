@@ -1,0 +1,245 @@
+"""A queue manager of the laboratory: a process of its own, as strmqm would start it, seen from outside."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Final
+
+from ostler.client.api.connection import connect
+from ostler.client.link.control import NotRunningError, control
+from ostler.lab.peers.running import LOOPBACK, free_port
+from ostler.lab.runner import queue_manager_child as inside
+from ostler.lab.runner.accounting_rows import READER, SOURCES, next_record, taken_figures
+from ostler.lab.runner.contract import Figure, PointFailed, SittingOver
+from ostler.lab.runner.queue_manager_plan import QueueManagerPlan
+from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.store.roles import QUEUE_MANAGER
+from ostler.model.errors import MQError
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.server.net.local_socket import socket_path
+from ostler.server.queue_manager import RestartSummary
+
+_START_SECONDS_MAX: Final = 300.0
+_ANSWER_SECONDS_MAX: Final = 30.0
+_LINES_SHOWN: Final = 5
+
+
+class LabQueueManager:
+    """A queue manager that runs. Whoever made it ends it; it ends by itself when this process is gone."""
+
+    def __init__(self, root: Path, plan: QueueManagerPlan, port: int = 0, role: str = QUEUE_MANAGER) -> None:
+        """Start it; make it first if it is not there. Raises SittingOver when it does not start.
+
+        One that somebody else has made gets what the plan says besides, but for its log, stanzas and certificate.
+        """
+        self.root = root
+        self.plan = plan
+        self.role = role
+        self.name = plan.name
+        self.directory = QueueManagerDirectory(root, plan.name)
+        self.address = (LOOPBACK, port or free_port())
+        self.local_path = str(socket_path(self.directory))
+        self.log_file = root / f"{self.directory.path.name}.out"
+        self._turn = threading.Lock()
+        self._records: dict[str, int] = {}
+        began = time.perf_counter()
+        self._process, self._pipe = self._spawn()
+        self.restart, port = self._wait_until_ready()
+        self.address = (LOOPBACK, port)
+        self.start_seconds = time.perf_counter() - began
+        """From nothing to ready, with the start of the interpreter."""
+
+    def _spawn(self) -> tuple[subprocess.Popen[bytes], Connection]:
+        self.root.mkdir(parents=True, exist_ok=True)
+        ours, theirs = socket.socketpair()
+        with theirs, self.log_file.open("ab") as log:
+            # Control-C at the terminal is for us: we end it in good order. A group is enough for that; in a session
+            # of its own the kernel would share out the cores otherwise than among drivers and peers (autogroups).
+            process = subprocess.Popen(
+                [sys.executable, "-m", inside.__name__, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(theirs.fileno(),),
+                process_group=0,
+            )
+        if self.plan.cores:
+            # Its threads are made later, and are bound to the same.
+            os.sched_setaffinity(process.pid, sorted(os.sched_getaffinity(0))[: self.plan.cores])
+        pipe = Connection(ours.detach())
+        # A process that ended at once is told of by who waits for it.
+        with contextlib.suppress(OSError):
+            pipe.send((self.root, self.plan, self.address))
+        return process, pipe
+
+    def _wait_until_ready(self) -> tuple[RestartSummary, int]:
+        """What the start came to, and the port of the listener."""
+        try:
+            what, value = self._received(_START_SECONDS_MAX)
+        except PointFailed as failed:
+            self.kill()
+            raise SittingOver(str(failed)) from None
+        except BaseException:
+            self.kill()
+            raise
+        if what == inside.READY:
+            assert isinstance(value, tuple)
+            restart, found = value
+            assert isinstance(restart, RestartSummary)
+            return restart, int(found)
+        self.end()
+        raise SittingOver(f"Queue manager {self.name} does not start: {value}{self._last_lines()}")
+
+    # -- what it is ----------------------------------------------------------------------------------------------------
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def authority_file(self) -> str:
+        """The certificate that clients trust; empty without TLS."""
+        if not self.plan.cipher_spec:
+            return ""
+        return str(self.directory.path / inside.AUTHORITY_DIRECTORY / "ca.crt")
+
+    def watched(self) -> list[Watched]:
+        """By thread, so that the log's is seen."""
+        return [Watched(self.role, self.pid, True, True)]
+
+    # -- what it does --------------------------------------------------------------------------------------------------
+
+    def figures(self) -> list[Figure]:
+        """Counters as they are now: of all verbs, of the log, and of all LAB queues together. From any thread.
+
+        Nobody waits for it, and it asks for no connection that would be counted. Raises PointFailed when it is gone.
+        """
+        with self._turn:
+            try:
+                while self._pipe.poll():
+                    self._pipe.recv()  # an answer that came too late
+                self._pipe.send(inside.FIGURES)
+            except (OSError, EOFError):
+                raise PointFailed(self.last_words()) from None
+            _, found = self._received(_ANSWER_SECONDS_MAX)
+        assert isinstance(found, list)
+        return [Figure(source, name, float(value)) for source, name, value in found]
+
+    def mqsc(self, text: str) -> list[str]:
+        """Run commands, as runmqsc does: the lines it says. Raises PointFailed when one was not done."""
+        lines: list[str] = []
+        is_done = True
+        for reply in self._asked("mqsc", text=text, echo=False):
+            if "line" in reply:
+                lines.append(str(reply["line"]))
+            counts = reply.get("counts")
+            if isinstance(counts, dict):
+                is_done = not counts["syntax_errors"] and not counts["failed"]
+        if not is_done:
+            raise PointFailed(f"Queue manager {self.name} refused: {' '.join(inside.refusals(lines)) or lines}")
+        return lines
+
+    def accounting(self) -> list[Figure]:
+        """What the statistics and accounting queues hold, taken off them; nothing without `is_accounting`.
+
+        Statistics are written up to now. The account of a connection is written when it ends, so close the load first.
+        Reading connects and gets as an application does, which the verbs count and the LAB queues do not.
+        """
+        if not self.plan.is_accounting:
+            return []
+        self.mqsc("RESET QMGR TYPE(STATISTICS)")
+        found: list[Figure] = []
+        try:
+            with connect(self.name, data=self.root, binding="local", application=READER) as connection:
+                for source in SOURCES:
+                    taken = taken_figures(connection, source, self._records.get(source, 0))
+                    self._records[source] = next_record(taken, self._records.get(source, 0))
+                    found += taken
+        except MQError as error:
+            raise PointFailed(f"The accounts of queue manager {self.name} cannot be read: {error}") from None
+        return found
+
+    def run_trusted(self, target: str, *arguments: str) -> None:
+        """Have a function called in its process, in a thread of its own, as `ostler run-trusted -b` does."""
+        for _ in self._asked("run_trusted", target=target, arguments=list(arguments), background=True):
+            pass
+
+    def call_trusted(self, target: str, *arguments: str) -> None:
+        """Have a function called in its process, and wait for its end. Raises PointFailed when it failed."""
+        for reply in self._asked("run_trusted", target=target, arguments=list(arguments), background=False):
+            if reply.get("failure"):
+                raise PointFailed(f"{target} failed in queue manager {self.name}: {reply['failure']}")
+
+    def _asked(self, action: str, **arguments: object) -> Iterator[dict[str, object]]:
+        """What it answers over its own socket, as to any administrator."""
+        try:
+            yield from control(self.directory, action, **arguments)
+        except (NotRunningError, MQError) as error:
+            raise PointFailed(f"{error} {self.last_words()}" if not self.is_alive else str(error)) from None
+
+    def last_words(self) -> str:
+        """How it ended, if it did."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1.0)
+        status = self._process.poll()
+        how = "does not answer" if status is None else f"ended with status {status}"
+        return f"Queue manager {self.name} {how}{self._last_lines()}"
+
+    def _received(self, seconds_max: float) -> tuple[str, object]:
+        try:
+            if self._pipe.poll(seconds_max):
+                what, value = self._pipe.recv()
+                return str(what), value
+        except (EOFError, OSError):
+            raise PointFailed(self.last_words()) from None
+        raise PointFailed(f"Queue manager {self.name} did not answer within {seconds_max:.0f} s{self._last_lines()}")
+
+    def _last_lines(self) -> str:
+        """What it wrote last to its error log, and to nobody."""
+        lines: list[str] = []
+        for path in (self.directory.errors / "AMQERR01.LOG", self.log_file):
+            with contextlib.suppress(OSError):
+                lines += path.read_text(errors="replace").splitlines()[-_LINES_SHOWN:]
+        return "".join(f"\n  {line}" for line in lines)
+
+    # -- its end -------------------------------------------------------------------------------------------------------
+
+    def end(self) -> None:
+        """In good order, as endmqm -i; killed if that takes too long. A second time does nothing."""
+        with self._turn:
+            self._pipe.close()
+        try:
+            self._process.wait(inside.SECONDS_TO_END_MAX)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """At once, as kill -9."""
+        self._process.kill()
+        self._process.wait()
+        self._pipe.close()
+
+    def again(self) -> LabQueueManager:
+        """Start it again after its end: from what is on disk, and on the same port if nobody else has that now."""
+        if self.is_alive:
+            raise ValueError(f"queue manager {self.name} still runs")
+        return LabQueueManager(self.root, self.plan, self.address[1], self.role)
+
+    def __enter__(self) -> LabQueueManager:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()

@@ -1,0 +1,285 @@
+"""What a run came to, at its end: a row for each step and contestant, what is doubtful, and where the data is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from ostler.lab.runner import figure_text
+from ostler.lab.runner.contract import EntrantKind
+from ostler.lab.runner.step_results import StepFigure, StepResult, noise_percent, step_figures, step_results
+from ostler.lab.runner.text_table import Column, TextTable, show
+from ostler.lab.store.run_reader import StoredRun
+
+_NUMBER_COLUMNS = (
+    Column("rate/s"),
+    Column("asked/s", keep=6),
+    Column("±", keep=5),
+    Column("mean", keep=1),
+    Column("p50", keep=3),
+    Column("p99", keep=9),
+    Column("p99.9", keep=7),
+    Column("highest", keep=9),
+    Column("aim", right=False),
+    Column("broker us", keep=7),
+    Column("near us", keep=6),
+    Column("far us", keep=6),
+    Column("log us", keep=5),
+    Column("driver us", keep=2),
+    Column("of limit", keep=8),
+    Column("failed", keep=4),
+)
+
+
+def show_run(run: StoredRun, console: Console) -> None:
+    """The whole account of a run that has ended."""
+    results = step_results(run)
+    if results:
+        show(run_table(run.manifest.scenario, results), console)
+        fixed = constants(results)
+        if fixed:
+            _say(console, f"Everywhere: {figure_text.points(fixed)}.")
+        everywhere = common_flags(results)
+        if everywhere:
+            _say(console, f"Doubts of all points: {', '.join(everywhere)}.", "yellow")
+        _say(console, _legend(results), "dim")
+    figures = step_figures(run)
+    if figures:
+        if results and not console.is_terminal:
+            console.print()
+        show(figure_table(run.manifest.scenario, figures), console)
+    for text in promises(run):
+        _say(console, text, "dim")
+    for text in account(run):
+        _say(console, text)
+    for text in doubts(run):
+        _say(console, text, "yellow")
+    for text in where(run, results):
+        # To be copied: a terminal may break it where it likes, but nobody else.
+        console.print(Text(text), soft_wrap=True)
+
+
+def run_table(scenario: str, results: Sequence[StepResult]) -> TextTable:
+    """A row for each operation of each contestant at each step, figures as texts."""
+    fixed = constants(results)
+    sweeps = [name for name in sweep_names(results) if name not in fixed]
+    has_operations = len({each.operation for each in results}) > 1
+    everywhere = common_flags(results)
+    columns = (
+        *(Column(name, group=True) for name in sweeps),
+        Column("contestant", right=False, group=True, least=16),
+        *((Column("operation", right=False),) if has_operations else ()),
+        *_NUMBER_COLUMNS,
+        Column("doubts", right=False, least=16, style="yellow"),
+    )
+    rows = tuple(
+        (
+            *(each.points.get(name, "") for name in sweeps),
+            each.contestant,
+            *((each.operation,) if has_operations else ()),
+            *_figures(each),
+            flags_text({name: count for name, count in each.flags.items() if name not in everywhere}, each.repetitions),
+        )
+        for each in results
+    )
+    return TextTable(scenario, columns, rows)
+
+
+def figure_table(scenario: str, figures: Sequence[StepFigure]) -> TextTable:
+    """A row for each figure that is no rate."""
+    sweeps = sweep_names(figures)
+    columns = (
+        *(Column(name, group=True) for name in sweeps),
+        Column("contestant", right=False, group=True),
+        Column("figure", right=False),
+        Column("median"),
+        Column("±", keep=1),
+    )
+    rows = tuple(
+        (
+            *(each.points.get(name, "") for name in sweeps),
+            each.contestant,
+            each.name,
+            figure_text.figure(each.values.median),
+            figure_text.percent(each.values.spread_percent),
+        )
+        for each in figures
+    )
+    return TextTable(f"{scenario}: what was found beside", columns, rows)
+
+
+def _figures(each: StepResult) -> tuple[str, ...]:
+    return (
+        figure_text.rate(each.rate_per_second),
+        # Limits are probed as fast as they go, whatever the others are asked for.
+        "" if each.asked_rate is None or each.kind is EntrantKind.LIMIT else figure_text.rate(each.asked_rate),
+        figure_text.percent(each.rate.spread_percent),
+        figure_text.response_time(each.mean_ns.median),
+        figure_text.response_time(each.p50_ns.median),
+        figure_text.response_time(each.p99_ns.median),
+        *_aimed(each),
+        figure_text.cost(each.broker_us.median),
+        figure_text.cost(each.costs.near_us.median),
+        figure_text.cost(each.costs.far_us.median),
+        figure_text.cost(each.costs.log_us.median or None),
+        figure_text.cost(each.driver_us.median),
+        "" if each.of_limit is None else figure_text.percent(100 * each.of_limit),
+        f"{each.failed:,}" if each.failed else "",
+    )
+
+
+def _aimed(each: StepResult) -> tuple[str, str, str]:
+    """What only scenarios show that aim at something: the slowest of a thousand, the slowest of all repetitions, and
+    whether that is what it aims at."""
+    if each.aim is None:
+        return "", "", ""
+    missed = each.aim.missed(each)
+    return (
+        figure_text.response_time(each.p999_ns.median),
+        figure_text.response_time(max(each.highest_ns.values, default=None)),
+        flags_text({"missed": missed}, each.repetitions) if missed else "met",
+    )
+
+
+def flags_text(flags: Mapping[str, int], repetitions: int) -> str:
+    """Each flag, and of how many repetitions it was said where it was not all."""
+    return ", ".join(name if count >= repetitions else f"{name} {count}/{repetitions}" for name, count in flags.items())
+
+
+def common_flags(results: Sequence[StepResult]) -> list[str]:
+    """Flags that were raised at every repetition of every point: said once instead of in every row."""
+    mains = [each for each in results if each.is_main]
+    if len(mains) < 2:
+        return []
+    return [name for name in mains[0].flags if all(each.flags.get(name, 0) >= each.repetitions for each in mains)]
+
+
+def sweep_names(results: Iterable[StepResult | StepFigure]) -> list[str]:
+    return list(dict.fromkeys(name for each in results for name in each.points))
+
+
+def constants(results: Sequence[StepResult]) -> dict[str, str]:
+    """Sweeps with the same value everywhere: said once instead of in a column. The first sweep always has one."""
+    found: dict[str, str] = {}
+    for name in sweep_names(results)[1:]:
+        values = {each.points.get(name, "") for each in results}
+        if len(values) == 1:
+            found[name] = values.pop()
+    return found
+
+
+def _legend(results: Sequence[StepResult]) -> str:
+    repetitions = max(each.repetitions for each in results)
+    told = [f"Medians of {repetitions} repetitions, ± half the distance between the lowest and the highest rate"]
+    if repetitions == 1:
+        told = ["Measured once each, so there is no spread"]
+    if any(each.broker_us.values for each in results):
+        told.append("broker us and driver us: processor time for each operation")
+    if any(each.costs.near_us.values for each in results):
+        told.append(
+            "near us: the part of broker us of the queue manager or node that requests go in at; far us: the other"
+        )
+    if any(each.costs.log_us.median for each in results):
+        told.append("log us: the part of broker us of threads that write the log")
+    aims = dict.fromkeys(each.aim for each in results if each.aim)
+    told += [
+        f"aim: p99 at most {aim.p99_ms:g} ms and the highest at most {aim.highest_ms:g} ms, each time" for aim in aims
+    ]
+    limits = dict.fromkeys(each.limit for each in results if each.limit)
+    if limits:
+        told.append(f"of limit: speed as a share of {' or '.join(limits)}, the slowest probe of the step")
+    return "; ".join(told) + "."
+
+
+def promises(run: StoredRun) -> list[str]:
+    """What it means that a contestant has a message, and what takes the place of something that is not here."""
+    environment = run.manifest.environment
+    entrants = environment.get("entrants")
+    told = [each for each in entrants if isinstance(each, dict)] if isinstance(entrants, list) else []
+    found = [
+        f"{' '.join(filter(None, (str(each.get('name')), str(each.get('version', '')))))}: {each['promise']}."
+        for each in told
+        if each.get("promise")
+    ]
+    stand_ins, left_out = environment.get("stand_ins"), environment.get("left_out")
+    if isinstance(stand_ins, dict):
+        found += [f"Stands in for {name}: {note}" for name, note in stand_ins.items()]
+    if isinstance(left_out, dict):
+        found += [f"Left out: {name}, which needs {', '.join(needs)}." for name, needs in left_out.items()]
+    return found
+
+
+def account(run: StoredRun) -> list[str]:
+    """What was measured, what not, and why not."""
+    planned, remaining = len(run.manifest.points), len(run.remaining())
+    skipped: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for each in run.manifest.skipped:
+        skipped[each.contestant, each.reason].add(each.step)
+    measured = planned - remaining - len(run.manifest.skipped)
+    told = [f"{measured} of {planned} points were measured{'' if remaining else '; the others were not needed'}."]
+    if measured == planned:
+        told = [f"All {planned} points were measured."]
+    for (contestant, reason), steps in skipped.items():
+        told.append(f"{contestant} skipped {len(steps)} step{'' if len(steps) == 1 else 's'}: {reason}.")
+    noise = noise_percent(run)
+    if noise is not None:
+        told.append(f"Noise of the machine: {figure_text.percent(noise)}; smaller differences mean nothing.")
+    return told
+
+
+def doubts(run: StoredRun) -> list[str]:
+    """What the run says against itself."""
+    damaged = [f"Segment {each.directory.name}: {each.damage}." for each in run.segments if each.damage]
+    flags = [f"{each.name}: {each.text}" for each in run.manifest.flags]
+    resumed = [f"Resumed: {moment}; figures are from several sittings." for moment in run.manifest.resumed[-1:]]
+    return flags + resumed + damaged
+
+
+def where(run: StoredRun, results: Sequence[StepResult]) -> list[str]:
+    """Where the data is, and what can be done with it."""
+    directory = shown_path(run.directory)
+    told = [f"Data: {directory}, as manifest.json and segments/*/*.parquet."]
+    others = {each.contestant for each in results if each.kind is not EntrantKind.LIMIT}
+    if len(others) > 1:
+        told.append(f"Contestants against Ostler: ostler lab compare {directory}")
+    told.append(f"Against another run: ostler lab compare OTHER {directory}")
+    return told
+
+
+def shown_path(directory: Path) -> str:
+    """As short as it can be said from here."""
+    try:
+        return str(directory.resolve().relative_to(Path.cwd().resolve()))
+    except ValueError:
+        return str(directory)
+
+
+def as_json(run: StoredRun) -> dict[str, object]:
+    """The summary of a run for programs."""
+    manifest = run.manifest
+    return {
+        "run": manifest.run,
+        "scenario": manifest.scenario,
+        "directory": str(run.directory),
+        "condition": run.condition.value,
+        "reason": manifest.reason,
+        "began": manifest.began,
+        "ended": manifest.ended,
+        "points": len(manifest.points),
+        "remaining": len(run.remaining()),
+        "skipped": len(manifest.skipped),
+        "noise_percent": noise_percent(run),
+        "entrants": manifest.environment.get("entrants", []),
+        "flags": [{"name": each.name, "text": each.text} for each in manifest.flags],
+        "results": [each.as_json() for each in step_results(run)],
+        "figures": [each.as_json() for each in step_figures(run)],
+    }
+
+
+def _say(console: Console, text: str, style: str = "") -> None:
+    """A sentence, broken between words on a terminal and nowhere else."""
+    console.print(Text(text, style=style), soft_wrap=not console.is_terminal)

@@ -1,0 +1,377 @@
+"""Running a scenario: every step of its sweeps, contestants in turn, until the sweep or its stop rule ends it.
+
+What is decided elsewhere: the steps (`scenarios.steps`), when to stop (`stop_rules`), what makes figures doubtful
+(`observing.flags`). What is done elsewhere: starting and loading (`contract.Experiment`), one point (`measuring`),
+keeping (`store`). This puts them in order, and leaves a valid run behind however it ends.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from ostler.lab.common.memory_copy_probe import memory_limit
+from ostler.lab.common.samples import median
+from ostler.lab.runner.contract import (
+    Entrant,
+    EntrantKind,
+    Experiment,
+    PointFailed,
+    Prepared,
+    Settings,
+    Sitting,
+    SittingOver,
+    View,
+)
+from ostler.lab.runner.measuring import LEAD_SECONDS, OPERATION_PARAMETER, PointMeasurement
+from ostler.lab.runner.run_parameters import as_parameters, chosen_from, settings_from
+from ostler.lab.runner.stop_rules import Outcome, reason_to_stop
+from ostler.lab.sampling.clock import SystemClock
+from ostler.lab.sampling.machine_sampler import MachineSampler
+from ostler.lab.sampling.noise import PIECES, NoiseMeter
+from ostler.lab.sampling.observer import Observer, observing
+from ostler.lab.sampling.process_sampler import ProcessSampler
+from ostler.lab.sampling.window import Window
+from ostler.lab.scenarios.families import FAMILIES
+from ostler.lab.scenarios.features import Readiness
+from ostler.lab.scenarios.loader import UnknownScenario, catalogue
+from ostler.lab.scenarios.model import Scenario
+from ostler.lab.scenarios.steps import ParametersError, Step, steps
+from ostler.lab.store.environment import describe_environment
+from ostler.lab.store.manifest import Manifest, Point, RunUnreadable
+from ostler.lab.store.points import measured_points
+from ostler.lab.store.run_reader import read_run
+from ostler.lab.store.run_writer import RunWriter, is_owned, new_run_name, now_text
+
+SCRATCH: Final = ".scratch-"
+_OVERHEAD_SECONDS: Final = 0.6
+_FAILURES_MAX: Final = 3
+"""An entrant that fails so often in a row is given up for this run."""
+NOISE_PERCENT_MAX: Final = 15.0
+_PIECES_BETWEEN: Final = 20
+
+Key = tuple[str, int, int]
+MakeExperiment = Callable[[Sitting], Experiment]
+
+
+def run_scenario(
+    scenario: Scenario,
+    settings: Settings,
+    chosen: Mapping[str, Sequence[str]],
+    output: Path,
+    view: View,
+    command: tuple[str, ...] = (),
+    make: MakeExperiment | None = None,
+    made: Callable[[Path], object] | None = None,
+) -> Path:
+    """Measure a scenario; the directory of the run. `make` makes another experiment than its family would, and `made`
+    is told of the directory as soon as it is there.
+
+    ParametersError when it cannot run like this, SittingOver when nothing more could be measured, RunNotWritten when
+    the samples could not be kept. Whatever ends it, what was measured until then is kept and can be resumed.
+    """
+    readiness = _ready(scenario)
+    planned = steps(scenario, readiness, settings.is_quick, chosen)
+    output = output.resolve()
+    output.mkdir(parents=True, exist_ok=True)
+    manifest = Manifest(
+        run=new_run_name(scenario.id),
+        scenario=scenario.id,
+        began=now_text(),
+        environment=_environment(output, readiness),
+        command=command,
+        parameters=as_parameters(settings, chosen),
+    )
+    with RunWriter.create(output, manifest) as run:
+        if made is not None:
+            made(run.directory)
+        _run(run, scenario, settings, planned, view, make or make_experiment)
+    return run.directory
+
+
+def resume_run(directory: Path, view: View, make: MakeExperiment | None = None) -> Path:
+    """Go on with a run that ended early. RunUnreadable when it is none, or complete; else as `run_scenario`."""
+    stored = read_run(directory)
+    try:
+        scenario = catalogue().find(stored.manifest.scenario)
+    except UnknownScenario as unknown:
+        raise RunUnreadable(f"{directory.name} is of a scenario {unknown.name!r} that is not known here.") from None
+    readiness = _ready(scenario)
+    settings = settings_from(stored.manifest.parameters)
+    planned = steps(scenario, readiness, settings.is_quick, chosen_from(stored.manifest.parameters))
+    with RunWriter.resume(directory) as run:
+        _run(run, scenario, settings, planned, view, make or make_experiment)
+    return directory
+
+
+def _ready(scenario: Scenario) -> Readiness:
+    readiness = catalogue().readiness(scenario)
+    if not readiness.can_run:
+        needs = ", ".join(readiness.needs()) or "another platform"
+        raise ParametersError(f"{scenario.id} cannot run yet: it needs {needs}.")
+    return readiness
+
+
+def _environment(output: Path, readiness: Readiness) -> dict[str, object]:
+    stand_ins = {each.id: each.note for each in readiness.stand_ins}
+    left_out = {each.name: list(each.needs) for each in readiness.left_out}
+    return {**describe_environment(output), "stand_ins": stand_ins, "left_out": left_out}
+
+
+@contextmanager
+def _scratch(run: RunWriter) -> Iterator[Path]:
+    """A directory beside the runs, on the same disk, that goes with the run. What killed runs left goes first."""
+    parent = run.directory.parent
+    for left in parent.glob(f"{SCRATCH}*"):
+        if not is_owned(parent / left.name.removeprefix(SCRATCH)):
+            shutil.rmtree(left, ignore_errors=True)
+    path = parent / f"{SCRATCH}{run.directory.name}"
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir()
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def make_experiment(sitting: Sitting) -> Experiment:
+    """What the family of a scenario makes of it."""
+    module, _, function = FAMILIES[sitting.scenario.family].runner.partition(":")
+    make: MakeExperiment = getattr(import_module(module), function)
+    return make(sitting)
+
+
+def _run(
+    run: RunWriter,
+    scenario: Scenario,
+    settings: Settings,
+    planned: tuple[Step, ...],
+    view: View,
+    make: MakeExperiment,
+) -> None:
+    clock = SystemClock()
+    with ExitStack() as stack:
+        scratch = stack.enter_context(_scratch(run))
+        view.note("Measuring the noise of this machine.")
+        noise = _Noise(run, NoiseMeter.calibrated(clock))
+        noise.measure("before")
+        experiment = make(Sitting(scenario, settings, planned, scratch, view.note))
+        stack.callback(experiment.close)
+        entrants = list(experiment.entrants())
+        for name, why in experiment.absent.items():
+            view.note(f"Without {name}: {why}")
+            run.flag("absent", f"{name}: {why}")
+        run.amend_environment({"entrants": [_described(each) for each in entrants]})
+        run.plan(_points(entrants, planned, settings))
+        observer = Observer(clock, ProcessSampler(), MachineSampler(scratch), Window(), "between")
+        stack.enter_context(observing(observer))
+        sweep = _Sweep(run, scenario, settings, experiment, entrants, observer, noise, view)
+        sweep.go(planned)
+        noise.measure("after")
+        noise.tell(view)
+        run.finish()
+
+
+def _described(entrant: Entrant) -> dict[str, object]:
+    return {
+        "name": entrant.name,
+        "kind": entrant.kind.value,
+        "promise": entrant.promise,
+        "version": entrant.version,
+    }
+
+
+def _points(entrants: Sequence[Entrant], planned: Sequence[Step], settings: Settings) -> Iterator[Point]:
+    """In the order in which they are measured: contestants take turns within a step."""
+    for step in planned:
+        for repetition in range(settings.repetitions):
+            for entrant in entrants:
+                if entrant.does(step.number):
+                    yield Point(entrant.name, step.number, repetition, dict(step.points))
+
+
+class _Noise:
+    """How much the same work differs within a run, all its sittings together; kept with the run as it becomes known."""
+
+    def __init__(self, run: RunWriter, meter: NoiseMeter) -> None:
+        self._run = run
+        self.meter = meter
+        before = run.manifest.environment.get("noise")
+        percent = before.get("percent") if isinstance(before, dict) else None
+        self._before = float(percent) if isinstance(percent, int | float) else 0.0
+
+    @property
+    def percent(self) -> float:
+        return max(self.meter.percent, self._before)
+
+    def measure(self, moment: str, pieces: int = PIECES) -> None:
+        self.meter.measure(moment, pieces)
+        self._run.amend_environment({"noise": {**self.meter.as_json(), "percent": round(self.percent, 2)}})
+
+    def tell(self, view: View) -> None:
+        """Flagged when it is more than differences worth telling."""
+        if self.percent > NOISE_PERCENT_MAX:
+            text = f"The same work took up to {self.percent:.0f}% longer at some times of this run than at others."
+            self._run.flag("noise", text)
+        view.note(f"Noise: {self.percent:.0f}%. Smaller differences mean nothing.")
+
+
+@dataclass
+class _Standing:
+    """How an entrant does: failures in a row, and why it is not asked any more."""
+
+    failures: int = 0
+    given_up: str = ""
+
+
+class _Sweep:
+    """All steps, in order."""
+
+    def __init__(
+        self,
+        run: RunWriter,
+        scenario: Scenario,
+        settings: Settings,
+        experiment: Experiment,
+        entrants: list[Entrant],
+        observer: Observer,
+        noise: _Noise,
+        view: View,
+    ) -> None:
+        self._run = run
+        self._scenario = scenario
+        self._settings = settings
+        self._experiment = experiment
+        self._entrants = entrants
+        self._observer = observer
+        self._noise = noise
+        self._view = view
+        self._remaining: dict[Key, Point] = {point.key: point for point in run.remaining()}
+        self._standing = {each.name: _Standing() for each in entrants}
+        self._outcomes: dict[tuple[str, int], list[Outcome]] = defaultdict(list)
+        self._found: dict[tuple[str, int], list[tuple[float, float | None, float]]] = defaultdict(list)
+
+    def go(self, planned: Sequence[Step]) -> None:
+        self._recall()
+        total = len(self._run.manifest.points)
+        self._view.planned(total, total - len(self._remaining), self._seconds_left())
+        self._calibrate()
+        for at, step in enumerate(planned):
+            if at:
+                self._noise.measure(f"before step {step.number}", _PIECES_BETWEEN)
+            self._step(step, [each for each in planned[at + 1 :] if each.group == step.group])
+
+    def _recall(self) -> None:
+        """What was measured before the run was resumed, so that stop rules see the whole sweep."""
+        for point in measured_points(read_run(self._run.directory)):
+            timed = point.operations.get(point.parameters.get(OPERATION_PARAMETER, ""))
+            if timed is not None:
+                mean = None if timed.mean_ns is None else timed.mean_ns / 1e9
+                asked = point.rate_per_second or 0.0
+                self._found[point.contestant, point.step].append((timed.rate_per_second, mean, asked))
+
+    def _seconds_left(self) -> float:
+        settings = self._settings
+        each = settings.warm_up_seconds + settings.measured_seconds + settings.cool_down_seconds
+        return len(self._remaining) * (each + LEAD_SECONDS + _OVERHEAD_SECONDS)
+
+    def _calibrate(self) -> None:
+        """How fast memory is copied here and now: the limit that all share, once for each sitting."""
+        if not self._settings.limits or not self._remaining:
+            return
+        sizes = sorted({int(size) for size in self._scenario.message_bytes} or {2048})
+        found = {f"{size}": round(memory_limit(size).uncached_bytes_per_second) for size in sizes}
+        known = self._run.manifest.environment.get("memory_copy_bytes_per_second")
+        sittings = [*known, found] if isinstance(known, list) else [found]
+        self._run.amend_environment({"memory_copy_bytes_per_second": sittings})
+
+    # -- one step ------------------------------------------------------------------------------------------------------
+
+    def _step(self, step: Step, behind: Sequence[Step]) -> None:
+        # One at a time is connected: applications of two contestants on the same queues would serve each other.
+        for repetition in range(self._settings.repetitions):
+            for entrant in self._entrants:
+                point = self._remaining.get((entrant.name, step.number, repetition))
+                if point is not None and not self._standing[entrant.name].given_up:
+                    self._turn(entrant, step, point)
+        for entrant in self._entrants:
+            if entrant.does(step.number) and not self._standing[entrant.name].given_up:
+                self._judge(entrant, step, behind)
+
+    def _turn(self, entrant: Entrant, step: Step, point: Point) -> None:
+        self._view.begun(entrant, step, point.repetition)
+        try:
+            prepared = self._experiment.prepare(entrant, step)
+        except PointFailed as failure:
+            self._failed(entrant, step, str(failure))
+            return
+        try:
+            self._point(prepared, entrant, step, point)
+        except PointFailed as failure:
+            self._failed(entrant, step, str(failure))
+        finally:
+            try:
+                prepared.close()
+            except PointFailed as failure:
+                self._view.note(f"{entrant.name} did not end well: {failure}")
+
+    def _point(self, prepared: Prepared, entrant: Entrant, step: Step, point: Point) -> None:
+        measurement = PointMeasurement(
+            self._run, self._observer, self._settings, self._view, self._noise.meter.measured, self._seconds_left
+        )
+        done = measurement.measure(prepared, entrant, step, point)
+        del self._remaining[point.key]
+        self._standing[entrant.name].failures = 0
+        mean = None if done.mean_ns is None else done.mean_ns / 1e9
+        asked = prepared.shape.rate_per_second or 0.0
+        self._found[entrant.name, step.number].append((done.rate_per_second, mean, asked))
+        self._view.done(done)
+
+    def _failed(self, entrant: Entrant, step: Step, why: str) -> None:
+        """Said, and kept with the run: points that could not be measured stay open for when it is resumed."""
+        self._view.failed(entrant, step, why)
+        self._run.flag("point-failed", f"{entrant.name} at {_label(step)}: {why}")
+        standing = self._standing[entrant.name]
+        standing.failures += 1
+        self._outcomes[entrant.name, step.group].append(Outcome(_label(step), 0.0, None, 0.0, why))
+
+    # -- what follows from it ------------------------------------------------------------------------------------------
+
+    def _judge(self, entrant: Entrant, step: Step, behind: Sequence[Step]) -> None:
+        outcomes = self._outcomes[entrant.name, step.group]
+        found = self._found.get((entrant.name, step.number))
+        if found and not (outcomes and outcomes[-1].label == _label(step)):
+            means = [mean for _, mean, _ in found if mean is not None]
+            rate = median([rate for rate, _, _ in found])
+            outcomes.append(Outcome(_label(step), rate, median(means) if means else None, found[-1][2]))
+        why = reason_to_stop(self._scenario.stop, outcomes)
+        # Limits are probed as far as anybody goes.
+        if why and entrant.kind is not EntrantKind.LIMIT:
+            self._skip(entrant, behind, why)
+        elif self._standing[entrant.name].failures >= _FAILURES_MAX:
+            self._standing[entrant.name].given_up = "it failed too often"
+            self._view.note(f"{entrant.name} is given up: it failed {_FAILURES_MAX} times in a row.")
+            if entrant.kind is EntrantKind.OSTLER and all(
+                self._standing[each.name].given_up for each in self._entrants if each.kind is EntrantKind.OSTLER
+            ):
+                raise SittingOver(f"{entrant.name} failed {_FAILURES_MAX} times in a row: {outcomes[-1].failure}")
+
+    def _skip(self, entrant: Entrant, behind: Sequence[Step], why: str) -> None:
+        numbers = {step.number for step in behind}
+        points = [point for point in self._remaining.values() if point.contestant == entrant.name]
+        points = [point for point in points if point.step in numbers]
+        if points:
+            self._view.skipped(entrant, len({point.step for point in points}), why)
+            for point in points:
+                self._run.skip(point, why)
+                del self._remaining[point.key]
+
+
+def _label(step: Step) -> str:
+    return ", ".join(f"{name} {value}" for name, value in step.points.items())

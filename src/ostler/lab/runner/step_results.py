@@ -1,0 +1,417 @@
+"""What each step of a run came to for each contestant: its repetitions put together.
+
+Medians over repetitions, with the spread beside; for the table at the end of a run and for comparing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Final
+
+from ostler.lab.common.samples import median
+from ostler.lab.runner.contract import CONNECT, GET, NEEDED_PARAMETER, PUT, ROUND_TRIP, SESSION, EntrantKind
+from ostler.lab.runner.measuring import OPERATION_PARAMETER
+from ostler.lab.scenarios.loader import UnknownScenario, catalogue
+from ostler.lab.scenarios.model import LoadKind
+from ostler.lab.store.points import MeasuredPoint, Timed, measured_points
+from ostler.lab.store.roles import DRIVER, FAR, NEAR, PEER, PROBE, QUEUE_MANAGER, role_end, role_kind
+from ostler.lab.store.run_reader import StoredRun
+from ostler.lab.store.segments import MEASURED
+
+BROKER_ROLES: Final = (QUEUE_MANAGER, PEER, PROBE)
+# Where figures that an experiment itself has come to are from.
+_EXPERIMENT_SOURCE: Final = "experiment"
+# Of what message channels did, what is no sum.
+_OF_CHANNELS: Final = ("channels", "messages per batch")
+# Which operation a point is about when it does not say so.
+_USUAL_OPERATIONS: Final = (ROUND_TRIP, SESSION, GET, PUT, CONNECT)
+
+
+@dataclass(frozen=True)
+class Series:
+    """One figure, by repetition; empty where it is not known."""
+
+    values: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, values: Iterable[float | None]) -> Series:
+        return cls(tuple(each for each in values if each is not None))
+
+    @property
+    def median(self) -> float | None:
+        return median(self.values) if self.values else None
+
+    @property
+    def spread_percent(self) -> float | None:
+        """Half the distance of the lowest and the highest, of the median; unknown of a single one."""
+        middle = self.median
+        if len(self.values) < 2 or not middle:
+            return None
+        return 100 * (max(self.values) - min(self.values)) / 2 / middle
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Processor time for each operation, in microseconds. `near_us` and `far_us` are the parts of `broker_us` of two
+    that are joined, and empty of one; `log_us`, a part too, is that of threads that write logs, and empty of peers."""
+
+    broker_us: Series = field(default_factory=Series)
+    near_us: Series = field(default_factory=Series)
+    far_us: Series = field(default_factory=Series)
+    log_us: Series = field(default_factory=Series)
+    near_log_us: Series = field(default_factory=Series)
+    far_log_us: Series = field(default_factory=Series)
+    driver_us: Series = field(default_factory=Series)
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What a scenario wants of response times: its parameters `aim_p99_ms` and `aim_highest_ms`."""
+
+    p99_ms: float
+    highest_ms: float
+
+    def missed(self, result: StepResult) -> int:
+        """By how many repetitions; by all where something failed, or nothing was timed in one of them."""
+        times = tuple(zip(result.p99_ns.values, result.highest_ns.values, strict=False))
+        if result.failed or len(times) < result.repetitions:
+            return result.repetitions
+        return sum(p99 > self.p99_ms * 1e6 or highest > self.highest_ms * 1e6 for p99, highest in times)
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """One operation of a contestant at one step, by repetition.
+
+    `points` are the values of the sweeps, as texts. `asked_rate` is that of all clients where it was fixed. `flags`
+    tells of how many repetitions each was said. `of_limit` is the rate as a fraction of that of `limit`, the slowest
+    of the limit probes at the same step; `needed` says how many operations of a limit one of the contestants' takes.
+    """
+
+    contestant: str
+    kind: EntrantKind
+    step: int
+    points: Mapping[str, str]
+    operation: str
+    is_main: bool
+    rate: Series
+    mean_ns: Series
+    p50_ns: Series
+    p99_ns: Series
+    costs: Costs
+    steal_percent: float | None
+    failed: int
+    late: int
+    flags: Mapping[str, int]
+    asked_rate: float | None = None
+    limit: str = ""
+    of_limit: float | None = None
+    needed: float = 1.0
+    p999_ns: Series = field(default_factory=Series)
+    highest_ns: Series = field(default_factory=Series)
+    aim: Aim | None = None
+
+    @property
+    def is_aim_met(self) -> bool | None:
+        """Whether response times are what the scenario aims at; None where it aims at nothing."""
+        return None if self.aim is None else self.aim.missed(self) == 0
+
+    @property
+    def broker_us(self) -> Series:
+        return self.costs.broker_us
+
+    @property
+    def driver_us(self) -> Series:
+        return self.costs.driver_us
+
+    @property
+    def rate_per_second(self) -> float:
+        """The median."""
+        return self.rate.median or 0.0
+
+    @property
+    def repetitions(self) -> int:
+        return len(self.rate.values)
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "contestant": self.contestant,
+            "kind": self.kind.value,
+            "step": self.step,
+            "points": dict(self.points),
+            "operation": self.operation,
+            "is_main": self.is_main,
+            "rates_per_second": [round(each, 3) for each in self.rate.values],
+            "rate_per_second": round(self.rate_per_second, 3),
+            "asked_rate_per_second": _rounded(self.asked_rate),
+            "spread_percent": _rounded(self.rate.spread_percent),
+            "mean_us": _microseconds(self.mean_ns.median),
+            "p50_us": _microseconds(self.p50_ns.median),
+            "p99_us": _microseconds(self.p99_ns.median),
+            "p999_us": _microseconds(self.p999_ns.median),
+            "highest_us": _microseconds(max(self.highest_ns.values, default=None)),
+            "aim": None if self.aim is None else {"p99_ms": self.aim.p99_ms, "highest_ms": self.aim.highest_ms},
+            "aim_met": self.is_aim_met,
+            "broker_us_per_operation": _rounded(self.broker_us.median),
+            "near_us_per_operation": _rounded(self.costs.near_us.median),
+            "far_us_per_operation": _rounded(self.costs.far_us.median),
+            "log_us_per_operation": _rounded(self.costs.log_us.median),
+            "near_log_us_per_operation": _rounded(self.costs.near_log_us.median),
+            "far_log_us_per_operation": _rounded(self.costs.far_log_us.median),
+            "driver_us_per_operation": _rounded(self.driver_us.median),
+            "steal_percent": _rounded(self.steal_percent),
+            "failed": self.failed,
+            "late": self.late,
+            "limit": self.limit,
+            "of_limit": _rounded(self.of_limit, 4),
+            "flags": dict(self.flags),
+        }
+
+
+def step_results(run: StoredRun) -> list[StepResult]:
+    """All steps that were measured, in the order of the sweep, contestants in the order of the plan."""
+    sweeps, kinds = _sweeps(run), _kinds(run)
+    grouped: dict[tuple[int, str], list[MeasuredPoint]] = defaultdict(list)
+    for point in measured_points(run):
+        grouped[point.step, point.contestant].append(point)
+    order = {name: number for number, name in enumerate(_contestants(run, grouped))}
+    found: list[StepResult] = []
+    for step, contestant in sorted(grouped, key=lambda each: (each[0], order[each[1]])):
+        points = grouped[step, contestant]
+        told = points[0].parameters
+        # Where an experiment itself found out how many there can be, it told that.
+        swept = {name: told.get(name, text) for name, text in sweeps.get(step, {}).items()}
+        swept = swept or {name: text for name, text in told.items() if name != OPERATION_PARAMETER}
+        kind = kinds.get(contestant) or _kind_seen(points)
+        found += _of_contestant(points, kind, swept, told.get(OPERATION_PARAMETER, ""))
+    return _with_aim(_with_limits(found, _is_counted(run)), aim_of(run.manifest.scenario))
+
+
+@dataclass(frozen=True)
+class StepFigure:
+    """A figure that a contestant came to at one step and that is no rate: memory of a connection, bytes of a header."""
+
+    contestant: str
+    step: int
+    points: Mapping[str, str]
+    name: str
+    values: Series
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "contestant": self.contestant,
+            "step": self.step,
+            "points": dict(self.points),
+            "figure": self.name,
+            "values": list(self.values.values),
+            "median": self.values.median,
+            "spread_percent": _rounded(self.values.spread_percent),
+        }
+
+
+def step_figures(run: StoredRun) -> list[StepFigure]:
+    """What experiments themselves came to, and how full batches of channels were, in the order of the sweep."""
+    sweeps = _sweeps(run)
+    found: dict[tuple[int, str, str], list[float]] = defaultdict(list)
+    for row in run.table("statistic").to_pylist():
+        is_of_channels = (row["source"], row["name"]) == _OF_CHANNELS
+        if row["phase"] == MEASURED and (row["source"] == _EXPERIMENT_SOURCE or is_of_channels):
+            name = f"{row['object']} {row['name']}".strip()
+            found[row["step"], row["contestant"], name].append(row["value"])
+    order = {name: number for number, name in enumerate(_contestants(run, [each[:2] for each in found]))}
+    return [
+        StepFigure(contestant, step, sweeps.get(step, {}), name, Series(tuple(values)))
+        for (step, contestant, name), values in sorted(found.items(), key=lambda each: (each[0][0], order[each[0][1]]))
+    ]
+
+
+def noise_percent(run: StoredRun) -> float | None:
+    """The noise that a run measured of its machine; None when it did not."""
+    noise = run.manifest.environment.get("noise")
+    percent = noise.get("percent") if isinstance(noise, dict) else None
+    return float(percent) if isinstance(percent, int | float) else None
+
+
+def _of_contestant(
+    points: Sequence[MeasuredPoint], kind: EntrantKind, swept: Mapping[str, str], main: str
+) -> list[StepResult]:
+    names = dict.fromkeys(name for point in points for name in point.operations)
+    main = main if main in names else _main_operation(points, names)
+    return [_together(points, kind, name, name == main, swept) for name in sorted(names, key=lambda each: each != main)]
+
+
+def _together(
+    points: Sequence[MeasuredPoint], kind: EntrantKind, operation: str, is_main: bool, swept: Mapping[str, str]
+) -> StepResult:
+    timed = [point.operations[operation] for point in points if operation in point.operations]
+    steals = [point.steal_percent for point in points if point.steal_percent is not None]
+    return StepResult(
+        points[0].contestant,
+        kind,
+        points[0].step,
+        swept,
+        operation,
+        is_main,
+        Series.of(each.rate_per_second for each in timed),
+        Series.of(each.mean_ns for each in timed),
+        Series.of(each.percentiles_ns.get(50.0) for each in timed),
+        Series.of(each.percentiles_ns.get(99.0) for each in timed),
+        # Processor time cannot be told apart by operation: it is told once.
+        _costs(points, operation) if is_main else Costs(),
+        max(steals, default=None),
+        _sum(timed, lambda each: each.failed),
+        _sum(timed, lambda each: each.late),
+        _flags(points) if is_main else {},
+        points[0].rate_per_second if is_main else None,
+        needed=float(points[0].parameters.get(NEEDED_PARAMETER, 1.0)),
+        p999_ns=Series.of(each.percentiles_ns.get(99.9) for each in timed),
+        highest_ns=Series.of(each.highest_ns for each in timed),
+    )
+
+
+def _flags(points: Iterable[MeasuredPoint]) -> Counter[str]:
+    """Each once for a repetition, and without what it is about, which the run's events tell: counts-differ: puts."""
+    return Counter(name for point in points for name in dict.fromkeys(flag.partition(":")[0] for flag in point.flags))
+
+
+def _costs(points: Sequence[MeasuredPoint], operation: str) -> Costs:
+    def of(times: Callable[[MeasuredPoint], Mapping[str, float]], kinds: Iterable[str], end: str = "") -> Series:
+        """Of some kinds of roles together, at one end only where it is named; nothing of what was not seen."""
+        found = []
+        for point in points:
+            known = [
+                used
+                for role, used in times(point).items()
+                if role_kind(role) in kinds and (not end or role_end(role) == end)
+            ]
+            count = point.operations[operation].count if operation in point.operations else 0
+            found.append(sum(known) / count if known and count else None)
+        return Series.of(found)
+
+    return Costs(
+        of(_process_times, BROKER_ROLES),
+        of(_process_times, BROKER_ROLES, NEAR),
+        of(_process_times, BROKER_ROLES, FAR),
+        of(_log_times, BROKER_ROLES),
+        of(_log_times, BROKER_ROLES, NEAR),
+        of(_log_times, BROKER_ROLES, FAR),
+        of(_process_times, (DRIVER,)),
+    )
+
+
+def _process_times(point: MeasuredPoint) -> Mapping[str, float]:
+    return {role: sum(times) for role, times in point.cpu_us.items()}
+
+
+def _log_times(point: MeasuredPoint) -> Mapping[str, float]:
+    return point.log_us
+
+
+def _kinds(run: StoredRun) -> dict[str, EntrantKind]:
+    """Who the contestants are, as far as the run says it."""
+    entrants = run.manifest.environment.get("entrants")
+    told = [each for each in entrants if isinstance(each, dict)] if isinstance(entrants, list) else []
+    known = {each.value: each for each in EntrantKind}
+    return {str(each["name"]): known[str(each["kind"])] for each in told if each.get("kind") in known}
+
+
+def _kind_seen(points: Sequence[MeasuredPoint]) -> EntrantKind:
+    """Who a contestant is, seen from the processes that did its work; without any, from its name."""
+    roles = {role_kind(role) for point in points for role in point.cpu_us}
+    if QUEUE_MANAGER in roles:
+        return EntrantKind.OSTLER
+    if PEER in roles:
+        return EntrantKind.PEER
+    if PROBE in roles:
+        return EntrantKind.LIMIT
+    return EntrantKind.OSTLER if points[0].contestant.lower().startswith("ostler") else EntrantKind.LIMIT
+
+
+def _main_operation(points: Sequence[MeasuredPoint], names: Iterable[str]) -> str:
+    for usual in _USUAL_OPERATIONS:
+        if usual in names:
+            return usual
+    counts: Counter[str] = Counter()
+    for point in points:
+        for name, timed in point.operations.items():
+            counts[name] += timed.count
+    return max(counts, key=lambda name: counts[name], default="")
+
+
+def _is_counted(run: StoredRun) -> bool:
+    """Whether rates mean something: not where a single application does one thing after the other, or all are idle."""
+    try:
+        load = catalogue().find(run.manifest.scenario).load
+    except UnknownScenario:
+        return True
+    return load is None or load.kind not in (LoadKind.SEQUENTIAL, LoadKind.IDLE)
+
+
+def aim_of(scenario: str) -> Aim | None:
+    """What a scenario aims at, by its id; None where it is not said."""
+    try:
+        parameters = catalogue().find(scenario).parameters
+    except UnknownScenario:
+        return None
+    p99, highest = parameters.get("aim_p99_ms"), parameters.get("aim_highest_ms")
+    if not isinstance(p99, int | float) or not isinstance(highest, int | float):
+        return None
+    return Aim(float(p99), float(highest))
+
+
+def _with_aim(found: list[StepResult], aim: Aim | None) -> list[StepResult]:
+    """An aim is for the main operation of Ostler."""
+    if aim is None:
+        return found
+    return [replace(each, aim=aim) if each.is_main and each.kind is EntrantKind.OSTLER else each for each in found]
+
+
+def _with_limits(found: list[StepResult], is_counted: bool) -> list[StepResult]:
+    """The slowest probe is the limit: nobody can do more than all of them. Where rates say nothing, times do."""
+    limits: dict[int, tuple[float, str]] = {}
+    for each in found:
+        speed = _speed(each, is_counted)
+        if each.kind is EntrantKind.LIMIT and each.is_main and speed:
+            limits[each.step] = min(limits.get(each.step, (inf, "")), (speed / each.needed, each.contestant))
+    told: list[StepResult] = []
+    for each in found:
+        limit = limits.get(each.step)
+        if each.is_main and each.kind is not EntrantKind.LIMIT and limit is not None:
+            each = replace(each, limit=limit[1], of_limit=_speed(each, is_counted) / limit[0])
+        told.append(each)
+    return told
+
+
+def _speed(each: StepResult, is_counted: bool) -> float:
+    if is_counted:
+        return each.rate_per_second
+    return 1 / each.mean_ns.median if each.mean_ns.median else 0.0
+
+
+def _sweeps(run: StoredRun) -> dict[int, dict[str, str]]:
+    """The values of the sweeps at each step, as they were planned."""
+    return {
+        point.step: {name: str(value) for name, value in point.parameters.items()}
+        for point in run.manifest.points
+        if point.parameters
+    }
+
+
+def _contestants(run: StoredRun, grouped: Iterable[tuple[int, str]]) -> list[str]:
+    planned = dict.fromkeys(point.contestant for point in run.manifest.points)
+    return list(planned | dict.fromkeys(contestant for _, contestant in grouped))
+
+
+def _sum(timed: Iterable[Timed], of: Callable[[Timed], int]) -> int:
+    return sum(of(each) for each in timed)
+
+
+def _rounded(value: float | None, digits: int = 2) -> float | None:
+    return None if value is None else round(value, digits)
+
+
+def _microseconds(nanoseconds: float | None) -> float | None:
+    return None if nanoseconds is None else round(nanoseconds / 1000, 3)

@@ -1,0 +1,236 @@
+"""What a doctor looks at: facts about this machine, gathered in a few seconds and without changing anything."""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+import tempfile
+import threading
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from ostler.lab.common.machine import file_system, is_compiled
+from ostler.lab.common.probes import ForcedFile
+from ostler.lab.peers.running import LOOPBACK
+from ostler.lab.sampling import kernel_text
+from ostler.lab.sampling.clock import Clock
+from ostler.lab.sampling.control_group import ControlGroup, control_group
+from ostler.lab.sampling.machine_sampler import MachineSampler
+from ostler.lab.sampling.noise import Noise, NoiseMeter
+from ostler.lab.sampling.samples import Interval, MachineSample
+
+FORCE_BYTES: Final = 4096
+_FORCES: Final = 200
+_FORCE_FILE_BYTES: Final = 1 << 20
+_FORCE_SECONDS_MAX: Final = 3.0
+_BUSIEST: Final = 3
+_CLOCK_READINGS: Final = 2000
+_CONNECT_SECONDS_MAX: Final = 2.0
+# Where the kernel tells no limit.
+_MANY: Final = 1 << 40
+_PACKAGES: Final = {"hdrh": "hdrhistogram", "pyarrow": "pyarrow"}
+
+
+@dataclass(frozen=True)
+class Busy:
+    """A process that uses the machine now."""
+
+    pid: int
+    name: str
+    core_percent: float
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that findings are made of. None: the system does not tell."""
+
+    cores: int
+    cores_usable: int
+    group: ControlGroup
+    descriptors_soft: int
+    descriptors_hard: int
+    files_open: int
+    files_max: int
+    processes_max: int
+    ports: int
+    """That a connection may come from, for each pair of addresses."""
+    ports_waiting: int
+    """Held back for a minute by connections that were closed."""
+    loopback_error: str
+    """Why a loopback connection could not be made; empty when it could."""
+    backlog_max: int
+    scratch: Path
+    scratch_error: str
+    file_system: str
+    disk_free_bytes: int
+    files_free: int
+    force_ns: tuple[int, ...]
+    """How long each write and force took."""
+    governors: frozenset[str]
+    clock_source: str
+    clock_ns: int
+    machine: MachineSample
+    busiest: tuple[Busy, ...]
+    memory: kernel_text.MemoryUse
+    noise: Noise
+    is_compiled: bool
+    packages_missing: tuple[str, ...]
+
+
+def gather(scratch: Path, seconds: float, clock: Clock) -> Facts:
+    """Look at the machine for so many seconds, and then at what it can do."""
+    machine, busiest = _watch(scratch, seconds, clock)
+    group = control_group()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    open_files = _text("/proc/sys/fs/file-nr").split()
+    low, high = [*_text("/proc/sys/net/ipv4/ip_local_port_range").split(), "32768", "60999"][:2]
+    scratch_error, forces = _forces(scratch)
+    return Facts(
+        cores=os.cpu_count() or 1,
+        cores_usable=len(os.sched_getaffinity(0)),
+        group=group,
+        descriptors_soft=_unlimited(soft),
+        descriptors_hard=_unlimited(hard),
+        files_open=int(open_files[0]) if open_files else 0,
+        files_max=int(open_files[2]) if open_files else _MANY,
+        processes_max=_processes_max(),
+        ports=int(high) - int(low) + 1,
+        ports_waiting=_ports_waiting(_text("/proc/net/sockstat")),
+        loopback_error=_loopback_error(),
+        backlog_max=_number("/proc/sys/net/core/somaxconn", _MANY),
+        scratch=scratch,
+        scratch_error=scratch_error,
+        file_system="" if scratch_error else file_system(scratch),
+        disk_free_bytes=machine.disk_free_bytes,
+        files_free=0 if scratch_error else _files_free(scratch),
+        force_ns=forces,
+        governors=_governors(),
+        clock_source=_text("/sys/devices/system/clocksource/clocksource0/current_clocksource").strip(),
+        clock_ns=_clock_ns(),
+        machine=machine,
+        busiest=busiest,
+        memory=kernel_text.memory_use(_text("/proc/meminfo")),
+        noise=NoiseMeter.calibrated(clock).measure("doctor"),
+        is_compiled=is_compiled(),
+        packages_missing=tuple(package for module, package in _PACKAGES.items() if find_spec(module) is None),
+    )
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
+
+
+def _number(path: str, otherwise: int) -> int:
+    text = _text(path).strip()
+    return int(text) if text.isdecimal() else otherwise
+
+
+def _unlimited(limit: int) -> int:
+    return _MANY if limit == resource.RLIM_INFINITY else limit
+
+
+def _processes_max() -> int:
+    """Processes and threads: the kernel counts both alike."""
+    own = _unlimited(resource.getrlimit(resource.RLIMIT_NPROC)[0])
+    return min(own, _number("/proc/sys/kernel/pid_max", _MANY), _number("/proc/sys/kernel/threads-max", _MANY))
+
+
+def _ports_waiting(text: str) -> int:
+    for line in text.splitlines():
+        words = line.split()
+        if words[:1] == ["TCP:"] and "tw" in words:
+            return int(words[words.index("tw") + 1])
+    return 0
+
+
+def _loopback_error() -> str:
+    try:
+        with closing(socket.create_server((LOOPBACK, 0))) as server:
+            socket.create_connection(server.getsockname(), _CONNECT_SECONDS_MAX).close()
+    except OSError as error:
+        return str(error)
+    return ""
+
+
+def _forces(scratch: Path) -> tuple[str, tuple[int, ...]]:
+    """Writes of a page into a file that was filled before, each forced to disk as a recovery log is."""
+    times: list[int] = []
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix="ostler-doctor-", dir=scratch) as directory,
+            closing(ForcedFile(Path(directory) / "forced", _FORCE_FILE_BYTES)) as file,
+        ):
+            data = bytes(range(256)) * (FORCE_BYTES // 256)
+            end = time.monotonic() + _FORCE_SECONDS_MAX
+            while len(times) < _FORCES and (not times or time.monotonic() < end):
+                began = time.perf_counter_ns()
+                file.write_and_force(data)
+                times.append(time.perf_counter_ns() - began)
+    except OSError as error:
+        return error.strerror or str(error), ()
+    return "", tuple(times)
+
+
+def _files_free(scratch: Path) -> int:
+    found = os.statvfs(scratch)
+    # Some file systems make them as they are needed, and tell none.
+    return found.f_favail if found.f_files else _MANY
+
+
+def _governors() -> frozenset[str]:
+    found = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
+    return frozenset(_text(str(each)).strip() for each in found)
+
+
+def _clock_ns() -> int:
+    """What it costs to look at the clock: the quickest of a few tries."""
+    best = _MANY
+    for _ in range(5):
+        began = time.perf_counter_ns()
+        for _ in range(_CLOCK_READINGS):
+            time.monotonic_ns()
+        best = min(best, (time.perf_counter_ns() - began) // _CLOCK_READINGS)
+    return best
+
+
+def _watch(scratch: Path, seconds: float, clock: Clock) -> tuple[MachineSample, tuple[Busy, ...]]:
+    """What the machine does while we do nothing: steal, and who else is busy."""
+    place = scratch if scratch.is_dir() else Path("/")
+    sampler = MachineSampler(place)
+    before = _cpu_by_process()
+    began = clock.now_ns()
+    clock.wait(threading.Event(), seconds)
+    passed = max(clock.now_ns() - began, 1)
+    machine = sampler.look(Interval("doctor", 0, 0, passed))
+    busy: list[Busy] = []
+    for (pid, name), used in _cpu_by_process().items():
+        percent = 100 * (used - before.get((pid, name), 0.0)) / (passed / 1e9)
+        if pid != os.getpid() and percent >= 1:
+            busy.append(Busy(pid, name, percent))
+    busy.sort(key=_busiest_first)
+    return machine, tuple(busy[:_BUSIEST])
+
+
+def _busiest_first(busy: Busy) -> float:
+    return -busy.core_percent
+
+
+def _cpu_by_process() -> dict[tuple[int, str], float]:
+    found: dict[tuple[int, str], float] = {}
+    for process in psutil.process_iter():
+        try:
+            times = process.cpu_times()
+            found[(process.pid, process.name())] = times.user + times.system
+        except psutil.Error:
+            continue
+    return found

@@ -1,0 +1,146 @@
+"""The observer: looks at processes and the machine once a second and where phases change, and hands on what it saw.
+
+Looks are due at whole intervals after a phase began, however long each took; one that comes late is told as it was,
+with its real length, and none is made up for those that were missed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from ostler.lab.sampling.clock import Clock
+from ostler.lab.sampling.machine_sampler import MachineSampler
+from ostler.lab.sampling.process_sampler import ProcessSampler, Watched
+from ostler.lab.sampling.samples import Event, Interval, Sink
+
+INTERVAL_SECONDS: Final = 1.0
+PHASE_BEGAN: Final = "phase began"
+
+
+class Observer:
+    """Steps when it is told to; `observing` has a thread do that. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        processes: ProcessSampler,
+        machine: MachineSampler,
+        sink: Sink,
+        phase: str = "setup",
+        interval_seconds: float = INTERVAL_SECONDS,
+    ) -> None:
+        assert interval_seconds > 0
+        self._clock = clock
+        self._processes = processes
+        self._machine = machine
+        self._sink = sink
+        self._phase = phase
+        self._interval_ns = round(interval_seconds * 1e9)
+        self._lock = threading.Lock()
+        self._origin_ns = clock.now_ns()
+        self._last_ns = self._origin_ns
+        self._phase_ns = self._origin_ns
+        self._tell_phase()
+
+    @property
+    def origin_ns(self) -> int:
+        """The clock's time that all times in samples count from."""
+        return self._origin_ns
+
+    @property
+    def phase(self) -> str:
+        return self._phase
+
+    def watch(self, watched: Watched) -> None:
+        with self._lock:
+            self._processes.watch(watched)
+
+    def forget(self, pid: int) -> None:
+        """Before ending a process on purpose: look at it for the last time, and expect it to go."""
+        with self._lock:
+            self._look()
+            self._processes.forget(pid)
+
+    def enter(self, phase: str, sink: Sink | None = None) -> None:
+        """A phase begins: what came before is told as of the phase before. With a sink, what follows goes there."""
+        with self._lock:
+            self._look()
+            self._phase = phase
+            self._phase_ns = self._last_ns
+            if sink is not None:
+                self._sink = sink
+            self._tell_phase()
+
+    def step(self) -> None:
+        """Look now."""
+        with self._lock:
+            self._look()
+
+    def run(self, stop: threading.Event) -> None:
+        """Look whenever it is due, until told to stop, and a last time then."""
+        while not self._clock.wait(stop, self._seconds_until_due()):
+            with self._lock:
+                # Another phase may have begun meanwhile: its first look is due later, and each second has one.
+                if self._is_due():
+                    self._look()
+        self.step()
+
+    def _seconds_until_due(self) -> float:
+        passed_ns = self._clock.now_ns() - self._phase_ns
+        return (self._interval_ns - passed_ns % self._interval_ns) / 1e9
+
+    def _is_due(self) -> bool:
+        looked_ns, now_ns = self._last_ns - self._phase_ns, self._clock.now_ns() - self._phase_ns
+        return now_ns // self._interval_ns > looked_ns // self._interval_ns
+
+    def _look(self) -> None:
+        now_ns = self._clock.now_ns()
+        if now_ns <= self._last_ns:
+            return
+        origin_ns = self._origin_ns
+        interval = Interval(self._phase, self._phase_ns - origin_ns, self._last_ns - origin_ns, now_ns - origin_ns)
+        self._last_ns = now_ns
+        look = self._processes.look(interval)
+        machine = self._machine.look(interval)
+        for event in look.events:
+            self._sink.event(event)
+        for process in look.processes:
+            self._sink.process(process)
+        for thread in look.threads:
+            self._sink.thread(thread)
+        self._sink.machine(machine)
+
+    def _tell_phase(self) -> None:
+        self._sink.event(Event(self._phase_ns - self._origin_ns, self._phase, 0, PHASE_BEGAN, "", 0, ""))
+
+
+class ObservingFailed(Exception):
+    """The observer's thread ended before its time; the cause says why. What was sampled until then is good."""
+
+
+@contextmanager
+def observing(observer: Observer, stop_seconds_max: float = 10.0) -> Iterator[Observer]:
+    """Looks go on in a thread of their own until the block ends. Raises ObservingFailed if they could not."""
+    stop = threading.Event()
+    failures: list[Exception] = []
+
+    def run() -> None:
+        try:
+            observer.run(stop)
+        except Exception as failure:
+            failures.append(failure)
+
+    thread = threading.Thread(target=run, name="lab-observer", daemon=True)
+    thread.start()
+    try:
+        yield observer
+    finally:
+        stop.set()
+        thread.join(stop_seconds_max)
+    if thread.is_alive():
+        raise ObservingFailed(f"the observer did not stop within {stop_seconds_max:.0f} seconds")
+    if failures:
+        raise ObservingFailed(f"observing ended early: {failures[0]}") from failures[0]

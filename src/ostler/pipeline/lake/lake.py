@@ -1,0 +1,162 @@
+"""The lake: tables as Parquet files in directories, and one file that says which of them are in force.
+
+    current.json                                         what is in force
+    lock                                                 held by the process that changes the lake
+    bronze/latency/version=7-ab12cd/run=NAME/*.parquet   what the change to version 7 has written
+    gold/peak/version=7-ab12cd/*.parquet
+
+A change writes directories that nobody looks at yet, and `current.json` is replaced at last: so readers see all tables
+of one version or all of the next, and a change that was cut has changed nothing. What a change has made needless stays
+until the change after it, for those who are still reading. Nothing here needs Spark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.dataset as ds  # type: ignore[import-untyped]
+
+from ostler.pipeline.errors import PipelineRefused, counted
+from ostler.pipeline.lake.arrow_schemas import arrow_schema
+from ostler.pipeline.lake.tables import LakeTable
+
+CURRENT: Final = "current.json"
+FORMAT: Final = 1
+VERSION_PREFIX: Final = "version="
+# What Hive, and so Spark, calls the directory of an empty value.
+_NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A directory of Parquet files: a whole table, or the rows with certain values of its partition columns."""
+
+    path: str
+    """Below the lake."""
+    values: Mapping[str, str]
+    rows: int
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The lake as of one version. `made_from` tells inputs that are no tables, by name: a checksum, a version."""
+
+    root: Path
+    version: int = 0
+    made_from: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
+    unused: tuple[str, ...] = ()
+
+    def parts_of(self, table: LakeTable, **values: Sequence[str]) -> tuple[Part, ...]:
+        """The directories of a table; of a partitioned one, only those with one of the values of each column named."""
+        assert set(values) <= set(table.partitions)
+        found = self.parts.get(table.name, ())
+        return tuple(part for part in found if all(part.values[name] in wanted for name, wanted in values.items()))
+
+    def rows(self, table: LakeTable) -> int:
+        return sum(part.rows for part in self.parts.get(table.name, ()))
+
+    def read(self, table: LakeTable, columns: Sequence[str] | None = None, **values: Sequence[str]) -> pa.Table:
+        """Rows of a table, without rows when there are none. PipelineRefused when files are damaged or lost."""
+        wanted = arrow_schema(table)
+        found = [_read(self.root / part.path, part, table, wanted) for part in self.parts_of(table, **values)]
+        whole = pa.concat_tables([wanted.empty_table(), *found])
+        return whole if columns is None else whole.select(list(columns))
+
+
+def _read(directory: Path, part: Part, table: LakeTable, wanted: pa.Schema) -> pa.Table:
+    stored = pa.schema([each for each in wanted if each.name not in table.partitions])
+    try:
+        # Values of partition columns are in the names of directories, and known.
+        files = sorted(str(path) for path in directory.glob("*.parquet"))
+        found = ds.dataset(files, schema=stored, format="parquet", partitioning=None).to_table()
+    except (OSError, pa.ArrowException) as error:
+        raise _damaged(directory, (str(error).splitlines() or ["it is damaged"])[0].rstrip(".")) from error
+    if found.num_rows != part.rows:
+        raise _damaged(directory, f"it has {counted(found.num_rows, 'row')} instead of {part.rows:,}")
+    columns = [
+        pa.repeat(pa.scalar(part.values[each.name], each.type), part.rows)
+        if each.name in table.partitions
+        else found[each.name]
+        for each in wanted
+    ]
+    return pa.table(columns, schema=wanted)
+
+
+def _damaged(directory: Path, why: str) -> PipelineRefused:
+    return PipelineRefused(
+        f"{directory} cannot be read: {why}. Restore the lake from a copy, or remove it and run the pipeline again."
+    )
+
+
+def open_lake(root: Path) -> Snapshot:
+    """The lake as it is now; version 0, without rows, when there is none yet. PipelineRefused when it is damaged."""
+    path = root / CURRENT
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return Snapshot(root)
+    except NotADirectoryError:
+        raise PipelineRefused(f"{root} is a file. Name a directory for the lake.") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise _damaged(path, str(error)) from error
+    version = content.get("format") if isinstance(content, dict) else None
+    if isinstance(version, int) and version > FORMAT:
+        raise PipelineRefused(
+            f"{root} is a lake of format {version}, and this version of ostler knows up to {FORMAT}: "
+            "use the version that wrote it, or a newer one, or another directory."
+        )
+    try:
+        return _from_json(root, content)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _damaged(path, repr(error)) from error
+
+
+def _from_json(root: Path, content: Mapping[str, object]) -> Snapshot:
+    tables, unused, made_from = content["tables"], content["unused"], content["made_from"]
+    if not isinstance(tables, dict) or not isinstance(unused, list) or not isinstance(made_from, dict):
+        raise ValueError("it does not list its tables")
+    # Tables that this version does not know are left alone.
+    parts = {
+        name: tuple(Part(str(each["path"]), dict(each["values"]), int(each["rows"])) for each in listed)
+        for name, listed in tables.items()
+    }
+    version = content["version"]
+    if not isinstance(version, int):
+        raise ValueError("it does not say which version it is")
+    return Snapshot(root, version, made_from, parts, tuple(str(each) for each in unused))
+
+
+def as_json(snapshot: Snapshot) -> str:
+    """The text of `current.json`."""
+    tables = {
+        name: [{"path": part.path, "values": dict(part.values), "rows": part.rows} for part in parts]
+        for name, parts in sorted(snapshot.parts.items())
+    }
+    content = {
+        "format": FORMAT,
+        "version": snapshot.version,
+        "made_from": dict(snapshot.made_from),
+        "tables": tables,
+        "unused": list(snapshot.unused),
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def table_directory(table: LakeTable) -> str:
+    return f"{table.layer.value}/{table.name}"
+
+
+def partition_values(names: Sequence[str]) -> dict[str, str]:
+    """The values that names of directories tell: `run=a` is run a. Spark escapes what file systems do not like."""
+    found: dict[str, str] = {}
+    for name in names:
+        column, _, value = name.partition("=")
+        found[column] = "" if value == _NO_VALUE else unquote(value)
+    return found

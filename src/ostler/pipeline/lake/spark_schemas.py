@@ -1,0 +1,76 @@
+"""The tables of the lake as Spark has them: what a step states at entry and exit."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from ostler.pipeline.lake.tables import LakeTable
+
+_SIMPLE: Final[dict[str, DataType]] = {
+    "string": StringType(),
+    "int": IntegerType(),
+    "bigint": LongType(),
+    "double": DoubleType(),
+    "boolean": BooleanType(),
+    "timestamp": TimestampType(),
+}
+# Types whose values all fit: void is the type of a column that is always empty.
+_NARROWER: Final = {
+    "bigint": ("int", "void"),
+    "double": ("bigint", "int", "void"),
+    **dict.fromkeys(("string", "int", "boolean", "timestamp"), ("void",)),
+}
+
+
+class SchemaBroken(Exception):
+    """A step made something else than the table it is for."""
+
+
+def spark_type(text: str) -> DataType:
+    """The type that a column's text names."""
+    outer, _, inner = text.removesuffix(">").partition("<")
+    if outer == "array":
+        return ArrayType(_SIMPLE[inner])
+    if outer == "map":
+        key, _, value = inner.partition(",")
+        return MapType(_SIMPLE[key], _SIMPLE[value])
+    return _SIMPLE[text]
+
+
+def spark_schema(table: LakeTable) -> StructType:
+    """All columns in their order. Everything may be empty: rules, not readers, tell what must not be."""
+    return StructType([StructField(each.name, spark_type(each.type)) for each in table.columns])
+
+
+def as_table(frame: DataFrame, table: LakeTable) -> DataFrame:
+    """The columns of a table in their order and of their types: how every step that makes one ends.
+
+    Numbers are made wider where they must be. SchemaBroken when a column is missing or of another type: a mistake of
+    the step, not of its data.
+    """
+    found = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+    wrong = [
+        f"{each.name} is {found.get(each.name, 'missing')} instead of {each.type}"
+        for each in table.columns
+        if found.get(each.name) not in (each.type, *_NARROWER.get(each.type, ()))
+    ]
+    if wrong:
+        raise SchemaBroken(f"Table {table.name}: {'; '.join(wrong)}")
+    columns = [F.col(f"`{each.name}`").cast(spark_type(each.type)).alias(each.name) for each in table.columns]
+    return frame.select(columns)

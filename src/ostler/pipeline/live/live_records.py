@@ -1,0 +1,157 @@
+"""Statistics and accounting messages read on Spark's side: bodies in PCF come in as Arrow, records go out as Arrow.
+
+A message of verbs is one record. A message of queues or channels has a record for each of them. What cannot be read is
+a row, too: with what is wrong, and without a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final
+
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from ostler.model.pcf import PcfError
+from ostler.observe.record_reader import Field, Record, read
+from ostler.server.statistics_writer import ACCOUNTING_QUEUE, STATISTICS_QUEUE
+
+WATCHER: Final = "ostler pipeline watch"
+"""The application that reads. Its own accounts are passed over, or there would be new ones without end."""
+SOURCES: Final = {STATISTICS_QUEUE: "statistics", ACCOUNTING_QUEUE: "accounting"}
+READ_COLUMNS: Final = {
+    "queue": "string",
+    "position": "bigint",
+    "body": "binary",
+    "message_id": "binary",
+    "put_time": "timestamp",
+}
+READ_SCHEMA: Final = ", ".join(f"{name} {kind}" for name, kind in READ_COLUMNS.items())
+"""What is asked of the data source."""
+RECORD_COLUMNS: Final = {
+    "message": "string",
+    "place": "bigint",
+    "part": "int",
+    "source": "string",
+    "told": "timestamp",
+    "problem": "string",
+    "kind": "string",
+    "object": "string",
+    "queue_manager": "string",
+    "began": "timestamp",
+    "ended": "timestamp",
+    "connection": "string",
+    "sequence": "int",
+    "application": "string",
+    "user": "string",
+    "channel": "string",
+    "address": "string",
+    "connected": "timestamp",
+    "is_last": "boolean",
+    "figures": "map<string,array<bigint>>",
+}
+RECORD_SCHEMA: Final = ", ".join(f"{name}: {kind}" for name, kind in RECORD_COLUMNS.items())
+"""What comes out: `place` and `part` give the order; `figures` has numbers by their names in MQ's documentation."""
+
+# Whom or what a record is about, the most particular first.
+_OBJECTS: Final = ("QName", "ChannelName", "ConnectionId")
+_NO_FIGURES: Final = frozenset(
+    {"CommandLevel", "ObjectCount", "SeqNumber", "MsgSeqNumber", "Control", "ApplicationPid", "ApplicationTid"}
+    | {"DiscType", "ChannelType", "QType", "QDefinitionType"}
+)
+_MOMENT: Final = "%Y-%m-%d %H.%M.%S"
+
+
+def read_messages(
+    queues: pa.Array, positions: pa.Array, bodies: pa.Array, message_ids: pa.Array, put_times: pa.Array
+) -> pa.Array:
+    """For an Arrow function of Spark: columns of READ_SCHEMA to a list of rows of RECORD_SCHEMA for each message."""
+    columns = (each.to_pylist() for each in (queues, positions, bodies, message_ids, put_times))
+    found = [list(message_rows(*message)) for message in zip(*columns, strict=True)]
+    return pa.array(found, type=pa.list_(pa.struct(_arrow_fields())))
+
+
+def _arrow_fields() -> list[pa.Field]:
+    types = {
+        "string": pa.string(),
+        "bigint": pa.int64(),
+        "int": pa.int32(),
+        "boolean": pa.bool_(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+        "map<string,array<bigint>>": pa.map_(pa.string(), pa.list_(pa.int64())),
+    }
+    return [pa.field(name, types[kind]) for name, kind in RECORD_COLUMNS.items()]
+
+
+def message_rows(
+    queue: str, position: int, body: bytes | None, message_id: bytes | None, put_time: datetime | None
+) -> Iterator[dict[str, object]]:
+    """The rows of one message; none of the watcher's own accounts."""
+    told = put_time or datetime.now(UTC)
+    key: dict[str, object] = {
+        "message": (message_id or b"").hex(),
+        "place": position,
+        "part": 0,
+        "source": SOURCES[queue],
+        "told": told,
+    }
+    try:
+        record = read(body or b"")
+    except PcfError as error:
+        yield {**key, "problem": f"{len(body or b'')} bytes on {queue}: {error}"}
+        return
+    if _text(record, "ApplicationName") == WATCHER:
+        return
+    whole = {**key, "kind": _text(record, "RecordType"), **_about(record, told)}
+    groups = [each for value in record.values() if isinstance(value, list) for each in value if isinstance(each, dict)]
+    for part, each in enumerate(groups or [record]):
+        yield {**whole, "part": part, **_of_part(record, each), "figures": _figures(each)}
+
+
+def _about(record: Record, told: datetime) -> dict[str, object]:
+    """Who tells, of when, and of which connection."""
+    sequence = record.get("SeqNumber")
+    return {
+        "queue_manager": _text(record, "QueueManager"),
+        "began": _moment(record, "IntervalStart") or told,
+        "ended": _moment(record, "IntervalEnd") or told,
+        "connection": _text(record, "ConnectionId"),
+        "sequence": sequence if isinstance(sequence, int) else 0,
+        "application": _text(record, "ApplicationName"),
+        "user": _text(record, "UserId"),
+        "connected": _moment(record, "Conn"),
+        "is_last": "DiscType" in record if record["RecordType"] == "MQIAccounting" else None,
+    }
+
+
+def _of_part(record: Record, part: Record) -> dict[str, object]:
+    return {
+        "object": next((_text(part, name) for name in _OBJECTS if name in part), ""),
+        "channel": _text(part, "ChannelName") or _text(record, "ChannelName"),
+        "address": _text(part, "ConnName") or _text(record, "ConnName"),
+    }
+
+
+def _figures(record: Record) -> list[tuple[str, list[int]]]:
+    found = [(name, _numbers(value)) for name, value in record.items() if name not in _NO_FIGURES]
+    return [(name, numbers) for name, numbers in found if numbers]
+
+
+def _numbers(value: Field) -> list[int]:
+    if isinstance(value, int):
+        return [value]
+    return [each for each in value if isinstance(each, int)] if isinstance(value, list) else []
+
+
+def _text(record: Record, name: str) -> str:
+    # Names in fixed fields are padded with blanks or zeros.
+    value = record.get(name, "")
+    return value.rstrip(" \0").strip() if isinstance(value, str) else ""
+
+
+def _moment(record: Record, prefix: str) -> datetime | None:
+    text = f"{_text(record, f'{prefix}Date')} {_text(record, f'{prefix}Time')}"
+    try:
+        return datetime.strptime(text, _MOMENT).replace(tzinfo=UTC)
+    except ValueError:
+        return None

@@ -1,0 +1,316 @@
+"""Keeping gold tables current from a queue manager's own messages: each of them is in the tables exactly once.
+
+A stream of Spark takes the messages of both queues through the data source `ostler`, reads them, and hands them on in
+batches. A batch is one change of the lake, and with it goes which messages that was. Whoever is killed before that
+change gets the same batch again; whoever is killed between it and Spark's own record of the batch gets it again, too,
+and sees in the lake that it is there. Messages wait on a staging queue until Spark has recorded their batch.
+
+A query does not outlive its queue manager. Then it is waited for, and the next query goes on where the last one was.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.sql import functions as F
+
+from ostler.pipeline.errors import LakeBusy, PipelineRefused
+from ostler.pipeline.lake.lake import Snapshot, open_lake
+from ostler.pipeline.lake.lake_change import LakeChange
+from ostler.pipeline.live.live import WatchState, add_records, records_of, set_aside, state_name, state_of
+from ostler.pipeline.live.live_records import READ_SCHEMA, SOURCES, WATCHER
+from ostler.pipeline.live.watch_manager import Looked, ManagerAway, look
+from ostler.pipeline.spark.spark_errors import spark_errors_told, spark_sentence
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+STAGING: Final = "SPARK.IN.OSTLER.WATCH"
+SPARK_SETTINGS: Final = {
+    # Batches are small: compiling for them takes longer than the work.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+BATCH_MAX: Final = 1000
+"""As many messages at once: what is remembered of them in the lake stays small."""
+CHECKPOINTS: Final = "watch"
+_BUSY_SECONDS: Final = 1.0
+_AWAY_SECONDS: Final = 2.0
+_LOOK_SECONDS: Final = 0.2
+_END_SECONDS_MAX: Final = 60.0
+_FAILURES_MAX: Final = 3
+_REFUSED: Final = re.compile(r"PipelineRefused: (.+)")
+_PAGES_GONE: Final = "that are not on staging queue"
+_REASON: Final = "MQRC_"
+_IN_USE: Final = "Another query uses the staging queue"
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class BatchTold:
+    """What came of a batch: messages of each kind that went into the tables, and how many were no records."""
+
+    statistics: int
+    accounting: int
+    unreadable: int
+    records: int
+    known: int
+    snapshot: Snapshot
+
+    @property
+    def messages(self) -> int:
+        return self.statistics + self.accounting + self.unreadable
+
+
+Show = Callable[[BatchTold], None]
+
+
+class WatchOver(Exception):
+    """It was asked to end before this batch was begun."""
+
+
+class _QueryFailed(Exception):
+    """A query ended, and the sink is not to blame."""
+
+
+class Watch:
+    """Watches one queue manager for one lake, until `over` is set. `options` say where it is, as the data source does.
+
+    `tell` has sentences for people, `show` each batch that changed the lake. `waits` is for a queue manager that is not
+    there at the beginning.
+    """
+
+    def __init__(
+        self,
+        open_spark: Callable[[], SparkSession],
+        lake: Path,
+        options: Mapping[str, str],
+        tell: Tell,
+        show: Show = lambda told: None,
+        waits: bool = False,
+    ) -> None:
+        self._open_spark = open_spark
+        self._lake = lake
+        self._options = {
+            **options,
+            "queues": ",".join(SOURCES),
+            "application": WATCHER,
+            "stagingQueue": options.get("stagingQueue", STAGING),
+            "maxMessagesPerTrigger": str(BATCH_MAX),
+        }
+        self._tell = tell
+        self._show = show
+        self._waits = waits
+        self._writing = threading.Lock()
+        self._failure: BaseException | None = None
+        self._is_first = True
+        self._failures = 0
+        self.name = ""
+        self.messages = self.known = self.unreadable = self.batches = 0
+        self.over = threading.Event()
+
+    # -- the life of queries -------------------------------------------------------------------------------------------
+
+    def go_on(self, seconds: float | None, interval: float) -> None:
+        """For so long, or until `over` is set; 0: what is there now. PipelineRefused when it cannot go on.
+
+        The queue manager is looked at every `interval` seconds. When it goes, it is waited for.
+        """
+        deadline = time.monotonic() + (seconds if seconds else 1e9)
+        open_lake(self._lake)
+        looked = self._looked(deadline, self._waits)
+        if looked is None:
+            return
+        self.name = looked.name
+        self._options["queueManager"] = looked.name
+        self._open_spark()
+        self._tell(f"Watching {looked.name}; the tables are in {self._lake}.")
+        for note in looked.notes:
+            self._tell(note)
+        while not self.over.is_set():
+            try:
+                with spark_errors_told(f"Watching {self.name} stopped"):
+                    self._follow(self._started(seconds == 0, interval), deadline)
+                return
+            except _QueryFailed as failed:
+                self._mend(str(failed), deadline, can_wait=seconds != 0)
+
+    def _looked(self, deadline: float, can_wait: bool) -> Looked | None:
+        """The queue manager as it is now, or as it is when it is there; None when the time is over before."""
+        is_told = False
+        while True:
+            try:
+                looked = look(self._options)
+            except ManagerAway as away:
+                if not can_wait:
+                    raise
+                if not is_told:
+                    self._tell(f"Waiting for {self.name or 'the queue manager'}. {away}")
+                is_told = True
+                if self.over.wait(min(_AWAY_SECONDS, max(0.0, deadline - time.monotonic()))):
+                    return None
+                if time.monotonic() >= deadline:
+                    return None
+            else:
+                if is_told and self.name:
+                    self._tell(f"{self.name} is there again.")
+                    # That was the reason, and it is over.
+                    self._failures = 0
+                return looked
+
+    def _started(self, is_once: bool, interval: float) -> StreamingQuery:
+        self._failure = None
+        self._is_first = True
+        spark = self._open_spark()
+        messages = spark.readStream.format("ostler").schema(READ_SCHEMA).options(**self._options).load()
+        writer = (
+            records_of(messages, self.name)
+            .writeStream.foreachBatch(self._take)
+            .option("checkpointLocation", str(self.checkpoint))
+        )
+        if is_once:
+            return writer.trigger(availableNow=True).start()
+        return writer.trigger(processingTime=f"{max(1, round(interval * 1000))} milliseconds").start()
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where Spark keeps how far it came. Names of queue managers may have characters that paths must not."""
+        safe = "".join(each if each.isalnum() or each in "._" else f"-{ord(each):02x}" for each in self.name)
+        return (self._lake / CHECKPOINTS / safe).absolute()
+
+    def _follow(self, query: StreamingQuery, deadline: float) -> None:
+        """Until the query ends, or we do. The batch that is being written is written to its end."""
+        while query.isActive:
+            if self.over.wait(_LOOK_SECONDS):
+                self._tell("Ending: what was begun is written. Once more ends at once; nothing is lost.")
+            elif time.monotonic() >= deadline:
+                self.over.set()
+            if self.over.is_set():
+                self._end(query)
+                return
+        if self._failure is not None:
+            # Tasks read from the queue manager, too: that it went is not the lake's fault.
+            if isinstance(self._failure, PipelineRefused) and _REASON in str(self._failure):
+                raise _QueryFailed(_reason(str(self._failure)))
+            raise self._failure
+        error = query.exception()
+        if error is not None:
+            raise _QueryFailed(_reason(str(error)))
+
+    def _end(self, query: StreamingQuery) -> None:
+        """Once the batch that is being written is in the lake. What is not in it is still staged."""
+        if self._writing.acquire(timeout=_END_SECONDS_MAX):
+            self._writing.release()
+        # Whoever ends all processes at once ends Spark's Java, too.
+        with suppress(Py4JError, OSError):
+            query.stop()
+
+    def _mend(self, why: str, deadline: float, can_wait: bool) -> None:
+        """Make the next query possible, or say why there can be none."""
+        staging = self._options["stagingQueue"]
+        if _IN_USE in why:
+            raise PipelineRefused(
+                f"Somebody else watches {self.name}: its staging queue {staging} is in use. A queue manager is watched "
+                "for one lake at a time. End the other one first."
+            )
+        if _PAGES_GONE in why:
+            self._tell(
+                f"The staging queue {staging} of {self.name} has gone on without this lake: another lake has been "
+                "kept meanwhile, or somebody removed messages. Going on with what is there."
+            )
+            shutil.rmtree(self.checkpoint, ignore_errors=True)
+        self._failures += 1
+        if self._failures > _FAILURES_MAX:
+            raise PipelineRefused(f"Watching {self.name} failed again and again: {why}")
+        if self._looked(deadline, can_wait) is not None:
+            self.over.wait(min(_AWAY_SECONDS, max(0.0, deadline - time.monotonic())))
+
+    # -- a batch -------------------------------------------------------------------------------------------------------
+
+    def _take(self, records: DataFrame, number: int) -> None:
+        """Spark calls this on a thread of its own, with one batch at a time."""
+        with self._writing:
+            try:
+                if self.over.is_set():
+                    raise WatchOver
+                self.put(records)
+            except BaseException as error:
+                self._failure = error
+                raise
+            self._is_first = False
+            self._failures = 0
+
+    def put(self, records: DataFrame) -> None:
+        """Records of a batch to the tables, in one change of the lake; nothing when they are there."""
+        with spark_errors_told("What the queue manager told is not in the tables"):
+            records = records.persist()
+            try:
+                with self._change() as change:
+                    told = self._put(records, change)
+            finally:
+                records.unpersist()
+        self.known += told.known
+        if told.messages:
+            self.messages += told.messages
+            self.unreadable += told.unreadable
+            self.batches += 1
+            self._show(told)
+
+    def _put(self, records: DataFrame, change: LakeChange) -> BatchTold:
+        told = [F.col("message"), F.col("source"), F.col("run"), F.col("problem").isNotNull().alias("is_unreadable")]
+        found = records.groupBy(*told).agg(F.count("*").alias("records")).collect()
+        name = state_name(self.name)
+        state = state_of(change.before.made_from.get(name))
+        # Only the first batch of a query can be one that the lake has.
+        known = set(state.messages) & {row["message"] for row in found} if self._is_first else set[str]()
+        fresh = [row for row in found if row["message"] not in known]
+        if not fresh:
+            return BatchTold(0, 0, 0, 0, len(known), change.before)
+        if known:
+            records = records.filter(~F.col("message").isin(sorted(known)))
+        sound = [row for row in fresh if not row["is_unreadable"]]
+        runs = sorted({row["run"] for row in fresh})
+        spark = records.sparkSession
+        if sound:
+            add_records(spark, change, self.name, records, runs, state.records)
+        if len(sound) < len(fresh):
+            set_aside(spark, change, records, runs)
+        count = sum(row["records"] for row in sound)
+        after = WatchState(tuple(sorted({row["message"] for row in found})), state.records + count)
+        snapshot = change.commit({**change.before.made_from, name: after.as_text()})
+        sources = [row["source"] for row in sound]
+        kinds = (sources.count("statistics"), sources.count("accounting"), len(fresh) - len(sound))
+        return BatchTold(*kinds, count, len(known), snapshot)
+
+    def _change(self) -> LakeChange:
+        """The lake, when nobody else changes it."""
+        is_told = False
+        while True:
+            try:
+                return LakeChange(self._lake)
+            except LakeBusy:
+                if not is_told:
+                    self._tell("Somebody else is changing the lake: waiting. Messages are safe on the staging queue.")
+                is_told = True
+                if self.over.wait(_BUSY_SECONDS):
+                    raise
+
+
+def _reason(text: str) -> str:
+    """Why a query failed: our own sentence where there is one, else Spark's."""
+    found = _REFUSED.search(text)
+    return found[1].strip() if found else spark_sentence(text)

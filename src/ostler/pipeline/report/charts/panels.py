@@ -1,0 +1,90 @@
+"""Charts of a scenario, one for each figure that points have: what it is, in which unit, and how it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ostler.pipeline.report import numbers
+from ostler.pipeline.report.charts.charts import Axis, Dot, spans_decades
+from ostler.pipeline.report.charts.curves import Sweep
+from ostler.pipeline.report.charts.spreads import Spread
+from ostler.pipeline.report.rows import PointRow
+
+_NANOSECONDS: Final = 1e6
+_WHOLE_PERCENT: Final = 100.0
+
+OPERATIONS: Final = {
+    "round trip": "round trips",
+    "session": "sessions",
+    "connect": "connections",
+    "put": "puts",
+    "get": "gets",
+    "MQPUT and MQGET": "puts and gets",
+    "MQSUB": "subscriptions",
+    "display": "displays",
+    "look": "looks",
+    "clearing": "clearings",
+    "drain": "drains",
+}
+
+
+def operations_word(operation: str) -> str:
+    """What a rate counts, in the plural."""
+    return OPERATIONS.get(operation, operation)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One chart of a figure: a figure of points, and how it is told."""
+
+    title: str
+    label: str
+    value: Callable[[PointRow], float | None]
+    words: Callable[[float], str]
+    unit: str
+
+
+def _milliseconds(name: str) -> Callable[[PointRow], float | None]:
+    def value(point: PointRow) -> float | None:
+        found = getattr(point, name)
+        return None if found is None else found / _NANOSECONDS
+
+    return value
+
+
+def _processor(title: str, value: Callable[[PointRow], float | None]) -> Panel:
+    return Panel(f"Processor time of the {title}", "µs for each operation", value, numbers.figure, "µs")
+
+
+def panels(operation: str, is_joined: bool = False) -> tuple[Panel, ...]:
+    """What is drawn of an operation. Of two queue managers that are joined, each has a chart of its own."""
+    word = operations_word(operation)
+    ends = (
+        _processor("broker, both ends", lambda point: point.broker_cpu_us),
+        _processor("near end", lambda point: point.near_cpu_us),
+        _processor("far end", lambda point: point.far_cpu_us),
+    )
+    return (
+        Panel("Rate", f"{word} a second", lambda point: point.rate, numbers.figure, f"{word}/s"),
+        Panel("Response time, median", "milliseconds", _milliseconds("p50_ns"), numbers.figure, "ms"),
+        Panel("Response time, 99th percentile", "milliseconds", _milliseconds("p99_ns"), numbers.figure, "ms"),
+        *(ends if is_joined else (_processor("broker", lambda point: point.broker_cpu_us),)),
+        _processor("driver", lambda point: point.driver_cpu_us),
+        Panel("Processors busy", "% of all cores", lambda point: point.machine_busy_percent, numbers.figure, "%"),
+    )
+
+
+def up_axis(panel: Panel, values: Sequence[float]) -> Axis:
+    if panel.unit == "%":
+        return Axis(panel.label, top=_WHOLE_PERCENT if max(values) <= _WHOLE_PERCENT else None)
+    return Axis(panel.label, spans_decades(values))
+
+
+def panel_dot(at: float, each: Spread, panel: Panel, sweep: Sweep) -> Dot:
+    sure = ""
+    if each.low is not None and each.high is not None:
+        sure = f"{panel.words(each.low)} to {panel.words(each.high)}"
+    value = f"{panel.words(each.middle)} {panel.unit}"
+    return Dot(at, each.middle, each.low, each.high, sweep.words(at), value, sure, each.words)

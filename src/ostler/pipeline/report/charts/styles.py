@@ -1,0 +1,44 @@
+"""How each contestant looks: the same colour and mark in every chart of a report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from ostler.pipeline.report.charts.charts import Look
+from ostler.pipeline.report.rows import LIMIT, OSTLER
+
+COLOURS: Final = 6
+# Kinds of dashes besides the solid line.
+_DASHED: Final = 3
+_ORDER: Final = {OSTLER: 0, LIMIT: 2}
+
+
+def contestant_order(name: str, kind: str) -> tuple[int, int, str]:
+    """Ostler itself first, its other ways, peers by name, limits last."""
+    return (_ORDER.get(kind, 1), len(name) if kind == OSTLER else 0, name)
+
+
+def contestant_looks(contestants: Iterable[tuple[str, str]]) -> dict[str, Look]:
+    """By name, from names and kinds. What is written before a comma is the product: its other ways have its colour,
+    with other marks and dashes. The seventh product has the first colour again, dashed."""
+    ordered = sorted(set(contestants), key=lambda each: contestant_order(*each))
+    found: dict[str, Look] = {}
+    products: dict[str, int] = {}
+    ways: Counter[str] = Counter()
+    limits = 0
+    for name, kind in ordered:
+        if name in found:
+            continue
+        if kind == LIMIT:
+            found[name] = Look(0, limits + 3, True, 1 + limits % _DASHED)
+            limits += 1
+            continue
+        product = name.partition(",")[0]
+        number = products.setdefault(product, len(products))
+        way = ways[product]
+        ways[product] += 1
+        dash = 1 + (way - 1) % _DASHED if way else number // COLOURS
+        found[name] = Look(number % COLOURS, number + way, False, dash)
+    return found

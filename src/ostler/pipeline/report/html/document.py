@@ -1,0 +1,210 @@
+"""What a report consists of, before it is a page: sections with paragraphs, tables, charts and notes.
+
+Sections are made of these blocks and know nothing of HTML. `Book` numbers tables and figures as they are made, and
+remembers which runs stand behind each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ostler.pipeline.report.charts.charts import Chart
+
+
+@dataclass(frozen=True)
+class Link:
+    """To an anchor of the same page."""
+
+    text: str
+    anchor: str
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Code:
+    text: str
+
+
+@dataclass(frozen=True)
+class Strong:
+    text: str
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A word with a meaning: better, worse, same or doubtful."""
+
+    text: str
+    meaning: str
+
+
+Inline = str | Link | Code | Strong | Mark
+Text = str | tuple[Inline, ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """`sort` is what the column is sorted by; `title` is shown to those who point at it."""
+
+    text: Text
+    sort: float | str | None = None
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Heading:
+    text: str
+    is_number: bool = False
+    title: str = ""
+    is_wide: bool = False
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    text: Text
+    style: str = ""
+
+
+@dataclass(frozen=True)
+class Bullets:
+    items: tuple[Text, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    anchor: str
+    number: int
+    caption: str
+    headings: tuple[Heading, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: Text = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    anchor: str
+    number: int
+    caption: str
+    charts: tuple[Chart, ...]
+    note: Text = ""
+
+
+@dataclass(frozen=True)
+class Card:
+    """A headline figure."""
+
+    label: str
+    value: str
+    text: Text
+
+
+@dataclass(frozen=True)
+class Cards:
+    cards: tuple[Card, ...]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Words and what they mean."""
+
+    items: tuple[tuple[Text, Text], ...]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Folded on the page until it is wanted. `is_printed` says whether paper has it, too."""
+
+    summary: str
+    blocks: tuple[Block, ...]
+    is_printed: bool = True
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A place that links lead to."""
+
+    anchor: str
+    block: Block
+
+
+@dataclass(frozen=True)
+class Section:
+    anchor: str
+    title: str
+    blocks: tuple[Block, ...] = ()
+    sections: tuple[Section, ...] = ()
+
+
+Block = Paragraph | Bullets | Table | Figure | Cards | Terms | Fold | Anchor
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A table or figure, and the runs its numbers come from."""
+
+    anchor: str
+    name: str
+    caption: str
+    runs: tuple[str, ...]
+
+
+@dataclass
+class Book:
+    """Numbers tables and figures, and gives runs short names: R1 is the oldest."""
+
+    run_names: dict[str, str]
+    run_titles: dict[str, str] = field(default_factory=dict)
+    traces: list[Trace] = field(default_factory=list)
+    figures: int = 0
+    tables: int = 0
+
+    def run(self, run: str) -> Inline:
+        """A link to what is told of a run. Published figures and unknown runs stay as they are named."""
+        name = self.run_names.get(run)
+        return Link(name, f"run-{name}", self.run_titles.get(run, run)) if name else run
+
+    def runs(self, runs: Iterable[str]) -> tuple[Inline, ...]:
+        found: list[Inline] = []
+        for each in sorted(set(runs), key=self._order):
+            found += [", ", self.run(each)] if found else [self.run(each)]
+        return tuple(found)
+
+    def _order(self, run: str) -> tuple[int, str]:
+        return (int(self.run_names.get(run, "R0")[1:]), run)
+
+    def run_cell(self, run: str) -> Cell:
+        name = self.run_names.get(run, run)
+        return Cell((self.run(run),), int(name[1:]) if run in self.run_names else name)
+
+    def table(
+        self,
+        caption: str,
+        headings: Sequence[Heading],
+        rows: Iterable[Sequence[Cell]],
+        runs: Iterable[str] = (),
+        note: Text = "",
+        unless_same: Sequence[str] = (),
+    ) -> Table | Paragraph:
+        """A numbered table; words where it would have no rows. `unless_same` names columns that are left out when they
+        say the same in all rows."""
+        whole = [tuple(row) for row in rows]
+        if not whole:
+            return Paragraph(f"{caption}: nothing to tell yet.", "small")
+        self.tables += 1
+        assert all(len(row) == len(headings) for row in whole), caption
+        shown = [
+            number
+            for number, heading in enumerate(headings)
+            if heading.text not in unless_same or len({row[number].text for row in whole}) > 1
+        ]
+        kept = tuple(tuple(row[number] for number in shown) for row in whole)
+        anchor = f"table-{self.tables}"
+        self.traces.append(Trace(anchor, f"Table {self.tables}", caption, tuple(dict.fromkeys(runs))))
+        return Table(anchor, self.tables, caption, tuple(headings[number] for number in shown), kept, note)
+
+    def figure(self, caption: str, charts: Sequence[Chart], runs: Iterable[str], note: Text = "") -> Figure:
+        self.figures += 1
+        anchor = f"figure-{self.figures}"
+        self.traces.append(Trace(anchor, f"Figure {self.figures}", caption, tuple(dict.fromkeys(runs))))
+        return Figure(anchor, self.figures, caption, tuple(charts), note)

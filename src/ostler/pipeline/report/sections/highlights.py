@@ -1,0 +1,202 @@
+"""What a reader with one minute should know: the peaks, who came how far, what got worse, and how far to trust it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from ostler.pipeline.report import numbers
+from ostler.pipeline.report.charts.charts import Axis, Dot, Look, Strip, side_by_side, spans_decades
+from ostler.pipeline.report.charts.curves import ROUND_TRIP as DISTANCE
+from ostler.pipeline.report.charts.curves import series_parts
+from ostler.pipeline.report.charts.panels import operations_word
+from ostler.pipeline.report.charts.spreads import spread
+from ostler.pipeline.report.charts.styles import contestant_order
+from ostler.pipeline.report.context import Context, described, messages
+from ostler.pipeline.report.html.document import Block, Bullets, Card, Cards, Figure, Link, Paragraph, Section, Text
+from ostler.pipeline.report.rows import LIMIT, ComparisonRow, PeakRow
+from ostler.pipeline.report.sections.scenarios import peak_table
+from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
+
+_CARDS_MAX: Final = 8
+_ROUND_TRIP: Final = "round trip"
+_CIPHER, _NO_CIPHER = "cipher_spec", "none"
+_STRIPS_MAX: Final = 24
+# As verdicts have it: what is within this and the noise of the run is the same.
+TOLERANCE_PERCENT: Final = 6.0
+
+
+def highlights_section(context: Context) -> Section:
+    best = _best_peaks(context)
+    blocks: list[Block] = []
+    if best:
+        blocks.append(Cards(tuple(_card(context, peak) for peak in best[:_CARDS_MAX])))
+    blocks.append(Bullets(tuple(_statements(context))))
+    figure = _glance(context)
+    if figure is not None:
+        blocks.append(figure)
+    return Section("highlights", "Highlights", tuple(blocks))
+
+
+def peaks_section(context: Context) -> Section:
+    runs = list(context.speaking.values())
+    text = "The best step of every curve, by the run that speaks for its scenario."
+    return Section("peaks", "Peak rates", (Paragraph(text), peak_table(context, "Peaks of all scenarios", runs)))
+
+
+def _best_peaks(context: Context) -> list[PeakRow]:
+    """Ostler's peak with the smallest messages of each scenario."""
+    found = []
+    for run in context.speaking.values():
+        own = context.own_peaks(run)
+        if own:
+            smallest = min(peak.message_bytes for peak in own)
+            found.append(max((each for each in own if each.message_bytes == smallest), key=lambda each: each.peak_rate))
+    return found
+
+
+def _card(context: Context, peak: PeakRow) -> Card:
+    operation = next((point.operation for point in context.points_of[peak.run]), "")
+    there = f"{operations_word(operation)}/s with {numbers.count(peak.peak_clients, 'client')}"
+    busy = "" if peak.peak_busy_percent is None else f", processors {numbers.percent(peak.peak_busy_percent)} busy"
+    text: Text = (f"{there}{busy}. ", context.book.run(peak.run))
+    label = described(context.title(peak.scenario), messages(peak.message_bytes, peak.persistent))
+    return Card(label, numbers.figure(peak.peak_rate), text)
+
+
+def _statements(context: Context) -> list[Text]:
+    tables = context.tables
+    found: list[Text] = [
+        (
+            f"{numbers.count(len(context.speaking), 'scenario')} from {numbers.count(len(tables.runs), 'run')}, "
+            f"{numbers.count(len(tables.points), 'measured point')}; every figure links to its run and the ",
+            Link("command that repeats it", "reproduce"),
+            ".",
+        )
+    ]
+    rates = [row for row in tables.comparisons if row.kind in ("release", "repeat") and row.metric == "rate"]
+    if rates:
+        verdicts = Counter(row.verdict for row in rates)
+        told = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common())
+        found.append((f"Rates against earlier runs: {told}. See ", Link("comparisons", "comparisons"), "."))
+    found += _against_one(context)
+    found += _against_peers(context)
+    noises = [run.noise_percent for run in tables.runs if run.noise_percent is not None]
+    if noises:
+        middle = spread(noises)
+        assert middle is not None
+        median, worst = numbers.percent(middle.middle), numbers.percent(max(noises))
+        noise = f"Noise of the machine within runs: median {median}, worst {worst}."
+        silent = " Differences below that of their run mean nothing."
+        found.append((noise + silent + " See ", Link("data quality and noise", "quality"), "."))
+    rejected = sum(row.rows for row in tables.rejected)
+    found.append(
+        f"{numbers.count(rejected, 'row')} set aside for breaking a rule."
+        if rejected
+        else "No row broke a rule of data quality."
+    )
+    empty = [run.run for run in tables.runs if not context.points_of.get(run.run)]
+    if empty:
+        found.append((f"{numbers.count(len(empty), 'run')} without a measured point: ", *context.book.runs(empty), "."))
+    partial = sum(1 for run in tables.runs if not run.is_complete)
+    if partial:
+        found.append(f"{numbers.count(partial, 'run')} not complete: what was measured is told, and marked.")
+    return found
+
+
+def _against_one(context: Context) -> list[Text]:
+    """What two queue managers make of the requests and replies that one had in the same run."""
+    rows = [
+        row
+        for row in context.tables.comparisons
+        if row.left_name == ONE_QUEUE_MANAGER and row.clients is None and row.metric == "rate" and row.left_value
+        and row.right_run in context.speaking.values() and _is_plain(context, row)
+    ]  # fmt: skip
+    middle = spread(row.right_value / row.left_value for row in rows)
+    if middle is None:
+        return []
+    over = "" if len(rows) == 1 else f", median of {len(rows)} curves"
+    reached = f"With two queue managers Ostler's peak is {numbers.times(middle.middle)} that with one"
+    text = f"{reached}, of requests and replies{over} ("
+    runs = dict.fromkeys(row.right_run for row in rows)
+    return [(text, *context.book.runs(runs), "). See ", Link("options", "comparisons-option"), ".")]
+
+
+def _is_plain(context: Context, row: ComparisonRow) -> bool:
+    """Whether it is of requests and replies, as many as there can be, over channels without distance and TLS."""
+    options, scenario = series_parts(row.series), context.scenario(row.scenario)
+    is_near = options.get(DISTANCE, "0") == "0" and options.get(_CIPHER, _NO_CIPHER) == _NO_CIPHER
+    return is_near and (scenario is None or _CIPHER not in scenario.parameters) and all(
+        point.operation == _ROUND_TRIP and point.asked_rate is None
+        for point in context.points_of[row.right_run]
+        if point.kind != LIMIT
+    )  # fmt: skip
+
+
+def _against_peers(context: Context) -> list[Text]:
+    """How Ostler's peak stands to each peer's, over the scenarios that both took part in."""
+    ratios: dict[str, list[float]] = {}
+    runs: dict[str, list[str]] = {}
+    noises: dict[str, list[float]] = {}
+    for run in context.speaking.values():
+        main = context.main_contestant(run)
+        own = {(peak.series): peak.peak_rate for peak in context.peaks_of.get(run, []) if peak.contestant == main}
+        for peak in context.peaks_of.get(run, []):
+            if peak.kind == "peer" and peak.series in own and peak.peak_rate:
+                ratios.setdefault(peak.contestant, []).append(own[peak.series] / peak.peak_rate)
+                runs.setdefault(peak.contestant, []).append(run)
+                noises.setdefault(peak.contestant, []).append(context.runs[run].noise_percent or 0.0)
+    found: list[Text] = []
+    for name, values in sorted(ratios.items(), key=lambda each: -len(each[1])):
+        middle = spread(values)
+        assert middle is not None
+        over = "" if len(values) == 1 else f", median of {len(values)} curves"
+        is_same = abs(middle.middle - 1) * 100 <= TOLERANCE_PERCENT + max(noises[name])
+        within = ", which is within the noise" if is_same else ""
+        text = f"Ostler's peak is {numbers.times(middle.middle)} that of {name}{over}{within} ("
+        found.append(
+            (text, *context.book.runs(runs[name]), "); promises differ, see ", Link("contestants", "contestants"), ".")
+        )
+    return found
+
+
+def _glance(context: Context) -> Figure | None:
+    """Peak rates of all products, one row for each curve, on one axis. Limits of the machine are with the scenarios."""
+    strips: list[Strip] = []
+    runs: list[str] = []
+    left = 0
+    for name, run in context.speaking.items():
+        groups: dict[tuple[int, bool], list[PeakRow]] = {}
+        for peak in context.peaks_of.get(run, []):
+            if peak.kind != LIMIT:
+                groups.setdefault((peak.message_bytes, peak.persistent), []).append(peak)
+        for peaks in groups.values():
+            if len(strips) == _STRIPS_MAX:
+                left += 1
+                continue
+            runs.append(run)
+            label = described(context.title(name), messages(peaks[0].message_bytes, peaks[0].persistent))
+            strips.append(Strip(label, _glance_dots(context, peaks)))
+    if not strips:
+        return None
+    values = [dot.x for strip in strips for _, _, dot in strip.dots]
+    axis = Axis("operations a second", spans_decades(values))
+    more = f" {numbers.count(left, 'curve')} more: see the table of peaks." if left else ""
+    note: Text = ("Runs ", *context.book.runs(runs), f".{more}")
+    return context.book.figure("Peak rates at a glance", side_by_side("Peak rates", axis, strips), runs, note)
+
+
+def _glance_dots(context: Context, peaks: Sequence[PeakRow]) -> tuple[tuple[str, Look, Dot], ...]:
+    """The best of each contestant, Ostler drawn last and so on top."""
+    best: dict[str, PeakRow] = {}
+    for peak in sorted(peaks, key=lambda each: each.peak_rate):
+        best[peak.contestant] = peak
+    ordered = sorted(best.values(), key=lambda each: contestant_order(each.contestant, each.kind), reverse=True)
+    return tuple((each.contestant, context.looks[each.contestant], _peak_dot(each)) for each in ordered)
+
+
+def _peak_dot(peak: PeakRow) -> Dot:
+    words = f"{numbers.figure(peak.peak_rate)}/s with {numbers.count(peak.peak_clients, 'client')}"
+    basis = numbers.count(peak.repetitions, "repetition")
+    return Dot(peak.peak_rate, 0.0, None, None, numbers.size(peak.message_bytes), words, basis=basis)

@@ -1,0 +1,247 @@
+"""Figures of published reports beside ours: ratios, which travel between machines, and rates, which do not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from ostler.pipeline.report import numbers
+from ostler.pipeline.report.charts.charts import Axis, Dot, Look, Strip, side_by_side, spans_decades
+from ostler.pipeline.report.charts.curves import series_words
+from ostler.pipeline.report.context import Context, number_cell, size_cell, text_cell, whole_cell
+from ostler.pipeline.report.html.document import (
+    Block,
+    Bullets,
+    Cell,
+    Figure,
+    Fold,
+    Heading,
+    Paragraph,
+    Section,
+    Strong,
+    Text,
+)
+from ostler.pipeline.report.rows import ComparisonRow, PublishedRow
+from ostler.pipeline.report.sections.comparisons import RATIO, subject_words
+
+_RATES: Final = frozenset(
+    {"round_trips_per_s", "messages_per_s", "publications_per_s", "transactions_per_s", "sessions_per_s"}
+)
+_MEASURED: Final = "measured"
+# Variants that make figures of one scenario different things; the others are the same for all, or points of a sweep.
+_TELLING: Final = (
+    "cipher", "ha", "dr", "latency_ms", "cores", "subscribers", "rate_per_app_per_h", "cflevel", "offload", "state",
+)  # fmt: skip
+_STRIPS_MAX: Final = 20
+_SIZES: Final = re.compile(r"\b(\d+) to (\d+) bytes")
+_BYTES: Final = re.compile(r"(\d+) bytes")
+_PUBLISHED_LOOK: Final = Look(1, 1)
+_OUR_LOOK: Final = Look(0, 0)
+
+
+def published_section(context: Context) -> Section | None:
+    """None when the lake has no published figures."""
+    ratios = [row for row in context.tables.comparisons if row.kind == RATIO]
+    beside = [
+        row
+        for row in context.tables.published
+        if row.scenario in context.speaking and row.metric in _RATES and row.basis == _MEASURED
+    ]
+    if not ratios and not beside:
+        return None
+    inner = []
+    if ratios:
+        inner.append(_ratios(context, ratios))
+    if beside:
+        inner.append(Section("published-rates", "Rates", (*_hardware(context, beside), *_rates(context, beside))))
+    text = (
+        "Absolute figures of other machines say little about this one. What travels is the ratio of two figures of the "
+        "same report, such as persistent to nonpersistent: it stands beside the same ratio of ours. IBM, MQ and "
+        "WebSphere are trademarks of International Business Machines Corporation; Ostler is not affiliated with IBM."
+    )
+    return Section("published", "Published figures beside ours", (Paragraph(text),), tuple(inner))
+
+
+def _ratios(context: Context, ratios: Sequence[ComparisonRow]) -> Section:
+    ours = [row for row in ratios if row.our_ratio is not None]
+    alone = [row for row in ratios if row.our_ratio is None]
+    blocks: list[Block] = []
+    figure = _ratio_figure(context, ours)
+    if figure is not None:
+        blocks.append(figure)
+    blocks.append(_ratio_table(context, "Ratios inside published reports, and ours", ours))
+    if alone:
+        table = _ratio_table(context, "Published ratios without one of ours", alone)
+        blocks.append(Fold(f"Published ratios without one of ours ({len(alone):,})", (table,), is_printed=False))
+    return Section("published-ratios", "Ratios", tuple(blocks))
+
+
+def _ratio_table(context: Context, caption: str, ratios: Sequence[ComparisonRow]) -> Block:
+    headings = (
+        Heading("Ratio"),
+        Heading("Scenario"),
+        Heading("Series"),
+        Heading("Metric"),
+        Heading("Published", True),
+        Heading("Ours", True),
+        Heading("Ours to published", True),
+        Heading("Source", is_wide=True),
+        Heading("Runs"),
+    )
+    rows = []
+    for row in ratios:
+        relative = row.our_ratio / row.published_ratio if row.our_ratio is not None and row.published_ratio else None
+        rows.append(
+            (
+                Cell(subject_words(row.subject), row.subject.lower(), f"{row.left_name} → {row.right_name}"),
+                context.scenario_cell(row.scenario),
+                text_cell(_series(row.series)),
+                text_cell(row.metric),
+                Cell(numbers.ratio(row.published_ratio), row.published_ratio, numbers.exact(row.published_ratio)),
+                Cell(numbers.ratio(row.our_ratio), row.our_ratio, numbers.exact(row.our_ratio)),
+                Cell(numbers.ratio(relative), relative),
+                text_cell(row.published_source or ""),
+                Cell(context.book.runs(dict.fromkeys((row.left_run, row.right_run)))),
+            )
+        )
+    runs = [run for row in ratios for run in (row.left_run, row.right_run)]
+    empty = ("Metric", "Ours", "Ours to published")
+    return context.book.table(caption, headings, rows, [run for run in runs if run in context.runs], unless_same=empty)
+
+
+def _series(series: str) -> str:
+    """What both have in common: sizes as everywhere else, and no word of Ostler, whose ratios all of ours are."""
+    told = _SIZES.sub(lambda found: f"{numbers.size(int(found[1]))} to {found[2]} bytes", series_words(series))
+    words = [_BYTES.sub(lambda found: numbers.size(int(found[1])), each) for each in told.split(", ")]
+    return ", ".join(each for each in words if each != "Ostler")
+
+
+def _ratio_figure(context: Context, ratios: Sequence[ComparisonRow]) -> Figure | None:
+    drawn = [row for row in ratios if row.our_ratio and row.published_ratio][:_STRIPS_MAX]
+    if not drawn:
+        return None
+    strips = []
+    for row in drawn:
+        assert row.our_ratio is not None
+        assert row.published_ratio is not None
+        dots = (
+            ("published", _PUBLISHED_LOOK, _ratio_dot(row.published_ratio, row, row.published_source or "")),
+            ("Ostler", _OUR_LOOK, _ratio_dot(row.our_ratio, row, "")),
+        )
+        strips.append(Strip(f"{subject_words(row.subject)} · {row.scenario}, {_series(row.series)}".rstrip(", "), dots))
+    values = [dot.x for strip in strips for _, _, dot in strip.dots]
+    axis = Axis("ratio of the second to the first", spans_decades(values))
+    charts = side_by_side("Published ratios and ours", axis, strips, 1.0, is_joined=True)
+    runs = [run for row in drawn for run in (row.left_run, row.right_run)]
+    left = len(ratios) - len(drawn)
+    note = f"{numbers.count(left, 'ratio')} more: see the table." if left else ""
+    return context.book.figure("Ratios inside published reports, and ours", charts, runs, note)
+
+
+def _ratio_dot(value: float, row: ComparisonRow, source: str) -> Dot:
+    return Dot(value, 0.0, None, None, f"{row.left_name} → {row.right_name}", numbers.ratio(value), source)
+
+
+def _hardware(context: Context, beside: Sequence[PublishedRow]) -> list[Block]:
+    ours = sorted({context.runs[run].machine for run in context.speaking.values()})
+    items: list[Text] = [((Strong("Ours: "), f"{each}; broker, drivers and peers share it.")) for each in ours]
+    platforms: dict[str, set[str]] = {}
+    for row in beside:
+        platforms.setdefault(row.report_title, set()).add(row.platform)
+    items += [(Strong(f"{title}: "), f"{'; '.join(sorted(found))}.") for title, found in platforms.items()]
+    return [
+        Paragraph(
+            "These rates come from other hardware, most of it larger and some of it older, and from separate machines "
+            "for load and queue managers. They are for orientation; the quotient is no comparison of products.",
+            "doubt",
+        ),
+        Bullets(tuple(items)),
+    ]  # fmt: skip
+
+
+def _rates(context: Context, beside: Sequence[PublishedRow]) -> list[Block]:
+    """Those that ours stand beside; the others can be unfolded."""
+    rows = sorted(
+        _highest(beside), key=lambda each: (list(context.speaking).index(each.scenario), each.message_bytes or 0)
+    )
+    ours = [row for row in rows if _ours(context, row)[0] is not None]
+    alone = [row for row in rows if _ours(context, row)[0] is None]
+    blocks = [_rate_table(context, "Published rates, and ours for orientation", ours)]
+    if alone:
+        table = _rate_table(context, "Published rates without one of ours", alone)
+        title = f"Published rates of these scenarios without one of ours ({len(alone):,})"
+        blocks.append(Fold(title, (table,), is_printed=False))
+    return blocks
+
+
+def _rate_table(context: Context, caption: str, published: Sequence[PublishedRow]) -> Block:
+    headings = (
+        Heading("Scenario"),
+        Heading("Product", is_wide=True),
+        Heading("Size", True),
+        Heading("Published, 1/s", True, "the highest rate that is printed"),
+        Heading("Clients", True, "at the published rate, where it is printed"),
+        Heading("Ours, 1/s", True, "Ostler's peak with messages of the same size and persistence"),
+        Heading("Our clients", True),
+        Heading("Source", is_wide=True),
+        Heading("Run"),
+    )
+    rows = []
+    for row in published:
+        rate, clients, run = _ours(context, row)
+        kind = "" if row.message_bytes is not None and _has_one_kind(context, row.scenario) else f", {row.persistence}"
+        variant = "".join(
+            f", {name.replace('_', ' ')} {row.variants[name]}" for name in _TELLING if name in row.variants
+        )
+        told = "; ".join([*(f"{name} {value}" for name, value in sorted(row.variants.items())), row.note]).rstrip("; ")
+        rows.append(
+            (
+                context.scenario_cell(row.scenario),
+                Cell(f"{row.product} {row.product_version}{variant}{kind}".rstrip(", "), row.product_version, told),
+                size_cell(row.message_bytes),
+                Cell(f"{row.value:,.10g}", row.value, row.unit),
+                whole_cell(row.clients),
+                number_cell(rate),
+                whole_cell(clients),
+                Cell(
+                    f"{row.section}, {row.table_or_figure}",
+                    row.figure,
+                    f"{row.report_title}; figure {row.figure} of the published figures",
+                ),
+                context.book.run_cell(run) if rate is not None else Cell(numbers.NOTHING),
+            )
+        )
+    runs = [run for rate, _, run in (_ours(context, row) for row in published) if rate is not None]
+    empty = ("Ours, 1/s", "Our clients", "Run")
+    return context.book.table(caption, headings, rows, runs, "Other hardware: see above.", empty)
+
+
+def _has_one_kind(context: Context, scenario: str) -> bool:
+    found = context.scenario(scenario)
+    return found is not None and len(found.persistence) == 1
+
+
+def _highest(rows: Sequence[PublishedRow]) -> list[PublishedRow]:
+    """Of figures that differ only in the point of a sweep, the peak: it stands beside our peak."""
+    best: dict[tuple[object, ...], PublishedRow] = {}
+    for row in rows:
+        telling = tuple(row.variants.get(name) for name in _TELLING)
+        key = (row.scenario, row.product_version, row.platform, row.message_bytes, row.persistence, row.unit, telling)
+        kept = best.get(key)
+        if kept is None or (row.value, row.clients is not None) > (kept.value, kept.clients is not None):
+            best[key] = row
+    return list(best.values())
+
+
+def _ours(context: Context, row: PublishedRow) -> tuple[float | None, int | None, str]:
+    """Our peak with messages of the same size and persistence."""
+    run = context.speaking[row.scenario]
+    own = [
+        peak
+        for peak in context.own_peaks(run)
+        if (row.message_bytes is None or peak.message_bytes == row.message_bytes)
+        and (not row.persistence or peak.persistent == (row.persistence == "persistent"))
+    ]
+    best = max(own, key=lambda each: each.peak_rate, default=None)
+    return (best.peak_rate, best.peak_clients, run) if best else (None, None, run)

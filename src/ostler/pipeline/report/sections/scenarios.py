@@ -1,0 +1,289 @@
+"""Each scenario: what it does, its curves of rate, response time and processor time, its peaks, and all its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ostler.lab.scenarios.model import Scenario
+from ostler.pipeline.report import numbers
+from ostler.pipeline.report.channel_figures import channel_figures
+from ostler.pipeline.report.charts.charts import Axis, Curve, Line, LineChart
+from ostler.pipeline.report.charts.curves import CHANNEL_SWEEPS, CLIENTS, Sweep, choose_sweep, curves, middle
+from ostler.pipeline.report.charts.curves import Curve as Measured
+from ostler.pipeline.report.charts.panels import Panel, panel_dot, panels, up_axis
+from ostler.pipeline.report.charts.spreads import Spread
+from ostler.pipeline.report.charts.styles import contestant_order
+from ostler.pipeline.report.context import (
+    Context,
+    described,
+    message_words,
+    milliseconds_cell,
+    number_cell,
+    percent_cell,
+    text_cell,
+    whole_cell,
+)
+from ostler.pipeline.report.html.document import Block, Cell, Code, Figure, Fold, Heading, Inline, Paragraph, Section
+from ostler.pipeline.report.rows import PointRow, ScalingRow
+from ostler.pipeline.report.sections.channels import channel_table
+from ostler.pipeline.report.sections.results import result_table
+from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
+
+_GROUPS_DRAWN: Final = 8
+_FIT_POINTS: Final = 60
+_LOG_ACROSS_FROM: Final = 8
+_TWO: Final = 2
+# Where scenarios that follow no report say they come from.
+_OURS: Final = "ours"
+# A run that ended early and is complete was resumed.
+_PARTIAL: Final = "partial:"
+_RESUMED: Final = "the run was resumed, so its figures are from several sittings"
+
+
+def scenarios_section(context: Context) -> Section:
+    return Section(
+        "scenarios",
+        "Scenarios",
+        (
+            Paragraph(
+                "Each scenario is shown by the newest complete run of it. Lines join medians of repetitions; bands are "
+                "their 95 % confidence intervals, or the range where there were two repetitions. Grey dashed lines are "
+                "limits of the machine, measured in the same run with nothing in between."
+            ),
+        ),
+        tuple(_scenario(context, name, run) for name, run in context.speaking.items()),
+    )
+
+
+def _scenario(context: Context, name: str, run: str) -> Section:
+    points = context.points_of[run]
+    sweep = choose_sweep(points, *_swept(context.scenario(name)))
+    found = curves(points, sweep)
+    blocks: list[Block] = [*_introduction(context, name, run)]
+    groups = list(dict.fromkeys(curve.group for curve in found))
+    rates, times = channel_figures(context, name, run) if context.queue_managers(name) == _TWO else ([], [])
+    blocks += [*rates, *times]
+    if sweep is not None:
+        figures: list[Block] = []
+        for group in groups[:_GROUPS_DRAWN]:
+            members = sorted(
+                (curve for curve in found if curve.group == group),
+                key=lambda each: contestant_order(each.contestant, each.kind),
+            )
+            figures.append(_figure(context, name, members, sweep))
+        # What was drawn together need not be looked at one by one.
+        blocks += [Fold("Each curve by itself, with limits of the machine", tuple(figures))] if rates else figures
+    if len(groups) > _GROUPS_DRAWN and sweep is not None:
+        left = ", ".join(groups[_GROUPS_DRAWN:])
+        blocks.append(Paragraph(f"Not drawn, but in the tables: {left}.", "small"))
+    if context.peaks_of.get(run):
+        caption = f"Peaks of {described(context.title(name), groups[0]) if len(groups) == 1 else context.title(name)}"
+        blocks.append(peak_table(context, caption, [run]))
+    batches = channel_table(context, name, run)
+    if batches is not None:
+        blocks.append(batches)
+    others = result_table(context, name, run)
+    if others is not None:
+        blocks.append(others)
+    blocks.append(Fold("All figures of this scenario", (_all_figures(context, name, run, found, sweep),)))
+    return Section(f"scenario-{name}", context.title(name), tuple(blocks))
+
+
+def _swept(scenario: Scenario | None) -> tuple[tuple[str, ...], str]:
+    """The sweeps of a scenario in their order, and how many clients there are of each thing that is swept."""
+    if scenario is None:
+        return (), ""
+    swept = tuple(sweep.name for sweep in scenario.sweeps)
+    role = next((role for role in scenario.roles if role.per and role.counts and role.counts[0] > 1), None)
+    is_told = role is not None and f"{role.per.replace(' ', '_')}s" in swept
+    return swept, f"{role.counts[0]} for each {role.per}" if role is not None and is_told else ""
+
+
+def _introduction(context: Context, name: str, run: str) -> list[Block]:
+    row, scenario = context.runs[run], context.scenario(name)
+    source: tuple[Inline, ...] = (Code(name),)
+    if scenario is not None:
+        report = scenario.report
+        after = f", after {report.title} ({report.year}), section {scenario.source.sections}"
+        source += (", a scenario of this project" if scenario.source.sections == _OURS else after,)
+    source += (". Run ", context.book.run(run), ".")
+    blocks: list[Block] = [Paragraph(" ".join(scenario.summary.split()))] if scenario else []
+    blocks.append(Paragraph(source, "small"))
+    if context.queue_managers(name) == _TWO:
+        together = (
+            "Near is the queue manager, or node, of requesters or producers, and far the other one. Where nothing else "
+            "is said, processor time, log and memory of the broker are those of both together."
+        )
+        blocks.append(Paragraph(together, "small"))
+    doubts = [_RESUMED if row.is_complete and each.startswith(_PARTIAL) else each.rstrip(".") for each in row.flags]
+    if not row.is_complete:
+        doubts.insert(0, f"the run is {row.condition}: not all of it was measured")
+    if row.is_quick:
+        doubts.insert(0, "the run is the quick form, too short for figures to be quoted")
+    flagged = sum(1 for point in context.points_of[run] if point.flags)
+    if flagged:
+        names = sorted({flag for point in context.points_of[run] for flag in point.flags})
+        doubts.append(f"{flagged} of {len(context.points_of[run])} points are flagged ({', '.join(names)})")
+    if doubts:
+        blocks.append(Paragraph(f"Read with care: {'; '.join(doubts)}.", "doubt"))
+    return blocks
+
+
+# -- charts ------------------------------------------------------------------------------------------------------------
+
+
+def _figure(context: Context, name: str, members: Sequence[Measured], sweep: Sweep) -> Figure:
+    shown = panels(members[0].operation, context.queue_managers(name) == _TWO)
+    charts = [_chart(context, panel, members, sweep) for panel in shown]
+    run = members[0].run
+    fits = any(chart is not None and chart.curves for chart in charts)
+    note: tuple[Inline, ...] = ("Run ", context.book.run(run), ": ", Code(context.runs[run].command))
+    if fits:
+        note = ("The dotted line is the fit of the Universal Scalability Law. ", *note)
+    caption = f"{described(context.title(name), members[0].group)}, by {sweep.label.partition(', ')[0]}"
+    return context.book.figure(caption, [chart for chart in charts if chart is not None], [run], note)
+
+
+def _chart(context: Context, panel: Panel, members: Sequence[Measured], sweep: Sweep) -> LineChart | None:
+    lines = []
+    for curve in members:
+        along = curve.along(panel.value)
+        if along:
+            dots = tuple(panel_dot(at, each, panel, sweep) for at, each in along)
+            is_flat = curve.contestant == ONE_QUEUE_MANAGER and len(dots) == 1 and sweep.name in CHANNEL_SWEEPS
+            lines.append(Line(curve.contestant, context.looks[curve.contestant], dots, is_flat=is_flat))
+    if not lines:
+        return None
+    across = sorted({dot.x for line in lines for dot in line.dots})
+    is_wide = len(across) > 2 and min(across) > 0 and max(across) / min(across) >= _LOG_ACROSS_FROM
+    is_rate = panel.unit.endswith("/s")
+    fits = _fits(context, members, across) if is_rate and sweep.name == CLIENTS else ()
+    return LineChart(
+        panel.title,
+        Axis(sweep.label, is_wide, tuple(across), sweep.is_size),
+        up_axis(panel, [dot.y for line in lines for dot in line.dots]),
+        tuple(lines),
+        fits,
+    )  # fmt: skip
+
+
+def usl(row: ScalingRow, clients: float) -> float | None:
+    """The rate that the fitted law predicts."""
+    if row.lambda_ is None or row.sigma is None or row.kappa is None:
+        return None
+    return row.lambda_ * clients / (1 + row.sigma * (clients - 1) + row.kappa * clients * (clients - 1))
+
+
+def _fits(context: Context, members: Sequence[Measured], across: Sequence[float]) -> tuple[Curve, ...]:
+    """The fit of Ostler itself: one curve more is what a chart bears."""
+    main = context.main_contestant(members[0].run)
+    curve = next((each for each in members if each.contestant == main), None)
+    if curve is None or min(across) <= 0:
+        return ()
+    for row in context.tables.scalings:
+        if (row.run, row.contestant, row.series) == (curve.run, main, curve.series) and row.is_fitted:
+            factor = (max(across) / min(across)) ** (1 / _FIT_POINTS)
+            places = [min(across) * factor**number for number in range(_FIT_POINTS + 1)]
+            points = tuple((each, rate) for each in places if (rate := usl(row, each)) is not None)
+            return (Curve("Universal Scalability Law", context.looks[main], points),)
+    return ()
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+_PEAK_HEADINGS: Final = (
+    Heading("Scenario"),
+    Heading("Contestant"),
+    Heading("Messages"),
+    Heading("Peak, a second", True, "highest median rate of a step"),
+    Heading("Clients there", True),
+    Heading("Busy, %", True, "of all cores, at the peak"),
+    Heading("Broker, µs", True, "processor time of the broker for each operation, at the peak"),
+    Heading("99 %, ms", True, "99th percentile of the response time at the peak"),
+    Heading("One client, ms", True, "mean response time with the fewest clients"),
+    Heading("Run"),
+)
+
+
+def peak_table(context: Context, caption: str, runs: Sequence[str]) -> Block:
+    peaks = [peak for run in runs for peak in context.peaks_of.get(run, [])]
+    rows = []
+    for peak in peaks:
+        words = message_words(peak.message_bytes, peak.persistent, peak.series)
+        rows.append(
+            (
+                context.scenario_cell(peak.scenario),
+                text_cell(peak.contestant),
+                Cell(words, peak.message_bytes),
+                number_cell(peak.peak_rate),
+                whole_cell(peak.peak_clients),
+                percent_cell(peak.peak_busy_percent),
+                number_cell(peak.peak_broker_cpu_us, "µs"),
+                milliseconds_cell(peak.peak_p99_ns),
+                milliseconds_cell(peak.single_mean_ns),
+                context.book.run_cell(peak.run),
+            )
+        )
+    # What says the same in all rows is said by the caption.
+    same = ("Scenario", "Messages") if len(runs) == 1 else ()
+    return context.book.table(caption, _PEAK_HEADINGS, rows, [peak.run for peak in peaks], unless_same=same)
+
+
+# Columns that are left out where they say the same everywhere.
+_SELDOM: Final = ("Messages", "Near, µs", "Far, µs", "Log, µs")
+
+
+def _all_figures(
+    context: Context, name: str, run: str, found: Sequence[Measured], sweep: Sweep | None
+) -> Block:  # fmt: skip
+    headings = (
+        Heading("Contestant"),
+        Heading("Messages"),
+        Heading(sweep.label.capitalize() if sweep else "Clients", True),
+        Heading("Rate, 1/s", True, "completed operations a second, median of repetitions"),
+        Heading("± %", True, "half of the confidence interval, or of the range, of the rate"),
+        Heading("50 %, ms", True, "median response time"),
+        Heading("99 %, ms", True, "99th percentile"),
+        Heading("99.9 %, ms", True, "99.9th percentile"),
+        Heading("Broker, µs", True, "processor time of the broker for each operation"),
+        Heading("Near, µs", True, "of it, of two with channels between them, the one that requests go in at"),
+        Heading("Far, µs", True, "of it, of two with channels between them, the other one"),
+        Heading("Log, µs", True, "of it, of the threads that write the log"),
+        Heading("Driver, µs", True, "processor time of the load drivers for each operation"),
+        Heading("Steal, %", True, "of all cores, taken by the hypervisor"),
+    )
+    rows = []
+    for curve in found:
+        rates = dict(curve.along(lambda point: point.rate))
+        for at, points in curve.steps:
+            rows.append(_figures_row(curve, at, points, rates.get(at), sweep))
+    groups = {curve.group for curve in found}
+    title = described(context.title(name), found[0].group) if len(groups) == 1 else context.title(name)
+    note: tuple[Inline, ...] = ("Run ", context.book.run(run), ".")
+    return context.book.table(f"All figures of {title}", headings, rows, [run], note, _SELDOM)
+
+
+def _figures_row(
+    curve: Measured, at: float, points: Sequence[PointRow], rate: Spread | None, sweep: Sweep | None
+) -> tuple[Cell, ...]:
+    half = None
+    if rate is not None and rate.low is not None and rate.high is not None and rate.middle:
+        half = 50 * (rate.high - rate.low) / rate.middle
+    across = Cell(numbers.size(at), at) if sweep and sweep.is_size else whole_cell(at if sweep else points[0].clients)
+    return (
+        text_cell(curve.contestant),
+        text_cell(curve.group),
+        across,
+        number_cell(rate.middle if rate else None),
+        percent_cell(half),
+        milliseconds_cell(middle(points, lambda point: point.p50_ns)),
+        milliseconds_cell(middle(points, lambda point: point.p99_ns)),
+        milliseconds_cell(middle(points, lambda point: point.p999_ns)),
+        number_cell(middle(points, lambda point: point.broker_cpu_us), "µs"),
+        number_cell(middle(points, lambda point: point.near_cpu_us), "µs"),
+        number_cell(middle(points, lambda point: point.far_cpu_us), "µs"),
+        number_cell(middle(points, lambda point: point.log_cpu_us) or None, "µs"),
+        number_cell(middle(points, lambda point: point.driver_cpu_us), "µs"),
+        percent_cell(middle(points, lambda point: point.steal_percent)),
+    )

@@ -1,0 +1,223 @@
+"""The order of all steps, from runs of the laboratory to the tables of a report, in one change of the lake.
+
+Only runs that are new or have changed are ingested, and their points made; what a report tells is small and is made
+again from all points. When nothing is new, nothing is done, and Spark is not even started. All tables change at once
+at the very end: whatever happens before, the lake is as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from ostler.pipeline.errors import PipelineRefused, counted
+from ostler.pipeline.lake.lake import Snapshot
+from ostler.pipeline.lake.lake_change import LakeChange
+from ostler.pipeline.lake.lake_frames import read_table, write_table
+from ostler.pipeline.lake.run_files import CheckedFiles, FoundRun, Refusal, check_files, find_runs
+from ostler.pipeline.lake.tables import BRONZE, ENTRANT, POINT, PUBLISHED, REJECTED, RUN
+from ostler.pipeline.spark.spark_errors import spark_errors_told
+from ostler.pipeline.steps import ingest, published
+from ostler.pipeline.steps.gold import GOLD_STEPS, GoldStep
+from ostler.pipeline.steps.points import broken_points, points, timed_operations
+
+STEPS: Final = 5
+"""Raised when the steps make other tables of the same samples: all but bronze is then made again.
+
+1: the first. 2: what was observed beyond the window counts by the window's share; runs keep their version.
+3: message channels. 4: processor time of two queue managers that are joined is told apart.
+"""
+# What is rejected of the published figures belongs to no run.
+_NO_RUN: Final = ""
+
+Tell = Callable[[str], None]
+OpenSpark = Callable[[], SparkSession]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of it. `rejected` counts rows that were set aside this time; `snapshot` is the lake now."""
+
+    snapshot: Snapshot
+    is_changed: bool
+    taken: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    rejected: int = 0
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is to be done: which runs are ingested, of which points are made, whether published figures are read.
+
+    `is_stale` when other steps have made the lake.
+    """
+
+    fresh: tuple[FoundRun, ...]
+    pointed: tuple[str, ...]
+    published: str | None
+    made_from: Mapping[str, str]
+    is_stale: bool
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.pointed and self.published is None
+
+    @property
+    def fresh_names(self) -> tuple[str, ...]:
+        return tuple(run.name for run in self.fresh)
+
+    @property
+    def rejecting(self) -> tuple[str, ...]:
+        """Runs of which everything that is set aside is new; what is of no run comes with the published figures."""
+        return (*self.fresh_names, *([_NO_RUN] if self.published is not None else []))
+
+
+def conduct(
+    open_spark: OpenSpark,
+    lake: Path,
+    places: Iterable[Path],
+    is_rebuild: bool = False,
+    tell: Tell | None = None,
+    gold: Sequence[GoldStep] | None = None,
+) -> Outcome:
+    """Bring the lake up to the runs in some places. `is_rebuild` ingests known runs too. `gold` is for tests.
+
+    PipelineRefused, and the lake as it was, when that cannot be done.
+    """
+    say = tell or (lambda text: None)
+    found, refused = find_runs(places)
+    with LakeChange(lake) as change:
+        plan = _planned(change.before, found, is_rebuild)
+        known = tuple(run.name for run in found if run.name not in plan.fresh_names)
+        if plan.is_empty:
+            return Outcome(change.before, False, (), known, tuple(refused))
+        with spark_errors_told("The pipeline stopped"):
+            spark = open_spark()
+            rejected = _conducted(spark, change, plan, say)
+            _make_gold(spark, change, GOLD_STEPS if gold is None else gold, say)
+        # What others keep there stays.
+        snapshot = change.commit({**change.before.made_from, **plan.made_from})
+    return Outcome(snapshot, True, plan.fresh_names, known, tuple(refused), rejected)
+
+
+def _planned(before: Snapshot, found: Sequence[FoundRun], is_rebuild: bool) -> _Plan:
+    taken = before.read(RUN, ["run", "content"]).to_pylist()
+    contents = {row["run"]: row["content"] for row in taken}
+    fresh = tuple(run for run in found if is_rebuild or contents.get(run.name) != run.content)
+    text = published.published_text()
+    made_from = {"steps": str(STEPS), "published": published.published_content(text)}
+    # A lake without them has seen no steps: only what was watched can be in it.
+    is_stale = before.made_from.get("steps", made_from["steps"]) != made_from["steps"]
+    pointed = {run.name for run in fresh} | (set(contents) if is_stale or is_rebuild else set())
+    is_printed = not is_rebuild and before.made_from.get("published") == made_from["published"]
+    return _Plan(fresh, tuple(sorted(pointed)), None if is_printed else text, made_from, is_stale)
+
+
+def _conducted(spark: SparkSession, change: LakeChange, plan: _Plan, say: Tell) -> int:
+    """Bronze, silver and quarantine; how many rows were set aside."""
+    rejected: list[DataFrame] = []
+    checked = CheckedFiles()
+    if plan.fresh:
+        say(f"Checking the files of {counted(len(plan.fresh), 'run')}.")
+        checked = check_files(plan.fresh)
+        rejected += take_samples(spark, change, plan.fresh, checked, say)
+    if plan.is_stale:
+        say("Tables are made again: another version of the pipeline has made them.")
+    if plan.fresh or plan.is_stale:
+        list_runs(spark, change, plan.fresh, plan.is_stale)
+    if plan.published is not None:
+        rejected += _printed(spark, change, plan.published, say)
+    if plan.pointed:
+        rejected += make_points(spark, change, plan.pointed, say)
+    _set_aside(spark, change, rejected, plan)
+    return _accounted(change.now, plan, checked)
+
+
+def _make_gold(spark: SparkSession, change: LakeChange, steps: Sequence[GoldStep], say: Tell) -> None:
+    for step in steps:
+        frames = {each.name: read_table(spark, change.now, each) for each in step.reads}
+        rows = write_table(change, step.make(frames).coalesce(1), step.table)
+        say(f"{counted(rows, 'row')} of {step.table.name}.")
+
+
+def take_samples(
+    spark: SparkSession, change: LakeChange, runs: Sequence[FoundRun], checked: CheckedFiles, say: Tell
+) -> list[DataFrame]:
+    """Bronze. What is not as it should be is given back: files at once, rows where fewer came out than went in."""
+    names = [run.name for run in runs]
+    rejected = [ingest.rejected_files(spark, checked.problems)] if checked.problems else []
+    for name, table in BRONZE.items():
+        samples = ingest.read_samples(spark, table, [str(path) for path in checked.sound[name]])
+        if not checked.rows[name]:
+            change.put(table, names)
+            continue
+        rows = write_table(change, ingest.sound_samples(samples, table), table, names)
+        say(f"{counted(rows, 'row')} of {name}.")
+        if rows < checked.rows[name]:
+            rejected.append(ingest.rejected_samples(samples, table))
+    return rejected
+
+
+def list_runs(spark: SparkSession, change: LakeChange, runs: Sequence[FoundRun], is_stale: bool = False) -> None:
+    """What manifests say. Of a lake that other steps made, what they said of its other runs is read once more."""
+    names = [run.name for run in runs]
+    listed, entrants = (read_table(spark, change.before, each) for each in (RUN, ENTRANT))
+    if is_stale:
+        listed, entrants = ingest.run_told_again(listed), ingest.entrants_told_again(listed)
+    fresh = ingest.run_table(spark, runs), ingest.entrant_table(spark, runs)
+    for table, before, added in ((RUN, listed, fresh[0]), (ENTRANT, entrants, fresh[1])):
+        write_table(change, ingest.with_runs(before, added, table, names).coalesce(1), table)
+
+
+def _printed(spark: SparkSession, change: LakeChange, text: str, say: Tell) -> list[DataFrame]:
+    """Published figures."""
+    read = published.read_figures(published.printed_figures(spark, text))
+    rows = write_table(change, published.published_figures(read).coalesce(1), PUBLISHED)
+    say(f"{counted(rows, 'row')} of {PUBLISHED.name}.")
+    return [published.rejected_figures(read)]
+
+
+def make_points(spark: SparkSession, change: LakeChange, runs: Sequence[str], say: Tell) -> list[DataFrame]:
+    """Silver. Scenarios that have new points are written again, with their other points."""
+    now = change.now
+    tables = {name: read_table(spark, now, table, run=runs) for name, table in BRONZE.items()}
+    tables |= {each.name: read_table(spark, now, each) for each in (RUN, ENTRANT)}
+    listed = now.read(RUN, ["run", "scenario"]).to_pylist() + change.before.read(RUN, ["run", "scenario"]).to_pylist()
+    scenarios = sorted({row["scenario"] for row in listed if row["run"] in runs})
+    # Few rows, from one pass over all samples, looked at twice: those that keep the rules, and those that do not.
+    operations = timed_operations(tables).persist()
+    others = read_table(spark, change.before, POINT, scenario=scenarios).filter(~F.col("run").isin(list(runs)))
+    rows = write_table(change, points(operations, tables).unionByName(others).coalesce(1), POINT, scenarios)
+    say(f"{counted(rows, 'row')} of {POINT.name}.")
+    return [broken_points(operations)]
+
+
+def _set_aside(spark: SparkSession, change: LakeChange, rejected: Sequence[DataFrame], plan: _Plan) -> None:
+    """Quarantine: of runs that were ingested all is new; of those whose points were made, only what is of points."""
+    pointed = [name for name in plan.pointed if name not in plan.rejecting]
+    kept = read_table(spark, change.before, REJECTED, run=pointed).filter(F.col("table") != POINT.name)
+    whole = reduce(DataFrame.unionByName, rejected, kept)
+    write_table(change, whole.coalesce(1), REJECTED, [*plan.rejecting, *pointed])
+
+
+def _accounted(now: Snapshot, plan: _Plan, checked: CheckedFiles) -> int:
+    """How many rows were set aside. Every row of every file must be in bronze or there: nothing is lost in silence."""
+    rejected = now.read(REJECTED, ["table", "rows"], run=plan.rejecting).to_pylist()
+    runs = plan.fresh_names
+    for name, table in BRONZE.items():
+        wanted = checked.rows.get(name, 0) + sum(each.rows for each in checked.problems if each.table == name)
+        taken = sum(part.rows for part in now.parts_of(table, run=runs))
+        aside = sum(row["rows"] for row in rejected if row["table"] == name)
+        if taken + aside != wanted:
+            raise PipelineRefused(
+                f"{counted(wanted, 'row')} of {name} went in, and {taken:,} were taken and {aside:,} set aside. "
+                "Are the lake and the runs on a file system that all workers of Spark share? Tables are as they were."
+            )
+    return sum(row["rows"] for row in rejected)

@@ -1,0 +1,309 @@
+"""The staging queue of a sink: tasks put their messages there as pages, and the driver's commit releases them.
+
+A release moves pages to the target queue: each page off the staging queue and its messages on the target in one unit
+of work, so a page that is gone was released. Where all of a batch fits one unit of work it appears at once. Where not,
+a control record is written first, in the first of the units: whoever comes next finishes what it names before anything
+else. A control record also keeps the last batch of a query, so that a batch that Spark does again is not put twice.
+
+The staging queue is held for exclusive input during a release: a release that is named and not finished is a dead one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ostler.client.aio.async_queue import put_parts
+from ostler.client.api.connection import Connection
+from ostler.client.api.message import Message
+from ostler.client.api.queue import Queue
+from ostler.client.session.session import Taken
+from ostler.model.constants import MQGMO_BROWSE_FIRST, MQRC_SYNCPOINT_LIMIT_REACHED
+from ostler.model.errors import MQError
+from ostler.model.structures.md import MD_BACKOUT_COUNT, MD_CORREL_ID, MD_MSG_ID
+from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.source.links import connected, get_stored, open_staging, told
+from ostler.pipeline.source.options import WriteOptions
+from ostler.pipeline.source.pages import (
+    EPOCH_BYTES,
+    FORMAT,
+    HEAD_BYTES,
+    collected,
+    encode_page,
+    is_page,
+    stored_messages,
+    write_page_id,
+)
+from ostler.pipeline.source.targets import Target
+from ostler.pipeline.source.windows import browse, get_each
+
+CONTROL_FORMAT: Final = "OSTCTRL"
+UNNAMED_SECONDS: Final = 24 * 3600.0
+"""How long pages of a job without `writeId` wait for their release."""
+_CONTROL_ID: Final = b"OSPC"
+_ATTEMPT_BYTES: Final = 16
+_ID_BYTES: Final = 24
+_NO_EPOCH: Final = bytes(EPOCH_BYTES)
+
+
+class Attempt(NamedTuple):
+    """What one attempt of a task staged: pages with numbers from 0 on."""
+
+    attempt: str
+    pages: int
+
+
+@dataclass(frozen=True)
+class Control:
+    """What a staging queue remembers of one sink: the last batch released, and the one that is being released."""
+
+    identity: str
+    query: str = ""
+    done: int = -1
+    batch: int | None = None
+    attempts: list[Attempt] = field(default_factory=list)
+    queue: str = ""
+    is_kept: bool = True
+    topic: str = ""
+    is_retained: bool = False
+
+    def finished(self) -> Control:
+        return replace(self, done=self.done if self.batch is None else self.batch, batch=None, attempts=[])
+
+
+def key_of(identity: str) -> bytes:
+    """By this the pages and the control record of a sink are told from others on the same staging queue."""
+    return hashlib.sha256(identity.encode()).digest()[:_ATTEMPT_BYTES]
+
+
+def _correlation(identity: str) -> bytes:
+    return key_of(identity).ljust(_ID_BYTES, b"\0")
+
+
+def _control_id(identity: str) -> bytes:
+    return (_CONTROL_ID + key_of(identity)).ljust(_ID_BYTES, b"\0")
+
+
+# -- tasks -------------------------------------------------------------------------------------------------------------
+
+
+def stage(options: WriteOptions, identity: str, messages: Iterator[Message]) -> Attempt:
+    """Put the messages of one attempt of a task on the staging queue. Nobody but the driver's commit looks there."""
+    attempt = secrets.token_bytes(_ATTEMPT_BYTES)
+    unit = options.staging
+    first = next(messages, None)
+    if first is None:
+        return Attempt(attempt.hex(), 0)
+    stored = _stored(_chained(first, messages))
+    with connected(options.connect) as connection, open_staging(connection, unit, "w") as queue:
+        number = _put_pages(connection, queue, options, identity, attempt, stored)
+    return Attempt(attempt.hex(), number)
+
+
+def _put_pages(
+    connection: Connection, queue: Queue, options: WriteOptions, identity: str, attempt: bytes, stored: Iterator[Taken]
+) -> int:
+    """Put pages, in units of work of bounded size; how many."""
+    unit = options.staging
+    # Nobody looks again for pages of a job without a name: those of tasks that went on when it had failed just go.
+    life = None if options.identity or options.checkpoint else UNNAMED_SECONDS
+    number = size = 0
+    with told(f"Putting pages on staging queue {unit.queue}"):
+        for lot in collected(stored, unit.page_messages, unit.page_bytes):
+            page = encode_page(_NO_EPOCH, number, options.queue, lot)
+            queue.put(
+                page,
+                syncpoint=True,
+                message_id=write_page_id(attempt, number),
+                correlation_id=_correlation(identity),
+                format=FORMAT,
+                persistent=True,
+                expiry=life,
+            )
+            number += 1
+            size += len(page)
+            if size >= unit.unit_bytes or number % unit.unit_messages == 0:
+                connection.commit()
+                size = 0
+        connection.commit()
+    return number
+
+
+def _chained(first: Message, rest: Iterator[Message]) -> Iterator[Message]:
+    yield first
+    yield from rest
+
+
+def _stored(messages: Iterable[Message]) -> Iterator[Taken]:
+    for message in messages:
+        md, block, body = put_parts(message)
+        yield Taken(md, body, block, b"", 0)
+
+
+# -- the driver --------------------------------------------------------------------------------------------------------
+
+
+def query_of(checkpoint: str) -> str:
+    """The identifier of the query that a checkpoint belongs to; empty when it cannot be read from here."""
+    path = checkpoint.removeprefix("file://").removeprefix("file:")
+    try:
+        return str(json.loads((Path(path) / "metadata").read_text())["id"]) if path else ""
+    except (OSError, ValueError, KeyError):
+        return ""
+
+
+class Releases:
+    """The staging queue and the target as the driver's commit has them open."""
+
+    def __init__(self, options: WriteOptions) -> None:
+        self._options = options
+        self._messages_max = options.staging.unit_messages // 2
+        self._connection: Connection = connected(options.connect)
+        try:
+            self._staging = open_staging(self._connection, options.staging, "xbw", options.connect.timeout_seconds)
+        except BaseException:
+            self._connection.close(commit=False)
+            raise
+
+    def __enter__(self) -> Releases:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close(commit=False)
+
+    def release(self, identity: str, query: str, batch: int, attempts: Sequence[Attempt], is_kept: bool) -> bool:
+        """Release a batch, once. False when it was released before; then what was staged now is removed.
+
+        `is_kept` says whether the batch may come again, and has to be remembered.
+        """
+        controls, leftovers = self._survey(identity)
+        for control in controls:
+            if control.batch is not None:
+                self._move(control)
+        known = next((each for each in controls if each.identity == identity), Control(identity))
+        done = known.batch if known.batch is not None else known.done
+        target = self._options
+        wanted = Control(
+            *(identity, query, done, batch, list(attempts), target.queue, is_kept),
+            topic=target.topic,
+            is_retained=target.is_retained,
+        )
+        is_new = not _is_repeated(known, done, query, batch)
+        if is_new:
+            self._check(wanted, leftovers)
+            self._move(wanted)
+        self._remove(leftovers)
+        return is_new
+
+    def discard(self, identity: str) -> None:
+        """Remove what was staged for a batch that failed, but not what is being released."""
+        controls, leftovers = self._survey(identity)
+        named = {each for control in controls if control.batch is not None for each in _page_ids(control.attempts)}
+        self._remove([each for each in leftovers if each not in named])
+
+    def _survey(self, identity: str) -> tuple[list[Control], list[bytes]]:
+        """All control records, and the identifiers of this sink's pages."""
+        named: list[bytes] = []
+        pages: list[bytes] = []
+        with told(f"Reading staging queue {self._options.staging.queue}"):
+            for taken in browse(self._staging, HEAD_BYTES):
+                message_id = taken.md[MD_MSG_ID:MD_CORREL_ID]
+                if message_id.startswith(_CONTROL_ID):
+                    named.append(message_id)
+                elif taken.md[MD_CORREL_ID:MD_BACKOUT_COUNT] == _correlation(identity) and is_page(taken.body):
+                    pages.append(message_id)
+            controls = [_decoded(each.body) for each in get_each(self._staging, named, MQGMO_BROWSE_FIRST) if each]
+        return controls, pages
+
+    def _check(self, control: Control, there: Sequence[bytes]) -> None:
+        missing = len(set(_page_ids(control.attempts)) - set(there))
+        if missing:
+            raise PipelineRefused(
+                f"{missing} pages that tasks staged are not on {self._options.staging.queue} any more. "
+                "Somebody removed them; nothing was released. Run the batch again."
+            )
+
+    def _move(self, control: Control) -> None:
+        """Move all pages of a control record, in as few units of work as the options allow."""
+        ids = list(_page_ids(control.attempts))
+        with Target(self._connection, control.queue, control.topic, control.is_retained) as target:
+            at = self._unit(target, control, ids, 0)
+            while at < len(ids):
+                at = self._unit(target, control, ids, at)
+
+    def _unit(self, target: Target, control: Control, ids: Sequence[bytes], at: int) -> int:
+        """One unit of work of a release, from a page on; the place of the next page.
+
+        A publication counts once more for each that subscribed, and nobody knows beforehand how many these are. So a
+        unit that turns out too large is backed out and tried with half of it, as long as there is half a unit.
+        """
+        with told(f"Releasing messages to {target.name}"):
+            while True:
+                try:
+                    with self._connection.transaction():
+                        after = self._move_some(target, ids, at)
+                        if after >= len(ids):
+                            self._write(control.finished())
+                        elif at == 0:
+                            self._write(control)
+                        return after
+                except MQError as error:
+                    if error.reason != MQRC_SYNCPOINT_LIMIT_REACHED or not control.topic or self._messages_max == 1:
+                        raise
+                self._messages_max //= 2
+
+    def _move_some(self, target: Target, ids: Sequence[bytes], at: int) -> int:
+        """Move pages within one unit of work, from a place on; the place of the next one."""
+        unit = self._options.staging
+        count = size = 0
+        while at < len(ids) and count < self._messages_max and size < unit.unit_bytes:
+            page = get_stored(self._staging, ids[at])
+            at += 1
+            if page is None:
+                continue  # released before a crash
+            count += target.put_all(stored_messages(page.body))
+            size += len(page.body)
+        return at
+
+    def _write(self, control: Control) -> None:
+        """Replace the control record of a sink; remove it when there is nothing to be remembered."""
+        control_id = _control_id(control.identity)
+        get_stored(self._staging, control_id)
+        if control.is_kept or control.batch is not None:
+            body = json.dumps(asdict(control)).encode()
+            self._staging.put(body, message_id=control_id, format=CONTROL_FORMAT, persistent=True)
+
+    def _remove(self, ids: Sequence[bytes]) -> None:
+        step = self._options.staging.unit_messages
+        for at in range(0, len(ids), step):
+            with told(f"Removing pages from {self._options.staging.queue}"), self._connection.transaction():
+                for _ in get_each(self._staging, ids[at : at + step], length=0):
+                    pass
+
+
+def _is_repeated(known: Control, done: int, query: str, batch: int) -> bool:
+    """Whether a batch was released before.
+
+    Batches of a query only grow in number. Where the query cannot be told from its predecessor at the same place, only
+    the last batch counts as repeated: a lower number means that the checkpoint was made anew.
+    """
+    if query and known.query:
+        return query == known.query and batch <= done
+    return batch == done
+
+
+def _page_ids(attempts: Sequence[Attempt]) -> Iterator[bytes]:
+    for attempt, pages in attempts:
+        for number in range(pages):
+            yield write_page_id(bytes.fromhex(attempt), number)
+
+
+def _decoded(body: bytes) -> Control:
+    values = json.loads(body)
+    attempts = [Attempt(attempt, pages) for attempt, pages in values.pop("attempts")]
+    return Control(**values, attempts=attempts)

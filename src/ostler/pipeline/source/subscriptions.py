@@ -1,0 +1,76 @@
+"""Durable subscriptions as sources: made when they are not there, and read through the queue they lead to."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from ostler.client.api.connection import Connection
+from ostler.client.api.subscribe_options import SubscribeOptions
+from ostler.client.api.topic import Subscription
+from ostler.model.constants import (
+    MQRC_NO_SUBSCRIPTION,
+    MQRC_SUBSCRIPTION_IN_USE,
+    MQRC_TOPIC_NOT_ALTERABLE,
+    MQSO_RESUME,
+)
+from ostler.model.errors import MQError
+from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.source.links import sentence
+from ostler.pipeline.source.options import ReadOptions
+from ostler.pipeline.source.topic_options import SubscriptionOptions
+
+_LOOK_SECONDS: Final = 0.2
+
+
+def open_subscription(connection: Connection, wanted: SubscriptionOptions, wait_seconds: float) -> Subscription:
+    """Resume a subscription, or make it if its topic is known.
+
+    It is open for one at a time, and who had it may have died a moment ago, so that is waited for a little.
+    """
+    deadline = time.monotonic() + wait_seconds
+    while True:
+        try:
+            return connection.subscribe(wanted.topic, **_asked(wanted))
+        except MQError as error:
+            if error.reason != MQRC_SUBSCRIPTION_IN_USE or time.monotonic() >= deadline:
+                raise PipelineRefused(_why(connection, wanted, error)) from error
+        time.sleep(_LOOK_SECONDS)
+
+
+def _asked(wanted: SubscriptionOptions) -> SubscribeOptions:
+    asked: SubscribeOptions = {"name": wanted.name, "durable": True, "wildcards": wanted.wildcards}
+    if wanted.topic:
+        asked["selector"] = wanted.selector
+        asked["new_only"] = wanted.is_new_only
+    else:
+        asked["options"] = MQSO_RESUME
+    if wanted.queue:
+        asked["queue"] = wanted.queue
+    return asked
+
+
+def _why(connection: Connection, wanted: SubscriptionOptions, error: MQError) -> str:
+    if error.reason == MQRC_NO_SUBSCRIPTION:
+        return (
+            f"There is no subscription {wanted.name} on {connection.name}. Give option topic to have it made, or have "
+            f"it defined: DEFINE SUB('{wanted.name}') TOPICSTR('...') DESTCLAS(MANAGED)"
+        )
+    if error.reason == MQRC_SUBSCRIPTION_IN_USE:
+        return (
+            f"Subscription {wanted.name} of {connection.name} is being read by somebody else. Stop that one, or give "
+            f"this one a subscription of its own. {error}"
+        )
+    advice = ""
+    if error.reason == MQRC_TOPIC_NOT_ALTERABLE:
+        advice = " Leave topic out to read it as it is, or make one under another name."
+    return sentence(f"Subscribing as {wanted.name} on {connection.name}", error) + advice
+
+
+def queues_of(options: ReadOptions, connection: Connection) -> tuple[str, ...]:
+    """The queues to browse: those that are named, or those that subscriptions lead to."""
+    found = list(options.queues)
+    for wanted in options.subscriptions:
+        with open_subscription(connection, wanted, options.connect.timeout_seconds) as subscription:
+            found.append(subscription.queue.name)
+    return tuple(found)

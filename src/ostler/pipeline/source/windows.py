@@ -1,0 +1,218 @@
+"""Many gets and puts under way at once: the queue manager is asked for more before it has answered.
+
+A verb at a time costs a message a journey over the network and back. Here some dozens of verbs travel together; the
+queue manager does them in the order in which they were sent. That is for browsing, and for units of work that are
+backed out as a whole when one of their verbs fails: a verb that was sent stands, whether its answer is seen or not.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from ostler.client.api.queue import Queue
+from ostler.client.api.topic import Topic
+from ostler.client.link.link import Asked, checked, malformed
+from ostler.client.session.remote_session import RemoteSession
+from ostler.client.session.runtime import run
+from ostler.client.session.session import Taken
+from ostler.model.constants import (
+    MQCC_FAILED,
+    MQCC_WARNING,
+    MQGMO_ACCEPT_TRUNCATED_MSG,
+    MQGMO_BROWSE_FIRST,
+    MQGMO_BROWSE_NEXT,
+    MQGMO_FAIL_IF_QUIESCING,
+    MQGMO_SYNCPOINT,
+    MQGMO_WAIT,
+    MQMO_MATCH_MSG_ID,
+    MQPMO_FAIL_IF_QUIESCING,
+    MQPMO_SYNCPOINT,
+    MQRC_NO_MSG_AVAILABLE,
+    MQRC_TRUNCATED_MSG_FAILED,
+)
+from ostler.model.errors import MQError
+from ostler.wire.calls import (
+    AS_STORED,
+    GOT_BLOCK_BYTES,
+    GOT_DATA_BYTES,
+    GOT_FIXED_BYTES,
+    GOT_MD,
+    GOT_TOKEN,
+    NO_TOKEN,
+    REPLY_FIXED_BYTES,
+    WANTS_PROPERTIES,
+    WANTS_TOKEN,
+    get_payload,
+    put_payload,
+)
+from ostler.wire.frames import GET, PUT, MalformedFrame
+
+VERBS_MAX: Final = 64
+BYTES_MAX: Final = 4 << 20
+WHOLE: Final = 0x7FFFFFFF
+_VERBS_AT_FIRST: Final = 2
+_STORED: Final = WANTS_PROPERTIES | WANTS_TOKEN | AS_STORED
+_NO_ID: Final = bytes(24)
+_PUT: Final = MQPMO_SYNCPOINT | MQPMO_FAIL_IF_QUIESCING
+
+
+class Window:
+    """Verbs of one queue that are under way, the oldest first; a window to put may have several queues and topics."""
+
+    def __init__(self, queue: Queue | Topic) -> None:
+        session = queue.connection.inner.session
+        assert isinstance(session, RemoteSession), "the data source has its queue managers in other processes"
+        self._session = session
+        self._hobj = queue.hobj
+        self._asked: deque[Asked] = deque()
+        self._verbs_max = _VERBS_AT_FIRST
+        self._is_in_unit = False
+        self.message_bytes = 0
+        """Of the message that went by last."""
+        session.check()
+
+    def __enter__(self) -> Window:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each in self._asked:
+            each.forget()
+        self._asked.clear()
+
+    def __len__(self) -> int:
+        return len(self._asked)
+
+    def has_room(self) -> bool:
+        """Whether one more may be sent: not too many, and about so many bytes."""
+        return len(self._asked) < self._verbs_max
+
+    def get(self, options: int, message_id: bytes = b"", wait_seconds: float = 0.0, length: int = WHOLE) -> None:
+        """Ask for a message; of one that is longer, so many bytes of its body."""
+        options |= MQGMO_FAIL_IF_QUIESCING | (MQGMO_WAIT if wait_seconds else 0)
+        options |= MQGMO_ACCEPT_TRUNCATED_MSG if length != WHOLE else 0
+        self._is_in_unit = bool(options & MQGMO_SYNCPOINT)
+        match = MQMO_MATCH_MSG_ID if message_id else 0
+        wait_ms = max(1, int(wait_seconds * 1000)) if wait_seconds else 0
+        found = message_id.ljust(24, b"\0") or _NO_ID
+        payload = get_payload(
+            self._hobj, options, wait_ms, match, length, 0, 0, _STORED, found, _NO_ID, _NO_ID, 1, 0, NO_TOKEN, b""
+        )
+        self._send(GET, payload)
+
+    def put(self, message: Taken, hobj: int, options: int = 0) -> None:
+        """Have a message put to what is open as `hobj`, as part of the unit of work."""
+        self._session.check_length(message.body)
+        self._note(len(message.body))
+        self._send(PUT, put_payload(hobj, _PUT | options, 0, message.md, message.block, message.body))
+
+    def _send(self, verb: int, payload: bytes) -> None:
+        self._asked.append(run(self._session.link.ask(self._session.conversation, verb, payload)))
+
+    def got(self) -> Taken | None:
+        """What the oldest get came to; None when there was no message. Raises MQError."""
+        payload = run(self._asked.popleft().reply())
+        completion, reason = int.from_bytes(payload[:4], "little"), int.from_bytes(payload[4:8], "little")
+        if completion == MQCC_FAILED:
+            if reason == MQRC_NO_MSG_AVAILABLE:
+                return None
+            raise MQError(reason, payload[REPLY_FIXED_BYTES:].decode("utf-8", "replace"))
+        if reason == MQRC_TRUNCATED_MSG_FAILED:
+            # Longer than the channel allows; the rest of it is not here.
+            length = int.from_bytes(payload[GOT_DATA_BYTES : GOT_DATA_BYTES + 4], "little")
+            raise MQError(reason, f"The message has {length} bytes.", MQCC_WARNING)
+        body_at = GOT_FIXED_BYTES + int.from_bytes(payload[GOT_BLOCK_BYTES:GOT_MD], "little")
+        if body_at > len(payload):
+            raise malformed(MalformedFrame("a reply to a get without a message"))
+        self._session.unit_size += self._is_in_unit
+        self._note(len(payload))
+        return Taken(
+            payload[GOT_MD:GOT_FIXED_BYTES],
+            payload[body_at:],
+            payload[GOT_FIXED_BYTES:body_at],
+            payload[GOT_TOKEN:GOT_BLOCK_BYTES],
+            0,
+        )
+
+    def has_put(self) -> None:
+        """See that the oldest put was done. Raises MQError."""
+        checked(run(self._asked.popleft().reply()))
+        self._session.unit_size += 1
+
+    def _note(self, length: int) -> None:
+        self.message_bytes = length
+        self._verbs_max = max(1, min(2 * self._verbs_max, VERBS_MAX, BYTES_MAX // max(1, length)))
+
+
+def take(queue: Queue, messages_max: int, bytes_max: int, wait_seconds: float = 0.0) -> Iterator[Taken]:
+    """Take messages off a queue in the unit of work; the first one is waited for. A few bytes more than asked for may
+    come: what is under way cannot be left."""
+    count = size = 0
+    is_empty = False
+    with Window(queue) as window:
+        window.get(MQGMO_SYNCPOINT, wait_seconds=wait_seconds)
+        count += 1
+        while len(window):
+            taken = window.got()
+            if taken is not None:
+                size += len(taken.body) + len(taken.block)
+                yield taken
+            else:
+                is_empty = True
+            while not is_empty and count < messages_max and window.has_room():
+                if size + len(window) * window.message_bytes >= bytes_max:
+                    break
+                window.get(MQGMO_SYNCPOINT)
+                count += 1
+
+
+def browse(queue: Queue, length: int = WHOLE, start: bytes = b"") -> Iterator[Taken]:
+    """All messages of a queue that is open to be browsed, from the first one on. They stay there.
+
+    With `start`, from the message of that identifier on; none at all when it is not there.
+    """
+    is_last = False
+    with Window(queue) as window:
+        window.get(MQGMO_BROWSE_FIRST, start, length=length)
+        while len(window):
+            while not is_last and not start and window.has_room():
+                window.get(MQGMO_BROWSE_NEXT, length=length)
+            taken = window.got()
+            if taken is None:
+                is_last = True
+            else:
+                start = b""
+                yield taken
+                if not len(window):
+                    window.get(MQGMO_BROWSE_NEXT, length=length)
+
+
+def get_each(
+    queue: Queue, ids: Iterable[bytes], options: int = MQGMO_SYNCPOINT, length: int = WHOLE
+) -> Iterator[Taken | None]:
+    """The messages with these identifiers, taken in the unit of work or browsed; None for one that is not there."""
+    wanted = iter(ids)
+    with Window(queue) as window:
+        for each in wanted:
+            window.get(options, each, length=length)
+            if not window.has_room():
+                yield window.got()
+        while len(window):
+            yield window.got()
+
+
+def put_all(
+    queue: Queue | Topic, messages: Iterable[Taken], handle_for: Callable[[Taken], int] | None = None, options: int = 0
+) -> int:
+    """Put messages, in the unit of work; how many. They may go to several that are open, each as `handle_for` says."""
+    count = 0
+    with Window(queue) as window:
+        for each in messages:
+            window.put(each, queue.hobj if handle_for is None else handle_for(each), options)
+            count += 1
+            while not window.has_room():
+                window.has_put()
+        while len(window):
+            window.has_put()
+    return count

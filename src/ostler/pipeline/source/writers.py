@@ -1,0 +1,112 @@
+"""The writers that Spark calls: their tasks stage messages, their commit releases them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
+
+from ostler.client.api.message import Message
+from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.source.columns import check_write_schema, messages_of
+from ostler.pipeline.source.links import connected
+from ostler.pipeline.source.options import WriteOptions
+from ostler.pipeline.source.release import Attempt, Releases, query_of, stage
+from ostler.pipeline.source.targets import Target
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
+    from pyspark.sql.types import StructType
+
+_ONLY: Final = 0
+
+
+@dataclass
+class Staged(WriterCommitMessage):
+    """What a task tells the driver: where its pages are."""
+
+    attempt: Attempt
+
+
+def _attempts(messages: Sequence[WriterCommitMessage | None]) -> list[Attempt]:
+    return [each.attempt for each in messages if isinstance(each, Staged)]
+
+
+def _messages(batches: Iterator[pa.RecordBatch], options: WriteOptions) -> Iterator[Message]:
+    for batch in batches:
+        yield from messages_of(batch, options.persistent, options.topic)
+
+
+def _stage(options: WriteOptions, identity: str, batches: Iterator[pa.RecordBatch]) -> Staged:
+    return Staged(stage(options, identity, _messages(batches, options)))
+
+
+def _discard(options: WriteOptions, identity: str) -> None:
+    """Remove what was staged, if that can be done: why the job failed is what has to be told, not that this failed too.
+
+    What stays, and what tasks put that go on meanwhile, is removed by the sink's next commit. Of a job without a name
+    it expires.
+    """
+    with (
+        suppress(PipelineRefused),
+        Releases(replace(options, connect=replace(options.connect, timeout_seconds=0))) as held,
+    ):
+        held.discard(identity)
+
+
+class QueueWriter(DataSourceArrowWriter):
+    """`df.write.format("ostler").mode("append")`: all rows of a job appear when the job is done.
+
+    With option `writeId`, a job that is run again with the same one puts nothing that was put before.
+    """
+
+    def __init__(self, options: WriteOptions, schema: StructType, overwrite: bool) -> None:
+        if overwrite:
+            raise PipelineRefused("A queue is not overwritten. Use mode('append'); CLEAR QLOCAL empties it.")
+        check_write_schema(schema)
+        self.options = options
+        self.is_kept = bool(options.identity)
+        self.identity = options.identity or secrets.token_hex(16)
+        # Better told now than when all the work is done.
+        with connected(options.connect) as connection:
+            Target(connection, options.queue, options.topic, options.is_retained).close()
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
+        return _stage(self.options, self.identity, iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        with Releases(self.options) as releases:
+            releases.release(self.identity, "", _ONLY, _attempts(messages), self.is_kept)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        _discard(self.options, self.identity)
+
+
+class QueueStreamWriter(DataSourceStreamArrowWriter):
+    """`df.writeStream.format("ostler")`: each batch appears once, however often Spark does it."""
+
+    def __init__(self, options: WriteOptions, schema: StructType) -> None:
+        check_write_schema(schema)
+        self.options = options
+        # Tasks are not told the query or the batch; the checkpoint's place is all that every side knows.
+        self.identity = options.identity or options.checkpoint
+        if not self.identity:
+            raise PipelineRefused(
+                "Give option checkpointLocation or sinkId to this writer: by one of them a batch that Spark does again "
+                "is known. checkpointLocation in Spark's settings does not reach it."
+            )
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
+        return _stage(self.options, self.identity, iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        with Releases(self.options) as releases:
+            query = query_of(self.options.checkpoint)
+            releases.release(self.identity, query, batchId, _attempts(messages), True)
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        _discard(self.options, self.identity)

@@ -1,0 +1,256 @@
+"""The Spark session of the pipeline: on this machine, on a cluster, or through Spark Connect.
+
+What is missing is told before Spark is asked, because Spark says it in a hundred lines or waits for minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib.metadata import version
+from importlib.resources import files
+from importlib.util import find_spec
+from typing import IO, TYPE_CHECKING, Final
+
+from ostler.pipeline.errors import PipelineRefused
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL: Final = "local[*]"
+JAVA_RELEASE_LEAST: Final = 17
+PYSPARK_LEAST: Final = (4, 2)
+_CONNECT: Final = "sc://"
+_CONNECT_PORT: Final = 15002
+_STANDALONE: Final = "spark://"
+_STANDALONE_PORT: Final = 7077
+_REACH_SECONDS_MAX: Final = 5.0
+_JAVA_SECONDS_MAX: Final = 60.0
+_JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+_CONNECT_PACKAGES: Final = ("grpc", "grpc_status", "google.rpc", "pandas", "zstandard")
+_OUTPUTS: Final = (1, 2)
+_SAID_BYTES_MAX: Final = 1 << 20
+# Who sets these wants to see what Spark writes.
+_LOG_LEVEL: Final = "spark.log.level"
+_PROGRESS: Final = "spark.ui.showConsoleProgress"
+_INSTALL: Final = "on Debian: apt-get install openjdk-17-jre-headless"
+
+# May be set while a session runs, with Spark Connect too.
+_RUNTIME_SETTINGS: Final = {
+    "spark.sql.session.timeZone": "UTC",
+    # The type that everybody else who reads Parquet knows.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.compression.codec": "zstd",
+    # Partitions are written as their rows come, without sorting all rows first.
+    "spark.sql.maxConcurrentOutputFileWriters": "64",
+    # Runs have a small file for each phase and table; opening one costs little on the disks they are kept on.
+    "spark.sql.files.openCostInBytes": "262144",
+}
+
+
+def open_session(
+    master: str = LOCAL, application: str = "ostler pipeline", settings: Mapping[str, str] | None = None
+) -> SparkSession:
+    """A session on a master: `local[...]`, `spark://host:port`, any other that Spark knows, or `sc://host:port`.
+
+    `settings` are Spark's own, and stand above ours. Raises PipelineRefused when there can be none.
+    """
+    _check_pyspark()
+    given = dict(settings or {})
+    is_remote = master.startswith(_CONNECT)
+    if is_remote:
+        _reach(master, _CONNECT, _CONNECT_PORT, "Start a Spark Connect server there")
+    else:
+        check_java(os.environ)
+        if master.startswith(_STANDALONE):
+            for each in master.removeprefix(_STANDALONE).split(","):
+                _reach(each, "", _STANDALONE_PORT, "Start a Spark master there")
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    with tempfile.TemporaryFile() as said:
+        try:
+            return _connected(master, given) if is_remote else _classic(master, application, given, said)
+        except (PySparkException, Py4JError, ImportError, RuntimeError) as error:
+            raise PipelineRefused(f"Spark does not start on {master}: {_why(error, said)}") from error
+
+
+def _check_pyspark() -> None:
+    wanted = ".".join(map(str, PYSPARK_LEAST))
+    install = f"The pipeline needs PySpark {wanted} or newer: pip install 'ostler[pipeline]'"
+    if find_spec("pyspark") is None:
+        raise PipelineRefused(install)
+    found = version("pyspark")
+    if tuple(int(each) for each in re.findall(r"\d+", found)[:2]) < PYSPARK_LEAST:
+        raise PipelineRefused(f"{install}. This is {found}.")
+
+
+def _connected(master: str, settings: Mapping[str, str]) -> SparkSession:
+    missing = [name for name in _CONNECT_PACKAGES if not _is_there(name)]
+    if missing:
+        raise PipelineRefused(f"Spark Connect needs {', '.join(missing)}: pip install 'ostler[pipeline-connect]'")
+    # What comes of it is told as an error.
+    warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
+    with warnings.catch_warnings():
+        # About versions of pandas, of which the pipeline uses nothing.
+        warnings.simplefilter("ignore", FutureWarning)
+        from pyspark.sql import SparkSession
+        from pyspark.sql.connect.client.retries import DefaultPolicy
+
+        session: SparkSession = SparkSession.builder.remote(master).getOrCreate()
+        # Of itself, Spark would try for ten minutes, whoever it is that listens there.
+        session.client.set_retry_policies([DefaultPolicy(max_retries=3, max_backoff=1000)])
+        for name, value in {**_RUNTIME_SETTINGS, **settings}.items():
+            session.conf.set(name, value)
+        session.client.set_retry_policies([DefaultPolicy(max_retries=6, max_backoff=5000)])
+    return session
+
+
+def _classic(master: str, application: str, settings: Mapping[str, str], said: IO[bytes]) -> SparkSession:
+    # Workers must run the Python that runs this, whatever else is first on the path.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(master).appName(application)
+    usual = _usual(master)
+    options = f"{usual[_JAVA_OPTIONS]} {settings.get(_JAVA_OPTIONS, '')}".strip()
+    for name, value in {**usual, **settings, _JAVA_OPTIONS: options}.items():
+        builder = builder.config(name, value)
+    if _LOG_LEVEL in settings or settings.get(_PROGRESS) == "true":
+        session = builder.getOrCreate()
+    else:
+        with _output_into(said):
+            session = builder.getOrCreate()
+    # The session may be one that was there, with other settings.
+    for name, value in _RUNTIME_SETTINGS.items():
+        session.conf.set(name, settings.get(name, value))
+    return session
+
+
+@contextmanager
+def _output_into(file: IO[bytes]) -> Iterator[None]:
+    """What processes that start meanwhile write to the terminal goes to a file, as long as they live.
+
+    Java warns of modules, and executors show where they failed, line by line. The pipeline says itself what failed.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept: dict[int, int] = {}
+    for each in _OUTPUTS:
+        # There may be none to be kept quiet.
+        with suppress(OSError):
+            kept[each] = os.dup(each)
+            os.dup2(file.fileno(), each)
+    try:
+        yield
+    finally:
+        for each, was in kept.items():
+            os.dup2(was, each)
+            os.close(was)
+
+
+def _why(error: BaseException, said: IO[bytes]) -> str:
+    """What Java has said when it did not start; else what Spark says."""
+    from ostler.pipeline.spark.spark_errors import error_text, spark_sentence
+
+    said.seek(0)
+    lines = [line.strip() for line in said.read(_SAID_BYTES_MAX).decode(errors="replace").splitlines()]
+    told = [line for line in lines if line and not line.startswith(("WARNING", "at ", "NOTE", "Error occurred during"))]
+    is_java = "JAVA_GATEWAY_EXITED" in str(getattr(error, "getCondition", str)())
+    text = error_text(error)
+    if text is None:
+        return "what listens there does not answer as Spark does. Look at its log, or leave --master out."
+    return spark_sentence(told[0] if told and is_java else text)
+
+
+def _usual(master: str) -> dict[str, str]:
+    """What Spark is told at its start, unless somebody knows better."""
+    quiet = files("ostler.pipeline").joinpath("data", "log4j2.properties")
+    usual = {
+        "spark.ui.enabled": "false",
+        _PROGRESS: "false",
+        _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={quiet}",
+        **_RUNTIME_SETTINGS,
+    }
+    if master.startswith("local"):
+        cores = os.cpu_count() or 1
+        usual |= {
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.sql.shuffle.partitions": str(4 * cores),
+        }
+    return usual
+
+
+# -- what must be there ------------------------------------------------------------------------------------------------
+
+
+def check_java(environment: Mapping[str, str]) -> int:
+    """The release of the Java that Spark will find. Raises PipelineRefused when there is none, or an old one."""
+    home = environment.get("JAVA_HOME", "")
+    wanted = f"Spark needs Java {JAVA_RELEASE_LEAST} or newer"
+    command = os.path.join(home, "bin", "java") if home else shutil.which("java", path=environment.get("PATH"))
+    if not command or not os.access(command, os.X_OK):
+        place = f"JAVA_HOME is {home}, and there is no java in it" if home else "there is none on this machine"
+        raise PipelineRefused(f"{wanted}, and {place}. Install one ({_INSTALL}), or set JAVA_HOME to where it is.")
+    try:
+        told = subprocess.run(
+            [command, "-version"],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_JAVA_SECONDS_MAX,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise PipelineRefused(f"{wanted}, and {command} does not run: {_first_line(error)}. Replace it.") from error
+    release = java_release(told.stderr + told.stdout)
+    if release is None:
+        raise PipelineRefused(f"{wanted}, and {command} does not say which release it is. Set JAVA_HOME to another.")
+    if release < JAVA_RELEASE_LEAST:
+        raise PipelineRefused(
+            f"{wanted}, and {command} is Java {release}. Install a newer one ({_INSTALL}), or set JAVA_HOME to it."
+        )
+    return release
+
+
+def java_release(text: str) -> int | None:
+    """The release that `java -version` tells: 17 of 17.0.15, 8 of 1.8.0_402; None when it tells none."""
+    found = re.search(r'version "(\d+)(?:\.(\d+))?', text)
+    if found is None:
+        return None
+    first, second = int(found[1]), found[2]
+    return int(second) if first == 1 and second else first
+
+
+def _reach(address: str, scheme: str, usual_port: int, advice: str) -> None:
+    """Whether somebody listens there: Spark would try for minutes."""
+    place = address.removeprefix(scheme).partition("/")[0]
+    host, _, port = place.rpartition(":") if ":" in place else (place, "", str(usual_port))
+    if not host or not port.isdecimal():
+        raise PipelineRefused(f"{address!r} is not the address of a master: {scheme or _STANDALONE}HOST:PORT is one.")
+    try:
+        socket.create_connection((host, int(port)), _REACH_SECONDS_MAX).close()
+    except (OSError, OverflowError) as error:
+        raise PipelineRefused(
+            f"Nobody answers at {host}:{port}: {_first_line(error)}. {advice}, or leave --master out."
+        ) from error
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _first_line(error: BaseException) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -1,0 +1,90 @@
+"""What Spark says when something fails, in a sentence: the cause, and what to do where that is known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+
+from ostler.pipeline.errors import PipelineRefused
+
+_CLASS: Final = re.compile(r"^:? ?(?:Caused by: )?(?:[\w$]+\.)+[\w$]+(?:Exception|Error|Failure): ")
+_CONDITION: Final = re.compile(r"^\[[A-Z0-9_.]+\] ")
+_STATE: Final = re.compile(r" *SQLSTATE: \w+$")
+# What Spark says of a task before it says what happened to it.
+_TASK: Final = re.compile(r"^Job aborted due to stage failure: .*? \(TID \d+\) \([^)]*\): ")
+_CAUSED: Final = "Caused by: "
+# Lines that say that something failed, not what.
+_PREAMBLES: Final = ("An error occurred while calling", "An exception was thrown from the Python worker", "Writing job")
+_PYTHON: Final = "Traceback (most recent call last)"
+_ENDED: Final = (
+    "StatusCode.UNAVAILABLE",
+    "INVALID_HANDLE.SESSION_",
+    "SparkContext was shut down",
+    "Connection refused",
+)
+_ADVICE: Final = {
+    "No space left on device": "Make room there",
+    "Java heap space": "Give Spark more memory, such as --conf spark.driver.memory=4g",
+    "GC overhead limit": "Give Spark more memory, such as --conf spark.driver.memory=4g",
+}
+ENDED: Final = "Spark has ended. Tables are as they were. Run the pipeline again."
+
+
+@contextmanager
+def spark_errors_told(what: str) -> Iterator[None]:
+    """Turn errors of Spark into PipelineRefused; `what` was being done."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        text = error_text(error)
+        if text is None:
+            raise PipelineRefused(f"{what}: {ENDED}") from error
+        raise PipelineRefused(f"{what}: {spark_sentence(text)} Tables are as they were.") from error
+
+
+def error_text(error: BaseException) -> str | None:
+    """All that Spark says; None when it is not there any more."""
+    try:
+        # Asks Spark for the trace, which may have ended meanwhile.
+        text = str(error)
+    except (Py4JError, OSError):
+        return None
+    return None if isinstance(error, Py4JNetworkError) or any(word in text for word in _ENDED) else text
+
+
+def spark_sentence(text: str) -> str:
+    """What tells, of the hundreds of lines that Spark writes."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if any(_PYTHON in line for line in lines):
+        told = _last_of_python(lines)
+    else:
+        told = _plain(next((line for line in lines if not line.startswith(_PREAMBLES)), "Spark failed"))
+        root = next((_plain(line) for line in reversed(lines) if line.startswith(_CAUSED)), "")
+        if root and root not in told:
+            told = f"{told.rstrip('. ')}: {root}"
+    advice = next((f" {each}." for words, each in _ADVICE.items() if words in told), "")
+    return f"{told.rstrip('. ')}.{advice}"
+
+
+def _plain(line: str) -> str:
+    """Without names of classes and conditions, and without which task of which stage it was."""
+    told = line.removeprefix('Exception in thread "main"').removeprefix(":").strip()
+    for pattern in (_CLASS, _CONDITION, _TASK, _CLASS, _CONDITION, _STATE):
+        told = pattern.sub("", told)
+    return told
+
+
+def _last_of_python(lines: list[str]) -> str:
+    """A trace of Python ends with what happened."""
+    begin = next(at for at, line in enumerate(lines) if _PYTHON in line)
+    trace: list[str] = []
+    for line in lines[begin + 1 :]:
+        if line.startswith(("at ", "JVM stacktrace", "SQLSTATE", _CAUSED)):
+            break
+        trace.append(line)
+    return _STATE.sub("", trace[-1]) if trace else "Spark failed"

@@ -1,0 +1,129 @@
+"""Figures to be compared: of each curve, at its peak and at each number of clients, with all repetitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from ostler.pipeline.steps.curves import CURVE_KEY, curve_steps, main_points
+from ostler.pipeline.steps.verdicts import known_noise
+
+RATE: Final = "rate"
+NOT_COMPILED: Final = ", not compiled"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """`at_peak` tells whether peaks may be compared by it: they may have other numbers of clients, and times of
+    response follow these."""
+
+    name: str
+    value: str
+    more_is_better: bool
+    at_peak: bool
+
+
+METRICS: Final = (
+    Metric(RATE, "rate", True, True),
+    Metric("mean response time, us", "mean_ns / 1000", False, False),
+    Metric("p99 response time, us", "p99_ns / 1000", False, False),
+    Metric("broker processor time, us", "broker_cpu_us", False, True),
+)
+_LONG_REVISION: Final = "^([0-9a-f]{9})[0-9a-f]+"
+_FACTS: Final = ("began", "condition", "release", "machine", "is_quick")
+FIGURE_COLUMNS: Final = (
+    *CURVE_KEY,
+    "options",
+    "clients",
+    "sweep",
+    "metric",
+    "more_is_better",
+    "values",
+    "noise_percent",
+    *_FACTS,
+)
+
+
+def comparison_figures(points: DataFrame, runs: DataFrame) -> DataFrame:
+    """From points and runs: a row for each curve, metric and number of clients, which is empty for peaks.
+
+    Peaks have in `sweep` what numbers of clients they are the best of.
+    """
+    measured = main_points(points).withColumn("options", options(F.col("series"), F.col("parameters")))
+    peaks = curve_steps(points).groupBy(*CURVE_KEY).agg(_peak_step().alias("peak_step"), _sweep().alias("sweep"))
+    placed = (
+        measured.join(peaks, list(CURVE_KEY))
+        .withColumn("is_at_peak", F.col("step") == F.col("peak_step"))
+        .withColumn("place", F.explode(F.array(F.lit(True), F.lit(False))))
+        .filter(~F.col("place") | F.col("is_at_peak"))
+        .withColumn("clients", F.when(~F.col("place"), F.col("clients")))
+    )
+    found = (
+        placed.select(*CURVE_KEY, "options", "clients", "sweep", "place", "noise_percent", F.inline(_metrics()))
+        .filter(F.col("value").isNotNull() & (~F.col("place") | F.col("at_peak")))
+        .groupBy(*CURVE_KEY, "clients", "metric", "more_is_better")
+        .agg(
+            F.first("options").alias("options"),
+            F.first(F.when(F.col("place"), F.col("sweep")).otherwise("")).alias("sweep"),
+            F.sort_array(F.collect_list("value")).alias("values"),
+            F.max(known_noise(F.col("noise_percent"))).alias("noise_percent"),
+        )
+    )
+    return found.join(F.broadcast(run_facts(runs)), "run").select(*FIGURE_COLUMNS)
+
+
+def options(series: Column, parameters: Column) -> Column:
+    """The parameters that a series is made of: those that were swept and stay the same along a curve."""
+    listed = F.concat(F.lit(", "), series, F.lit(", "))
+    return F.map_filter(
+        parameters,
+        lambda name, value: F.contains(listed, F.concat(F.lit(", "), name, F.lit("="), value, F.lit(", "))),
+    )
+
+
+def options_text(options: Column) -> Column:
+    """As series have it: by name."""
+    texts = F.transform(F.map_entries(options), lambda each: F.concat(each["key"], F.lit("="), each["value"]))
+    return F.array_join(F.array_sort(texts), ", ")
+
+
+def run_facts(runs: DataFrame) -> DataFrame:
+    """What makes runs alike: release, machine, and whether it was the quick form."""
+    # As many digits as people read, and the mark of sources that were changed.
+    short = F.regexp_replace(F.coalesce(F.col("revision"), F.lit("")), _LONG_REVISION, "$1")
+    revision = F.when(short != "", F.concat(F.lit(" "), short)).otherwise("")
+    flavour = F.when(F.col("compiled"), "").otherwise(F.lit(NOT_COMPILED))
+    is_quick = F.lower(F.coalesce(F.col("parameters")["is_quick"], F.lit("false"))) == "true"
+    return runs.select(
+        "run",
+        "began",
+        "condition",
+        F.concat(F.col("version"), revision, flavour).alias("release"),
+        "machine",
+        is_quick.alias("is_quick"),
+    )
+
+
+def _sweep() -> Column:
+    return F.array_join(F.transform(F.array_sort(F.collect_set("clients")), lambda each: each.cast("string")), ",")
+
+
+def _peak_step() -> Column:
+    return F.max_by("step", F.struct(F.col("rate"), -F.col("clients"), -F.col("step")))
+
+
+def _metrics() -> Column:
+    return F.array(
+        *(
+            F.struct(
+                F.lit(each.name).alias("metric"),
+                F.lit(each.more_is_better).alias("more_is_better"),
+                F.lit(each.at_peak).alias("at_peak"),
+                F.expr(each.value).cast("double").alias("value"),
+            )
+            for each in METRICS
+        )
+    )

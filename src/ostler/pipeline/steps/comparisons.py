@@ -1,0 +1,248 @@
+"""Comparisons: release to release, the same again, product to product, option to option, and published ratios.
+
+Right is held against left, and subjects say it in this order: TLS to plain, Ostler to RabbitMQ. Products and options
+are compared within one run only, because machines change from hour to hour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from ostler.pipeline.lake.spark_schemas import as_table
+from ostler.pipeline.lake.tables import COMPARISON
+from ostler.pipeline.steps.comparison_figures import FIGURE_COLUMNS, RATE, comparison_figures, options_text
+from ostler.pipeline.steps.contestants import CHANNEL_OPTIONS, ONE_QUEUE_MANAGER, OUR_LIBRARY, PEER_LIBRARY, TWO_NODES
+from ostler.pipeline.steps.ratios import ratio_comparisons
+from ostler.pipeline.steps.verdicts import PAIR_COLUMNS, apart_percent, judged, median
+
+RELEASE, REPEAT, PRODUCT, OPTION = "release", "repeat", "product", "option"
+_OSTLER: Final = "ostler"
+_PEER: Final = "peer"
+_LIMIT: Final = "limit"
+_AT_PEAK: Final = -1
+
+
+@dataclass(frozen=True)
+class OptionRule:
+    """A parameter that is swept, and the value that the others are held against. `{value}` is another one."""
+
+    parameter: str
+    baseline: str
+    subject: str
+
+
+OPTION_RULES: Final = (
+    OptionRule("cipher_spec", "none", "TLS with {value} to plain"),
+    OptionRule("log", "circular", "log {value} to circular"),
+    OptionRule("responder_binding", "local", "{value} responders to standard ones"),
+    OptionRule("persistence", "nonpersistent", "{value} to nonpersistent"),
+    OptionRule("message_bytes", "2048", "{value} bytes to 2048"),
+    OptionRule("syncpoint", "out", "syncpoint {value} to none"),
+    OptionRule("file_system", "disk", "{value} to disk"),
+    OptionRule("replication", "none", "{value} replication to none"),
+    OptionRule("added_latency_ms", "0", "{value} ms of distance to none"),
+    OptionRule("queue_managers", "1", "{value} queue managers to one"),
+    OptionRule("channels", "1", "{value} channels to one"),
+    OptionRule("batch_size", "50", "batches of {value} to those of 50"),
+    OptionRule("round_trip_ms", "0", "{value} ms of distance to none"),
+    OptionRule("messages", "nonpersistent, FAST", "{value} to nonpersistent, FAST"),
+    OptionRule("property_control", "COMPAT", "PROPCTL {value} to COMPAT"),
+    OptionRule("rules", "0", "{value} channel authentication rules to none"),
+    OptionRule("trace", "off", "trace {value} to none"),
+)
+
+
+def comparisons(points: DataFrame, runs: DataFrame, published: DataFrame) -> DataFrame:
+    """From points, runs and published figures: the table of comparisons."""
+    # A few rows, wanted nine times: without this Spark would make them as often, and plan for longer than it works.
+    figures = comparison_figures(points, runs).localCheckpoint()
+    made = (release_pairs(figures), product_pairs(figures), option_pairs(figures), joined_pairs(figures))
+    pairs = reduce(DataFrame.unionByName, made)
+    ours = judged(pairs).select(
+        "*",
+        F.lit(None).cast("double").alias("published_ratio"),
+        F.lit(None).cast("string").alias("published_source"),
+    )
+    return as_table(ours, COMPARISON).unionByName(ratio_comparisons(figures, published))
+
+
+def release_pairs(figures: DataFrame) -> DataFrame:
+    """Each run with the one before it: of another release, or the same again, which tells how steady the machine is.
+
+    Only runs of one machine and one form are laid side by side, and peaks only of the same numbers of clients: with
+    more of them the same release may come higher. Products of others and limits know no releases of ours: they are the
+    same again. Limits were probed with the same program both times, so what they changed by is the machine's doing, and
+    noise as well.
+    """
+    facts = F.struct("run", "release", "values", "noise_percent")
+    line = Window.partitionBy(
+        "scenario", "contestant", "kind", "series", "clients", "sweep", "metric", "machine", "is_quick"
+    ).orderBy("began", "run")
+    is_release = (F.col("kind") == _OSTLER) & (F.col("release") != F.col("before.release"))
+    names = F.concat("contestant", F.lit(": "), "release", F.lit(" after "), "before.release")
+    pairs = (
+        figures.withColumn("before", F.lag(facts).over(line))
+        .filter(F.col("before").isNotNull())
+        .select(
+            (F.col("kind") == _LIMIT).alias("is_limit"),
+            F.coalesce(F.col("clients"), F.lit(_AT_PEAK)).alias("place"),
+            F.when(is_release, RELEASE).otherwise(REPEAT).alias("kind"),
+            F.when(is_release, names).otherwise(F.concat("contestant", F.lit(", the same again"))).alias("subject"),
+            "scenario",
+            "series",
+            "clients",
+            "metric",
+            "more_is_better",
+            F.lit(True).alias("is_comparable"),
+            F.col("before.release").alias("left_name"),
+            F.col("release").alias("right_name"),
+            F.col("before.run").alias("left_run"),
+            F.col("run").alias("right_run"),
+            F.col("before.values").alias("left_values"),
+            F.col("values").alias("right_values"),
+            F.greatest("before.noise_percent", "noise_percent").alias("noise_percent"),
+        )
+    )
+    moved = F.when(~F.col("is_limit"), F.col("machine_percent"))
+    return (
+        pairs.join(_machine_changes(pairs), ["left_run", "right_run", "place"], "left")
+        .withColumn("noise_percent", F.greatest("noise_percent", moved))
+        .select(*PAIR_COLUMNS)
+    )
+
+
+def _machine_changes(pairs: DataFrame) -> DataFrame:
+    """By how much the limits of the machine moved from one run to another: that which moved most, at each place."""
+    left, right = median(F.col("left_values")), median(F.col("right_values"))
+    return (
+        pairs.filter(F.col("is_limit") & (F.col("metric") == RATE))
+        .filter((left > 0) & (right > 0))
+        .groupBy("left_run", "right_run", "place")
+        .agg(F.max(apart_percent(right / left)).alias("machine_percent"))
+    )
+
+
+def product_pairs(figures: DataFrame) -> DataFrame:
+    """Ostler to each other product of the same run, lean client to lean client and library to library; two queue
+    managers to two nodes.
+
+    Limits are no products: their rows say how near Ostler comes, and no verdict.
+    """
+    left = _side(figures.filter(F.col("kind").isin(_PEER, _LIMIT)), "left")
+    right = _side(figures.filter(F.col("kind") == _OSTLER), "right")
+    is_limit = F.col("left.kind") == _LIMIT
+    joined = left.join(
+        right,
+        _same("run", "series", "metric")
+        & F.col("left.clients").eqNullSafe(F.col("right.clients"))
+        & (is_limit & (F.col("left.metric") == RATE) | ~is_limit & _are_clients_alike()),
+    )
+    return joined.select(
+        *_pair(
+            kind=F.lit(PRODUCT),
+            subject=F.concat("right.contestant", F.lit(" to "), "left.contestant"),
+            series=F.col("right.series"),
+            is_comparable=~is_limit,
+            left_name=F.col("left.contestant"),
+            right_name=F.col("right.contestant"),
+        )
+    )
+
+
+def option_pairs(figures: DataFrame) -> DataFrame:
+    """Each value of an option to the usual one, in the same run and with all other options the same; not of limits."""
+    rules = F.array(
+        *(F.struct(*(F.lit(getattr(rule, name)).alias(name) for name in _RULE_NAMES)) for rule in OPTION_RULES)
+    )
+    ruled = (
+        figures.filter(F.col("kind") != _LIMIT)
+        .withColumn("rule", F.explode(rules))
+        .withColumn("option", F.col("options")[F.col("rule.parameter")])
+        .filter(F.col("option").isNotNull())
+        .withColumn("rest", options_text(F.map_filter("options", lambda name, _: name != F.col("rule.parameter"))))
+    )
+    is_baseline = F.col("option") == F.col("rule.baseline")
+    left, right = _side(ruled.filter(is_baseline), "left"), _side(ruled.filter(~is_baseline), "right")
+    joined = left.join(
+        right,
+        _same("run", "contestant", "rest", "metric")
+        & (F.col("left.rule.parameter") == F.col("right.rule.parameter"))
+        & F.col("left.clients").eqNullSafe(F.col("right.clients")),
+    )
+    rest = F.concat_ws(", ", F.col("right.contestant"), F.when(F.col("right.rest") != "", F.col("right.rest")))
+    return joined.select(
+        *_pair(
+            kind=F.lit(OPTION),
+            subject=F.replace(F.col("right.rule.subject"), F.lit("{value}"), F.col("right.option")),
+            series=rest,
+            is_comparable=F.lit(True),
+            left_name=F.col("left.option"),
+            right_name=F.col("right.option"),
+        )
+    )
+
+
+def joined_pairs(figures: DataFrame) -> DataFrame:
+    """Two queue managers to one, in the same run and under the same load: whatever their channels are like."""
+    ours = figures.filter(F.col("kind") == _OSTLER).withColumn(
+        "rest", options_text(F.map_filter("options", lambda name, _: ~name.isin(*CHANNEL_OPTIONS)))
+    )
+    is_one = F.col("contestant") == ONE_QUEUE_MANAGER
+    left, right = _side(ours.filter(is_one), "left"), _side(ours.filter(~is_one), "right")
+    joined = left.join(
+        right,
+        _same("run", "message_bytes", "persistent", "rest", "metric")
+        & F.col("left.clients").eqNullSafe(F.col("right.clients")),
+    )
+    return joined.select(
+        *_pair(
+            kind=F.lit(OPTION),
+            subject=F.lit("two queue managers to one"),
+            series=F.concat_ws(", ", "right.contestant", F.when(F.col("right.series") != "", F.col("right.series"))),
+            is_comparable=F.lit(True),
+            left_name=F.col("left.contestant"),
+            right_name=F.col("right.contestant"),
+        )
+    )
+
+
+_RULE_NAMES: Final = ("parameter", "baseline", "subject")
+
+
+def _side(figures: DataFrame, name: str) -> DataFrame:
+    """A side of a join, with all its columns in one of this name."""
+    columns = [each for each in figures.columns if each in (*FIGURE_COLUMNS, "rule", "option", "rest")]
+    return figures.select(F.struct(*columns).alias(name))
+
+
+def _same(*names: str) -> Column:
+    return reduce(lambda one, other: one & other, (F.col(f"left.{name}") == F.col(f"right.{name}") for name in names))
+
+
+def _are_clients_alike() -> Column:
+    """Whether a product of others and ours were both driven through a library, or both not; and both are one or two."""
+    are_two = F.col("left.contestant").isin(*TWO_NODES)
+    theirs = F.contains(F.col("left.contestant"), F.lit(PEER_LIBRARY)) & ~are_two
+    ours = F.contains(F.col("right.contestant"), F.lit(OUR_LIBRARY))
+    return (theirs == ours) & ~(are_two & (F.col("right.contestant") == ONE_QUEUE_MANAGER))
+
+
+def _pair(**told: Column) -> list[Column]:
+    """The columns of a pair: those that are told, and those that follow from the sides."""
+    follows = {
+        "scenario": F.col("left.scenario"),
+        "clients": F.col("right.clients"),
+        "metric": F.col("right.metric"),
+        "more_is_better": F.col("right.more_is_better"),
+        "left_run": F.col("left.run"),
+        "right_run": F.col("right.run"),
+        "left_values": F.col("left.values"),
+        "right_values": F.col("right.values"),
+        "noise_percent": F.greatest("left.noise_percent", "right.noise_percent"),
+    }
+    return [{**follows, **told}[name].alias(name) for name in PAIR_COLUMNS]

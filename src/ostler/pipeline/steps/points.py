@@ -1,0 +1,273 @@
+"""Points: from samples to one row for each operation of each measured point.
+
+A point is one repetition of one contestant at one step. Everything is taken over its measured phase. Each function
+takes tables of bronze and gives what it says; `points` puts them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from ostler.lab.store.roles import DRIVER, END, FAR, LOG_THREAD, NEAR, PEER, PROBE, QUEUE_MANAGER
+from ostler.lab.store.segments import MEASURED
+from ostler.pipeline.lake.quality import POINT_RULES
+from ostler.pipeline.lake.rule_columns import broken_rows, kept_rows
+from ostler.pipeline.lake.spark_schemas import as_table
+from ostler.pipeline.lake.tables import POINT
+from ostler.pipeline.steps.histograms import (
+    PERCENTILES,
+    highest_of,
+    lowest_of,
+    merged,
+    percentile_buckets,
+    percentile_ns,
+)
+from ostler.pipeline.steps.series import series_text, sweeps_of_scenarios
+
+KEY: Final = ("run", "contestant", "step", "repetition")
+OPERATION_KEY: Final = (*KEY, "operation")
+# Words of the laboratory, as they are in its samples.
+OPERATION_PARAMETER: Final = "operation"
+BROKER_ROLES: Final = (QUEUE_MANAGER, PEER, PROBE)
+# Which operation a point is about when it does not say so.
+USUAL_OPERATIONS: Final = ("round trip", "session", "get", "put", "connect")
+_LOG_COUNTERS: Final = {"written_bytes": "log_bytes", "forces": "log_forces"}
+_SUMS: Final = (*_LOG_COUNTERS.values(), "disk_written_bytes", "loopback_bytes")
+_COSTS: Final = ("near", "far", "driver", "log", "near_log", "far_log")
+_BUSY: Final = ("user_us", "nice_us", "system_us", "irq_us", "softirq_us")
+_IDLE: Final = ("idle_us", "iowait_us", "steal_us")
+
+Tables = Mapping[str, DataFrame]
+"""Tables of bronze by name: all of the samples, `run` and `entrant`."""
+
+
+def timed_operations(tables: Tables) -> DataFrame:
+    """Each operation of each point, timed: the one pass over all samples. With what the rules want to know beside."""
+    found = timed(_measured(tables["operation"])).join(
+        percentiles(_measured(tables["latency"])), list(OPERATION_KEY), "left"
+    )
+    return found.select(
+        *OPERATION_KEY,
+        *("count", "failed", "late", "total_ns", "max_ns"),
+        *PERCENTILES,
+        F.coalesce("histogram_count", F.lit(0)).alias("histogram_count"),
+        lowest_of(F.col("last_bucket")).alias("last_bucket_low_ns"),
+        highest_of(F.col("last_bucket")).alias("last_bucket_high_ns"),
+    )
+
+
+def broken_points(operations: DataFrame) -> DataFrame:
+    """Of `timed_operations`, those that break a rule, with the reason."""
+    return broken_rows(operations, POINT_RULES, POINT)
+
+
+def points(operations: DataFrame, tables: Tables) -> DataFrame:
+    """The table of points: those of `timed_operations` that keep the rules, with everything that stands beside."""
+    measured = {
+        name: _measured(tables[name]) for name in ("phase", "process", "thread", "machine", "statistic", "event")
+    }
+    return as_table(
+        kept_rows(operations, POINT_RULES)
+        .join(windows(measured["phase"]), list(KEY), "inner")
+        .transform(with_main_operation)
+        .join(processes(measured["process"]), list(KEY), "left")
+        .join(log_threads(measured["thread"]), list(KEY), "left")
+        .join(machines(measured["machine"]), list(KEY), "left")
+        .join(log_counters(measured["statistic"]), list(KEY), "left")
+        .join(flags(measured["event"]), list(KEY), "left")
+        .join(tables["run"].select("run", "noise_percent"), "run", "left")
+        .join(tables["entrant"].select("run", "contestant", "kind"), ["run", "contestant"], "left")
+        .transform(_figures),
+        POINT,
+    )
+
+
+def _measured(samples: DataFrame) -> DataFrame:
+    return samples.filter(F.col("phase") == MEASURED)
+
+
+# -- each table by itself ----------------------------------------------------------------------------------------------
+
+
+def windows(phase: DataFrame) -> DataFrame:
+    """What was measured, when and for how long."""
+    return phase.select(
+        *KEY,
+        "scenario",
+        "began",
+        "seconds",
+        "clients",
+        "message_bytes",
+        "persistent",
+        F.col("rate_per_second").alias("asked_rate"),
+        "parameters",
+    )
+
+
+def timed(operation: DataFrame) -> DataFrame:
+    """Operations of all workers and seconds together."""
+    return operation.groupBy(*OPERATION_KEY).agg(
+        F.sum("count").alias("count"),
+        F.sum("failed").alias("failed"),
+        F.sum("late").alias("late"),
+        # A sum of 64-bit nanoseconds would hold 292 years of waiting.
+        F.sum("total_ns").alias("total_ns"),
+        F.max("highest_ns").alias("max_ns"),
+    )
+
+
+def percentiles(latency: DataFrame) -> DataFrame:
+    """Percentiles of each operation, as buckets of its merged histogram."""
+    return percentile_buckets(merged(latency, OPERATION_KEY), OPERATION_KEY)
+
+
+def with_main_operation(timed_points: DataFrame) -> DataFrame:
+    """Which operation a point is about: the one it names, else the usual one, else the one that was done most."""
+    named = F.col("operation") == F.col("parameters")[OPERATION_PARAMETER]
+    usual = F.array_position(F.array(*(F.lit(each) for each in USUAL_OPERATIONS)), F.col("operation"))
+    order = Window.partitionBy(*KEY).orderBy(
+        F.coalesce(named, F.lit(False)).desc(),
+        F.when(usual > 0, usual).asc_nulls_last(),
+        F.col("count").desc(),
+        F.col("operation"),
+    )
+    return timed_points.withColumn("is_main", F.row_number().over(order) == 1)
+
+
+def processes(process: DataFrame) -> DataFrame:
+    """Processor time by role, and the most memory that the brokers had at once."""
+    cpu = F.col("user_us") + F.col("system_us")
+    is_broker = _role_kind().isin(list(BROKER_ROLES))
+    by_second = process.groupBy(*KEY, "second").agg(
+        F.sum(F.when(is_broker, cpu)).alias("broker_us"),
+        F.sum(F.when(is_broker, F.col("user_us"))).alias("broker_user_us_sum"),
+        F.sum(F.when(is_broker & _is_at(NEAR), cpu)).alias("near_us"),
+        F.sum(F.when(is_broker & _is_at(FAR), cpu)).alias("far_us"),
+        F.sum(F.when(F.col("role") == DRIVER, cpu)).alias("driver_us"),
+        F.sum(F.when(is_broker, F.col("resident_bytes"))).alias("broker_bytes"),
+        F.max(_kind_of_role()).alias("kind_rank"),
+        F.max("interval_us").alias("interval_us"),
+    )
+    return by_second.groupBy(*KEY).agg(
+        F.sum("broker_us").alias("broker_us"),
+        F.sum("broker_user_us_sum").alias("broker_user_us_sum"),
+        F.sum("near_us").alias("near_us"),
+        F.sum("far_us").alias("far_us"),
+        F.sum("driver_us").alias("driver_us"),
+        F.max("broker_bytes").alias("broker_memory_bytes"),
+        F.max("kind_rank").alias("kind_rank"),
+        F.sum("interval_us").alias("observed_us"),
+    )
+
+
+def _role_kind() -> Column:
+    """A role without the end that it is at."""
+    return F.substring_index("role", END, 1)
+
+
+def _is_at(end: str) -> Column:
+    return F.col("role").endswith(f"{END}{end}")
+
+
+def _kind_of_role() -> Column:
+    """Who a contestant is, seen from its processes: a queue manager tells more than a peer, that more than a probe."""
+    role = _role_kind()
+    return F.when(role == QUEUE_MANAGER, 3).when(role == PEER, 2).when(role == PROBE, 1).otherwise(0)
+
+
+def log_threads(thread: DataFrame) -> DataFrame:
+    """Processor time of the queue managers' log threads, where threads are known by name."""
+    logs = thread.filter((_role_kind() == QUEUE_MANAGER) & F.col("name").startswith(LOG_THREAD))
+    cpu = F.col("user_us") + F.col("system_us")
+    return logs.groupBy(*KEY).agg(
+        F.sum(cpu).alias("log_us"),
+        F.sum(F.when(_is_at(NEAR), cpu)).alias("near_log_us"),
+        F.sum(F.when(_is_at(FAR), cpu)).alias("far_log_us"),
+    )
+
+
+def machines(machine: DataFrame) -> DataFrame:
+    """The whole machine: how busy it was, what was stolen, disk and loopback."""
+    busy = sum((F.sum(name) for name in _BUSY[1:]), F.sum(_BUSY[0]))
+    total = sum((F.sum(name) for name in _IDLE), busy)
+    return machine.groupBy(*KEY).agg(
+        _percent(busy, total).alias("machine_busy_percent"),
+        _percent(F.sum("steal_us"), total).alias("steal_percent"),
+        F.sum("disk_written_bytes").alias("disk_written_bytes"),
+        _percent(F.sum("disk_busy_us"), F.sum("interval_us")).alias("disk_busy_percent"),
+        F.sum("loopback_bytes").alias("loopback_bytes"),
+    )
+
+
+def log_counters(statistic: DataFrame) -> DataFrame:
+    """How far the log's counters went on within the window. A queue manager that was started anew begins at 0 again."""
+    counters = statistic.filter((F.col("source") == "log") & F.col("name").isin(list(_LOG_COUNTERS)))
+    before = F.lag("value").over(Window.partitionBy(*KEY, "object", "record", "name", "position").orderBy("second"))
+    grown = counters.withColumn("before", before).withColumn(
+        "grown", F.when(F.col("value") >= F.col("before"), F.col("value") - F.col("before")).otherwise(F.col("value"))
+    )
+    return (
+        grown.filter(F.col("before").isNotNull())
+        .groupBy(*KEY)
+        .agg(
+            *(
+                F.sum(F.when(F.col("name") == name, F.col("grown"))).cast("bigint").alias(column)
+                for name, column in _LOG_COUNTERS.items()
+            )
+        )
+    )
+
+
+def flags(event: DataFrame) -> DataFrame:
+    """What makes figures doubtful, by name; what it is about stands behind a colon in events, and is left there."""
+    name = F.substring_index("name", ":", 1)
+    doubts = event.filter(F.col("kind") == "flag")
+    return doubts.groupBy(*KEY).agg(F.array_sort(F.collect_set(name)).alias("flags"))
+
+
+# -- together ----------------------------------------------------------------------------------------------------------
+
+
+def _figures(joined: DataFrame) -> DataFrame:
+    """Sums to figures. Processor time cannot be told apart by operation, so it is told for the main one.
+
+    Where observers were late, samples cover more than the window: sums are then taken by its share.
+    """
+    count = F.col("count")
+    share = F.least(F.lit(1.0), F.coalesce(F.col("seconds") * 1e6 / F.col("observed_us"), F.lit(1.0)))
+    columns: dict[str, Column] = {
+        "kind": F.coalesce(F.when(F.col("kind") != "", F.col("kind")), _kind_seen()),
+        "series": series_text(sweeps_of_scenarios()),
+        "rate": F.when(F.col("seconds") > 0, count / F.col("seconds")).otherwise(0.0),
+        "mean_ns": F.when(count > 0, F.col("total_ns") / count),
+        **{name: percentile_ns(F.col(name), F.col("max_ns")) for name in PERCENTILES},
+        "broker_cpu_us": _each(F.col("broker_us") * share),
+        "broker_user_us": _each(F.col("broker_user_us_sum") * share),
+        **{f"{name}_cpu_us": _each(F.col(f"{name}_us") * share) for name in _COSTS},
+        **{name: F.round(F.col(name) * share).cast("bigint") for name in _SUMS},
+        "broker_core_percent": _percent(F.col("broker_us") * share, F.col("seconds") * 1e6),
+        "flags": F.coalesce(F.col("flags"), F.array().cast("array<string>")),
+    }
+    kept = [name for name in POINT.names if name not in columns]
+    return joined.select(*kept, *(column.alias(name) for name, column in columns.items()))
+
+
+def _kind_seen() -> Column:
+    """For runs that do not say who took part."""
+    is_ours = F.lower("contestant").startswith("ostler")
+    rank = F.col("kind_rank")
+    by_name = F.when(is_ours, "ostler").otherwise("limit")
+    return F.when(rank == 3, "ostler").when(rank == 2, "peer").when(rank == 1, "limit").otherwise(by_name)
+
+
+def _each(total_us: Column) -> Column:
+    """For each operation that completed."""
+    return F.when(F.col("is_main") & (F.col("count") > 0), total_us / F.col("count"))
+
+
+def _percent(part: Column, whole: Column) -> Column:
+    return F.when(whole > 0, 100.0 * part / whole)

@@ -1,0 +1,181 @@
+"""Which figures of a published report make a ratio, and which of ours make the same one.
+
+Machines of the reports were others, so their rates say little about ours; how a persistent message compares with one
+that is not, or 20 KB with 2 KB, on the same machine says much. The rules are data: reports and runs are searched by
+them in the same way. Scenarios have the same names in both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
+
+SMALL_BYTES: Final = 2048
+"""What sizes are held against: every report has it."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """Figures of one scenario. Ours may be a step of another one: `our_scenario`, when it is not empty. Of ours all
+    contestants but one queue manager in the place of two count, or only `our_contestant`.
+
+    A `variant` of the published figure and a `parameter` of our step may tell figures of a scenario apart: they must
+    have the value, or, with `is_other`, any but this. What is empty is not asked for.
+    """
+
+    scenario: str
+    our_scenario: str = ""
+    message_bytes: int | None = None
+    variant: str = ""
+    published_value: str = ""
+    parameter: str = ""
+    our_value: str = ""
+    is_other: bool = False
+    our_contestant: str = ""
+
+
+@dataclass(frozen=True)
+class RatioRule:
+    """The peak of the right side to that of the left one, with messages of the same size unless `is_size`.
+
+    Both are from one product, release and platform. Clusters are other platforms by nature: with `is_by_section` both
+    are from one section. `source` is where the report tells of it, if it prints no figures.
+    """
+
+    subject: str
+    left: Side
+    right: Side
+    is_size: bool = False
+    is_by_section: bool = False
+    source: str = ""
+
+
+def _persistence() -> list[RatioRule]:
+    pairs = [
+        *((f"{place}-{kind}-np", f"{place}-{kind}-pm") for place in _PLACES for kind in ("rr", "large")),
+        *(("rr-bb-np", "rr-bb-pm"), ("appl-c1", "appl-c2"), ("appl-c3", "appl-c4")),
+        *(("pubsub-1n-np", "pubsub-1n-pm"), ("pubsub-multi-np", "pubsub-multi-pm"), ("p2p-multi-np", "p2p-multi-pm")),
+    ]
+    return [
+        *(RatioRule(_PERSISTENCE, Side(left), Side(right)) for left, right in pairs),
+        *(
+            RatioRule(_PERSISTENCE, _trusted_side(f"{place}-trusted-np"), _trusted_side(f"{place}-trusted-pm"))
+            for place in _PLACES
+        ),
+    ]
+
+
+def _sizes() -> list[RatioRule]:
+    pairs = [
+        *((f"{place}-rr-{kind}", f"{place}-large-{kind}") for place in _PLACES for kind in ("np", "pm")),
+        *((each, each) for each in ("rr-cb-np", "rr-dq-bb-np", "rr-cc-jms-np", "rr-bb-np", "rr-bb-pm")),
+        *((each, each) for each in ("appl-c1", "appl-c2", "appl-c3", "appl-c4")),
+    ]
+    return [
+        RatioRule("size to size", Side(left, message_bytes=SMALL_BYTES), Side(right), is_size=True)
+        for left, right in pairs
+    ]
+
+
+def _trusted() -> list[RatioRule]:
+    """Reports hold them against the scenario without; ours sweep both in one."""
+    found = []
+    for place in _PLACES:
+        for kind in ("np", "pm"):
+            ours = f"{place}-trusted-{kind}"
+            left = Side(f"{place}-rr-{kind}", ours, parameter="responder_binding", our_value="local")
+            found.append(RatioRule("trusted to standard", left, _trusted_side(ours)))
+    return found
+
+
+def _trusted_side(scenario: str) -> Side:
+    return Side(scenario, parameter="responder_binding", our_value="trusted")
+
+
+def _tls() -> list[RatioRule]:
+    plain = Side("rr-cc-tls-np", variant="cipher", published_value="none", parameter="cipher_spec", our_value="none")
+    source = "WebSphere MQ for z/OS V7.1.0: channels with and without SSL are charts there, without printed figures"
+    channels = ("zos-chl-1-4", "zos-chl-10-50")
+    return [
+        RatioRule(_TLS, plain, replace(plain, is_other=True)),
+        *(RatioRule(_TLS, Side(each), Side(f"{each}-ssl"), source=source) for each in channels),
+    ]
+
+
+def _logging() -> list[RatioRule]:
+    circular = Side("linear-vs-circular-logging", variant="log", parameter="log", our_value="circular")
+    source = "IBM MQ V9.1 for Windows: linear against circular logging is a chart there, without printed figures"
+    return [RatioRule("linear to circular", circular, replace(circular, is_other=True), source=source)]
+
+
+def _queue_managers() -> list[RatioRule]:
+    found = [
+        RatioRule("ten queue managers to one", Side("appl-c1"), Side("appl-c3")),
+        RatioRule("ten queue managers to one", Side("appl-c2"), Side("appl-c4")),
+    ]
+    clusters = (
+        ("two", "2", "pubsub-1n-np", "pubsub-1n-cluster2-np"),
+        ("two", "2", "pubsub-1n-pm", "pubsub-1n-cluster2-pm"),
+        ("four", "4", "pubsub-1n-np", "pubsub-1n-cluster4-np"),
+    )
+    for words, number, single, cluster in clusters:
+        left = Side(single, cluster, parameter="queue_managers", our_value="1")
+        right = Side(cluster, parameter="queue_managers", our_value=number)
+        found.append(RatioRule(f"{words} queue managers to one", left, right, is_by_section=True))
+    return found
+
+
+def _replication() -> list[RatioRule]:
+    kinds = (
+        ("replicated at once to standalone", "ha", "synchronous"),
+        ("replicated later to standalone", "dr", "asynchronous"),
+        ("replicated both ways to standalone", "hadr", "both"),
+    )
+    found = []
+    for subject, name, value in kinds:
+        for number, single in ((1, "appl-c2"), (2, "appl-c4")):
+            ours = f"appl-{name}{number}"
+            left = Side(single, ours, parameter="replication", our_value="none")
+            found.append(RatioRule(subject, left, Side(ours, parameter="replication", our_value=value)))
+    return found
+
+
+def _distances() -> list[RatioRule]:
+    found = []
+    for kind in ("np", "pm"):
+        found.append(RatioRule("clients to local", Side(f"local-rr-{kind}"), Side(f"client-rr-{kind}")))
+        found.append(_joined(f"local-rr-{kind}", f"dq-rr-{kind}"))
+        found.append(_joined(f"local-large-{kind}", f"dq-large-{kind}"))
+    found.append(RatioRule("clients to local", Side("rr-bb-np"), Side("rr-cb-np")))
+    found.append(_joined("rr-bb-np", "rr-dq-bb-np"))
+    for name in ("appl-ha2", "appl-dr2"):
+        far = f"{name}-latency"
+        left = Side(name, far, parameter="added_latency_ms", our_value="0")
+        right = Side(far, variant="latency_ms", parameter="added_latency_ms", our_value="0", is_other=True)
+        found.append(RatioRule("milliseconds of distance to none", left, right))
+    return found
+
+
+def _joined(local: str, distributed: str) -> RatioRule:
+    """Reports have a scenario of its own for one queue manager; ours puts the same load on one in the same run."""
+    left = Side(local, distributed, our_contestant=ONE_QUEUE_MANAGER)
+    return RatioRule("two queue managers to local", left, Side(distributed, our_contestant=_OSTLER))
+
+
+_OSTLER: Final = "Ostler"
+_TLS: Final = "TLS to plain"
+_PLACES: Final = ("local", "client", "dq")
+_PERSISTENCE: Final = "persistent to nonpersistent"
+
+RATIO_RULES: Final = (
+    *_persistence(),
+    *_sizes(),
+    *_tls(),
+    *_logging(),
+    *_trusted(),
+    *_queue_managers(),
+    *_replication(),
+    *_distances(),
+)

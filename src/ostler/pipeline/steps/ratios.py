@@ -1,0 +1,279 @@
+"""Ratios inside published reports, each with its source, beside the same ratios of ours.
+
+The verdict of a ratio is about ratios: better is a ratio of ours that is higher than the published one beyond the
+tolerance, which means that we lose less, or gain more. All are ratios of rates at the peak.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+
+from ostler.pipeline.lake.spark_schemas import as_table
+from ostler.pipeline.lake.tables import COMPARISON
+from ostler.pipeline.steps.comparison_figures import NOT_COMPILED, RATE, options_text
+from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
+from ostler.pipeline.steps.ratio_rules import RATIO_RULES, Side
+from ostler.pipeline.steps.verdicts import BETTER, NOT_COMPARABLE, SAME, TOLERANCE_PERCENT, WORSE, is_beyond, judged
+
+RATIO: Final = "ratio"
+RATES: Final = ("round_trips_per_s", "messages_per_s", "transactions_per_s")
+_MEASURED: Final = "measured"
+_TABLE: Final = "Table"
+_SIZE: Final = "message_bytes"
+_COMPLETE: Final = "complete"
+_OSTLER: Final = "ostler"
+_OUR_NAME: Final = "Ostler"
+_SIDE_TYPE: Final = (
+    "struct<scenario:string,our_scenario:string,message_bytes:bigint,variant:string,published_value:string,"
+    "parameter:string,our_value:string,is_other:boolean,our_contestant:string>"
+)
+_RULES_TYPE: Final = (
+    f"rule int, subject string, left {_SIDE_TYPE}, right {_SIDE_TYPE}, is_size boolean, is_by_section boolean, "
+    "source string"
+)
+# What both sides of a ratio have in common, and what makes the published one and ours the same ratio.
+_PLACE: Final = ("rule", "left_bytes", "right_bytes", "label")
+
+
+def ratio_comparisons(figures: DataFrame, published: DataFrame) -> DataFrame:
+    """From our figures and published ones: rows of the table of comparisons."""
+    rules = F.broadcast(rules_table(figures.sparkSession))
+    printed, ours = published_ratios(published, rules), our_ratios(figures, rules)
+    reference = printed.filter(F.col("is_reference"))
+    told = reference.select(*_PLACE, "published_ratio", F.col("published_source").alias("found_source"))
+    beside = ours.join(told, list(_PLACE), "left").withColumn(
+        "published_source", F.coalesce(F.col("found_source"), F.when(F.col("source") != "", F.col("source")))
+    )
+    # A published ratio that stands beside ours need not be told again.
+    others = printed.join(
+        ours.select(*_PLACE, F.lit(True).alias("is_reference")).distinct(), [*_PLACE, "is_reference"], "left_anti"
+    )
+    return as_table(_with_verdict(beside), COMPARISON).unionByName(as_table(_alone(others), COMPARISON))
+
+
+def rules_table(spark: SparkSession) -> DataFrame:
+    """The rules, numbered."""
+
+    def side(each: Side) -> tuple[object, ...]:
+        told = (each.scenario, each.our_scenario or each.scenario, each.message_bytes, each.variant)
+        return (*told, each.published_value, each.parameter, each.our_value, each.is_other, each.our_contestant)
+
+    rows = [
+        (number, rule.subject, side(rule.left), side(rule.right), rule.is_size, rule.is_by_section, rule.source)
+        for number, rule in enumerate(RATIO_RULES)
+    ]
+    return spark.createDataFrame(rows, _RULES_TYPE)
+
+
+# -- published ---------------------------------------------------------------------------------------------------------
+
+
+def published_ratios(published: DataFrame, rules: DataFrame) -> DataFrame:
+    """All that the rules find. Of several products or platforms with the same ratio, the newest is the reference."""
+    figures = published.filter(
+        F.col("metric").isin(*RATES)
+        & (F.col("basis") == _MEASURED)
+        & F.startswith(F.col("table_or_figure"), F.lit(_TABLE))
+        & (F.col("value") > 0)
+        & F.col("message_bytes").isNotNull()
+    )
+    left, right = (_published_side(figures, rules, side) for side in ("left", "right"))
+    joined = left.join(right, ["rule", "product", "product_version", "ground", "api", "metric"]).filter(_sizes_fit())
+    best = Window.partitionBy(*_PLACE).orderBy(
+        F.desc("product_version"), "product", "ground", "api", "left_figure", "right_figure"
+    )
+    return (
+        joined.withColumn("label", F.col("right_label"))
+        .withColumn("published_ratio", F.col("right_value") / F.col("left_value"))
+        .withColumn("published_source", _source())
+        .withColumn("is_reference", F.row_number().over(best) == 1)
+        .join(rules.select("rule", "subject"), "rule")
+    )
+
+
+def _published_side(figures: DataFrame, rules: DataFrame, side: str) -> DataFrame:
+    """Peaks of one side: the highest figure of those that are alike, which is the peak, however often it is printed."""
+    option = F.col("variants")[F.col(f"{side}.variant")]
+    found = figures.join(
+        rules,
+        (F.col("scenario") == F.col(f"{side}.scenario"))
+        & (F.col(_SIZE) == F.coalesce(F.col(f"{side}.message_bytes"), F.col(_SIZE)))
+        & _option_fits(side, option, f"{side}.variant", f"{side}.published_value"),
+    )
+    alike = F.when(F.col("is_by_section"), F.col("section")).otherwise(F.col("platform"))
+    told = F.struct("figure", "scenario", "report_title", "section", "table_or_figure", "platform")
+    return (
+        found.withColumn("ground", alike)
+        .withColumn("api", F.coalesce(F.col("variants")["api"], F.lit("")))
+        .withColumn("label", _label(side, option))
+        .groupBy("rule", "is_size", "product", "product_version", "ground", "api", "metric", _SIZE, "label")
+        .agg(F.max("value").alias("value"), F.max_by(told, F.struct(F.col("value"), -F.col("figure"))).alias("told"))
+        .select(
+            *("rule", "product", "product_version", "ground", "api", "metric"),
+            *([F.col("is_size")] if side == "left" else []),
+            F.col(_SIZE).alias(f"{side}_bytes"),
+            F.col("label").alias(f"{side}_label"),
+            F.col("value").alias(f"{side}_value"),
+            F.col("told.figure").alias(f"{side}_figure"),
+            F.col("told").alias(f"{side}_told"),
+        )
+    )
+
+
+def _source() -> Column:
+    """Report, section and table of both sides, once where they are the same, and the numbers of the figures."""
+    places = [F.concat(f"{side}_told.section", F.lit(", "), f"{side}_told.table_or_figure") for side in _SIDES]
+    where = F.when(places[0] == places[1], places[0]).otherwise(F.concat_ws("; ", *places))
+    numbers = F.concat(F.lit(" (figures "), "left_figure", F.lit(" and "), "right_figure", F.lit(")"))
+    return F.concat(F.col("right_told.report_title"), F.lit(": "), where, numbers)
+
+
+def _alone(printed: DataFrame) -> DataFrame:
+    """Published ratios without one of ours."""
+    names = {f"{side}_name": F.concat_ws(" ", "product", "product_version", f"{side}_told.scenario") for side in _SIDES}
+    figures = {f"{side}_run": F.concat(F.lit("figure "), F.col(f"{side}_figure")) for side in _SIDES}
+    return printed.select(
+        F.lit(RATIO).alias("kind"),
+        "subject",
+        F.col("left_told.scenario").alias("scenario"),
+        F.concat_ws(", ", _sizes_text(), _or_nothing("label"), "right_told.platform").alias("series"),
+        F.lit(None).cast("int").alias("clients"),
+        F.lit(RATE).alias("metric"),
+        *(column.alias(name) for name, column in {**names, **figures}.items()),
+        "left_value",
+        "right_value",
+        (F.lit(100.0) * (F.col("published_ratio") - 1)).alias("change_percent"),
+        F.lit(None).cast("int").alias("left_repetitions"),
+        F.lit(None).cast("int").alias("right_repetitions"),
+        F.lit(None).cast("double").alias("low_percent"),
+        F.lit(None).cast("double").alias("high_percent"),
+        F.lit(0.0).alias("noise_percent"),
+        F.lit(TOLERANCE_PERCENT).alias("tolerance_percent"),
+        F.lit(NOT_COMPARABLE).alias("verdict"),
+        "published_ratio",
+        F.lit(None).cast("double").alias("our_ratio"),
+        "published_source",
+    )
+
+
+# -- ours --------------------------------------------------------------------------------------------------------------
+
+
+def our_ratios(figures: DataFrame, rules: DataFrame) -> DataFrame:
+    """The same ratios of the best run of each scenario, judged."""
+    peaks = best_runs(
+        figures.filter((F.col("metric") == RATE) & F.col("clients").isNull() & (F.col("kind") == _OSTLER))
+    )
+    left, right = (_our_side(peaks, rules, side) for side in ("left", "right"))
+    told = ("subject", "is_size", "source")
+    joined = (
+        left.join(right, ["rule", "contestant", "rest"])
+        .join(rules.select("rule", *told), "rule")
+        .filter(_sizes_fit())
+        .withColumn("label", F.col("right_label"))
+    )
+    is_alike = (
+        (F.col("left.machine") == F.col("right.machine"))
+        & (F.col("left.is_quick") == F.col("right.is_quick"))
+        & (F.endswith("left.release", F.lit(NOT_COMPILED)) == F.endswith("right.release", F.lit(NOT_COMPILED)))
+    )
+    names = {
+        f"{side}_name": F.concat_ws(", ", F.col(f"{side}.scenario"), _or_nothing(f"{side}.series")) for side in _SIDES
+    }
+    pairs = joined.select(
+        *_PLACE,
+        "source",
+        F.lit(RATIO).alias("kind"),
+        "subject",
+        F.col("left.scenario").alias("scenario"),
+        F.concat_ws(", ", _sizes_text(), _or_nothing("label"), _or_nothing("rest"), "contestant").alias("series"),
+        F.lit(None).cast("int").alias("clients"),
+        F.lit(RATE).alias("metric"),
+        F.lit(True).alias("more_is_better"),
+        is_alike.alias("is_comparable"),
+        *(column.alias(name) for name, column in names.items()),
+        *(F.col(f"{side}.run").alias(f"{side}_run") for side in _SIDES),
+        *(F.col(f"{side}.values").alias(f"{side}_values") for side in _SIDES),
+        F.greatest("left.noise_percent", "right.noise_percent").alias("noise_percent"),
+    )
+    return judged(pairs)
+
+
+def best_runs(figures: DataFrame) -> DataFrame:
+    """Of each scenario the latest run, complete ones and those of full length before others."""
+    order = F.struct(F.col("condition") == _COMPLETE, ~F.col("is_quick"), F.col("began"), F.col("run"))
+    best = figures.groupBy("scenario").agg(F.max_by("run", order).alias("run"))
+    return figures.join(F.broadcast(best), ["scenario", "run"])
+
+
+def _our_side(peaks: DataFrame, rules: DataFrame, side: str) -> DataFrame:
+    sided = rules.select("rule", "left", "right")
+    option = F.col("options")[F.col(f"{side}.parameter")]
+    asked = F.col(f"{side}.our_contestant")
+    found = peaks.join(
+        sided,
+        (F.col("scenario") == F.col(f"{side}.our_scenario"))
+        & (F.col(_SIZE) == F.coalesce(F.col(f"{side}.message_bytes"), F.col(_SIZE)))
+        & _option_fits(side, option, f"{side}.parameter", f"{side}.our_value")
+        & F.when(asked != "", F.col("contestant") == asked).otherwise(F.col("contestant") != ONE_QUEUE_MANAGER),
+    )
+    # Sizes are looked at by themselves: some scenarios sweep them, some have one.
+    rest = F.map_filter("options", lambda name, _: (name != F.col(f"{side}.parameter")) & (name != _SIZE))
+    told = F.struct("run", "scenario", "series", "values", "noise_percent", "machine", "is_quick", "release")
+    return found.select(
+        "rule",
+        # Where a rule says who, it is the same ratio of Ostler.
+        F.when(asked != "", _OUR_NAME).otherwise(F.col("contestant")).alias("contestant"),
+        options_text(rest).alias("rest"),
+        F.col(_SIZE).alias(f"{side}_bytes"),
+        _label(side, option).alias(f"{side}_label"),
+        told.alias(side),
+    )
+
+
+def _with_verdict(ours: DataFrame) -> DataFrame:
+    published_change = F.lit(100.0) * (F.col("published_ratio") - 1)
+    is_sure = F.coalesce(
+        (published_change < F.col("low_percent")) | (published_change > F.col("high_percent")), F.lit(True)
+    )
+    quotient = F.col("our_ratio") / F.col("published_ratio")
+    verdict = (
+        F.when((F.col("verdict") == NOT_COMPARABLE) | quotient.isNull(), NOT_COMPARABLE)
+        .when(~is_beyond(quotient, F.col("tolerance_percent")) | ~is_sure, SAME)
+        .when(quotient > 1, BETTER)
+        .otherwise(WORSE)
+    )
+    return ours.withColumn("verdict", verdict)
+
+
+# -- of both -----------------------------------------------------------------------------------------------------------
+
+_SIDES: Final = ("left", "right")
+
+
+def _option_fits(side: str, option: Column, name: str, value: str) -> Column:
+    """Whether an option is as the side wants it; it wants nothing when it names none."""
+    fits = (option == F.col(value)) != F.col(f"{side}.is_other")
+    return (F.col(name) == "") | F.coalesce(fits, F.lit(False))
+
+
+def _label(side: str, option: Column) -> Column:
+    """The value of an option where a rule lets many stand."""
+    return F.when(F.col(f"{side}.is_other"), F.coalesce(option, F.lit(""))).otherwise("")
+
+
+def _sizes_fit() -> Column:
+    return (F.col("left_bytes") == F.col("right_bytes")) != F.col("is_size")
+
+
+def _sizes_text() -> Column:
+    one = F.concat(F.col("left_bytes"), F.lit(" bytes"))
+    both = F.concat(F.col("left_bytes"), F.lit(" to "), F.col("right_bytes"), F.lit(" bytes"))
+    return F.when(F.col("left_bytes") == F.col("right_bytes"), one).otherwise(both)
+
+
+def _or_nothing(name: str) -> Column:
+    return F.when(F.col(name) != "", F.col(name))

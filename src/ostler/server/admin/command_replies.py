@@ -1,0 +1,259 @@
+"""Replies of the command server on their way to the reply queue.
+
+A reply queue that is full is waited for a while, as long as somebody reads it. What cannot be delivered goes to the
+dead-letter queue, unless the command said that it may be discarded; then no further replies are made.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+import time
+from typing import Final
+
+from ostler.engine import put as putting
+from ostler.engine.connection import Connection, Handle
+from ostler.engine.core import Engine
+from ostler.engine.events.reports import Outgoing, on_exception
+from ostler.engine.message.message import Message
+from ostler.engine.open import OpenRequest, close_object, open_object
+from ostler.engine.queue.transfer import send_reports, to_dead_letter_queue
+from ostler.model.constants import (
+    MQCC_FAILED,
+    MQCFC_LAST,
+    MQCFH_STRUC_LENGTH,
+    MQEI_UNLIMITED,
+    MQENC_INTEGER_MASK,
+    MQENC_INTEGER_NORMAL,
+    MQENC_NATIVE,
+    MQFB_NAN,
+    MQFB_PAN,
+    MQFMT_ADMIN,
+    MQMT_REPLY,
+    MQMT_REPORT,
+    MQMT_REQUEST,
+    MQOO_ALTERNATE_USER_AUTHORITY,
+    MQOO_FAIL_IF_QUIESCING,
+    MQOO_OUTPUT,
+    MQOT_Q,
+    MQPMO_NO_SYNCPOINT,
+    MQRC_MSG_TOO_BIG_FOR_Q,
+    MQRC_MSG_TOO_BIG_FOR_Q_MGR,
+    MQRC_Q_FULL,
+    MQRC_RESOURCE_PROBLEM,
+    MQRO_DISCARD_MSG,
+    MQRO_NAN,
+    MQRO_PAN,
+    MQRO_PASS_CORREL_ID,
+    MQRO_PASS_DISCARD_AND_EXPIRY,
+    MQRO_PASS_MSG_ID,
+)
+from ostler.model.errors import MQError
+from ostler.model.reasons import WARNINGS
+from ostler.model.structures.md import Md
+from ostler.server.queue_manager import QueueManager
+from ostler.server.rate_limited_log import printable
+
+_ROOM_TRIES: Final = 3
+_FULL_SECONDS: Final = 5.0  # for one reply, while somebody reads
+# For all replies to a command, and a little more for each that was taken: other commands wait behind this one.
+_PATIENCE_SECONDS: Final = 30.0
+_PATIENCE_PER_REPLY_SECONDS: Final = 0.002
+_FULL_PAUSE_SECONDS: Final = 0.01
+
+
+class RequestDescriptor:
+    """What the descriptor of a command says that replies depend on."""
+
+    def __init__(self, descriptor: bytes) -> None:
+        self.bytes = descriptor
+        md = Md(bytearray(descriptor))
+        self.user = md.user_identifier
+        self.format = md.format
+        self.ccsid = md.coded_char_set_id
+        self.is_big_endian = md.encoding & MQENC_INTEGER_MASK == MQENC_INTEGER_NORMAL
+        self.reply_queue = md.reply_to_q
+        self.reply_manager = md.reply_to_q_mgr
+        self.report = md.report
+        self.is_report = md.msg_type == MQMT_REPORT
+        self.is_request = md.msg_type == MQMT_REQUEST
+        self.expiry = md.expiry
+        self.priority = md.priority
+        self.persistence = md.persistence
+        self.message_id = md.msg_id
+        self.correlation_id = md.correl_id
+        self.backout_count = md.backout_count
+
+    @property
+    def may_be_discarded(self) -> bool:
+        both = MQRO_DISCARD_MSG | MQRO_PASS_DISCARD_AND_EXPIRY
+        return self.report & both == both
+
+
+class Replies:
+    """Sends the replies to one command."""
+
+    def __init__(
+        self,
+        manager: QueueManager,
+        connection: Connection,
+        descriptor: RequestDescriptor,
+        body: bytes,
+        ccsid: int,
+        stopping: threading.Event,
+    ) -> None:
+        self._manager = manager
+        self._connection = connection
+        self._request = descriptor
+        self._body = body
+        self._ccsid = ccsid
+        self._stopping = stopping
+        self._handle: Handle | None = None
+        self._waited_seconds = 0.0
+        self._sent = 0
+
+    def send(self, reply: bytes) -> bool:
+        """Send one reply. False: no more can be sent."""
+        request = self._request
+        completion = struct.unpack_from("<i", reply, 24)[0]
+        wanted = request.is_request or request.report & (MQRO_NAN if completion == MQCC_FAILED else MQRO_PAN)
+        if not wanted or not request.reply_queue:
+            return True
+        md = self._descriptor(completion)
+        reason = self._put(md, reply)
+        if reason in (MQRC_MSG_TOO_BIG_FOR_Q, MQRC_MSG_TOO_BIG_FOR_Q_MGR):
+            self._put(md, _too_long(reply, reason))
+            return False
+        if reason and reason not in WARNINGS:
+            self._undeliverable(md, reply, reason)
+            return False
+        return True
+
+    def close(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is None:
+            return
+        with self._manager.lock:
+            if handle.number in self._connection.handles and not self._connection.broken:
+                close_object(self._manager.engine, self._connection, handle, 0)
+
+    def _descriptor(self, completion: int) -> bytes:
+        request = self._request
+        md = Md()
+        md.msg_type = MQMT_REPLY
+        if not request.is_request:
+            md.msg_type = MQMT_REPORT
+            md.feedback = MQFB_NAN if completion == MQCC_FAILED else MQFB_PAN
+        passes = request.report & MQRO_PASS_DISCARD_AND_EXPIRY
+        md.report = request.report & MQRO_DISCARD_MSG if passes else 0
+        md.expiry = request.expiry if passes else MQEI_UNLIMITED
+        md.encoding = MQENC_NATIVE
+        md.coded_char_set_id = self._ccsid
+        md.format = MQFMT_ADMIN.decode().rstrip()
+        md.priority = request.priority
+        md.persistence = request.persistence
+        if request.report & MQRO_PASS_MSG_ID:
+            md.msg_id = request.message_id
+        md.correl_id = request.correlation_id if request.report & MQRO_PASS_CORREL_ID else request.message_id
+        return bytes(md.buffer)
+
+    def _put(self, md: bytes, reply: bytes) -> int:
+        """Put a reply, waiting for room on the queue and in the log: 0, a warning or the reason."""
+        tries = 0
+        limit_seconds = min(self._waited_seconds + _FULL_SECONDS, self._patience_seconds)
+        while True:
+            reason, lsn, log_is_full, is_read = self._put_once(md, reply)
+            if log_is_full and reason == MQRC_RESOURCE_PROBLEM and tries < _ROOM_TRIES:
+                tries += 1
+                self._manager.make_room()
+                continue
+            is_patient = is_read and self._waited_seconds < limit_seconds
+            if reason == MQRC_Q_FULL and is_patient and not self._stopping.is_set():
+                self._pause()
+                continue
+            if lsn:
+                self._manager.writer.settle(lsn)
+            self._sent += 1
+            return reason
+
+    @property
+    def _patience_seconds(self) -> float:
+        return _PATIENCE_SECONDS + self._sent * _PATIENCE_PER_REPLY_SECONDS
+
+    def _pause(self) -> None:
+        began = time.monotonic()
+        self._stopping.wait(_FULL_PAUSE_SECONDS)
+        self._waited_seconds += time.monotonic() - began
+
+    def _put_once(self, md: bytes, reply: bytes) -> tuple[int, int, bool, bool]:
+        """One try: the reason, the LSN behind it, whether the log is full, whether somebody reads the queue."""
+        manager = self._manager
+        engine = manager.engine
+        connection = self._connection
+        with manager.lock:
+            if connection.broken:
+                raise MQError(connection.broken)
+            manager.clock.tell(engine)
+            engine.journal_full = False
+            try:
+                handle = self._opened(engine)
+            except MQError as error:
+                return error.reason, 0, engine.journal_full, False
+            reason = putting.put(engine, connection, handle, md, MQPMO_NO_SYNCPOINT, b"", reply, None)
+            manager.wake()
+            queue = handle.queue
+            is_read = queue is not None and queue.inputs > 0
+            return reason, connection.after_lsn, engine.journal_full, is_read
+
+    def _opened(self, engine: Engine) -> Handle:
+        """The reply queue, opened in the name of the user who gave the command: nobody writes where he may not."""
+        if self._handle is None:
+            options = MQOO_OUTPUT | MQOO_ALTERNATE_USER_AUTHORITY | MQOO_FAIL_IF_QUIESCING
+            request = OpenRequest(MQOT_Q, self._request.reply_queue, options)
+            request.manager_name = self._request.reply_manager
+            request.alternate_user = self._request.user
+            self._handle = open_object(engine, self._connection, request)
+        return self._handle
+
+    def _undeliverable(self, md: bytes, reply: bytes, reason: int) -> None:
+        request = self._request
+        manager = self._manager
+        engine = manager.engine
+        with manager.lock:
+            manager.clock.tell(engine)
+            if not request.may_be_discarded:
+                item = Outgoing(request.reply_queue, request.reply_manager, self._stamped(engine, md), reply, True)
+                to_dead_letter_queue(engine, item, reason, None)
+            original = Message(request.bytes, b"", self._body, 0)
+            send_reports(engine, on_exception(engine, original, reason), None)
+            manager.wake()
+
+    def _stamped(self, engine: Engine, md: bytes) -> bytes:
+        """A descriptor with what a put would have filled in."""
+        stamped = Md(bytearray(md))
+        if not self._request.report & MQRO_PASS_MSG_ID:
+            stamped.msg_id = engine.new_id()
+        return bytes(stamped.buffer)
+
+
+def bury(manager: QueueManager, request: RequestDescriptor, body: bytes, reason: int, text: str) -> None:
+    """A command that is not to be done goes to the dead-letter queue, if there is one.
+
+    The error log has `text`, with {who} and {became} filled in.
+    """
+    engine = manager.engine
+    with manager.lock:
+        manager.clock.tell(engine)
+        name = engine.manager.attributes.get("COMMANDQ", "")
+        item = Outgoing(str(name), engine.name, request.bytes, body, True)
+        is_kept = to_dead_letter_queue(engine, item, reason, None)
+        manager.wake()
+    became = "put on the dead-letter queue" if is_kept else "discarded: no dead-letter queue takes it"
+    who = f"with message id {request.message_id.hex()} of user {printable(request.user)}"
+    manager.note(text.format(who=who, became=became))
+
+
+def _too_long(reply: bytes, reason: int) -> bytes:
+    """What is sent in place of a reply that the reply queue does not take."""
+    head = struct.unpack_from("<9i", reply)
+    return struct.pack("<9i", head[0], MQCFH_STRUC_LENGTH, *head[2:5], MQCFC_LAST, MQCC_FAILED, reason, 0)

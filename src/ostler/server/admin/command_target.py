@@ -1,0 +1,384 @@
+"""What MQSC acts on: a queue manager and its server."""
+
+from __future__ import annotations
+
+import calendar
+import os
+import shutil
+import socket
+import time
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from ostler.command.admin.context import (
+    Answer,
+    ApplicationStatus,
+    ChannelStatus,
+    CommandRefused,
+    ListenerStatus,
+    ManagerStatus,
+    ServiceStatus,
+    Target,
+)
+from ostler.command.admin.objects import matches
+from ostler.engine import objects
+from ostler.engine.core import QUIESCING, RUNNING, Engine
+from ostler.engine.events import configuration_events as change_events
+from ostler.engine.queue.transfer import send_reports
+from ostler.log.errors import LogRefused
+from ostler.log.stream_format import extent_number
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import MQEVO_CONSOLE, MQEVR_DISABLED, MQOT_Q_MGR, MQRC_UNKNOWN_OBJECT_NAME
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+from ostler.model.pcf import Parameter
+from ostler.server.config.qm_ini import LogManagement
+from ostler.server.net.listeners import ListenerRefused
+from ostler.server.security.os_users import user_name
+
+if TYPE_CHECKING:
+    from ostler.server.assembly import Server
+    from ostler.server.queue_manager import QueueManager
+
+_ROOM_TRIES: Final = 3
+_EVENTS_AT_ONCE: Final = 100
+_MEGABYTE: Final = 1024 * 1024
+_STATES: Final = {RUNNING: "RUNNING", QUIESCING: "QUIESCING"}
+
+
+class ManagerTarget(Target):
+    """A queue manager without sockets, such as one embedded in a program."""
+
+    def __init__(self, manager: QueueManager) -> None:
+        self._manager = manager
+        self._is_pipelined = False
+        self._owed_lsn = 0  # behind the last change of a pipelined target
+
+    def pipelined(self) -> Target:
+        other = copy(self)
+        other._is_pipelined = True
+        other._owed_lsn = 0
+        return other
+
+    def settle(self) -> None:
+        owed, self._owed_lsn = self._owed_lsn, 0
+        if owed:
+            self._manager.writer.wait_durable(owed)
+
+    @property
+    def user(self) -> str:
+        return user_name(os.geteuid())
+
+    @property
+    def origin(self) -> int:
+        """How commands come: an MQEVO number."""
+        return MQEVO_CONSOLE
+
+    def look(self, question: Callable[[Engine], Answer]) -> Answer:
+        with self._manager.lock:
+            self._manager.clock.tell(self._manager.engine)
+            return question(self._manager.engine)
+
+    def change(self, change: Callable[[Engine], int]) -> None:
+        manager = self._manager
+        engine = manager.engine
+        tries = 0
+        while True:
+            with manager.lock:
+                self._manager.clock.tell(engine)
+                engine.journal_full = False
+                engine.actor = self.user
+                engine.actor_origin = self.origin
+                try:
+                    lsn = change(engine)
+                    break
+                except MQError:
+                    if not engine.journal_full or tries == _ROOM_TRIES:
+                        raise
+                finally:
+                    engine.actor = ""
+                    engine.actor_origin = 0
+                    manager.wake()
+            tries += 1
+            manager.make_room()
+        if self._is_pipelined:
+            self._owed_lsn = max(self._owed_lsn, lsn)
+        elif lsn:  # several threads share it: each waits for its own
+            manager.writer.wait_durable(lsn)
+
+    def start_listener(self, name: str) -> None:
+        raise _no_server()
+
+    def stop_listener(self, name: str) -> None:
+        raise _no_server()
+
+    def start_channel(self, name: str) -> None:
+        raise _no_server()
+
+    def stop_channel(
+        self,
+        name: str,
+        mode: str = "QUIESCE",
+        status: str = "STOPPED",
+        connection_name: str = "",
+        queue_manager: str = "",
+    ) -> None:
+        raise _no_server()
+
+    def refresh_tls(self) -> None:
+        raise _no_server()
+
+    def listener_status(self) -> list[ListenerStatus]:
+        return []
+
+    def channel_status(self) -> list[ChannelStatus]:
+        return []
+
+    def refresh_security(self, what: str) -> None:
+        self._manager.users.forget()
+
+    def groups_of(self, user: str) -> tuple[str, ...]:
+        return self._manager.users.groups_of(user)
+
+    def is_administrator(self, user: str) -> bool:
+        return self._manager.users.is_administrator(user)
+
+    def note(self, text: str) -> None:
+        self._manager.note(text)
+
+    def knows_entity(self, name: str, is_group: bool) -> bool:
+        return self._manager.users.knows(name, is_group)
+
+    def stop_connection(self, number: int) -> bool:
+        return self._manager.break_connection(number)
+
+    def write_statistics(self) -> None:
+        self._manager.statistics_writer.write_statistics()
+
+    def expire_messages(self) -> None:
+        self._manager.housekeeping.expire()
+
+    def archive_log(self, extent: str) -> None:
+        manager = self._manager
+        if manager.settings.log.management != LogManagement.ARCHIVE:
+            raise CommandRefused("AMQ8101E", "The log is not managed by archiving: LogManagement in qm.ini says how.")
+        number = extent_number(extent if extent.endswith(".LOG") else f"{extent}.LOG")
+        if number < 0:
+            raise CommandRefused("AMQ8101E", f"{extent} is not the name of an extent, such as S0000001.LOG.")
+        try:
+            manager.writer.set_archived(number)
+        except LogRefused as error:
+            raise CommandRefused("AMQ8101E", str(error)) from None
+
+    def refresh_configuration(self, kinds: Sequence[ObjectType], pattern: str, minutes: int) -> None:
+        manager = self._manager
+        since = int(time.time()) - minutes * 60 if minutes else 0
+        with manager.lock:
+            engine = manager.engine
+            found = [each for kind in kinds for each in objects.of_kind(engine, kind) if matches(each.name, pattern)]
+        for first in range(0, len(found), _EVENTS_AT_ONCE):
+            with manager.lock:
+                self._manager.clock.tell(engine)
+                engine.actor, engine.actor_origin = self.user, self.origin
+                for definition in found[first : first + _EVENTS_AT_ONCE]:
+                    if altered_at(definition) >= since:
+                        send_reports(engine, change_events.on_refresh(engine, definition), None)
+                engine.actor, engine.actor_origin = "", 0
+                manager.wake()
+
+    @property
+    def tells_commands(self) -> bool:
+        return self._manager.engine.manager.attributes.get("CMDEV", MQEVR_DISABLED) != MQEVR_DISABLED
+
+    def tell_command(self, command: int, is_display: bool, text: str, parameters: tuple[Parameter, ...] = ()) -> None:
+        manager = self._manager
+        with manager.lock:
+            engine = manager.engine
+            self._manager.clock.tell(engine)
+            made = change_events.on_command(engine, self.user, self.origin, command, is_display, text, parameters)
+            send_reports(engine, made, None)
+            manager.wake()
+
+    def tell_refused(self, command: int) -> None:
+        manager = self._manager
+        with manager.lock:
+            engine = manager.engine
+            self._manager.clock.tell(engine)
+            send_reports(engine, change_events.on_command_refused(engine, self.user, command), None)
+            manager.wake()
+
+    def log_extent_of(self, lsn: int) -> str:
+        log = self._manager.log
+        return log.extent_holding(lsn) if str(self._manager.settings.log.type).upper() == "LINEAR" else ""
+
+    def manager_status(self) -> ManagerStatus:
+        manager = self._manager
+        settings = manager.settings.log
+        data = shutil.disk_usage(manager.directory.path)
+        log_path = settings.path or str(manager.directory.log)
+        log_disk = shutil.disk_usage(log_path)
+        with manager.lock:
+            log = manager.log.status()
+        return ManagerStatus(
+            started_ms=int(manager.started_at * 1000),
+            status=_STATES.get(manager.engine.state, "STOPPING"),
+            channel_initiator="STOPPED",
+            host_name=socket.gethostname(),
+            data_path=str(manager.directory.path),
+            data_file_system_size=data.total // _MEGABYTE,
+            data_file_system_use=100 * data.used // max(1, data.total),
+            log_path=log_path,
+            log_type=str(settings.type).upper(),
+            log_extent_size=settings.file_pages * 4,
+            log_primary_extents=settings.primary_files,
+            log_secondary_extents=settings.secondary_files,
+            log_write_bytes=int(manager.log.figures.write_bytes_average),
+            log_write_microseconds=int(manager.writer.counters.short_average) >> 10,
+            checkpoints=int(manager.log.figures.checkpoints),
+            log_in_use=log.in_use_percent,
+            log_utilization=log.utilisation_percent,
+            log_current_extent=log.current_extent,
+            log_restart_extent=log.restart_extent,
+            log_media_extent=log.media_extent,
+            log_restart_size=log.restart_bytes // _MEGABYTE,
+            log_media_size=log.media_bytes // _MEGABYTE,
+            log_reusable_size=log.reusable_bytes // _MEGABYTE,
+            log_file_system_size=log_disk.total // _MEGABYTE,
+            log_file_system_use=100 * log_disk.used // max(1, log_disk.total),
+        )
+
+
+class ServerTarget(ManagerTarget):
+    """A queue manager with sockets."""
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server.manager)
+        self._server = server
+
+    def start_listener(self, name: str) -> None:
+        try:
+            self._server.start_listener(name)
+        except ListenerRefused as error:
+            raise CommandRefused("AMQ9218E", str(error)) from None
+
+    def stop_listener(self, name: str) -> None:
+        self._server.stop_listener(name)
+
+    def start_channel(self, name: str) -> None:
+        self._server.start_channel(name)
+
+    def stop_channel(
+        self,
+        name: str,
+        mode: str = "QUIESCE",
+        status: str = "STOPPED",
+        connection_name: str = "",
+        queue_manager: str = "",
+    ) -> None:
+        self._server.stop_channel(name, mode, status, connection_name, queue_manager)
+
+    def ping_channel(self, name: str, data_bytes: int) -> None:
+        self._server.ping_channel(name, data_bytes)
+
+    def reset_channel(self, name: str, sequence_number: int) -> None:
+        self._server.reset_channel(name, sequence_number)
+
+    def resolve_channel(self, name: str, action: str, luwid: bytes = b"") -> str:
+        return self._server.resolve_channel(name, action, luwid)
+
+    def start_channel_initiator(self, queue: str) -> None:
+        self._server.start_channel_initiator(queue)
+
+    def stop_channel_initiator(self) -> None:
+        self._server.stop_channel_initiator()
+
+    def refresh_tls(self) -> None:
+        self._server.refresh_tls()
+
+    def refresh_security(self, what: str) -> None:
+        self._server.refresh_security(what)
+
+    def listener_status(self) -> list[ListenerStatus]:
+        return self._server.listener_status()
+
+    def channel_status(self) -> list[ChannelStatus]:
+        return self._server.channel_status()
+
+    def application_status(self) -> dict[int, ApplicationStatus]:
+        return self._server.application_status()
+
+    def manager_status(self) -> ManagerStatus:
+        return replace(
+            super().manager_status(),
+            channel_initiator=self._server.initiator.status,
+            command_server=self._server.commands.status,
+        )
+
+    def stop_connection(self, number: int) -> bool:
+        return self._server.stop_connection(number)
+
+    def start_service(self, name: str) -> None:
+        self._server.services.start(self._service(name))
+
+    def stop_service(self, name: str) -> None:
+        self._server.services.stop(self._service(name))
+
+    def _service(self, name: str) -> Definition:
+        with self._manager.lock:
+            definition = self._manager.engine.of_type(ObjectType.SERVICE).get(name)
+        if definition is None:
+            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no service {name}.")
+        return definition
+
+    def service_status(self) -> list[ServiceStatus]:
+        return self._server.services.status()
+
+    def start_command_server(self) -> None:
+        if not self._server.commands.start():
+            raise CommandRefused("AMQ8506W", "The command server is running already.")
+
+    def stop_command_server(self) -> None:
+        if not self._server.commands.stop():
+            raise CommandRefused("AMQ8507W", "The command server is not running.")
+
+
+class UserTarget(ServerTarget):
+    """A queue manager with sockets, as far as one user may give it commands."""
+
+    def __init__(self, server: Server, user: str, origin: int) -> None:
+        super().__init__(server)
+        self._user = user
+        self._origin = origin
+        self._is_privileged = server.manager.users.is_administrator(user)
+
+    @property
+    def user(self) -> str:
+        return self._user
+
+    @property
+    def origin(self) -> int:
+        return self._origin
+
+    def may(self, object_type: int, name: str, authorities: int) -> bool:
+        if self._is_privileged:
+            return True
+        manager = self._manager
+        if object_type == MQOT_Q_MGR:
+            name = manager.name
+        with manager.lock:
+            return not authorities & ~manager.guard.authorities(self._user, object_type, name)
+
+
+def altered_at(definition: Definition) -> int:
+    """When an object was last changed, in seconds since 1970; 0 when it does not say."""
+    text = f"{definition.attributes.get('ALTDATE', '')} {definition.attributes.get('ALTTIME', '')}"
+    try:
+        return calendar.timegm(time.strptime(text, "%Y-%m-%d %H.%M.%S"))
+    except ValueError:
+        return 0
+
+
+def _no_server() -> CommandRefused:
+    return CommandRefused("AMQ8729E", f"This queue manager runs inside process {os.getpid()} and has no sockets.")

@@ -1,0 +1,610 @@
+"""A queue manager with sockets: it lets applications in, over its own socket and its listeners."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from ostler.command.admin.context import ApplicationStatus, ChannelStatus, CommandRefused, ListenerStatus, Target
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import (
+    MQRC_CHANNEL_NOT_AVAILABLE,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_CONNECTION_QUIESCING,
+    MQRC_MAX_CONNS_LIMIT_REACHED,
+    MQRC_Q_MGR_NAME_ERROR,
+    MQRC_Q_MGR_STOPPING,
+    MQRC_UNKNOWN_OBJECT_NAME,
+)
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+from ostler.server.admin.command_server import CommandServer
+from ostler.server.admin.command_target import ServerTarget, UserTarget
+from ostler.server.admin.executor import Action, CommandRuns
+from ostler.server.admin.mqsc_action import run_mqsc
+from ostler.server.channels.admission import ChannelAdmission
+from ostler.server.channels.commands import ChannelCommands
+from ostler.server.channels.initiator import ChannelInitiator
+from ostler.server.channels.limits import Census
+from ostler.server.channels.service import MessageChannels
+from ostler.server.channels.settings import (
+    Instances,
+    channel_terms,
+    exits_refusal,
+    host_of,
+    is_message_channel,
+    is_server_connection,
+    local_terms,
+    number_of,
+    tls_of,
+)
+from ostler.server.channels.settings import text_of as text_attribute
+from ostler.server.net.accept import Newcomers
+from ostler.server.net.conversation import Conversation, completion
+from ostler.server.net.link import CLOSING, ServerLink
+from ostler.server.net.link_status import link_status
+from ostler.server.net.listeners import ListenerRefused, ListenerSocket, open_listener
+from ostler.server.net.local_socket import bind_local, socket_path, unlink_local
+from ostler.server.net.reactor import Reactor
+from ostler.server.net.reactor_handler import Policy
+from ostler.server.queue_manager import QueueManager
+from ostler.server.rate_limited_log import SeldomNotes
+from ostler.server.security.admission import Admission
+from ostler.server.services import Services
+from ostler.server.storage.memory_limits import link_bytes_max
+from ostler.server.supervised_thread import SupervisedThread
+from ostler.server.tls.contexts import ChannelTls, RepositorySettings, TlsContexts
+from ostler.server.verbs.consume import add_credit, begin_look, begin_stream, end_stream
+from ostler.server.verbs.objects import object_verb
+from ostler.server.verbs.topics import topic_verb
+from ostler.wire.calls import reply_frame
+from ostler.wire.exchanges import Connect, Connected, Hello
+from ostler.wire.frames import (
+    COMMAND,
+    CONNECT,
+    CREDIT,
+    DISCONNECT,
+    LOOK,
+    REPLY,
+    STREAM,
+    UNSTREAM,
+    MalformedFrame,
+    frame,
+)
+from ostler.wire.payloads import PayloadReader
+from ostler.wire.tls_stream import TlsStream
+
+log: Final = logging.getLogger("ostler.server")
+
+_CONTROL_QMGR: Final = 0  # MQSVC_CONTROL_Q_MGR
+_CONTROL_START: Final = 1  # MQSVC_CONTROL_Q_MGR_START
+_FAREWELL_SECONDS: Final = 2.0
+_IDENTITY_BYTES: Final = 12  # of the user in a message descriptor
+
+
+class Server(Policy):
+    """The part of a queue manager with the sockets. The manager is started; `start` lets applications in."""
+
+    def __init__(self, manager: QueueManager) -> None:
+        self.manager = manager
+        self.actions: dict[str, Action] = {"mqsc": partial(run_mqsc, self.target_for)}
+        self.reactor = Reactor(manager.engine, manager.clock, manager.lock, manager.writer, self)
+        self.reactor.memory.limit(link_bytes_max())
+        manager.housekeeping.has_freed_much = self.reactor.memory.has_freed_much
+        self.target = ServerTarget(self)
+        manager.statistics_writer.channels.links = self._links
+        self._runs = CommandRuns(self.reactor, self.actions, manager.note)
+        self._tls = TlsContexts(self._repository, self._channel_tls)
+        self.admission = Admission(self)
+        self._partners = ChannelAdmission(self, self.admission)
+        self.channels = MessageChannels(self, self._partners, self._tls)
+        self.channel_commands = ChannelCommands(self, self.channels, self._tls)
+        self.initiator = ChannelInitiator(manager, self.reactor, self.channels.trigger)
+        self.services = Services(manager.name, manager.directory.path, manager.directory.root, manager.note)
+        self.commands = CommandServer(manager, self.target_for)
+        manager.statistics_writer.channels.links = self.reactor.links.values
+        self._listeners: dict[str, ListenerSocket] = {}
+        self._by_fd: dict[int, ListenerSocket] = {}
+        self._stopped_channels: set[str] = set()
+        self._instances = Instances()
+        self._newcomers = Newcomers(self)
+        self.notes = SeldomNotes(manager.note)
+        self._is_ending = False
+        self._thread = SupervisedThread(
+            "ostler-reactor",
+            "thread that serves applications",
+            self.reactor.run,
+            self.reactor.is_stopping,
+            manager.note,
+            essential=self._reactor_failed,
+        )
+        self._wanting_room: list[Callable[[], None]] = []  # of the reactor's thread
+
+    # -- life ----------------------------------------------------------------------------------------------------------
+
+    def start(self, with_listeners: bool = True) -> None:
+        """Let applications in: over the queue manager's own socket, and the listeners that start with it."""
+        self._newcomers.open()
+        own = bind_local(self.manager.directory)
+        own.setblocking(False)
+        self._listen(ListenerSocket("", own, str(socket_path(self.manager.directory)), 0, 0, is_local=True))
+        self.manager.on_stopping.append(self._stop)
+        self._thread.start()
+        with self.manager.lock:
+            definitions = list(self.manager.engine.of_type(ObjectType.LISTENER).values())
+        for definition in definitions if with_listeners else ():
+            if number_of(definition, "CONTROL") in (_CONTROL_QMGR, _CONTROL_START):
+                try:
+                    self.start_listener(definition.name)
+                except (ListenerRefused, MQError) as error:
+                    self.manager.note(f"AMQ9218E: {error}")
+        if with_listeners:
+            if self.manager.engine.manager.attributes.get("SCMDSERV", _CONTROL_QMGR) == _CONTROL_QMGR:
+                self.commands.start()
+            self.services.start_all(self._service_definitions())
+            self.reactor.post(self._begin_channels)
+
+    def _begin_channels(self) -> None:
+        self.channels.begin()
+        if self.manager.engine.manager.attributes.get("SCHINIT", _CONTROL_QMGR) == _CONTROL_QMGR:
+            self.initiator.begin()
+
+    def start_channel_initiator(self, queue: str = "") -> None:
+        """START CHINIT. MQError."""
+        with self.manager.lock:
+            if not self.initiator.start(queue):
+                raise CommandRefused("AMQ8101E", f"The channel initiator serves {queue or 'its queue'} already.")
+
+    def stop_channel_initiator(self) -> None:
+        """STOP CHINIT. Channels run on."""
+        with self.manager.lock:
+            if not self.initiator.stop():
+                raise CommandRefused("AMQ8101E", "The channel initiator is not running.")
+
+    def _service_definitions(self) -> list[Definition]:
+        with self.manager.lock:
+            return list(self.manager.engine.of_type(ObjectType.SERVICE).values())
+
+    def end(self, mode: str = "quiesce", wait_seconds: float = 0.0) -> None:
+        """End the queue manager; see `QueueManager.end`. Applications are told first, and sockets closed at the end."""
+        self._is_ending = True
+        if mode == "quiesce" and wait_seconds > 0:
+            self.manager.hurry(wait_seconds)  # its time begins now, and services have no more than that
+        for listener in list(self._listeners.values()):
+            if not listener.is_local:
+                self._unlisten(listener)
+        self.reactor.post(self._end_channels if mode == "quiesce" else self._cut_channels)
+        if mode == "quiesce":
+            self.reactor.post(self._tell_quiescing)
+        if mode != "preemptive":
+            self.services.stop_all(self._service_definitions(), self.manager.end_seconds_left)
+        self.commands.stop()
+        self.manager.end(mode, wait_seconds)
+
+    def _end_channels(self) -> None:
+        self.initiator.stop()
+        self.channels.end(False)
+
+    def _cut_channels(self) -> None:
+        self.initiator.stop()
+        self.channels.end(True)
+
+    def _tell_quiescing(self) -> None:
+        text = f"Queue manager {self.manager.name} is ending."
+        for link in list(self.reactor.links.values()):
+            if link.conversations:
+                link.notice(MQRC_CONNECTION_QUIESCING, text)
+
+    def _stop(self) -> None:
+        """No verb succeeds any more: say farewell and close all sockets."""
+        self._is_ending = True
+        told = threading.Event()
+        self.reactor.post(partial(self._farewell, told))
+        told.wait(_FAREWELL_SECONDS)
+        deadline = time.monotonic() + _FAREWELL_SECONDS
+        while self._is_sending() and time.monotonic() < deadline:
+            time.sleep(0.002)
+        self._close()
+
+    def _links(self) -> list[ServerLink]:
+        return list(self.reactor.links.values())
+
+    def _is_sending(self) -> bool:
+        return any(link.state == CLOSING for link in list(self.reactor.links.values()))
+
+    def _farewell(self, told: threading.Event) -> None:
+        for link in list(self.reactor.links.values()):
+            link.farewell(MQRC_CONNECTION_BROKEN, f"Queue manager {self.manager.name} has ended.")
+        told.set()
+
+    def _close(self) -> None:
+        for listener in list(self._by_fd.values()):
+            self._unlisten(listener)
+        self.reactor.stop()
+        self._thread.join()
+        self.reactor.close_all()
+        self.channels.close()
+        self.admission.close()
+        for listener in self._by_fd.values():  # those that a thread that failed has left
+            listener.close()
+        self._by_fd.clear()
+        # While the instance lock is still held: the next instance makes its own.
+        unlink_local(self.manager.directory)
+        self._newcomers.close()
+
+    def _reactor_failed(self, why: str) -> None:
+        last = why.strip().splitlines()[-1]
+        log.error("The reactor failed: %s", why)
+        self.manager.fail(f"The thread that serves applications failed: {last}")
+        # Nobody is served any more: those who wait must not wait for ever.
+        self.reactor.close_links()
+
+    # -- listeners -----------------------------------------------------------------------------------------------------
+
+    def start_listener(self, name: str) -> int:
+        """Listen as a LISTENER object says; the port. ListenerRefused and MQError. One that runs goes on."""
+        with self.manager.lock:
+            definition = self.manager.engine.of_type(ObjectType.LISTENER).get(name)
+        if definition is None:
+            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no listener {name}.")
+        if name in self._listeners:
+            raise ListenerRefused(f"Listener {name} is running already.")
+        listener = open_listener(definition)
+        self._listeners[name] = listener
+        self._listen(listener)
+        self.manager.note(f"AMQ5026I: Listener {name} listens on {listener.address} port {listener.port}.")
+        return listener.port
+
+    def stop_listener(self, name: str) -> None:
+        listener = self._listeners.get(name)
+        if listener is None:
+            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"Listener {name} is not running.")
+        self._unlisten(listener)
+
+    def _listen(self, listener: ListenerSocket) -> None:
+        fd = listener.sock.fileno()
+        self._by_fd[fd] = listener
+        self.reactor.post(partial(self.reactor.listen, fd))
+
+    def _unlisten(self, listener: ListenerSocket) -> None:
+        """Listen no more. Returns when the socket is closed."""
+        self._listeners.pop(listener.name, None)
+        done = threading.Event()
+        self.reactor.post(partial(self._close_listener, listener, done))
+        if self._thread.is_alive() and not self._thread.is_current():
+            done.wait(_FAREWELL_SECONDS)
+
+    def _close_listener(self, listener: ListenerSocket, done: threading.Event) -> None:
+        fd = listener.sock.fileno()
+        if fd >= 0:
+            self.reactor.unlisten(fd)
+            self._by_fd.pop(fd, None)
+            listener.close()
+        done.set()
+
+    def listener_status(self) -> list[ListenerStatus]:
+        return [listener.status() for listener in list(self._listeners.values())]
+
+    def port_of(self, name: str) -> int:
+        """The port a listener really has, also when it asked for any."""
+        return self._listeners[name].port
+
+    # -- channels ------------------------------------------------------------------------------------------------------
+
+    def start_channel(self, name: str) -> None:
+        """Let a stopped channel be used again; run a message channel."""
+        if self._is_for_messages(name):
+            self.channel_commands.start(name)
+            return
+        self._channel(name)
+        self._stopped_channels.discard(name)
+
+    def _is_for_messages(self, name: str) -> bool:
+        with self.manager.lock:
+            definition = self.manager.engine.of_type(ObjectType.CHANNEL).get(name)
+        return definition is not None and is_message_channel(definition)
+
+    def stop_channel(
+        self,
+        name: str,
+        mode: str = "QUIESCE",
+        status: str = "STOPPED",
+        connection_name: str = "",
+        queue_manager: str = "",
+    ) -> None:
+        """End the running instances of a channel, or those from one address."""
+        if self._is_for_messages(name):
+            self.channel_commands.stop(name, mode, status, connection_name, queue_manager)
+            return
+        self._channel(name)
+        if status == "STOPPED" and not connection_name:
+            self._stopped_channels.add(name)
+        self.reactor.post(partial(self._stop_instances, name, mode, connection_name))
+
+    def _stop_instances(self, name: str, mode: str, connection_name: str) -> None:
+        for link in list(self.reactor.links.values()):
+            if link.channel != name or (connection_name and host_of(link) != connection_name):
+                continue
+            text = f"Channel {name} was stopped."
+            if mode == "QUIESCE" and link.conversations:
+                link.notice(MQRC_CONNECTION_QUIESCING, text)
+                link.is_quiescing = True
+            else:
+                link.farewell(MQRC_CONNECTION_BROKEN, text)
+
+    def _channel(self, name: str) -> Definition:
+        with self.manager.lock:
+            definition = self.manager.engine.of_type(ObjectType.CHANNEL).get(name)
+        if definition is None or not is_server_connection(definition):
+            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no channel {name} for clients.")
+        return definition
+
+    def channel_status(self) -> list[ChannelStatus]:
+        """Every running instance, and the channels that were stopped."""
+        with self.manager.lock:
+            found = [link_status(link) for link in self.reactor.links.values() if link.channel]
+            running = {each.name for each in found}
+            stopped = [name for name in self._stopped_channels if name not in running]
+        found += [ChannelStatus(name, status="STOPPED", substate="") for name in sorted(stopped)]
+        return found + self.channel_commands.status()
+
+    def ping_channel(self, name: str, data_bytes: int) -> None:
+        self.channel_commands.ping(name, data_bytes)
+
+    def reset_channel(self, name: str, sequence_number: int) -> None:
+        self.channel_commands.reset(name, sequence_number)
+
+    def resolve_channel(self, name: str, action: str, luwid: bytes = b"") -> str:
+        return self.channel_commands.resolve(name, action, luwid)
+
+    def is_considering(self, link: ServerLink) -> bool:
+        """Whether somebody on a link waits to be let in."""
+        return self.admission.is_considering(link) or self._partners.is_considering(link)
+
+    def is_serving(self) -> bool:
+        return self._thread.is_alive()
+
+    def application_status(self) -> dict[int, ApplicationStatus]:
+        with self.manager.lock:
+            return {
+                conversation.connection.number: ApplicationStatus(
+                    int(link.process_id), 0, "", link.channel, host_of(link) if link.channel else ""
+                )
+                for link in self.reactor.links.values()
+                for conversation in link.conversations.values()
+            } | self.channels.applications()
+
+    def refresh_tls(self) -> None:
+        """Read keys and certificates again. MQError says why all stays as it was."""
+        done: list[MQError | str] = []
+        told = threading.Event()
+        self.reactor.post(partial(self._refresh, done, told))
+        while not told.wait(_FAREWELL_SECONDS):
+            if not self._thread.is_alive():
+                raise MQError(MQRC_Q_MGR_STOPPING, f"Queue manager {self.manager.name} has ended.")
+        if isinstance(done[0], MQError):
+            raise done[0]
+        self.manager.note(f"AMQ9718I: {done[0]}")
+
+    def target_for(self, user: str, origin: int) -> Target:
+        """What commands of a user act on, with that user's authorities; `origin` is an MQEVO number."""
+        return UserTarget(self, user, origin)
+
+    def stop_connection(self, number: int) -> bool:
+        """Break a connection. False when it is gone already."""
+        with self.manager.lock:
+            connection = self.manager.engine.connections.get(number)
+            owner = connection.owner if connection is not None else None
+        if connection is None:
+            return False
+        if not isinstance(owner, Conversation):
+            return self.manager.break_connection(number)
+        told = threading.Event()
+        self.reactor.post(partial(self._break, number, owner, told))
+        told.wait(_FAREWELL_SECONDS)
+        return True
+
+    def _break(self, number: int, conversation: Conversation, told: threading.Event) -> None:
+        """On the reactor's thread: its program learns of it with the next verb, and what it waits for is answered."""
+        self.manager.break_held(number)
+        link = conversation.link
+        if len(link.conversations) <= 1:
+            link.farewell(MQRC_CONNECTION_BROKEN, "The connection was ended by an administrator.")
+        told.set()
+
+    def refresh_security(self, what: str) -> None:
+        """Forget what is remembered of users; with CONNAUTH, ask as the queue manager now says."""
+        with self.manager.lock:
+            self.manager.users.forget()
+            if what == "CONNAUTH":
+                self.admission.configure()
+            for connection in self.manager.engine.connections.values():
+                # Who was an administrator need not be one for ever.
+                if connection.is_privileged and isinstance(connection.owner, Conversation):
+                    connection.is_privileged = self.manager.users.is_administrator(connection.user)
+
+    def _refresh(self, done: list[MQError | str], told: threading.Event) -> None:
+        try:
+            done.append(self._tls.refresh())
+        except MQError as error:
+            done.append(error)
+        told.set()
+
+    def _repository(self) -> RepositorySettings:
+        return RepositorySettings.of(self.manager.engine.manager, self.manager.directory.path)
+
+    def _channel_tls(self, name: str) -> ChannelTls | None:
+        return tls_of(self.manager.engine.of_type(ObjectType.CHANNEL).get(name))
+
+    # -- for the reactor, on its thread and under the engine's lock ----------------------------------------------------
+
+    def accept(self, fd: int) -> None:
+        listener = self._by_fd.get(fd)
+        if listener is not None:
+            self._newcomers.accept(listener)
+
+    def greet(self, link: ServerLink, hello: Hello) -> Hello:
+        if self._is_ending and not link.is_local:
+            raise MQError(MQRC_Q_MGR_STOPPING, f"Queue manager {self.manager.name} is ending.")
+        channel = self.manager.engine.of_type(ObjectType.CHANNEL).get(hello.channel)
+        if not link.is_local and is_server_connection(channel):
+            self._check_exits(link, channel)
+        try:
+            if link.is_local:
+                return local_terms(hello)
+            is_stopped = hello.channel in self._stopped_channels
+            agreed = channel_terms(hello, channel, link, is_stopped)
+            assert channel is not None
+            self.channels.places.check_client(channel, link, self._instances)
+        except MQError as error:
+            self.note_link(link, error.detail)
+            if error.reason == MQRC_CHANNEL_NOT_AVAILABLE:
+                self._newcomers.drop_strangers()
+            raise
+        link.channel_user = text_attribute(channel, "MCAUSER")
+        self._instances.add(agreed.channel, link)
+        return agreed
+
+    def _check_exits(self, link: ServerLink, channel: Definition | None) -> None:
+        """MQError for a client on a channel whose exits are not run here. It is not told which they are."""
+        text = exits_refusal(channel, self.manager.settings.channels.ignores_exits)
+        if text and channel is not None:
+            self.note_link(link, text)
+            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9535E: Channel {channel.name} has exits and does not run.")
+
+    def client_census(self) -> Census:
+        return self._instances.census(self._stopped_channels)
+
+    def greet_channel(self, link: ServerLink, request: int, payload: bytes) -> None:
+        self.channels.callers.greet(link, request, payload)
+
+    def new_tls(self, link: ServerLink) -> TlsStream:
+        return self._tls.stream()
+
+    def converse(self, link: ServerLink, number: int, request: int, asked: Connect) -> None:
+        manager = self.manager
+        wanted = asked.queue_manager
+        if wanted and not wanted.startswith("*") and wanted != manager.name:
+            raise MQError(MQRC_Q_MGR_NAME_ERROR, f"This is queue manager {manager.name}, not {wanted}.")
+        self.check_open(link)
+        self.admission.consider(link, number, request, asked)
+
+    def check_open(self, link: ServerLink) -> None:
+        """MQError when nobody may come in by a link any more."""
+        if link.channel and (link.is_quiescing or link.channel in self._stopped_channels):
+            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Channel {link.channel} is stopped.")
+        if link.is_for_commands:
+            raise MQError(MQRC_MAX_CONNS_LIMIT_REACHED, "All places are taken but those for runmqsc and endmqm.")
+        if self._is_ending:
+            # The engine may not know yet; who was told so must not get in any more.
+            raise MQError(MQRC_CONNECTION_QUIESCING, f"Queue manager {self.manager.name} is ending.")
+
+    def enter(
+        self, link: ServerLink, number: int, request: int, asked: Connect, user: str, is_privileged: bool
+    ) -> None:
+        """An application may come in: make its conversation and tell it so. MQError when there is no room for it."""
+        manager = self.manager
+        connection = manager.admit(user, asked.application, asked.application_type, asked.options)
+        connection.is_privileged = is_privileged
+        if not is_privileged and len(user.encode()) > _IDENTITY_BYTES:
+            # What is left of a long name may be the name of somebody else, in whose name commands would be done.
+            connection.identity_context = b" " * _IDENTITY_BYTES + connection.identity_context[_IDENTITY_BYTES:]
+        conversation = Conversation(link, number, connection)
+        link.admit()
+        connection.owner = conversation
+        link.conversations[number] = conversation
+        told = Connected()
+        told.connection_id = connection.connection_id
+        told.queue_manager = manager.name
+        told.ccsid = manager.engine.ccsid
+        told.message_bytes_max = min(manager.engine.message_bytes_max, link.message_bytes_max)
+        told.handles_max = manager.engine.handles_max
+        told.user = user
+        link.send(frame(CONNECT | REPLY, number, request, bytes(8) + told.encode()))
+
+    def handle(self, conversation: Conversation, type: int, number: int, buffer: bytes, start: int, end: int) -> None:
+        if object_verb(conversation, type, number, buffer, start, end):
+            return
+        if topic_verb(conversation, type, number, buffer, start, end):
+            return
+        payload = buffer[start:end]
+        if type == DISCONNECT:
+            self._disconnect(conversation, number, payload)
+        elif type == LOOK:
+            begin_look(conversation, number, payload)
+        elif type == STREAM:
+            begin_stream(conversation, number, payload)
+        elif type == CREDIT:
+            add_credit(conversation, payload)
+        elif type == UNSTREAM:
+            end_stream(conversation, number, payload)
+        elif type == COMMAND:
+            self.command(conversation.link, int(conversation.number), number, payload)
+        else:
+            raise MalformedFrame(f"a frame of type {type} where it cannot be")
+
+    def _disconnect(self, conversation: Conversation, number: int, payload: bytes) -> None:
+        reader = PayloadReader(payload)
+        commits = reader.integer() != 0
+        reader.done()
+        link = conversation.link
+        conversation.connection.has_said_goodbye = True
+        reason = conversation.close(commits)
+        link.conversations.pop(conversation.number, None)
+        if number:
+            data = reply_frame(DISCONNECT, conversation.number, number, completion(reason), reason)
+            conversation.reply(conversation.connection.after_lsn, data)
+        if link.is_quiescing and not link.conversations:
+            link.farewell(MQRC_CONNECTION_BROKEN, f"Channel {link.channel} was stopped.")
+
+    def leave(self, conversation: Conversation, commits: bool) -> int:
+        return self.manager.release(conversation.connection, commits)
+
+    def command(self, link: ServerLink, conversation: int, request: int, payload: bytes) -> None:
+        self._runs.begin(link, conversation, request, payload)
+
+    def closed(self, link: ServerLink) -> None:
+        self.admission.forget(link)
+        self._newcomers.forget(link)
+        self._partners.forget(link)
+        if link.channel:
+            self._instances.remove(link.channel, link)
+            self.channels.places.one_ended()
+            self.manager.statistics_writer.channels.closed(link)
+        log.debug("Link %s closed: %s", link.address, link.why)
+
+    def note_link(self, link: ServerLink, why: str) -> None:
+        number = "" if why.startswith("AMQ") else "AMQ9999E: "
+        self.notes.tell(why, f"{number}{why} The connection came from {link.address}.")
+
+    def note(self, text: str) -> None:
+        self.notes.tell(text, text)
+
+    def make_room(self, then: Callable[[], None]) -> None:
+        self._wanting_room.append(then)
+        if len(self._wanting_room) > 1:
+            return  # it is being made
+        try:
+            threading.Thread(target=self._make_room, name="ostler-room", daemon=True).start()
+        except RuntimeError as error:
+            self.notes.tell("room", f"AMQ6118E: Room in the log could not be made: {error}.")
+            self.reactor.post(self._room_tried)
+
+    def _make_room(self) -> None:
+        try:
+            self.manager.make_room()
+        except Exception as error:
+            self.notes.tell("room", f"AMQ7463E: There is no room in the log: {str(error) or repr(error)}")
+        finally:
+            self.reactor.post(self._room_tried)
+
+    def _room_tried(self) -> None:
+        """All who have asked meanwhile try again; who finds that it was not enough asks anew."""
+        wanting = self._wanting_room
+        self._wanting_room = []
+        for then in wanting:
+            self.reactor.post(then)

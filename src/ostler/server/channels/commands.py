@@ -1,0 +1,291 @@
+"""START, STOP, PING, RESET and RESOLVE CHANNEL for message channels, from the threads that commands run on."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from ostler.channel import sync_records
+from ostler.channel.in_doubt import resolve_all, resolve_up_to
+from ostler.channel.negotiation import ChannelSettings, agree, check_agreement, proposal, text_of
+from ostler.channel.refusals import refusal_in, told
+from ostler.channel.sync_records import batches_in_doubt
+from ostler.command.admin.context import CHANNEL_ACTIVE, CommandRefused
+from ostler.command.status.channel_status import ChannelStatus
+from ostler.engine.core import Engine
+from ostler.model.attributes import ObjectType, subtype_of
+from ostler.model.constants import MQRC_Q_MGR_STOPPING
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+from ostler.server.channels.instance import SENDING
+from ostler.server.channels.mca import MessageAgent
+from ostler.server.channels.outbound import Attempt
+from ostler.server.channels.service import MessageChannels
+from ostler.server.channels.status import all_statuses
+from ostler.server.channels.stops import stop_channel
+from ostler.server.net.link import ServerLink
+from ostler.server.net.link_keys import begin_tls
+from ostler.server.tls.contexts import ChannelTls, TlsContexts
+from ostler.wire.channel_frames import (
+    PING_BYTES_MAX,
+    PINGS,
+    ChannelHello,
+    decode_channel_hello,
+    hello_frame,
+    welcome_frame,
+)
+from ostler.wire.exchanges import decode_reason
+from ostler.wire.frames import CHANNEL_HELLO, CHANNEL_PING, FAREWELL, REPLY, MalformedFrame, frame
+from ostler.wire.payloads import PayloadReader
+from ostler.wire.tls_stream import TlsFailed
+
+if TYPE_CHECKING:
+    from ostler.server.assembly import Server
+
+Answer = TypeVar("Answer")
+
+_PING_SECONDS: Final = 60.0
+_ASK_SECONDS: Final = 2.0
+
+
+class Ping:
+    """A question on its way to a partner and back."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name = name
+        self.data = data
+        self.done = threading.Event()
+        self.failure = "nothing came back"
+        self.attempt: Attempt | None = None
+        self.agent: MessageAgent | None = None
+
+    def not_there(self, text: str) -> None:
+        """The partner could not be reached."""
+        self.over(f"AMQ9202E: the partner is not there. {text}")
+
+    def over(self, failure: str) -> None:
+        if not self.done.is_set():
+            self.failure = failure
+            self.done.set()
+
+
+class ChannelCommands:
+    def __init__(self, server: Server, channels: MessageChannels, tls: TlsContexts) -> None:
+        self._server = server
+        self._channels = channels
+        self._tls = tls
+        self._pings: dict[MessageAgent, Ping] = {}
+
+    # -- from other threads --------------------------------------------------------------------------------------------
+
+    def start(self, name: str) -> None:
+        self._ask_for_good(partial(self._channels.start, name))
+
+    def stop(self, name: str, mode: str, status: str, connection_name: str, queue_manager: str) -> None:
+        self._ask_for_good(partial(stop_channel, self._channels, name, mode, status, connection_name, queue_manager))
+
+    def _ask_for_good(self, question: Callable[[], None]) -> None:
+        """Have something done that counts after a crash, too."""
+        lsn = self._ask(partial(_done_at, question, self._channels.engine))
+        self._server.manager.writer.wait_durable(lsn)
+
+    def status(self) -> list[ChannelStatus]:
+        self._server.reactor.post(self._channels.forget_deleted)
+        with self._server.manager.lock:
+            return [each for each in all_statuses(self._channels) if self._channels.find(each.name) is not None]
+
+    def reset(self, name: str, sequence_number: int) -> None:
+        lsn = self._ask(partial(self._reset, name, sequence_number))
+        if lsn:
+            self._server.manager.writer.wait_durable(lsn)
+
+    def resolve(self, name: str, action: str, luwid: bytes) -> str:
+        """What the operator should know besides, or nothing."""
+        lsn, warning = self._ask(partial(self._resolve, name, action, luwid))
+        self._server.manager.writer.wait_durable(lsn)
+        return warning
+
+    def ping(self, name: str, data_bytes: int) -> None:
+        """Returns when the partner has answered. CommandRefused."""
+        ping = Ping(name, os.urandom(data_bytes))
+        self._ask(partial(self._ping, ping))
+        in_time = ping.done.wait(_PING_SECONDS)
+        self._ask(partial(self._hang_up, ping))
+        if not in_time or ping.failure:
+            why = ping.failure if ping.failure.startswith("AMQ") else f"AMQ9999E: {ping.failure.rstrip('.')}."
+            number, _, text = why.partition(": ")
+            raise CommandRefused(number, f"Channel {name} cannot be pinged: {text}")
+
+    def _ask(self, question: Callable[[], Answer]) -> Answer:
+        """Have something done on the reactor's thread, and wait for it. What it raises is raised here."""
+        answers: list[Answer] = []
+        errors: list[Exception] = []
+        done = threading.Event()
+        self._server.reactor.post(partial(_answer, question, answers, errors, done))
+        while not done.wait(_ASK_SECONDS):
+            if not self._server.is_serving():
+                raise MQError(MQRC_Q_MGR_STOPPING, f"Queue manager {self._server.manager.name} has ended.")
+        if errors:
+            raise errors.pop()  # left in a list of this frame it would lead to itself
+        return answers[0]
+
+    # -- on the reactor's thread ---------------------------------------------------------------------------------------
+
+    def _reset(self, name: str, sequence_number: int) -> int:
+        channels = self._channels
+        definition = channels.require(name)
+        if channels.is_active(name):
+            raise CommandRefused(CHANNEL_ACTIVE, f"Channel {name} is in use. Stop it before it is reset.")
+        if subtype_of(ObjectType.CHANNEL, definition.attributes) in SENDING:
+            doubts = batches_in_doubt(channels.engine, name)
+            if doubts:
+                raise CommandRefused(
+                    "AMQ8101E",
+                    f"Channel {name} is in doubt about {len(doubts)} batches. Start it to settle them, or RESOLVE it.",
+                )
+            record = channels.records.find(sync_records.SENDING, name).successor()
+            record.sequence = sequence_number - 1
+            record.is_reset = True
+            return int(channels.records.write(record))
+        lsn = 0
+        for old in channels.records.all():
+            if old.kind == sync_records.RECEIVING and old.channel == name:
+                record = old.successor()
+                record.sequence = sequence_number - 1
+                record.luwid = old.luwid  # what was committed last stays known
+                lsn = int(channels.records.write(record))
+        return lsn
+
+    def _resolve(self, name: str, action: str, luwid: bytes) -> tuple[int, str]:
+        channels = self._channels
+        engine, records = channels.engine, channels.records
+        channels.require(name)
+        doubts = batches_in_doubt(engine, name)
+        if not doubts:
+            raise CommandRefused("AMQ8101E", f"Channel {name} is not in doubt about any messages.")
+        if channels.is_active(name):
+            raise CommandRefused(CHANNEL_ACTIVE, f"Channel {name} is in use, and resolves by itself.")
+        count = len(doubts)
+        warning = ""
+        if luwid:
+            committed = resolve_up_to(engine, records, name, luwid)
+            if committed < 0:
+                known = ", ".join(each.luwid.hex().upper() for each in doubts)
+                raise CommandRefused(
+                    "AMQ8101E",
+                    f"Channel {name} is not in doubt about batch {luwid.hex().upper()}, but about {known}, and the one "
+                    f"before them was {records.find(sync_records.SENDING, name).luwid.hex().upper()}.",
+                )
+            channels.note_channel(
+                f"AMQ8025I: Channel {name} was resolved: {committed} batches of {count} are committed, "
+                f"{count - committed} are backed out."
+            )
+        else:
+            resolve_all(engine, records, name, action == "COMMIT")
+            if count > 1:
+                done = "committed" if action == "COMMIT" else "backed out"
+                warning = (
+                    f"AMQ8025W: Channel {name} was in doubt about {count} batches, and all of them were {done}. If the "
+                    f"partner has committed some only, messages are {'lost' if action == 'COMMIT' else 'there twice'}. "
+                    "ACTION(COMMIT) with LUWID, as LSTLUWID there, tells them apart."
+                )
+                channels.note_channel(warning)
+        return int(engine.journal.end_lsn()), warning
+
+    # -- pings ---------------------------------------------------------------------------------------------------------
+
+    def _ping(self, ping: Ping) -> None:
+        channels = self._channels
+        definition = channels.require(ping.name)
+        if channels.is_active(ping.name):
+            raise CommandRefused(CHANNEL_ACTIVE, f"Channel {ping.name} is in use, so its partner is there.")
+        names = text_of(definition, "CONNAME")
+        if not names:
+            raise CommandRefused("AMQ8101E", f"Channel {ping.name} has no CONNAME to ping.")
+        ping.attempt = channels.connector.connect(
+            names, text_of(definition, "LOCLADDR"), 0, partial(self._ping_by, ping, definition), ping.not_there
+        )
+
+    def _ping_by(self, ping: Ping, definition: Definition, sock: socket.socket, address: str) -> None:
+        channels = self._channels
+        link = ServerLink(channels.reactor, sock, address, False)
+        agent = MessageAgent(channels.reactor, channels, ping.name, link)
+        link.agent = agent
+        ping.agent = agent
+        self._pings[agent] = ping
+        try:
+            channels.reactor.add(link)
+            asked = ChannelTls.of(definition)
+            if asked.cipher_spec:
+                begin_tls(link, self._tls.client_stream(asked))
+        except (TlsFailed, OSError) as error:
+            agent.finish(1, 0, str(error))
+            return
+        hello = proposal(ChannelSettings(definition), channels.engine.name, channels.engine.ccsid, PINGS)
+        link.send(hello_frame(hello))
+
+    def _hang_up(self, ping: Ping) -> None:
+        if ping.attempt is not None:
+            ping.attempt.cancel()
+        if ping.agent is not None:
+            self._pings.pop(ping.agent, None)
+            ping.agent.finish(0, 0, "")
+        ping.attempt = ping.agent = None
+
+    def answer_ping(self, link: ServerLink, request: int, hello: ChannelHello, definition: Definition) -> None:
+        """Somebody pings a channel of ours. MQError when the two ends do not go together."""
+        engine = self._channels.engine
+        self._channels.callers.check_receiver(hello, definition)
+        agreed = agree(hello, ChannelSettings(definition), engine.name, engine.ccsid)
+        agent = MessageAgent(self._channels.reactor, self._channels, hello.channel, link)
+        link.agent = agent
+        link.send(welcome_frame(request, agreed))
+        agent.opened(agreed)
+
+    def ping_frame(self, agent: MessageAgent, type: int, request: int, payload: bytes) -> None:
+        """A frame for an agent that pings, or is pinged."""
+        ping = self._pings.get(agent)
+        if ping is None:
+            if type != CHANNEL_PING or len(payload) > PING_BYTES_MAX:
+                raise MalformedFrame(f"a frame of type {type} where it cannot be")
+            agent.link.send(frame(CHANNEL_PING | REPLY, 0, request, payload))
+        elif type == CHANNEL_HELLO | REPLY:
+            refusal = refusal_in(payload, ping.name)
+            if refusal is not None:
+                ping.over(refusal.text)
+                return
+            agreed = decode_channel_hello(payload, 8)
+            check_agreement(agreed, ChannelSettings(self._channels.require(ping.name)))
+            agent.opened(agreed)
+            agent.link.send(frame(CHANNEL_PING, 0, 1, ping.data))
+        elif type == FAREWELL:
+            ping.over(told("The partner", decode_reason(PayloadReader(payload))[1]))
+        elif type == CHANNEL_PING | REPLY:
+            ping.over("" if payload == ping.data else "what came back was not what was sent")
+        else:
+            raise MalformedFrame(f"a frame of type {type} where it cannot be")
+
+    def ping_over(self, agent: MessageAgent, text: str) -> None:
+        ping = self._pings.pop(agent, None)
+        if ping is not None:
+            ping.over(text or "the connection was closed")
+
+
+def _done_at(question: Callable[[], None], engine: Engine) -> int:
+    """Do something; the LSN behind which it is durable."""
+    question()
+    return int(engine.journal.end_lsn())
+
+
+def _answer(
+    question: Callable[[], Answer], answers: list[Answer], errors: list[Exception], done: threading.Event
+) -> None:
+    try:
+        answers.append(question())
+    except Exception as error:
+        errors.append(error)
+    done.set()

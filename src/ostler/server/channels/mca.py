@@ -1,0 +1,219 @@
+"""A message channel's end on a link: what the sans-IO ends in `channel/` say becomes frames, timers and pauses here."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from time import monotonic
+from typing import TYPE_CHECKING, Final, final
+
+from mypy_extensions import i64, mypyc_attr
+
+from ostler.channel.message_writer import BACKLOG_BYTES
+from ostler.channel.port import FAILED, ChannelPort
+from ostler.channel.receiver import ReceivingEnd
+from ostler.channel.sender import SendingEnd
+from ostler.engine.connection import Connection
+from ostler.server.channels.agents import Agent
+from ostler.server.net.link import CLOSING, NEW, ServerLink
+from ostler.server.net.link_keys import rekey
+from ostler.wire.channel_frames import XQH_BYTES, ChannelHello
+from ostler.wire.frames import CHANNEL_HELLO
+
+if TYPE_CHECKING:
+    from ostler.server.net.reactor import Reactor
+
+_MICROSECONDS: Final = 1_000_000
+_BREAKDOWN: Final = "AMQ6109E: Channel {}: something could not be handled: {}: {}."
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ChannelOwner(metaclass=ABCMeta):
+    """Who keeps the channels, and hears what becomes of them. On the reactor's thread, under the engine's lock."""
+
+    @abstractmethod
+    def agent_over(self, agent: MessageAgent, how: i64, reason: i64, text: str) -> None:
+        """An end is over; its link closes by itself. `how` is one of `channel/port.py`."""
+
+    @abstractmethod
+    def agent_changed(self, agent: MessageAgent) -> None:
+        """An end is in another state."""
+
+    @abstractmethod
+    def agent_greeted(self, agent: MessageAgent, request: int, payload: bytes) -> None:
+        """Who was asked for messages says hello: an agent that has no end yet gets one."""
+
+    @abstractmethod
+    def agent_frame(self, agent: MessageAgent, type: int, request: int, payload: bytes) -> None:
+        """Another frame for an agent that has no end: of a ping, or a refusal."""
+
+    @abstractmethod
+    def note_channel(self, text: str) -> None:
+        """Something for the operator."""
+
+
+@final
+class MessageAgent(Agent):
+    """One instance of a channel. Until it is known what to do it has no end."""
+
+    def __init__(self, reactor: Reactor, owner: ChannelOwner, channel: str, link: ServerLink) -> None:
+        super().__init__(reactor)
+        self.owner = owner
+        self.channel = channel
+        self.link = link
+        self.instance: object = None  # what the owner keeps with it
+        self.connection: Connection | None = None
+        self.sending: SendingEnd | None = None
+        self.receiving: ReceivingEnd | None = None
+        self.is_over = False
+
+    def port(self) -> LinkPort:
+        return LinkPort(self)
+
+    def opened(self, agreed: ChannelHello) -> None:
+        """Both ends have agreed."""
+        longest: i64 = agreed.message_bytes_max + XQH_BYTES
+        self.link.agreed_on(agreed.segment_bytes, longest, agreed.heartbeat_seconds)
+
+    def frame(self, type: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
+        sending = self.sending
+        receiving = self.receiving
+        if receiving is not None:
+            receiving.received(type, request, buffer, start, end)
+        elif sending is not None:
+            sending.received(type, request, buffer, start, end)
+        elif type == CHANNEL_HELLO:
+            self.owner.agent_greeted(self, request, buffer[start:end])
+        else:
+            self.owner.agent_frame(self, type, request, buffer[start:end])
+
+    def pump(self) -> None:
+        sending = self.sending
+        if sending is not None and not self.is_over:
+            sending.pump()
+
+    def fire(self, now_ms: i64) -> None:
+        self.tick()
+
+    def tick(self) -> None:
+        if self.is_over:
+            return
+        if self.sending is not None:
+            self.sending.tick()
+        elif self.receiving is not None:
+            self.receiving.tick()
+
+    def room_tried(self) -> None:
+        """Room was made in the log, or could not be."""
+        if self.is_over:
+            return
+        if self.sending is not None:
+            self.sending.room_tried()
+        elif self.receiving is not None:
+            self.receiving.room_tried()
+
+    def stop(self) -> None:
+        """End after the batch."""
+        if self.sending is not None:
+            self.sending.stop()
+        elif self.receiving is not None:
+            self.receiving.stop()
+        else:
+            self.finish(FAILED, 0, "")
+
+    def closed(self, why: str) -> None:
+        if not self.is_over:
+            self.finish(FAILED, 0, why)
+
+    def broke_down(self, error: Exception) -> None:
+        self.owner.note_channel(_BREAKDOWN.format(self.channel, type(error).__name__, error))
+        self.finish(FAILED, 0, str(error))
+
+    def finish(self, how: i64, reason: i64, text: str) -> None:
+        """Whatever it was doing, it is over: the link closes when all is sent."""
+        if self.is_over:
+            return
+        self.is_over = True
+        self.reactor.wheel.remove(self)
+        if self.sending is not None:
+            self.sending.cut()
+        if self.receiving is not None:
+            self.receiving.cut()
+        link = self.link
+        link.agent = None
+        self.owner.agent_over(self, how, reason, text)
+        if link.state < CLOSING:
+            link.last_word(text or "the channel ended")
+        # Their ports lead back here: nobody should have to look for such a circle.
+        self.sending = None
+        self.receiving = None
+
+
+@final
+class LinkPort(ChannelPort):
+    """What an end of a channel sees of its link."""
+
+    def __init__(self, agent: MessageAgent) -> None:
+        self.agent = agent
+        self.link = agent.link
+        self.reactor: Reactor = agent.reactor
+
+    def send(self, data: bytes) -> None:
+        self.link.send(data)
+
+    def send_after(self, lsn: i64, data: bytes) -> None:
+        # Nothing overtakes those that are durable and about to be released.
+        reactor = self.reactor
+        if lsn <= reactor.released_lsn or (self.link.held == 0 and lsn <= reactor.durable_lsn()):
+            self.link.send(data)
+        else:
+            reactor.hold(lsn, self.link, data)
+
+    def backlog_bytes(self) -> i64:
+        backlog: i64 = self.link.backlog_bytes()
+        if backlog > BACKLOG_BYTES:
+            self.agent.wants_room = True
+        return backlog
+
+    def pump_again(self) -> None:
+        self.agent.mark()
+
+    def wake_in(self, milliseconds: i64) -> None:
+        if not self.agent.is_over:
+            self.reactor.wheel.add(self.agent, self.reactor.now_ms + (milliseconds if milliseconds > 0 else 0))
+
+    def pause(self, is_paused: bool) -> None:
+        link = self.link
+        link.is_parked = is_paused
+        link.last_heard_ms = self.reactor.now_ms  # what the partner said meanwhile was not read
+        self.reactor.watch(link)
+
+    def make_room(self) -> None:
+        self.reactor.policy.make_room(self.agent.room_tried)
+
+    def rekey(self) -> None:
+        rekey(self.link)
+
+    def traffic_bytes(self) -> i64:
+        link = self.link
+        if link.tls is None or link.is_rekeying:
+            return 0  # what goes under the new keys is counted when they are there
+        return link.sent_bytes + link.received_bytes - link.keyed_bytes
+
+    def silence_ms(self) -> i64:
+        return self.reactor.now_ms - self.link.last_heard_ms
+
+    def now_us(self) -> i64:
+        return i64(monotonic() * _MICROSECONDS)
+
+    def ended(self, how: i64, reason: i64, text: str) -> None:
+        self.agent.finish(how, reason, text)
+
+    def note(self, text: str) -> None:
+        self.agent.owner.note_channel(text)
+
+    def changed(self) -> None:
+        agent = self.agent
+        sending = agent.sending
+        if sending is not None and self.link.state == NEW and sending.partner:
+            agent.opened(sending.agreed)
+        agent.owner.agent_changed(agent)

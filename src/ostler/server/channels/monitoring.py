@@ -1,0 +1,90 @@
+"""Which message channels are watched, and what DISPLAY CHSTATUS shows of those.
+
+MONCHL and STATCHL count as they are when a channel starts, as MQ has it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ostler.channel.monitoring import ChannelMonitor
+from ostler.channel.negotiation import number_of
+from ostler.engine.core import Engine
+from ostler.engine.queue.queue import is_switched_on
+from ostler.model.accounts import MovingAverage
+from ostler.model.constants import MQMON_HIGH, MQMON_LOW, MQMON_MEDIUM, MQMON_OFF, MQMON_Q_MGR
+from ostler.model.definitions import Definition
+from ostler.server.channels.message_traffic import MessageTraffic, Party
+
+if TYPE_CHECKING:
+    from ostler.server.channels.instance import Instance
+
+_WORDS: Final = {MQMON_OFF: "OFF", MQMON_LOW: "LOW", MQMON_MEDIUM: "MEDIUM", MQMON_HIGH: "HIGH"}
+
+Pair = tuple[int, int]
+NOTHING: Final[Pair] = (0, 0)
+
+
+class Measures(NamedTuple):
+    """What MONCHL shows: lately and over a longer time. Nothing of a channel that is not watched."""
+
+    monitoring: str = "OFF"
+    compression_rate: Pair = NOTHING
+    compression_time: Pair = NOTHING
+    network_time: Pair = NOTHING
+    batch_fill: Pair = NOTHING
+    transmission_time: Pair = NOTHING
+    transmission_messages: int = 0
+
+
+def level_of(channel: Definition, engine: Engine, switch: str) -> int:
+    """How closely a channel is watched, MQMON_OFF when it is not; the queue manager may forbid it for all."""
+    manager = number_of(engine.manager, switch, MQMON_OFF)
+    if not is_switched_on(channel.attributes, switch, manager):
+        return MQMON_OFF
+    own = number_of(channel, switch, MQMON_Q_MGR)
+    return manager if own == MQMON_Q_MGR else own
+
+
+def measure(instance: Instance, engine: Engine, traffic: MessageTraffic) -> None:
+    """A channel has started: watch it as it wants to be watched."""
+    agent = instance.agent
+    end = (agent.sending or agent.receiving) if agent is not None else None
+    if agent is None or end is None:
+        return
+    definition = instance.definition
+    statistics = level_of(definition, engine, "STATCHL")
+    instance.monitoring = level_of(definition, engine, "MONCHL")
+    level = max(statistics, instance.monitoring)
+    if level != MQMON_OFF:
+        monitor = ChannelMonitor(end.port, level)
+        if agent.sending is not None:
+            agent.sending.watch(monitor)
+        else:
+            end.monitor = monitor
+    if statistics != MQMON_OFF:
+        address = instance.host if instance.is_called else instance.address
+        kind = number_of(definition, "CHLTYPE", 0)
+        traffic.began(Party(instance.name, kind, instance.partner, address), end)
+
+
+def measures(instance: Instance, engine: Engine) -> Measures:
+    agent = instance.agent
+    end = (agent.sending or agent.receiving) if agent is not None else None
+    monitor = end.monitor if end is not None else None
+    if agent is None or monitor is None or instance.monitoring == MQMON_OFF:
+        return Measures()
+    queue = engine.queues.get(agent.sending.settings.transmission_queue) if agent.sending is not None else None
+    return Measures(
+        _WORDS.get(instance.monitoring, "OFF"),
+        _pair(monitor.savings),
+        _pair(monitor.packing_times),
+        _pair(monitor.network),
+        _pair(monitor.batch_sizes),
+        _pair(monitor.queue_times),
+        int(queue.depth) if queue is not None else 0,
+    )
+
+
+def _pair(average: MovingAverage) -> Pair:
+    return int(average.short_term()), int(average.long_term())

@@ -1,0 +1,599 @@
+"""The message channels of a queue manager: who runs, who is to run, and what becomes of those that end.
+
+Everything here is on the reactor's thread and under the engine's lock, unless it says otherwise. The ends themselves
+are in `channel/`; what they say and hear goes through `message_agent.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from ostler.channel import port, states, sync_records
+from ostler.channel.negotiation import ChannelSettings, number_of, proposal, text_of
+from ostler.channel.receiver import PAUSED
+from ostler.channel.refusals import refusal_in, refusal_text
+from ostler.channel.sender import SendingEnd
+from ostler.channel.states import (
+    AGREED,
+    CALLED_BACK,
+    CONNECTED,
+    ENDED,
+    FAILED,
+    GAVE_UP,
+    MESSAGE_RETRY,
+    REFUSED,
+    REQUESTED,
+    REQUESTING,
+    RETRY_DUE,
+    RETRY_OVER,
+    RETRYING,
+    START,
+    STOPPED,
+    STOPPED_NOW,
+    TAKEN_UP,
+)
+from ostler.channel.sync_records import SyncRecord, SyncRecords
+from ostler.command.admin.context import CHANNEL_ACTIVE, ApplicationStatus, CommandRefused
+from ostler.engine.connection import Connection
+from ostler.engine.events import channel_events
+from ostler.engine.open import OpenRequest, open_object
+from ostler.engine.queue.transfer import send_reports
+from ostler.model.attributes import ObjectType, subtype_of, valid_name
+from ostler.model.connection_names import parse_connection_names, parse_local_addresses
+from ostler.model.constants import (
+    MQAT_QMGR,
+    MQCC_FAILED,
+    MQKAI_AUTO,
+    MQOO_FAIL_IF_QUIESCING,
+    MQOO_INPUT_EXCLUSIVE,
+    MQOT_Q,
+    MQRC_OBJECT_IN_USE,
+    MQRC_Q_MGR_STOPPING,
+    MQRC_UNKNOWN_CHANNEL_NAME,
+    MQRQ_CHANNEL_STOPPED_ERROR,
+    MQRQ_CHANNEL_STOPPED_OK,
+    MQRQ_CHANNEL_STOPPED_RETRY,
+    MQRQ_SSL_HANDSHAKE_ERROR,
+    MQRQ_SSL_PEER_NAME_ERROR,
+)
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+from ostler.server.channels.admission import ChannelAdmission
+from ostler.server.channels.capacity import ChannelPlaces
+from ostler.server.channels.inbound import Callers
+from ostler.server.channels.instance import (
+    AT_REST,
+    CALLING,
+    RECEIVING,
+    SENDING,
+    Instance,
+    RetryTimer,
+    now_ms,
+)
+from ostler.server.channels.mca import ChannelOwner, MessageAgent
+from ostler.server.channels.monitoring import measure
+from ostler.server.channels.outbound import Connector
+from ostler.server.channels.settings import exits_refusal
+from ostler.server.net.link import ServerLink
+from ostler.server.net.link_keys import begin_tls
+from ostler.server.net.outgoing_sockets import keep_alive_seconds
+from ostler.server.rate_limited_log import SeldomNotes, printable
+from ostler.server.security.os_users import user_name
+from ostler.server.tls.contexts import ChannelTls, TlsContexts
+from ostler.wire.calls import failure_frame
+from ostler.wire.channel_frames import REQUESTS, SENDS, decode_channel_hello, hello_frame
+from ostler.wire.exchanges import reason_payload
+from ostler.wire.frames import CHANNEL_END, CHANNEL_HELLO, FAREWELL, REPLY, MalformedFrame, frame
+from ostler.wire.tls_stream import TlsFailed
+
+if TYPE_CHECKING:
+    from ostler.server.assembly import Server
+
+_ENDING_MS: Final = 5_000
+_CALL_BACK_MS: Final = 5_000  # between two tries out of turn
+_NOTES_MAX: Final = 4096  # there may be thousands of channels, and each has its own to say
+_NOTE_LENGTH_MAX: Final = 1024  # partners choose parts of them
+_KEY_RESET_BYTES_MIN: Final = 32 * 1024  # as MQ has it: fewer bytes than that are not worth a handshake
+_TLS_ATTRIBUTES: Final = "SSLCIPH at both ends, and at the error log of the partner"
+_TLS_CUT: Final = "AMQ9665"  # the connection was closed during the handshake, for whatever reason
+_QUALIFIERS: Final = {
+    port.ORDERLY: MQRQ_CHANNEL_STOPPED_OK,
+    port.FAILED: MQRQ_CHANNEL_STOPPED_RETRY,
+    port.HOPELESS: MQRQ_CHANNEL_STOPPED_ERROR,
+}
+
+
+class MessageChannels(ChannelOwner):
+    def __init__(self, server: Server, admission: ChannelAdmission, tls: TlsContexts) -> None:
+        self.server = server
+        self.manager = server.manager
+        self.engine = server.manager.engine
+        self.reactor = server.reactor
+        self.records = SyncRecords(self.engine)
+        self.connector = Connector(self.reactor.post, note=server.note)
+        self.calling: dict[str, Instance] = {}  # those that connect, by name
+        self.called: dict[tuple[str, str], Instance] = {}  # those that are connected to, by name and partner
+        self.stopped: set[str] = set()  # of those that are connected to
+        self._called_back: dict[str, int] = {}  # when a sender that waited was last called out of turn
+        self.is_ending = False
+        self._agents = 0  # of channels that have a link
+        self._notes = SeldomNotes(server.manager.note, _NOTES_MAX)
+        self.places = ChannelPlaces(self, self._call)
+        self.admission = admission
+        self.callers = Callers(self, admission)
+        self._tls = tls
+
+    # -- life ----------------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """The queue manager has started: take up what was running, and leave stopped what was stopped."""
+        self.records.load()
+        for record in self.records.all():
+            if record.kind != sync_records.WISH:
+                continue
+            definition = self.find(record.channel)
+            if definition is None:
+                self.records.forget(sync_records.WISH, record.channel)
+            elif record.wish == sync_records.STOPPED_WISH:
+                self._remember_stopped(definition)
+            elif record.wish == sync_records.ACTIVE_WISH:
+                try:
+                    self.start(record.channel)
+                except (CommandRefused, MQError) as error:
+                    self.note_channel(f"AMQ9999E: Channel {record.channel} could not be started again: {error}")
+
+    def _remember_stopped(self, definition: Definition) -> None:
+        kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
+        if kind in CALLING:
+            instance = Instance(definition, False)
+            instance.state = STOPPED
+            self.calling[definition.name] = instance
+        if kind in RECEIVING:
+            self.stopped.add(definition.name)
+
+    def end(self, at_once: bool) -> None:
+        """The queue manager ends: channels finish their batches, or are cut. They run again with it."""
+        self.is_ending = True
+        for instance in [*self.calling.values(), *self.called.values()]:
+            self.cease(instance)
+            agent = instance.agent
+            if agent is not None and at_once:
+                text = f"AMQ9524E: Queue manager {self.engine.name} is ending."
+                agent.link.send(frame(FAREWELL, 0, 0, reason_payload(MQRC_Q_MGR_STOPPING, text)))
+                agent.finish(port.FAILED, 0, text)
+            elif agent is not None:
+                agent.stop()
+        if not at_once:
+            # A partner that does not answer does not keep the queue manager from ending.
+            self.reactor.wheel.add(RetryTimer(partial(self.end, True)), self.reactor.now_ms + _ENDING_MS)
+
+    def close(self) -> None:
+        self.connector.close()
+
+    # -- starting ------------------------------------------------------------------------------------------------------
+
+    def start(self, name: str) -> None:
+        """START CHANNEL. CommandRefused and MQError."""
+        definition = self.require(name)
+        kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
+        refusal = exits_refusal(definition, self.manager.settings.channels.ignores_exits)
+        if refusal:
+            raise CommandRefused("AMQ9535E", refusal.removeprefix("AMQ9535E: "))
+        if kind in RECEIVING:
+            self.stopped.discard(name)
+        if kind not in CALLING:
+            self.records.forget(sync_records.WISH, name)
+            return
+        if self.is_active(name):
+            raise CommandRefused(CHANNEL_ACTIVE, f"Channel {name} is in use.")
+        before = self.calling.get(name)
+        if kind == "SVR" and not text_of(definition, "CONNAME"):
+            self._enable_server(before, name)
+            return
+        self.places.check_start(name, kind, before)
+        if before is not None:
+            self.cease(before)
+        instance = Instance(definition, False)
+        instance.happens(START)
+        self.calling[name] = instance
+        self.wish(name, sync_records.ACTIVE_WISH)
+        if self.places.finds(instance):
+            self.manager.note(f"AMQ9002I: Channel '{name}' is starting.")
+            self._call(instance)
+
+    def _enable_server(self, instance: Instance | None, name: str) -> None:
+        """A server that cannot call may be called again, if it was stopped. CommandRefused."""
+        if instance is None or instance.state != STOPPED:
+            raise CommandRefused(
+                "AMQ8101E", f"Channel {name} is a server without CONNAME: it waits for its requester to connect."
+            )
+        instance.happens(states.ENABLED)
+        self.records.forget(sync_records.WISH, name)
+
+    def call_back(self, name: str) -> None:
+        """A requester has asked a sender for its call: there is no need to wait for the next try."""
+        instance = self.calling.get(name)
+        if instance is not None and instance.state == RETRYING:
+            now = self.reactor.now_ms
+            if now - self._called_back.get(name, now - _CALL_BACK_MS) < _CALL_BACK_MS:
+                return  # strangers that ask without end must not have it try without end
+            self._called_back[name] = now
+            self.cease(instance)
+            instance.happens(ENDED)
+        self.trigger(name)
+
+    def trigger(self, name: str) -> None:
+        """Messages wait on the transmission queue of a channel: start it, unless it runs, retries or was stopped."""
+        instance = self.calling.get(name)
+        if self.is_ending or (instance is not None and instance.state != states.INACTIVE):
+            return
+        try:
+            self.start(name)
+        except (CommandRefused, MQError) as error:
+            text = f"AMQ9519E: Channel {name} could not be started by its trigger: {error}"
+            # Whoever may put to an initiation queue chooses the name.
+            self.note_now_and_then(f"trigger {name if self.find(name) is not None else ''}", text)
+
+    def _call(self, instance: Instance) -> None:
+        """Connect to the partner of a channel."""
+        definition = self.find(instance.name)
+        if definition is None:
+            self._fail(instance, port.HOPELESS, f"AMQ9519E: Channel {instance.name} is not defined any more.")
+            return
+        instance.definition = definition
+        instance.happens(TAKEN_UP)
+        refusal = exits_refusal(definition, self.manager.settings.channels.ignores_exits)
+        if refusal:
+            self._fail(instance, port.HOPELESS, refusal)
+            return
+        try:
+            parse_connection_names(text_of(definition, "CONNAME"))
+            parse_local_addresses(text_of(definition, "LOCLADDR"))
+            if instance.kind in SENDING:
+                self.open_transmission_queue(instance)
+        except MQError as error:
+            how = port.FAILED if error.reason == MQRC_OBJECT_IN_USE else port.HOPELESS
+            self._fail(instance, how, f"AMQ9509E: Channel {instance.name}: {error.detail or error}")
+            return
+        instance.address = text_of(definition, "CONNAME")
+        alive = keep_alive_seconds(number_of(definition, "KAINT", MQKAI_AUTO), number_of(definition, "HBINT", 300))
+        instance.attempt = self.connector.connect(
+            instance.address,
+            text_of(definition, "LOCLADDR"),
+            alive,
+            partial(self._connected, instance),
+            partial(self._not_connected, instance),
+        )
+
+    def open_transmission_queue(self, instance: Instance) -> None:
+        """Have the transmission queue for this channel alone. MQError."""
+        name = text_of(instance.definition, "XMITQ")
+        queue = self.engine.queues.get(name)
+        if queue is None or not queue.is_transmission:
+            raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, f"{name} is no transmission queue. Define it with USAGE(XMITQ).")
+        connection = self.connect_as("", instance.name)
+        try:
+            open_object(
+                self.engine, connection, OpenRequest(MQOT_Q, name, MQOO_INPUT_EXCLUSIVE | MQOO_FAIL_IF_QUIESCING)
+            )
+        except MQError as error:
+            self.manager.release(connection, False)
+            if error.reason == MQRC_OBJECT_IN_USE:
+                raise MQError(
+                    error.reason, f"Somebody else has the transmission queue {name} open for input."
+                ) from None
+            raise
+        instance.connection = connection
+
+    def connect_as(self, user: str, channel: str) -> Connection:
+        """A connection of the queue manager's own, or of a user who is less."""
+        own = user_name(self.manager.directory.path.stat().st_uid)
+        connection = self.manager.admit(user or own, f"CHANNEL {channel}", MQAT_QMGR)
+        connection.is_privileged = not user or self.manager.guard.is_administrator(user)
+        return connection
+
+    def _connected(self, instance: Instance, sock: socket.socket, address: str) -> None:
+        instance.attempt = None
+        if self.is_ending or instance.state != states.INITIALIZING:
+            sock.close()
+            return
+        instance.happens(CONNECTED)
+        instance.address = address
+        link = ServerLink(self.reactor, sock, address, False)
+        agent = self.new_agent(instance, link)
+        try:
+            self.reactor.add(link)
+            asked = ChannelTls.of(instance.definition)
+            if asked.cipher_spec:
+                begin_tls(link, self._tls.client_stream(asked))
+        except (TlsFailed, OSError) as error:
+            agent.finish(port.HOPELESS, 0, str(error))
+            return
+        settings = ChannelSettings(instance.definition)
+        if instance.kind == "RQSTR":
+            link.send(hello_frame(proposal(settings, self.engine.name, self.engine.ccsid, REQUESTS)))
+        else:
+            self.send_from(agent, instance, settings)
+
+    def new_agent(self, instance: Instance, link: ServerLink) -> MessageAgent:
+        agent = MessageAgent(self.reactor, self, instance.name, link)
+        agent.instance = instance
+        instance.agent = agent
+        link.agent = agent
+        self._agents += 1
+        self.records.need(self._agents)
+        return agent
+
+    def send_from(self, agent: MessageAgent, instance: Instance, settings: ChannelSettings) -> None:
+        """Be the sending end of a link, and say hello."""
+        connection = instance.connection
+        assert connection is not None
+        if connection.broken:  # an administrator may have ended it meanwhile
+            agent.finish(port.FAILED, 0, f"AMQ9509E: Channel {instance.name} has lost its transmission queue.")
+            return
+        handle = next(iter(connection.handles.values()))
+        end = SendingEnd(self.engine, self.records, settings, connection, handle, agent.port())
+        end.waker = agent
+        key_reset = number_of(self.engine.manager, "SSLRKEYC", 0)
+        end.key_reset_bytes = max(key_reset, _KEY_RESET_BYTES_MIN) if key_reset else 0
+        agent.sending = end
+        end.start()
+
+    def _not_connected(self, instance: Instance, text: str) -> None:
+        instance.attempt = None
+        if instance.state == states.INITIALIZING:
+            advice = "See whether it and its listener run (DISPLAY LSSTATUS(*) there), and where CONNAME leads."
+            text = f"AMQ9202E: Channel {instance.name}: the partner is not there. {text} {advice}"
+            self._fail(instance, port.FAILED, text)
+
+    # -- for the agents ------------------------------------------------------------------------------------------------
+
+    def agent_greeted(self, agent: MessageAgent, request: int, payload: bytes) -> None:
+        instance = agent.instance
+        if not isinstance(instance, Instance) or instance.kind != "RQSTR":
+            raise MalformedFrame("a hello where none is expected")
+        hello = decode_channel_hello(payload)
+        if hello.channel != instance.name or hello.purpose != SENDS:
+            raise MalformedFrame("a hello for another channel")
+        if hello.version < 1 or not valid_name(hello.queue_manager):
+            raise MalformedFrame("a hello of nobody")
+        try:
+            self.callers.check_free(instance.name, hello.queue_manager)
+            user = self.admission.user_of_called(agent.link, instance.definition, hello.queue_manager)
+            self.callers.receive(agent, request, hello, user)
+        except MQError as error:
+            self.note_channel(error.detail)
+            agent.link.send(failure_frame(CHANNEL_HELLO, 0, request, MQCC_FAILED, error.reason, error.detail))
+
+    def agent_frame(self, agent: MessageAgent, type: int, request: int, payload: bytes) -> None:
+        instance = agent.instance
+        if not isinstance(instance, Instance):
+            self.server.channel_commands.ping_frame(agent, type, request, payload)
+        elif type == CHANNEL_END and instance.kind == "RQSTR":
+            instance.happens(REQUESTED)
+            agent.finish(port.ORDERLY, 0, "")
+            if any(each.name == instance.name for each in self.called.values()):
+                # The call was faster than the promise of it.
+                instance.happens(CALLED_BACK)
+                instance.happens(ENDED)
+        elif type == CHANNEL_HELLO | REPLY and (refusal := refusal_in(payload, instance.name)) is not None:
+            agent.finish(port.FAILED, refusal.reason, refusal.text)
+        else:
+            raise MalformedFrame(f"a frame of type {type} where it cannot be")
+
+    def agent_changed(self, agent: MessageAgent) -> None:
+        instance = agent.instance
+        if not isinstance(instance, Instance):
+            return
+        sending, receiving = agent.sending, agent.receiving
+        if sending is not None and instance.state == states.BINDING and sending.partner:
+            instance.partner = sending.partner
+            self.running(instance)
+        elif receiving is not None and receiving.state == PAUSED and instance.state == states.RUNNING:
+            instance.happens(MESSAGE_RETRY)
+        elif receiving is not None and receiving.state != PAUSED and instance.state == states.PAUSED:
+            instance.happens(RETRY_OVER)
+        elif sending is not None and sending.is_stopping and instance.state == states.RUNNING:
+            instance.happens(states.END_DUE)
+
+    def running(self, instance: Instance) -> None:
+        instance.happens(AGREED)
+        instance.started_ms = now_ms()
+        instance.was_told = True
+        measure(instance, self.engine, self.manager.statistics_writer.message_channels)
+        queue = text_of(instance.definition, "XMITQ")
+        send_reports(
+            self.engine, channel_events.on_channel_started(self.engine, instance.name, queue, instance.address), None
+        )
+
+    def agent_over(self, agent: MessageAgent, how: int, reason: int, text: str) -> None:
+        if agent.connection is not None:
+            self.manager.release(agent.connection, False)
+            agent.connection = None
+        instance = agent.instance
+        if not isinstance(instance, Instance):
+            self.server.channel_commands.ping_over(agent, text)
+            return
+        self._agents -= 1
+        self.records.need(self._agents)
+        if text.startswith("AMQ9520E") and how == port.FAILED:  # TLS knows channels by their names, too
+            how, text = port.HOPELESS, refusal_text(instance.name, MQRC_UNKNOWN_CHANNEL_NAME, "")
+        if text.startswith("AMQ96") and not text.startswith(_TLS_CUT):
+            text = _tls_text(instance, text)
+            self._tell_tls(instance, text)
+            how = port.HOPELESS  # certificates and ciphers do not mend by themselves
+        self._fail(instance, int(how), text)
+
+    def _tell_tls(self, instance: Instance, text: str) -> None:
+        qualifier = MQRQ_SSL_PEER_NAME_ERROR if text.startswith("AMQ9636") else MQRQ_SSL_HANDSHAKE_ERROR
+        queue = text_of(instance.definition, "XMITQ")
+        made = channel_events.on_channel_ssl_error(self.engine, qualifier, instance.name, queue, instance.address)
+        send_reports(self.engine, made, None)
+
+    def _fail(self, instance: Instance, how: int, text: str) -> None:
+        """A channel is over, well or not: say so, and see what comes next."""
+        self.places.one_ended()
+        name = instance.name
+        if instance.went_well():
+            instance.retries.reset()
+        self._release(instance)
+        instance.agent = None
+        if instance.is_called and self.called.get((name, instance.partner)) is instance:
+            del self.called[(name, instance.partner)]
+        if text and how != port.ORDERLY:
+            text = text if text.startswith("AMQ") else f"AMQ9208E: Channel {name}: {text.rstrip('.')}."
+            self._note_end(instance, text[:8], text)
+        if how == port.ORDERLY:
+            self._note_end(instance, "well", f"AMQ9001I: Channel '{name}' ended normally.")
+        else:
+            where = instance.address or text_of(instance.definition, "CONNAME")
+            text_of_end = f"AMQ9999E: Channel '{name}' to '{where}' ended abnormally."
+            self._note_end(instance, "ill", text_of_end)
+        self._tell_stopped(instance, how, text)
+        if instance.state == REQUESTING:
+            return
+        if self.is_ending:
+            instance.happens(ENDED)
+        elif instance.status_after == "STOPPED":
+            instance.happens(STOPPED_NOW)
+        elif instance.status_after or how == port.ORDERLY:
+            self._ended(instance)
+        elif how == port.HOPELESS and not instance.is_called:
+            instance.happens(REFUSED)
+            self.wish(name, sync_records.STOPPED_WISH)
+            text = f"AMQ9999E: Channel {name} is stopped. START CHANNEL({name}) when that is put right."
+            self._note_end(instance, "stopped", text)
+        elif instance.is_called or instance.kind == "RQSTR":
+            self._ended(instance)
+        else:
+            self._retry(instance)
+
+    def _ended(self, instance: Instance) -> None:
+        instance.happens(ENDED)
+        if not instance.is_called or instance.kind == "RQSTR":
+            self.records.forget(sync_records.WISH, instance.name)
+
+    def _retry(self, instance: Instance) -> None:
+        instance.happens(FAILED)
+        seconds = int(instance.retries.next_seconds())
+        if seconds < 0:
+            instance.happens(GAVE_UP)
+            self.wish(instance.name, sync_records.STOPPED_WISH)
+            self.note_channel(
+                f"AMQ9999E: Channel {instance.name} has no retries left, and is stopped. START CHANNEL when its "
+                "partner is there."
+            )
+            return
+        instance.timer = RetryTimer(partial(self._retry_due, instance))
+        self.reactor.wheel.add(instance.timer, self.reactor.now_ms + seconds * 1000)
+
+    def _retry_due(self, instance: Instance) -> None:
+        instance.timer = None
+        if instance.state == RETRYING and not self.is_ending:
+            instance.happens(RETRY_DUE)
+            if self.places.finds(instance):
+                self._call(instance)
+
+    def _release(self, instance: Instance) -> None:
+        if instance.connection is not None:
+            self.manager.release(instance.connection, False)
+            instance.connection = None
+
+    def _tell_stopped(self, instance: Instance, how: int, text: str) -> None:
+        if not instance.was_told:
+            return
+        instance.was_told = False
+        number = int(text[3:7]) if text[:3] == "AMQ" and text[3:7].isascii() and text[3:7].isdigit() else 0
+        queue = text_of(instance.definition, "XMITQ")
+        made = channel_events.on_channel_stopped(
+            self.engine, _QUALIFIERS[how], instance.name, queue, instance.address, number
+        )
+        send_reports(self.engine, made, None)
+
+    def note_channel(self, text: str) -> None:
+        self.note_now_and_then(text[:_NOTE_LENGTH_MAX], text)
+
+    def note_now_and_then(self, key: str, text: str) -> None:
+        """Tell the operator, unless something with the same key was told a moment ago."""
+        self._notes.tell(key, text[:_NOTE_LENGTH_MAX])
+
+    def _note_end(self, instance: Instance, what: str, text: str) -> None:
+        if instance.is_called:
+            # Strangers can bring it about again and again, each time with another name, port or reason.
+            self.note_now_and_then(f"{instance.name} {instance.host} {what}", text)
+        else:
+            self.manager.note(printable(text[:_NOTE_LENGTH_MAX]))  # its own retries are seldom enough
+
+    # -- stopping ------------------------------------------------------------------------------------------------------
+
+    def cease(self, instance: Instance) -> None:
+        """Neither call nor wait any more."""
+        if instance.timer is not None:
+            self.reactor.wheel.remove(instance.timer)
+            instance.timer = None
+        if instance.attempt is not None:
+            instance.attempt.cancel()
+            instance.attempt = None
+        if instance.agent is None:
+            self._release(instance)
+
+    # -- looking -------------------------------------------------------------------------------------------------------
+
+    def forget_deleted(self) -> None:
+        """Nothing is left of channels that were stopped and then deleted."""
+        for name in [each for each in self.calling if self.find(each) is None]:
+            if self.calling[name].state in AT_REST:
+                self.cease(self.calling.pop(name))
+                self.records.forget(sync_records.WISH, name)
+        self.stopped = {each for each in self.stopped if self.find(each) is not None}
+
+    def applications(self) -> dict[int, ApplicationStatus]:
+        """What is known of the connections that channels have, by their numbers."""
+        found: dict[int, ApplicationStatus] = {}
+        for each in [*self.calling.values(), *self.called.values()]:
+            connection = each.connection or (each.agent.connection if each.agent is not None else None)
+            if connection is not None:
+                what = "Message channel agent"
+                found[connection.number] = ApplicationStatus(os.getpid(), 0, what, each.name, each.address)
+        return found
+
+    def is_active(self, name: str) -> bool:
+        """Whether an instance of a channel does anything that its definition or records must not change under."""
+        instance = self.calling.get(name)
+        if instance is not None and instance.state not in AT_REST:
+            return True
+        return any(each.name == name for each in self.called.values())
+
+    def require(self, name: str) -> Definition:
+        definition = self.find(name)
+        if definition is None:
+            raise CommandRefused("AMQ8227E", f"Channel {name} not found.")
+        return definition
+
+    def find(self, name: str) -> Definition | None:
+        return self.engine.of_type(ObjectType.CHANNEL).get(name)
+
+    def wish(self, name: str, wish: int) -> None:
+        """Remember over a restart what people want of a channel."""
+        if self.records.find(sync_records.WISH, name).wish == wish:
+            return
+        record = SyncRecord(sync_records.WISH, name, "")
+        record.wish = wish
+        try:
+            self.records.write(record)
+        except MQError as error:
+            self.note_channel(f"AMQ9509E: The state of channel {name} could not be saved: {error.detail or error}")
+
+
+def _tls_text(instance: Instance, text: str) -> str:
+    """What keeps a channel from speaking TLS, with its name and what to look at."""
+    number, _, rest = text.partition(": ")
+    named = text if instance.name in text else f"{number}: Channel {instance.name}: {rest}"
+    look_at = _TLS_ATTRIBUTES
+    if number.startswith("AMQ9636"):
+        is_told = " says: " in text  # what is here to the partner is there
+        look_at = "SSLPEER there and the certificate here" if is_told else "SSLPEER here and the certificate there"
+    return f"{named} Look at {look_at}."

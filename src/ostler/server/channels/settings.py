@@ -1,0 +1,153 @@
+"""What a channel allows a link: with or without TLS, and to clients how many, how long and under which user."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from ostler.channel.negotiation import number_of as number_of
+from ostler.channel.negotiation import text_of as text_of
+from ostler.model.attributes import ObjectType, subtype_of
+from ostler.model.constants import (
+    MQCHT_RECEIVER,
+    MQCHT_REQUESTER,
+    MQCHT_SENDER,
+    MQCHT_SERVER,
+    MQCHT_SVRCONN,
+    MQRC_CHANNEL_NOT_AVAILABLE,
+    MQRC_SSL_INITIALIZATION_ERROR,
+    MQRC_UNKNOWN_CHANNEL_NAME,
+)
+from ostler.model.definitions import Definition
+from ostler.model.errors import MQError
+from ostler.server.channels.limits import Census
+from ostler.server.net.link import ServerLink
+from ostler.server.tls.contexts import ChannelTls, channel_mismatch, plain_refused
+from ostler.wire.exchanges import Hello
+from ostler.wire.frames import (
+    MESSAGE_BYTES_MAX,
+    PROTOCOL_VERSION,
+    SEGMENT_BYTES_MAX,
+    SEGMENT_BYTES_MIN,
+)
+
+_LOCAL_CONVERSATIONS_MAX: Final = 1_000_000
+_EXITS: Final = ("SCYEXIT", "MSGEXIT", "SENDEXIT", "RCVEXIT", "MREXIT")
+_MESSAGE_CHANNELS: Final = (MQCHT_SENDER, MQCHT_SERVER, MQCHT_RECEIVER, MQCHT_REQUESTER)
+
+
+class Instances:
+    """How many links each channel has, and how many from each address: asked for every new one."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._total = 0
+
+    def of(self, channel: str, host: str = "") -> int:
+        return self._counts.get((channel, host), 0)
+
+    def census(self, stopped: set[str]) -> Census:
+        """All links on channels, and the channels that were stopped and have none."""
+        idle = sum(1 for name in list(stopped) if not self.of(name)) if stopped else 0
+        return Census(self._total + idle, self._total)
+
+    def add(self, channel: str, link: ServerLink) -> None:
+        self._total += 1
+        self._counts[(channel, "")] += 1
+        self._counts[(channel, host_of(link))] += 1
+
+    def remove(self, channel: str, link: ServerLink) -> None:
+        self._total -= 1
+        for key in ((channel, ""), (channel, host_of(link))):
+            self._counts[key] -= 1
+            if self._counts[key] <= 0:
+                del self._counts[key]  # there are many addresses
+
+
+def is_server_connection(channel: Definition | None) -> bool:
+    return channel is not None and number_of(channel, "CHLTYPE") == MQCHT_SVRCONN
+
+
+def is_message_channel(channel: Definition | None) -> bool:
+    """Whether a channel leads to another queue manager."""
+    return channel is not None and number_of(channel, "CHLTYPE") in _MESSAGE_CHANNELS
+
+
+def tls_of(channel: Definition | None) -> ChannelTls | None:
+    """What a channel asks of TLS, for the handshake; None for what nobody connects to.
+
+    Requesters connect to servers and senders, and a sender that was asked to calls its requester back.
+    """
+    if channel is None or not (is_server_connection(channel) or is_message_channel(channel)):
+        return None
+    return ChannelTls.of(channel)
+
+
+def local_terms(hello: Hello) -> Hello:
+    """What a link on the queue manager's own socket gets."""
+    if hello.channel:
+        raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, "Local bindings use no channel.")
+    return _terms(hello, "", _LOCAL_CONVERSATIONS_MAX, MESSAGE_BYTES_MAX, 0)
+
+
+def channel_terms(hello: Hello, channel: Definition | None, link: ServerLink, is_stopped: bool) -> Hello:
+    """What a link on a channel gets, or MQError."""
+    name = hello.channel
+    if channel is None or not is_server_connection(channel):
+        raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, f"There is no channel {name} for clients here.")
+    check_tls(channel, link)
+    if is_stopped:
+        raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Channel {name} is stopped.")
+    longest = number_of(channel, "MAXMSGL") or MESSAGE_BYTES_MAX
+    sharing = max(1, number_of(channel, "SHARECNV"))
+    return _terms(hello, name, sharing, longest, number_of(channel, "HBINT"))
+
+
+def exits_refusal(channel: Definition | None, ignores_exits: bool) -> str:
+    """Why a channel does not run: it names exits, which are not run here, and may guard it. Empty when it may run.
+
+    The text is for the error log; partners are not told which exits there are.
+    """
+    if channel is None or ignores_exits:
+        return ""
+    named: list[str] = []
+    for name in _EXITS:
+        value = channel.attributes.get(name, "")
+        each = [value] if isinstance(value, str) else list(value) if isinstance(value, tuple) else []
+        named += [f"{name}({program.strip()})" for program in each if program.strip()]
+    if not named:
+        return ""
+    blanks = " ".join(dict.fromkeys(f"{each.partition('(')[0]}('')" for each in named))
+    kind = subtype_of(ObjectType.CHANNEL, channel.attributes)
+    return (
+        f"AMQ9535E: Channel {channel.name} does not run: it has {', '.join(named)}, and exits are not run here. "
+        f"ALTER CHANNEL({channel.name}) CHLTYPE({kind}) {blanks} takes them out; IgnoreExits=YES in the stanza "
+        f"Channels of qm.ini lets channels run without their exits."
+    )
+
+
+def check_tls(channel: Definition, link: ServerLink) -> None:
+    """MQError when a link does not speak TLS as its channel asks."""
+    if link.tls is None:
+        if text_of(channel, "SSLCIPH"):
+            raise MQError(MQRC_SSL_INITIALIZATION_ERROR, plain_refused(channel.name))
+        return
+    mismatch = channel_mismatch(link.tls, channel.name)
+    if mismatch:
+        raise MQError(MQRC_SSL_INITIALIZATION_ERROR, mismatch)
+
+
+def host_of(link: ServerLink) -> str:
+    """The address of a link without its port."""
+    return link.address.partition("(")[0]
+
+
+def _terms(hello: Hello, channel: str, sharing: int, longest: int, heartbeat_seconds: int) -> Hello:
+    agreed = Hello(channel)
+    agreed.version = min(hello.version, PROTOCOL_VERSION)
+    agreed.segment_bytes = min(max(hello.segment_bytes, SEGMENT_BYTES_MIN), SEGMENT_BYTES_MAX)
+    agreed.message_bytes_max = min(hello.message_bytes_max or longest, longest)
+    # As MQ has it, the longer of both intervals counts.
+    agreed.heartbeat_seconds = max(hello.heartbeat_seconds, heartbeat_seconds)
+    agreed.conversations_max = min(max(1, hello.conversations_max), sharing)
+    return agreed

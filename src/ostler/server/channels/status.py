@@ -1,0 +1,175 @@
+"""What DISPLAY CHSTATUS shows of message channels: of those that run, and what was saved of all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ostler.channel import states, sync_records
+from ostler.channel.compression import METHODS
+from ostler.channel.negotiation import number_of, text_of
+from ostler.channel.sender import CHECKING
+from ostler.channel.states import NAMES, STOPPED, STOPPING
+from ostler.channel.sync_records import InDoubt, SyncRecord, SyncRecords, batches_in_doubt
+from ostler.command.status.channel_status import SAVED, ChannelStatus
+from ostler.engine.core import Engine
+from ostler.model.attributes import ObjectType, subtype_of
+from ostler.model.definitions import Definition
+from ostler.server.channels.instance import Instance
+from ostler.server.channels.mca import MessageAgent
+from ostler.server.channels.monitoring import measures
+
+if TYPE_CHECKING:
+    from ostler.server.channels.service import MessageChannels
+
+_METHOD_WORDS: Final = {number: word for word, number in METHODS.items()}
+
+
+def all_statuses(channels: MessageChannels) -> list[ChannelStatus]:
+    """Every channel that runs, tries to or was stopped; and what is saved of all. With the engine's lock held."""
+    engine, records = channels.engine, channels.records
+    doubts: dict[str, list[InDoubt]] = {}
+    for doubt in batches_in_doubt(engine):
+        doubts.setdefault(doubt.channel, []).append(doubt)
+    found = [
+        instance_status(each, engine, records, [] if each.is_receiving else doubts.get(each.name, []))
+        for each in [*channels.calling.values(), *channels.called.values()]
+        if each.state != states.INACTIVE
+    ]
+    there = {each.name for each in found}
+    for name in sorted(channels.stopped - there):
+        definition = channels.find(name)
+        if definition is not None:
+            instance = Instance(definition, True)
+            instance.state = STOPPED
+            found.append(instance_status(instance, engine, records, []))
+    saved = [each for each in records.all() if each.kind != sync_records.WISH]
+    # A channel may be in doubt about its first batch, and have nothing else to show yet.
+    known = {each.channel for each in saved if each.kind == sync_records.SENDING}
+    saved += [SyncRecord(sync_records.SENDING, name, "") for name in doubts if name not in known]
+    for record in saved:
+        its = doubts.get(record.channel, []) if record.kind == sync_records.SENDING else []
+        found.append(saved_status(record, channels.find(record.channel), its))
+    return found
+
+
+def instance_status(instance: Instance, engine: Engine, records: SyncRecords, doubts: list[InDoubt]) -> ChannelStatus:
+    """What goes on in a channel now. `doubts` are the batches that it is in doubt about."""
+    agent = instance.agent
+    figures = instance.figures()
+    definition = instance.definition
+    queue_name = text_of(definition, "XMITQ")
+    link = agent.link if agent is not None else None
+    tls = link.tls if link is not None else None
+    sending = agent.sending if agent is not None else None
+    receiving = agent.receiving if agent is not None else None
+    end = sending or receiving
+    agreed = end.agreed if end is not None else None
+    record = _record(instance, records)
+    batch = sending.current if sending is not None else None
+    open_batches = list(receiving.batches.values()) if receiving is not None else []
+    under_way = sum(each.messages for each in doubts) + sum(each.messages for each in open_batches)
+    under_way += batch.messages if batch is not None else 0
+    sequence = end.sequence if end is not None else record.sequence
+    header = _words(agreed.header_methods if agreed is not None else [])
+    method = _words(agreed.message_methods if agreed is not None else [])
+    measured = measures(instance, engine)
+    return ChannelStatus(
+        instance.name,
+        channel_type=instance.kind,
+        status=NAMES[instance.state],
+        substate=_substate(instance),
+        connection_name=instance.address or text_of(definition, "CONNAME"),
+        local_address=_local_address(agent),
+        user=instance.user,
+        started_ms=instance.started_ms,
+        bytes_received=int(link.received_bytes) if link is not None else 0,
+        bytes_sent=int(link.sent_bytes) if link is not None else 0,
+        buffers_received=int(link.calls) if link is not None else 0,
+        buffers_sent=int(link.sent_frames) if link is not None else 0,
+        heartbeat_seconds=int(link.heartbeat_ms) // 1000 if link is not None else 0,
+        remote_product="OSTL" if agreed is not None and end is not None and end.partner else "",
+        remote_manager=instance.partner,
+        security_protocol=tls.protocol_word if tls is not None else "NONE",
+        cipher_spec=tls.cipher if tls is not None else "",
+        peer_name=str(tls.peer_subject()) if tls is not None and tls.has_certificate else "",
+        certificate_issuer=str(tls.peer_issuer()) if tls is not None and tls.has_certificate else "",
+        is_stopping=instance.state == STOPPING or bool(instance.status_after),
+        key_resets=int(figures.key_resets),
+        key_reset_ms=int(figures.key_reset_ms),
+        transmission_queue=queue_name,
+        last_message_ms=int(figures.last_message_ms),
+        messages=int(figures.messages),
+        batches=int(figures.batches),
+        batch_size=int(agreed.batch_size) if agreed is not None else number_of(definition, "BATCHSZ", 50),
+        current_messages=int(under_way),
+        current_luwid=doubts[-1].luwid if doubts else record.luwid,
+        current_sequence=int(sequence),
+        last_luwid=record.luwid,
+        last_sequence=int(record.sequence),
+        in_doubt=bool(doubts),
+        nonpersistent_speed="FAST" if agreed is None or agreed.is_fast else "NORMAL",
+        short_retries_left=int(instance.retries.short_left),
+        long_retries_left=int(instance.retries.long_left),
+        message_bytes_max=int(agreed.message_bytes_max) if agreed is not None else 0,
+        keep_alive_seconds=number_of(definition, "KAINT", -1),
+        header_compression=(header, header),
+        message_compression=(method, method),
+        **measured._asdict(),
+    )
+
+
+def saved_status(record: SyncRecord, definition: Definition | None, doubts: list[InDoubt]) -> ChannelStatus:
+    """What was saved of an end when a batch was last agreed on."""
+    attributes = definition.attributes if definition is not None else {}
+    return ChannelStatus(
+        record.channel,
+        channel_type=subtype_of(ObjectType.CHANNEL, attributes) if definition is not None else "SDR",
+        status="INACTIVE",
+        substate="",
+        connection_name=text_of(definition, "CONNAME") if definition is not None else "",
+        remote_manager=record.partner or (doubts[-1].partner if doubts else ""),
+        instance=SAVED,
+        transmission_queue=text_of(definition, "XMITQ") if definition is not None else "",
+        current_messages=int(sum(each.messages for each in doubts)),
+        current_luwid=doubts[-1].luwid if doubts else record.luwid,
+        current_sequence=int(doubts[-1].last if doubts else record.sequence),
+        last_luwid=record.luwid,
+        last_sequence=int(record.sequence),
+        in_doubt=bool(doubts),
+    )
+
+
+def _record(instance: Instance, records: SyncRecords) -> SyncRecord:
+    if instance.agent is not None and instance.agent.receiving is not None:
+        return records.find(sync_records.RECEIVING, instance.name, instance.partner)
+    return records.find(sync_records.SENDING, instance.name)
+
+
+def _substate(instance: Instance) -> str:
+    agent = instance.agent
+    if agent is None:
+        return "NETCONNECT" if instance.state == states.INITIALIZING else ""
+    if instance.state == states.BINDING:
+        is_shaking = agent.link.tls is not None and not agent.link.tls.is_ready
+        return "SSLHANDSHK" if is_shaking else "RESYNCH"
+    if agent.sending is not None:
+        if agent.sending.state == CHECKING:
+            return "HEARTBEAT"
+        if agent.sending.in_flight:
+            return "ENDBATCH"
+        return "SEND" if agent.sending.current is not None else "MQGET"
+    return "RECEIVE"
+
+
+def _words(methods: list[int]) -> str:
+    return _METHOD_WORDS.get(methods[0], "NONE") if methods else "NONE"
+
+
+def _local_address(agent: MessageAgent | None) -> str:
+    if agent is None:
+        return ""
+    try:
+        name = agent.link.sock.getsockname()
+    except OSError:
+        return ""
+    return f"{name[0]}({name[1]})" if isinstance(name, tuple) else ""

@@ -1,0 +1,363 @@
+"""Where queue managers live on disk, and who may run one.
+
+    <data root>/qmgrs/<queue manager>/qm.ini
+                                      qm.lock    held by the one process that runs it
+                                      instance   which log belongs to it
+                                      checkpoint, objects    what a restart begins with
+                                      queues/    one directory for each local queue
+                                      temporary/ the same for temporary queues; emptied by a start
+                                      log/       the recovery log, unless qm.ini says elsewhere
+                                      errors/
+
+Object names become directory names as MQ has it: "." is written "!", "/" is written "&". Names of ours that no object
+can have begin with "+": a tree under such a name is not yet there, or no longer.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+import shutil
+import struct
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ostler.model.constants import MQRC_NOT_AUTHORIZED, MQRC_Q_MGR_NAME_ERROR
+from ostler.model.errors import MQError
+from ostler.server.config.ini_file import force_directory
+
+if TYPE_CHECKING:
+    from ostler.server.config.qm_ini import QueueManagerIni
+
+_NAME: Final = re.compile(r"[A-Za-z0-9._/%]{1,48}")
+_DIRECTORY: Final = re.compile(r"[A-Za-z0-9!_&%]{1,48}")
+_TO_DIRECTORY: Final = str.maketrans("./", "!&")
+_TO_NAME: Final = str.maketrans("!&", "./")
+_OURS: Final = "+"
+_SUBDIRECTORIES: Final = ("queues", "log", "errors")
+_LOCK_FILE: Final = "qm.lock"
+_DIRECTORY_MODE: Final = 0o700
+# struct flock of Linux: type, whence, start, length, process.
+_FLOCK: Final = struct.Struct("@hhqqi4x")
+
+
+class QueueManagerExistsError(Exception):
+    """A queue manager of that name is already there."""
+
+
+class QueueManagerNotFoundError(Exception):
+    """There is no queue manager of that name."""
+
+
+class QueueManagerRunningError(Exception):
+    """Another process runs the queue manager. `process` is its id, 0 if it did not leave one."""
+
+    def __init__(self, name: str, process: int) -> None:
+        super().__init__(f"queue manager {name} is running in {describe_process(process)}")
+        self.name = name
+        self.process = process
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.name, self.process)
+
+
+def not_the_owner(name: str, error: PermissionError) -> MQError:
+    """The refusal of a user of this machine to whom the files of a queue manager do not belong."""
+    return MQError(
+        MQRC_NOT_AUTHORIZED,
+        f"{error.filename}: {error.strerror}. Queue manager {name[:48]} belongs to another user of this machine; "
+        f"connect to it as a client, with a connection name and a channel.",
+    )
+
+
+def data_root(environment: Mapping[str, str]) -> Path:
+    """OSTLER_DATA; else `ostler` below XDG_DATA_HOME; else `.ostler` in the home directory."""
+    chosen = environment.get("OSTLER_DATA", "")
+    if chosen:
+        return Path(chosen).absolute()
+    shared = environment.get("XDG_DATA_HOME", "")
+    # The XDG specification has relative paths ignored.
+    if shared.startswith("/"):
+        return Path(shared) / "ostler"
+    return Path(environment.get("HOME") or os.path.expanduser("~")) / ".ostler"
+
+
+def directory_name(name: str) -> str:
+    """The directory name of a queue manager or a queue. Raises ValueError for what is no object name."""
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is no object name: 1 to 48 of the letters, the digits, '.', '/', '_' and '%'")
+    return name.translate(_TO_DIRECTORY)
+
+
+def object_name(directory: str) -> str:
+    """The object whose directory this is; the inverse of `directory_name`. Raises ValueError."""
+    if not _DIRECTORY.fullmatch(directory):
+        raise ValueError(f"{directory!r} is not the directory of an object")
+    return directory.translate(_TO_NAME)
+
+
+@dataclass(frozen=True)
+class QueueManagerDirectory:
+    """The tree of one queue manager, there or not."""
+
+    root: Path
+    name: str
+
+    @property
+    def path(self) -> Path:
+        return self.root / "qmgrs" / directory_name(self.name)
+
+    @property
+    def ini(self) -> Path:
+        return self.path / "qm.ini"
+
+    @property
+    def lock(self) -> Path:
+        return self.path / _LOCK_FILE
+
+    @property
+    def queues(self) -> Path:
+        return self.path / "queues"
+
+    @property
+    def log(self) -> Path:
+        """The log's place by default. LogPath in qm.ini comes before it."""
+        return self.path / "log"
+
+    @property
+    def errors(self) -> Path:
+        return self.path / "errors"
+
+    def exists(self) -> bool:
+        return self.ini.exists()
+
+
+@dataclass(frozen=True)
+class QueueManagerEntry:
+    """A line of the list of queue managers. `process` is 0 when it is not running or did not leave its id."""
+
+    name: str
+    path: Path
+    running: bool
+    process: int
+
+
+class InstanceLock:
+    """Held by the one process that runs a queue manager, until `release` or its end, whatever ends it."""
+
+    def __init__(self, directory: QueueManagerDirectory) -> None:
+        """Raises QueueManagerNotFoundError and QueueManagerRunningError."""
+        try:
+            self._descriptor = os.open(directory.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:
+            raise QueueManagerNotFoundError(f"there is no queue manager {directory.name}") from None
+        try:
+            fcntl.fcntl(self._descriptor, fcntl.F_OFD_SETLK, _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+        except OSError as error:
+            process = _process_in(self._descriptor)
+            self.release()
+            if error.errno in (errno.EAGAIN, errno.EACCES):
+                raise QueueManagerRunningError(directory.name, process) from None
+            raise
+        if not self._is_at(directory.lock):
+            self.release()
+            raise QueueManagerNotFoundError(f"queue manager {directory.name} was removed a moment ago")
+        self._leave_process_id()
+
+    def _leave_process_id(self) -> None:
+        """Over the old one, which needs no space. On a full disk a file that never had one stays empty."""
+        process = f"{os.getpid()}\n".encode()
+        try:
+            os.pwrite(self._descriptor, process, 0)
+            os.ftruncate(self._descriptor, len(process))
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+
+    def _is_at(self, path: Path) -> bool:
+        """Whether the file that is locked is still the one that others would lock."""
+        try:
+            there = os.stat(path)
+        except FileNotFoundError:
+            return False
+        return os.path.samestat(there, os.fstat(self._descriptor))
+
+    def release(self) -> None:
+        """Let others run it. Releasing again does nothing. The file stays: removing it would let two in."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def __enter__(self) -> InstanceLock:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+class ReadingLock:
+    """Keeps a queue manager from being started while somebody reads its files. Writes nothing itself."""
+
+    def __init__(self, directory: QueueManagerDirectory) -> None:
+        """Raises QueueManagerRunningError. One that has never been started has nothing to lock."""
+        try:
+            self._descriptor = os.open(directory.lock, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            self._descriptor = -1
+            return
+        try:
+            fcntl.fcntl(self._descriptor, fcntl.F_OFD_SETLK, _FLOCK.pack(fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))
+        except OSError as error:
+            process = _process_in(self._descriptor)
+            self.release()
+            if error.errno in (errno.EAGAIN, errno.EACCES):
+                raise QueueManagerRunningError(directory.name, process) from None
+            raise
+
+    def release(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def __enter__(self) -> ReadingLock:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+def create_queue_manager(root: Path, name: str, ini: QueueManagerIni) -> QueueManagerDirectory:
+    """Make a queue manager's tree: after a crash it is there as a whole or not at all.
+
+    Raises MQError for a name that is none, QueueManagerExistsError, and OSError.
+    """
+    directory = _checked(root, name)
+    with _changing(root):
+        if directory.path.exists():
+            raise QueueManagerExistsError(_taken_by(directory))
+        building = directory.path.with_name(f"{_OURS}creating {directory.path.name}")
+        building.mkdir(_DIRECTORY_MODE)
+        try:
+            for sub in _SUBDIRECTORIES:
+                (building / sub).mkdir(_DIRECTORY_MODE)
+            ini.write(building / "qm.ini")
+            force_directory(building)
+            os.rename(building, directory.path)
+        except BaseException:
+            shutil.rmtree(building, ignore_errors=True)
+            raise
+        force_directory(directory.path.parent)
+    return directory
+
+
+def remove_queue_manager(root: Path, name: str) -> None:
+    """Remove a queue manager's tree. A log that qm.ini places elsewhere is not touched.
+
+    Raises MQError for a name that is none, QueueManagerNotFoundError, QueueManagerRunningError, and OSError.
+    """
+    directory = _checked(root, name)
+    if not directory.path.is_dir():
+        raise QueueManagerNotFoundError(f"there is no queue manager {name}")
+    with _changing(root), InstanceLock(directory):
+        removing = directory.path.with_name(f"{_OURS}removing {directory.path.name}")
+        os.rename(directory.path, removing)
+        force_directory(removing.parent)
+        shutil.rmtree(removing)
+
+
+def queue_managers(root: Path) -> list[QueueManagerEntry]:
+    """All queue managers below a data root, by name."""
+    try:
+        found = os.listdir(root / "qmgrs")
+    except FileNotFoundError:
+        return []
+    entries: list[QueueManagerEntry] = []
+    for directory in found:
+        if not _DIRECTORY.fullmatch(directory):
+            continue
+        manager = QueueManagerDirectory(root, object_name(directory))
+        if manager.exists():
+            running, process = running_process(manager)
+            entries.append(QueueManagerEntry(manager.name, manager.path, running, process))
+    return sorted(entries, key=lambda entry: entry.name)
+
+
+def running_process(directory: QueueManagerDirectory) -> tuple[bool, int]:
+    """Whether a queue manager runs, and in which process. Asking takes no lock, so it is never in a start's way."""
+    try:
+        descriptor = os.open(directory.lock, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False, 0
+    try:
+        question = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        answer = fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, question)
+        running = _FLOCK.unpack(answer)[0] != fcntl.F_UNLCK
+        return running, _process_in(descriptor) if running else 0
+    finally:
+        os.close(descriptor)
+
+
+def describe_process(process: int) -> str:
+    """A process as people know it: its id, and its program while it can be seen."""
+    if process <= 0:
+        return "another process"
+    name = program_name(process)
+    return f"process {process} ({name})" if name else f"process {process}"
+
+
+def program_name(process: int) -> str:
+    """The program that a process runs; empty when that cannot be seen."""
+    # Here, because every command loads this module and few have to describe a process.
+    import psutil
+
+    try:
+        name: str = psutil.Process(process).name()
+        return name
+    except (psutil.Error, ValueError):
+        return ""
+
+
+def _checked(root: Path, name: str) -> QueueManagerDirectory:
+    if not _NAME.fullmatch(name):
+        raise MQError(MQRC_Q_MGR_NAME_ERROR, f"{name!r} is no name: 1 to 48 letters, digits, '.', '/', '_' and '%'.")
+    return QueueManagerDirectory(root, name)
+
+
+def _taken_by(directory: QueueManagerDirectory) -> str:
+    """Where capitals and small letters are the same to the file system, the other's name is not ours."""
+    wanted = directory.path.name
+    names = os.listdir(directory.path.parent)
+    for other in names:
+        if wanted not in names and other.lower() == wanted.lower():
+            return f"queue manager {object_name(other)} has the directory that {directory.name} would have here"
+    return f"queue manager {directory.name} already exists"
+
+
+@contextmanager
+def _changing(root: Path) -> Iterator[None]:
+    """One at a time makes or removes queue managers. What an earlier one left unfinished is cleared away first.
+
+    The data root is made if it is not there.
+    """
+    parent = root / "qmgrs"
+    os.makedirs(root, _DIRECTORY_MODE, exist_ok=True)
+    parent.mkdir(_DIRECTORY_MODE, exist_ok=True)
+    descriptor = os.open(parent / f"{_OURS}lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        for left in parent.glob(f"{_OURS}* *"):
+            shutil.rmtree(left)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _process_in(descriptor: int) -> int:
+    """The process id that the holder of the lock wrote; 0 if there is none, or not yet."""
+    written = os.pread(descriptor, 20, 0).strip()
+    return int(written) if written.isdigit() else 0

@@ -1,0 +1,440 @@
+"""A queue manager's own configuration, `qm.ini`, with MQ's stanzas, names, ranges and defaults.
+
+What the file does not say has MQ's default. A value out of its range, or a word that is not one of those allowed, is
+refused with the line and what is allowed. Attributes and stanzas that are not known here are kept and reported, not
+refused: the file may come from another queue manager.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from ostler.server.config.ini_file import Attribute, ConfigurationError, IniFile
+
+PAGE_BYTES: Final = 4096
+_LOG_FILES_MAX: Final = 511
+_BUFFER_PAGES_BY_DEFAULT: Final = 512
+_BUFFER_BYTES_MAX: Final = 1 << 30
+_MANY: Final = 999_999_999
+
+
+class LogType(StrEnum):
+    CIRCULAR = "CIRCULAR"
+    LINEAR = "LINEAR"
+
+
+class LogWriteIntegrity(StrEnum):
+    SINGLE = "SingleWrite"
+    DOUBLE = "DoubleWrite"
+    TRIPLE = "TripleWrite"
+
+
+class LogManagement(StrEnum):
+    MANUAL = "Manual"
+    AUTOMATIC = "Automatic"
+    ARCHIVE = "Archive"
+
+
+class PasswordSource(StrEnum):
+    FILE = "File"
+    OS = "OS"
+
+
+class BindType(StrEnum):
+    FASTPATH = "FASTPATH"
+    STANDARD = "STANDARD"
+
+
+@dataclass(frozen=True)
+class LogSection:
+    """The recovery log. `path` is empty for the queue manager's own directory; None stands for OFF."""
+
+    primary_files: int = 3
+    secondary_files: int = 2
+    file_pages: int = 4096
+    buffer_pages: int = 0
+    type: LogType = LogType.CIRCULAR
+    path: str = ""
+    write_integrity: LogWriteIntegrity = LogWriteIntegrity.TRIPLE
+    management: LogManagement = LogManagement.MANUAL
+    image_interval_minutes: int | None = 60
+    image_log_length_megabytes: int | None = None
+
+    def file_bytes(self) -> int:
+        return self.file_pages * PAGE_BYTES
+
+    def buffer_bytes(self) -> int:
+        """The buffer that 0 pages leave to the queue manager has a size, too."""
+        return (self.buffer_pages or _BUFFER_PAGES_BY_DEFAULT) * PAGE_BYTES
+
+
+@dataclass(frozen=True)
+class TuningSection:
+    """Sizes of a queue's buffers for non-persistent and for persistent messages, and what else is tuned."""
+
+    queue_buffer_bytes: int = 131_072
+    persistent_queue_buffer_bytes: int = 262_144
+    implicit_syncpoint_openers_min: int | None = 2
+    topic_nodes_kept: int = 100_000
+    """Nodes of the topic tree beyond which those that nobody needs go at once, and not after TREELIFE."""
+    topic_nodes_max: int | None = None
+    """Nodes that there may be at all; None: as many as are needed."""
+
+
+@dataclass(frozen=True)
+class ChannelsSection:
+    """How many channels there may be, and who takes over whose connection.
+
+    Two defaults are not those of MQ for Linux, 100 and NO. Here channels are cheap, as on MQ's appliance, whose default
+    this limit is; and a channel heals by itself when its partner knows of a cut that this queue manager does not.
+    """
+
+    channels_max: int = _MANY
+    active_channels_max: int = _MANY
+    initiators_max: int = 3
+    bind_type: BindType = BindType.STANDARD
+    pipeline_length: int = 1
+    adopt_new_mca: tuple[str, ...] = ("ALL",)
+    adopt_new_mca_timeout_seconds: int = 60
+    adopt_new_mca_check: tuple[str, ...] = ("NAME", "ADDRESS", "QM")
+    chlauth_early_adopt: bool = True
+    """Whether passwords are checked before channel authentication. MQ writes this into every new file."""
+    ignores_exits: bool = False
+    """Whether channels run although their exits do not: IgnoreExits, which MQ has not."""
+
+
+@dataclass(frozen=True)
+class SecuritySection:
+    """Where users and passwords come from. `pam_service` is for PasswordSource=OS with AUTHENMD(PAM)."""
+
+    password_source: PasswordSource = PasswordSource.FILE
+    pam_service: str = "ostler"
+    takes_any_entity: bool = False
+    """Whether users and groups that nobody knows may have authorities: SecurityPolicy=UserExternal, as in MQ."""
+
+
+@dataclass(frozen=True)
+class QueueManagerSettings:
+    """All that `qm.ini` decides. `notices` are sentences about attributes that are not known and have no effect."""
+
+    log: LogSection = LogSection()
+    tuning: TuningSection = TuningSection()
+    channels: ChannelsSection = ChannelsSection()
+    security: SecuritySection = SecuritySection()
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What values an attribute may have: a number, or words, or any text. `several`: words joined by commas."""
+
+    stanza: str
+    name: str
+    minimum: int = 0
+    maximum: int = -1
+    words: tuple[str, ...] = ()
+    several: bool = False
+    any_text: bool = False
+
+    def allowed(self) -> str:
+        choices: list[str] = []
+        if self.maximum >= self.minimum:
+            choices.append(f"a number from {self.minimum} to {self.maximum}")
+        if self.words:
+            choices.append(", ".join(self.words))
+        joined = " or ".join(choices)
+        return f"{joined}, or several of them joined by commas" if self.several else joined
+
+    def canonical(self, value: str) -> str | None:
+        """The value as it is written in this program, or None for one that is not allowed."""
+        if self.any_text:
+            return value
+        if self.several:
+            parts = [self._word(part.strip()) for part in value.split(",")]
+            return None if None in parts else ",".join([part or "" for part in parts])
+        if value.isascii() and value.isdigit() and len(value) < 12 and self.minimum <= int(value) <= self.maximum:
+            return str(int(value))
+        return self._word(value)
+
+    def _word(self, value: str) -> str | None:
+        for word in self.words:
+            if word.lower() == value.lower():
+                return word
+        return None
+
+
+_YES_NO: Final = ("YES", "NO")
+_Y_N: Final = ("Y", "N")
+
+_USER_POLICY: Final = "User"
+_EXTERNAL_POLICY: Final = "UserExternal"
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule("Log", "LogPrimaryFiles", 2, 510),
+    Rule("Log", "LogSecondaryFiles", 1, 509),
+    Rule("Log", "LogFilePages", 64, 65_535),
+    Rule("Log", "LogBufferPages", 0, 4_096),
+    Rule("Log", "LogType", words=tuple(LogType)),
+    Rule("Log", "LogPath", any_text=True),
+    Rule("Log", "LogWriteIntegrity", words=tuple(LogWriteIntegrity)),
+    Rule("Log", "LogManagement", words=tuple(LogManagement)),
+    Rule("Log", "ImageInterval", 1, _MANY, words=("OFF",)),
+    Rule("Log", "ImageLogLength", 1, _MANY, words=("OFF",)),
+    Rule("TuningParameters", "DefaultQBufferSize", 4_096, _BUFFER_BYTES_MAX),
+    Rule("TuningParameters", "DefaultPQBufferSize", 4_096, _BUFFER_BYTES_MAX),
+    Rule("TuningParameters", "ImplSyncOpenOutput", 1, _MANY, words=("OFF",)),
+    Rule("TuningParameters", "SuppressDspAuthFail", words=_YES_NO),
+    Rule("TuningParameters", "TopicNodesKept", 0, _MANY),
+    Rule("TuningParameters", "MaxTopicNodes", 1_000, _MANY, words=("OFF",)),
+    Rule("TuningParameters", "UniformClusterName", any_text=True),
+    Rule("Channels", "MaxChannels", 1, _MANY),
+    Rule("Channels", "MaxActiveChannels", 1, _MANY),
+    Rule("Channels", "MaxInitiators", 1, 3),
+    Rule("Channels", "MQIBindType", words=tuple(BindType)),
+    Rule("Channels", "PipeLineLength", 1, _MANY),
+    Rule(
+        "Channels",
+        "AdoptNewMCA",
+        words=("NO", "SVR", "SDR", "RCVR", "CLUSRCVR", "ALL", "FASTPATH"),
+        several=True,
+    ),
+    Rule("Channels", "AdoptNewMCATimeout", 1, 3_600),
+    Rule("Channels", "AdoptNewMCACheck", words=("QM", "ADDRESS", "NAME", "ALL"), several=True),
+    Rule("Channels", "ChlauthEarlyAdopt", words=_Y_N),
+    Rule("Channels", "ChlauthIgnoreUserCase", words=_Y_N),
+    Rule("Channels", "IgnoreExits", words=_YES_NO),
+    Rule("TCP", "Port", 1, 65_535),
+    Rule("TCP", "KeepAlive", words=_YES_NO),
+    Rule("TCP", "ListenerBacklog", 1, _MANY),
+    Rule("TCP", "SecureCommsOnly", words=("NO", "N", "FALSE", "F", "YES", "Y", "TRUE", "T")),
+    Rule("TCP", "Connect_Timeout", 0, _MANY),
+    Rule("TCP", "SndBuffSize", 0, _MANY),
+    Rule("TCP", "RcvBuffSize", 0, _MANY),
+    Rule("TCP", "RcvSndBuffSize", 0, _MANY),
+    Rule("TCP", "RcvRcvBuffSize", 0, _MANY),
+    Rule("TCP", "SvrSndBuffSize", 0, _MANY),
+    Rule("TCP", "SvrRcvBuffSize", 0, _MANY),
+    Rule("SSL", "AllowedCipherSpecs", any_text=True),
+    Rule("SSL", "OutboundSNI", words=("CHANNEL", "HOSTNAME")),
+    Rule("SSL", "OCSPAuthentication", words=("REQUIRED", "WARN", "OPTIONAL")),
+    Rule("SSL", "OCSPCheckExtensions", words=_YES_NO),
+    Rule("SSL", "CDPCheckExtensions", words=_YES_NO),
+    Rule("Security", "PasswordSource", words=tuple(PasswordSource)),
+    Rule("Security", "PAMService", any_text=True),
+    Rule("Security", "SecurityPolicy", words=(_USER_POLICY, _EXTERNAL_POLICY)),
+    Rule("Security", "ClusterQueueAccessControl", words=("RQMName", "Xmitq")),
+    Rule("Security", "GroupModel", words=("GlobalGroups",)),
+    Rule("ExitPath", "ExitsDefaultPath", any_text=True),
+    Rule("ExitPath", "ExitsDefaultPath64", any_text=True),
+)
+
+_BY_NAME: Final[dict[tuple[str, str], Rule]] = {(rule.stanza.lower(), rule.name.lower()): rule for rule in RULES}
+_STANZAS: Final = frozenset(rule.stanza.lower() for rule in RULES)
+
+
+@dataclass
+class _Values:
+    """The checked values of one stanza, by attribute name in small letters."""
+
+    found: dict[str, str] = field(default_factory=dict)
+
+    def number(self, name: str, default: int) -> int:
+        value = self.found.get(name.lower())
+        return default if value is None else int(value)
+
+    def number_or_off(self, name: str, default: int | None) -> int | None:
+        value = self.found.get(name.lower())
+        if value is None:
+            return default
+        return None if value == "OFF" else int(value)
+
+    def text(self, name: str, default: str) -> str:
+        return self.found.get(name.lower(), default)
+
+    def words(self, name: str, default: tuple[str, ...]) -> tuple[str, ...]:
+        value = self.found.get(name.lower())
+        return default if value is None else tuple(value.split(","))
+
+
+class QueueManagerIni:
+    """The file and its meaning. It is checked when it is read and before any change is taken."""
+
+    def __init__(self, text: str, name: str = "qm.ini") -> None:
+        self._file = IniFile(text, name)
+        self.settings = _settings(self._file)
+
+    @staticmethod
+    def read(path: Path) -> QueueManagerIni:
+        """Raises ConfigurationError."""
+        return QueueManagerIni(IniFile.read(path).text(), str(path))
+
+    def write(self, path: Path) -> None:
+        self._file.write(path)
+
+    def text(self) -> str:
+        return self._file.text()
+
+    def get(self, stanza: str, attribute: str) -> str | None:
+        """What the file says, or None: the default is then in `settings`."""
+        return self._file.get(stanza, attribute)
+
+    def set_value(self, stanza: str, attribute: str, value: str) -> None:
+        """Change one attribute. Raises ConfigurationError for a value that is not allowed; nothing is changed then."""
+        changed = IniFile(self._file.text(), self._file.name)
+        rule = _BY_NAME.get((stanza.lower(), attribute.lower()))
+        try:
+            changed.set_value(rule.stanza if rule else stanza, rule.name if rule else attribute, value)
+        except ValueError as error:
+            raise ConfigurationError(self._file.name, 0, str(error)) from None
+        self.settings = _settings(changed)
+        self._file = changed
+
+    def delete_value(self, stanza: str, attribute: str) -> bool:
+        """Take one attribute out, so that its default holds; whether it was there."""
+        changed = IniFile(self._file.text(), self._file.name)
+        if not changed.delete_value(stanza, attribute):
+            return False
+        self.settings = _settings(changed)
+        self._file = changed
+        return True
+
+
+def new_qm_ini(queue_manager: str, log: LogSection) -> QueueManagerIni:
+    """The file of a new queue manager: its log as it was asked for; all else as MQ has it by default.
+
+    Raises ConfigurationError for a log that is not allowed.
+    """
+    lines = [
+        f"# The configuration of queue manager {queue_manager}.",
+        "# Changes take effect when the queue manager is started again.",
+        "Log:",
+        f"   LogPrimaryFiles={log.primary_files}",
+        f"   LogSecondaryFiles={log.secondary_files}",
+        f"   LogFilePages={log.file_pages}",
+        f"   LogType={log.type}",
+        f"   LogBufferPages={log.buffer_pages}",
+        "   LogPath=",
+        f"   LogWriteIntegrity={log.write_integrity}",
+        f"   LogManagement={log.management}",
+        "",
+    ]
+    made = QueueManagerIni("\n".join(lines))
+    made.set_value("Log", "LogPath", log.path)
+    if log.image_interval_minutes != LogSection.image_interval_minutes:
+        made.set_value("Log", "ImageInterval", str(log.image_interval_minutes or "OFF"))
+    if log.image_log_length_megabytes != LogSection.image_log_length_megabytes:
+        made.set_value("Log", "ImageLogLength", str(log.image_log_length_megabytes or "OFF"))
+    return made
+
+
+def _settings(file: IniFile) -> QueueManagerSettings:
+    values = {stanza: _Values() for stanza in _STANZAS}
+    lines: dict[str, int] = {}
+    notices: list[str] = []
+    for stanza in file.stanzas:
+        name = stanza.name.lower()
+        if name not in _STANZAS:
+            continue
+        if name in lines:
+            problem = f"{stanza.name} is here for the second time; it began in line {lines[name]}"
+            raise ConfigurationError(file.name, stanza.line, problem)
+        lines[name] = stanza.line
+        for attribute in stanza.attributes:
+            _take(file, stanza.name, attribute, values[name], notices)
+    _check_total(file, values["log"])
+    return QueueManagerSettings(
+        _log_section(values["log"]),
+        _tuning_section(values["tuningparameters"]),
+        _channels_section(values["channels"]),
+        _security_section(values["security"]),
+        tuple(notices),
+    )
+
+
+def _take(file: IniFile, stanza: str, attribute: Attribute, values: _Values, notices: list[str]) -> None:
+    rule = _BY_NAME.get((stanza.lower(), attribute.name.lower()))
+    if rule is None:
+        notices.append(f"{file.name}:{attribute.line}: {_unknown(stanza, attribute.name)}")
+        return
+    if rule.name.lower() in values.found:
+        raise ConfigurationError(file.name, attribute.line, f"{rule.name} is here for the second time in {stanza}")
+    value = rule.canonical(attribute.value)
+    too_few = rule.name == "LogBufferPages" and value is not None and 0 < int(value) < 18
+    if value is None or too_few:
+        allowed = "0, or a number from 18 to 4096" if rule.name == "LogBufferPages" else rule.allowed()
+        problem = f"{attribute.name}={attribute.value} is not allowed; allowed is {allowed}"
+        raise ConfigurationError(file.name, attribute.line, problem)
+    values.found[rule.name.lower()] = value
+
+
+def _unknown(stanza: str, name: str) -> str:
+    known = [rule.name for rule in RULES if rule.stanza.lower() == stanza.lower()]
+    close = difflib.get_close_matches(name.lower(), [other.lower() for other in known], 1)
+    meant = next((other for other in known if close and other.lower() == close[0]), "")
+    hint = f"; was {meant} meant?" if meant else ""
+    return f"{name} is not known in {stanza} and has no effect{hint}"
+
+
+def _check_total(file: IniFile, values: _Values) -> None:
+    total = values.number("LogPrimaryFiles", 3) + values.number("LogSecondaryFiles", 2)
+    if not 3 <= total <= _LOG_FILES_MAX:
+        stanza = file.stanza("Log")
+        problem = f"LogPrimaryFiles and LogSecondaryFiles are {total} together; allowed is from 3 to {_LOG_FILES_MAX}"
+        raise ConfigurationError(file.name, stanza.line if stanza else 0, problem)
+
+
+def _log_section(values: _Values) -> LogSection:
+    default = LogSection()
+    return LogSection(
+        primary_files=values.number("LogPrimaryFiles", default.primary_files),
+        secondary_files=values.number("LogSecondaryFiles", default.secondary_files),
+        file_pages=values.number("LogFilePages", default.file_pages),
+        buffer_pages=values.number("LogBufferPages", default.buffer_pages),
+        type=LogType(values.text("LogType", default.type)),
+        path=values.text("LogPath", default.path),
+        write_integrity=LogWriteIntegrity(values.text("LogWriteIntegrity", default.write_integrity)),
+        management=LogManagement(values.text("LogManagement", default.management)),
+        image_interval_minutes=values.number_or_off("ImageInterval", default.image_interval_minutes),
+        image_log_length_megabytes=values.number_or_off("ImageLogLength", default.image_log_length_megabytes),
+    )
+
+
+def _tuning_section(values: _Values) -> TuningSection:
+    default = TuningSection()
+    return TuningSection(
+        values.number("DefaultQBufferSize", default.queue_buffer_bytes),
+        values.number("DefaultPQBufferSize", default.persistent_queue_buffer_bytes),
+        values.number_or_off("ImplSyncOpenOutput", default.implicit_syncpoint_openers_min),
+        values.number("TopicNodesKept", default.topic_nodes_kept),
+        values.number_or_off("MaxTopicNodes", default.topic_nodes_max),
+    )
+
+
+def _channels_section(values: _Values) -> ChannelsSection:
+    default = ChannelsSection()
+    channels_max = values.number("MaxChannels", default.channels_max)
+    return ChannelsSection(
+        channels_max=channels_max,
+        active_channels_max=values.number("MaxActiveChannels", channels_max),
+        initiators_max=values.number("MaxInitiators", default.initiators_max),
+        bind_type=BindType(values.text("MQIBindType", default.bind_type)),
+        pipeline_length=min(values.number("PipeLineLength", default.pipeline_length), 2),
+        adopt_new_mca=values.words("AdoptNewMCA", default.adopt_new_mca),
+        adopt_new_mca_timeout_seconds=values.number("AdoptNewMCATimeout", default.adopt_new_mca_timeout_seconds),
+        adopt_new_mca_check=values.words("AdoptNewMCACheck", default.adopt_new_mca_check),
+        chlauth_early_adopt=values.text("ChlauthEarlyAdopt", "Y") == "Y",
+        ignores_exits=values.text("IgnoreExits", "NO") == "YES",
+    )
+
+
+def _security_section(values: _Values) -> SecuritySection:
+    default = SecuritySection()
+    return SecuritySection(
+        PasswordSource(values.text("PasswordSource", default.password_source)),
+        values.text("PAMService", "") or default.pam_service,
+        values.text("SecurityPolicy", _USER_POLICY) == _EXTERNAL_POLICY,
+    )

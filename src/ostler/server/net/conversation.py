@@ -1,0 +1,630 @@
+"""One application's connection over a link: its requests become verbs of the engine, and their answers replies.
+
+Everything runs on the reactor's thread under the engine's lock and never waits. A reply that promises something the
+log does not hold durably yet is given to the reactor, which sends it when the log does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, final
+
+from librt.strings import read_i32_le
+from mypy_extensions import i64, mypyc_attr
+
+from ostler.engine import get as getting
+from ostler.engine import put as putting
+from ostler.engine import syncpoint
+from ostler.engine.connection import Connection, Handle
+from ostler.engine.core import Engine
+from ostler.engine.properties.property_block import PUBLICATION_LAYOUT, decode_block, encode_block
+from ostler.engine.queue.get_request import BY_SCAN, GetRequest
+from ostler.engine.queue.transfer import BROWSE
+from ostler.engine.selectors.selector import compile_for
+from ostler.engine.statistics import put_failed
+from ostler.engine.unit_of_work import UnitOfWork
+from ostler.model.constants import (
+    MQCC_FAILED,
+    MQCC_OK,
+    MQCC_WARNING,
+    MQGMO_NO_SYNCPOINT,
+    MQGMO_SYNCPOINT,
+    MQGMO_SYNCPOINT_IF_PERSISTENT,
+    MQGMO_WAIT,
+    MQOT_TOPIC,
+    MQPMO_ASYNC_RESPONSE,
+    MQPMO_SYNC_RESPONSE,
+    MQPROP_V6COMPAT,
+    MQRC_BACKED_OUT,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_HOBJ_ERROR,
+    MQRC_MD_ERROR,
+    MQRC_MSG_TOO_BIG_FOR_CHANNEL,
+    MQRC_NO_MSG_AVAILABLE,
+    MQRC_NONE,
+    MQRC_RESOURCE_PROBLEM,
+    MQRC_STORAGE_NOT_AVAILABLE,
+    MQRC_SYNCPOINT_LIMIT_REACHED,
+    MQRC_TRUNCATED_MSG_FAILED,
+)
+from ostler.model.errors import MQError
+from ostler.model.reasons import WARNINGS
+from ostler.server.net.link import NO_MEMORY, ServerLink
+from ostler.server.net.link_limits import PENDING_MAX
+from ostler.server.net.timers import Timer
+from ostler.wire.calls import (
+    AS_STORED,
+    GET_CCSID,
+    GET_CORRELATION_ID,
+    GET_ENCODING,
+    GET_FIXED_BYTES,
+    GET_FLAGS,
+    GET_GROUP_ID,
+    GET_HOBJ,
+    GET_LENGTH,
+    GET_MATCH,
+    GET_MESSAGE_ID,
+    GET_OFFSET,
+    GET_OPTIONS,
+    GET_SEQUENCE,
+    GET_TOKEN,
+    GET_WAIT,
+    GOT_FIXED_BYTES,
+    HELD,
+    HELD_IF_PERSISTENT,
+    PUT_BLOCK_BYTES,
+    PUT_CONTEXT,
+    PUT_FIXED_BYTES,
+    PUT_MD,
+    PUT_OPTIONS,
+    VERSION_1,
+    WANTS_PROPERTIES,
+    WANTS_TOKEN,
+    check_get,
+    failure_frame,
+    get_reply_frame,
+    get_reply_head,
+    put_reply_frame,
+    reply_frame,
+)
+from ostler.wire.frames import (
+    BACK,
+    CANCEL,
+    COMMIT,
+    GET,
+    HEADER_BYTES,
+    MESSAGE,
+    PUT,
+    REPLY,
+    SETTLE,
+    MalformedFrame,
+    frame,
+)
+from ostler.wire.payloads import PayloadReader
+
+if TYPE_CHECKING:
+    from ostler.server.net.reactor import Reactor
+
+_MD_ID: Final = 0x2020444D  # "MD  "
+_MD_VERSION: Final = 2
+_IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
+
+
+def completion(reason: i64) -> i64:
+    if reason == MQRC_NONE:
+        return MQCC_OK
+    return MQCC_WARNING if reason in WARNINGS else MQCC_FAILED
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Waiting(Timer):
+    """A request that waits on queues. The reactor tells it of its answer; other threads have the reactor do so.
+
+    (It is no callable: a native class with __call__ cannot be derived from one without.)
+    """
+
+    def __init__(self, conversation: Conversation, number: i64) -> None:
+        super().__init__()
+        self.conversation = conversation
+        self.number: i64 = number
+
+    def ring(self) -> None:
+        reactor = self.conversation.link.reactor
+        reactor.answered.append(self)
+        reactor.wake()
+
+    def answered(self) -> None:
+        raise AssertionError("a wait without a purpose")
+
+    def give_up(self, reason: i64) -> None:
+        """End the wait; what it is answered with is for `answered`, or nobody hears it if the conversation is over."""
+        raise AssertionError("a wait without a purpose")
+
+
+@final
+class WaitingGet(Waiting):
+    def __init__(self, conversation: Conversation, number: i64, request: GetRequest) -> None:
+        super().__init__(conversation, number)
+        self.request = request
+
+    def answered(self) -> None:
+        conversation = self.conversation
+        if conversation.waiting.get(self.number) is self:
+            self.request.waker = None  # nothing is left to the garbage collector
+            conversation.forget(self)
+            conversation.answer_get(self.number, self.request)
+
+    def withdraw(self) -> None:
+        """Take no message until `wait_again`: the application does not read what it has got already."""
+        queue = self.request.handle.queue
+        if not self.request.done and queue is not None:
+            queue.waiting.remove(self.request)
+
+    def wait_again(self) -> None:
+        """Wait on the queue again, or be answered with what has come meanwhile."""
+        request = self.request
+        conversation = self.conversation
+        if request.done or request.waiting:
+            return
+        if conversation.connection.broken:
+            getting.cancel(conversation.engine, request, conversation.connection.broken)
+            self.answered()
+            return
+        try:
+            done: bool = getting.get(conversation.engine, request)
+        except MQError as error:
+            conversation.forget(self)
+            conversation.held.pop(self.number, None)
+            conversation.fail(GET, self.number, error.completion, error.reason, error.detail)
+            return
+        if done:
+            self.answered()
+
+    def give_up(self, reason: i64) -> None:
+        self.request.waker = None
+        if not self.request.done:
+            getting.cancel(self.conversation.engine, self.request, reason)
+
+    def fire(self, now_ms: i64) -> None:
+        if not self.request.done:
+            getting.cancel(self.conversation.engine, self.request, MQRC_NO_MSG_AVAILABLE)
+        self.answered()
+
+
+@final
+class Conversation:
+    def __init__(self, link: ServerLink, number: i64, connection: Connection) -> None:
+        self.link = link
+        self.reactor: Reactor = link.reactor
+        self.number: i64 = number
+        self.connection = connection
+        self.engine: Engine = connection.engine
+        self.waiting: dict[int, Waiting] = {}
+        self.held: dict[int, Connection] = {}  # messages taken and not settled, each in a unit of its own
+        self.spare: Connection | None = None  # for the next one that is held
+        self.is_over = False
+        self.are_gets_withdrawn = False
+
+    def handle(self, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
+        """One request, whole. MalformedFrame closes the link."""
+        if self.connection.broken:
+            self.fail(type, number, MQCC_FAILED, self.connection.broken, "")
+            return
+        try:
+            self._handle(type, number, buffer, start, end)
+        except MemoryError:
+            self.out_of_memory(type, number)
+
+    def put_long(self, number: i64, head: bytes, body: bytes) -> None:
+        """A PUT whose message came in segments: what stands before its data, and the data."""
+        if self.connection.broken:
+            self.fail(PUT, number, MQCC_FAILED, self.connection.broken, "")
+            return
+        try:
+            self.put(PUT, number, head, 0, 0, len(head), body)
+        except MemoryError:
+            self.out_of_memory(PUT, number)
+
+    def out_of_memory(self, type: i64, number: i64) -> None:
+        """A request found no memory, and has changed nothing. It fails; the application and others go on."""
+        self.reactor.give_ballast()
+        self.reactor.policy.note_link(self.link, f"AMQ6118E: {NO_MEMORY}")
+        if type == PUT:
+            self._put_failed(type, number, MQRC_STORAGE_NOT_AVAILABLE, None, NO_MEMORY)
+        else:
+            stand_in = self.held.pop(number, None) if type == GET else None
+            if stand_in is not None:
+                self._give_back(stand_in)  # its message may be off the queue already
+            self.fail(type, number, MQCC_FAILED, MQRC_STORAGE_NOT_AVAILABLE, NO_MEMORY)
+
+    def _handle(self, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
+        if type == PUT:
+            self.put(PUT, number, buffer, start, start, end)
+        elif type == GET:
+            self._get(number, buffer, start, end)
+        elif type == COMMIT:
+            self._end_unit(COMMIT, number, start, end)
+        elif type == BACK:
+            self._end_unit(BACK, number, start, end)
+        elif type == CANCEL:
+            self._cancel(PayloadReader(buffer, start, end))
+        elif type == SETTLE:
+            self._settle(number, PayloadReader(buffer, start, end))
+        else:
+            self.reactor.policy.handle(self, type, number, buffer, start, end)
+
+    # -- replies -------------------------------------------------------------------------------------------------------
+
+    def reply(self, lsn: i64, data: bytes) -> None:
+        """Send a reply when the log is durable up to an LSN."""
+        if lsn == 0 or lsn <= self.reactor.durable_lsn():
+            self.link.send(data)
+        else:
+            self.reactor.hold(lsn, self.link, data)
+
+    def reply_long(self, type: i64, number: i64, payload: bytes) -> None:
+        """Send a reply that may be longer than a frame may be."""
+        if HEADER_BYTES + len(payload) <= self.link.segment_bytes:
+            self.link.send(frame(type | REPLY, self.number, number, payload))
+        else:
+            self.reactor.hold_large(0, self.link, type | REPLY, self.number, number, payload, b"")
+
+    def promise_long(self, lsn: i64, type: i64, number: i64, payload: bytes) -> None:
+        """Send a reply that may be longer than a frame may be, when the log is durable up to an LSN."""
+        if HEADER_BYTES + len(payload) <= self.link.segment_bytes:
+            self.reply(lsn, frame(type | REPLY, self.number, number, payload))
+        else:
+            after: i64 = lsn if lsn > self.reactor.durable_lsn() else 0
+            self.reactor.hold_large(after, self.link, type | REPLY, self.number, number, payload, b"")
+
+    def fail(self, type: i64, number: i64, completion_code: i64, reason: i64, detail: str) -> None:
+        if number != 0:
+            self.link.send(failure_frame(type, self.number, number, completion_code, reason, detail))
+
+    # -- PUT -----------------------------------------------------------------------------------------------------------
+
+    def put(
+        self, type: i64, number: i64, buffer: bytes, whole: i64, start: i64, end: i64, long_body: bytes = b""
+    ) -> None:
+        """PUT; or PUBLISH, whose payload begins at `whole` and has something before the put.
+
+        The data of a long message may be apart from what stands before it.
+        """
+        if end - start < PUT_FIXED_BYTES:
+            raise MalformedFrame("a PUT is too short")
+        block_bytes: i64 = i64(read_i32_le(buffer, start + PUT_BLOCK_BYTES))
+        body_at: i64 = start + PUT_FIXED_BYTES + block_bytes
+        if block_bytes < 0 or body_at > end:
+            raise MalformedFrame("the properties of a PUT have a wrong length")
+        connection = self.connection
+        engine = self.engine
+        handle = connection.handles.get(i64(read_i32_le(buffer, start)))
+        if handle is None:
+            self._put_failed(type, number, MQRC_HOBJ_ERROR, None, "")
+            return
+        md = buffer[start + PUT_MD : start + PUT_FIXED_BYTES]
+        if i64(read_i32_le(md, 0)) != _MD_ID or i64(read_i32_le(md, 4)) != _MD_VERSION:
+            self._put_failed(type, number, MQRC_MD_ERROR, handle, "")
+            return
+        if end - body_at + len(long_body) > self.link.message_bytes_max:
+            self._put_failed(type, number, MQRC_MSG_TOO_BIG_FOR_CHANNEL, handle, "")
+            return
+        source: Handle | None = None
+        context: i64 = i64(read_i32_le(buffer, start + PUT_CONTEXT))
+        if context != 0:
+            source = connection.handles.get(context)
+        block = b""
+        engine.journal_full = False
+        try:
+            if block_bytes > 0:
+                block = buffer[start + PUT_FIXED_BYTES : body_at]
+                decode_block(block)  # what is stored must be readable
+            options: i64 = i64(read_i32_le(buffer, start + PUT_OPTIONS))
+            if number == 0:
+                options = options & ~MQPMO_SYNC_RESPONSE | MQPMO_ASYNC_RESPONSE
+            body = long_body if long_body else buffer[body_at:end]
+            reason: i64 = putting.put(engine, connection, handle, md, options, block, body, source)
+        except MQError as error:
+            self._put_failed(type, number, error.reason, handle, error.detail)
+            return
+        if reason != 0 and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
+            is_full: bool = reason == MQRC_RESOURCE_PROBLEM and engine.journal_full
+            if is_full and self.reactor.park(self, type, number, buffer[whole:end] + long_body):
+                return
+            self._put_failed(type, number, reason, handle, "")
+            return
+        if number == 0:
+            return  # the engine has counted it for MQSTAT
+        code: i64 = MQCC_OK if reason == 0 else MQCC_WARNING
+        data = put_reply_frame(self.number, number, code, reason, connection.put_md, type)
+        self.reply(connection.after_lsn, data)
+
+    def _put_failed(self, type: i64, number: i64, reason: i64, handle: Handle | None, detail: str) -> None:
+        put_failed(self.engine, self.connection, handle)
+        if number == 0:
+            status = self.connection.async_status
+            if handle is None:
+                status.fail(MQCC_FAILED, reason, "")
+            elif handle.topic is not None:
+                status.fail(MQCC_FAILED, reason, handle.name, MQOT_TOPIC, handle.topic.topic)
+            else:
+                status.fail(MQCC_FAILED, reason, handle.name)
+        else:
+            self.fail(type, number, MQCC_FAILED, reason, detail)
+
+    # -- GET -----------------------------------------------------------------------------------------------------------
+
+    def _get(self, number: i64, buffer: bytes, start: i64, end: i64) -> None:
+        if check_get(buffer, start, end) != end - start:
+            raise MalformedFrame("bytes behind a GET")
+        self.check_number(number)
+        handle = self.connection.handles.get(i64(read_i32_le(buffer, start + GET_HOBJ)))
+        if handle is None:
+            self.fail(GET, number, MQCC_FAILED, MQRC_HOBJ_ERROR, "")
+            return
+        try:
+            self.check_crowd()
+            request = self.new_request(handle, buffer, start, end)
+            flags: i64 = i64(read_i32_le(buffer, start + GET_FLAGS))
+            if flags & (HELD | HELD_IF_PERSISTENT) and not request.options & (_IN_UNIT | BROWSE):
+                if len(self.held) >= self.engine.uncommitted_max:
+                    raise MQError(MQRC_SYNCPOINT_LIMIT_REACHED, "Too many messages are held and not settled.")
+                self._hold(number, request, MQGMO_SYNCPOINT if flags & HELD else MQGMO_SYNCPOINT_IF_PERSISTENT)
+            done: bool = getting.get(self.engine, request)
+        except MQError as error:
+            self.held.pop(number, None)
+            self.fail(GET, number, error.completion, error.reason, error.detail)
+            return
+        if done:
+            if request.reason == MQRC_RESOURCE_PROBLEM and len(request.md) == 0:
+                # The log's reserve is used up: a checkpoint makes room.
+                self.held.pop(number, None)
+                if self.reactor.park(self, GET, number, buffer[start:end]):
+                    return
+            self.answer_get(number, request)
+        else:
+            self.wait(WaitingGet(self, number, request), request)
+
+    def check_number(self, number: i64) -> None:
+        """A request that may wait needs a number nobody else has."""
+        if number == 0 or number in self.waiting or number in self.held:
+            raise MalformedFrame(f"request {number} cannot wait: its number is in use or 0")
+
+    def check_crowd(self) -> None:
+        """So many requests of one link may wait; who is one too many is told, and the link goes on."""
+        if self.link.pending >= PENDING_MAX:
+            raise MQError(MQRC_RESOURCE_PROBLEM, f"{PENDING_MAX} requests of one link wait already.")
+
+    def new_request(self, handle: Handle, buffer: bytes, start: i64, end: i64) -> GetRequest:
+        """What a GET asks for. Its length has been checked."""
+        match: i64 = i64(read_i32_le(buffer, start + GET_MATCH))
+        flags: i64 = i64(read_i32_le(buffer, start + GET_FLAGS))
+        request = getting.new_request(
+            self.connection,
+            handle,
+            i64(read_i32_le(buffer, start + GET_OPTIONS)),
+            match,
+            buffer[start + GET_MESSAGE_ID : start + GET_CORRELATION_ID],
+            buffer[start + GET_CORRELATION_ID : start + GET_GROUP_ID],
+            min(i64(read_i32_le(buffer, start + GET_LENGTH)), self.link.message_bytes_max),
+        )
+        request.may_pause = True
+        request.wait_ms = i64(read_i32_le(buffer, start + GET_WAIT))
+        request.encoding = i64(read_i32_le(buffer, start + GET_ENCODING))
+        request.ccsid = i64(read_i32_le(buffer, start + GET_CCSID))
+        if flags & AS_STORED:
+            handle.property_control = MQPROP_V6COMPAT
+            request.wants_stored = True
+        request.has_message_handle = flags & (WANTS_PROPERTIES | AS_STORED) != 0
+        request.wants_token = flags & WANTS_TOKEN != 0
+        request.wants_extension = flags & VERSION_1 != 0
+        if end - start > GET_FIXED_BYTES:
+            text = buffer[start + GET_FIXED_BYTES : end].decode("utf-8", "replace")
+            request.selector = compile_for(self.engine, text)
+            request.kind = BY_SCAN
+        if request.kind == BY_SCAN:
+            request.group_id = buffer[start + GET_GROUP_ID : start + GET_SEQUENCE]
+            request.sequence_number = i64(read_i32_le(buffer, start + GET_SEQUENCE))
+            request.offset = i64(read_i32_le(buffer, start + GET_OFFSET))
+            request.token = buffer[start + GET_TOKEN : start + GET_TOKEN + 16]
+        return request
+
+    def wait(self, waiting: Waiting, request: GetRequest) -> None:
+        """Leave a request waiting on its queue, for as long as it says; one that does not wait, until it has looked."""
+        request.waker = waiting
+        self.waiting[waiting.number] = waiting
+        self.link.pending += 1
+        if request.wait_ms > 0 and request.options & MQGMO_WAIT:
+            self.reactor.wheel.add(waiting, self.reactor.now_ms + request.wait_ms)
+
+    def forget(self, waiting: Waiting) -> None:
+        del self.waiting[waiting.number]
+        self.link.pending -= 1
+        self.reactor.wheel.remove(waiting)
+
+    def withdraw_gets(self) -> None:
+        """Have none of the waiting gets answered with a message for the time being."""
+        self.are_gets_withdrawn = True
+        for waiting in self.waiting.values():
+            if isinstance(waiting, WaitingGet):
+                waiting.withdraw()
+
+    def wait_again(self) -> None:
+        """Let the gets that were withdrawn wait as before, as long as their answers find room."""
+        if not self.are_gets_withdrawn:
+            return
+        self.are_gets_withdrawn = False
+        for waiting in list(self.waiting.values()):
+            if self.are_gets_withdrawn:
+                return  # the answers were too much again
+            if isinstance(waiting, WaitingGet):
+                waiting.wait_again()
+
+    def answer_get(self, number: i64, request: GetRequest) -> None:
+        """A GET is done, with a message or without."""
+        reason: i64 = request.reason
+        if len(request.md) == 0:
+            self.held.pop(number, None)
+            if reason == MQRC_BACKED_OUT:
+                self.fail(GET, number, MQCC_FAILED, reason, "")
+            else:
+                self.link.send(reply_frame(GET, self.number, number, completion(reason), reason))
+            return
+        stand_in = self.held.get(number)
+        if stand_in is not None and stand_in.unit_of_work is None:
+            # It stays on the queue, too long for its buffer; or it is not persistent, and need not be held.
+            del self.held[number]
+            self.spare = stand_in
+        if self.is_too_long(request):
+            self.fail(GET, number, MQCC_FAILED, MQRC_MSG_TOO_BIG_FOR_CHANNEL, self.too_long_text(request))
+            return
+        after: i64 = request.after_lsn
+        self.send_message(GET | REPLY, number, request, b"", after if after > self.reactor.durable_lsn() else 0)
+
+    def is_too_long(self, request: GetRequest) -> bool:
+        """A message that the link cannot carry; it stays on its queue."""
+        return request.reason == MQRC_TRUNCATED_MSG_FAILED and request.max_bytes == self.link.message_bytes_max
+
+    def too_long_text(self, request: GetRequest) -> str:
+        return f"A message of {request.data_bytes} bytes; the channel allows {self.link.message_bytes_max}."
+
+    def send_message(self, type: i64, number: i64, request: GetRequest, extra: bytes, lsn: i64) -> None:
+        """A message for the application, when the log is durable up to an LSN (0: now).
+
+        `extra` stands between reason and length, for LOOK.
+        """
+        block = self._block(request)
+        body = request.body
+        reason: i64 = request.reason
+        code: i64 = MQCC_OK if reason == 0 else MQCC_WARNING
+        size: i64 = HEADER_BYTES + GOT_FIXED_BYTES + len(block) + len(body)
+        if size <= self.link.segment_bytes and not extra:
+            data = get_reply_frame(
+                type,
+                self.number,
+                number,
+                code,
+                reason,
+                request.data_bytes,
+                request.group_status,
+                request.segment_status,
+                request.segmentation,
+                request.returned_token,
+                block,
+                request.md,
+                body,
+            )
+            if type == MESSAGE:
+                self.reactor.hold_behind(lsn, self.link, self.number, number, data)
+            elif lsn == 0:
+                self.link.send(data)
+            else:
+                self.reactor.hold(lsn, self.link, data)
+            return
+        head = get_reply_head(
+            code,
+            reason,
+            request.data_bytes,
+            request.group_status,
+            request.segment_status,
+            request.segmentation,
+            request.returned_token,
+            block,
+            request.md,
+        )
+        if extra:
+            head = head[:8] + extra + head[8:]
+        self.reactor.hold_large(lsn, self.link, type, self.number, number, head, body)
+
+    def _block(self, request: GetRequest) -> bytes:
+        """The properties that go with a message."""
+        properties = request.properties
+        if properties is not None:
+            return encode_block(properties.properties)
+        block = request.block
+        if block and block[0] == PUBLICATION_LAYOUT and self.link.version == 1:
+            return b"\1" + block[1:]  # a layout that the first version does not know; it says no more
+        return block
+
+    # -- messages on approval ------------------------------------------------------------------------------------------
+
+    def _hold(self, number: i64, request: GetRequest, syncpoint_option: i64) -> None:
+        """Have a message taken in a unit of work of its own, until the application has settled it."""
+        stand_in = self.spare
+        self.spare = None
+        if stand_in is None:
+            own = self.connection
+            stand_in = Connection(own.number, self.engine, own.user, own.application, own.application_type)
+            stand_in.counters = own.counters
+            stand_in.selector_use = own.selector_use
+        request.connection = stand_in
+        request.options = request.options & ~MQGMO_NO_SYNCPOINT | syncpoint_option
+        self.held[number] = stand_in
+
+    def _settle(self, number: i64, reader: PayloadReader) -> None:
+        settled: i64 = reader.integer()
+        keeps: bool = reader.integer() != 0
+        reader.done()
+        settled &= 0xFFFFFFFF
+        # Of a get that still waits there is nothing to settle, and what it may take yet is held.
+        stand_in = self.held.pop(settled, None) if settled not in self.waiting else None
+        unit: UnitOfWork | None = stand_in.unit_of_work if stand_in is not None else None
+        if stand_in is None or unit is None:
+            if number != 0:
+                self.link.send(reply_frame(SETTLE, self.number, number, MQCC_OK, MQRC_NONE))
+            return
+        stand_in.unit_of_work = None
+        self.spare = stand_in
+        lsn: i64 = 0
+        reason: i64 = MQRC_NONE
+        if unit.backed_out_by_system:
+            reason = MQRC_BACKED_OUT
+        elif keeps:
+            lsn = syncpoint.commit_unit(self.engine, unit)
+        else:
+            syncpoint.back_out_unit(self.engine, unit)
+        if number != 0:
+            self.reply(lsn, reply_frame(SETTLE, self.number, number, completion(reason), reason))
+
+    def _give_back(self, stand_in: Connection) -> None:
+        unit = stand_in.unit_of_work
+        stand_in.unit_of_work = None
+        if unit is not None and not unit.backed_out_by_system:
+            syncpoint.back_out_unit(self.engine, unit)
+
+    # -- the rest ------------------------------------------------------------------------------------------------------
+
+    def _cancel(self, reader: PayloadReader) -> None:
+        number: i64 = reader.integer() & 0xFFFFFFFF
+        reader.done()
+        waiting = self.waiting.get(number)
+        if waiting is not None:
+            waiting.give_up(MQRC_NO_MSG_AVAILABLE)
+            waiting.answered()
+
+    def _end_unit(self, type: i64, number: i64, start: i64, end: i64) -> None:
+        if start != end:
+            raise MalformedFrame("a COMMIT or BACK has no payload")
+        connection = self.connection
+        try:
+            if type == COMMIT:
+                reason: i64 = syncpoint.commit(self.engine, connection)
+            else:
+                reason = syncpoint.back_out(self.engine, connection)
+        except MQError as error:
+            self.fail(type, number, error.completion, error.reason, error.detail)
+            return
+        if number != 0:
+            self.reply(connection.after_lsn, reply_frame(type, self.number, number, completion(reason), reason))
+
+    def close(self, commits: bool) -> i64:
+        """The application leaves, or has gone: 0 or the reason. Its unit of work is committed only when it says so."""
+        self.is_over = True
+        for waiting in list(self.waiting.values()):
+            self.forget(waiting)
+            waiting.give_up(MQRC_CONNECTION_BROKEN)
+        for stand_in in self.held.values():
+            self._give_back(stand_in)
+        self.held = {}
+        reason: i64 = self.reactor.policy.leave(self, commits)
+        self.connection.owner = None
+        return reason

@@ -1,0 +1,144 @@
+"""The sockets that applications come in by: bound for LISTENER objects, and the queue manager's own."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import stat
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from ostler.command.admin.context import ListenerStatus
+from ostler.model.definitions import Definition
+
+DEFAULT_PORT: Final = 1414
+_BACKLOG: Final = 4096
+LOOPBACK: Final = "127.0.0.1"
+_UNIX: Final = "/"
+
+
+class ListenerRefused(Exception):
+    """A listener cannot be started. The text says why and what to do."""
+
+
+@dataclass
+class ListenerSocket:
+    """A socket that listens, and for whom."""
+
+    name: str
+    sock: socket.socket
+    address: str
+    port: int
+    backlog: int
+    is_local: bool = False  # the queue manager's own socket
+    path: str = ""  # of a Unix socket that goes when the listener does
+    started_ms: int = field(default_factory=lambda: int(time.time() * 1000))
+
+    def status(self) -> ListenerStatus:
+        return ListenerStatus(
+            self.name, self.port, self.address, self.backlog, os.getpid(), self.started_ms, "RUNNING", "TCP"
+        )
+
+    def close(self) -> None:
+        self.sock.close()
+        if self.path:
+            Path(self.path).unlink(missing_ok=True)
+
+
+def open_listener(definition: Definition) -> ListenerSocket:
+    """Bind what a LISTENER object says. ListenerRefused names the port and who may hold it."""
+    name = definition.name
+    port = _integer(definition, "PORT") or DEFAULT_PORT
+    backlog = _integer(definition, "BACKLOG") or _BACKLOG
+    address = str(definition.attributes.get("IPADDR", "") or "").strip()
+    if address.startswith(_UNIX):
+        return _open_unix(name, address, backlog)
+    host = {"": LOOPBACK, "*": ""}.get(address, address)
+    try:
+        sock = _bind(host, port, backlog)
+    except socket.gaierror as error:
+        raise ListenerRefused(f"{address!r} of listener {name} is no address: {error.strerror}.") from error
+    except OSError as error:
+        raise ListenerRefused(_why_not(name, host, port, error)) from error
+    return ListenerSocket(name, sock, address or LOOPBACK, sock.getsockname()[1], backlog)
+
+
+def _bind(host: str, port: int, backlog: int) -> socket.socket:
+    """A listening socket. An empty host means all addresses, of both families where the machine has both."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    if not host and socket.has_dualstack_ipv6():
+        sock = socket.create_server(("", port), family=socket.AF_INET6, backlog=backlog, dualstack_ipv6=True)
+    else:
+        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family = found[0][0]
+        sock = socket.create_server(found[0][4][:2], family=family, backlog=backlog)
+    sock.setblocking(False)
+    return sock
+
+
+def _open_unix(name: str, path: str, backlog: int) -> ListenerSocket:
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        _remove_stale(path)
+        sock.bind(path)
+        sock.listen(backlog)
+    except OSError as error:
+        sock.close()
+        raise ListenerRefused(
+            f"Listener {name} cannot use the Unix socket {path}: {error.strerror or error}."
+        ) from error
+    sock.setblocking(False)
+    return ListenerSocket(name, sock, path, 0, backlog, path=path)
+
+
+def _remove_stale(path: str) -> None:
+    """A socket that nobody listens on is in the way; anything else there is somebody's."""
+    try:
+        if not stat.S_ISSOCK(os.stat(path).st_mode):
+            return
+    except FileNotFoundError:
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(path)
+        except ConnectionRefusedError:
+            Path(path).unlink(missing_ok=True)
+
+
+def _why_not(name: str, host: str, port: int, error: OSError) -> str:
+    where = f"port {port}" + (f" of {host}" if host else "")
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"Listener {name} cannot listen on {where}: it is in use{_holder(port)}. "
+            "End that, or give the listener another port."
+        )
+    if error.errno == errno.EACCES:
+        return (
+            f"Listener {name} may not listen on {where}: ports below 1024 are for privileged users. Choose another one."
+        )
+    if error.errno == errno.EADDRNOTAVAIL:
+        return f"Listener {name} cannot listen on {where}: this machine does not have that address."
+    return f"Listener {name} cannot listen on {where}: {error.strerror or error}."
+
+
+def _holder(port: int) -> str:
+    """Who listens on a port, as far as this user may know."""
+    try:
+        for each in psutil.net_connections("tcp"):
+            if each.status == psutil.CONN_LISTEN and each.laddr and each.laddr.port == port:
+                if each.pid is None:
+                    return " by a process of another user"
+                return f" by process {each.pid} ({psutil.Process(each.pid).name()})"
+    except (psutil.Error, OSError):
+        pass
+    return ""
+
+
+def _integer(definition: Definition, name: str) -> int:
+    value = definition.attributes.get(name, 0)
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,81 @@
+"""The Unix socket of a running queue manager: `run/local.sock` in its directory, for local bindings and control.
+
+A socket's address holds 107 bytes, and paths may be longer. So the directory is opened, and the address goes through
+its descriptor: `/proc/self/fd/N/local.sock` is always short.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from ostler.server.config.directories import QueueManagerDirectory
+
+SOCKET_NAME: Final = "local.sock"
+BACKLOG: Final = 1024
+_OWNER_ONLY: Final = 0o600
+
+
+def run_path(directory: QueueManagerDirectory) -> Path:
+    """The directory of what belongs to a running queue manager."""
+    return directory.path / "run"
+
+
+def socket_path(directory: QueueManagerDirectory) -> Path:
+    return run_path(directory) / SOCKET_NAME
+
+
+def bind_local(directory: QueueManagerDirectory) -> socket.socket:
+    """A listening socket that only the owner of the queue manager reaches.
+
+    The caller holds the instance lock: a socket that is there already was left by a process that is gone.
+    """
+    run_path(directory).mkdir(mode=0o700, exist_ok=True)
+    socket_path(directory).unlink(missing_ok=True)
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        # The file gets the mode that the socket has when it is bound, so that it is never open to others.
+        os.fchmod(made.fileno(), _OWNER_ONLY)
+        with _short_path(directory) as path:
+            made.bind(path)
+        made.listen(BACKLOG)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def unlink_local(directory: QueueManagerDirectory) -> None:
+    """Take the socket away, before the instance lock is released."""
+    socket_path(directory).unlink(missing_ok=True)
+
+
+def connect_local(directory: QueueManagerDirectory, timeout_seconds: float | None = None) -> socket.socket:
+    """A connection to the queue manager that runs in a directory.
+
+    Raises FileNotFoundError or ConnectionRefusedError when none does, TimeoutError, and other OSErrors.
+    """
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        made.settimeout(timeout_seconds)
+        with _short_path(directory) as path:
+            made.connect(path)
+        made.settimeout(None)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+@contextmanager
+def _short_path(directory: QueueManagerDirectory) -> Iterator[str]:
+    """The socket's path through the open directory. Raises FileNotFoundError when there is none."""
+    descriptor = os.open(run_path(directory), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{descriptor}/{SOCKET_NAME}"
+    finally:
+        os.close(descriptor)

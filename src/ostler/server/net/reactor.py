@@ -1,0 +1,736 @@
+"""The reactor: one thread that owns the sockets and runs the engine for them.
+
+Each pass waits for events, takes the engine's lock, lets every readable link hand its frames to the engine, answers
+those who waited, and gives the lock back; then it sends, and forces the log for the replies that promise something.
+Every pass is bounded: so many events, so many bytes of each link, so many timers, and a slice of time for what takes
+long (`slow_lane`).
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic, monotonic_ns, sleep
+from typing import Final, final
+
+from librt.threading import Lock
+from mypy_extensions import i64
+
+from ostler.engine.core import Engine
+from ostler.engine.get import go_on_looking
+from ostler.log.recovery_log import RecoveryLog
+from ostler.model.constants import MQCC_FAILED
+from ostler.model.errors import MQError
+from ostler.server.channels.agents import Agent
+from ostler.server.clock import Clock
+from ostler.server.net.conversation import Conversation, Waiting
+from ostler.server.net.held_back import HeldReply, Parked
+from ostler.server.net.link import CLOSED, CLOSING, ServerLink
+from ostler.server.net.link_limits import OUT_HIGH_BYTES, OUT_LOW_BYTES
+from ostler.server.net.link_memory import LinkMemory
+from ostler.server.net.reactor_handler import Policy
+from ostler.server.net.slow_lane import SlowLane
+from ostler.server.net.timers import Timer, TimerWheel
+from ostler.server.storage.journal_writer import JournalWriter
+
+_EVENTS_MAX: Final = 256
+_TIMERS_MAX: Final = 1024
+_POSTED_MAX: Final = 64
+_SLEEP_MS_MAX: Final = 1000
+_MILLISECONDS: Final = 1000.0
+_MILLISECOND_NS: Final = 1_000_000
+_IN: Final = select.EPOLLIN
+_OUT: Final = select.EPOLLOUT
+_GONE: Final = select.EPOLLHUP | select.EPOLLERR
+# A force that takes longer than this is left to the log's own thread, so that others go on meanwhile.
+_INLINE_US_MAX: Final = 1500
+# The same for more bytes than this, which a long message brings at once. Other long ones wait until it is written;
+# short ones go on, until there are so many that nobody does.
+_INLINE_BYTES_MAX: Final = 4 << 20
+_BEHIND_BYTES_MAX: Final = 128 << 20
+_GATHER_ROUNDS: Final = 4
+# Zeros that are never looked at take no memory of the machine, only of what the process may have.
+_BALLAST_BYTES: Final = 4 << 20
+_MEMORY_PAUSE_SECONDS: Final = 0.01
+_NO_MEMORY_LEFT: Final = "AMQ6118E: The queue manager has no memory left. Let it have more, or end some applications."
+_ROOM_TRIES: Final = 3
+# Messages on their way in and out that are kept for all links together, unless the process may have little memory.
+KEPT_BYTES_MAX: Final = 1 << 30
+
+
+@final
+class ReactorCounters:
+    def __init__(self) -> None:
+        self.passes: i64 = 0
+        self.events: i64 = 0
+        self.malformed: i64 = 0
+        self.breakdowns: i64 = 0
+        self.accepted: i64 = 0
+        self.refused: i64 = 0
+        self.inline_forces: i64 = 0
+        self.parked: i64 = 0
+        self.put_off: i64 = 0
+        self.looks: i64 = 0  # passes in which a long look for messages went on
+
+
+@final
+class Reactor:
+    def __init__(self, engine: Engine, clock: Clock, lock: Lock, writer: JournalWriter, policy: Policy) -> None:
+        self.engine = engine
+        self.clock = clock
+        self.lock = lock
+        self.writer = writer
+        self.log: RecoveryLog = writer.log
+        self.policy = policy
+        self.epoll = select.epoll()
+        self.slow = SlowLane(self.epoll)
+        self.links: dict[int, ServerLink] = {}
+        self.listening: set[int] = set()
+        self.now_ms: i64 = i64(monotonic_ns()) // _MILLISECOND_NS
+        self.ahead_ms: i64 = 0  # the clock is this far ahead, for tests
+        self.wheel = TimerWheel(self.now_ms)
+        self.memory = LinkMemory(self, KEPT_BYTES_MAX)
+        self.counters = ReactorCounters()
+        self.dirty: list[ServerLink] = []
+        self.failing: list[ServerLink] = []
+        self.answered: list[Waiting] = []  # by other threads, under the engine's lock
+        self.resuming: list[Waiting] = []  # streams that have more to do
+        self.reading: list[ServerLink] = []  # links that are read from again
+        self._put_off: list[ServerLink] = []  # links whose requests cost more than a pass has for them
+        self.pumping: list[Agent] = []  # message channels that have something to send
+        self.released_lsn: i64 = 0  # replies that promise no more than this have been sent
+        self._held: list[HeldReply] = []
+        self._parked: list[Parked] = []
+        self._retried: Parked | None = None
+        self._is_making_room = False
+        self._is_slow_ready = False
+        self._posted: list[Callable[[], None]] = []
+        self._woken = False
+        self._asked_lsn: i64 = 0  # the log's thread was asked to force up to here
+        self._stopping = False
+        self._force_us: i64 = 0
+        self.inline_us_max: i64 = _INLINE_US_MAX
+        self.inline_bytes_max: i64 = _INLINE_BYTES_MAX
+        self.waiting_for_log: list[ServerLink] = []  # until long messages that came before are written
+        self.is_gathering = False
+        self.has_no_ballast = True
+        self._ballast = b""
+        self.take_ballast()
+        self._event_turn = Lock()
+        self._event_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self.epoll.register(self._event_fd, _IN)
+        # From now on long looks for messages go on in the passes, also those of programs in this process.
+        self._looked_before: object = engine.bell.waker
+        engine.bell.waker = self.wake
+
+    # -- from other threads --------------------------------------------------------------------------------------------
+
+    def wake(self) -> None:
+        """Have the reactor look up. From any thread."""
+        if self._woken:
+            return
+        # The lock is for those who come when all is closed: by then the number may be another file's.
+        self._event_turn.acquire()
+        try:
+            self._woken = True
+            if self._event_fd >= 0:
+                os.eventfd_write(self._event_fd, 1)
+        finally:
+            self._event_turn.release()
+
+    def post(self, task: Callable[[], None]) -> None:
+        """Have something done on the reactor's thread, under the engine's lock. From any thread."""
+        self._posted.append(task)
+        self.wake()
+
+    def stop(self) -> None:
+        self._stopping = True
+        self.wake()
+
+    def is_stopping(self) -> bool:
+        return self._stopping
+
+    # -- links ---------------------------------------------------------------------------------------------------------
+
+    def listen(self, fd: int) -> None:
+        self.listening.add(fd)
+        self.slow.epoll.register(fd, _IN)
+
+    def unlisten(self, fd: int) -> None:
+        if fd in self.listening:
+            self.listening.discard(fd)
+            self.slow.epoll.unregister(fd)
+
+    def add(self, link: ServerLink) -> None:
+        """Take a new link in."""
+        self.links[link.fd] = link
+        link.mask = _IN
+        self.slow.epoll.register(link.fd, _IN)
+        link.begin(self.now_ms)
+        self.counters.accepted += 1
+
+    def watch(self, link: ServerLink) -> None:
+        """Watch a link for what it can do now: read unless too much is unsent or a request of it has to wait."""
+        if link.state == CLOSED:
+            return
+        unsent: i64 = link.unsent_bytes()
+        if (
+            link.is_parked
+            or link.waits_for_memory
+            or link.waits_for_log
+            or unsent > OUT_HIGH_BYTES
+            or (link.is_paused and unsent > OUT_LOW_BYTES)
+            or link.has_too_many_long_replies()
+        ):
+            link.is_paused = True
+            mask: i64 = 0
+        else:
+            if link.is_paused:
+                link.is_paused = False
+                link.moved_ms = self.now_ms  # it was not for the peer to go on
+                self.reading.append(link)
+            mask = _IN
+        if link.unsent:
+            mask |= _OUT
+        if mask != link.mask:
+            link.mask = mask
+            self.slow.epoll_of(link).modify(link.fd, mask)
+
+    def hold_off(self, link: ServerLink) -> None:
+        """Too much of a link is unsent: read no more from it, and answer none of its waiting gets until that is read.
+
+        Under the engine's lock.
+        """
+        self.watch(link)
+        if link.is_paused:
+            link.is_held_off = True
+            for conversation in link.conversations.values():
+                conversation.withdraw_gets()
+
+    def end_conversations(self, link: ServerLink) -> None:
+        """All applications of a link are gone: what they did not commit is backed out."""
+        conversations = link.conversations
+        link.conversations = {}
+        for conversation in conversations.values():
+            try:
+                conversation.close(False)
+            except Exception as error:
+                self.counters.breakdowns += 1
+                self.policy.note_link(link, f"AMQ6109E: A connection could not be ended properly: {error!r}.")
+        for assembly in link.assemblies.values():
+            self.memory.part_done(link, assembly.cost_bytes)
+        link.assemblies = {}
+        agent = link.agent
+        if agent is not None:
+            link.agent = None
+            try:
+                agent.closed(link.why)
+            except Exception as error:
+                self.counters.breakdowns += 1
+                self.policy.note_link(link, f"AMQ6109E: A channel could not be ended properly: {error!r}.")
+        if self._parked:
+            self._parked = [each for each in self._parked if each.conversation.link is not link]
+
+    def close(self, link: ServerLink) -> None:
+        """Let a link go, whatever it was doing."""
+        if link.state == CLOSED:
+            return
+        link.state = CLOSED
+        self.end_conversations(link)
+        link.drop_unsent()
+        self.memory.forget(link)
+        self.wheel.remove(link)
+        if self.links.pop(link.fd, None) is not None:
+            self.slow.epoll_of(link).unregister(link.fd)
+        self.policy.closed(link)
+        link.sock.close()
+
+    # -- limits --------------------------------------------------------------------------------------------------------
+
+    def kept_bytes(self) -> int:
+        """Parts of long messages, on their way in or out, of all links."""
+        return self.memory.long_bytes
+
+    def put_off(self, link: ServerLink) -> None:
+        """Leave what a link asks for to a later pass: it has cost enough in this one."""
+        self.counters.put_off += 1
+        link.is_parked = True
+        self._put_off.append(link)
+        self.watch(link)
+
+    def _take_up(self, end_ns: i64) -> None:
+        """Go on with links that were put off, in their order, as far as the share and the time of this pass go."""
+        left: i64 = len(self._put_off)
+        while left > 0 and self.engine.share_left > 0:
+            left -= 1
+            link = self._put_off.pop(0)
+            link.is_parked = False
+            self.watch(link)
+            link.take_up()
+            if self.engine.woken:
+                self.tell_woken()
+            if i64(monotonic_ns()) >= end_ns:
+                return
+
+    def park(self, conversation: Conversation, type: i64, number: i64, payload: bytes) -> bool:
+        """A request found no log space: try it again when room was made. False when that was tried often enough."""
+        retried = self._retried
+        if retried is not None and retried.conversation is conversation and retried.number == number:
+            retried.tries += 1
+            if retried.tries > _ROOM_TRIES:
+                return False
+            parked = retried
+        else:
+            parked = Parked(conversation, type, number, payload)
+        self.counters.parked += 1
+        self._parked.append(parked)
+        conversation.link.is_parked = True
+        self.watch(conversation.link)
+        if not self._is_making_room:
+            self._is_making_room = True
+            self.policy.make_room(self._room_made)
+        return True
+
+    def _room_made(self) -> None:
+        self._is_making_room = False
+        parked = self._parked
+        self._parked = []
+        for each in parked:
+            link = each.conversation.link
+            link.is_parked = False
+            if link.state >= CLOSING:
+                continue
+            self._retried = each
+            try:
+                if not each.conversation.is_over:
+                    each.conversation.handle(each.type, each.number, each.payload, 0, len(each.payload))
+            except MQError as error:
+                each.conversation.fail(each.type, each.number, MQCC_FAILED, error.reason, error.detail)
+            except Exception as error:
+                link.broke_down(error)
+            self._retried = None
+            self.watch(link)  # what came behind is taken up in this pass
+
+    # -- the log -------------------------------------------------------------------------------------------------------
+
+    def durable_lsn(self) -> i64:
+        return self.log.durable_lsn()
+
+    def hold(self, lsn: i64, link: ServerLink, data: bytes) -> None:
+        """Send a frame when the log is durable up to an LSN."""
+        self._held.append(HeldReply(lsn, link, data))
+        link.held += 1
+        link.held_bytes += len(data)
+        if link.held_bytes > OUT_HIGH_BYTES and not link.is_held_off:
+            self.hold_off(link)
+
+    def hold_behind(self, lsn: i64, link: ServerLink, conversation: i64, request: i64, data: bytes) -> None:
+        """As `hold`, and behind all that a request was answered with before. LSN 0: now."""
+        if lsn == 0:
+            link.send_behind(conversation, request, data)
+            return
+        self.hold(lsn, link, data)
+        held = self._held[-1]
+        held.conversation = conversation
+        held.request = request
+
+    def hold_last(self, link: ServerLink, data: bytes) -> None:
+        """Send a frame behind all replies of a link that wait for the log."""
+        lsn: i64 = 0
+        for reply in self._held:
+            if reply.link is link and reply.lsn > lsn:
+                lsn = reply.lsn
+        self.hold(lsn, link, data)
+        self._held[-1].is_last = True
+
+    def hold_large(
+        self, lsn: i64, link: ServerLink, type: i64, conversation: i64, request: i64, head: bytes, body: bytes
+    ) -> None:
+        """Send a payload in segments, when the log is durable up to an LSN. LSN 0: now."""
+        link.keep_reply(len(head), len(body))
+        if lsn == 0:
+            link.send_large(type, conversation, request, head, body)
+            return
+        held = HeldReply(lsn, link, head)
+        held.type = type
+        held.conversation = conversation
+        held.request = request
+        held.body = body
+        self._held.append(held)
+        link.held += 1
+        if not link.is_held_off and link.has_too_many_long_replies():
+            self.hold_off(link)
+
+    def is_log_behind(self) -> bool:
+        """Whether a long message is being written to the log, by the log's own thread."""
+        return self.log.end_lsn() - self.log.durable_lsn() > self.inline_bytes_max and self.log.buffer_is_full()
+
+    def wait_for_log(self, link: ServerLink) -> None:
+        """Read nothing from a link that brings a long message until those before it are written."""
+        link.waits_for_log = True
+        self.waiting_for_log.append(link)
+        self.watch(link)
+
+    def _release(self) -> None:
+        """Send the replies whose records are durable."""
+        durable: i64 = self.log.durable_lsn()
+        held = self._held
+        self._held = [reply for reply in held if reply.lsn > durable]
+        for reply in held:
+            if reply.lsn <= durable:
+                try:
+                    reply.release()
+                except MemoryError as error:
+                    reply.link.broke_down(error)
+        self.released_lsn = durable
+
+    def _force(self) -> None:
+        """Have the log forced for those who wait. The engine's lock is not held."""
+        if self.writer.failure:
+            self._drop_held()
+            return
+        wanted: i64 = 0
+        for reply in self._held:
+            if reply.lsn > wanted:
+                wanted = reply.lsn
+        log = self.log
+        behind: i64 = log.end_lsn() - log.durable_lsn()
+        if log.buffer_is_full() and wanted < log.end_lsn():
+            wanted = log.end_lsn()
+        if log.buffer_is_full() and (behind > _BEHIND_BYTES_MAX or behind <= self.inline_bytes_max):
+            # Whoever fills the buffer waits for the disk; so do all others, and nobody's memory grows.
+            self._wait_durable(wanted)
+        elif wanted > log.durable_lsn():
+            if self._force_us <= self.inline_us_max and behind <= self.inline_bytes_max:
+                self._wait_durable(wanted)
+            elif wanted > self._asked_lsn:
+                self.lock.acquire()
+                try:
+                    self.writer.when_durable(wanted, self._forced)
+                finally:
+                    self.lock.release()
+                self._asked_lsn = wanted
+        if log.needs_checkpoint():
+            self.writer.ask_for_checkpoint()
+        if self._held:
+            self.lock.acquire()  # a link that has too much to send then is held off, and its gets leave their queues
+            try:
+                self._release()
+            finally:
+                self.lock.release()
+
+    def _drop_held(self) -> None:
+        """The log has failed: the queue manager breaks all connections, and nothing that was promised is said."""
+        held = self._held
+        self._held = []
+        for reply in held:
+            reply.drop()
+
+    def _wait_durable(self, lsn: i64) -> None:
+        began = monotonic()
+        try:
+            self.writer.wait_durable(lsn)
+        except MQError:
+            self._drop_held()
+            return
+        self.counters.inline_forces += 1
+        took: i64 = i64((monotonic() - began) * 1000000.0)
+        self._force_us = (self._force_us * 15 + took) // 16
+
+    def _forced(self) -> None:
+        """The log's thread has forced. When that is quick again, the reactor does it itself."""
+        self._force_us = (self._force_us * 15 + self.writer.counters.last_us) // 16
+        self.wake()
+
+    # -- the loop ------------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        while not self._stopping:
+            try:
+                self.run_pass(_SLEEP_MS_MAX)
+                if self.has_no_ballast:
+                    self.take_ballast()
+            except MemoryError:
+                # Requests that find none fail for themselves. This was something small, for which the ballast will do.
+                self.give_ballast()
+                with suppress(MemoryError):
+                    self.policy.note(_NO_MEMORY_LEFT)
+                    sleep(_MEMORY_PAUSE_SECONDS)
+
+    def give_ballast(self) -> None:
+        """Memory is used up: give back what was kept, so that everybody can be told."""
+        if len(self._ballast) > 0:
+            self._ballast = b""
+            self.has_no_ballast = True
+
+    def take_ballast(self) -> None:
+        """Keep some memory for the case that there is no more. Does nothing when there is none now."""
+        if self.has_no_ballast:
+            with suppress(MemoryError):
+                self._ballast = bytes(_BALLAST_BYTES)
+                self.has_no_ballast = False
+
+    def run_pass(self, sleep_ms_max: i64) -> None:
+        """Wait for something to do, and do a bounded share of it."""
+        sleep_ms: i64 = 0
+        now_ns: i64 = monotonic_ns()
+        has_slow_turn: bool = self.slow.has_turn(now_ns)
+        if not (self._posted or self.resuming or self.dirty or self.reading or self.pumping):
+            if not has_slow_turn:
+                sleep_ms = self.wheel.sleep_ms(self.now_ms, sleep_ms_max)
+                rest_ms: i64 = self.slow.rest_ms(now_ns)
+                sleep_ms = rest_ms if rest_ms < sleep_ms else sleep_ms
+            elif not self._put_off and not self.engine.is_looking():
+                sleep_ms = self.wheel.sleep_ms(self.now_ms, sleep_ms_max)
+        events: list[tuple[int, int]] = self.epoll.poll(float(sleep_ms) / _MILLISECONDS, _EVENTS_MAX)
+        now_ns = monotonic_ns()
+        self.now_ms = now_ns // _MILLISECOND_NS + self.ahead_ms
+        self.counters.passes += 1
+        self.counters.events += len(events)
+        self.lock.acquire()
+        try:
+            self.clock.tell(self.engine)
+            if self.engine.share_left < self.engine.share_cost:
+                self.engine.renew_share()
+            self._serve(events, now_ns)
+            if has_slow_turn and (self._is_slow_ready or self._put_off or self.engine.is_looking()):
+                self._serve_slow()
+            self._finish_serving()
+        finally:
+            self.lock.release()
+        self._send()
+        if self._held or self.log.needs_checkpoint() or self.log.buffer_is_full():
+            self._gather()
+            self._force()
+            self._send()
+        if self.memory.waiting or self.memory.streams:
+            self.memory.resume()
+        if self.waiting_for_log and not self.is_log_behind():
+            waiting = self.waiting_for_log
+            self.waiting_for_log = []
+            for link in waiting:
+                link.waits_for_log = False
+                self.watch(link)
+
+    def _gather(self) -> None:
+        """Before a force, serve those who have come meanwhile: one force does for all of them. Nobody is waited for."""
+        for _ in range(_GATHER_ROUNDS):
+            if not self._held or self.log.buffer_is_full():
+                return
+            events: list[tuple[int, int]] = self.epoll.poll(0.0, _EVENTS_MAX)
+            if not events or (len(events) == 1 and events[0][0] == self.slow.fd):
+                return
+            self.counters.events += len(events)
+            self.is_gathering = True
+            self.lock.acquire()
+            try:
+                self._serve(events, monotonic_ns())
+                self._finish_serving()
+            finally:
+                self.lock.release()
+                self.is_gathering = False
+            self._send()
+
+    def _serve(self, events: list[tuple[int, int]], now_ns: i64) -> None:
+        """Serve the links of the fast lane that have something."""
+        self._is_slow_ready = False
+        for fd, mask in events:
+            link = self.links.get(fd)
+            if link is not None:
+                self._serve_link(link, mask)
+                before_ns: i64 = now_ns
+                now_ns = monotonic_ns()
+                self.slow.fast_ns = now_ns
+                if now_ns - before_ns > self.slow.quick_ns and link.state != CLOSED:
+                    self.slow.served(link, now_ns - before_ns)
+            elif fd == self._event_fd:
+                # In this order: who wakes the reactor in between has left its work already.
+                with suppress(BlockingIOError):
+                    os.eventfd_read(self._event_fd)
+                self._woken = False
+            elif fd == self.slow.fd:
+                self._is_slow_ready = True
+
+    def _serve_slow(self) -> None:
+        """Serve the slow lane for a slice of time: links and listeners, each once, and looks for messages."""
+        began_ns: i64 = monotonic_ns()
+        now_ns: i64 = began_ns
+        end_ns: i64 = began_ns + self.slow.slice_ns(began_ns)
+        if self._put_off:
+            self._take_up(end_ns)
+            now_ns = monotonic_ns()
+        seen: set[int] = set()
+        events: list[tuple[int, int]] = self.slow.poll()
+        while events:
+            for fd, mask in events:
+                if fd in seen or (seen and now_ns >= end_ns):
+                    events = []
+                    break
+                seen.add(fd)
+                link = self.links.get(fd)
+                if link is not None:
+                    self._serve_link(link, mask)
+                elif fd in self.listening:
+                    self.policy.accept(fd)
+                before_ns: i64 = now_ns
+                now_ns = monotonic_ns()
+                if link is not None and link.state != CLOSED:
+                    self.slow.served(link, now_ns - before_ns)
+            if events:
+                self.counters.events += len(events)
+                events = self.slow.poll()
+        if self.engine.is_looking():
+            go_on_looking(self.engine)
+            self.counters.looks += 1
+            now_ns = monotonic_ns()
+        self.slow.rest(began_ns, now_ns)
+
+    def _serve_link(self, link: ServerLink, mask: i64) -> None:
+        if mask & _IN:
+            link.readable()
+            if self.engine.woken:
+                self.tell_woken()
+        elif mask & _GONE:
+            link.lost("the connection was cut")
+        if mask & _OUT and not link.is_dirty:
+            link.is_dirty = True
+            self.dirty.append(link)
+
+    def _finish_serving(self) -> None:
+        """Do what requests and other threads have left to be done, and what is due."""
+        if self.answered:
+            self._tell_answered()  # before what may end their links
+        if self._posted:
+            self._run_posted()
+        # One by one: should one of them find no memory even to fail, the others are still there in the next pass.
+        for _ in range(len(self.resuming)):
+            self._answer(self.resuming.pop(0))
+        for _ in range(len(self.reading)):
+            self.reading.pop(0).take_up()
+        for timer in self.wheel.due(self.now_ms, _TIMERS_MAX):
+            self._fire(timer)
+        if self.engine.woken:
+            self.tell_woken()
+        if self.pumping:
+            self._pump()
+        if self._held:
+            self._release()
+
+    def _pump(self) -> None:
+        """Let message channels send what has come for them, once for all that came in this pass."""
+        pumping = self.pumping
+        self.pumping = []
+        for agent in pumping:
+            agent.is_marked = False
+            try:
+                agent.pump()
+            except Exception as error:
+                self._agent_broke_down(agent, error)
+        if self.engine.woken:
+            self.tell_woken()
+
+    def _agent_broke_down(self, agent: Agent, error: Exception) -> None:
+        """Something is wrong on this side. The channel ends with it; others go on."""
+        self.counters.breakdowns += 1
+        try:
+            agent.broke_down(error)
+        except Exception as another:
+            self.policy.note(f"AMQ6109E: A channel could not be ended properly: {another!r}, after {error!r}.")
+
+    def _run_posted(self) -> None:
+        tasks = self._posted[:_POSTED_MAX]
+        del self._posted[: len(tasks)]
+        for task in tasks:
+            try:
+                task()
+            except Exception as error:
+                # Whatever it was for fails; everybody else is served.
+                self.counters.breakdowns += 1
+                self.policy.note(f"AMQ6109E: Something could not be done: {type(error).__name__}: {error}.")
+
+    def _tell_answered(self) -> None:
+        for _ in range(len(self.answered)):
+            self._answer(self.answered.pop(0))
+
+    def _answer(self, waiting: Waiting) -> None:
+        try:
+            waiting.answered()
+        except Exception as error:
+            waiting.conversation.link.broke_down(error)
+
+    def _fire(self, timer: Timer) -> None:
+        try:
+            timer.fire(self.now_ms)
+        except Exception as error:
+            if isinstance(timer, Waiting):
+                timer.conversation.link.broke_down(error)
+            elif isinstance(timer, ServerLink):
+                timer.broke_down(error)
+            elif isinstance(timer, Agent):
+                self._agent_broke_down(timer, error)
+            else:
+                self.counters.breakdowns += 1
+                self.policy.note(f"AMQ6109E: Something that was due could not be done: {error!r}.")
+
+    def tell_woken(self) -> None:
+        """Answer those whose gets the engine has answered."""
+        while self.engine.woken:
+            woken = self.engine.woken
+            self.engine.woken = []
+            for request in woken:
+                waker = request.waker
+                if isinstance(waker, Waiting):
+                    self._answer(waker)
+                elif isinstance(waker, Agent):
+                    waker.mark()
+                elif callable(waker):
+                    try:
+                        waker()
+                    except Exception as error:
+                        # Such as a program in this process whose event loop is gone.
+                        self.policy.note(f"AMQ6109E: A waiting program could not be told of its message: {error!r}.")
+
+    def _send(self) -> None:
+        """Send what the pass has left. The engine's lock is not held; only this thread has to do with links."""
+        dirty = self.dirty
+        self.dirty = []
+        for link in dirty:
+            link.is_dirty = False
+            link.flush()
+        if self.failing:
+            failing = self.failing
+            self.failing = []
+            self.lock.acquire()
+            try:
+                for link in failing:
+                    link.lost("the connection failed")
+                if self.engine.woken:
+                    self.tell_woken()
+            finally:
+                self.lock.release()
+
+    def close_links(self) -> None:
+        self.lock.acquire()
+        try:
+            for link in list(self.links.values()):
+                link.flush()
+                self.close(link)
+        finally:
+            self.lock.release()
+
+    def close_all(self) -> None:
+        """The last thing: no link stays. The thread has ended."""
+        self.close_links()
+        self.lock.acquire()
+        self.engine.bell.waker = self._looked_before
+        self.engine.ring_again()
+        self.lock.release()
+        self.slow.close()
+        self.epoll.close()
+        self._event_turn.acquire()
+        if self._event_fd >= 0:
+            os.close(self._event_fd)
+            self._event_fd = -1
+        self._event_turn.release()

@@ -1,0 +1,83 @@
+"""The password file of a queue manager on disk: `passwords` in its directory, for its owner alone.
+
+It is replaced as a whole, so that a reader sees the old one or the new one, and those who change it take turns. It may
+be changed whether or not the queue manager runs: a running one finds out by itself.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from ostler.security.passwords import FILE_BYTES_MAX, PasswordFile, PasswordFileError, parse
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.server.config.ini_file import write_atomically
+
+FILE_NAME: Final = "passwords"
+_LOCK_NAME: Final = "passwords.lock"
+
+Signature = tuple[int, int, int, int, int, int]
+"""What tells one state of the file from another."""
+MISSING: Final[Signature] = (0, 0, 0, 0, 0, 0)
+
+
+def password_path(directory: QueueManagerDirectory) -> Path:
+    return directory.path / FILE_NAME
+
+
+def signature(path: Path) -> Signature:
+    """The file's state without reading it; MISSING where there is none. Raises OSError."""
+    try:
+        return _signature(os.stat(path))
+    except FileNotFoundError:
+        return MISSING
+
+
+def _signature(found: os.stat_result) -> Signature:
+    # The inode tells replaced files apart, the times and the size tell edits, the mode and the owner who may do so.
+    return (found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_mode, found.st_uid)
+
+
+def read_passwords(path: Path) -> tuple[PasswordFile, Signature]:
+    """The users, and the state of the file that they were read from. A file that is not there has none.
+
+    Raises PasswordFileError, also for a file that others may read or write, and OSError.
+    """
+    try:
+        # Without waiting: what is no file, such as a pipe, must not hold anybody up.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return PasswordFile(), MISSING
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise PasswordFileError(0, "it is not a file")
+        if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise PasswordFileError(0, f"others than its owner may use it: chmod 600 {path}")
+        if found.st_uid not in (os.geteuid(), 0):
+            raise PasswordFileError(0, f"it belongs to somebody else (user {found.st_uid})")
+        return parse(file.read(FILE_BYTES_MAX + 1)), _signature(found)
+
+
+@contextmanager
+def changing_passwords(directory: QueueManagerDirectory) -> Iterator[PasswordFile]:
+    """The users, to be changed: they are written when the block ends without an exception.
+
+    One at a time changes them. Raises PasswordFileError for a file that cannot be understood, and OSError.
+    """
+    # Root may do this in somebody else's directory, and must not be led elsewhere.
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    lock = os.open(directory.path / _LOCK_NAME, flags, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        path = password_path(directory)
+        passwords, _ = read_passwords(path)
+        yield passwords
+        write_atomically(path, passwords.text().encode("utf-8"))
+    finally:
+        os.close(lock)

@@ -1,0 +1,215 @@
+"""Who users are: their groups, whether they administer the queue manager, and whether a password is right.
+
+Users and groups come from the password file of the queue manager and from the operating system. Passwords come from
+the file, unless qm.ini says PasswordSource=OS. What is found out is remembered for a while, within bounds: the file is
+read again when it has changed, and `forget` drops everything (REFRESH SECURITY).
+
+Any thread may ask. `check_password` takes as long as a hash takes; reasons are for the error log, never for the peer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from ostler.security.authorities import EVERYBODY
+from ostler.security.connection_authentication import (
+    LDAP_REFUSED,
+    SOURCE_FILE,
+    SOURCE_LDAP,
+    SOURCE_OPERATING_SYSTEM,
+    SOURCE_PAM,
+)
+from ostler.security.passwords import PasswordFile, PasswordFileError, verify, verify_nobody
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.server.config.qm_ini import PasswordSource, QueueManagerSettings
+from ostler.server.security import os_users as operating_system
+from ostler.server.security.password_store import MISSING, Signature, password_path, read_passwords, signature
+
+ADMINISTRATORS: Final = "mqm"
+"""The group whose members administer queue managers, and the user that does so everywhere."""
+
+_LOOK_SECONDS: Final = 0.1
+_GROUPS_SECONDS: Final = 300.0
+_VERIFIED_SECONDS: Final = 300.0
+# The operating system does not tell when a password of its changes.
+_VERIFIED_ELSEWHERE_SECONDS: Final = 30.0
+_REMEMBERED_MAX: Final = 10_000
+# Each check takes 16 MB and a processor for tens of milliseconds.
+_CHECKS_AT_ONCE: Final = 4
+
+
+class Verdict(NamedTuple):
+    """Whether a password is right, and why not."""
+
+    ok: bool
+    why: str
+
+
+class Users:
+    """The users of one queue manager."""
+
+    def __init__(
+        self,
+        directory: QueueManagerDirectory,
+        settings: QueueManagerSettings,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._path = password_path(directory)
+        self._security = settings.security
+        self._clock = clock
+        self._changing = threading.Lock()
+        self._checking = threading.BoundedSemaphore(_CHECKS_AT_ONCE)
+        self._file = PasswordFile()
+        self._signature: Signature = MISSING
+        self._looked_at = clock() - _LOOK_SECONDS
+        self.problem = ""
+        """Why the password file cannot be used: its users cannot come in, and their groups are not known."""
+        self._groups: dict[str, tuple[float, tuple[str, ...]]] = {}
+        self._verified: dict[tuple[str, str], tuple[float, bytes]] = {}
+        # Passwords that were right are remembered as hashes under a key that nobody else has.
+        self._key = secrets.token_bytes(32)
+        self._generation = 0
+        self._owners = _owners(directory)
+
+    def groups_of(self, user: str) -> tuple[str, ...]:
+        """The groups of a user: those of the operating system, then those of the password file."""
+        self._look(is_urgent=False)
+        now = self._clock()
+        kept = self._groups.get(user)
+        if kept is not None and kept[0] > now:
+            return kept[1]
+        generation = self._generation
+        entry = self._file.users.get(user)
+        groups = tuple(dict.fromkeys((*operating_system.groups_of(user), *(entry.groups if entry else ()))))
+        with self._changing:
+            # The operating system takes its time; groups that were taken away meanwhile must not stay.
+            if generation == self._generation:
+                if len(self._groups) >= _REMEMBERED_MAX:
+                    self._groups.clear()
+                self._groups[user] = (now + _GROUPS_SECONDS, groups)
+        return groups
+
+    def is_remembered(self, user: str) -> bool:
+        """Whether the groups of a user are known without asking anybody."""
+        kept = self._groups.get(user)
+        return kept is not None and kept[0] > self._clock()
+
+    def is_administrator(self, user: str) -> bool:
+        """Whether a user may do everything: root, mqm, the owner of the queue manager, and members of group mqm."""
+        if not user:
+            return False
+        return user in self._owners or ADMINISTRATORS in self.groups_of(user)
+
+    def knows(self, name: str, is_group: bool) -> bool:
+        """Whether a user or a group is there: in the password file, in the operating system, or by its role here.
+
+        Every name counts as known with SecurityPolicy=UserExternal. The operating system may take its time.
+        """
+        if self._security.takes_any_entity:
+            return True
+        self._look(is_urgent=True)
+        users = self._file.users
+        if is_group:
+            is_here = name in (EVERYBODY, ADMINISTRATORS) or any(name in each.groups for each in users.values())
+            return is_here or operating_system.has_group(name)
+        return name in users or name in self._owners or name == EVERYBODY or operating_system.has_user(name)
+
+    def check_password(self, source: str, user: str, password: str) -> Verdict:
+        """Whether it is the user's password. `source` is that of the connection's Terms."""
+        if source == SOURCE_LDAP:
+            return Verdict(False, LDAP_REFUSED)
+        if self._security.password_source == PasswordSource.FILE:
+            source = SOURCE_FILE
+        self._look(is_urgent=True)
+        generation = self._generation
+        proof = hashlib.blake2b(password.encode("utf-8", "replace"), key=self._key).digest()
+        kept = self._verified.get((source, user))
+        if kept is not None and kept[0] > self._clock() and hmac.compare_digest(kept[1], proof):
+            return Verdict(True, "")
+        with self._checking:
+            why = self._check(source, user, password)
+        if why:
+            return Verdict(False, why)
+        self._remember(source, user, proof, generation)
+        return Verdict(True, "")
+
+    def forget(self) -> None:
+        """Drop all that is remembered, and read the password file again at the next question."""
+        with self._changing:
+            self._drop()
+            self._looked_at = self._clock() - _LOOK_SECONDS
+
+    # -- below ---------------------------------------------------------------------------------------------------------
+
+    def _check(self, source: str, user: str, password: str) -> str:
+        if source == SOURCE_FILE:
+            return self._check_file(user, password)
+        if source == SOURCE_OPERATING_SYSTEM:
+            return operating_system.check_shadow(user, password)
+        if source == SOURCE_PAM:
+            return operating_system.check_pam(user, password, self._security.pam_service)
+        return f"there is no way of checking passwords that is called {source!r}"
+
+    def _check_file(self, user: str, password: str) -> str:
+        file = self._file
+        entry = file.users.get(user)
+        if entry is None or entry.hash is None:
+            verify_nobody(file.any_hash(), password)
+            if self.problem:
+                return self.problem
+            return "the password file has no such user" if entry is None else "the user has no password"
+        return "" if verify(entry.hash, password) else operating_system.WRONG
+
+    def _remember(self, source: str, user: str, proof: bytes, generation: int) -> None:
+        seconds = _VERIFIED_SECONDS if source == SOURCE_FILE else _VERIFIED_ELSEWHERE_SECONDS
+        with self._changing:
+            # A file that changed while the hash was computed may have another password for the user.
+            if generation != self._generation:
+                return
+            if len(self._verified) >= _REMEMBERED_MAX:
+                self._verified.clear()
+            self._verified[source, user] = (self._clock() + seconds, proof)
+
+    def _look(self, is_urgent: bool) -> None:
+        """Read the password file if it is another than it was."""
+        now = self._clock()
+        if not is_urgent and now - self._looked_at < _LOOK_SECONDS:
+            return
+        with self._changing:
+            self._looked_at = now
+            try:
+                state = signature(self._path)
+                if state == self._signature:
+                    return
+                self._file, self._signature = read_passwords(self._path)
+                self.problem = ""
+            except (PasswordFileError, OSError) as error:
+                # Nobody comes in by a file that cannot be understood, and it is not read again until it changes.
+                self._file = PasswordFile()
+                self._signature = state if isinstance(error, PasswordFileError) else MISSING
+                reason = error.strerror if isinstance(error, OSError) else error
+                self.problem = f"{self._path}: {reason}"
+            self._drop()
+
+    def _drop(self) -> None:
+        self._generation += 1
+        self._groups.clear()
+        self._verified.clear()
+
+
+def _owners(directory: QueueManagerDirectory) -> frozenset[str]:
+    """Who may do everything without being in a group: they could change the files anyway."""
+    names = {ADMINISTRATORS, "root", operating_system.user_name(os.geteuid())}
+    for path in (directory.path, directory.root):
+        try:
+            names.add(operating_system.user_name(os.stat(path).st_uid))
+        except OSError:
+            continue
+    return frozenset(names)

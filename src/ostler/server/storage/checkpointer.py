@@ -1,0 +1,173 @@
+"""Taking checkpoints of a running queue manager, and making room in its log."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ostler.engine.recovery.checkpoint import Checkpoint, relog_prepared
+from ostler.engine.recovery.snapshot import Snapshot
+from ostler.engine.syncpoint import back_out_oldest
+from ostler.model.constants import MQRC_Q_MGR_NOT_AVAILABLE
+from ostler.model.disk import DescriptorsExhausted, DiskFailed, DiskFull
+from ostler.model.errors import MQError
+from ostler.server.storage.memory_limits import give_memory_back
+
+if TYPE_CHECKING:
+    from ostler.engine.core import Engine
+    from ostler.log.recovery_log import RecoveryLog
+    from ostler.server.queue_manager import QueueManager
+
+
+# The copy of so many slots is worth giving back to the operating system at once.
+_ROWS_MANY = 100_000
+
+
+def shortage(full: DiskFull) -> str:
+    """What the operator reads when a checkpoint found no space, or no descriptors."""
+    if isinstance(full, DescriptorsExhausted):
+        return f"AMQ6119S: Too many files are open: {full}. Raise the limit; the checkpoint is tried again."
+    return f"AMQ6119S: The disk is full: {full}. Free some space; the checkpoint is tried again."
+
+
+def needs_room(engine: Engine, log: RecoveryLog) -> bool:
+    """Return True when a checkpoint would make room that somebody wants.
+
+    A message may be too long for the rest of a log that is far from full. Nothing behind the restart LSN: a checkpoint
+    would not move it.
+    """
+    if log.is_filling() or engine.space.wants_checkpoint():
+        return True
+    return log.room_bytes() < engine.journal_wanted_bytes and log.writer.restart_lsn < log.end_lsn()
+
+
+class Checkpointer:
+    """One checkpoint at a time. The engine's lock is held only for the steps that need the engine to stand still."""
+
+    def __init__(self, manager: QueueManager) -> None:
+        self._manager = manager
+        self.turn = threading.Lock()
+        self._room_turn = threading.Lock()
+
+    def make_room(self) -> None:
+        """The log fills: take a checkpoint, and if a unit of work still holds the log back, back out the oldest one."""
+        with self._room_turn:
+            if self._manager.engine.space.is_giving:
+                self.turn.acquire()  # a checkpoint is using the reserve: it ends first
+                self.turn.release()
+            if not needs_room(self._manager.engine, self._manager.log):
+                return  # somebody else has just done it
+            try:
+                self.checkpoint()
+                while self._manager.log.is_filling() and self._back_out_oldest():
+                    self.checkpoint()
+            except DiskFull as full:
+                self._manager.note(shortage(full))
+            finally:
+                self._manager.engine.journal_wanted_bytes = 0
+
+    def _back_out_oldest(self) -> bool:
+        with self._manager.lock:
+            unit = back_out_oldest(self._manager.engine, self._manager.log.writer.restart_lsn)
+            self._manager.wake()
+        if unit is None:
+            return False
+        self._manager.note(
+            f"AMQ7469W: Transactions rolled back to release log space. Unit of work {unit.number} was backed out: it "
+            "was the oldest when the recovery log filled. Commit sooner, or give the log more or larger files."
+        )
+        return True
+
+    def checkpoint(self, orderly: bool = False) -> None:
+        """Take a checkpoint now. Raises DiskFull when queue files cannot grow; nothing is lost then."""
+        with self.turn:
+            with self._manager.lock:
+                self._manager.clock.tell(self._manager.engine)
+                relog_prepared(self._manager.engine)
+                taken = Checkpoint(self._manager.engine, orderly)
+                pending = taken.pending()
+            try:
+                full = self._checkpoint_queues(taken, pending)
+                self._finish_checkpoint(taken)
+                self._hold_space()
+            except BaseException as error:
+                with self._manager.lock:
+                    taken.abandon()
+                if isinstance(error, DiskFailed):
+                    self._manager.fail(str(error))
+                    raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, str(error)) from error
+                self._hold_space()
+                raise
+        if full is not None:
+            raise full
+
+    def _hold_space(self) -> None:
+        """Make the reserve whole again, as far as the disk has space."""
+        with self._manager.lock:
+            self._manager.engine.space.hold(self._manager.engine)
+        self._manager.log.writer.may_grow = True
+
+    def _write(self, write: Callable[[], None], size_bytes: int) -> None:
+        """Write a file of a checkpoint. Raises DiskFull.
+
+        When the disk is full the reserve gives way to it, when there are no descriptors a queue file is closed.
+        """
+        while True:
+            try:
+                write()
+                return
+            except DescriptorsExhausted:
+                with self._manager.lock:
+                    if not self._manager.engine.open_files.make_room():
+                        raise
+            except DiskFull:
+                self._manager.log.writer.may_grow = False  # what is given is not for extents
+                with self._manager.lock:
+                    if not self._manager.engine.space.give(self._manager.engine, size_bytes):
+                        raise
+
+    def _checkpoint_queues(self, taken: Checkpoint, pending: list[int]) -> DiskFull | None:
+        """Snapshots of all queues that changed. One that finds the disk full is left for the next checkpoint."""
+        full: DiskFull | None = None
+        for queue_id in pending:
+            try:
+                self._checkpoint_queue(taken, queue_id)
+            except DiskFull as error:
+                full = error
+                with self._manager.lock:
+                    taken.skip_queue()
+        return full
+
+    def _checkpoint_queue(self, taken: Checkpoint, queue_id: int) -> None:
+        with self._manager.lock:
+            snapshot = taken.begin_queue(queue_id)
+        if snapshot is None:
+            return
+        self._write_snapshot(snapshot)
+        with self._manager.lock:
+            taken.end_queue(snapshot)
+
+    def _write_snapshot(self, snapshot: Snapshot) -> None:
+        while not snapshot.step():
+            pass
+        self._manager.writer.wait_durable(snapshot.lsn)
+        self._write(snapshot.queue.file.force, 0)
+        self._write(lambda: snapshot.write(self._manager.disk), snapshot.size_bytes())
+        if snapshot.rows > _ROWS_MANY:
+            give_memory_back()
+
+    def _finish_checkpoint(self, taken: Checkpoint) -> None:
+        with self._manager.lock:
+            catalogue = taken.begin_catalogue()
+            lsn = self._manager.log.end_lsn()
+        self._manager.writer.wait_durable(lsn)
+        if catalogue:
+            self._write(lambda: taken.write_catalogue(self._manager.disk, catalogue), len(catalogue))
+        with self._manager.lock:
+            manifest = taken.begin_manifest()
+        self._write(lambda: taken.write_manifest(self._manager.disk, manifest), manifest.size_bytes())
+        with self._manager.lock:
+            restart_lsn = max(taken.end(), self._manager.log.writer.restart_lsn)
+            checkpoint_lsn = self._manager.log.durable_lsn()
+        self._manager.writer.note_checkpoint(min(restart_lsn, checkpoint_lsn), checkpoint_lsn, taken.number)

@@ -1,0 +1,161 @@
+"""What has to happen now and then: checkpoints, expired messages, log space, topics. One thread, bounded steps."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ostler.engine.queue.expiry import ExpiryScan
+from ostler.log.settings import LogManagement, LogType
+from ostler.model.disk import DiskFailed, DiskFull
+from ostler.model.errors import MQError
+from ostler.server.rate_limited_log import SeldomNotes
+from ostler.server.storage.checkpointer import shortage
+from ostler.server.storage.media_recovery import record_all_images
+from ostler.server.storage.memory_limits import give_memory_back
+from ostler.server.storage.scavenger import Scavenger
+from ostler.server.supervised_thread import SupervisedThread
+
+if TYPE_CHECKING:
+    from ostler.server.queue_manager import QueueManager
+
+_PERIOD_SECONDS = 0.25
+_EXPIRY_PERIOD_SECONDS = 1.0
+_SPACE_PERIOD_SECONDS = 1.0
+_GIVE_BACK_SECONDS = 5.0
+
+
+class Housekeeping:
+    def __init__(self, manager: QueueManager) -> None:
+        self._manager = manager
+        self._stop = threading.Event()
+        self._asked = threading.Event()
+        self._scanned_at = 0.0
+        self._space_made_at = 0.0
+        self._imaged_at = time.monotonic()
+        self._imaged_lsn = manager.log.end_lsn()
+        self.scavenger = Scavenger(manager, self._stop)
+        self.has_freed_much: Callable[[], bool] = _has_not  # memory of links; the server says so
+        self._gave_back_at = time.monotonic()
+        self._notes = SeldomNotes(manager.note)
+        self._thread = SupervisedThread(
+            "ostler-housekeeping", "housekeeping", self._run, self._is_over, manager.note, stopping=self._stop
+        )
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def ask(self) -> None:
+        """A checkpoint is due: do not wait for the next round."""
+        self._asked.set()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._asked.set()
+        self._thread.join()
+
+    def _is_over(self) -> bool:
+        return self._stop.is_set() or bool(self._manager.writer.failure)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self._asked.wait(_PERIOD_SECONDS)
+            self._asked.clear()
+            if self._manager.writer.failure or self._stop.is_set():
+                return
+            try:
+                self._pass()
+            except DiskFull as full:
+                self._manager.note(shortage(full))
+            except DiskFailed as failed:
+                self._manager.fail(str(failed))
+                return
+            except MQError as refused:
+                self._manager.note(f"AMQ6119S: Housekeeping was refused: {refused}")
+            except MemoryError:
+                # What was begun was given up as with a full disk; all of it is tried again.
+                self._manager.note(
+                    "AMQ6118E: There is no memory for a checkpoint. It is tried again; let the queue manager have more."
+                )
+                self._stop.wait(_PERIOD_SECONDS)
+
+    def _pass(self) -> None:
+        manager = self._manager
+        manager.take_notices()
+        self._do("statistics and accounting", manager.statistics_writer.turn)
+        # What nobody waits for, such as puts with an asynchronous response, is not left in memory for long.
+        end = manager.log.end_lsn()
+        if end > manager.log.durable_lsn():
+            manager.writer.wait_durable(end)
+        if manager.log.is_filling():
+            manager.make_room()
+        elif manager.log.needs_checkpoint() or self._space_is_wanted():
+            manager.checkpoint()
+        if self._image_is_due():
+            self._imaged_at = time.monotonic()
+            self._imaged_lsn = manager.log.end_lsn()
+            record_all_images(manager)
+        now = time.monotonic()
+        if now - self._scanned_at >= _EXPIRY_PERIOD_SECONDS:
+            self._scanned_at = now
+            self._do("the search for expired messages", self.expire)
+        self._do("the removal of unused topics", self.scavenger.turn)
+        if now - self._gave_back_at >= _GIVE_BACK_SECONDS and (
+            self.has_freed_much() or self.scavenger.has_freed_much()
+        ):
+            self._gave_back_at = now
+            give_memory_back()
+
+    def _do(self, what: str, duty: Callable[[], None]) -> None:
+        """Do something that checkpoints do not depend on: when it fails unexpectedly, the other duties go on."""
+        try:
+            duty()
+        except (DiskFull, DiskFailed, MQError, MemoryError):
+            raise
+        except Exception as error:
+            self._notes.tell(what, f"AMQ6109E: Housekeeping goes on after an error in {what}: {error!r}.")
+
+    def _space_is_wanted(self) -> bool:
+        """Somebody was refused for want of space on the disk, and a checkpoint would give some back."""
+        space = self._manager.engine.space
+        now = time.monotonic()
+        if not space.was_refused or space.freed_bytes == 0 or now - self._space_made_at < _SPACE_PERIOD_SECONDS:
+            return False
+        self._space_made_at = now
+        return True
+
+    def _image_is_due(self) -> bool:
+        """Linear logs with automatic management: images now and then, so that old extents can go."""
+        manager = self._manager
+        section = manager.settings.log
+        if manager.log.settings.log_type is not LogType.LINEAR:
+            return False
+        if manager.log.settings.management is LogManagement.MANUAL:
+            return False
+        written = manager.log.end_lsn() - self._imaged_lsn
+        megabytes = section.image_log_length_megabytes
+        if megabytes is not None and written >= megabytes << 20:
+            return True
+        minutes = section.image_interval_minutes
+        return minutes is not None and written > 0 and time.monotonic() - self._imaged_at >= minutes * 60
+
+    def expire(self) -> None:
+        """Look through the queues a slice at a time, letting work go on in between."""
+        manager = self._manager
+        scan = ExpiryScan(manager.engine)
+        scan.begin()
+        more = True
+        while more and not self._stop.is_set():
+            with manager.lock:
+                manager.clock.tell(manager.engine)
+                more = scan.step()
+                manager.wake()
+                lsn = manager.log.end_lsn()
+            if lsn > manager.log.durable_lsn():
+                manager.writer.settle(lsn)
+
+
+def _has_not() -> bool:
+    return False

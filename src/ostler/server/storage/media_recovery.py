@@ -1,0 +1,141 @@
+"""rcdmqimg and rcrmqobj: record images of queues in a linear log, and rebuild queues from them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ostler.engine.queue.queue import Queue
+from ostler.engine.recovery.media import ImageWriter, Rebuild, media_lsn
+from ostler.log.reader import LogVisitor
+from ostler.log.settings import LogType
+from ostler.model.constants import MQRC_RESOURCE_PROBLEM, MQRC_UNKNOWN_OBJECT_NAME
+from ostler.model.errors import MQError
+
+if TYPE_CHECKING:
+    from ostler.server.queue_manager import QueueManager
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """An image that was recorded."""
+
+    queue_name: str
+    messages: int
+    seconds: float
+
+
+class _Visitor(LogVisitor):
+    def __init__(self, rebuild: Rebuild) -> None:
+        self._rebuild = rebuild
+
+    def record(self, kind: int, lsn: int, payload: bytes) -> None:
+        self._rebuild.record(kind, lsn, payload)
+
+    def progress(self, done_bytes: int, total_bytes: int) -> None:
+        pass
+
+
+def record_image(manager: QueueManager, name: str) -> Recorded:
+    """rcdmqimg for one queue: copy it into the log in slices, while work goes on."""
+    _check_linear(manager)
+    began = time.monotonic()
+    with manager.lock:
+        writer = ImageWriter(manager.engine, _queue(manager, name))
+    while not _step(manager, writer):
+        pass
+    manager.writer.wait_durable(writer.end_lsn)
+    with manager.lock:
+        writer.durable()
+    return Recorded(name, writer.messages, time.monotonic() - began)
+
+
+def _step(manager: QueueManager, writer: ImageWriter) -> bool:
+    try:
+        with manager.lock:
+            return writer.step()
+    except MQError:
+        # A checkpoint moves the log's start on; if that gives no room either, the image has to wait.
+        manager.checkpoint()
+        with manager.lock:
+            return writer.step()
+
+
+def record_all_images(manager: QueueManager) -> list[Recorded]:
+    """rcdmqimg for every queue that a restart keeps, and the log's media recovery point moved up behind them."""
+    _check_linear(manager)
+    with manager.media_turn:
+        return _record_all(manager)
+
+
+def _record_all(manager: QueueManager) -> list[Recorded]:
+    with manager.lock:
+        names = [queue.name for queue in manager.engine.queues_by_id.values() if not queue.is_temporary]
+    recorded = []
+    for name in names:
+        with manager.lock:
+            is_there = name in manager.engine.queues and not manager.engine.queues[name].damaged
+        if is_there:
+            recorded.append(record_image(manager, name))
+    # The images are told of in the checkpoint's manifest; only then may older extents go.
+    manager.checkpoint()
+    with manager.lock:
+        lsn = media_lsn(manager.engine)
+    manager.writer.set_media_lsn(max(lsn, manager.log.writer.media_lsn))
+    return recorded
+
+
+def recover_queue(manager: QueueManager, name: str) -> int:
+    """rcrmqobj: rebuild a queue from its image and the log behind it. Returns how many messages it has.
+
+    Nobody may have the queue open. The engine stands still meanwhile: the queue is of no use before that anyway.
+    """
+    _check_linear(manager)
+    # Extents that are being read must not be given up by an image recorded meanwhile.
+    with manager.media_turn:
+        return _recover(manager, name)
+
+
+def _recover(manager: QueueManager, name: str) -> int:
+    # No checkpoint may be half way through this queue.
+    with manager.checkpointer.turn:
+        while True:
+            with manager.lock:
+                end = manager.log.end_lsn()
+                if end == manager.log.durable_lsn():
+                    messages = _rebuild(manager, _queue(manager, name))
+                    break
+            manager.writer.wait_durable(end)
+    manager.checkpoint()
+    return messages
+
+
+def _rebuild(manager: QueueManager, queue: Queue) -> int:
+    if queue.media_lsn < 0:
+        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"No media image of {queue.name} is in the log.")
+    until = manager.log.durable_lsn()
+    rebuild = Rebuild(manager.engine, queue)
+    manager.log.read_from(queue.media_lsn, _Visitor(rebuild), until)
+    if not rebuild.complete:
+        queue.damaged = f"no complete media image of {queue.name} was found in the log"
+        raise MQError(MQRC_RESOURCE_PROBLEM, queue.damaged)
+    messages = rebuild.finish()
+    queue.snapshot_lsn = until
+    queue.replay_lsn = until
+    return messages
+
+
+def _queue(manager: QueueManager, name: str) -> Queue:
+    queue = manager.engine.queues.get(name)
+    if queue is None or queue.is_temporary:
+        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no local queue {name} that is kept over a restart.")
+    return queue
+
+
+def _check_linear(manager: QueueManager) -> None:
+    if manager.log.settings.log_type is not LogType.LINEAR:
+        raise MQError(
+            MQRC_RESOURCE_PROBLEM,
+            "AMQ7044E: Media recovery needs LogType LINEAR; this queue manager was made with CIRCULAR.",
+        )

@@ -1,0 +1,70 @@
+"""Certificates tried out before anybody relies on them: handshakes with ourselves, in memory."""
+
+from __future__ import annotations
+
+import ssl
+from typing import Final
+
+from ostler.model.cipher_specs import require
+from ostler.server.tls.key_repository import KeyRepository, OwnCertificate, RepositoryError
+from ostler.server.tls.suites import new_context
+from ostler.wire.tls_stream import TlsFailed, TlsRules, TlsStream
+
+_TURNS: Final = 4
+# It goes with any key.
+_ANY_SPEC: Final = "ANY_TLS12_OR_HIGHER"
+
+
+class _TrialRules(TlsRules):
+    """Rules for a handshake with ourselves."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self._context = context
+
+    def context(self, channel: str) -> ssl.SSLContext:
+        return self._context
+
+    def check(self, stream: TlsStream) -> None:
+        return
+
+
+def try_out(context: ssl.SSLContext, cipher_spec: str, certificate: OwnCertificate) -> None:
+    """A handshake in memory: certificate, key and CipherSpec go together, and the certificate is valid today."""
+    other = new_context(require(cipher_spec), is_server=False)
+    _trust_only(other, certificate)
+    _shake_hands(other, context, certificate, f" with CipherSpec {cipher_spec}")
+
+
+def try_out_as_client(repository: KeyRepository, certificate: OwnCertificate) -> None:
+    """The same for a certificate that a client shows. Which suites its key goes with is the server's concern."""
+    client = new_context(require(_ANY_SPEC), is_server=False)
+    client.verify_mode = ssl.CERT_NONE
+    server = new_context(require(_ANY_SPEC), is_server=True)
+    server.verify_mode = ssl.CERT_REQUIRED
+    repository.give_certificate(client, certificate)
+    repository.give_certificate(server, certificate)
+    _trust_only(server, certificate)
+    _shake_hands(client, server, certificate, "")
+
+
+def _trust_only(context: ssl.SSLContext, certificate: OwnCertificate) -> None:
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    try:
+        context.load_verify_locations(cadata=certificate.chain.decode("ascii", "replace"))
+    except ssl.SSLError as error:
+        raise RepositoryError(f"{certificate.files}: {error.reason}") from None
+
+
+def _shake_hands(
+    client_context: ssl.SSLContext, server_context: ssl.SSLContext, certificate: OwnCertificate, how: str
+) -> None:
+    try:
+        server = TlsStream(_TrialRules(server_context), is_server=True)
+        client = TlsStream(_TrialRules(client_context), is_server=False, channel="TRIAL")
+        for _ in range(_TURNS):
+            server.received(client.take_output())
+            client.received(server.take_output())
+        assert server.is_ready
+        assert client.is_ready
+    except TlsFailed as failure:
+        raise RepositoryError(f"{certificate.files} cannot be used{how}: {str(failure).rstrip('.')}") from None

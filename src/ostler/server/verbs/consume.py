@@ -1,0 +1,477 @@
+"""Gets for several consumers at once (LOOK), and messages sent before they are asked for (STREAM)."""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from librt.strings import read_i32_le
+from mypy_extensions import i64
+
+from ostler.engine import get as getting
+from ostler.engine.message.message import PERSISTENCE_AT
+from ostler.engine.queue.get_request import UNLIMITED, GetRequest
+from ostler.engine.queue.selection import GROUP_OPTIONS
+from ostler.engine.queue.transfer import BROWSE
+from ostler.model.constants import (
+    MQCC_FAILED,
+    MQGMO_BROWSE_FIRST,
+    MQGMO_BROWSE_NEXT,
+    MQGMO_FAIL_IF_QUIESCING,
+    MQGMO_SYNCPOINT,
+    MQGMO_SYNCPOINT_IF_PERSISTENT,
+    MQGMO_WAIT,
+    MQPER_PERSISTENT,
+    MQRC_BACKED_OUT,
+    MQRC_HOBJ_ERROR,
+    MQRC_MSG_TOO_BIG_FOR_CHANNEL,
+    MQRC_NO_MSG_AVAILABLE,
+    MQRC_OPTIONS_ERROR,
+    MQRC_RESOURCE_PROBLEM,
+    MQRC_TRUNCATED_MSG_FAILED,
+)
+from ostler.model.errors import MQError
+from ostler.server.net.conversation import Conversation, Waiting, completion
+from ostler.server.net.link_limits import OUT_LOW_BYTES
+from ostler.wire.calls import GET_HOBJ, check_get, reply_frame
+from ostler.wire.exchanges import CONSUMERS_MAX
+from ostler.wire.frames import LOOK, MESSAGE, REPLY, UNSTREAM, MalformedFrame, frame
+from ostler.wire.payloads import PayloadReader, PayloadWriter
+
+# No message is this short, so a request with this limit is answered, but takes nothing.
+_TAKES_NOTHING: Final = -(1 << 40)
+_CREDIT_MAX: Final = 1 << 20
+_ROOM_TRIES: Final = 3
+_SHARE: Final = 64  # messages of one stream in one pass
+_IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
+
+
+@final
+class Look(Waiting):
+    """Gets of several consumers of one connection: the first that has a message is answered, the others take nothing.
+
+    While they wait, none takes a message beforehand: the callback of another one would commit it. A try may take
+    several passes. Then all up to that one are watched meanwhile, so that nothing that comes for them is missed.
+    """
+
+    def __init__(self, conversation: Conversation, number: i64, payload: bytes) -> None:
+        super().__init__(conversation, number)
+        self.payload = payload
+        self.places: list[int] = []
+        self.watches: list[GetRequest] = []
+        self.is_waiting = False
+        self.wait_ms: i64 = 0
+        self.trying: GetRequest | None = None  # the get whose look through its queue goes on
+        self.index: i64 = 0  # of the consumer that is tried
+        self.failed: i64 = 0  # why a watch ended
+
+    def begin(self) -> None:
+        reader = PayloadReader(self.payload)
+        self.wait_ms = reader.integer()
+        count: i64 = reader.count(CONSUMERS_MAX)
+        at: i64 = reader.at
+        for _ in range(count):
+            self.places.append(at)
+            at += check_get(self.payload, at, len(self.payload))
+        if at != len(self.payload) or count == 0:
+            raise MalformedFrame("a LOOK has a wrong length")
+        self.places.append(at)
+        try:
+            self.conversation.check_crowd()
+        except MQError as error:
+            self._answer_failure(0, error.reason)
+            return
+        self._look(0)
+
+    def _stay(self) -> None:
+        """From now on an answer comes later."""
+        if self.is_waiting:
+            return
+        conversation = self.conversation
+        self.is_waiting = True
+        conversation.waiting[self.number] = self
+        conversation.link.pending += 1
+        if self.wait_ms > 0:
+            conversation.reactor.wheel.add(self, conversation.reactor.now_ms + self.wait_ms)
+
+    def _request(self, index: i64) -> GetRequest:
+        conversation = self.conversation
+        start: i64 = self.places[index]
+        handle = conversation.connection.handles.get(i64(read_i32_le(self.payload, start + GET_HOBJ)))
+        if handle is None or handle.queue is None:
+            raise MQError(MQRC_HOBJ_ERROR)
+        return conversation.new_request(handle, self.payload, start, self.places[index + 1])
+
+    def _look(self, failed: i64) -> None:
+        """Try each of them once, the first first; when there is nothing for any, wait, or answer with a failure."""
+        self._unwatch()
+        self.failed = failed
+        self.index = 0
+        self._look_on()
+
+    def _look_on(self) -> None:
+        while self.index < len(self.places) - 1:
+            try:
+                request = self._request(self.index)
+                request.options &= ~MQGMO_WAIT
+                request.wait_ms = 0
+                request.waker = self
+                if not getting.get(self.conversation.engine, request):
+                    self.trying = request
+                    self._stay()
+                    self._watch(self.index + 1)
+                    return
+            except MQError as error:
+                self._answer_failure(self.index, error.reason)
+                return
+            request.waker = None
+            if self._has_answered(request):
+                return
+            self.index += 1
+        if self.failed != 0 and self.failed != MQRC_NO_MSG_AVAILABLE:
+            self._answer_failure(0, self.failed)
+        elif self.wait_ms == 0:
+            self._nothing()
+        else:
+            self._stay()
+            self._watch(self.index)
+            if self.conversation.connection.selector_use.bytes > getting.SELECTOR_BYTES_MAX:
+                self._answer_failure(0, MQRC_RESOURCE_PROBLEM)
+
+    def _has_answered(self, request: GetRequest) -> bool:
+        """The try of one consumer is over. True when the application has its answer, if only a failure."""
+        if len(request.md) > 0:
+            if self.conversation.is_too_long(request):
+                self._answer_failure(self.index, MQRC_MSG_TOO_BIG_FOR_CHANNEL)
+                return True
+            self._leave()
+            place = PayloadWriter()
+            place.integer(self.index)
+            after: i64 = request.after_lsn
+            lsn: i64 = after if after > self.conversation.reactor.durable_lsn() else 0
+            self.conversation.send_message(LOOK | REPLY, self.number, request, place.getvalue(), lsn)
+            return True
+        if request.reason != MQRC_NO_MSG_AVAILABLE:
+            self._answer_failure(self.index, request.reason)
+            return True
+        return False
+
+    def _answer_failure(self, index: i64, reason: i64) -> None:
+        """A failure, and whose it is."""
+        self._leave()
+        writer = PayloadWriter()
+        writer.integer(MQCC_FAILED if reason == MQRC_BACKED_OUT else completion(reason))
+        writer.integer(reason)
+        writer.integer(index)
+        conversation = self.conversation
+        conversation.link.send(frame(LOOK | REPLY, conversation.number, self.number, writer.getvalue()))
+
+    def _watch(self, count: i64) -> None:
+        """Have the queues of so many consumers tell when there is something; nothing is taken."""
+        while len(self.watches) < count:
+            model = self._request(len(self.watches))
+            watch = getting.new_request(
+                model.connection,
+                model.handle,
+                model.options & GROUP_OPTIONS | MQGMO_WAIT | MQGMO_FAIL_IF_QUIESCING,
+                model.match,
+                model.message_id,
+                model.correlation_id,
+                0,
+            )
+            if model.selector is not None:
+                watch.selector = model.selector
+                watch.kind = model.kind
+            watch.group_id = model.group_id
+            watch.sequence_number = model.sequence_number
+            watch.offset = model.offset
+            watch.token = model.token
+            watch.max_bytes = _TAKES_NOTHING
+            watch.may_pause = True
+            watch.wait_ms = UNLIMITED
+            watch.waker = self
+            queue = watch.handle.queue
+            assert queue is not None
+            queue.waiting.add(watch)
+            self.watches.append(watch)
+
+    def _unwatch(self) -> None:
+        for watch in self.watches:
+            queue = watch.handle.queue
+            if not watch.done and queue is not None:
+                queue.waiting.remove(watch)
+        self.watches = []
+
+    def _stop_trying(self, reason: i64) -> None:
+        trying = self.trying
+        self.trying = None
+        if trying is not None:
+            trying.waker = None
+            getting.cancel(self.conversation.engine, trying, reason)
+
+    def _leave(self) -> None:
+        self._stop_trying(MQRC_NO_MSG_AVAILABLE)
+        self._unwatch()
+        if self.is_waiting:
+            self.is_waiting = False
+            if self.conversation.waiting.get(self.number) is self:
+                self.conversation.forget(self)
+
+    def _nothing(self) -> None:
+        """There is no message in time, unless the try has just found one: that is off its queue."""
+        trying = self.trying
+        if trying is not None and trying.done:
+            self.trying = None
+            trying.waker = None
+            if self._has_answered(trying):
+                return
+        self._leave()
+        conversation = self.conversation
+        conversation.link.send(reply_frame(LOOK, conversation.number, self.number, MQCC_FAILED, MQRC_NO_MSG_AVAILABLE))
+
+    def answered(self) -> None:
+        """Something has come for one of them, or the try of one is over."""
+        if not self.is_waiting:
+            return
+        trying = self.trying
+        if trying is not None and not trying.done:
+            return  # a watch: looked after when the try is over
+        link = self.conversation.link
+        if link.is_paused and link.backlog_bytes() > OUT_LOW_BYTES:
+            if self not in link.stalled:
+                link.stalled.append(self)  # to look when the application has read what it was sent
+            return
+        failed: i64 = 0
+        rung = False
+        for index in range(len(self.watches)):
+            watch = self.watches[index]
+            if watch.done:
+                rung = True
+                if watch.reason != 0 and len(watch.md) == 0 and watch.data_bytes == 0:
+                    failed = watch.reason
+        broken: i64 = self.conversation.connection.broken
+        if broken != 0:
+            self._answer_failure(0, failed if failed != 0 else broken)
+            return
+        if trying is not None:
+            self.trying = None
+            trying.waker = None
+            if self._has_answered(trying):
+                return
+            self.index += 1
+            if not rung:
+                self._look_on()
+                return
+        self._look(failed)
+
+    def give_up(self, reason: i64) -> None:
+        if self.conversation.is_over:
+            self._stop_trying(reason)
+            self._unwatch()
+            self.is_waiting = False  # somebody may ring for it yet
+        elif self.is_waiting:
+            self._nothing()
+
+    def fire(self, now_ms: i64) -> None:
+        if self.is_waiting:
+            self._nothing()
+
+
+@final
+class Stream(Waiting):
+    """Messages sent as they come, as long as the application has given credit for them."""
+
+    def __init__(self, conversation: Conversation, number: i64, credit: i64, payload: bytes) -> None:
+        super().__init__(conversation, number)
+        self.credit: i64 = credit
+        self.payload = payload
+        self.request: GetRequest | None = None
+        self.held_lsn: i64 = 0  # what was sent last waits for the log up to here
+        self.is_resuming = False
+        self.room_tries: i64 = 0
+        self.is_first = True
+
+    def begin(self) -> None:
+        conversation = self.conversation
+        try:
+            conversation.check_crowd()
+        except MQError as error:
+            self._fail(error.reason, error.detail)
+            return
+        conversation.waiting[self.number] = self
+        conversation.link.pending += 1
+        self.pump()
+
+    def _next(self) -> GetRequest:
+        conversation = self.conversation
+        handle = conversation.connection.handles.get(i64(read_i32_le(self.payload, GET_HOBJ)))
+        if handle is None or handle.queue is None:
+            raise MQError(MQRC_HOBJ_ERROR)
+        request = conversation.new_request(handle, self.payload, 0, len(self.payload))
+        if request.options & _IN_UNIT:
+            raise MQError(MQRC_OPTIONS_ERROR, "Messages under syncpoint are not sent ahead.")
+        if request.options & MQGMO_BROWSE_FIRST and not self.is_first:
+            request.options = request.options & ~MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT
+        self.is_first = False
+        request.options |= MQGMO_WAIT
+        request.wait_ms = UNLIMITED
+        return request
+
+    def pump(self) -> None:
+        """Send what there is, a bounded share of it."""
+        share: i64 = _SHARE
+        link = self.conversation.link
+        while self.credit > 0:
+            if share == 0 or link.backlog_bytes() > OUT_LOW_BYTES:
+                self._later(share == 0)
+                return
+            memory = link.reactor.memory
+            if memory.is_short():
+                if not self.is_resuming:
+                    self.is_resuming = True
+                    memory.streams.append(self)
+                return
+            share -= 1
+            try:
+                request = self._next()
+                self.request = request
+                request.waker = self
+                if not getting.get(self.conversation.engine, request):
+                    return
+            except MQError as error:
+                self.request = None
+                self._fail(error.reason, error.detail)
+                return
+            self.request = None
+            if not self._deliver(request):
+                return
+        self.request = None
+
+    def _later(self, in_next_pass: bool) -> None:
+        """Go on in the next pass, or when the application has read what was sent."""
+        if not self.is_resuming:
+            self.is_resuming = True
+            conversation = self.conversation
+            if in_next_pass:
+                conversation.reactor.resuming.append(self)
+            else:
+                conversation.link.stalled.append(self)
+
+    def in_order(self, lsn: i64) -> i64:
+        """The LSN that a frame has to wait for: also for those before it. 0: it can be sent now."""
+        if lsn < self.held_lsn:
+            lsn = self.held_lsn
+        if lsn <= self.conversation.reactor.released_lsn:
+            return 0
+        self.held_lsn = lsn
+        return lsn
+
+    def _deliver(self, request: GetRequest) -> bool:
+        if len(request.md) == 0:
+            if request.reason == MQRC_RESOURCE_PROBLEM and self.room_tries < _ROOM_TRIES:
+                # The log's reserve is used up: a checkpoint makes room.
+                self.room_tries += 1
+                self.conversation.reactor.policy.make_room(self.answered)
+                return False
+            self._fail(request.reason, "")
+            return False
+        if request.reason == MQRC_TRUNCATED_MSG_FAILED:
+            # It stays on the queue, where the next get would find it again.
+            is_too_long: bool = self.conversation.is_too_long(request)
+            self._fail(MQRC_MSG_TOO_BIG_FOR_CHANNEL if is_too_long else request.reason, "")
+            return False
+        # What is on its way can be lost: behind a persistent message nothing is sent before the application asks again.
+        is_at_risk: bool = read_i32_le(request.md, PERSISTENCE_AT) == MQPER_PERSISTENT and not request.options & BROWSE
+        self.room_tries = 0
+        self.credit = 0 if is_at_risk else self.credit - 1
+        lsn: i64 = self.in_order(request.after_lsn)
+        self.conversation.send_message(MESSAGE, self.number, request, b"", lsn)
+        return True
+
+    def _fail(self, reason: i64, detail: str) -> None:
+        """The stream ends with a failure."""
+        conversation = self.conversation
+        if conversation.waiting.get(self.number) is self:
+            conversation.forget(self)
+        writer = PayloadWriter()
+        writer.integer(MQCC_FAILED)
+        writer.integer(reason)
+        writer.fixed(detail.encode("utf-8")[:512])
+        self.send_last(frame(MESSAGE, conversation.number, self.number, writer.getvalue()))
+
+    def send_last(self, data: bytes) -> None:
+        """Send a frame behind all messages of the stream."""
+        conversation = self.conversation
+        conversation.reactor.hold_behind(self.in_order(0), conversation.link, conversation.number, self.number, data)
+
+    def answered(self) -> None:
+        self.is_resuming = False
+        if self.conversation.waiting.get(self.number) is not self:
+            return
+        request = self.request
+        if request is not None:
+            if not request.done:
+                return
+            self.request = None
+            if not self._deliver(request):
+                return
+        self.pump()
+
+    def deliver_last(self) -> None:
+        """A message that another thread has just answered with is still sent."""
+        request = self.request
+        if request is not None and request.done and len(request.md) > 0:
+            self.request = None
+            self._deliver(request)
+
+    def give_up(self, reason: i64) -> None:
+        request = self.request
+        self.request = None
+        if request is not None and not request.done:
+            getting.cancel(self.conversation.engine, request, reason)
+
+
+def begin_look(conversation: Conversation, number: i64, payload: bytes) -> None:
+    conversation.check_number(number)
+    Look(conversation, number, payload).begin()
+
+
+def begin_stream(conversation: Conversation, number: i64, payload: bytes) -> None:
+    conversation.check_number(number)
+    reader = PayloadReader(payload)
+    credit: i64 = reader.count(_CREDIT_MAX)
+    get = reader.rest()
+    if check_get(get, 0, len(get)) != len(get):
+        raise MalformedFrame("a STREAM has a wrong length")
+    Stream(conversation, number, credit, get).begin()
+
+
+def add_credit(conversation: Conversation, payload: bytes) -> None:
+    reader = PayloadReader(payload)
+    number: i64 = reader.integer() & 0xFFFFFFFF
+    more: i64 = reader.count(_CREDIT_MAX)
+    reader.done()
+    stream = conversation.waiting.get(number)
+    if isinstance(stream, Stream):
+        idle: bool = stream.credit == 0 and stream.request is None
+        stream.credit += more
+        if stream.credit > _CREDIT_MAX:
+            raise MalformedFrame("more credit than anybody needs")
+        if idle:
+            stream.pump()
+
+
+def end_stream(conversation: Conversation, number: i64, payload: bytes) -> None:
+    reader = PayloadReader(payload)
+    ended: i64 = reader.integer() & 0xFFFFFFFF
+    reader.done()
+    stream = conversation.waiting.get(ended)
+    if isinstance(stream, Stream):
+        stream.deliver_last()
+        stream.give_up(MQRC_NO_MSG_AVAILABLE)
+        conversation.forget(stream)
+    if number != 0:
+        data = reply_frame(UNSTREAM, conversation.number, number, 0, 0)
+        if isinstance(stream, Stream):
+            stream.send_last(data)
+        else:
+            conversation.link.send(data)

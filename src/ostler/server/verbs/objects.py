@@ -1,0 +1,237 @@
+"""The requests beside PUT, GET and COMMIT: each decodes what it is asked, has the engine do it, and replies."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from ostler.engine import inquire as attributes
+from ostler.engine import put as putting
+from ostler.engine import statistics
+from ostler.engine.connection import AsyncStatus, Handle
+from ostler.engine.open import close_object, open_object
+from ostler.engine.properties.property_block import decode_block
+from ostler.model.constants import (
+    MQCC_FAILED,
+    MQCC_OK,
+    MQCC_WARNING,
+    MQCO_DELETE,
+    MQCO_DELETE_PURGE,
+    MQOO_ALTERNATE_USER_AUTHORITY,
+    MQPMO_ASYNC_RESPONSE,
+    MQPMO_SYNC_RESPONSE,
+    MQRC_BACKED_OUT,
+    MQRC_ENVIRONMENT_ERROR,
+    MQRC_HOBJ_ERROR,
+    MQRC_MD_ERROR,
+    MQRC_MSG_TOO_BIG_FOR_CHANNEL,
+    MQRC_NO_EXTERNAL_PARTICIPANTS,
+    MQRC_NONE,
+    MQRC_STAT_TYPE_ERROR,
+    MQRC_UOW_IN_PROGRESS,
+    MQSTAT_TYPE_ASYNC_ERROR,
+    MQSTAT_TYPE_RECONNECTION,
+    MQSTAT_TYPE_RECONNECTION_ERROR,
+)
+from ostler.model.errors import MQError
+from ostler.model.reasons import WARNINGS
+from ostler.server.net.conversation import Conversation, completion
+from ostler.server.verbs.opened_objects import describe, open_request
+from ostler.wire.calls import reply_frame
+from ostler.wire.exchanges import (
+    PutStatus,
+    decode_inquiry,
+    decode_put1,
+    read_open,
+)
+from ostler.wire.frames import (
+    BEGIN,
+    CLOSE,
+    INQUIRE,
+    OPEN,
+    PUT1,
+    REPLY,
+    SET,
+    STATUS,
+    frame,
+)
+from ostler.wire.payloads import PayloadReader, PayloadWriter
+
+_MD_ID: Final = b"MD  \x02\0\0\0"
+
+
+def object_verb(conversation: Conversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> bool:
+    """Handle a request if it is one of those here."""
+    if type == PUT1:
+        put1(conversation, type, number, buffer, start, start, end)
+        return True
+    if number == 0 or type not in (OPEN, CLOSE, BEGIN, INQUIRE, SET, STATUS):
+        return False
+    engine = conversation.engine
+    engine.journal_full = False
+    try:
+        if type == OPEN:
+            _open(conversation, number, PayloadReader(buffer, start, end))
+        elif type == CLOSE:
+            _close(conversation, number, PayloadReader(buffer, start, end))
+        elif type == INQUIRE:
+            _inquire(conversation, number, PayloadReader(buffer, start, end))
+        elif type == SET:
+            _set(conversation, number, PayloadReader(buffer, start, end))
+        elif type == STATUS:
+            _status(conversation, number, PayloadReader(buffer, start, end))
+        else:
+            _begin(conversation, number)
+    except MQError as error:
+        if engine.journal_full and conversation.reactor.park(conversation, type, number, buffer[start:end]):
+            return True
+        conversation.fail(type, number, error.completion, error.reason, error.detail)
+    return True
+
+
+def _open(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
+    asked = read_open(reader)
+    reader.done()
+    engine = conversation.engine
+    handle = open_object(engine, conversation.connection, open_request(engine, asked))
+    made = handle.queue if handle.created_dynamic else None
+    lsn: i64 = engine.journal.end_lsn() if made is not None and not made.is_temporary else 0
+    payload = bytes(8) + describe(engine, handle, asked).encode(conversation.link.version)
+    conversation.promise_long(lsn, OPEN, number, payload)
+
+
+def _close(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
+    hobj: i64 = reader.integer()
+    options: i64 = reader.integer()
+    reader.done()
+    engine = conversation.engine
+    handle = open_handle(conversation, hobj)
+    queue = handle.queue
+    try:
+        reason: i64 = close_object(engine, conversation.connection, handle, options)
+    except MQError:
+        statistics.close_failed(engine, conversation.connection, handle)
+        raise
+    deleted: bool = options & (MQCO_DELETE | MQCO_DELETE_PURGE) != 0 and queue is not None and not queue.is_temporary
+    lsn: i64 = engine.journal.end_lsn() if deleted else 0
+    if handle.subscription is not None:
+        lsn = conversation.connection.after_lsn
+    conversation.reply(lsn, reply_frame(CLOSE, conversation.number, number, completion(reason), reason))
+
+
+def open_handle(conversation: Conversation, hobj: i64) -> Handle:
+    handle = conversation.connection.handles.get(hobj)
+    if handle is None:
+        raise MQError(MQRC_HOBJ_ERROR, f"{hobj} is no open object of this connection.")
+    return handle
+
+
+def put1(conversation: Conversation, type: i64, number: i64, buffer: bytes, start: i64, at: i64, end: i64) -> None:
+    """PUT1; or PUBLISH1, whose payload has something before what begins at `at`."""
+    engine = conversation.engine
+    engine.journal_full = False
+    try:
+        _put1(conversation, type, number, buffer, at, end)
+    except MQError as error:
+        if engine.journal_full and conversation.reactor.park(conversation, type, number, buffer[start:end]):
+            return
+        statistics.put1_failed(engine, conversation.connection)
+        if number == 0:
+            conversation.connection.async_status.fail(MQCC_FAILED, error.reason, "")
+        conversation.fail(type, number, error.completion, error.reason, error.detail)
+
+
+def _put1(conversation: Conversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
+    asked = decode_put1(buffer, start, end)
+    connection = conversation.connection
+    engine = conversation.engine
+    if asked.md[:8] != _MD_ID:
+        raise MQError(MQRC_MD_ERROR)
+    if len(asked.body) > conversation.link.message_bytes_max:
+        raise MQError(MQRC_MSG_TOO_BIG_FOR_CHANNEL)
+    decode_block(asked.block)
+    request = open_request(engine, asked.target)
+    request.selection = ""
+    if asked.options & MQOO_ALTERNATE_USER_AUTHORITY:
+        request.alternate_user = asked.target.alternate_user
+    source = connection.handles.get(asked.context)
+    if number == 0:
+        asked.options = asked.options & ~MQPMO_SYNC_RESPONSE | MQPMO_ASYNC_RESPONSE
+    reason: i64 = putting.put1(engine, connection, request, asked.md, asked.options, asked.block, asked.body, source)
+    if reason != MQRC_NONE and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
+        raise MQError(reason)
+    if number == 0:
+        return  # the engine has counted it for MQSTAT
+    writer = PayloadWriter()
+    writer.integer(MQCC_OK if reason == 0 else MQCC_WARNING)
+    writer.integer(reason)
+    writer.fixed(connection.put_md)
+    writer.fixed(connection.put_resolved_names[:96].ljust(96))
+    conversation.reply(connection.after_lsn, frame(type | REPLY, conversation.number, number, writer.getvalue()))
+
+
+def _inquire(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
+    asked = decode_inquiry(reader)
+    handle = open_handle(conversation, asked.hobj)
+    try:
+        integers, texts, reason = attributes.inquire(conversation.engine, handle, asked.selectors)
+    except MQError:
+        statistics.count_inquire(conversation.engine, conversation.connection, handle, False)
+        raise
+    statistics.count_inquire(conversation.engine, conversation.connection, handle, True)
+    writer = PayloadWriter()
+    writer.integer(completion(reason))
+    writer.integer(reason)
+    writer.integers(integers)
+    writer.integer(len(texts))
+    for text in texts:
+        writer.integer(len(text))
+        writer.fixed(text)
+    conversation.reply_long(INQUIRE, number, writer.getvalue())
+
+
+def _set(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
+    asked = decode_inquiry(reader)
+    handle = open_handle(conversation, asked.hobj)
+    engine = conversation.engine
+    try:
+        lsn: i64 = attributes.set_attributes(engine, handle, asked.selectors, asked.integers, asked.characters)
+    except MQError:
+        statistics.count_set(engine, conversation.connection, handle, False)
+        raise
+    statistics.count_set(engine, conversation.connection, handle, True)
+    conversation.reply(lsn, reply_frame(SET, conversation.number, number, MQCC_OK, MQRC_NONE))
+
+
+def _status(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
+    kind: i64 = reader.integer()
+    reader.done()
+    if kind in (MQSTAT_TYPE_RECONNECTION, MQSTAT_TYPE_RECONNECTION_ERROR):
+        raise MQError(MQRC_ENVIRONMENT_ERROR, "The client knows of its reconnections, the queue manager does not.")
+    if kind != MQSTAT_TYPE_ASYNC_ERROR:
+        raise MQError(MQRC_STAT_TYPE_ERROR, f"{kind} is none of the types of status.")
+    connection = conversation.connection
+    found = connection.async_status
+    connection.async_status = AsyncStatus()
+    status = PutStatus()
+    status.succeeded = found.succeeded
+    status.warned = found.warned
+    status.failed = found.failed
+    status.completion = found.first_completion
+    status.reason = found.first_reason
+    status.object_type = found.object_type
+    status.object_name = found.object_name
+    status.object_string = found.object_string
+    # Who is told that a put succeeded relies on it.
+    lsn: i64 = conversation.engine.journal.end_lsn() if found.succeeded + found.warned > 0 else 0
+    payload = bytes(8) + status.encode(conversation.link.version)
+    conversation.promise_long(lsn, STATUS, number, payload)
+
+
+def _begin(conversation: Conversation, number: i64) -> None:
+    if conversation.connection.unit_of_work is not None:
+        raise MQError(MQRC_UOW_IN_PROGRESS)
+    conversation.engine.unit_of_work_of(conversation.connection)
+    data = reply_frame(BEGIN, conversation.number, number, MQCC_WARNING, MQRC_NO_EXTERNAL_PARTICIPANTS)
+    conversation.link.send(data)
