@@ -53,8 +53,12 @@ test-lab: $(VENV)/.installed ## Tests of the laboratory, with the compiled packa
 test-spark: $(VENV)/.installed ## Tests of the pipeline, with a real Spark
 	$(VENV)/bin/python -m pytest -m "not stress" tests/pipeline $(PYTEST_ARGS) $(call labelled,spark)
 
-test-pure: $(PURE)/.installed ## Tests against the interpreted package (without the slow ones), in memory
-	$(IN_MEMORY) $(PURE)/bin/python -m pytest -m "not stress and not slow" -o tmp_path_retention_policy=failed $(PYTEST_ARGS) $(call labelled,interpreted)
+# What is not compiled need not be tested a second time.
+NOT_COMPILED := tests/cli tests/docs tests/pipeline tests/testing tests/lab/bench tests/lab/common tests/lab/families \
+	tests/lab/peers tests/lab/runner tests/lab/sampling tests/lab/scenarios
+
+test-pure: $(PURE)/.installed ## Tests of the packages that are compiled, interpreted (without the slow ones), in memory
+	$(IN_MEMORY) $(PURE)/bin/python -m pytest -m "not stress and not slow" $(NOT_COMPILED:%=--ignore=%) -o tmp_path_retention_policy=failed $(PYTEST_ARGS) $(call labelled,interpreted)
 
 search: $(VENV)/.installed ## Look for failing examples where the tests have not looked yet
 	HYPOTHESIS_PROFILE=search $(VENV)/bin/python -m pytest -m "hypothesis and not stress" $(PYTEST_ARGS)
@@ -64,8 +68,8 @@ stress: $(VENV)/.installed ## Long runs: fifty rounds of kill -9 under load, and
 
 fuzz: $(VENV)/.installed ## Two million hostile frames, fifty thousand wild steps; FRAMES, STEPS and SEED say how many and which
 	OSTLER_FUZZ_FRAMES=$(FRAMES) OSTLER_WILD_STEPS=$(STEPS) OSTLER_FUZZ_SEED=$(SEED) $(VENV)/bin/python -m pytest \
-		--timeout 3600 tests/server/test_hostile_frames.py tests/server/test_wild_conversations.py \
-		tests/server/test_hostile_channels.py tests/server/test_hostile_partners.py $(PYTEST_ARGS)
+		--timeout 3600 tests/server/net/test_hostile_frames.py tests/server/net/test_wild_conversations.py \
+		tests/server/channels/test_hostile_channels.py tests/server/channels/test_hostile_partners.py $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed ## Measure, and write result files below results/
 	$(VENV)/bin/ostler bench --output results

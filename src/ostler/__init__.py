@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ostler import mqi as mqi
-    from ostler.client.aio import aio
+    from ostler.client.aio import aio as aio
     from ostler.client.api.connection import Connection as Connection
     from ostler.client.api.connection import connect as connect
     from ostler.client.api.consumer import Consumer as Consumer

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from tests.free_ports import free_port
+from tests.world.unguarded import unguarded
 
 from ostler import mqi
 from ostler.client.locate import registry as running
@@ -37,7 +38,6 @@ from ostler.model.structures.od import OD_SELECTION_STRING
 from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.testing.unguarded import unguarded
 
 FieldValue = int | str | bytes
 

@@ -6,6 +6,8 @@ import struct
 from typing import Any
 
 import pytest
+from tests.world.audit import audit_engine
+from tests.world.world import World
 
 from ostler.channel.dead_letter import DEAD_LETTERED, DISCARDED, NOT_DONE
 from ostler.channel.delivery import Arrivals, has_header, may_retry, sender_dead_letter
@@ -22,8 +24,6 @@ from ostler.model.definitions import Definition, new_definition
 from ostler.model.guard import Guard
 from ostler.model.structures.headers import MQDLH, MQMDE
 from ostler.model.structures.md import MQMD
-from ostler.testing.audit import audit_engine
-from ostler.testing.world import World
 
 FIELDS: dict[str, Any] = {
     "MsgType": mq.MQMT_DATAGRAM,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from tests.world.channel_site import ChannelSite
+from tests.world.channel_world import ChannelWorld
+from tests.world.world_lives import SMALL_LOG
+
 from ostler.channel.batch_limits import BatchLimit, BatchLimits
 from ostler.model import constants as mq
-from ostler.testing.channel_site import ChannelSite
-from ostler.testing.channel_world import ChannelWorld
-from ostler.testing.world_lives import SMALL_LOG
 
 
 def test_each_refusal_halves_a_batch_down_to_one_message() -> None:

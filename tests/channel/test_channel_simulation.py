@@ -8,10 +8,9 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-
-from ostler.testing.channel_account import CERTAIN, Account
-from ostler.testing.channel_agent import SimulatedAgent
-from ostler.testing.channel_world import ChannelWorld
+from tests.world.channel_account import CERTAIN, Account
+from tests.world.channel_agent import SimulatedAgent
+from tests.world.channel_world import ChannelWorld
 
 IN_A_ROW = 10
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.world.world import World
 
 from ostler.channel.negotiation import ChannelSettings
 from ostler.channel.send_checks import SetAside, objection, set_aside
@@ -12,7 +13,6 @@ from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import new_definition
 from ostler.model.structures.md import MQMD
-from ostler.testing.world import World
 from ostler.wire.channel_frames import XQH_BYTES
 
 

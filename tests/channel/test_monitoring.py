@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.world.world import World
 
 from ostler.channel.batch import Batch, Figures
 from ostler.channel.monitoring import ChannelMonitor
 from ostler.channel.port import ChannelPort
 from ostler.engine.queue.queue import Queue
 from ostler.model import constants as mq
-from ostler.testing.world import World
 from ostler.wire.channel_frames import TIMED
 from ostler.wire.frames import HEADER_BYTES, HEARTBEAT
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from random import Random
 
+from tests.world.channel_agent import SimulatedAgent
+from tests.world.channel_world import ChannelWorld
+
 from ostler.channel import receiver as receiving
 from ostler.channel import sender as sending
 from ostler.model import constants as mq
-from ostler.testing.channel_agent import SimulatedAgent
-from ostler.testing.channel_world import ChannelWorld
 from ostler.wire.channel_frames import GOES_ON, WAITS
 from ostler.wire.frames import HEADER_BYTES, HEARTBEAT, REPLY
 

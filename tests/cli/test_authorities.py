@@ -5,11 +5,10 @@ from __future__ import annotations
 import shlex
 
 import pytest
+from tests.cli.conftest import SMALL_LOG, Command
 
 from ostler.cli.exit_statuses import Status
 from ostler.server.config.directories import QueueManagerDirectory
-
-from .conftest import SMALL_LOG, Command
 
 DONE = "AMQ7024I: The authorities are set.\n"
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.world.tls_pairs import shake_hands
 
 from ostler.cli import certs as certificates
 from ostler.cli.commands import CommandFailed, CommandParser
@@ -18,7 +19,6 @@ from ostler.server.config.directories import QueueManagerDirectory, create_queue
 from ostler.server.config.qm_ini import QueueManagerIni
 from ostler.server.tls.certificate_maker import Authority, CertificateError, is_valid_for
 from ostler.server.tls.contexts import ChannelTls, RepositorySettings, TlsContexts
-from ostler.testing.tls_pairs import shake_hands
 
 Certs = Callable[..., int]
 CHANNEL = ChannelTls("APP.SVRCONN", "ANY_TLS12_OR_HIGHER")

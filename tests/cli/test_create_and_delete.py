@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.cli.conftest import SMALL_LOG, Command
 
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import MQSVC_CONTROL_Q_MGR
@@ -12,8 +13,6 @@ from ostler.server.config.default_manager import default_name
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.config.qm_ini import LogManagement, LogSection, LogType, QueueManagerIni
 from ostler.server.queue_manager import QueueManager
-
-from .conftest import SMALL_LOG, Command
 
 
 def log_of(directory: QueueManagerDirectory) -> LogSection:

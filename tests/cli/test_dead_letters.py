@@ -10,6 +10,7 @@ import sys
 import time
 
 import pytest
+from tests.cli.conftest import SMALL_LOG, Command
 
 import ostler as package
 from ostler.client.aio.async_queue import put_parts
@@ -20,8 +21,6 @@ from ostler.client.session.runtime import run
 from ostler.engine.open import OpenRequest
 from ostler.model import constants as mq
 from ostler.server.config.directories import QueueManagerDirectory, running_process
-
-from .conftest import SMALL_LOG, Command
 
 SETUP = """
 DEFINE QLOCAL(DEAD) MAXDEPTH(100000)

@@ -10,11 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.cli.conftest import SMALL_LOG, Command, Said
 
 from ostler.cli.exit_statuses import Status
 from ostler.server.config.directories import QueueManagerDirectory
-
-from .conftest import SMALL_LOG, Command, Said
 
 # Root may do everything, but for this: without these capabilities it is a user like others.
 _LIKE_OTHERS = ["setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner"] if os.geteuid() == 0 else []

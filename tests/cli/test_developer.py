@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.cli.conftest import Command, Said
 from tests.free_ports import free_port
 
 import ostler as library
@@ -22,8 +23,6 @@ from ostler.model.constants import MQRC_NOT_AUTHORIZED
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory, running_process
 from ostler.server.security.password_store import password_path, read_passwords
-
-from .conftest import Command, Said
 
 Developer = Callable[..., Said]
 PASSWORDS = {"MQ_APP_PASSWORD": "passw0rd", "MQ_ADMIN_PASSWORD": "adm1n"}

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.cli.conftest import SMALL_LOG, Command
 
 import ostler as package
 from ostler.server.config.directories import InstanceLock, QueueManagerDirectory
 from ostler.server.config.process_file import ManagerState, ProcessRecord, write_record
 from ostler.server.config.qm_ini import QueueManagerIni
-
-from .conftest import SMALL_LOG, Command
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hypothesis import HealthCheck, given, settings
+from tests.command.dump.test_dump_round_trip import RECORDS, RULES, World, worlds
 from tests.searching import examples
 
 from ostler.cli.mqini_sources import queued_definitions
@@ -15,8 +16,6 @@ from ostler.model.attributes import find
 from ostler.model.constants import MQCFT_COMMAND
 from ostler.model.definitions import Definition
 from ostler.model.pcf import Header, Parameter, PcfMessage, decode, encode
-
-from ..command.test_dump_round_trip import RECORDS, RULES, World, worlds
 
 
 class Answering(CommandQueue):

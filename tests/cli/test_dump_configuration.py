@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.cli.conftest import SMALL_LOG, Command
 
 import ostler.testing
 from ostler.server.config.directories import QueueManagerDirectory, running_process
 from ostler.testing import RunningQueueManager
-
-from .conftest import SMALL_LOG, Command
 
 SCRIPT = """\
 DEFINE QLOCAL('mixed.Case') DESCR('it''s, (odd) + äß') DEFPSIST(YES) MAXDEPTH(10)

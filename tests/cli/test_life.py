@@ -13,12 +13,11 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from tests.cli.conftest import SMALL_LOG, Command
 
 import ostler as package
 from ostler.server.config.directories import QueueManagerDirectory, running_process
 from ostler.server.config.process_file import ManagerState, read_record, state_of
-
-from .conftest import SMALL_LOG, Command
 
 
 @pytest.fixture

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.cli.conftest import SMALL_LOG, Command, Said
 
 from ostler.client.link.control import control
 from ostler.server.config.directories import QueueManagerDirectory, data_root, queue_managers, running_process
-
-from .conftest import SMALL_LOG, Command, Said
 
 APPLICATION = """
 import pathlib

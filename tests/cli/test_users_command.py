@@ -9,12 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.cli.conftest import SMALL_LOG, Command, Said
 
 from ostler.security.passwords import verify
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.security.password_store import password_path, read_passwords
-
-from .conftest import SMALL_LOG, Command, Said
 
 
 class Terminal(io.TextIOWrapper):

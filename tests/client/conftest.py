@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.free_ports import free_port
+from tests.world.unguarded import unguarded
 
 import ostler
 from ostler import mqi
@@ -26,7 +27,6 @@ from ostler.model.structures.catalogue import LAYOUTS
 from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.testing.unguarded import unguarded
 
 _numbers = itertools.count(1)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.free_ports import free_port
+from tests.world.unguarded import unguarded
 
 from ostler import mqi
 from ostler.client.locate.binding import connect_handle
@@ -21,7 +22,6 @@ from ostler.model.structures.catalogue import LAYOUTS
 from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.testing.unguarded import unguarded
 
 PATIENCE_SECONDS = 60.0
 OK = (mqc.MQCC_OK, mqc.MQRC_NONE)

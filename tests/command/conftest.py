@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from tests.world.unguarded import take_any_entity
 
 from ostler.command.admin.context import (
     CHANNEL_NOT_ACTIVE,
@@ -34,7 +35,6 @@ from ostler.model.attributes import ObjectType
 from ostler.model.structures.catalogue import LAYOUTS
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.testing.unguarded import take_any_entity
 
 T = TypeVar("T")
 STARTED_MS = 1_700_000_000_000  # 2023-11-14 22.13.20

@@ -11,12 +11,11 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.command.conftest import STARTED_MS, LocalTarget, Operator, Program
 
 from ostler.command.admin.context import ApplicationStatus, ChannelStatus, ServiceStatus
 from ostler.model import constants as mq
 from ostler.server.queue_manager import QueueManager
-
-from .conftest import STARTED_MS, LocalTarget, Operator, Program
 
 GOLDEN = Path(__file__).parent / "golden"
 # What differs from day to day and from one queue manager to the next, made the same without a change of width.

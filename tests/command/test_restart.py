@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.command.conftest import LOG, LocalTarget, Operator
 
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-
-from .conftest import LOG, LocalTarget, Operator
 
 OBJECTS = {
     "def ql(Q1) maxdepth(5)": "dis ql(Q1)",

@@ -3,8 +3,8 @@
     PYTHONPATH=src python tests/data/make_sample.py killed tests/data/format-2-killed.tar.xz
     PYTHONPATH=src python tests/data/make_sample.py ended  tests/data/format-2-ended.tar.xz
 
-The samples of every format version are kept: `tests/server/test_disk_formats.py` starts each of them and expects the
-state that the story below tells. Make new ones when a format changes, and never make an old one again.
+The samples of every format version are kept: `tests/server/storage/test_disk_formats.py` starts each of them and
+expects the state that the story below tells. Make new ones when a format changes, and never make an old one again.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.lab.test_pacing import MILLISECOND_NS, simulated
+from tests.lab.load.test_pacing import MILLISECOND_NS, simulated
 
 from ostler.lab.store.histogram import highest_of, percentile_ns
 

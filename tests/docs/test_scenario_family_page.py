@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the laboratory's packages are not installed")
 
-from tests.lab.simulated_experiment import HeardView
+from tests.lab.runner.simulated_experiment import HeardView
 
 from ostler.lab.runner.contract import QUICK
 from ostler.lab.runner.runner import run_scenario

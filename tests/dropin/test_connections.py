@@ -8,9 +8,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.world.tls_pairs import make_certificates
+
 from ostler.model import constants as mqc
 from ostler.testing import queue_manager
-from ostler.testing.tls_pairs import make_certificates
 
 PROGRAM = Path(__file__).parent / "connections.py"
 NAME = "DROPIN.TLS"

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
+from tests.world.compared_verbs import APPLICATIONS
+from tests.world.compared_world import ComparedWorld
+from tests.world.naive_model import ANY_ID
+from tests.world.world import World
 
 from ostler.model.constants import MQGMO_NO_SYNCPOINT, MQGMO_SYNCPOINT, MQGMO_SYNCPOINT_IF_PERSISTENT
-from ostler.testing.compared_verbs import APPLICATIONS
-from ostler.testing.compared_world import ComparedWorld
-from ostler.testing.naive_model import ANY_ID
-from ostler.testing.world import World
 
 # When something fails, looking for the shortest way there takes its time.
 pytestmark = pytest.mark.timeout(600)

@@ -6,10 +6,10 @@ A day that goes wrong names its number; the same number gives the same day.
 from __future__ import annotations
 
 import pytest
+from tests.world.random_work import RandomDay
+from tests.world.world_lives import SMALL_LOG
 
 from ostler.log import LogSettings, LogType, WriteIntegrity
-from ostler.testing.random_work import RandomDay
-from ostler.testing.world_lives import SMALL_LOG
 
 LINEAR = LogSettings(primary_files=2, secondary_files=1, file_pages=64, log_type=LogType.LINEAR)
 PACKED = LogSettings(primary_files=2, secondary_files=1, file_pages=64, write_integrity=WriteIntegrity.SINGLE_WRITE)

@@ -18,7 +18,7 @@ from tests.pipeline.lab_run_samples import (
     make_run,
     resume_run,
 )
-from tests.pipeline.test_run_files import rewrite
+from tests.pipeline.lake.test_run_files import rewrite
 
 from ostler.lab.runner import contract, measuring
 from ostler.lab.store.points import measured_points

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.pipeline.lab_run_samples import change_manifest, make_part_of_run
-from tests.pipeline.test_lake import change_once
+from tests.pipeline.lake.test_lake import change_once
 
 from ostler.cli.commands import CommandParser
 from ostler.cli.pipeline.command import add_command

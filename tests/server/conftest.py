@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.server.channel_routes import Routes, queue_managers
+from tests.server.channels.channel_routes import Routes, queue_managers
+from tests.world.wire_bench import WireBench
 
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.testing import RunningQueueManager
-from ostler.testing.wire_bench import WireBench
 
 
 @pytest.fixture

@@ -15,8 +15,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from tests.world.wire_bench import Answer, Peer, dial, get, numbers, put
+
 from ostler.model.constants import MQCC_OK, MQGMO_SYNCPOINT, MQGMO_WAIT, MQPMO_SYNCPOINT, MQRC_NO_MSG_AVAILABLE
-from ostler.testing.wire_bench import Answer, Peer, dial, get, numbers, put
 from ostler.wire import frames as wire
 from ostler.wire.calls import HELD, HELD_IF_PERSISTENT
 
@@ -32,7 +33,7 @@ from ostler.server.net.local_socket import socket_path
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.assembly import Server
-from ostler.testing.unguarded import unguarded
+from tests.world.unguarded import unguarded
 
 root = Path(sys.argv[1])
 directory = QueueManagerDirectory(root, "KILLED")

@@ -10,12 +10,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.world.unguarded import unguarded
 
 import ostler
 from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager
-from ostler.testing.unguarded import unguarded
 
 HOUR_MS = 3_600_000
 SECONDS_MAX = 60.0

@@ -11,6 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.free_ports import free_port
+from tests.world.unguarded import unguarded
+from tests.world.wire_bench import Answer, Peer, dial, get, numbers, put
 
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (
@@ -29,8 +31,6 @@ from ostler.model.definitions import new_definition
 from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.testing.unguarded import unguarded
-from ostler.testing.wire_bench import Answer, Peer, dial, get, numbers, put
 from ostler.wire import frames as wire
 from ostler.wire.calls import HELD
 from ostler.wire.exchanges import decode_reason, look_payload

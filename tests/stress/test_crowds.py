@@ -10,11 +10,11 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.stress.crowd import Crowd
+from tests.world.wire_bench import Peer, dial, get, put
 
 from ostler.lab.load.mq.client import request_queue
 from ostler.lab.load.mq.ostler_server import CHANNEL, OstlerServer
 from ostler.model.constants import MQCC_OK
-from ostler.testing.wire_bench import Peer, dial, get, put
 from ostler.wire import frames as wire
 
 pytestmark = pytest.mark.stress

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from tests.world.load_worker import id_of
 
 import ostler
 from ostler.server.config.qm_ini import LogSection
-from ostler.testing.load_worker import id_of
 
 THREADS = 4
 # So small that the log wraps and checkpoints happen all the time; the first is the smallest there can be.
@@ -105,7 +105,7 @@ def one_life(directory: Path, life: int, seconds: float) -> Told:
     command = [
         sys.executable,
         "-m",
-        "ostler.testing.load_worker",
+        "tests.world.load_worker",
         str(directory),
         "KILL",
         "LOAD",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.client.get_rounds import GetRounds
+from tests.client.session.get_rounds import GetRounds
 
 ROUNDS = 4
 KILLS = 5

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.searching import SLOW_MACHINES, examples
+from tests.world.tls_pairs import TestCertificates, make_certificates, shake_hands
 
 from ostler.client.link.tls_client import ClientTls
 from ostler.client.locate.connect_parameters import TlsSettings
 from ostler.model.constants import MQRC_SSL_INITIALIZATION_ERROR, MQRC_UNKNOWN_CHANNEL_NAME
 from ostler.server.tls.contexts import ChannelTls, RepositorySettings, TlsContexts
-from ostler.testing.tls_pairs import TestCertificates, make_certificates, shake_hands
 from ostler.wire.server_names import server_name
 from ostler.wire.tls_stream import HANDSHAKE_BYTES_MAX, UNASKED_OUTPUT_BYTES_MAX, TlsFailed, TlsRules, TlsStream
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from tests.searching import SLOW_MACHINES, examples
+from tests.world.tls_pairs import TestCertificates, make_certificates, shake_hands
 
 from ostler.model.constants import MQRC_SSL_INITIALIZATION_ERROR, MQRC_SSL_PEER_NAME_MISMATCH
 from ostler.server.tls.contexts import ChannelTls, RepositorySettings, TlsContexts
-from ostler.testing.tls_pairs import TestCertificates, make_certificates, shake_hands
 from ostler.wire.tls_stream import HANDSHAKE_BYTES_MAX, TlsFailed, TlsRules, TlsStream
 
 CHANNEL = "QM1.TO.QM2"

@@ -94,9 +94,10 @@ class RunningQueueManager:
 
     def start(self) -> None:
         """Start it. After an `end` it comes back at the same address, with what is persistent."""
+        from tests.world.unguarded import take_any_entity, unguarded
+
         from ostler.server.assembly import Server
         from ostler.server.queue_manager import create_queue_manager
-        from ostler.testing.unguarded import take_any_entity, unguarded
 
         directory = QueueManagerDirectory(self.data, self.name)
         if not directory.exists():

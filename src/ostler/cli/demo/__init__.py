@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""`ostler demo`."""

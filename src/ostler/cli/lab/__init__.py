@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""`ostler lab` and `ostler bench`."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""`ostler runmqsc`: scripts, the interactive prompt, commands by message."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""`ostler put`, `get`, `browse`, `publish`, `subscribe` and their relatives."""

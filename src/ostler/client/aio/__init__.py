@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""The Python API for asyncio."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""The Python API: connections, queues, topics, messages, consumers."""

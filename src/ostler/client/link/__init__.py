@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Links to a queue manager: dialling, TLS, blocking and asyncio sockets."""

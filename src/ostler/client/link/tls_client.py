@@ -1,8 +1,8 @@
 """The client's side of TLS: a context from what the program says, and a look at who answered.
 
 Certificates come from single PEM files or from a key repository as the queue manager has one (see
-`ostler.server.tls.key_repository`). A client always checks the queue manager's certificate: somebody that it trusts must
-have vouched for it. With a peer name (SSLPEER) it must be that queue manager's, too.
+`ostler.server.tls.key_repository`). A client always checks the certificate of the queue manager: a certificate
+authority that it trusts must have signed it. With a peer name (SSLPEER) it must be that queue manager's, too.
 """
 
 from __future__ import annotations

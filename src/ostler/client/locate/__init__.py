@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Finding a queue manager: bindings, endpoints, CCDT, embedded queue managers."""

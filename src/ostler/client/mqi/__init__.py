@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""The raw MQI verbs over C structures."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Sessions behind the Python API: in process, and over a link with reconnection."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""What commands change, whether they came as MQSC or PCF."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""dmpmqcfg: definitions as MQSC text."""

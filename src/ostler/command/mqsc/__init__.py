@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""MQSC: tokens, grammar, statements, and the verbs of commands."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""PCF: requests, values, replies."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Rows of DISPLAY ... STATUS for MQSC and PCF."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Data conversion between code pages and encodings (MQGMO_CONVERT)."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Event messages, report messages and triggers."""

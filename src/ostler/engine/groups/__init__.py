@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Message groups and segmentation."""

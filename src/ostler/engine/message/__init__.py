@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Messages and their descriptors (MQMD, MQMDE)."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Message properties, MQRFH2 headers and PROPCTL."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Publish/subscribe: the topic tree, subscriptions, fan-out of publications, retained publications."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Log records, checkpoints, snapshots, replay at restart, media recovery."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Message selectors: tokens, parser, evaluation."""

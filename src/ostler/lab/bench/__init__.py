@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""The benchmarks of `ostler bench`."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Measurements that several families and benchmarks share."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Benchmarks of the pipeline and of queues in Spark."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""The lake: tables, schemas, quality rules, commits."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Live tables of a running queue manager."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Spark sessions and their errors."""

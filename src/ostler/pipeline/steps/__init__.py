@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Steps from samples to results: DataFrame in, DataFrame out."""

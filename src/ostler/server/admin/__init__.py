@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""The command server, and what commands do to a running queue manager."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Message channels: MCAs, the channel initiator, inbound and outbound connections, START and STOP CHANNEL."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Configuration: qm.ini, directories, the environment of processes."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Sockets: the reactor, links, conversations, listeners, timers."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Admission of clients: users, passwords, look-ups, the authority guard."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Disk and memory: the log writer, checkpoints, housekeeping, media recovery, the check of files."""

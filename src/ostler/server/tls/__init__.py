@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""TLS: contexts, CipherSpecs, key repositories, certificates."""

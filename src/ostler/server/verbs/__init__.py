@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""MQI verbs that arrive as requests on a link."""

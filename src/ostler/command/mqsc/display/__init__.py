@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""DISPLAY: which attributes, in which order, filtered and laid out."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Families of scenarios with message channels."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""The scenario `hostile-neighbour`."""

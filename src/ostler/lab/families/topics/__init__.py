@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Families of scenarios about the topic tree."""

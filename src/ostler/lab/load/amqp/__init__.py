@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Lean AMQP 0-9-1 clients for RabbitMQ."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Load drivers: the epoll loop, threads, processes, probes."""

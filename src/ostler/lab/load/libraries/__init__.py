@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Workers that use the Python libraries of brokers."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Lean clients that speak Ostler's wire protocol."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Lean MQTT clients for Mosquitto."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Lean clients for NATS and JetStream."""

@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Lean STOMP clients for ActiveMQ."""

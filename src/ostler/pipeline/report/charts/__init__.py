@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Charts as SVG."""

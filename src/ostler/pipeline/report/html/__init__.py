@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Pages of the report as HTML and PDF."""

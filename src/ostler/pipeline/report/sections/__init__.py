@@ -1,1 +1,1 @@
-"""TODO-ROOM."""
+"""Sections of the report."""
