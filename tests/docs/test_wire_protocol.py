@@ -19,7 +19,16 @@ from ostler.model.structures.md import MQMD
 from ostler.server.net import link as server_link
 from ostler.server.net import link_limits, reactor
 from ostler.server.verbs import consume as looks
-from ostler.wire import calls, exchanges, frames, subscriptions
+from ostler.wire import (
+    connect_frames,
+    frames,
+    object_frames,
+    payload_codec,
+    put_get_frames,
+    replies,
+    segments,
+    subscribe_frames,
+)
 from ostler.wire.server_names import SUFFIX, server_name
 
 PAGE = ProtocolPage(Path(__file__).resolve().parents[2] / "docs" / "reference" / "wire-protocol.md")
@@ -35,8 +44,8 @@ REPLY = b"\1\0\0\0\7\0\0\0"
 # -- samples of every payload ------------------------------------------------------------------------------------------
 
 
-def hello() -> exchanges.Hello:
-    made = exchanges.Hello("TO.QM1")
+def hello() -> connect_frames.Hello:
+    made = connect_frames.Hello("TO.QM1")
     made.version, made.segment_bytes, made.message_bytes_max = 11, 12, 13
     made.heartbeat_seconds, made.conversations_max = 14, 15
     return made
@@ -55,21 +64,21 @@ CODES: dict[str, object] = {"completion": 1, "reason": 7}
 
 
 def connect() -> bytes:
-    made = exchanges.Connect()
+    made = connect_frames.Connect()
     made.options, made.application_type, made.queue_manager = 1, 2, "QM1"
     made.application, made.user, made.password = "the application", "fred", "secret"
     return made.encode()
 
 
 def connected() -> bytes:
-    made = exchanges.Connected()
+    made = connect_frames.Connected()
     made.connection_id, made.queue_manager, made.ccsid = bytes(range(24)), "QM1", 1208
     made.message_bytes_max, made.handles_max, made.user = 3, 4, "fred"
     return REPLY + made.encode()
 
 
-def target() -> exchanges.OpenArguments:
-    made = exchanges.OpenArguments(1, "QUEUE", 2)
+def target() -> object_frames.OpenArguments:
+    made = object_frames.OpenArguments(1, "QUEUE", 2)
     made.manager_name, made.dynamic_name, made.alternate_user = "MANAGER", "DYNAMIC", "mary"
     made.selection, made.object_string = "a > 1", "a/b"
     return made
@@ -87,7 +96,7 @@ TARGET_FIELDS: dict[str, object] = {
 
 
 def opened() -> bytes:
-    made = exchanges.Opened()
+    made = object_frames.Opened()
     made.hobj, made.flags, made.object_type, made.name = 2, 3, 4, "QUEUE"
     made.resolved_names, made.default_persistence, made.default_priority = NAMES, 5, 6
     made.backout_threshold, made.backout_queue = 8, "BACKOUT"
@@ -96,7 +105,7 @@ def opened() -> bytes:
 
 
 def subscribe() -> bytes:
-    made = subscriptions.SubscribeArguments(1)
+    made = subscribe_frames.SubscribeArguments(1)
     made.destination, made.expiry, made.priority, made.level = 2, 3, 4, 5
     made.object_name, made.alternate_user, made.application_data = "TOPIC", "mary", "identity"
     made.correlation_id, made.accounting_token = b"C" * 24, b"T" * 32
@@ -105,7 +114,7 @@ def subscribe() -> bytes:
 
 
 def subscribed() -> bytes:
-    made = subscriptions.Subscribed()
+    made = subscribe_frames.Subscribed()
     made.hsub, made.options, made.expiry, made.priority, made.level = 2, 1, 3, 4, 5
     made.correlation_id, made.accounting_token, made.application_data = b"C" * 24, b"T" * 32, "identity"
     made.topic, made.name, made.user_data, made.selection = "a/b", "the name", "mine", "a > 1"
@@ -127,7 +136,7 @@ SUBSCRIPTION_FIELDS: dict[str, object] = {
 
 
 def put_status() -> bytes:
-    made = exchanges.PutStatus()
+    made = object_frames.PutStatus()
     made.succeeded, made.warned, made.failed, made.completion, made.reason = 1, 2, 3, 4, 5
     made.object_type, made.object_name, made.object_string = 6, "QUEUE", "a/b"
     return REPLY + made.encode()
@@ -135,11 +144,11 @@ def put_status() -> bytes:
 
 def get() -> bytes:
     message, correlation, group = (bytes([fill]) * 24 for fill in (9, 10, 11))
-    return calls.get_payload(1, 2, 3, 4, 5, 6, 7, 8, message, correlation, group, 12, 13, b"T" * 16, b"a > 1")
+    return put_get_frames.get_payload(1, 2, 3, 4, 5, 6, 7, 8, message, correlation, group, 12, 13, b"T" * 16, b"a > 1")
 
 
 def got() -> bytes:
-    return calls.get_reply_head(1, 7, 2, 3, 4, 5, b"T" * 16, BLOCK, MD) + b"data"
+    return put_get_frames.get_reply_head(1, 7, 2, 3, 4, 5, b"T" * 16, BLOCK, MD) + b"data"
 
 
 def inquired() -> bytes:
@@ -174,7 +183,7 @@ LAYOUTS: dict[str, tuple[bytes, dict[str, object]]] = {
             "user": "fred",
         },
     ),
-    "**DISCONNECT**": (exchanges.numbers_payload([1]), {"commits": 1}),
+    "**DISCONNECT**": (payload_codec.numbers_payload([1]), {"commits": 1}),
     "**OPEN**": (target().encode(), {**TARGET_FIELDS, "options": 2}),
     "**OPEN reply**": (
         opened(),
@@ -192,9 +201,9 @@ LAYOUTS: dict[str, tuple[bytes, dict[str, object]]] = {
             "object string": "a/b",
         },
     ),
-    "**CLOSE**": (exchanges.numbers_payload([2, 1]), {"handle": 2, "options": 1}),
+    "**CLOSE**": (payload_codec.numbers_payload([2, 1]), {"handle": 2, "options": 1}),
     "**INQUIRE, SET**": (
-        exchanges.Inquiry(2, [3, 4], [5], b"characters").encode(),
+        object_frames.Inquiry(2, [3, 4], [5], b"characters").encode(),
         {
             "handle": 2,
             "selector count": 2,
@@ -215,7 +224,7 @@ LAYOUTS: dict[str, tuple[bytes, dict[str, object]]] = {
         },
     ),
     "**PUT**": (
-        calls.put_payload(1, 2, 3, MD, BLOCK, b"data"),
+        put_get_frames.put_payload(1, 2, 3, MD, BLOCK, b"data"),
         {
             "handle": 1,
             "options": 2,
@@ -227,11 +236,11 @@ LAYOUTS: dict[str, tuple[bytes, dict[str, object]]] = {
         },
     ),
     "**PUT reply**": (
-        calls.put_reply_frame(1, 1, 1, 7, MD)[frames.HEADER_BYTES :],
+        put_get_frames.put_reply_frame(1, 1, 1, 7, MD)[frames.HEADER_BYTES :],
         {**CODES, "md": MD},
     ),
     "**PUT1**": (
-        exchanges.Put1(target(), 3, 4, MD, BLOCK, b"data").encode(),
+        object_frames.Put1(target(), 3, 4, MD, BLOCK, b"data").encode(),
         {
             **TARGET_FIELDS,
             "object options": 2,
@@ -294,17 +303,17 @@ LAYOUTS: dict[str, tuple[bytes, dict[str, object]]] = {
             "data": b"data",
         },
     ),
-    "**SETTLE**": (exchanges.numbers_payload([9, 1]), {"request": 9, "keeps": 1}),
-    "**LOOK**": (
-        exchanges.look_payload(100, [get(), get()]),
+    "**SETTLE**": (payload_codec.numbers_payload([9, 1]), {"request": 9, "keeps": 1}),
+    "**GET_ANY**": (
+        put_get_frames.get_any_payload(100, [get(), get()]),
         {"wait ms": 100, "get count": 2, "gets": get() + get()},
     ),
-    "**LOOK reply**": (
+    "**GET_ANY reply**": (
         got()[:8] + b"\1\0\0\0" + got()[8:],
         {**CODES, "index": 1, "message": got()[8:]},
     ),
-    "**STREAM**": (exchanges.numbers_payload([100]) + get(), {"credit": 100, "get": get()}),
-    "**CREDIT**": (exchanges.numbers_payload([7, 50]), {"request": 7, "credit": 50}),
+    "**STREAM**": (payload_codec.numbers_payload([100]) + get(), {"credit": 100, "get": get()}),
+    "**CREDIT**": (payload_codec.numbers_payload([7, 50]), {"request": 7, "credit": 50}),
     "**SUBSCRIBE**": (
         subscribe(),
         {
@@ -322,23 +331,23 @@ LAYOUTS: dict[str, tuple[bytes, dict[str, object]]] = {
             **SUBSCRIPTION_FIELDS,
             "handle": 2,
             "topic": "a/b",
-            "destination": exchanges.Opened().encode(1),
+            "destination": object_frames.Opened().encode(1),
         },
     ),
     "**SUBSCRIPTION_REQUEST**": (
-        exchanges.numbers_payload([2, 1, 3]),
+        payload_codec.numbers_payload([2, 1, 3]),
         {"handle": 2, "action": 1, "options": 3},
     ),
     "**SUBSCRIPTION_REQUEST reply**": (
-        REPLY + exchanges.numbers_payload([9]),
+        REPLY + payload_codec.numbers_payload([9]),
         {**CODES, "publications": 9},
     ),
     "**PUBLISH, PUBLISH1**": (
-        calls.publish_payload(7, 1, 2, 3, MD, BLOCK, b"data"),
-        {"publication level": 7, "put": calls.put_payload(1, 2, 3, MD, BLOCK, b"data")},
+        put_get_frames.publish_payload(7, 1, 2, 3, MD, BLOCK, b"data"),
+        {"publication level": 7, "put": put_get_frames.put_payload(1, 2, 3, MD, BLOCK, b"data")},
     ),
     "**NOTICE** and **FAREWELL**": (
-        exchanges.reason_payload(2009, "The end."),
+        replies.reason_payload(2009, "The end."),
         {"reason": 2009, "words": "The end."},
     ),
 }
@@ -359,7 +368,7 @@ def test_every_layout_of_the_page_is_held_against_the_code() -> None:
 
 
 def test_the_header() -> None:
-    made = frames.segment(frames.PUT, 0x01020304, 0x05060708, True, b"")
+    made = segments.segment(frames.PUT, 0x01020304, 0x05060708, True, b"")
     expected = {
         "length": frames.HEADER_BYTES,
         "type": frames.PUT,
@@ -373,10 +382,10 @@ def test_the_header() -> None:
 
 
 def test_what_every_reply_begins_with() -> None:
-    made = calls.reply_frame(frames.COMMIT, 1, 1, 1, 7)[frames.HEADER_BYTES :]
+    made = replies.reply_frame(frames.COMMIT, 1, 1, 1, 7)[frames.HEADER_BYTES :]
     read = walk(PAGE.layout("Every reply begins"), made)
     assert {field: number(data) for field, data in read.items()} == CODES
-    assert made[: calls.REPLY_FIXED_BYTES] == REPLY
+    assert made[: replies.REPLY_FIXED_BYTES] == REPLY
 
 
 @pytest.mark.parametrize(
@@ -385,9 +394,9 @@ def test_what_every_reply_begins_with() -> None:
 def test_fixed_offsets_are_those_the_server_reads_at(title: str, prefix: str) -> None:
     """What the queue manager reads and writes by offset, not only what a client encodes."""
     offsets = {int(row[0]) for row in PAGE.layout(title) if row[0] != "then"}
-    names = [name for name in vars(calls) if name.startswith(prefix)]
+    names = [name for name in vars(put_get_frames) if name.startswith(prefix)]
     assert len(names) > 5
-    assert {getattr(calls, name) for name in names} <= offsets
+    assert {getattr(put_get_frames, name) for name in names} <= offsets
 
 
 # -- what the queue manager answers ------------------------------------------------------------------------------------
@@ -419,49 +428,51 @@ def test_a_real_queue_manager_answers_as_the_page_says() -> None:
 
 
 def _talk(talk: Talk, channel: str, manager: str) -> None:
-    agreed = walk(PAGE.layout("**HELLO reply**"), talk.ask(frames.HELLO, 0, exchanges.Hello(channel).encode()))
+    agreed = walk(PAGE.layout("**HELLO reply**"), talk.ask(frames.HELLO, 0, connect_frames.Hello(channel).encode()))
     assert value(agreed["channel"], channel) == channel
-    told = walk(PAGE.layout("**CONNECT reply**"), talk.ask(frames.CONNECT, 5, exchanges.Connect().encode()))
+    told = walk(PAGE.layout("**CONNECT reply**"), talk.ask(frames.CONNECT, 5, connect_frames.Connect().encode()))
     assert value(told["queue manager"], manager) == manager
-    asked = exchanges.OpenArguments(1, "Q1", 0x10 | 0x20 | 0x2)
+    asked = object_frames.OpenArguments(1, "Q1", 0x10 | 0x20 | 0x2)
     found = walk(PAGE.layout("**OPEN reply**"), talk.ask(frames.OPEN, 5, asked.encode()))
     assert value(found["name"], "Q1") == "Q1"
     handle = number(found["handle"])
     selectors = [constants.MQIA_CURRENT_Q_DEPTH, constants.MQCA_Q_DESC]
-    answer = talk.ask(frames.INQUIRE, 5, exchanges.Inquiry(handle, selectors, [], b"").encode())
+    answer = talk.ask(frames.INQUIRE, 5, object_frames.Inquiry(handle, selectors, [], b"").encode())
     inquired = walk(PAGE.layout("**INQUIRE reply**"), answer)
     assert (number(inquired["integers"]), inquired["texts"][4:].rstrip()) == (0, b"a queue")
     md = bytes(MQMD.default(2))
-    put = walk(PAGE.layout("**PUT reply**"), talk.ask(frames.PUT, 5, calls.put_payload(handle, 0, 0, md, b"", b"one")))
+    put = walk(
+        PAGE.layout("**PUT reply**"), talk.ask(frames.PUT, 5, put_get_frames.put_payload(handle, 0, 0, md, b"", b"one"))
+    )
     assert put["md"][:4] == b"MD  "
-    put1 = exchanges.Put1(exchanges.OpenArguments(1, "Q1", 0), 0, 0, md, b"", b"two").encode()
+    put1 = object_frames.Put1(object_frames.OpenArguments(1, "Q1", 0), 0, 0, md, b"", b"two").encode()
     assert walk(PAGE.layout("**PUT1 reply**"), talk.ask(frames.PUT1, 5, put1))["resolved names"][:3] == b"Q1 "
     none, zero = bytes(16), bytes(24)
-    wanted = calls.get_payload(handle, 0, 0, 0, 100, 546, 1208, 0, zero, zero, zero, 1, 0, none, b"")
+    wanted = put_get_frames.get_payload(handle, 0, 0, 0, 100, 546, 1208, 0, zero, zero, zero, 1, 0, none, b"")
     assert walk(PAGE.layout("**GET reply, MESSAGE**"), talk.ask(frames.GET, 5, wanted))["data"] == b"one"
-    looked = talk.ask(frames.LOOK, 5, exchanges.look_payload(0, [wanted]))
-    assert walk(PAGE.layout("**LOOK reply**"), looked)["message"].endswith(b"two")
+    looked = talk.ask(frames.GET_ANY, 5, put_get_frames.get_any_payload(0, [wanted]))
+    assert walk(PAGE.layout("**GET_ANY reply**"), looked)["message"].endswith(b"two")
     _talk_of_topics(talk, md)
-    walk(PAGE.layout("**STATUS**"), talk.ask(frames.STATUS, 5, exchanges.numbers_payload([0])))
-    for kind, payload in ((frames.COMMIT, b""), (frames.DISCONNECT, exchanges.numbers_payload([1]))):
+    walk(PAGE.layout("**STATUS**"), talk.ask(frames.STATUS, 5, payload_codec.numbers_payload([0])))
+    for kind, payload in ((frames.COMMIT, b""), (frames.DISCONNECT, payload_codec.numbers_payload([1]))):
         walk(PAGE.layout("Every reply begins"), talk.ask(kind, 5, payload))
     walk(PAGE.layout("Every reply begins"), talk.ask(frames.HEARTBEAT, 0, b""))
 
 
 def _talk_of_topics(talk: Talk, md: bytes) -> None:
-    asked = subscriptions.SubscribeArguments(constants.MQSO_CREATE | constants.MQSO_MANAGED)
+    asked = subscribe_frames.SubscribeArguments(constants.MQSO_CREATE | constants.MQSO_MANAGED)
     asked.topic_string = "a/#"
     made = walk(PAGE.layout("**SUBSCRIBE reply**"), talk.ask(frames.SUBSCRIBE, 5, asked.encode()))
     assert value(made["topic"], "a/#") == "a/#"
-    topic = exchanges.OpenArguments(constants.MQOT_TOPIC, "", constants.MQOO_OUTPUT)
+    topic = object_frames.OpenArguments(constants.MQOT_TOPIC, "", constants.MQOO_OUTPUT)
     topic.object_string = "a/b"
     found = walk(PAGE.layout("**OPEN reply**"), talk.ask(frames.OPEN, 5, topic.encode()))
     assert value(found["object string"], "a/b") == "a/b"
-    put = calls.publish_payload(5, number(found["handle"]), constants.MQPMO_RETAIN, 0, md, b"", b"one")
+    put = put_get_frames.publish_payload(5, number(found["handle"]), constants.MQPMO_RETAIN, 0, md, b"", b"one")
     assert walk(PAGE.layout("**PUT reply**"), talk.ask(frames.PUBLISH, 5, put))["completion"] == bytes(4)
-    put1 = exchanges.numbers_payload([5]) + exchanges.Put1(topic, 0, 0, md, b"", b"two").encode()
+    put1 = payload_codec.numbers_payload([5]) + object_frames.Put1(topic, 0, 0, md, b"", b"two").encode()
     assert walk(PAGE.layout("**PUT1 reply**"), talk.ask(frames.PUBLISH1, 5, put1))["completion"] == bytes(4)
-    request = exchanges.numbers_payload([number(made["handle"]), 1, 0])
+    request = payload_codec.numbers_payload([number(made["handle"]), 1, 0])
     answer = walk(PAGE.layout("**SUBSCRIPTION_REQUEST reply**"), talk.ask(frames.SUBSCRIPTION_REQUEST, 5, request))
     assert number(answer["publications"]) == 1
 
@@ -478,7 +489,7 @@ def test_every_type_of_frame() -> None:
     assert f"the type of its request + {frames.REPLY} |" in PAGE.text()
 
 
-@pytest.mark.parametrize(("index", "module"), [(0, exchanges), (1, calls)], ids=["OPEN", "GET"])
+@pytest.mark.parametrize(("index", "module"), [(0, object_frames), (1, put_get_frames)], ids=["OPEN", "GET"])
 def test_flags(index: int, module: ModuleType) -> None:
     rows = [rows[1:] for _, rows in PAGE.tables() if rows[0][:2] == ["flag", "value"]][index]
     assert len(rows) >= 5
@@ -492,15 +503,15 @@ LIMITS: dict[str, list[int]] = {
     "longest agreed frame": [frames.SEGMENT_BYTES_MAX],
     "message": [frames.MESSAGE_BYTES_MAX],
     "payload beyond the message": [frames.PAYLOAD_OVERHEAD_BYTES],
-    "selector": [calls.SELECTOR_BYTES_MAX, exchanges.SELECTION_BYTES_MAX],
+    "selector": [put_get_frames.SELECTOR_BYTES_MAX, object_frames.SELECTION_BYTES_MAX],
     "selector words": [selector_tokens.TOKENS_MAX],
     "selector cost": [selector.COST_MAX],
     "selectors that wait": [getting.SELECTOR_BYTES_MAX],
-    "topic": [subscriptions.TOPIC_BYTES_MAX],
-    "user": [exchanges.USER_BYTES_MAX, exchanges.PASSWORD_BYTES_MAX],
-    "attributes": [exchanges.ATTRIBUTES_MAX],
-    "characters": [exchanges.CHARACTERS_MAX],
-    "consumers": [exchanges.CONSUMERS_MAX],
+    "topic": [subscribe_frames.TOPIC_BYTES_MAX],
+    "user": [connect_frames.USER_BYTES_MAX, connect_frames.PASSWORD_BYTES_MAX],
+    "attributes": [object_frames.ATTRIBUTES_MAX],
+    "characters": [object_frames.CHARACTERS_MAX],
+    "consumers": [put_get_frames.CONSUMERS_MAX],
     "credit": [looks._CREDIT_MAX],
     "waiting": [link_limits.PENDING_MAX],
     "unfinished": [server_link._ASSEMBLIES_MAX],
@@ -527,7 +538,7 @@ def test_the_version_and_the_magic() -> None:
     text = PAGE.text()
     assert f"a queue manager, version {frames.PROTOCOL_VERSION}." in text
     assert [int(row[0]) for row in PAGE.table("version", "what it brought")] == [*range(1, frames.PROTOCOL_VERSION + 1)]
-    assert subscriptions.SUBSCRIPTIONS_VERSION == frames.PROTOCOL_VERSION
+    assert subscribe_frames.SUBSCRIPTIONS_VERSION == frames.PROTOCOL_VERSION
     assert f"`{frames.MAGIC.decode()}`" in text
 
 

@@ -19,7 +19,7 @@ from tests.world.wire_bench import Answer, Peer, dial, get, numbers, put
 
 from ostler.model.constants import MQCC_OK, MQGMO_SYNCPOINT, MQGMO_WAIT, MQPMO_SYNCPOINT, MQRC_NO_MSG_AVAILABLE
 from ostler.wire import frames as wire
-from ostler.wire.calls import HELD, HELD_IF_PERSISTENT
+from ostler.wire.put_get_frames import HELD, HELD_IF_PERSISTENT
 
 QUEUE = "SYSTEM.DEFAULT.LOCAL.QUEUE"
 PUTTERS = 3

@@ -32,9 +32,10 @@ from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.wire import frames as wire
-from ostler.wire.calls import HELD
-from ostler.wire.exchanges import decode_reason, look_payload
-from ostler.wire.payloads import PayloadReader
+from ostler.wire import segments
+from ostler.wire.payload_codec import PayloadReader
+from ostler.wire.put_get_frames import HELD, get_any_payload
+from ostler.wire.replies import decode_reason
 
 WAIT = MQGMO_WAIT | MQGMO_NO_SYNCPOINT
 LONG_SECONDS = 60.0
@@ -138,9 +139,9 @@ def in_all_states(site: Site) -> dict[str, Peer]:
     assert peers["holds"].ask(wire.GET, get(2, flags=HELD)).body == b"kept"
     peers["waits"].send(wire.frame(wire.GET, 1, 10, get(2, WAIT, -1, selector=b"a = 1")))
     peers["held wait"].send(wire.frame(wire.GET, 1, 10, get(2, WAIT, -1, HELD, selector=b"a = 1")))
-    peers["looks"].send(wire.frame(wire.LOOK, 1, 10, look_payload(-1, [get(2, WAIT, -1, selector=b"a = 1")])))
+    peers["looks"].send(wire.frame(wire.GET_ANY, 1, 10, get_any_payload(-1, [get(2, WAIT, -1, selector=b"a = 1")])))
     peers["streams"].send(wire.frame(wire.STREAM, 1, 10, numbers(9) + get(2, MQGMO_NO_SYNCPOINT, selector=b"a = 1")))
-    peers["sends"].send(wire.segment(wire.PUT, 1, 10, True, put(2, bytes(100_000))))
+    peers["sends"].send(segments.segment(wire.PUT, 1, 10, True, put(2, bytes(100_000))))
     peers["hello"] = dial(("127.0.0.1", site.port))
     peers["hello"].hello("APP")
     peers["silent"] = dial(("127.0.0.1", site.port))

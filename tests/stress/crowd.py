@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from ostler.wire import frames as wire
-from ostler.wire.exchanges import Connect, Hello
+from ostler.wire.connect_frames import Connect, Hello
 from ostler.wire.frames import FrameReader
 
 # Each address has some 28,000 ports to connect from, and those that were closed stay taken for a minute.

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostler.wire import frames as wire
-from ostler.wire.frames import Assembly, FrameReader, MalformedFrame
-from ostler.wire.outgoing import READY_FRAME, LargeReply
+from ostler.wire import segments
+from ostler.wire.frames import FrameReader, MalformedFrame
+from ostler.wire.segments import READY_FRAME, IncomingPayload, OutgoingPayload
 
 LIMIT = 1 << 20
 Frame = tuple[int, int, int, int, bytes]  # type, flags, conversation, request, payload
@@ -23,7 +24,7 @@ FRAMES = st.lists(
 
 def encoded(frames: list[Frame]) -> bytes:
     return b"".join(
-        wire.segment(type, conversation, request, flags == wire.MORE, payload)
+        segments.segment(type, conversation, request, flags == wire.MORE, payload)
         for type, flags, conversation, request, payload in frames
     )
 
@@ -176,35 +177,35 @@ def test_the_limit_may_grow_between_frames() -> None:
 
 @given(st.binary(max_size=500), st.integers(17, 120))
 def test_a_payload_in_segments(payload: bytes, segment_bytes: int) -> None:
-    made = wire.frames_of(wire.OUTPUT, 5, 6, payload, segment_bytes)
+    made = segments.frames_of(wire.OUTPUT, 5, 6, payload, segment_bytes)
     found = read([b"".join(made)])
     assert all(len(each) <= segment_bytes for each in made)
     assert [flags for _, flags, *_ in found] == [wire.MORE] * (len(made) - 1) + [0]
     assert {(type, conversation, request) for type, _, conversation, request, _ in found} == {(wire.OUTPUT, 5, 6)}
-    assembly = Assembly(wire.OUTPUT, len(payload))
+    assembly = IncomingPayload(wire.OUTPUT, len(payload))
     for *_, part in found:
         assembly.add(part)
     assert assembly.whole() == payload
 
 
 def test_an_assembly_has_a_limit() -> None:
-    assembly = Assembly(wire.PUT, 10)
+    assembly = IncomingPayload(wire.PUT, 10)
     assembly.add(bytes(10))
     with pytest.raises(MalformedFrame, match="more than 10 bytes"):
         assembly.add(b"x")
 
 
 def test_empty_segments_cost_something_as_well() -> None:
-    assembly = Assembly(wire.PUT, 10)
+    assembly = IncomingPayload(wire.PUT, 10)
     for _ in range(100):
         assembly.add(b"")
-    assert assembly.cost_bytes == 100 * wire.SEGMENT_COST_BYTES
+    assert assembly.cost_bytes == 100 * segments.SEGMENT_COST_BYTES
     assert assembly.whole() == b""
 
 
 @given(st.binary(min_size=1, max_size=300), st.binary(max_size=300), st.integers(1, 100))
 def test_a_large_reply_is_cut_wherever_its_head_ends(head: bytes, body: bytes, room: int) -> None:
-    reply = LargeReply(wire.GET | wire.REPLY, 3, 4, head, body)
+    reply = OutgoingPayload(wire.GET | wire.REPLY, 3, 4, head, body)
     made = []
     while not reply.is_sent():
         made.append(reply.next_frame(room))
@@ -216,15 +217,15 @@ def test_a_large_reply_is_cut_wherever_its_head_ends(head: bytes, body: bytes, r
 
 def test_a_frame_behind_a_large_reply_stays_as_it_is() -> None:
     ready = wire.frame(wire.UNSTREAM | wire.REPLY, 3, 9, bytes(8))
-    first = LargeReply(wire.MESSAGE, 3, 4, bytes(100), b"")
-    first.following = LargeReply(READY_FRAME, 3, 4, ready, b"")
+    first = OutgoingPayload(wire.MESSAGE, 3, 4, bytes(100), b"")
+    first.following = OutgoingPayload(READY_FRAME, 3, 4, ready, b"")
     assert first.last().next_frame(10) == ready
     assert first.last().is_sent()
 
 
 WRITERS: list[Callable[[], bytes]] = [
     lambda: wire.frame(wire.GET | wire.REPLY, 0xFFFFFFFF, 0x80000000, b"abc"),
-    lambda: wire.segment(wire.GET | wire.REPLY, 0xFFFFFFFF, 0x80000000, False, b"abc"),
+    lambda: segments.segment(wire.GET | wire.REPLY, 0xFFFFFFFF, 0x80000000, False, b"abc"),
 ]
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from tests.world.channel_network import LineEnd
 
 from ostler.channel.port import ORDERLY, ChannelPort
-from ostler.wire.frames import HEARTBEAT, MORE, REPLY, Assembly, FrameReader, frame
+from ostler.wire.frames import HEARTBEAT, MORE, REPLY, FrameReader, frame
+from ostler.wire.segments import IncomingPayload
 
 if TYPE_CHECKING:
     from random import Random
@@ -44,7 +45,7 @@ class SimulatedAgent(ChannelPort):
         self.is_paused = False
         self.last_heard_ms = site.now_ms
         self._reader = FrameReader(1 << 21)
-        self._assemblies: dict[int, Assembly] = {}
+        self._assemblies: dict[int, IncomingPayload] = {}
         self._after: list[tuple[int, bytes]] = []
 
     # -- the port ------------------------------------------------------------------------------------------------------
@@ -120,7 +121,7 @@ class SimulatedAgent(ChannelPort):
     def _frame(self) -> None:
         reader = self._reader
         if reader.flags & MORE or reader.request in self._assemblies:
-            assembly = self._assemblies.setdefault(reader.request, Assembly(reader.type, _PAYLOAD_BYTES_MAX))
+            assembly = self._assemblies.setdefault(reader.request, IncomingPayload(reader.type, _PAYLOAD_BYTES_MAX))
             assembly.add(reader.buffer[reader.start : reader.end])
             if not reader.flags & MORE:
                 whole = self._assemblies.pop(reader.request).whole()

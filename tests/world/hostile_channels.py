@@ -16,6 +16,7 @@ from tests.world.hostile_frames import Mangler
 from ostler.channel.compression import METHODS, compress
 from ostler.model.structures.md import MQMD
 from ostler.wire import frames as wire
+from ostler.wire import segments
 from ostler.wire.channel_frames import (
     HEADER_COMPRESSED,
     IN_BATCH,
@@ -30,7 +31,7 @@ from ostler.wire.channel_frames import (
     message_head,
     welcome_frame,
 )
-from ostler.wire.exchanges import reason_payload
+from ostler.wire.replies import reason_payload
 
 PARTNER: Final = "STRANGER"
 LUWID: Final = luwid_of(77)
@@ -92,8 +93,8 @@ def from_sender(channel: str, queue: str) -> list[bytes]:
         message("SYSTEM.CHANNEL.SYNCQ", data=bytes(96)),
         message_frame(7, 1, flags, 1, 600, XQH_BYTES, body[:XQH_BYTES] + small),
         message_frame(7, 1, flags | HEADER_COMPRESSED, 1, 0, 20, body[:20] + small),
-        wire.segment(wire.CHANNEL_MESSAGE, 0, 9, True, long[:1000]),
-        wire.segment(wire.CHANNEL_MESSAGE, 0, 9, False, long[1000:]),
+        segments.segment(wire.CHANNEL_MESSAGE, 0, 9, True, long[:1000]),
+        segments.segment(wire.CHANNEL_MESSAGE, 0, 9, False, long[1000:]),
         confirm(),
         confirm(2, 1, 2),
         hello_frame(hello(channel)),
@@ -121,7 +122,7 @@ def from_receiver(channel: str) -> list[bytes]:
         wire.frame(wire.HEARTBEAT, 0, 1),
         wire.frame(wire.HEARTBEAT | wire.REPLY, 0, 1, bytes(8)),
         wire.frame(wire.FAREWELL, 0, 0, reason_payload(2009, "AMQ9526E: so be it")),
-        wire.segment(wire.CHANNEL_MESSAGE, 0, 9, True, bytes(1000)),
+        segments.segment(wire.CHANNEL_MESSAGE, 0, 9, True, bytes(1000)),
         hello_frame(hello(channel)),
     ]
 

@@ -35,9 +35,19 @@ from ostler.model.constants import (
 )
 from ostler.model.structures.md import MQMD
 from ostler.wire import frames as wire
-from ostler.wire.calls import HELD, WANTS_PROPERTIES, WANTS_TOKEN, get_payload, publish_payload, put_payload
-from ostler.wire.exchanges import Connect, Hello, Inquiry, OpenArguments, Put1, look_payload, numbers_payload
-from ostler.wire.subscriptions import SubscribeArguments
+from ostler.wire.connect_frames import Connect, Hello
+from ostler.wire.object_frames import Inquiry, OpenArguments, Put1
+from ostler.wire.payload_codec import numbers_payload
+from ostler.wire.put_get_frames import (
+    HELD,
+    WANTS_PROPERTIES,
+    WANTS_TOKEN,
+    get_any_payload,
+    get_payload,
+    publish_payload,
+    put_payload,
+)
+from ostler.wire.subscribe_frames import SubscribeArguments
 
 CONVERSATION: Final = 1
 HOBJ: Final = 2  # the first handle of a connection
@@ -118,7 +128,7 @@ def corpus(queue: str) -> list[bytes]:
         (wire.INQUIRE, Inquiry(HOBJ, [_CURRENT_DEPTH], [], b"").encode()),
         (wire.SET, Inquiry(HOBJ, [10], [1], b"").encode()),
         (wire.STATUS, numbers_payload([0])),
-        (wire.LOOK, look_payload(60_000, [waiting, get(MQGMO_BROWSE_NEXT)])),
+        (wire.GET_ANY, get_any_payload(60_000, [waiting, get(MQGMO_BROWSE_NEXT)])),
         (wire.STREAM, numbers_payload([10]) + get(MQGMO_NO_SYNCPOINT)),
         (wire.CREDIT, numbers_payload([77, 5])),
         (wire.UNSTREAM, numbers_payload([77])),

@@ -28,9 +28,12 @@ from ostler.server.assembly import Server
 from ostler.server.net.link import ServerLink
 from ostler.server.queue_manager import QueueManager
 from ostler.wire import frames as wire
-from ostler.wire.calls import GOT_BLOCK_BYTES, GOT_FIXED_BYTES, get_payload, put_payload
-from ostler.wire.exchanges import Connect, Hello, OpenArguments, decode_opened, decode_reply, numbers_payload
+from ostler.wire.connect_frames import Connect, Hello
 from ostler.wire.frames import FrameReader
+from ostler.wire.object_frames import OpenArguments, decode_opened
+from ostler.wire.payload_codec import numbers_payload
+from ostler.wire.put_get_frames import GOT_BLOCK_BYTES, GOT_FIXED_BYTES, get_payload, put_payload
+from ostler.wire.replies import decode_reply
 
 EVERYTHING = MQOO_INPUT_SHARED | MQOO_BROWSE | MQOO_OUTPUT | MQOO_INQUIRE | MQOO_SET
 _PASSES_MAX = 10_000

@@ -19,8 +19,8 @@ from ostler.wire.channel_frames import (
     message_frame,
     message_head,
 )
-from ostler.wire.frames import CHANNEL_MESSAGE, HEADER_BYTES, frames_of
-from ostler.wire.outgoing import LargeReply
+from ostler.wire.frames import CHANNEL_MESSAGE, HEADER_BYTES
+from ostler.wire.segments import OutgoingPayload, frames_of
 
 BACKLOG_BYTES: Final = 256 * 1024  # more than this unsent: no further messages are got
 _NUMBERS: Final = 0x7FFFFFFF
@@ -38,7 +38,7 @@ class MessageWriter:
         self._method: i64 = method_of(agreed.message_methods)
         self._compresses: bool = self._header_method != MQCOMPRESS_NONE or self._method != MQCOMPRESS_NONE
         self._numbers: i64 = 0
-        self._large: LargeReply | None = None
+        self._large: OutgoingPayload | None = None
         self._fast_lsn: i64 = 0  # what messages outside batches have to wait for in the log
 
     def write_in_batch(self, body: bytes, batch: i64, sequence: i64, expiry: i64) -> i64:
@@ -55,7 +55,7 @@ class MessageWriter:
             self._port.send(message_frame(self._numbers, batch, flags, sequence, expiry, header, body))
         else:
             start = message_head(batch, flags, sequence, expiry, header)
-            self._large = LargeReply(CHANNEL_MESSAGE, 0, self._numbers, start, body)
+            self._large = OutgoingPayload(CHANNEL_MESSAGE, 0, self._numbers, start, body)
             self.feed()
         return len(body)
 
@@ -83,7 +83,7 @@ class MessageWriter:
             for data in frames_of(CHANNEL_MESSAGE, 0, self._numbers, start + body, self._segment_bytes):
                 self._send_alone(data)
         else:
-            self._large = LargeReply(CHANNEL_MESSAGE, 0, self._numbers, start, body)
+            self._large = OutgoingPayload(CHANNEL_MESSAGE, 0, self._numbers, start, body)
             self.feed()
         return len(body)
 

@@ -42,7 +42,6 @@ from ostler.wire.channel_frames import (
     confirm_frame,
     welcome_frame,
 )
-from ostler.wire.exchanges import decode_reason, reason_payload
 from ostler.wire.frames import (
     CHANNEL_CONFIRM,
     CHANNEL_END,
@@ -55,7 +54,8 @@ from ostler.wire.frames import (
     MalformedFrame,
     frame,
 )
-from ostler.wire.payloads import PayloadReader
+from ostler.wire.payload_codec import PayloadReader
+from ostler.wire.replies import decode_reason, reason_payload
 
 RUNNING: Final = 1
 PAUSED: Final = 2  # a message waits to be tried again

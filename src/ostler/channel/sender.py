@@ -60,7 +60,6 @@ from ostler.wire.channel_frames import (
     decode_channel_hello,
     hello_frame,
 )
-from ostler.wire.exchanges import decode_reason, reason_payload
 from ostler.wire.frames import (
     CHANNEL_CONFIRM,
     CHANNEL_END,
@@ -74,7 +73,8 @@ from ostler.wire.frames import (
     MalformedFrame,
     frame,
 )
-from ostler.wire.payloads import PayloadReader
+from ostler.wire.payload_codec import PayloadReader
+from ostler.wire.replies import decode_reason, reason_payload
 
 # States of a sending end.
 GREETING: Final = 0

@@ -58,24 +58,24 @@ from ostler.server.services import Services
 from ostler.server.storage.memory_limits import link_bytes_max
 from ostler.server.supervised_thread import SupervisedThread
 from ostler.server.tls.contexts import ChannelTls, RepositorySettings, TlsContexts
-from ostler.server.verbs.consume import add_credit, begin_look, begin_stream, end_stream
+from ostler.server.verbs.consume import add_credit, begin_get_any, begin_stream, end_stream
 from ostler.server.verbs.objects import object_verb
 from ostler.server.verbs.topics import topic_verb
-from ostler.wire.calls import reply_frame
-from ostler.wire.exchanges import Connect, Connected, Hello
+from ostler.wire.connect_frames import Connect, Connected, Hello
 from ostler.wire.frames import (
     COMMAND,
     CONNECT,
     CREDIT,
     DISCONNECT,
-    LOOK,
+    GET_ANY,
     REPLY,
     STREAM,
     UNSTREAM,
     MalformedFrame,
     frame,
 )
-from ostler.wire.payloads import PayloadReader
+from ostler.wire.payload_codec import PayloadReader
+from ostler.wire.replies import reply_frame
 from ostler.wire.tls_stream import TlsStream
 
 log: Final = logging.getLogger("ostler.server")
@@ -534,8 +534,8 @@ class Server(Policy):
         payload = buffer[start:end]
         if type == DISCONNECT:
             self._disconnect(conversation, number, payload)
-        elif type == LOOK:
-            begin_look(conversation, number, payload)
+        elif type == GET_ANY:
+            begin_get_any(conversation, number, payload)
         elif type == STREAM:
             begin_stream(conversation, number, payload)
         elif type == CREDIT:

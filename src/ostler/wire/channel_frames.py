@@ -21,7 +21,6 @@ from typing import Final, final
 from librt.strings import BytesWriter, read_i32_le, write_i64_le
 from mypy_extensions import i64
 
-from ostler.wire.exchanges import CHANNEL_BYTES, NAME_BYTES
 from ostler.wire.frames import (
     CHANNEL_HELLO,
     CHANNEL_MESSAGE,
@@ -34,7 +33,7 @@ from ostler.wire.frames import (
     write_header,
     write_number,
 )
-from ostler.wire.payloads import PayloadReader, PayloadWriter
+from ostler.wire.payload_codec import CHANNEL_BYTES, NAME_BYTES, PayloadReader, PayloadWriter
 
 CHANNEL_VERSION: Final = 1
 # What a CHANNEL_HELLO is for.

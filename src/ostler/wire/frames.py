@@ -14,7 +14,6 @@ of other requests may come between them.
 
 from __future__ import annotations
 
-from io import BytesIO
 from typing import Final, final
 
 from librt.strings import BytesWriter, read_i32_le, write_i16_le, write_i32_le
@@ -41,7 +40,7 @@ BEGIN: Final = 13
 INQUIRE: Final = 14
 SET: Final = 15
 STATUS: Final = 16
-LOOK: Final = 17
+GET_ANY: Final = 17
 STREAM: Final = 18
 CREDIT: Final = 19
 UNSTREAM: Final = 20
@@ -82,7 +81,7 @@ TYPE_NAMES: Final = {
     INQUIRE: "INQUIRE",
     SET: "SET",
     STATUS: "STATUS",
-    LOOK: "LOOK",
+    GET_ANY: "GET_ANY",
     STREAM: "STREAM",
     CREDIT: "CREDIT",
     UNSTREAM: "UNSTREAM",
@@ -115,8 +114,6 @@ SEGMENT_BYTES_MAX: Final = 1024 * 1024
 # What a payload may have beyond the data of a message: descriptor, properties, names.
 PAYLOAD_OVERHEAD_BYTES: Final = 128 * 1024
 MESSAGE_BYTES_MAX: Final = 104857600
-# What each segment costs beside its bytes while a payload is put together.
-SEGMENT_COST_BYTES: Final = 64
 _PARTS_MAX: Final = 1024
 _UNSIGNED: Final = 0xFFFFFFFF
 
@@ -240,62 +237,3 @@ def frame(type: i64, conversation: i64, request: i64, payload: bytes = b"") -> b
     write_header(writer, HEADER_BYTES + len(payload), type, conversation, request)
     writer.write(payload)
     return writer.getvalue()
-
-
-def segment(type: i64, conversation: i64, request: i64, more: bool, payload: bytes) -> bytes:
-    """One frame of a payload that is sent in several."""
-    writer = BytesWriter()
-    write_number(writer, HEADER_BYTES + len(payload))
-    write_i16_le(writer, i16(type | (MORE << 8) if more else type))
-    write_i16_le(writer, 0)
-    write_number(writer, signed(conversation))
-    write_number(writer, signed(request))
-    writer.write(payload)
-    return writer.getvalue()
-
-
-def frames_of(type: i64, conversation: i64, request: i64, payload: bytes, segment_bytes: i64) -> list[bytes]:
-    """A payload as the frames that carry it."""
-    length: i64 = len(payload)
-    if length + HEADER_BYTES <= segment_bytes:
-        return [frame(type, conversation, request, payload)]
-    room: i64 = segment_bytes - HEADER_BYTES
-    made: list[bytes] = []
-    at: i64 = 0
-    while at < length:
-        piece = payload[at : at + room]
-        at += room
-        made.append(segment(type, conversation, request, at < length, piece))
-    return made
-
-
-@final
-class Assembly:
-    """A payload that comes in several segments."""
-
-    def __init__(self, type: i64, bytes_max: i64) -> None:
-        self.type: i64 = type
-        self.bytes_max: i64 = bytes_max
-        self.size: i64 = 0
-        self.cost_bytes: i64 = 0  # what it takes in memory, for who keeps account of that
-        self.head = b""
-        # It returns what was written to it without another copy: nobody waits while 100 MB are put together.
-        self._data = BytesIO()
-
-    def add(self, part: bytes, head_bytes: i64 = 0) -> None:
-        """Add a segment. The first bytes of the first one may be kept apart, as `head`."""
-        self.size += len(part)
-        self.cost_bytes += len(part) + SEGMENT_COST_BYTES
-        if self.size > self.bytes_max:
-            raise MalformedFrame(f"a payload of more than {self.bytes_max} bytes")
-        if head_bytes > 0:
-            self.head = part[:head_bytes]
-            self._data.write(memoryview(part)[head_bytes:])
-        else:
-            self._data.write(part)
-
-    def whole(self) -> bytes:
-        """All segments in one, without the head. They are not kept."""
-        data = self._data
-        self._data = BytesIO()
-        return data.getvalue()

@@ -13,8 +13,7 @@ from ostler.client.link.link import Listener, checked
 from ostler.client.link.loop_link import HIGH_WATER_BYTES, LoopLink
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
-from ostler.wire.calls import failure_frame, reply_frame
-from ostler.wire.exchanges import Hello, reason_payload
+from ostler.wire.connect_frames import Hello
 from ostler.wire.frames import (
     CANCEL,
     COMMAND,
@@ -29,8 +28,9 @@ from ostler.wire.frames import (
     REPLY,
     FrameReader,
     frame,
-    frames_of,
 )
+from ostler.wire.replies import failure_frame, reason_payload, reply_frame
+from ostler.wire.segments import frames_of
 
 SECONDS_MAX = 60.0
 SEGMENT_BYTES = 8192

@@ -13,8 +13,7 @@ import pytest
 import ostler
 from ostler.engine.message.message import PERSISTENCE_AT
 from ostler.model import constants as mq
-from ostler.wire.calls import GOT_FIXED_BYTES, MD_BYTES, failure_frame, reply_frame
-from ostler.wire.exchanges import Connected, Opened, decode_hello
+from ostler.wire.connect_frames import Connected, decode_hello
 from ostler.wire.frames import (
     CLOSE,
     COMMIT,
@@ -30,6 +29,9 @@ from ostler.wire.frames import (
     FrameReader,
     frame,
 )
+from ostler.wire.object_frames import Opened
+from ostler.wire.put_get_frames import GOT_FIXED_BYTES, MD_BYTES
+from ostler.wire.replies import failure_frame, reply_frame
 
 SECONDS_MAX = 60.0
 GOOD = bytes(8)

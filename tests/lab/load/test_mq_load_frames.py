@@ -16,7 +16,7 @@ from ostler.lab.load.mq.request_reply import MqRequester, MqResponder
 from ostler.lab.load.mq.session import MqSession
 from ostler.model.constants import MQCC_FAILED, MQCC_OK, MQPMO_ASYNC_RESPONSE, MQPMO_NEW_MSG_ID, MQPMO_SYNCPOINT
 from ostler.model.structures.md import MQMD
-from ostler.wire import calls, exchanges, frames
+from ostler.wire import connect_frames, frames, object_frames, put_get_frames, replies, segments
 
 GOOD = struct.pack("<ii", MQCC_OK, 0)
 
@@ -47,18 +47,18 @@ def opened(client: MqClient) -> MqClient:
     """The conversation of a client until its queues are open."""
     [(kind, _, payload)] = read_frames(client.opening())
     assert kind == frames.HELLO
-    hello = exchanges.decode_hello(payload)
+    hello = connect_frames.decode_hello(payload)
     assert hello.channel == "CHANNEL"
     answer = client.receive(frames.frame(frames.HELLO | frames.REPLY, 0, 1, GOOD + hello.encode()), 0)
     [(kind, _, _)] = read_frames(answer)
     assert kind == frames.CONNECT
-    connected = GOOD + exchanges.Connected().encode()
+    connected = GOOD + connect_frames.Connected().encode()
     asked = read_frames(client.receive(frames.frame(frames.CONNECT | frames.REPLY, 1, 1, connected), 0))
     number = 10
     while asked:
         kind, request, _ = asked.pop(0)
         assert kind == frames.OPEN
-        found = exchanges.Opened()
+        found = object_frames.Opened()
         found.hobj = number
         number += 1
         reply = frames.frame(frames.OPEN | frames.REPLY, 1, request, GOOD + found.encode())
@@ -84,15 +84,15 @@ def read_frames(data: bytes) -> list[tuple[int, int, bytes]]:
 def put_reply(message_id: bytes, completion: int = MQCC_OK) -> bytes:
     md = MQMD.default(2)
     MQMD.patch(md, "MsgId", message_id)
-    return calls.put_reply_frame(1, 1, completion, 0 if completion == MQCC_OK else 2053, bytes(md))
+    return put_get_frames.put_reply_frame(1, 1, completion, 0 if completion == MQCC_OK else 2053, bytes(md))
 
 
 def got(message_id: bytes, correlation_id: bytes, body: bytes) -> bytes:
     md = MQMD.default(2)
     MQMD.patch(md, "MsgId", message_id)
     MQMD.patch(md, "CorrelId", correlation_id)
-    fixed = (MQCC_OK, 0, len(body), 32, 32, 32, calls.NO_TOKEN, b"", bytes(md), body)
-    return calls.get_reply_frame(frames.GET | frames.REPLY, 1, 2, *fixed)
+    fixed = (MQCC_OK, 0, len(body), 32, 32, 32, put_get_frames.NO_TOKEN, b"", bytes(md), body)
+    return put_get_frames.get_reply_frame(frames.GET | frames.REPLY, 1, 2, *fixed)
 
 
 MESSAGE_ID = bytes(range(24))
@@ -104,13 +104,13 @@ def test_a_requester_gets_by_the_message_id_of_its_put(piecewise: bool) -> None:
     client = made(pace, True)
     [(kind, _, put)] = read_frames(client.begin(0))
     assert kind == frames.PUT
-    assert put[: calls.PUT_MD] == struct.pack("<iiii", 10, 4 | MQPMO_NEW_MSG_ID, 0, 0)
-    assert put[calls.PUT_FIXED_BYTES :] == reply_for(1, 16)
-    assert MQMD.read_bytes(put[calls.PUT_MD :], "ReplyToQ").rstrip(b" \0") == b"LAB.REPLY.0"
+    assert put[: put_get_frames.PUT_MD] == struct.pack("<iiii", 10, 4 | MQPMO_NEW_MSG_ID, 0, 0)
+    assert put[put_get_frames.PUT_FIXED_BYTES :] == reply_for(1, 16)
+    assert MQMD.read_bytes(put[put_get_frames.PUT_MD :], "ReplyToQ").rstrip(b" \0") == b"LAB.REPLY.0"
     [(kind, _, get)] = read_frames(fed(client, put_reply(MESSAGE_ID), piecewise))
     assert kind == frames.GET
     assert struct.unpack_from("<i", get) == (12,)
-    assert get[calls.GET_CORRELATION_ID : calls.GET_GROUP_ID] == MESSAGE_ID
+    assert get[put_get_frames.GET_CORRELATION_ID : put_get_frames.GET_GROUP_ID] == MESSAGE_ID
     answer = fed(client, got(bytes(24), MESSAGE_ID, reply_for(1, 16)), piecewise, 9)
     [(kind, _, put)] = read_frames(answer)
     assert (kind, struct.unpack_from("<i", put)) == (frames.PUT, (11,)), "the next pair of queues"
@@ -125,8 +125,8 @@ def test_a_pipelined_requester_sends_put_and_get_together(piecewise: bool) -> No
     assert (put_kind, get_kind) == (frames.PUT, frames.GET)
     assert put_request == 0
     assert struct.unpack_from("<i", put, 4)[0] & MQPMO_ASYNC_RESPONSE
-    own = MQMD.read_bytes(put[calls.PUT_MD :], "MsgId")
-    assert own == get[calls.GET_CORRELATION_ID : calls.GET_GROUP_ID] != bytes(24)
+    own = MQMD.read_bytes(put[put_get_frames.PUT_MD :], "MsgId")
+    assert own == get[put_get_frames.GET_CORRELATION_ID : put_get_frames.GET_GROUP_ID] != bytes(24)
     assert len(read_frames(fed(client, got(bytes(24), own, reply_for(1, 16)), piecewise, 3))) == 2
     assert pace.latencies_ns == [3]
 
@@ -135,9 +135,9 @@ def test_a_pipelined_persistent_put_is_waited_for() -> None:
     pace = running()
     client = made(pace, True, persistent=True, pipelined=True)
     put, _ = read_frames(client.begin(0))
-    own = MQMD.read_bytes(put[2][calls.PUT_MD :], "MsgId")
+    own = MQMD.read_bytes(put[2][put_get_frames.PUT_MD :], "MsgId")
     assert put[1] != 0
-    assert MQMD.read_int(put[2][calls.PUT_MD :], "Persistence") == 1
+    assert MQMD.read_int(put[2][put_get_frames.PUT_MD :], "Persistence") == 1
     assert client.receive(got(bytes(24), own, reply_for(1, 16)), 5) == b""
     assert client.receive(put_reply(own), 8) != b""
     assert pace.latencies_ns == [8]
@@ -147,8 +147,8 @@ def test_a_responder_works_verb_by_verb() -> None:
     client = made(running(0), False)
     [(kind, _, put)] = read_frames(client.receive(got(MESSAGE_ID, bytes(24), b"r" * 16), 0))
     assert kind == frames.PUT
-    assert MQMD.read_bytes(put[calls.PUT_MD :], "CorrelId") == MESSAGE_ID
-    assert put[calls.PUT_FIXED_BYTES :] == b"r" * 16
+    assert MQMD.read_bytes(put[put_get_frames.PUT_MD :], "CorrelId") == MESSAGE_ID
+    assert put[put_get_frames.PUT_FIXED_BYTES :] == b"r" * 16
     [(kind, _, _)] = read_frames(client.receive(put_reply(bytes(24)), 0))
     assert kind == frames.GET
 
@@ -159,12 +159,12 @@ def test_a_persistent_responder_commits() -> None:
     assert struct.unpack_from("<i", put, 4)[0] & MQPMO_SYNCPOINT
     [(kind, _, _)] = read_frames(client.receive(put_reply(bytes(24)), 0))
     assert kind == frames.COMMIT
-    [(kind, _, _)] = read_frames(client.receive(calls.reply_frame(frames.COMMIT, 1, 3, MQCC_OK, 0), 0))
+    [(kind, _, _)] = read_frames(client.receive(replies.reply_frame(frames.COMMIT, 1, 3, MQCC_OK, 0), 0))
     assert kind == frames.GET
     client = made(running(0), False, persistent=True, responder_units=True, pipelined=True)
     sent = read_frames(client.receive(got(MESSAGE_ID, bytes(24), b"r" * 16), 0))
     assert [kind for kind, _, _ in sent] == [frames.PUT, frames.COMMIT, frames.GET]
-    assert client.receive(calls.reply_frame(frames.COMMIT, 1, 3, MQCC_OK, 0), 0) == b""
+    assert client.receive(replies.reply_frame(frames.COMMIT, 1, 3, MQCC_OK, 0), 0) == b""
 
 
 def test_a_verb_that_fails_is_told_with_its_reason() -> None:
@@ -182,7 +182,7 @@ def test_a_verb_that_fails_is_told_with_its_reason() -> None:
 
 
 def committed() -> bytes:
-    return calls.reply_frame(frames.COMMIT, 1, 3, MQCC_OK, 0)
+    return replies.reply_frame(frames.COMMIT, 1, 3, MQCC_OK, 0)
 
 
 def test_a_requester_in_units_of_work_commits_put_and_get() -> None:
@@ -206,7 +206,7 @@ def test_a_pipelined_requester_in_units_of_work_waits_for_both_commits(reply_fir
     client = made(pace, True, requester_units=True, pipelined=True)
     sent = read_frames(client.begin(0))
     assert [kind for kind, _, _ in sent] == [frames.PUT, frames.COMMIT, frames.GET]
-    own = MQMD.read_bytes(sent[0][2][calls.PUT_MD :], "MsgId")
+    own = MQMD.read_bytes(sent[0][2][put_get_frames.PUT_MD :], "MsgId")
     reply = got(bytes(24), own, reply_for(1, 16))
     first, second = (reply, committed()) if reply_first else (committed(), reply)
     assert client.receive(first, 1) == b""
@@ -219,10 +219,10 @@ def test_a_pipelined_requester_in_units_of_work_waits_for_both_commits(reply_fir
 def test_a_requester_with_its_own_reply_queue_takes_the_next_message() -> None:
     client = made(running(), True, own_replies=True)
     [(_, _, put)] = read_frames(client.begin(0))
-    assert MQMD.read_bytes(put[calls.PUT_MD :], "ReplyToQ").rstrip(b" \0") == b"LAB.REPLY.OWN.1"
+    assert MQMD.read_bytes(put[put_get_frames.PUT_MD :], "ReplyToQ").rstrip(b" \0") == b"LAB.REPLY.OWN.1"
     [(_, _, get)] = read_frames(client.receive(put_reply(MESSAGE_ID), 0))
-    assert struct.unpack_from("<i", get, calls.GET_HOBJ) == (12,), "behind the two request queues"
-    assert struct.unpack_from("<i", get, calls.GET_MATCH) == (0,)
+    assert struct.unpack_from("<i", get, put_get_frames.GET_HOBJ) == (12,), "behind the two request queues"
+    assert struct.unpack_from("<i", get, put_get_frames.GET_MATCH) == (0,)
 
 
 def test_who_does_not_go_round_stays_with_its_pair() -> None:
@@ -242,10 +242,10 @@ def test_a_long_message_is_sent_and_read_in_segments() -> None:
         if reader.next():
             break
     assert reader.type == frames.PUT
-    assert reader.data(reader.start + calls.PUT_FIXED_BYTES) == reply_for(1, size)
+    assert reader.data(reader.start + put_get_frames.PUT_FIXED_BYTES) == reply_for(1, size)
     client.receive(put_reply(MESSAGE_ID), 0)
     whole = got(bytes(24), MESSAGE_ID, reply_for(1, size))[frames.HEADER_BYTES :]
-    pieces = frames.frames_of(frames.GET | frames.REPLY, 1, 2, whole, frames.SEGMENT_BYTES)
+    pieces = segments.frames_of(frames.GET | frames.REPLY, 1, 2, whole, frames.SEGMENT_BYTES)
     heartbeat = frames.frame(frames.HEARTBEAT, 0, 7)
     assert len(pieces) == 3
     assert [client.receive(piece, 5) for piece in pieces[:2]] == [b"", b""]
@@ -256,7 +256,7 @@ def test_a_long_message_is_sent_and_read_in_segments() -> None:
 
 
 ROOM = frames.SEGMENT_BYTES - frames.HEADER_BYTES
-FIRST = ROOM - calls.PUT_FIXED_BYTES
+FIRST = ROOM - put_get_frames.PUT_FIXED_BYTES
 sizes = st.one_of(st.integers(0, 64), *[st.integers(at - 2, at + 2) for at in (FIRST, FIRST + ROOM, FIRST + 2 * ROOM)])
 
 
@@ -272,8 +272,8 @@ def test_messages_of_any_length_come_out_as_they_went_in(size: int, front: int, 
     if put.is_long:
         assert put.filled_long(ids, data[:front], data[front:], behind) == made
     stored = md[:48] + ids + md[96:]
-    payload = calls.put_payload(10, MQPMO_SYNCPOINT, 0, stored, b"", data)
-    assert made == b"".join([*frames.frames_of(frames.PUT, 7, 3, payload, frames.SEGMENT_BYTES), behind])
+    payload = put_get_frames.put_payload(10, MQPMO_SYNCPOINT, 0, stored, b"", data)
+    assert made == b"".join([*segments.frames_of(frames.PUT, 7, 3, payload, frames.SEGMENT_BYTES), behind])
     reader = MqReader()
     at = turn = 0
     found = []
@@ -294,7 +294,7 @@ def test_a_channel_that_shares_less_is_told() -> None:
     terms = MqTerms(1, 16, False)
     carrier = MqCarrier(Pace(), "CHANNEL", [MqRequester(Pace(), number, terms, number + 1) for number in range(3)])
     [(_, _, payload)] = read_frames(carrier.opening())
-    hello = exchanges.decode_hello(payload)
+    hello = connect_frames.decode_hello(payload)
     assert hello.conversations_max == 3
     hello.conversations_max = 2
     with pytest.raises(LoadFailed, match="3 clients were to share a connection, and the channel lets 2"):
@@ -302,7 +302,7 @@ def test_a_channel_that_shares_less_is_told() -> None:
 
 
 def status_reply(succeeded: int, failed: int) -> bytes:
-    status = exchanges.PutStatus()
+    status = object_frames.PutStatus()
     status.succeeded, status.failed, status.reason = succeeded, failed, 2053 if failed else 0
     return frames.frame(frames.STATUS | frames.REPLY, 1, 4, GOOD + status.encode())
 
@@ -313,7 +313,7 @@ def test_a_producer_asks_what_became_of_its_batch() -> None:
     sent = read_frames(client.begin(77))
     assert [kind for kind, _, _ in sent] == [frames.PUT] * 32 + [frames.STATUS]
     assert {request for kind, request, _ in sent if kind == frames.PUT} == {0}
-    assert sent[0][2][calls.PUT_FIXED_BYTES :] == (77).to_bytes(8, "big") + bytes(8)
+    assert sent[0][2][put_get_frames.PUT_FIXED_BYTES :] == (77).to_bytes(8, "big") + bytes(8)
     assert pace.outstanding == 32
     client.receive(status_reply(32, 0), 100)
     assert pace.latencies_ns == [23] * 32
@@ -329,8 +329,8 @@ def test_a_consumer_gives_credit_for_what_it_took() -> None:
     [(kind, request, asked)] = read_frames(client.first(0))
     assert (kind, struct.unpack_from("<ii", asked)) == (frames.STREAM, (32, 10))
     md = bytes(MQMD.default(2))
-    fixed = (MQCC_OK, 0, 16, 32, 32, 32, calls.NO_TOKEN, b"", md, (7).to_bytes(8, "big") + bytes(8))
-    message = calls.get_reply_frame(frames.MESSAGE, 1, request, *fixed)
+    fixed = (MQCC_OK, 0, 16, 32, 32, 32, put_get_frames.NO_TOKEN, b"", md, (7).to_bytes(8, "big") + bytes(8))
+    message = put_get_frames.get_reply_frame(frames.MESSAGE, 1, request, *fixed)
     assert client.receive(message * 15, 9) == b""
     [(kind, _, given)] = read_frames(client.receive(message, 9))
     assert (kind, struct.unpack("<ii", given)) == (frames.CREDIT, (request, 16))
@@ -350,16 +350,16 @@ def test_a_session_closes_its_queues_and_leaves() -> None:
         if kind == frames.DISCONNECT:
             break
         closed.append(struct.unpack_from("<i", payload)[0])
-        answer = session.receive(calls.reply_frame(frames.CLOSE, 1, request, MQCC_OK, 0), 8)
+        answer = session.receive(replies.reply_frame(frames.CLOSE, 1, request, MQCC_OK, 0), 8)
     assert closed == [10, 11]
     assert pace.latencies_ns == []
-    assert session.receive(calls.reply_frame(frames.DISCONNECT, 1, request, MQCC_OK, 0), 9) == b""
+    assert session.receive(replies.reply_frame(frames.DISCONNECT, 1, request, MQCC_OK, 0), 9) == b""
     assert session.is_over
     assert pace.latencies_ns == [4]
 
 
 def test_a_farewell_is_told_in_its_words() -> None:
     client = made(running(0), False)
-    farewell = frames.frame(frames.FAREWELL, 0, 0, exchanges.reason_payload(2009, "The channel was stopped."))
+    farewell = frames.frame(frames.FAREWELL, 0, 0, replies.reason_payload(2009, "The channel was stopped."))
     with pytest.raises(LoadFailed, match=r"MQRC_CONNECTION_BROKEN \(2009\): The channel was stopped"):
         client.receive(farewell, 0)

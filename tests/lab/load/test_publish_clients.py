@@ -32,9 +32,9 @@ from ostler.lab.runner.queue_manager_process import LabQueueManager
 from ostler.lab.store.rows import OperationRow
 from ostler.model.constants import MQCC_FAILED, MQCC_OK, MQOT_TOPIC, MQRC_NOT_AUTHORIZED, MQSO_CREATE
 from ostler.server.config.qm_ini import LogSection
-from ostler.wire import exchanges, frames
-from ostler.wire.payloads import PayloadReader
-from ostler.wire.subscriptions import Subscribed, decode_subscribe
+from ostler.wire import frames, object_frames, payload_codec
+from ostler.wire.payload_codec import PayloadReader
+from ostler.wire.subscribe_frames import Subscribed, decode_subscribe
 
 SIZE = 20
 TOPICS, SUBSCRIBERS = 2, 3
@@ -66,7 +66,7 @@ def totals(rows: Iterator[object]) -> dict[str, int]:
 
 
 def replied(verb: int, request: int, payload: bytes = b"") -> bytes:
-    return frames.frame(verb | frames.REPLY, 1, request, exchanges.numbers_payload([MQCC_OK, 0]) + payload)
+    return frames.frame(verb | frames.REPLY, 1, request, payload_codec.numbers_payload([MQCC_OK, 0]) + payload)
 
 
 def sent_frames(data: bytes) -> list[tuple[int, int, bytes]]:
@@ -80,7 +80,7 @@ def sent_frames(data: bytes) -> list[tuple[int, int, bytes]]:
 
 
 def opened(hobj: int) -> bytes:
-    found = exchanges.Opened()
+    found = object_frames.Opened()
     found.hobj = hobj
     return replied(frames.OPEN, 1, found.encode())
 
@@ -88,7 +88,7 @@ def opened(hobj: int) -> bytes:
 def test_a_publisher_opens_its_topic() -> None:
     client = MqPublisher(running(), 3, MqTerms(2, SIZE, False, CHANNEL, subscribers=5))
     ((kind, request, payload),) = sent_frames(client.receive(replied(frames.CONNECT, 1), 0))
-    asked = exchanges.read_open(PayloadReader(payload))
+    asked = object_frames.read_open(PayloadReader(payload))
     assert (kind, request) == (frames.OPEN, 1)
     assert (asked.object_type, asked.object_string) == (MQOT_TOPIC, topic_of(1))
     assert client.receive(opened(7), 0) == b""
@@ -100,7 +100,7 @@ def test_a_publisher_opens_its_topic() -> None:
 def test_a_subscriber_is_ready_when_its_subscription_is_there() -> None:
     client = MqSubscriber(running(), 3, MqTerms(2, SIZE, False, CHANNEL, subscribers=5))
     ((_, _, payload),) = sent_frames(client.receive(replied(frames.CONNECT, 1), 0))
-    assert exchanges.read_open(PayloadReader(payload)).name == subscriber_queue(3)
+    assert object_frames.read_open(PayloadReader(payload)).name == subscriber_queue(3)
     ((kind, request, payload),) = sent_frames(client.receive(opened(7), 0))
     asked = decode_subscribe(PayloadReader(payload))
     assert kind == frames.SUBSCRIBE
@@ -115,7 +115,7 @@ def test_a_subscription_that_is_refused_is_told_by_its_verb() -> None:
     client = MqSubscriber(running(), 0, MqTerms(1, SIZE, False, CHANNEL))
     client.receive(replied(frames.CONNECT, 1), 0)
     client.receive(opened(7), 0)
-    refusal = exchanges.numbers_payload([MQCC_FAILED, MQRC_NOT_AUTHORIZED]) + b"No."
+    refusal = payload_codec.numbers_payload([MQCC_FAILED, MQRC_NOT_AUTHORIZED]) + b"No."
     with pytest.raises(LoadFailed, match=r"MQSUB with MQRC_NOT_AUTHORIZED \(2035\)"):
         client.receive(frames.frame(frames.SUBSCRIBE | frames.REPLY, 1, 6, refusal), 0)
 

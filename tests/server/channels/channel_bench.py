@@ -33,8 +33,8 @@ from ostler.wire import frames as wire
 from ostler.wire.channel_frames import (
     hello_frame,
 )
-from ostler.wire.exchanges import decode_reason
-from ostler.wire.payloads import PayloadReader
+from ostler.wire.payload_codec import PayloadReader
+from ostler.wire.replies import decode_reason
 
 QUEUE = "TARGET"
 IN, OUT, BACK, ASKED = "TO.HERE", "FROM.HERE", "REQUESTS", "SERVES"

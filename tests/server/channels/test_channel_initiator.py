@@ -18,7 +18,7 @@ from ostler.model.structures.headers import MQTM
 from ostler.model.structures.md import MQMD
 from ostler.server.channels.initiator import AGAIN_MS, DEFAULT_QUEUE, ChannelInitiator
 from ostler.wire import frames as wire
-from ostler.wire.calls import put_payload
+from ostler.wire.put_get_frames import put_payload
 
 
 class Started:

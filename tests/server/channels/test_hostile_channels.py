@@ -48,6 +48,7 @@ from ostler.model import constants as mq
 from ostler.model.structures.md import MQMD
 from ostler.server.net.accept import Newcomers
 from ostler.wire import frames as wire
+from ostler.wire import segments
 from ostler.wire.channel_frames import (
     IN_BATCH,
     METHOD_SHIFT,
@@ -61,7 +62,7 @@ from ostler.wire.channel_frames import (
     message_head,
     welcome_frame,
 )
-from ostler.wire.exchanges import reason_payload
+from ostler.wire.replies import reason_payload
 
 
 @pytest.fixture
@@ -181,8 +182,8 @@ BROKEN: list[tuple[list[bytes], str]] = [
     ([wire.frame(wire.CHANNEL_CONFIRM | wire.REPLY, 0, 1, bytes(20))], "where it cannot be"),
     ([wire.frame(wire.CHANNEL_CONFIRM, 0, 1, bytes(21))], "a confirmation of 21 bytes"),
     ([wire.frame(wire.CHANNEL_PING, 0, 1, b"x")], "where it cannot be"),
-    ([wire.segment(wire.CHANNEL_CONFIRM, 0, 1, True, bytes(10))], "segments where none"),
-    ([wire.segment(wire.CHANNEL_MESSAGE, 0, each, True, bytes(10)) for each in (1, 2)], "segments where none"),
+    ([segments.segment(wire.CHANNEL_CONFIRM, 0, 1, True, bytes(10))], "segments where none"),
+    ([segments.segment(wire.CHANNEL_MESSAGE, 0, each, True, bytes(10)) for each in (1, 2)], "segments where none"),
 ]
 
 
@@ -212,9 +213,9 @@ def test_messages_that_expand_beyond_what_is_agreed(bench: ChannelBench) -> None
 
 def test_segments_of_a_message_that_never_ends(bench: ChannelBench) -> None:
     ours, link = bench.stranger()
-    bench.say(ours, hello_frame(hello(IN)), wire.segment(wire.CHANNEL_MESSAGE, 0, 9, True, bytes(30_000)))
+    bench.say(ours, hello_frame(hello(IN)), segments.segment(wire.CHANNEL_MESSAGE, 0, 9, True, bytes(30_000)))
     for _ in range(100):
-        _, closed = bench.say(ours, wire.segment(wire.CHANNEL_MESSAGE, 0, 9, True, bytes(30_000)))
+        _, closed = bench.say(ours, segments.segment(wire.CHANNEL_MESSAGE, 0, 9, True, bytes(30_000)))
         if closed:
             break
     assert closed
@@ -226,8 +227,8 @@ def test_segments_of_a_message_that_never_ends(bench: ChannelBench) -> None:
 def test_other_frames_between_the_segments_of_a_message(bench: ChannelBench) -> None:
     long = message_head(1, IN_BATCH, 1, -1, XQH_BYTES) + transmission_body(QUEUE, bytes(2000))
     begin, end = (
-        wire.segment(wire.CHANNEL_MESSAGE, 0, 9, True, long[:1000]),
-        wire.segment(wire.CHANNEL_MESSAGE, 0, 9, False, long[1000:]),
+        segments.segment(wire.CHANNEL_MESSAGE, 0, 9, True, long[:1000]),
+        segments.segment(wire.CHANNEL_MESSAGE, 0, 9, False, long[1000:]),
     )
     beat = wire.frame(wire.HEARTBEAT, 0, 1)
     ours, answers, closed = bench.channel(begin, beat, message(QUEUE, 0, 0, 0), end, confirm())

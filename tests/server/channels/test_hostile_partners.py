@@ -45,15 +45,14 @@ from ostler.server.tls.certificate_maker import Authority
 from ostler.server.tls.contexts import ChannelTls, RepositorySettings, TlsContexts
 from ostler.testing import MqscError, queue_manager
 from ostler.wire import frames as wire
-from ostler.wire.calls import failure_frame
 from ostler.wire.channel_frames import (
     REQUESTS,
     ChannelHello,
     hello_frame,
     welcome_frame,
 )
-from ostler.wire.exchanges import reason_payload
 from ostler.wire.frames import FrameReader
+from ostler.wire.replies import failure_frame, reason_payload
 from ostler.wire.tls_stream import TlsFailed
 
 

@@ -39,16 +39,12 @@ from ostler.model.constants import (
 )
 from ostler.server.net.link_limits import PENDING_MAX
 from ostler.wire import frames as wire
-from ostler.wire.calls import HELD, HELD_IF_PERSISTENT
-from ostler.wire.exchanges import (
-    decode_connected,
-    decode_hello,
-    decode_put_status,
-    decode_reason,
-    decode_reply,
-    look_payload,
-)
-from ostler.wire.payloads import PayloadReader
+from ostler.wire import segments
+from ostler.wire.connect_frames import decode_connected, decode_hello
+from ostler.wire.object_frames import decode_put_status
+from ostler.wire.payload_codec import PayloadReader
+from ostler.wire.put_get_frames import HELD, HELD_IF_PERSISTENT, get_any_payload
+from ostler.wire.replies import decode_reason, decode_reply
 
 WAIT = MQGMO_WAIT | MQGMO_NO_SYNCPOINT
 
@@ -137,7 +133,7 @@ def test_so_many_requests_of_a_link_may_wait(wire_bench: WireBench) -> None:
     wire_bench.turn()
     link.pending = PENDING_MAX
     assert peer.ask(wire.GET, get(2, WAIT, -1), 11).reason == MQRC_RESOURCE_PROBLEM
-    assert peer.ask(wire.LOOK, look_payload(-1, [get(2, WAIT, -1)]), 12).reason == MQRC_RESOURCE_PROBLEM
+    assert peer.ask(wire.GET_ANY, get_any_payload(-1, [get(2, WAIT, -1)]), 12).reason == MQRC_RESOURCE_PROBLEM
     refused = peer.ask(wire.STREAM, numbers(5) + get(2, MQGMO_NO_SYNCPOINT), 13)
     assert (refused.type, refused.completion, refused.reason) == (wire.MESSAGE, MQCC_FAILED, MQRC_RESOURCE_PROBLEM)
     link.pending = 1
@@ -150,10 +146,10 @@ def test_so_many_requests_of_a_link_may_wait(wire_bench: WireBench) -> None:
 
 def test_closing_a_queue_ends_the_waits_on_it(wire_bench: WireBench) -> None:
     peer = wire_bench.peer("Q")
-    look = look_payload(-1, [get(2, WAIT, -1)])
+    look = get_any_payload(-1, [get(2, WAIT, -1)])
     peer.send(wire.frame(wire.GET, 1, 10, get(2, WAIT, -1)))
     peer.send(wire.frame(wire.STREAM, 1, 11, numbers(5) + get(2, MQGMO_NO_SYNCPOINT)))
-    peer.send(wire.frame(wire.LOOK, 1, 12, look))
+    peer.send(wire.frame(wire.GET_ANY, 1, 12, look))
     peer.send(wire.frame(wire.CLOSE, 1, 13, numbers(2, 0)))
     found = dict(reasons(peer.answers()))
     assert found == {
@@ -331,14 +327,14 @@ def test_so_many_messages_can_be_held(wire_bench: WireBench) -> None:
     assert depth(wire_bench) == 1
 
 
-# -- LOOK --------------------------------------------------------------------------------------------------------------
+# -- GET_ANY -----------------------------------------------------------------------------------------------------------
 
 
 def test_look_answers_the_first_that_has_a_message(wire_bench: WireBench) -> None:
     wire_bench.define("Q2")
     peer = wire_bench.peer("Q", "Q2")
     other = wire_bench.peer("Q2")
-    peer.send(wire.frame(wire.LOOK, 1, 10, look_payload(60_000, [get(2, WAIT, -1), get(3, WAIT, -1)])))
+    peer.send(wire.frame(wire.GET_ANY, 1, 10, get_any_payload(60_000, [get(2, WAIT, -1), get(3, WAIT, -1)])))
     assert peer.answers() == []
     other.ask(wire.PUT, put(2, b"for the second"))
     answer = peer.answer(10)
@@ -348,19 +344,19 @@ def test_look_answers_the_first_that_has_a_message(wire_bench: WireBench) -> Non
     # There is a message at once, and only one is taken.
     peer.ask(wire.PUT, put(2, b"a"))
     peer.ask(wire.PUT, put(3, b"b"))
-    answer = peer.ask(wire.LOOK, look_payload(0, [get(2), get(3)]))
+    answer = peer.ask(wire.GET_ANY, get_any_payload(0, [get(2), get(3)]))
     assert read_i32_le(answer.payload, 8) == 0
     assert (depth(wire_bench), depth(wire_bench, "Q2")) == (0, 1)
 
 
 def test_look_gives_up_in_time_and_when_told(wire_bench: WireBench) -> None:
     peer = wire_bench.peer("Q")
-    look = look_payload(5_000, [get(2, WAIT, -1)])
-    assert peer.ask(wire.LOOK, look_payload(0, [get(2)]), 9).reason == MQRC_NO_MSG_AVAILABLE
-    peer.send(wire.frame(wire.LOOK, 1, 10, look))
+    look = get_any_payload(5_000, [get(2, WAIT, -1)])
+    assert peer.ask(wire.GET_ANY, get_any_payload(0, [get(2)]), 9).reason == MQRC_NO_MSG_AVAILABLE
+    peer.send(wire.frame(wire.GET_ANY, 1, 10, look))
     wire_bench.later(5_100)
     assert reasons(peer.answers()) == [(10, MQRC_NO_MSG_AVAILABLE)]
-    peer.send(wire.frame(wire.LOOK, 1, 10, look), wire.frame(wire.CANCEL, 1, 0, numbers(10)))
+    peer.send(wire.frame(wire.GET_ANY, 1, 10, look), wire.frame(wire.CANCEL, 1, 0, numbers(10)))
     assert reasons(peer.answers()) == [(10, MQRC_NO_MSG_AVAILABLE)]
     peer.close()
     wire_bench.check_nothing_left()
@@ -368,7 +364,7 @@ def test_look_gives_up_in_time_and_when_told(wire_bench: WireBench) -> None:
 
 def test_look_takes_nothing_for_a_conversation_that_is_over(wire_bench: WireBench) -> None:
     peer = wire_bench.peer("Q")
-    peer.send(wire.frame(wire.LOOK, 1, 10, look_payload(-1, [get(2, WAIT, -1)])))
+    peer.send(wire.frame(wire.GET_ANY, 1, 10, get_any_payload(-1, [get(2, WAIT, -1)])))
     wire_bench.turn()
     # A message comes for it from within the process, and before it is told so, its conversation ends.
     peer.sock.send(wire.frame(wire.DISCONNECT, 1, 11, numbers(1)))
@@ -381,7 +377,7 @@ def test_look_takes_nothing_for_a_conversation_that_is_over(wire_bench: WireBenc
 def test_look_says_whose_failure_it_is(wire_bench: WireBench) -> None:
     wire_bench.define("SHUT", GET=1)
     peer = wire_bench.peer("Q", "SHUT")
-    answer = peer.ask(wire.LOOK, look_payload(-1, [get(2, WAIT, -1), get(3, WAIT, -1)]))
+    answer = peer.ask(wire.GET_ANY, get_any_payload(-1, [get(2, WAIT, -1), get(3, WAIT, -1)]))
     assert (answer.reason, read_i32_le(answer.payload, 8)) == (MQRC_GET_INHIBITED, 1)
 
 
@@ -435,7 +431,7 @@ def test_a_stream_keeps_its_order_when_long_messages_are_among_the_short_ones(wi
     peer = wire_bench.peer("Q")
     given = [b"a", b"b" * 200_000, b"c", b"d" * 200_000, b"e" * 150_000, b"f"]
     for body in given:
-        peer.send(*wire.frames_of(wire.PUT, 1, 9, put(2, body), wire.SEGMENT_BYTES))
+        peer.send(*segments.frames_of(wire.PUT, 1, 9, put(2, body), wire.SEGMENT_BYTES))
         assert peer.answer(9).completion == MQCC_OK
     stream(peer, 100)
     peer.send(wire.frame(wire.UNSTREAM, 1, 51, numbers(50)))
@@ -551,7 +547,7 @@ def test_maxmsgl_both_ways(wire_bench: WireBench) -> None:
     local = wire_bench.peer("Q")
     local.ask(wire.PUT, put(2, bytes(1001)))
     assert peer.ask(wire.GET, get(2)).reason == MQRC_MSG_TOO_BIG_FOR_CHANNEL
-    assert peer.ask(wire.LOOK, look_payload(0, [get(2)])).reason == MQRC_MSG_TOO_BIG_FOR_CHANNEL
+    assert peer.ask(wire.GET_ANY, get_any_payload(0, [get(2)])).reason == MQRC_MSG_TOO_BIG_FOR_CHANNEL
     stream(peer, 5)
     (answer,) = peer.answers()
     assert (answer.completion, answer.reason) == (MQCC_FAILED, MQRC_MSG_TOO_BIG_FOR_CHANNEL)

@@ -14,8 +14,8 @@ from tests.world.wire_bench import Peer, dial, get, put
 
 from ostler.model.constants import MQCC_OK, MQRC_MAX_CONNS_LIMIT_REACHED
 from ostler.wire import frames as wire
-from ostler.wire.exchanges import decode_reason
-from ostler.wire.payloads import PayloadReader
+from ostler.wire.payload_codec import PayloadReader
+from ostler.wire.replies import decode_reason
 
 DESCRIPTORS = 400
 

@@ -26,8 +26,9 @@ from ostler.model.structures.md import MQMD
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.wire import frames as wire
-from ostler.wire.calls import HELD
-from ostler.wire.exchanges import Inquiry, OpenArguments, Put1, look_payload
+from ostler.wire import segments
+from ostler.wire.object_frames import Inquiry, OpenArguments, Put1
+from ostler.wire.put_get_frames import HELD, get_any_payload
 
 WAIT = MQGMO_WAIT | MQGMO_NO_SYNCPOINT
 MQIA_INHIBIT_PUT = 10
@@ -45,7 +46,7 @@ def persistent_md() -> bytes:
 
 
 def one_there(peer: Peer, body: bytes = b"there") -> None:
-    peer.send(*wire.frames_of(wire.PUT, 1, 5, put(2, body, persistent=True), wire.SEGMENT_BYTES))
+    peer.send(*segments.frames_of(wire.PUT, 1, 5, put(2, body, persistent=True), wire.SEGMENT_BYTES))
     assert peer.answer(5).completion == MQCC_OK
 
 
@@ -79,7 +80,7 @@ PROMISES: list[tuple[str, Callable[[Peer], None], int, bytes]] = [
     ("disconnect", in_a_unit, wire.DISCONNECT, numbers(1)),
     ("get", one_there, wire.GET, get(2)),
     ("long get", long_one_there, wire.GET, get(2)),
-    ("look", one_there, wire.LOOK, look_payload(0, [get(2)])),
+    ("look", one_there, wire.GET_ANY, get_any_payload(0, [get(2)])),
     ("settle", one_held, wire.SETTLE, numbers(6, 1)),
     ("stream", one_there, wire.STREAM, numbers(5) + get(2, MQGMO_NO_SYNCPOINT)),
     ("long stream", long_one_there, wire.STREAM, numbers(5) + get(2, MQGMO_NO_SYNCPOINT)),
@@ -150,7 +151,7 @@ def test_a_stream_keeps_its_order_while_the_log_stands_still(wire_bench: WireBen
     given = [b"n0", b"p1", b"n2", b"p" * LONG, b"n4", b"p5", b"n6"]
     for body in given:
         kind = body[:1] == b"p"
-        peer.send(*wire.frames_of(wire.PUT, 1, 5, put(2, body, persistent=kind), wire.SEGMENT_BYTES))
+        peer.send(*segments.frames_of(wire.PUT, 1, 5, put(2, body, persistent=kind), wire.SEGMENT_BYTES))
         peer.answer(5)
     with wire_bench.log_stands_still():
         peer.send(wire.frame(wire.STREAM, 1, 9, numbers(100) + get(2, MQGMO_NO_SYNCPOINT)))
@@ -243,19 +244,19 @@ def test_a_long_message_on_its_way_to_the_log_holds_up_only_other_long_ones(tmp_
     long = put(2, bytes(3_500_000), persistent=True)
     with bench.log_stands_still():
         bench.reactor.inline_bytes_max = 1 << 20
-        writer.send(*wire.frames_of(wire.PUT, 1, 9, long, wire.SEGMENT_BYTES))
+        writer.send(*segments.frames_of(wire.PUT, 1, 9, long, wire.SEGMENT_BYTES))
         bench.turn(40)
         assert bench.reactor.is_log_behind()
         assert writer.answers() == []
         # The disk takes its time; nobody else has to.
         assert other.ask(wire.PUT, put(2, b"short")).completion == MQCC_OK
         assert other.ask(wire.GET, get(2), 78).body == b"short"
-        second.send(*wire.frames_of(wire.PUT, 1, 9, long, wire.SEGMENT_BYTES)[:1])
+        second.send(*segments.frames_of(wire.PUT, 1, 9, long, wire.SEGMENT_BYTES)[:1])
         bench.turn(5)
         assert links[1].waits_for_log
         assert bench.reactor.kept_bytes() == 0
     assert writer.answer(9).completion == MQCC_OK
-    second.send(*wire.frames_of(wire.PUT, 1, 9, long, wire.SEGMENT_BYTES)[1:])
+    second.send(*segments.frames_of(wire.PUT, 1, 9, long, wire.SEGMENT_BYTES)[1:])
     assert second.answer(9).completion == MQCC_OK
     assert manager.engine.queues["Q"].depth == 2
     bench.close()

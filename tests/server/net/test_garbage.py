@@ -10,8 +10,8 @@ from tests.world.wire_bench import Peer, WireBench, get, numbers, put
 
 from ostler.model.constants import MQGMO_NO_SYNCPOINT, MQGMO_WAIT, MQPMO_SYNCPOINT
 from ostler.wire import frames as wire
-from ostler.wire.calls import HELD
-from ostler.wire.exchanges import look_payload
+from ostler.wire import segments
+from ostler.wire.put_get_frames import HELD, get_any_payload
 
 TIMES = 50
 WAIT = MQGMO_WAIT | MQGMO_NO_SYNCPOINT
@@ -48,7 +48,7 @@ def unit(peer: Peer) -> None:
 
 
 def look(peer: Peer) -> None:
-    looking = wire.frame(wire.LOOK, 1, 10, look_payload(-1, [get(2, WAIT, -1)]))
+    looking = wire.frame(wire.GET_ANY, 1, 10, get_any_payload(-1, [get(2, WAIT, -1)]))
     exchange(peer, looking, wire.frame(wire.PUT, 1, 11, put(2, b"x")), replies=(10, 11))
 
 
@@ -59,7 +59,7 @@ def stream(peer: Peer) -> None:
 
 
 def long_message(peer: Peer) -> None:
-    peer.send(*wire.frames_of(wire.PUT, 1, 10, put(2, bytes(200_000)), wire.SEGMENT_BYTES))
+    peer.send(*segments.frames_of(wire.PUT, 1, 10, put(2, bytes(200_000)), wire.SEGMENT_BYTES))
     exchange(peer, wire.frame(wire.GET, 1, 11, get(2)), replies=(10, 11))
 
 
@@ -96,7 +96,7 @@ def test_links_that_leave_while_they_wait(wire_bench: WireBench) -> None:
         peer = wire_bench.peer("Q")
         peer.send(wire.frame(wire.GET, 1, 10, get(2, WAIT, -1)))
         peer.send(wire.frame(wire.STREAM, 1, 11, numbers(5) + get(2, MQGMO_NO_SYNCPOINT)))
-        peer.send(wire.frame(wire.LOOK, 1, 12, look_payload(-1, [get(2, WAIT, -1)])))
+        peer.send(wire.frame(wire.GET_ANY, 1, 12, get_any_payload(-1, [get(2, WAIT, -1)])))
         wire_bench.turn(2)
         peer.close()
 

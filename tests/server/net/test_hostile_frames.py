@@ -22,10 +22,11 @@ from ostler.server.config.qm_ini import LogSection
 from ostler.server.net.link import ServerLink
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.wire import frames as wire
-from ostler.wire.calls import GOT_FIXED_BYTES, REPLY_FIXED_BYTES, put_payload
-from ostler.wire.exchanges import decode_reason
+from ostler.wire import segments
 from ostler.wire.frames import FrameReader
-from ostler.wire.payloads import PayloadReader
+from ostler.wire.payload_codec import PayloadReader
+from ostler.wire.put_get_frames import GOT_FIXED_BYTES, put_payload
+from ostler.wire.replies import REPLY_FIXED_BYTES, decode_reason
 
 QUEUE = "TARGET"
 # Interpreted, the same run takes ten times as long.
@@ -179,7 +180,7 @@ def test_every_correct_frame_is_answered(bench: Bench) -> None:
     refused = {wire.HELLO, wire.CONNECT, wire.NOTICE, wire.FAREWELL, wire.HEARTBEAT, wire.HEARTBEAT | 128}
     for whole in hostile_frames.corpus(QUEUE):
         kind = whole[4]
-        waits = kind in (wire.LOOK, wire.STREAM) or (kind == wire.GET and whole[24:28] == b"\x60\xea\0\0")
+        waits = kind in (wire.GET_ANY, wire.STREAM) or (kind == wire.GET and whole[24:28] == b"\x60\xea\0\0")
         answers, closed = bench.converse(opened() + whole)
         replies = answers[3:]
         if kind in refused or (kind | 128) == wire.HELLO | 128:
@@ -209,7 +210,7 @@ def test_segments_that_grow_without_end_are_cut_off(bench: Bench) -> None:
     ours, link = bench.link()
     ours.sendall(opened())
     bench.turn(2)
-    piece = wire.segment(wire.PUT, 1, 50, True, bytes(60_000))
+    piece = segments.segment(wire.PUT, 1, 50, True, bytes(60_000))
     for _ in range(200):
         try:
             ours.sendall(piece)

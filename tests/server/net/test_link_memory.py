@@ -19,8 +19,9 @@ from ostler.model.constants import (
 from ostler.server.net.link_limits import LARGE_HIGH_BYTES, OUT_HIGH_BYTES, STALLED_MS
 from ostler.server.storage.memory_limits import LINK_BYTES_MAX, LINK_BYTES_MIN, allowed_bytes, link_bytes_max
 from ostler.wire import frames as wire
-from ostler.wire.exchanges import decode_reason
-from ostler.wire.payloads import PayloadReader
+from ostler.wire import segments
+from ostler.wire.payload_codec import PayloadReader
+from ostler.wire.replies import decode_reason
 
 MEGABYTE = 1 << 20
 BROWSE = MQGMO_BROWSE_FIRST | MQGMO_NO_SYNCPOINT
@@ -85,7 +86,7 @@ def test_links_have_a_quarter() -> None:
 
 
 def put_long(peer: Peer, size: int, request: int = 9) -> None:
-    peer.send(*wire.frames_of(wire.PUT, 1, request, put(2, bytes(size)), wire.SEGMENT_BYTES))
+    peer.send(*segments.frames_of(wire.PUT, 1, request, put(2, bytes(size)), wire.SEGMENT_BYTES))
     assert peer.answer(request).completion == MQCC_OK
 
 
@@ -180,7 +181,7 @@ def test_puts_that_came_in_part_do_not_wait_for_one_another(wire_bench: WireBenc
     wire_bench.reactor.memory.limit(8 * MEGABYTE)
     peers = [wire_bench.peer("Q") for _ in range(6)]
     size = 2 * MEGABYTE
-    whole = b"".join(wire.frames_of(wire.PUT, 1, 9, put(2, bytes(size)), wire.SEGMENT_BYTES))
+    whole = b"".join(segments.frames_of(wire.PUT, 1, 9, put(2, bytes(size)), wire.SEGMENT_BYTES))
     left = dict.fromkeys(range(len(peers)), whole)
     waited = 0
     for _ in range(10_000):
@@ -204,7 +205,7 @@ def test_puts_that_came_in_part_do_not_wait_for_one_another(wire_bench: WireBenc
 def test_a_get_among_the_parts_of_a_put_does_not_keep_it_from_coming_whole(wire_bench: WireBench) -> None:
     wire_bench.reactor.memory.limit(8 * MEGABYTE)
     peers = [wire_bench.peer("Q") for _ in range(6)]
-    parts = wire.frames_of(wire.PUT, 1, 9, put(2, bytes(2 * MEGABYTE)), wire.SEGMENT_BYTES)
+    parts = segments.frames_of(wire.PUT, 1, 9, put(2, bytes(2 * MEGABYTE)), wire.SEGMENT_BYTES)
     middle = len(parts) // 2
     whole = b"".join([*parts[:middle], wire.frame(wire.GET, 1, 10, get(2, selector=b"k = 1")), *parts[middle:]])
     left = dict.fromkeys(range(len(peers)), whole)
@@ -226,8 +227,8 @@ def test_a_put_that_stopped_in_the_middle_makes_way(wire_bench: WireBench) -> No
     wire_bench.reactor.memory.limit(8 * MEGABYTE)
     idle = [wire_bench.peer("Q") for _ in range(4)]
     for peer in idle:
-        peer.send(*(wire.segment(wire.PUT, 1, 9, True, bytes(100_000)) for _ in range(9)))
-        peer.send(wire.segment(wire.PUT, 1, 9, True, bytes(100_000))[:60_000])  # and stays, while it is told
+        peer.send(*(segments.segment(wire.PUT, 1, 9, True, bytes(100_000)) for _ in range(9)))
+        peer.send(segments.segment(wire.PUT, 1, 9, True, bytes(100_000))[:60_000])  # and stays, while it is told
         wire_bench.turn(12)
     wire_bench.later(300)
     wire_bench.later(STALLED_MS + 300)

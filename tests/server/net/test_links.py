@@ -40,8 +40,11 @@ from ostler.server.net.link_limits import (
 )
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.wire import frames as wire
-from ostler.wire.exchanges import Hello, Inquiry, decode_hello, decode_reason
-from ostler.wire.payloads import PayloadReader
+from ostler.wire import segments
+from ostler.wire.connect_frames import Hello, decode_hello
+from ostler.wire.object_frames import Inquiry
+from ostler.wire.payload_codec import PayloadReader
+from ostler.wire.replies import decode_reason
 
 MEGABYTE = 1 << 20
 
@@ -231,7 +234,7 @@ def test_a_peer_that_is_gone_in_the_middle_of_a_frame(wire_bench: WireBench) -> 
 def test_a_peer_that_is_gone_in_the_middle_of_segments(wire_bench: WireBench) -> None:
     peer = wire_bench.peer("Q")
     payload = put(2, bytes(400_000))
-    pieces = wire.frames_of(wire.PUT, 1, 9, payload, wire.SEGMENT_BYTES)
+    pieces = segments.frames_of(wire.PUT, 1, 9, payload, wire.SEGMENT_BYTES)
     peer.send(*pieces[:-1])
     wire_bench.turn(10)
     assert wire_bench.reactor.kept_bytes() > 300_000
@@ -341,7 +344,7 @@ def test_long_replies_that_nobody_reads_stop_the_reading_too(wire_bench: WireBen
     peer = wire_bench.peer("BIG", message_bytes_max=wire.MESSAGE_BYTES_MAX)
     link = only_link(wire_bench)
     size = 30 * MEGABYTE
-    pieces = wire.frames_of(wire.PUT, 1, 9, put(2, bytes(size)), wire.SEGMENT_BYTES)
+    pieces = segments.frames_of(wire.PUT, 1, 9, put(2, bytes(size)), wire.SEGMENT_BYTES)
     peer.send(*pieces)
     assert peer.answer(9).completion == MQCC_OK
     browse = MQGMO_BROWSE_FIRST | MQGMO_NO_SYNCPOINT
@@ -355,16 +358,16 @@ def test_long_replies_that_nobody_reads_stop_the_reading_too(wire_bench: WireBen
 
 def test_empty_segments_are_counted(wire_bench: WireBench) -> None:
     peer = wire_bench.peer("Q")
-    peer.send(wire.segment(wire.PUT, 1, 9, True, b"") * 1000)
+    peer.send(segments.segment(wire.PUT, 1, 9, True, b"") * 1000)
     wire_bench.turn(3)
-    assert wire_bench.reactor.kept_bytes() == 1000 * wire.SEGMENT_COST_BYTES
+    assert wire_bench.reactor.kept_bytes() == 1000 * segments.SEGMENT_COST_BYTES
     peer.close()
     wire_bench.check_nothing_left()
 
 
 def test_a_reply_that_fails_on_the_way_is_let_go(wire_bench: WireBench) -> None:
     peer = wire_bench.peer("Q")
-    peer.send(*wire.frames_of(wire.PUT, 1, 9, put(2, bytes(3 * MEGABYTE)), wire.SEGMENT_BYTES))
+    peer.send(*segments.frames_of(wire.PUT, 1, 9, put(2, bytes(3 * MEGABYTE)), wire.SEGMENT_BYTES))
     peer.answer(9)
     peer.send(wire.frame(wire.GET, 1, 10, get(2)))
     wire_bench.turn()
@@ -376,7 +379,7 @@ def test_a_reply_that_fails_on_the_way_is_let_go(wire_bench: WireBench) -> None:
 
 def test_a_reply_to_somebody_who_did_not_wait_for_it(wire_bench: WireBench) -> None:
     peer = wire_bench.peer("Q")
-    peer.send(*wire.frames_of(wire.PUT, 1, 9, put(2, bytes(3 * MEGABYTE)), wire.SEGMENT_BYTES))
+    peer.send(*segments.frames_of(wire.PUT, 1, 9, put(2, bytes(3 * MEGABYTE)), wire.SEGMENT_BYTES))
     peer.answer(9)
     peer.sock.send(wire.frame(wire.GET, 1, 10, get(2)))
     peer.sock.close()
@@ -412,7 +415,7 @@ def test_the_longest_message_between_short_ones(wire_bench: WireBench) -> None:
     peer = wire_bench.peer("BIG", "Q", message_bytes_max=wire.MESSAGE_BYTES_MAX)
     body = bytes(range(256)) * (wire.MESSAGE_BYTES_MAX // 256)
     assert len(body) == 100 * MEGABYTE
-    pieces = wire.frames_of(wire.PUT, 1, 9, put(2, body), wire.SEGMENT_BYTES)
+    pieces = segments.frames_of(wire.PUT, 1, 9, put(2, body), wire.SEGMENT_BYTES)
     for number, piece in enumerate(pieces):
         peer.send(piece)
         if number % 200 == 100:
@@ -441,7 +444,7 @@ def test_two_long_messages_take_turns(wire_bench: WireBench) -> None:
     peer = wire_bench.peer("Q")
     bodies = {10: b"a" * 1_000_000, 11: b"b" * 1_000_000}
     for body in bodies.values():
-        peer.send(*wire.frames_of(wire.PUT, 1, 9, put(2, body), wire.SEGMENT_BYTES))
+        peer.send(*segments.frames_of(wire.PUT, 1, 9, put(2, body), wire.SEGMENT_BYTES))
         peer.answer(9)
     peer.frames_seen.clear()
     peer.send(wire.frame(wire.GET, 1, 10, get(2)), wire.frame(wire.GET, 1, 11, get(2)))
@@ -452,8 +455,8 @@ def test_two_long_messages_take_turns(wire_bench: WireBench) -> None:
 
 def test_segments_of_two_messages_mixed(wire_bench: WireBench) -> None:
     peer = wire_bench.peer("Q")
-    first = wire.frames_of(wire.PUT, 1, 8, put(2, b"a" * 300_000), wire.SEGMENT_BYTES_MIN)
-    other = wire.frames_of(wire.PUT, 1, 9, put(2, b"b" * 300_000), wire.SEGMENT_BYTES_MIN)
+    first = segments.frames_of(wire.PUT, 1, 8, put(2, b"a" * 300_000), wire.SEGMENT_BYTES_MIN)
+    other = segments.frames_of(wire.PUT, 1, 9, put(2, b"b" * 300_000), wire.SEGMENT_BYTES_MIN)
     for one, two in zip(first, other, strict=True):
         peer.send(one, two)
     assert [peer.answer(8).completion, peer.answer(9).completion] == [MQCC_OK, MQCC_OK]
@@ -468,7 +471,7 @@ def test_frames_are_never_longer_than_agreed(wire_bench: WireBench, segment_byte
     peer.connect()
     peer.open("Q")
     body = bytes(2 * MEGABYTE)
-    peer.send(*wire.frames_of(wire.PUT, 1, 9, put(2, body), agreed.segment_bytes))
+    peer.send(*segments.frames_of(wire.PUT, 1, 9, put(2, body), agreed.segment_bytes))
     assert peer.answer(9).completion == MQCC_OK
     assert peer.ask(wire.GET, get(2)).body == body
     # Many attributes at once make a long reply, too.

@@ -29,8 +29,7 @@ from ostler.model.constants import (
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.testing import queue_manager
 from ostler.wire import frames as wire
-from ostler.wire.calls import HELD
-from ostler.wire.exchanges import look_payload
+from ostler.wire.put_get_frames import HELD, get_any_payload
 
 WAIT = MQGMO_WAIT | MQGMO_NO_SYNCPOINT
 LAST = b"Root.MQMD.Priority = 7"
@@ -156,28 +155,28 @@ def test_consumers_look_in_slices_one_after_the_other(deep_bench: WireBench) -> 
     other = deep_bench.peer("Q2")
     # The second one has nothing until the look of the first one is under way, and the first one never.
     consumers = [get(2, WAIT, -1, selector=NEVER), get(3, WAIT, -1)]
-    peer.send(wire.frame(wire.LOOK, 1, 10, look_payload(-1, consumers)))
+    peer.send(wire.frame(wire.GET_ANY, 1, 10, get_any_payload(-1, consumers)))
     assert peer.answers(2) == []
     assert other.ask(wire.PUT, put(2, b"for the second")).completion == MQCC_OK
     answer = peer.answer(10)
     assert (answer.completion, read_i32_le(answer.payload, 8)) == (MQCC_OK, 1)
     # What comes for the first one while the second one looks is not missed.
     consumers = [get(3, WAIT, -1), get(2, WAIT, -1, selector=NEVER)]
-    peer.send(wire.frame(wire.LOOK, 1, 11, look_payload(-1, consumers)))
+    peer.send(wire.frame(wire.GET_ANY, 1, 11, get_any_payload(-1, consumers)))
     assert peer.answers(2) == []
     assert looking(deep_bench)
     assert other.ask(wire.PUT, put(2, b"for the first")).completion == MQCC_OK
     answer = peer.answer(11)
     assert (answer.completion, read_i32_le(answer.payload, 8)) == (MQCC_OK, 0)
     # Both find nothing, and are told later.
-    peer.send(wire.frame(wire.LOOK, 1, 12, look_payload(-1, consumers)))
+    peer.send(wire.frame(wire.GET_ANY, 1, 12, get_any_payload(-1, consumers)))
     while looking(deep_bench) or peer.answers(1):
         deep_bench.turn()
     assert peer.answers(3) == []
     assert other.ask(wire.PUT, put(2, b"later")).completion == MQCC_OK
     assert read_i32_le(peer.answer(12).payload, 8) == 0
-    assert peer.ask(wire.LOOK, look_payload(0, consumers), 13).reason == MQRC_NO_MSG_AVAILABLE
-    peer.send(wire.frame(wire.LOOK, 1, 14, look_payload(-1, consumers)))
+    assert peer.ask(wire.GET_ANY, get_any_payload(0, consumers), 13).reason == MQRC_NO_MSG_AVAILABLE
+    peer.send(wire.frame(wire.GET_ANY, 1, 14, get_any_payload(-1, consumers)))
     deep_bench.turn(2)
     peer.close()
     other.close()
@@ -189,7 +188,7 @@ def test_a_message_that_a_look_has_just_taken_is_sent_although_it_is_cancelled(d
     manager = deep_bench.manager
     peer = deep_bench.peer("Q")
     consumers = [get(2, selector=LAST)]
-    peer.send(wire.frame(wire.LOOK, 1, 10, look_payload(-1, consumers)))
+    peer.send(wire.frame(wire.GET_ANY, 1, 10, get_any_payload(-1, consumers)))
     deep_bench.turn()
     # Another thread goes on with the look, and the reactor has not been told of its end when the application cancels.
     with manager.lock:

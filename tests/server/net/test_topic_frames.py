@@ -32,9 +32,12 @@ from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.wire import frames as wire
-from ostler.wire.calls import AS_STORED, GOT_BLOCK_BYTES, GOT_FIXED_BYTES, GOT_MD, WANTS_PROPERTIES
-from ostler.wire.exchanges import Connect, Hello, OpenArguments, Put1, decode_opened, decode_put_status, decode_reply
-from ostler.wire.subscriptions import SubscribeArguments, Subscribed, decode_subscribed
+from ostler.wire import segments
+from ostler.wire.connect_frames import Connect, Hello
+from ostler.wire.object_frames import OpenArguments, Put1, decode_opened, decode_put_status
+from ostler.wire.put_get_frames import AS_STORED, GOT_BLOCK_BYTES, GOT_FIXED_BYTES, GOT_MD, WANTS_PROPERTIES
+from ostler.wire.replies import decode_reply
+from ostler.wire.subscribe_frames import SubscribeArguments, Subscribed, decode_subscribed
 
 MANAGED = MQSO_CREATE | MQSO_MANAGED
 
@@ -143,11 +146,11 @@ def test_long_replies_come_in_segments(wire_bench: WireBench) -> None:
     peer = wire_bench.peer(segment_bytes=wire.SEGMENT_BYTES_MIN)
     string = "x" * 10_000
     payload = subscribing(string, MANAGED | MQSO_DURABLE, "n" * 9_000)
-    peer.send(*wire.frames_of(wire.SUBSCRIBE, 1, 9, payload, wire.SEGMENT_BYTES_MIN))
+    peer.send(*segments.frames_of(wire.SUBSCRIBE, 1, 9, payload, wire.SEGMENT_BYTES_MIN))
     made = found(peer.answer(9))
     assert (made.topic, made.name) == (string, "n" * 9_000)
     asked = topic(string, MQOO_OUTPUT).encode()
-    peer.send(*wire.frames_of(wire.OPEN, 1, 10, asked, wire.SEGMENT_BYTES_MIN))
+    peer.send(*segments.frames_of(wire.OPEN, 1, 10, asked, wire.SEGMENT_BYTES_MIN))
     assert decode_opened(decode_reply(peer.answer(10).payload).reader).object_string == string
     assert max(size for *_, size in peer.frames_seen) <= wire.SEGMENT_BYTES_MIN
 

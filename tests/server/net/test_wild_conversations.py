@@ -33,9 +33,11 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import new_definition
 from ostler.wire import frames as wire
-from ostler.wire.calls import HELD, HELD_IF_PERSISTENT
+from ostler.wire import segments
 from ostler.wire.channel_frames import decode_channel_hello, hello_frame, luwid_of
-from ostler.wire.exchanges import Connect, Hello, Inquiry, OpenArguments, Put1, look_payload
+from ostler.wire.connect_frames import Connect, Hello
+from ostler.wire.object_frames import Inquiry, OpenArguments, Put1
+from ostler.wire.put_get_frames import HELD, HELD_IF_PERSISTENT, get_any_payload
 
 STEPS = int(os.environ.get("OSTLER_WILD_STEPS", "6000" if is_compiled() else "1500"))
 SEEDS = [int(os.environ["OSTLER_FUZZ_SEED"])] if "OSTLER_FUZZ_SEED" in os.environ else [1, 2, 3]
@@ -69,7 +71,7 @@ class Wild:
         self._request += 1
         self.open[self._request] = type
         self.conversation_of[self._request] = conversation
-        self.peer.send(*wire.frames_of(type, conversation, self._request, payload, wire.SEGMENT_BYTES))
+        self.peer.send(*segments.frames_of(type, conversation, self._request, payload, wire.SEGMENT_BYTES))
         return self._request
 
     def _tell(self, type: int, payload: bytes, conversation: int) -> None:
@@ -101,7 +103,7 @@ class Wild:
                 self._cancel()
             case 12:
                 gets = [get(each, self._options(), -1) for each in chance.choices((2, 3, 4), k=chance.randint(1, 3))]
-                self._send(wire.LOOK, look_payload(chance.choice((0, 50, -1)), gets), conversation)
+                self._send(wire.GET_ANY, get_any_payload(chance.choice((0, 50, -1)), gets), conversation)
             case 13:
                 options = chance.choice((MQGMO_NO_SYNCPOINT, MQGMO_BROWSE_FIRST, MQGMO_SYNCPOINT))
                 payload = numbers(chance.randint(0, 5)) + get(hobj, options)
@@ -173,7 +175,7 @@ class Wild:
             self.held.append((number, conversation))
 
     def _cancel(self) -> None:
-        waiting = [number for number, type in self.open.items() if type in (wire.GET, wire.LOOK)]
+        waiting = [number for number, type in self.open.items() if type in (wire.GET, wire.GET_ANY)]
         if waiting:
             number = self._chance.choice(waiting)
             self._tell(wire.CANCEL, numbers(number), self.conversation_of[number])
@@ -230,7 +232,7 @@ class Wild:
             self.end_stream(number)
         for _ in range(2_000):
             for number, type in list(self.open.items()):
-                if type in (wire.GET, wire.LOOK):
+                if type in (wire.GET, wire.GET_ANY):
                     self._tell(wire.CANCEL, numbers(number), self.conversation_of[number])
             self.hear(3)
             if not self.open:

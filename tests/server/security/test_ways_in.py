@@ -24,8 +24,11 @@ from ostler.server.security.password_store import changing_passwords
 from ostler.testing import queue_manager
 from ostler.testing.running import RunningQueueManager
 from ostler.wire import frames as wire
-from ostler.wire.calls import HELD, put_payload
-from ostler.wire.exchanges import Connect, Inquiry, OpenArguments, Put1, decode_connected, decode_reply
+from ostler.wire import segments
+from ostler.wire.connect_frames import Connect, decode_connected
+from ostler.wire.object_frames import Inquiry, OpenArguments, Put1
+from ostler.wire.put_get_frames import HELD, put_payload
+from ostler.wire.replies import decode_reply
 
 COMMANDS = "SYSTEM.ADMIN.COMMAND.QUEUE"
 PASSWORD = "a right password"
@@ -571,7 +574,7 @@ def test_other_users_of_the_machine_give_no_commands(site: RunningQueueManager) 
     assert open_reason(caller, "SECRET", mq.MQOO_BROWSE) == mq.MQRC_NOT_AUTHORIZED
     assert connect(caller, "boss", "wrong", conversation=2).reason == mq.MQRC_NOT_AUTHORIZED
     # A long command, in segments, is for owners only: others cannot fill the memory with it.
-    caller.send(wire.segment(wire.COMMAND, 0, 9, True, b"{"))
+    caller.send(segments.segment(wire.COMMAND, 0, 9, True, b"{"))
     assert closed(caller)
 
 

@@ -15,8 +15,10 @@ from ostler.model.structures.md import MQMD
 from ostler.testing import queue_manager
 from ostler.testing.running import RunningQueueManager
 from ostler.wire import frames as wire
-from ostler.wire.calls import HELD, put_payload
-from ostler.wire.exchanges import Connect, OpenArguments, Put1, decode_opened, decode_reply
+from ostler.wire.connect_frames import Connect
+from ostler.wire.object_frames import OpenArguments, Put1, decode_opened
+from ostler.wire.put_get_frames import HELD, put_payload
+from ostler.wire.replies import decode_reply
 
 COMMANDS = "SYSTEM.ADMIN.COMMAND.QUEUE"
 SETUP = f"""
@@ -203,6 +205,6 @@ def test_only_who_opened_for_input_takes_messages(site: RunningQueueManager, ann
         asked = get(hobj, way)
         assert ann.ask(wire.GET, asked, 100 + number).completion == mq.MQCC_FAILED
         assert ann.ask(wire.GET, get(hobj, way, flags=HELD), 200 + number).completion == mq.MQCC_FAILED
-        assert ann.ask(wire.LOOK, struct.pack("<ii", 0, 1) + asked, 300 + number).completion == mq.MQCC_FAILED
+        assert ann.ask(wire.GET_ANY, struct.pack("<ii", 0, 1) + asked, 300 + number).completion == mq.MQCC_FAILED
         assert ann.ask(wire.STREAM, struct.pack("<i", 9) + asked, 400 + number).completion == mq.MQCC_FAILED
     assert site.depth("OPEN") == 1

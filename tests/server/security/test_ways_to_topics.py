@@ -12,8 +12,10 @@ from ostler.model import constants as mq
 from ostler.testing import queue_manager
 from ostler.testing.running import RunningQueueManager
 from ostler.wire import frames as wire
-from ostler.wire.exchanges import Connect, OpenArguments, Put1, decode_opened, decode_reply
-from ostler.wire.subscriptions import SubscribeArguments, Subscribed, decode_subscribed
+from ostler.wire.connect_frames import Connect
+from ostler.wire.object_frames import OpenArguments, Put1, decode_opened
+from ostler.wire.replies import decode_reply
+from ostler.wire.subscribe_frames import SubscribeArguments, Subscribed, decode_subscribed
 
 SETUP = """
 DEFINE TOPIC(PRICES) TOPICSTR('prices')

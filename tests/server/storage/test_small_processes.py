@@ -24,6 +24,7 @@ from ostler.model.constants import (
     MQRC_STORAGE_NOT_AVAILABLE,
 )
 from ostler.wire import frames as wire
+from ostler.wire import segments
 
 BROWSE = MQGMO_BROWSE_FIRST | MQGMO_NO_SYNCPOINT
 DESCRIPTORS = 256
@@ -47,7 +48,7 @@ def put_long(peer: Peer, size: int, persistent: bool = False, request: int = 9) 
     """The reason of a long put's answer; ConnectionError when the link was ended."""
     payload = put(2, bytes(size), persistent=persistent)
     peer.sock.settimeout(120.0)
-    peer.sock.sendall(b"".join(wire.frames_of(wire.PUT, 1, request, payload, wire.SEGMENT_BYTES)))
+    peer.sock.sendall(b"".join(segments.frames_of(wire.PUT, 1, request, payload, wire.SEGMENT_BYTES)))
     peer.sock.setblocking(False)
     return patient(peer).reason
 

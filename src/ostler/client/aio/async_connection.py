@@ -26,7 +26,7 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.server.queue_manager import QueueManager
-from ostler.wire.subscriptions import LEVEL_HIGHEST
+from ostler.wire.subscribe_frames import LEVEL_HIGHEST
 
 MODEL: Final = "SYSTEM.DEFAULT.MODEL.QUEUE"
 _REPLY_QUEUES: Final = "OSTLER.REPLY.*"

@@ -26,7 +26,7 @@ from ostler.model.constants import (
     MQSRO_FAIL_IF_QUIESCING,
 )
 from ostler.model.errors import MQError
-from ostler.wire.subscriptions import LEVEL_HIGHEST, TOPIC_BYTES_MAX
+from ostler.wire.subscribe_frames import LEVEL_HIGHEST, TOPIC_BYTES_MAX
 
 if TYPE_CHECKING:
     from ostler.client.aio.async_connection import AsyncConnection

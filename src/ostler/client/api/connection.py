@@ -33,7 +33,7 @@ from ostler.client.session.runtime import run
 from ostler.client.session.session import Session
 from ostler.model.attributes import Value
 from ostler.server.queue_manager import QueueManager
-from ostler.wire.subscriptions import LEVEL_HIGHEST
+from ostler.wire.subscribe_frames import LEVEL_HIGHEST
 
 
 def connect(

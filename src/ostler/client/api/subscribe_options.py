@@ -28,8 +28,9 @@ from ostler.model.constants import (
     MQSO_WILDCARD_CHAR,
 )
 from ostler.model.errors import MQError
-from ostler.wire.exchanges import NAME_BYTES, SELECTION_BYTES_MAX
-from ostler.wire.subscriptions import TOPIC_BYTES_MAX, SubscribeArguments
+from ostler.wire.object_frames import SELECTION_BYTES_MAX
+from ostler.wire.payload_codec import NAME_BYTES
+from ostler.wire.subscribe_frames import TOPIC_BYTES_MAX, SubscribeArguments
 
 if TYPE_CHECKING:
     from ostler.client.aio.async_queue import AsyncQueue

@@ -11,7 +11,7 @@ from ostler.client.api.get_options import GetOptions
 from ostler.client.api.message import Message, MessageFields
 from ostler.client.api.queue import Queue
 from ostler.client.session.runtime import run
-from ostler.wire.subscriptions import LEVEL_HIGHEST
+from ostler.wire.subscribe_frames import LEVEL_HIGHEST
 
 if TYPE_CHECKING:
     from ostler.client.api.connection import Connection

@@ -26,8 +26,7 @@ from ostler.client.link.interrupts import LOOK_UP_SECONDS, notice_signals
 from ostler.client.link.waiters import LinkBroken, Stream, Waiter
 from ostler.client.link.writer import DONT_WAIT, LinkWriter, is_ready
 from ostler.model.constants import MQRC_CONNECTION_BROKEN
-from ostler.wire.calls import REPLY_FIXED_BYTES
-from ostler.wire.exchanges import Hello, decode_reason
+from ostler.wire.connect_frames import Hello
 from ostler.wire.frames import (
     FAREWELL,
     HEARTBEAT,
@@ -37,12 +36,13 @@ from ostler.wire.frames import (
     OUTPUT,
     PAYLOAD_OVERHEAD_BYTES,
     REPLY,
-    Assembly,
     FrameReader,
     MalformedFrame,
     frame,
 )
-from ostler.wire.payloads import PayloadReader
+from ostler.wire.payload_codec import PayloadReader
+from ostler.wire.replies import REPLY_FIXED_BYTES, decode_reason
+from ostler.wire.segments import IncomingPayload
 from ostler.wire.tls_stream import TlsFailed, TlsStream
 
 RECEIVE_BYTES: Final = 65536
@@ -345,7 +345,7 @@ class BlockingLink:
         reader = self._reader
         if reader.flags & MORE or waiter.assembly is not None:
             if waiter.assembly is None:
-                waiter.assembly = Assembly(reader.type, self._payload_bytes_max)
+                waiter.assembly = IncomingPayload(reader.type, self._payload_bytes_max)
             waiter.assembly.add(reader.buffer[reader.start : reader.end])
             if reader.flags & MORE:
                 return
@@ -366,7 +366,7 @@ class BlockingLink:
         part = reader.buffer[reader.start : reader.end]
         if reader.flags & MORE or stream.assembly is not None:
             if stream.assembly is None:
-                stream.assembly = Assembly(reader.type, self._payload_bytes_max)
+                stream.assembly = IncomingPayload(reader.type, self._payload_bytes_max)
             stream.assembly.add(part)
             if reader.flags & MORE:
                 return

@@ -12,7 +12,7 @@ from ostler.client.link.waiters import LinkBroken, Stream, Waiter
 from ostler.client.locate.connect_parameters import Endpoint, TlsSettings
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory
-from ostler.wire.exchanges import Hello
+from ostler.wire.connect_frames import Hello
 from ostler.wire.frames import OUTPUT
 
 _OUTPUTS_MAX: Final = 1 << 20

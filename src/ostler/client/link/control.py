@@ -15,7 +15,7 @@ from ostler.model.constants import MQCC_FAILED, MQRC_CONNECTION_BROKEN, MQRC_UNE
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.net.local_socket import connect_local
-from ostler.wire.exchanges import Hello, decode_hello, decode_reason, decode_reply
+from ostler.wire.connect_frames import Hello, decode_hello
 from ostler.wire.frames import (
     COMMAND,
     FAREWELL,
@@ -26,13 +26,13 @@ from ostler.wire.frames import (
     NOTICE,
     OUTPUT,
     REPLY,
-    Assembly,
     FrameReader,
     MalformedFrame,
     frame,
-    frames_of,
 )
-from ostler.wire.payloads import PayloadReader
+from ostler.wire.payload_codec import PayloadReader
+from ostler.wire.replies import decode_reason, decode_reply
+from ostler.wire.segments import IncomingPayload, frames_of
 
 Reply = dict[str, object]
 
@@ -76,7 +76,7 @@ class _Exchange:
         self._name = name
         self._reader = FrameReader()
         self._payload_bytes_max = 0
-        self._assembly: Assembly | None = None
+        self._assembly: IncomingPayload | None = None
 
     def run(self, request: Reply) -> Iterator[Reply]:
         try:
@@ -155,7 +155,7 @@ class _Exchange:
         if self._assembly is None:
             if is_last:
                 return part
-            self._assembly = Assembly(reader.type, self._payload_bytes_max)
+            self._assembly = IncomingPayload(reader.type, self._payload_bytes_max)
         if self._assembly.type != reader.type:
             raise MalformedFrame("a frame of another type between segments")
         self._assembly.add(part)

@@ -31,7 +31,7 @@ from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.net.local_socket import connect_local
 from ostler.server.net.outgoing_sockets import LocalBinding, bindings_of, call, look_up, wait_for
-from ostler.wire.exchanges import Hello, decode_hello, decode_reason, decode_reply
+from ostler.wire.connect_frames import Hello, decode_hello
 from ostler.wire.frames import (
     FAREWELL,
     HELLO,
@@ -42,7 +42,8 @@ from ostler.wire.frames import (
     MalformedFrame,
     frame,
 )
-from ostler.wire.payloads import PayloadReader
+from ostler.wire.payload_codec import PayloadReader
+from ostler.wire.replies import decode_reason, decode_reply
 from ostler.wire.tls_stream import TlsFailed, TlsStream
 
 # How long a queue manager may take to answer until there is a link.

@@ -12,8 +12,10 @@ from collections.abc import Callable
 
 from ostler.model.constants import MQCC_FAILED, MQRC_CONNECTION_BROKEN
 from ostler.model.errors import MQError
-from ostler.wire.exchanges import Connect, Connected, Hello, Replied, decode_connected, decode_reply, numbers_payload
+from ostler.wire.connect_frames import Connect, Connected, Hello, decode_connected
 from ostler.wire.frames import CONNECT, DISCONNECT, MalformedFrame
+from ostler.wire.payload_codec import numbers_payload
+from ostler.wire.replies import ReplyHead, decode_reply
 
 More = Callable[[int, bytes], None]
 """Is told type and payload of what comes under a request's number before its reply: MESSAGE, OUTPUT."""
@@ -109,7 +111,7 @@ def broken(text: str, reason: int = MQRC_CONNECTION_BROKEN) -> MQError:
     return MQError(reason, text)
 
 
-def checked(payload: bytes) -> Replied:
+def checked(payload: bytes) -> ReplyHead:
     """A reply that did not fail. Raises MQError for one that did."""
     try:
         replied = decode_reply(payload)

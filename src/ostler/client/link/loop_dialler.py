@@ -20,7 +20,7 @@ from ostler.model.constants import MQRC_HOST_NOT_AVAILABLE, MQRC_Q_MGR_NOT_AVAIL
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.net.local_socket import connect_local
-from ostler.wire.exchanges import Hello
+from ostler.wire.connect_frames import Hello
 from ostler.wire.frames import MESSAGE_BYTES_MAX
 
 _Places = dict[Hashable, list["ReferenceType[LoopLink]"]]

@@ -15,8 +15,7 @@ from typing import Final, cast
 from ostler.client.link.link import Asked, Link, Listener, More, broken, checked, malformed
 from ostler.model.constants import MQRC_CONNECTION_BROKEN
 from ostler.model.errors import MQError
-from ostler.wire.calls import REPLY_FIXED_BYTES, reply_frame
-from ostler.wire.exchanges import Hello, decode_hello, decode_reason
+from ostler.wire.connect_frames import Hello, decode_hello
 from ostler.wire.frames import (
     FAREWELL,
     FIRST_FRAME_BYTES_MAX,
@@ -29,13 +28,13 @@ from ostler.wire.frames import (
     OUTPUT,
     PAYLOAD_OVERHEAD_BYTES,
     REPLY,
-    Assembly,
     FrameReader,
     MalformedFrame,
     frame,
-    segment,
 )
-from ostler.wire.payloads import PayloadReader
+from ostler.wire.payload_codec import PayloadReader
+from ostler.wire.replies import REPLY_FIXED_BYTES, decode_reason, reply_frame
+from ostler.wire.segments import IncomingPayload, segment
 from ostler.wire.tls_stream import TlsFailed, TlsStream
 
 HIGH_WATER_BYTES: Final = 512 * 1024
@@ -51,7 +50,7 @@ class _LoopAsked(Asked):
         self.key = key
         self.type = type
         self.more = more
-        self.assembly: Assembly | None = None
+        self.assembly: IncomingPayload | None = None
         self._link = link
         self._payload: bytes | None = None
         self._error: MQError | None = None
@@ -342,7 +341,7 @@ class LoopLink(Link, asyncio.Protocol):
         if not reader.flags & MORE and asked.assembly is None:
             return part
         if asked.assembly is None:
-            asked.assembly = Assembly(reader.type, self.agreed.message_bytes_max + PAYLOAD_OVERHEAD_BYTES)
+            asked.assembly = IncomingPayload(reader.type, self.agreed.message_bytes_max + PAYLOAD_OVERHEAD_BYTES)
         asked.assembly.add(part)
         if reader.flags & MORE:
             return None

@@ -7,7 +7,7 @@ from typing import final
 
 from mypy_extensions import i64
 
-from ostler.wire.frames import Assembly
+from ostler.wire.segments import IncomingPayload
 
 
 class LinkBroken(Exception):
@@ -33,7 +33,7 @@ class Waiter:
         self.buffer: bytes = b""
         self.start: i64 = 0
         self.end: i64 = 0
-        self.assembly: Assembly | None = None
+        self.assembly: IncomingPayload | None = None
 
     def request(self) -> i64:
         return self.key & 0xFFFFFFFF
@@ -52,7 +52,7 @@ class Stream:
         self.credit: i64 = credit  # how many more the peer may send
         self.broken = False
         self.rung = False  # who waits for it is wanted elsewhere
-        self.assembly: Assembly | None = None
+        self.assembly: IncomingPayload | None = None
         self.waiter: Waiter | None = None
         self._payloads: list[bytes] = []
         self._taken: i64 = 0  # of those

@@ -20,7 +20,8 @@ from mypy_extensions import i64
 from ostler.client.link.interrupts import LOOK_UP_SECONDS, notice_signals
 from ostler.client.link.waiters import LinkBroken, Waiter
 from ostler.model.constants import MQRC_CONNECTION_BROKEN
-from ostler.wire.frames import HEADER_BYTES, segment
+from ostler.wire.frames import HEADER_BYTES
+from ostler.wire.segments import segment
 from ostler.wire.tls_stream import TlsFailed, TlsStream
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory
-from ostler.wire.exchanges import Connect, Connected
+from ostler.wire.connect_frames import Connect, Connected
 
 _JOIN_TRIES: Final = 3
 

@@ -30,7 +30,7 @@ from ostler.model.errors import MQError
 from ostler.model.structures.layout import trim
 from ostler.model.structures.od import MQOD, OD_OBJECT_STRING, OD_RES_OBJECT_STRING, OD_SELECTION_STRING
 from ostler.model.structures.pmo import MQPMO
-from ostler.wire.exchanges import CREATED, IS_QUEUE, REMOTE, OpenArguments, Opened
+from ostler.wire.object_frames import CREATED, IS_QUEUE, REMOTE, OpenArguments, Opened
 
 BLANK_NAMES: Final = b" " * 96
 _WORKING: Final = MQOO_INPUT_AS_Q_DEF | MQOO_INPUT_SHARED | MQOO_INPUT_EXCLUSIVE | MQOO_BROWSE | MQOO_OUTPUT

@@ -34,8 +34,8 @@ from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
 from ostler.model.structures.pmo import MQPMO
 from ostler.server.verbs.opened_objects import describe, open_request
-from ostler.wire.exchanges import OpenArguments
-from ostler.wire.exchanges import Opened as Description
+from ostler.wire.object_frames import OpenArguments
+from ostler.wire.object_frames import Opened as Description
 
 Opened = tuple[int, int, int]
 """An object handle, completion and reason."""

@@ -29,7 +29,7 @@ from ostler.model.constants import (
 )
 from ostler.model.structures.consuming import MQSD, MQSRO
 from ostler.model.structures.layout import trim
-from ostler.wire.subscriptions import SubscribeArguments, Subscribed
+from ostler.wire.subscribe_frames import SubscribeArguments, Subscribed
 
 _UTF_8: Final = 1208
 _TEXTS_MAX: Final = OBJECT_STRING_BYTES_MAX

@@ -16,7 +16,7 @@ from ostler.engine.pubsub.subscribe import request_publications, subscribe
 from ostler.model.constants import MQCC_OK, MQHO_UNUSABLE_HOBJ, MQRC_NONE
 from ostler.model.errors import MQError
 from ostler.server.verbs import opened_subscriptions
-from ostler.wire.subscriptions import Subscribed
+from ostler.wire.subscribe_frames import Subscribed
 
 Subscription = tuple[int, int, int, int]
 """The handles of the destination and of the subscription, completion and reason."""

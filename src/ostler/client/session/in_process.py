@@ -58,7 +58,7 @@ from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
 from ostler.server.queue_manager import QueueManager
 from ostler.server.verbs.opened_subscriptions import subscribe_request
-from ostler.wire.subscriptions import LEVEL_HIGHEST, SubscribeArguments
+from ostler.wire.subscribe_frames import LEVEL_HIGHEST, SubscribeArguments
 
 T = TypeVar("T")
 

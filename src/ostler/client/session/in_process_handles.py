@@ -14,7 +14,7 @@ from ostler.model.attributes import Value
 from ostler.model.constants import MQRC_HOBJ_ERROR
 from ostler.model.errors import MQError
 from ostler.server.verbs.opened_subscriptions import describe_subscribed
-from ostler.wire.subscriptions import LEVEL_HIGHEST, Subscribed
+from ostler.wire.subscribe_frames import LEVEL_HIGHEST, Subscribed
 
 if TYPE_CHECKING:
     from ostler.client.session.in_process import LocalSession

@@ -40,9 +40,10 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 from ostler.model.structures.gmo import GMO_OPTIONS, GMO_WAIT_INTERVAL
 from ostler.model.structures.md import MD_PERSISTENCE
-from ostler.wire.calls import GET_OPTIONS, GOT_FIXED_BYTES, GOT_MD, REPLY_FIXED_BYTES
-from ostler.wire.exchanges import numbers_payload
 from ostler.wire.frames import CREDIT, MESSAGE, STREAM, UNSTREAM
+from ostler.wire.payload_codec import numbers_payload
+from ostler.wire.put_get_frames import GET_OPTIONS, GOT_FIXED_BYTES, GOT_MD
+from ostler.wire.replies import REPLY_FIXED_BYTES
 
 WINDOW: Final = 32  # at most so many messages are on their way, or here
 WINDOW_BYTES: Final = 4 * 1024 * 1024  # and about so much, if they are as long as the one before

@@ -42,7 +42,10 @@ from ostler.model.constants import (
     MQRC_UNKNOWN_OBJECT_NAME,
 )
 from ostler.model.errors import MQError
-from ostler.wire.calls import (
+from ostler.wire.frames import CANCEL, CLOSE, GET, INQUIRE, OPEN, PUBLISH, PUT, SETTLE, MalformedFrame
+from ostler.wire.object_frames import CHARACTERS_MAX, CREATED, REMOTE, Inquiry, OpenArguments, Opened, decode_opened
+from ostler.wire.payload_codec import NAME_BYTES, PayloadReader, numbers_payload
+from ostler.wire.put_get_frames import (
     AS_STORED,
     GOT_BLOCK_BYTES,
     GOT_DATA_BYTES,
@@ -53,7 +56,6 @@ from ostler.wire.calls import (
     HELD_IF_PERSISTENT,
     MD_BYTES,
     NO_TOKEN,
-    REPLY_FIXED_BYTES,
     SELECTOR_BYTES_MAX,
     WANTS_PROPERTIES,
     WANTS_TOKEN,
@@ -61,20 +63,8 @@ from ostler.wire.calls import (
     publish_payload,
     put_payload,
 )
-from ostler.wire.exchanges import (
-    CHARACTERS_MAX,
-    CREATED,
-    NAME_BYTES,
-    REMOTE,
-    Inquiry,
-    OpenArguments,
-    Opened,
-    decode_opened,
-    numbers_payload,
-)
-from ostler.wire.frames import CANCEL, CLOSE, GET, INQUIRE, OPEN, PUBLISH, PUT, SETTLE, MalformedFrame
-from ostler.wire.payloads import PayloadReader
-from ostler.wire.subscriptions import LEVEL_HIGHEST
+from ostler.wire.replies import REPLY_FIXED_BYTES
+from ostler.wire.subscribe_frames import LEVEL_HIGHEST
 
 if TYPE_CHECKING:
     from ostler.client.session.remote_session import RemoteSession

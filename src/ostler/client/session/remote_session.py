@@ -51,7 +51,7 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.server.queue_manager import QueueManager
-from ostler.wire.exchanges import Connected, OpenArguments, Opened, Put1, decode_opened, numbers_payload
+from ostler.wire.connect_frames import Connected
 from ostler.wire.frames import (
     BACK,
     CANCEL,
@@ -63,7 +63,9 @@ from ostler.wire.frames import (
     PUT1,
     MalformedFrame,
 )
-from ostler.wire.subscriptions import LEVEL_HIGHEST, SubscribeArguments
+from ostler.wire.object_frames import OpenArguments, Opened, Put1, decode_opened
+from ostler.wire.payload_codec import numbers_payload
+from ostler.wire.subscribe_frames import LEVEL_HIGHEST, SubscribeArguments
 
 _GONE: Final = (MQRC_CONNECTION_BROKEN, MQRC_CONNECTION_STOPPING, MQRC_Q_MGR_STOPPING)
 _QUIESCING: Final = (MQRC_CONNECTION_QUIESCING, MQRC_Q_MGR_QUIESCING)

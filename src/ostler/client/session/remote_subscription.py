@@ -18,9 +18,9 @@ from ostler.model.constants import (
     MQSO_DURABLE,
 )
 from ostler.model.errors import MQError
-from ostler.wire.exchanges import numbers_payload
 from ostler.wire.frames import CLOSE, SUBSCRIBE, SUBSCRIPTION_REQUEST, MalformedFrame
-from ostler.wire.subscriptions import SUBSCRIPTIONS_VERSION, SubscribeArguments, Subscribed, decode_subscribed
+from ostler.wire.payload_codec import numbers_payload
+from ostler.wire.subscribe_frames import SUBSCRIPTIONS_VERSION, SubscribeArguments, Subscribed, decode_subscribed
 
 if TYPE_CHECKING:
     from ostler.client.session.remote_session import RemoteSession

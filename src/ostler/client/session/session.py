@@ -15,7 +15,7 @@ from ostler.client.session.runtime import Waits
 from ostler.engine.open import OpenRequest
 from ostler.model.attributes import ObjectType, Value
 from ostler.server.queue_manager import QueueManager
-from ostler.wire.subscriptions import LEVEL_HIGHEST, SubscribeArguments, Subscribed
+from ostler.wire.subscribe_frames import LEVEL_HIGHEST, SubscribeArguments, Subscribed
 
 if TYPE_CHECKING:
     from ostler.client.api.get_options import GetOptions

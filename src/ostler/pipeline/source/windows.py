@@ -33,7 +33,8 @@ from ostler.model.constants import (
     MQRC_TRUNCATED_MSG_FAILED,
 )
 from ostler.model.errors import MQError
-from ostler.wire.calls import (
+from ostler.wire.frames import GET, PUT, MalformedFrame
+from ostler.wire.put_get_frames import (
     AS_STORED,
     GOT_BLOCK_BYTES,
     GOT_DATA_BYTES,
@@ -41,13 +42,12 @@ from ostler.wire.calls import (
     GOT_MD,
     GOT_TOKEN,
     NO_TOKEN,
-    REPLY_FIXED_BYTES,
     WANTS_PROPERTIES,
     WANTS_TOKEN,
     get_payload,
     put_payload,
 )
-from ostler.wire.frames import GET, PUT, MalformedFrame
+from ostler.wire.replies import REPLY_FIXED_BYTES
 
 VERBS_MAX: Final = 64
 BYTES_MAX: Final = 4 << 20

@@ -22,8 +22,9 @@ from ostler.model.errors import MQError
 from ostler.server.net.link import CLOSING, ServerLink
 from ostler.server.net.link_limits import OUT_HIGH_BYTES
 from ostler.server.net.reactor import Reactor
-from ostler.wire.calls import failure_frame
-from ostler.wire.frames import COMMAND, OUTPUT, REPLY, frame, frames_of
+from ostler.wire.frames import COMMAND, OUTPUT, REPLY, frame
+from ostler.wire.replies import failure_frame
+from ostler.wire.segments import frames_of
 
 Arguments = dict[str, object]
 Answers = Iterator[dict[str, object]]

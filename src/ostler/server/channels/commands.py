@@ -38,9 +38,9 @@ from ostler.wire.channel_frames import (
     hello_frame,
     welcome_frame,
 )
-from ostler.wire.exchanges import decode_reason
 from ostler.wire.frames import CHANNEL_HELLO, CHANNEL_PING, FAREWELL, REPLY, MalformedFrame, frame
-from ostler.wire.payloads import PayloadReader
+from ostler.wire.payload_codec import PayloadReader
+from ostler.wire.replies import decode_reason
 from ostler.wire.tls_stream import TlsFailed
 
 if TYPE_CHECKING:

@@ -26,9 +26,9 @@ from ostler.server.channels.instance import AT_REST, RECEIVING, SENDING, Instanc
 from ostler.server.channels.mca import MessageAgent
 from ostler.server.net.link import CLOSING, ServerLink
 from ostler.server.net.outgoing_sockets import keep_alive_seconds, set_keep_alive
-from ostler.wire.calls import failure_frame
 from ostler.wire.channel_frames import PINGS, SENDS, ChannelHello, decode_channel_hello
 from ostler.wire.frames import CHANNEL_END, CHANNEL_HELLO, frame
+from ostler.wire.replies import failure_frame
 
 if TYPE_CHECKING:
     from ostler.server.channels.service import MessageChannels

@@ -83,10 +83,9 @@ from ostler.server.net.outgoing_sockets import keep_alive_seconds
 from ostler.server.rate_limited_log import SeldomNotes, printable
 from ostler.server.security.os_users import user_name
 from ostler.server.tls.contexts import ChannelTls, TlsContexts
-from ostler.wire.calls import failure_frame
 from ostler.wire.channel_frames import REQUESTS, SENDS, decode_channel_hello, hello_frame
-from ostler.wire.exchanges import reason_payload
 from ostler.wire.frames import CHANNEL_END, CHANNEL_HELLO, FAREWELL, REPLY, MalformedFrame, frame
+from ostler.wire.replies import failure_frame, reason_payload
 from ostler.wire.tls_stream import TlsFailed
 
 if TYPE_CHECKING:

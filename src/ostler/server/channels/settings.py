@@ -23,13 +23,8 @@ from ostler.model.errors import MQError
 from ostler.server.channels.limits import Census
 from ostler.server.net.link import ServerLink
 from ostler.server.tls.contexts import ChannelTls, channel_mismatch, plain_refused
-from ostler.wire.exchanges import Hello
-from ostler.wire.frames import (
-    MESSAGE_BYTES_MAX,
-    PROTOCOL_VERSION,
-    SEGMENT_BYTES_MAX,
-    SEGMENT_BYTES_MIN,
-)
+from ostler.wire.connect_frames import Hello
+from ostler.wire.frames import MESSAGE_BYTES_MAX, PROTOCOL_VERSION, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN
 
 _LOCAL_CONVERSATIONS_MAX: Final = 1_000_000
 _EXITS: Final = ("SCYEXIT", "MSGEXIT", "SENDEXIT", "RCVEXIT", "MREXIT")

@@ -22,8 +22,8 @@ from ostler.server.net.listeners import ListenerSocket
 from ostler.server.net.new_links import new_link
 from ostler.server.net.timers import Timer
 from ostler.server.storage.descriptor_budget import descriptor_budget
-from ostler.wire.exchanges import reason_payload
 from ostler.wire.frames import FAREWELL, frame
+from ostler.wire.replies import reason_payload
 
 if TYPE_CHECKING:
     from ostler.server.assembly import Server

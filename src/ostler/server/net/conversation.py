@@ -51,7 +51,21 @@ from ostler.model.reasons import WARNINGS
 from ostler.server.net.link import NO_MEMORY, ServerLink
 from ostler.server.net.link_limits import PENDING_MAX
 from ostler.server.net.timers import Timer
-from ostler.wire.calls import (
+from ostler.wire.frames import (
+    BACK,
+    CANCEL,
+    COMMIT,
+    GET,
+    HEADER_BYTES,
+    MESSAGE,
+    PUT,
+    REPLY,
+    SETTLE,
+    MalformedFrame,
+    frame,
+)
+from ostler.wire.payload_codec import PayloadReader
+from ostler.wire.put_get_frames import (
     AS_STORED,
     GET_CCSID,
     GET_CORRELATION_ID,
@@ -80,26 +94,11 @@ from ostler.wire.calls import (
     WANTS_PROPERTIES,
     WANTS_TOKEN,
     check_get,
-    failure_frame,
     get_reply_frame,
     get_reply_head,
     put_reply_frame,
-    reply_frame,
 )
-from ostler.wire.frames import (
-    BACK,
-    CANCEL,
-    COMMIT,
-    GET,
-    HEADER_BYTES,
-    MESSAGE,
-    PUT,
-    REPLY,
-    SETTLE,
-    MalformedFrame,
-    frame,
-)
-from ostler.wire.payloads import PayloadReader
+from ostler.wire.replies import failure_frame, reply_frame
 
 if TYPE_CHECKING:
     from ostler.server.net.reactor import Reactor
@@ -490,7 +489,7 @@ class Conversation:
     def send_message(self, type: i64, number: i64, request: GetRequest, extra: bytes, lsn: i64) -> None:
         """A message for the application, when the log is durable up to an LSN (0: now).
 
-        `extra` stands between reason and length, for LOOK.
+        `extra` stands between reason and length, for GET_ANY.
         """
         block = self._block(request)
         body = request.body

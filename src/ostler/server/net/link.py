@@ -38,8 +38,7 @@ from ostler.server.net.link_limits import (
     UNADMITTED_FRAME_BYTES,
 )
 from ostler.server.net.timers import Timer
-from ostler.wire.calls import failure_frame, put_head_bytes, reply_frame
-from ostler.wire.exchanges import decode_connect, decode_hello, reason_payload
+from ostler.wire.connect_frames import decode_connect, decode_hello
 from ostler.wire.frames import (
     CANCEL,
     CHANNEL_HELLO,
@@ -50,10 +49,10 @@ from ostler.wire.frames import (
     FAREWELL,
     FIRST_FRAME_BYTES_MAX,
     GET,
+    GET_ANY,
     HEADER_BYTES,
     HEARTBEAT,
     HELLO,
-    LOOK,
     MORE,
     NOTICE,
     PAYLOAD_OVERHEAD_BYTES,
@@ -61,15 +60,15 @@ from ostler.wire.frames import (
     PUT,
     REPLY,
     SEGMENT_BYTES,
-    SEGMENT_COST_BYTES,
     STREAM,
     TYPE_NAMES,
-    Assembly,
     FrameReader,
     MalformedFrame,
     frame,
 )
-from ostler.wire.outgoing import READY_FRAME, LargeReply
+from ostler.wire.put_get_frames import put_head_bytes
+from ostler.wire.replies import failure_frame, reason_payload, reply_frame
+from ostler.wire.segments import READY_FRAME, SEGMENT_COST_BYTES, IncomingPayload, OutgoingPayload
 from ostler.wire.tls_stream import TlsFailed, TlsStream
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ NO_MEMORY: Final = "The queue manager has no memory for this. Try again later, o
 _TLS_RECORD: Final = 0x16
 _HANDLED_BETWEEN: Final = 3  # requests of one link between two looks at the time, less one
 # Requests whose answers may be messages.
-_MESSAGES_FOLLOW: Final = frozenset({GET, LOOK, STREAM, CREDIT})
+_MESSAGES_FOLLOW: Final = frozenset({GET, GET_ANY, STREAM, CREDIT})
 _ASSEMBLIES_MAX: Final = 64
 
 
@@ -118,11 +117,11 @@ class ServerLink(Timer):
         self.agent: Agent | None = None  # of a message channel, instead of conversations
         self.reader = FrameReader(FIRST_FRAME_BYTES_MAX)
         self.tls: TlsStream | None = None
-        self.assemblies: dict[tuple[int, int], Assembly] = {}
+        self.assemblies: dict[tuple[int, int], IncomingPayload] = {}
         self.out: list[bytes] = []
         self.out_bytes: i64 = 0
         self.unsent: bytes = b""  # on its way to the socket, under TLS encrypted
-        self.large: list[LargeReply] = []
+        self.large: list[OutgoingPayload] = []
         self.large_bytes: i64 = 0  # still to be cut into segments, those that wait for the log included
         self.long_replies: i64 = 0  # that are kept until they are sent, those that wait for the log included
         self.outgoing_bytes: i64 = 0  # of their bodies
@@ -319,7 +318,7 @@ class ServerLink(Timer):
             is_expected: bool = is_command or is_message or reader.conversation in self.conversations
             if not is_expected or len(self.assemblies) >= _ASSEMBLIES_MAX:
                 raise MalformedFrame("segments where none are expected")
-            assembly = Assembly(reader.type, self.message_bytes_max + PAYLOAD_OVERHEAD_BYTES)
+            assembly = IncomingPayload(reader.type, self.message_bytes_max + PAYLOAD_OVERHEAD_BYTES)
             self.assemblies[key] = assembly
         if assembly.type != reader.type:
             raise MalformedFrame("segments of different types under one request")
@@ -332,7 +331,7 @@ class ServerLink(Timer):
             self.reactor.memory.part_done(self, assembly.cost_bytes)
             self._assembled(assembly, reader.conversation, reader.request)
 
-    def _assembled(self, assembly: Assembly, number: i64, request: i64) -> None:
+    def _assembled(self, assembly: IncomingPayload, number: i64, request: i64) -> None:
         """A payload has come whole."""
         conversation = self.conversations.get(number) if self.agent is None else None
         try:
@@ -491,7 +490,7 @@ class ServerLink(Timer):
 
         The reactor has counted it in `large_bytes`, and its body among what it keeps.
         """
-        self._queue(LargeReply(type, conversation, request, head, body), request)
+        self._queue(OutgoingPayload(type, conversation, request, head, body), request)
 
     def send_behind(self, conversation: i64, request: i64, data: bytes) -> None:
         """Have a frame sent behind the long messages of a request, if any are on their way."""
@@ -499,11 +498,11 @@ class ServerLink(Timer):
             if reply.conversation == conversation and reply.request == request:
                 self.large_bytes += len(data)
                 self.long_replies += 1
-                self._queue(LargeReply(READY_FRAME, conversation, request, data, b""), request)
+                self._queue(OutgoingPayload(READY_FRAME, conversation, request, data, b""), request)
                 return
         self.send(data)
 
-    def _queue(self, reply: LargeReply, request: i64) -> None:
+    def _queue(self, reply: OutgoingPayload, request: i64) -> None:
         if self.state == CLOSED:
             self.reply_gone(len(reply.body))
             return
@@ -626,7 +625,7 @@ class ServerLink(Timer):
     def drop_unsent(self) -> None:
         """Nothing more can be sent."""
         for reply in self.large:
-            each: LargeReply | None = reply
+            each: OutgoingPayload | None = reply
             while each is not None:
                 self.reply_gone(len(each.body))
                 each = each.following

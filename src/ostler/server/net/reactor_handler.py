@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mypy_extensions import mypyc_attr
 
-from ostler.wire.exchanges import Connect, Hello
+from ostler.wire.connect_frames import Connect, Hello
 from ostler.wire.tls_stream import TlsStream
 
 if TYPE_CHECKING:

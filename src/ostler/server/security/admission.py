@@ -48,9 +48,9 @@ from ostler.server.channels.settings import host_of
 from ostler.server.net.link import CLOSING, ServerLink
 from ostler.server.net.timers import Timer
 from ostler.server.security.lookups import Inquiries
-from ostler.wire.calls import failure_frame
-from ostler.wire.exchanges import Connect
+from ostler.wire.connect_frames import Connect
 from ostler.wire.frames import CONNECT, MalformedFrame
+from ostler.wire.replies import failure_frame
 
 if TYPE_CHECKING:
     from ostler.server.assembly import Server

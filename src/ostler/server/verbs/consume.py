@@ -1,4 +1,4 @@
-"""Gets for several consumers at once (LOOK), and messages sent before they are asked for (STREAM)."""
+"""Gets for several consumers at once (GET_ANY), and messages sent before they are asked for (STREAM)."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 from ostler.server.net.conversation import Conversation, Waiting, completion
 from ostler.server.net.link_limits import OUT_LOW_BYTES
-from ostler.wire.calls import GET_HOBJ, check_get, reply_frame
-from ostler.wire.exchanges import CONSUMERS_MAX
-from ostler.wire.frames import LOOK, MESSAGE, REPLY, UNSTREAM, MalformedFrame, frame
-from ostler.wire.payloads import PayloadReader, PayloadWriter
+from ostler.wire.frames import GET_ANY, MESSAGE, REPLY, UNSTREAM, MalformedFrame, frame
+from ostler.wire.payload_codec import PayloadReader, PayloadWriter
+from ostler.wire.put_get_frames import CONSUMERS_MAX, GET_HOBJ, check_get
+from ostler.wire.replies import reply_frame
 
 # No message is this short, so a request with this limit is answered, but takes nothing.
 _TAKES_NOTHING: Final = -(1 << 40)
@@ -46,7 +46,7 @@ _IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 
 
 @final
-class Look(Waiting):
+class MultiGet(Waiting):
     """Gets of several consumers of one connection: the first that has a message is answered, the others take nothing.
 
     While they wait, none takes a message beforehand: the callback of another one would commit it. A try may take
@@ -73,7 +73,7 @@ class Look(Waiting):
             self.places.append(at)
             at += check_get(self.payload, at, len(self.payload))
         if at != len(self.payload) or count == 0:
-            raise MalformedFrame("a LOOK has a wrong length")
+            raise MalformedFrame("a GET_ANY has a wrong length")
         self.places.append(at)
         try:
             self.conversation.check_crowd()
@@ -148,7 +148,7 @@ class Look(Waiting):
             place.integer(self.index)
             after: i64 = request.after_lsn
             lsn: i64 = after if after > self.conversation.reactor.durable_lsn() else 0
-            self.conversation.send_message(LOOK | REPLY, self.number, request, place.getvalue(), lsn)
+            self.conversation.send_message(GET_ANY | REPLY, self.number, request, place.getvalue(), lsn)
             return True
         if request.reason != MQRC_NO_MSG_AVAILABLE:
             self._answer_failure(self.index, request.reason)
@@ -163,7 +163,7 @@ class Look(Waiting):
         writer.integer(reason)
         writer.integer(index)
         conversation = self.conversation
-        conversation.link.send(frame(LOOK | REPLY, conversation.number, self.number, writer.getvalue()))
+        conversation.link.send(frame(GET_ANY | REPLY, conversation.number, self.number, writer.getvalue()))
 
     def _watch(self, count: i64) -> None:
         """Have the queues of so many consumers tell when there is something; nothing is taken."""
@@ -226,7 +226,9 @@ class Look(Waiting):
                 return
         self._leave()
         conversation = self.conversation
-        conversation.link.send(reply_frame(LOOK, conversation.number, self.number, MQCC_FAILED, MQRC_NO_MSG_AVAILABLE))
+        conversation.link.send(
+            reply_frame(GET_ANY, conversation.number, self.number, MQCC_FAILED, MQRC_NO_MSG_AVAILABLE)
+        )
 
     def answered(self) -> None:
         """Something has come for one of them, or the try of one is over."""
@@ -430,9 +432,9 @@ class Stream(Waiting):
             getting.cancel(self.conversation.engine, request, reason)
 
 
-def begin_look(conversation: Conversation, number: i64, payload: bytes) -> None:
+def begin_get_any(conversation: Conversation, number: i64, payload: bytes) -> None:
     conversation.check_number(number)
-    Look(conversation, number, payload).begin()
+    MultiGet(conversation, number, payload).begin()
 
 
 def begin_stream(conversation: Conversation, number: i64, payload: bytes) -> None:

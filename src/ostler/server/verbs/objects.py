@@ -38,25 +38,10 @@ from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
 from ostler.server.net.conversation import Conversation, completion
 from ostler.server.verbs.opened_objects import describe, open_request
-from ostler.wire.calls import reply_frame
-from ostler.wire.exchanges import (
-    PutStatus,
-    decode_inquiry,
-    decode_put1,
-    read_open,
-)
-from ostler.wire.frames import (
-    BEGIN,
-    CLOSE,
-    INQUIRE,
-    OPEN,
-    PUT1,
-    REPLY,
-    SET,
-    STATUS,
-    frame,
-)
-from ostler.wire.payloads import PayloadReader, PayloadWriter
+from ostler.wire.frames import BEGIN, CLOSE, INQUIRE, OPEN, PUT1, REPLY, SET, STATUS, frame
+from ostler.wire.object_frames import PutStatus, decode_inquiry, decode_put1, read_open
+from ostler.wire.payload_codec import PayloadReader, PayloadWriter
+from ostler.wire.replies import reply_frame
 
 _MD_ID: Final = b"MD  \x02\0\0\0"
 

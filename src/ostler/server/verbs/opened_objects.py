@@ -20,7 +20,7 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
-from ostler.wire.exchanges import (
+from ostler.wire.object_frames import (
     CREATED,
     IS_QUEUE,
     PUTS_NEED_NO_REPLY,

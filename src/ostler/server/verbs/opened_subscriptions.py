@@ -25,7 +25,7 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.server.verbs.opened_objects import describe_queue
-from ostler.wire.subscriptions import IDENTITY_BYTES, TOKEN_BYTES, SubscribeArguments, Subscribed
+from ostler.wire.subscribe_frames import IDENTITY_BYTES, TOKEN_BYTES, SubscribeArguments, Subscribed
 
 _USER_BYTES = 12
 

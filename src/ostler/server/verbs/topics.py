@@ -19,8 +19,8 @@ from ostler.server.net.conversation import Conversation
 from ostler.server.verbs.objects import open_handle, put1
 from ostler.server.verbs.opened_subscriptions import describe_subscribed, subscribe_request
 from ostler.wire.frames import PUBLISH, PUBLISH1, REPLY, SUBSCRIBE, SUBSCRIPTION_REQUEST, MalformedFrame, frame
-from ostler.wire.payloads import PayloadReader, PayloadWriter
-from ostler.wire.subscriptions import SUBSCRIPTIONS_VERSION, decode_subscribe
+from ostler.wire.payload_codec import PayloadReader, PayloadWriter
+from ostler.wire.subscribe_frames import SUBSCRIPTIONS_VERSION, decode_subscribe
 
 
 def topic_verb(conversation: Conversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> bool:

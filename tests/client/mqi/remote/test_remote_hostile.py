@@ -22,9 +22,12 @@ from ostler.client.mqi.remote.connections import RemoteConnection, RemoteHandle,
 from ostler.model import constants as mqc
 from ostler.model.errors import MQError
 from ostler.wire import frames as wire
-from ostler.wire.calls import get_reply_frame, put_reply_frame, reply_frame
-from ostler.wire.exchanges import Connected, Hello, OpenArguments, reason_payload
-from ostler.wire.frames import FrameReader, frame, segment
+from ostler.wire.connect_frames import Connected, Hello
+from ostler.wire.frames import FrameReader, frame
+from ostler.wire.object_frames import OpenArguments
+from ostler.wire.put_get_frames import get_reply_frame, put_reply_frame
+from ostler.wire.replies import reason_payload, reply_frame
+from ostler.wire.segments import segment
 
 BROKEN = mqc.MQRC_CONNECTION_BROKEN
 MD = bytes(structure("MQMD", 2))

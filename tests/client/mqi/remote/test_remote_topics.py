@@ -21,9 +21,9 @@ from ostler.client.mqi.remote.connections import remote_connection
 from ostler.model import constants as mqc
 from ostler.model.attributes import ObjectType
 from ostler.wire import frames as wire
-from ostler.wire.calls import put_reply_frame
-from ostler.wire.exchanges import numbers_payload
-from ostler.wire.subscriptions import Subscribed
+from ostler.wire.payload_codec import numbers_payload
+from ostler.wire.put_get_frames import put_reply_frame
+from ostler.wire.subscribe_frames import Subscribed
 
 QUICKLY = {"OSTLER_RECONNECT_DELAYS": "(10,10)", "OSTLER_RECONNECT_TIMEOUT": "60"}
 DURABLE = MANAGED | mqc.MQSO_DURABLE

@@ -51,16 +51,11 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 from ostler.model.structures.connecting import MQBO, MQSTS
 from ostler.server.config.directories import QueueManagerDirectory
-from ostler.wire.exchanges import (
-    Connect,
-    Connected,
-    Replied,
-    decode_connected,
-    decode_put_status,
-    decode_reply,
-    numbers_payload,
-)
+from ostler.wire.connect_frames import Connect, Connected, decode_connected
 from ostler.wire.frames import BEGIN, CONNECT, DISCONNECT, STATUS, MalformedFrame
+from ostler.wire.object_frames import decode_put_status
+from ostler.wire.payload_codec import numbers_payload
+from ostler.wire.replies import ReplyHead, decode_reply
 
 ALLOW_PLAIN_PASSWORD: Final = "OSTLER_ALLOW_PLAIN_PASSWORD"
 _APPLICATION_TYPE: Final = 6  # MQAT_UNIX
@@ -251,7 +246,7 @@ def _user_name() -> str:
 # -- requests ----------------------------------------------------------------------------------------------------------
 
 
-def refusal(answer: Replied) -> MQError:
+def refusal(answer: ReplyHead) -> MQError:
     """A failure reply as the exception it stands for."""
     text = answer.reader.rest().decode("utf-8", "replace")
     return MQError(answer.reason, text, answer.completion)
@@ -262,7 +257,7 @@ def ask(remote: RemoteConnection, kind: int, payload: bytes) -> Waiter:
     return remote.conversation.ask(kind, payload)
 
 
-def request(remote: RemoteConnection, kind: int, payload: bytes) -> Replied:
+def request(remote: RemoteConnection, kind: int, payload: bytes) -> ReplyHead:
     """Send a request that can be sent again when the connection had to be made anew. MQError when it is refused."""
     while True:
         generation = remote.generation

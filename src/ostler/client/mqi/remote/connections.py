@@ -24,8 +24,8 @@ from ostler.model.constants import (
     MQRC_HCONN_ERROR,
 )
 from ostler.model.errors import MQError
-from ostler.wire.exchanges import OpenArguments
-from ostler.wire.subscriptions import SubscribeArguments
+from ostler.wire.object_frames import OpenArguments
+from ostler.wire.subscribe_frames import SubscribeArguments
 
 FIRST_REMOTE: Final = 1 << 24
 """Connection handles from here on are those of links; smaller ones are of queue managers in this process."""

@@ -1,7 +1,7 @@
-"""The callbacks of a connection over a link: the queue manager looks for messages for all consumers together (LOOK).
+"""The callbacks of a connection over a link: the queue manager looks for messages for all consumers together (GET_ANY).
 
-A LOOK waits at the queue manager. When something else happens it is cancelled, and answered all the same, so a message
-that was taken in the last moment is delivered and not lost.
+A GET_ANY waits at the queue manager. When something else happens it is cancelled, and answered all the same, so a
+message that was taken in the last moment is delivered and not lost.
 
 A consumer that is alone, and whose handle reads ahead, is sent messages before they are asked for. Whenever it is not
 alone any more, or not called any more, no more are sent; those that have come are kept for it.
@@ -43,9 +43,11 @@ from ostler.model.constants import (
     MQRC_Q_MGR_QUIESCING,
 )
 from ostler.model.errors import MQError
-from ostler.wire.calls import REPLY_FIXED_BYTES
-from ostler.wire.exchanges import CONSUMERS_MAX, READS_AHEAD, look_payload, numbers_payload
-from ostler.wire.frames import CANCEL, LOOK
+from ostler.wire.frames import CANCEL, GET_ANY
+from ostler.wire.object_frames import READS_AHEAD
+from ostler.wire.payload_codec import numbers_payload
+from ostler.wire.put_get_frames import CONSUMERS_MAX, get_any_payload
+from ostler.wire.replies import REPLY_FIXED_BYTES
 
 _INPUT: Final = MQOO_INPUT_AS_Q_DEF | MQOO_INPUT_SHARED | MQOO_INPUT_EXCLUSIVE
 _IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
@@ -145,7 +147,7 @@ class LinkPort(ConsumerPort):
         wait_ms = -1 if seconds is None else min(math.ceil(seconds * 1000), _WAIT_MS_MAX)
         if self._bell.is_set():
             wait_ms = 0
-        look = conversation.begin(LOOK, look_payload(wait_ms, gets))
+        look = conversation.begin(GET_ANY, get_any_payload(wait_ms, gets))
         self._look = look
         if self._bell.is_set():
             conversation.post(CANCEL, numbers_payload([look.request()]))
@@ -172,7 +174,7 @@ class LinkPort(ConsumerPort):
             if code == MQCC_FAILED:
                 # A failure with a text instead of an index concerns them all.
                 return self._nobody(active, reason)
-            raise self._remote.nonsense("a reply to LOOK for nobody")
+            raise self._remote.nonsense("a reply to GET_ANY for nobody")
         consumer = active[index]
         if code == MQCC_FAILED:
             return [(consumer, Delivery(reason))]

@@ -45,8 +45,8 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 from ostler.model.structures.md import MD_PERSISTENCE
 from ostler.model.structures.pmo import MQPMO
-from ostler.wire.calls import MD_BYTES
-from ostler.wire.exchanges import (
+from ostler.wire.frames import CLOSE, INQUIRE, OPEN, PUBLISH1, PUT1, SET, MalformedFrame
+from ostler.wire.object_frames import (
     ATTRIBUTES_MAX,
     CHARACTERS_MAX,
     READS_AHEAD,
@@ -54,13 +54,12 @@ from ostler.wire.exchanges import (
     OpenArguments,
     Opened,
     Put1,
-    Replied,
     decode_opened,
-    decode_reply,
-    numbers_payload,
 )
-from ostler.wire.frames import CLOSE, INQUIRE, OPEN, PUBLISH1, PUT1, SET, MalformedFrame
-from ostler.wire.subscriptions import LEVEL_HIGHEST
+from ostler.wire.payload_codec import numbers_payload
+from ostler.wire.put_get_frames import MD_BYTES
+from ostler.wire.replies import ReplyHead, decode_reply
+from ostler.wire.subscribe_frames import LEVEL_HIGHEST
 
 OpenedHandle = tuple[int, int, int]
 """An object handle, completion and reason."""
@@ -94,7 +93,7 @@ def new_handle(remote: RemoteConnection, asked: OpenArguments, found: Opened) ->
     return handle
 
 
-def opened(remote: RemoteConnection, answer: Replied) -> Opened:
+def opened(remote: RemoteConnection, answer: ReplyHead) -> Opened:
     if answer.completion == MQCC_FAILED:
         raise refusal(answer)
     try:
@@ -145,7 +144,7 @@ def MQCLOSE(hconn: int, hobj: int, options: int) -> OpenedHandle:
     return MQHO_UNUSABLE_HOBJ, answer.completion, answer.reason
 
 
-def _close(remote: RemoteConnection, handle: RemoteHandle, options: int) -> Replied:
+def _close(remote: RemoteConnection, handle: RemoteHandle, options: int) -> ReplyHead:
     while True:
         generation = remote.generation
         try:
@@ -201,7 +200,7 @@ def _put1(remote: RemoteConnection, od: bytearray, md: bytearray, pmo: bytearray
     return answer.reason
 
 
-def _exchange_put1(remote: RemoteConnection, put: Put1, level: int) -> Replied | None:
+def _exchange_put1(remote: RemoteConnection, put: Put1, level: int) -> ReplyHead | None:
     """Put, perhaps again when the connection had to be made anew. None: nobody knows what became of the message."""
     in_syncpoint = bool(put.options & MQPMO_SYNCPOINT)
     kind, payload = PUT1, put.encode()
@@ -263,7 +262,7 @@ def _about(
     selectors: list[int],
     integers: list[int],
     characters: bytes,
-) -> Replied:
+) -> ReplyHead:
     if len(selectors) > ATTRIBUTES_MAX or len(integers) > ATTRIBUTES_MAX or len(characters) > CHARACTERS_MAX:
         raise MQError(MQRC_SELECTOR_LIMIT_EXCEEDED)
     while True:

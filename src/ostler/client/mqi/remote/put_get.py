@@ -51,7 +51,10 @@ from ostler.model.constants import (
     MQRC_RECONNECT_Q_MGR_REQD,
 )
 from ostler.model.errors import MQError
-from ostler.wire.calls import (
+from ostler.wire.frames import BACK, CANCEL, COMMIT, GET, HEADER_BYTES, PUBLISH, PUT, frame, write_number
+from ostler.wire.object_frames import PUTS_NEED_NO_REPLY, READS_AHEAD
+from ostler.wire.payload_codec import numbers_payload
+from ostler.wire.put_get_frames import (
     GOT_BLOCK_BYTES,
     GOT_DATA_BYTES,
     GOT_FIXED_BYTES,
@@ -61,7 +64,6 @@ from ostler.wire.calls import (
     NO_GROUP,
     NO_TOKEN,
     PUT_FIXED_BYTES,
-    REPLY_FIXED_BYTES,
     VERSION_1,
     WANTS_PROPERTIES,
     WANTS_TOKEN,
@@ -70,9 +72,8 @@ from ostler.wire.calls import (
     publish_payload,
     put_frame,
 )
-from ostler.wire.exchanges import PUTS_NEED_NO_REPLY, READS_AHEAD, numbers_payload
-from ostler.wire.frames import BACK, CANCEL, COMMIT, GET, HEADER_BYTES, PUBLISH, PUT, frame, write_number
-from ostler.wire.subscriptions import LEVEL_HIGHEST, SUBSCRIPTIONS_VERSION
+from ostler.wire.replies import REPLY_FIXED_BYTES
+from ostler.wire.subscribe_frames import LEVEL_HIGHEST, SUBSCRIPTIONS_VERSION
 
 Result = tuple[int, int]
 _VERSION_2: Final = 2

@@ -37,9 +37,10 @@ from ostler.model.constants import (
     MQSTAT_TYPE_RECONNECTION_ERROR,
 )
 from ostler.model.errors import MQError
-from ostler.wire.exchanges import CREATED, TEMPORARY, OpenArguments, Opened, Replied, decode_opened, decode_reply
 from ostler.wire.frames import OPEN, SUBSCRIBE, MalformedFrame
-from ostler.wire.subscriptions import SubscribeArguments, Subscribed, decode_subscribed
+from ostler.wire.object_frames import CREATED, TEMPORARY, OpenArguments, Opened, decode_opened
+from ostler.wire.replies import ReplyHead, decode_reply
+from ostler.wire.subscribe_frames import SubscribeArguments, Subscribed, decode_subscribed
 
 DELAYS_VARIABLE: Final = "OSTLER_RECONNECT_DELAYS"
 TIMEOUT_VARIABLE: Final = "OSTLER_RECONNECT_TIMEOUT"
@@ -239,7 +240,7 @@ def _opened(made: Made, asked: OpenArguments) -> Opened:
         raise _nonsense(made, "OPEN", error) from None
 
 
-def _answer(made: Made, waiter: Waiter) -> Replied:
+def _answer(made: Made, waiter: Waiter) -> ReplyHead:
     try:
         answer = decode_reply(waiter.buffer, waiter.start, waiter.end)
     except MalformedFrame as error:

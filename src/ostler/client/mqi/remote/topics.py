@@ -37,9 +37,11 @@ from ostler.model.constants import (
     MQSO_RESUME,
 )
 from ostler.model.errors import MQError
-from ostler.wire.exchanges import OpenArguments, Opened, Replied, decode_reply, numbers_payload
 from ostler.wire.frames import SUBSCRIBE, SUBSCRIPTION_REQUEST, MalformedFrame
-from ostler.wire.subscriptions import SubscribeArguments, Subscribed, decode_subscribed
+from ostler.wire.object_frames import OpenArguments, Opened
+from ostler.wire.payload_codec import numbers_payload
+from ostler.wire.replies import ReplyHead, decode_reply
+from ostler.wire.subscribe_frames import SubscribeArguments, Subscribed, decode_subscribed
 
 Subscription = tuple[int, int, int, int]
 """The handles of the destination and of the subscription, completion and reason."""
@@ -72,7 +74,7 @@ def MQSUB(hconn: int, sd: bytearray, hobj: int) -> Subscription:
     return handle.destination or hobj, handle.number, answer.completion, answer.reason
 
 
-def _exchange(remote: RemoteConnection, asked: SubscribeArguments, provided: RemoteHandle | None) -> Replied:
+def _exchange(remote: RemoteConnection, asked: SubscribeArguments, provided: RemoteHandle | None) -> ReplyHead:
     """Have it done, over a new link if the old one broke."""
     while True:
         generation = remote.generation
@@ -90,7 +92,7 @@ def _exchange(remote: RemoteConnection, asked: SubscribeArguments, provided: Rem
                 asked.options = again(asked, True)
 
 
-def _decoded(remote: RemoteConnection, answer: Replied) -> Subscribed:
+def _decoded(remote: RemoteConnection, answer: ReplyHead) -> Subscribed:
     try:
         return decode_subscribed(answer.reader)
     except MalformedFrame as error:
@@ -163,7 +165,7 @@ def MQSUBRQ(hconn: int, hsub: int, action: int, sro: bytearray | None) -> Result
     return answer.completion, answer.reason
 
 
-def _request(remote: RemoteConnection, handle: RemoteHandle, action: int, options: int) -> Replied:
+def _request(remote: RemoteConnection, handle: RemoteHandle, action: int, options: int) -> ReplyHead:
     while True:
         generation = remote.generation
         try:

@@ -48,7 +48,7 @@ from ostler.model.constants import (
     MQWI_UNLIMITED,
 )
 from ostler.model.errors import MQError
-from ostler.wire import calls, frames
+from ostler.wire import frames, put_get_frames
 
 NONE: Final = "none"
 DEEP_BROWSE: Final = "deep browse"
@@ -534,7 +534,7 @@ class NeverReading(Neighbour):
             payload = _get_payload(hobj, options, 0, self.sizes.middle_bytes, b"")
             for request in range(1, _UNREAD_REQUESTS + 1):
                 began = time.perf_counter_ns()
-                link.send(calls.get_frame(1, request, payload))
+                link.send(put_get_frames.get_frame(1, request, payload))
                 deeds.done(self.operation, began)
         except BaseException:
             link.close()
@@ -619,9 +619,9 @@ def _is_allowed(selector: str, room: int) -> bool:
 def _waiting_get(conversation: int, hobj: int, selector: str) -> bytes:
     options = MQGMO_WAIT | MQGMO_NO_SYNCPOINT | MQGMO_FAIL_IF_QUIESCING
     payload = _get_payload(hobj, options, MQWI_UNLIMITED, _SMALL_BYTES, selector.encode())
-    return calls.get_frame(conversation, GET_REQUEST, payload)
+    return put_get_frames.get_frame(conversation, GET_REQUEST, payload)
 
 
 def _get_payload(hobj: int, options: int, wait_ms: int, data_bytes: int, selector: bytes) -> bytes:
-    ids = (NO_ID, NO_ID, calls.NO_GROUP, 0, 0, calls.NO_TOKEN, selector)
-    return calls.get_payload(hobj, options, wait_ms, MQMO_NONE, data_bytes, 0, 0, 0, *ids)
+    ids = (NO_ID, NO_ID, put_get_frames.NO_GROUP, 0, 0, put_get_frames.NO_TOKEN, selector)
+    return put_get_frames.get_payload(hobj, options, wait_ms, MQMO_NONE, data_bytes, 0, 0, 0, *ids)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
 from ostler.lab.load.link import Address
 from ostler.model.constants import MQCC_OK
-from ostler.wire import exchanges, frames
+from ostler.wire import connect_frames, frames, payload_codec
 
 _READ_BYTES = 65536
 _EVENTS_MAX = 256
@@ -42,7 +42,7 @@ class ConnectingClient(LoadClient):
         self._reader = frames.FrameReader(frames.SEGMENT_BYTES)
 
     def opening(self) -> bytes:
-        hello = exchanges.Hello(self._channel)
+        hello = connect_frames.Hello(self._channel)
         hello.message_bytes_max = frames.MESSAGE_BYTES_MAX
         hello.conversations_max = self._conversations
         return frames.frame(frames.HELLO, 0, 1, hello.encode())
@@ -56,7 +56,7 @@ class ConnectingClient(LoadClient):
                 words = reader.buffer[reader.start + 8 : reader.end]
                 raise LoadFailed(f"a connection was refused: {words.decode(errors='replace')}")
             if reader.type == frames.HELLO | frames.REPLY:
-                connect = exchanges.Connect()
+                connect = connect_frames.Connect()
                 connect.application = "ostler-lab"
                 payload = connect.encode()
                 answers += [frames.frame(frames.CONNECT, 1 + each, 1, payload) for each in range(self._conversations)]
@@ -71,7 +71,7 @@ class ConnectingClient(LoadClient):
     def closing(self) -> bytes:
         """Disconnect all conversations; `has_left` when all of that is answered."""
         self._is_leaving = True
-        payload = exchanges.numbers_payload([1])
+        payload = payload_codec.numbers_payload([1])
         return b"".join(frames.frame(frames.DISCONNECT, 1 + each, 2, payload) for each in range(self._conversations))
 
 

@@ -14,7 +14,7 @@ from ostler.lab.load.link import CLOSED, Address, connected
 from ostler.lab.load.mq.client import hello_frame, link_answer
 from ostler.lab.load.mq.frames import CONNECT_REQUEST, MqReader, failure
 from ostler.model.constants import MQCC_OK, MQOT_Q
-from ostler.wire import exchanges, frames
+from ostler.wire import connect_frames, frames, object_frames, payload_codec, replies
 
 _APPLICATION: Final = "ostler-lab"
 _SECONDS_MAX: Final = 30.0
@@ -72,20 +72,20 @@ class BlockingLink:
 
     def open(self, queue: str, options: int, conversations: Sequence[int] = (1,)) -> dict[int, int]:
         """Open a queue in each of these conversations: the handles."""
-        payload = exchanges.OpenArguments(MQOT_Q, queue, options).encode()
+        payload = object_frames.OpenArguments(MQOT_Q, queue, options).encode()
         handles: dict[int, int] = {}
         for some in _in_groups(conversations):
             self.send(b"".join(frames.frame(frames.OPEN, each, _OPEN_REQUEST, payload) for each in some))
             for _ in some:
                 reader = self.reply(frames.OPEN)
-                replied = exchanges.decode_reply(reader.buffer, reader.start, reader.end)
-                handles[reader.conversation] = exchanges.decode_opened(replied.reader).hobj
+                replied = replies.decode_reply(reader.buffer, reader.start, reader.end)
+                handles[reader.conversation] = object_frames.decode_opened(replied.reader).hobj
         return handles
 
     def leave(self) -> None:
         """Disconnect the first conversation and wait until that is answered, then close."""
         try:
-            self.ask(frames.DISCONNECT, 1, exchanges.numbers_payload([1]))
+            self.ask(frames.DISCONNECT, 1, payload_codec.numbers_payload([1]))
         finally:
             self.close()
 
@@ -140,6 +140,6 @@ def _in_groups(conversations: Sequence[int]) -> list[Sequence[int]]:
 
 
 def _connect(conversation: int) -> bytes:
-    connect = exchanges.Connect()
+    connect = connect_frames.Connect()
     connect.application = _APPLICATION
     return frames.frame(frames.CONNECT, conversation, CONNECT_REQUEST, connect.encode())

@@ -24,7 +24,7 @@ from ostler.model.constants import (
     MQPER_PERSISTENT,
 )
 from ostler.model.structures.md import MQMD
-from ostler.wire import calls, exchanges, frames
+from ostler.wire import connect_frames, frames, object_frames, replies
 
 OUTPUT: Final = MQOO_FAIL_IF_QUIESCING | MQOO_OUTPUT
 INPUT: Final = MQOO_FAIL_IF_QUIESCING | MQOO_INPUT_SHARED
@@ -143,7 +143,7 @@ class MqClient(LoadClient):
 
     def connect(self) -> bytes:
         """MQCONN: the link is agreed upon."""
-        connect = exchanges.Connect()
+        connect = connect_frames.Connect()
         connect.application = _APPLICATION
         return frames.frame(frames.CONNECT, self.conversation, CONNECT_REQUEST, connect.encode())
 
@@ -167,8 +167,8 @@ class MqClient(LoadClient):
             return b"".join([self._open(at, queue) for at, queue in enumerate(queues)])
         if reader.type != _OPEN_REPLY:
             raise failure(reader.type, reader.buffer, reader.start, reader.end)
-        replied = exchanges.decode_reply(reader.buffer, reader.start, reader.end)
-        self.handles[reader.request - 1] = exchanges.decode_opened(replied.reader).hobj
+        replied = replies.decode_reply(reader.buffer, reader.start, reader.end)
+        self.handles[reader.request - 1] = object_frames.decode_opened(replied.reader).hobj
         self._opened += 1
         if self._opened < len(queues):
             in_turn = self.is_session and not self.terms.pipelined
@@ -181,9 +181,9 @@ class MqClient(LoadClient):
         name, options = queue
         return frames.frame(frames.OPEN, self.conversation, at + 1, self.asked(name, options).encode())
 
-    def asked(self, name: str, options: int) -> exchanges.OpenArguments:
+    def asked(self, name: str, options: int) -> object_frames.OpenArguments:
         """What MQOPEN is to open."""
-        return exchanges.OpenArguments(MQOT_Q, name, options)
+        return object_frames.OpenArguments(MQOT_Q, name, options)
 
     def start_anew(self) -> None:
         """Forget the connection there was."""
@@ -225,7 +225,7 @@ class MqCarrier(LoadClient):
     def _agreed(self) -> bytes:
         reader = self._reader
         payload = reader.buffer[reader.start : reader.end]
-        shared = exchanges.decode_hello(payload[calls.REPLY_FIXED_BYTES :]).conversations_max
+        shared = connect_frames.decode_hello(payload[replies.REPLY_FIXED_BYTES :]).conversations_max
         if shared < len(self.members):
             raise LoadFailed(f"{len(self.members)} clients were to share a connection, and the channel lets {shared}")
         return b"".join([member.connect() for member in self._by_conversation.values()])
@@ -233,7 +233,7 @@ class MqCarrier(LoadClient):
 
 def hello_frame(channel: str, conversations: int) -> bytes:
     """The first frame of a link. On the queue manager's own socket there is no channel."""
-    hello = exchanges.Hello(channel)
+    hello = connect_frames.Hello(channel)
     hello.message_bytes_max = frames.MESSAGE_BYTES_MAX
     hello.conversations_max = conversations
     return frames.frame(frames.HELLO, 0, 1, hello.encode())
@@ -242,7 +242,7 @@ def hello_frame(channel: str, conversations: int) -> bytes:
 def link_answer(reader: MqReader) -> bytes:
     """What a frame of the link itself is answered with; empty when it is the good answer to the first frame."""
     if reader.type == frames.HEARTBEAT:
-        return calls.reply_frame(frames.HEARTBEAT, 0, reader.request, MQCC_OK, 0)
+        return replies.reply_frame(frames.HEARTBEAT, 0, reader.request, MQCC_OK, 0)
     if reader.type == _HELLO_REPLY and reader.buffer[reader.start] == MQCC_OK:
         return b""
     raise failure(reader.type, reader.buffer, reader.start, reader.end)

@@ -18,8 +18,8 @@ from ostler.model.constants import (
 )
 from ostler.model.reasons import describe
 from ostler.model.structures.md import MQMD
-from ostler.wire import calls, exchanges, frames
-from ostler.wire.payloads import PayloadReader
+from ostler.wire import frames, object_frames, payload_codec, put_get_frames, replies, segments
+from ostler.wire.payload_codec import PayloadReader
 
 ID_BYTES: Final = 24
 NO_ID: Final = bytes(ID_BYTES)
@@ -56,14 +56,14 @@ _VERBS: Final = {
 def failure(kind: int, buffer: bytes, start: int, end: int) -> LoadFailed:
     """A frame that says no, in words: the verb, the reason by name and number, and what the queue manager adds."""
     if kind in (frames.NOTICE, frames.FAREWELL):
-        reason, text = exchanges.decode_reason(PayloadReader(buffer, start, end))
+        reason, text = replies.decode_reason(PayloadReader(buffer, start, end))
         what = "took leave" if kind == frames.FAREWELL else "gave notice"
         return LoadFailed(f"Ostler {what} with {described(reason)}: {text}")
     verb = _VERBS.get(kind & ~frames.REPLY)
-    if verb is None or end - start < calls.REPLY_FIXED_BYTES:
+    if verb is None or end - start < replies.REPLY_FIXED_BYTES:
         return LoadFailed(f"Ostler sent a frame of type {kind}, which nobody asked for")
     reason = int.from_bytes(buffer[start + 4 : start + 8], "little")
-    text = buffer[start + 8 : end][:200].decode(errors="replace") if end - start < calls.MD_BYTES else ""
+    text = buffer[start + 8 : end][:200].decode(errors="replace") if end - start < put_get_frames.MD_BYTES else ""
     return LoadFailed(f"Ostler answered {verb} with {described(reason)}{': ' if text else ''}{text}")
 
 
@@ -140,8 +140,8 @@ class PutFrames:
     """MQPUT of messages that all have the same length: identifiers and data are filled in."""
 
     def __init__(self, conversation: int, request: int, hobj: int, options: int, md: bytes, data_bytes: int) -> None:
-        payload = calls.put_payload(hobj, options, 0, md, b"", b"")
-        cut = calls.PUT_MD + MD_MESSAGE_ID
+        payload = put_get_frames.put_payload(hobj, options, 0, md, b"", b"")
+        cut = put_get_frames.PUT_MD + MD_MESSAGE_ID
         self._head = payload[:cut]
         self._tail = payload[cut + 2 * ID_BYTES :]
         # Headers of segments, with the part of the data that each has.
@@ -151,7 +151,7 @@ class PutFrames:
         while True:
             length = end - start + (len(payload) if start == 0 else 0)
             more = end < data_bytes
-            header = frames.segment(frames.PUT, conversation, request, more, bytes(length))[: frames.HEADER_BYTES]
+            header = segments.segment(frames.PUT, conversation, request, more, bytes(length))[: frames.HEADER_BYTES]
             self._segments.append((header, start, end))
             if not more:
                 break
@@ -188,18 +188,18 @@ class Put1Frames:
     def __init__(self, conversation: int, request: int, options: int, md: bytes) -> None:
         self._conversation = conversation
         self._request = request
-        target = exchanges.OpenArguments(MQOT_Q, "", 0)
-        whole = exchanges.Put1(target, options, 0, md, b"", b"").encode()
+        target = object_frames.OpenArguments(MQOT_Q, "", 0)
+        whole = object_frames.Put1(target, options, 0, md, b"", b"").encode()
         ids = whole.index(md) + MD_MESSAGE_ID
         self._head = whole[:_PUT1_NAME]
-        self._manager = whole[_PUT1_NAME + exchanges.NAME_BYTES : _PUT1_NAME + 2 * exchanges.NAME_BYTES]
-        self._middle = whole[_PUT1_NAME + 2 * exchanges.NAME_BYTES : ids]
+        self._manager = whole[_PUT1_NAME + payload_codec.NAME_BYTES : _PUT1_NAME + 2 * payload_codec.NAME_BYTES]
+        self._middle = whole[_PUT1_NAME + 2 * payload_codec.NAME_BYTES : ids]
         self._tail = whole[ids + 2 * ID_BYTES :]
 
     def filled(self, queue: bytes, ids: bytes, data: bytes, behind: bytes, manager: bytes = b"") -> bytes:
         """To a queue, by its name and that of its queue manager as a descriptor has them: 48 bytes each."""
         payload = b"".join((self._head, queue, manager or self._manager, self._middle, ids, self._tail, data))
-        made = frames.frames_of(frames.PUT1, self._conversation, self._request, payload, frames.SEGMENT_BYTES)
+        made = segments.frames_of(frames.PUT1, self._conversation, self._request, payload, frames.SEGMENT_BYTES)
         return b"".join((*made, behind))
 
 
@@ -207,8 +207,10 @@ class GetFrames:
     """MQGET with unlimited wait of messages up to some length: the next one, or that with some correlation id."""
 
     def __init__(self, conversation: int, hobj: int, options: int, by_correlation: bool, data_bytes: int) -> None:
-        self.any = calls.get_frame(conversation, GET_REQUEST, get_payload(hobj, options, by_correlation, data_bytes))
-        cut = frames.HEADER_BYTES + calls.GET_CORRELATION_ID
+        self.any = put_get_frames.get_frame(
+            conversation, GET_REQUEST, get_payload(hobj, options, by_correlation, data_bytes)
+        )
+        cut = frames.HEADER_BYTES + put_get_frames.GET_CORRELATION_ID
         self._head = self.any[:cut]
         self._tail = self.any[cut + ID_BYTES :]
 
@@ -224,5 +226,5 @@ def get_options(in_unit: bool, is_jms: bool) -> int:
 
 def get_payload(hobj: int, options: int, by_correlation: bool, data_bytes: int) -> bytes:
     match = MQMO_MATCH_CORREL_ID if by_correlation else MQMO_NONE
-    ids = (NO_ID, NO_ID, calls.NO_GROUP, 0, 0, calls.NO_TOKEN, b"")
-    return calls.get_payload(hobj, options, MQWI_UNLIMITED, match, data_bytes, 0, 0, 0, *ids)
+    ids = (NO_ID, NO_ID, put_get_frames.NO_GROUP, 0, 0, put_get_frames.NO_TOKEN, b"")
+    return put_get_frames.get_payload(hobj, options, MQWI_UNLIMITED, match, data_bytes, 0, 0, 0, *ids)

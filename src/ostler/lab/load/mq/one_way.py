@@ -35,7 +35,7 @@ from ostler.model.constants import (
     MQRC_NO_MSG_AVAILABLE,
     MQSTAT_TYPE_ASYNC_ERROR,
 )
-from ostler.wire import calls, exchanges, frames
+from ostler.wire import frames, object_frames, payload_codec, put_get_frames, replies
 
 # Our own choice: long enough that asking costs little beside putting. The window is that of Ostler's own client.
 BATCH: Final = 32
@@ -61,7 +61,7 @@ class MqProducer(MqClient):
         self._one_way = OneWay(pace, terms.body_bytes, self._copies)
         self._put: PutFrames | None = None
         self._commit = frames.frame(frames.COMMIT, conversation, COMMIT_REQUEST)
-        status = exchanges.numbers_payload([MQSTAT_TYPE_ASYNC_ERROR])
+        status = payload_codec.numbers_payload([MQSTAT_TYPE_ASYNC_ERROR])
         self._status = frames.frame(frames.STATUS, conversation, STATUS_REQUEST, status)
 
     def opens(self) -> list[tuple[str, int]]:
@@ -113,7 +113,7 @@ class MqProducer(MqClient):
 
     def _looked(self, reader: MqReader, now_ns: int) -> bytes:
         """All of a batch were put, or it is told why not."""
-        status = exchanges.decode_put_status(exchanges.decode_reply(reader.buffer, reader.start, reader.end).reader)
+        status = object_frames.decode_put_status(replies.decode_reply(reader.buffer, reader.start, reader.end).reader)
         if status.failed or status.warned or status.succeeded != self._batch:
             put = f"{status.succeeded} of {self._batch}"
             raise LoadFailed(f"Ostler put {put} messages and answered MQPUT with {described(status.reason)}")
@@ -166,7 +166,7 @@ class MqConsumer(MqClient):
             self._get = GetFrames(conversation, hobj, options, False, length).any
             self._get_now = GetFrames(conversation, hobj, options & ~MQGMO_WAIT, False, length).any
             return
-        asked = exchanges.numbers_payload([self._window]) + get_payload(hobj, options, False, length)
+        asked = payload_codec.numbers_payload([self._window]) + get_payload(hobj, options, False, length)
         self._get = frames.frame(frames.STREAM, conversation, GET_REQUEST, asked)
 
     def first(self, now_ns: int) -> bytes:
@@ -199,7 +199,7 @@ class MqConsumer(MqClient):
         return super().handle(reader, now_ns)
 
     def _body(self, reader: MqReader) -> bytes:
-        at = reader.start + calls.GOT_FIXED_BYTES
+        at = reader.start + put_get_frames.GOT_FIXED_BYTES
         return reader.data(data_at(reader.buffer, at, reader.end) if self._is_jms else at)
 
     def _credit(self) -> bytes:
@@ -207,7 +207,7 @@ class MqConsumer(MqClient):
         self._taken += 1
         if 2 * self._taken < self._window:
             return b""
-        given = exchanges.numbers_payload([GET_REQUEST, self._taken])
+        given = payload_codec.numbers_payload([GET_REQUEST, self._taken])
         self._taken = 0
         return frames.frame(frames.CREDIT, self.conversation, 0, given)
 

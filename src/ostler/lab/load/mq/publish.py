@@ -13,8 +13,8 @@ from ostler.lab.load.mq.client import MqTerms
 from ostler.lab.load.mq.frames import MqReader, failure
 from ostler.lab.load.mq.one_way import MqConsumer, MqProducer
 from ostler.model.constants import MQOT_TOPIC, MQSO_CREATE, MQSO_FAIL_IF_QUIESCING
-from ostler.wire import exchanges, frames
-from ostler.wire.subscriptions import SubscribeArguments
+from ostler.wire import frames, object_frames
+from ostler.wire.subscribe_frames import SubscribeArguments
 
 _SUBSCRIBE_REQUEST: Final = 6
 _SUBSCRIBE_REPLY: Final = frames.SUBSCRIBE | frames.REPLY
@@ -35,8 +35,8 @@ class MqPublisher(MqProducer):
         super().__init__(pace, number, terms, conversation)
         self._topic = topic_of(terms.pair(number))
 
-    def asked(self, name: str, options: int) -> exchanges.OpenArguments:
-        found = exchanges.OpenArguments(MQOT_TOPIC, "", options)
+    def asked(self, name: str, options: int) -> object_frames.OpenArguments:
+        found = object_frames.OpenArguments(MQOT_TOPIC, "", options)
         found.object_string = self._topic
         return found
 

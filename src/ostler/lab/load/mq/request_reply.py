@@ -48,7 +48,7 @@ from ostler.model.constants import (
     MQPMO_NO_SYNCPOINT,
     MQPMO_SYNCPOINT,
 )
-from ostler.wire import calls, exchanges, frames
+from ostler.wire import frames, object_frames, payload_codec, put_get_frames, replies
 
 PUT_REPLY: Final = frames.PUT | frames.REPLY
 PUT1_REPLY = frames.PUT1 | frames.REPLY
@@ -162,7 +162,7 @@ class MqRequester(MqClient):
             if self._pipelined:
                 self._waits_for_put = False
                 return b"" if self._waits_for_reply else self.completed(now_ns)
-            at = reader.start + calls.REPLY_FIXED_BYTES + MD_MESSAGE_ID
+            at = reader.start + replies.REPLY_FIXED_BYTES + MD_MESSAGE_ID
             self._expected = reader.buffer[at : at + ID_BYTES]
             if self._in_units:
                 return self._commit
@@ -182,8 +182,8 @@ class MqRequester(MqClient):
         return b"" if self._waits_for_reply else self._commit
 
     def _check(self, reader: MqReader) -> None:
-        at = reader.start + calls.GOT_MD + MD_CORRELATION_ID
-        data = reader.start + calls.GOT_FIXED_BYTES
+        at = reader.start + put_get_frames.GOT_MD + MD_CORRELATION_ID
+        data = reader.start + put_get_frames.GOT_FIXED_BYTES
         if self.terms.is_jms:
             data = data_at(reader.buffer, data, reader.end)
         length = reader.start + reader.size - data
@@ -249,9 +249,9 @@ class MqResponder(MqClient):
 
     def _reply(self, reader: MqReader) -> bytes:
         buffer, start = reader.buffer, reader.start
-        at = start + calls.GOT_MD + MD_MESSAGE_ID
+        at = start + put_get_frames.GOT_MD + MD_MESSAGE_ID
         correlation_id = buffer[at : at + ID_BYTES]
-        data_start = start + calls.GOT_FIXED_BYTES
+        data_start = start + put_get_frames.GOT_FIXED_BYTES
         if self._is_jms:
             data_start = data_at(buffer, data_start, reader.end)
         data = reader.data(data_start)
@@ -263,8 +263,8 @@ class MqResponder(MqClient):
         put = self._put
         if put is not None:
             return put.filled(NO_ID + correlation_id, data, self._behind)
-        at = start + calls.GOT_MD + MD_REPLY_TO
-        queue = buffer[at : at + exchanges.NAME_BYTES]
+        at = start + put_get_frames.GOT_MD + MD_REPLY_TO
+        queue = buffer[at : at + payload_codec.NAME_BYTES]
         if self._is_jms:
             data = self._header_to(queue).before(data, correlation_id)
         put1 = self._put1
@@ -324,28 +324,28 @@ class MqRemoteResponder(MqClient):
 
     def _reply(self, reader: MqReader) -> bytes:
         buffer, start = reader.buffer, reader.start
-        at = start + calls.GOT_MD + MD_MESSAGE_ID
+        at = start + put_get_frames.GOT_MD + MD_MESSAGE_ID
         ids = NO_ID + buffer[at : at + ID_BYTES]
-        data = reader.data(start + calls.GOT_FIXED_BYTES)
+        data = reader.data(start + put_get_frames.GOT_FIXED_BYTES)
         if len(data) != self._body_bytes:
             raise LoadFailed(f"a request has {len(data)} bytes of data, and not {self._body_bytes}")
-        at = start + calls.GOT_MD + MD_REPLY_TO
+        at = start + put_get_frames.GOT_MD + MD_REPLY_TO
         # The queue and its queue manager, as they stand one behind the other.
-        wanted = buffer[at : at + 2 * exchanges.NAME_BYTES]
+        wanted = buffer[at : at + 2 * payload_codec.NAME_BYTES]
         put = self._puts.get(wanted)
         if put is not None:
             return put.filled(ids, data)
         if not self._keeps_open:
-            queue, manager = wanted[: exchanges.NAME_BYTES], wanted[exchanges.NAME_BYTES :]
+            queue, manager = wanted[: payload_codec.NAME_BYTES], wanted[payload_codec.NAME_BYTES :]
             return self._put1.filled(queue, ids, data, b"", manager)
         self._wanted, self._ids, self._body = wanted, ids, data
-        asked = exchanges.OpenArguments(MQOT_Q, _name(wanted[: exchanges.NAME_BYTES]), OUTPUT)
-        asked.manager_name = _name(wanted[exchanges.NAME_BYTES :])
+        asked = object_frames.OpenArguments(MQOT_Q, _name(wanted[: payload_codec.NAME_BYTES]), OUTPUT)
+        asked.manager_name = _name(wanted[payload_codec.NAME_BYTES :])
         return frames.frame(frames.OPEN, self.conversation, PUT_REQUEST, asked.encode())
 
     def _opened_for_reply(self, reader: MqReader) -> bytes:
-        replied = exchanges.decode_reply(reader.buffer, reader.start, reader.end)
-        hobj = exchanges.decode_opened(replied.reader).hobj
+        replied = replies.decode_reply(reader.buffer, reader.start, reader.end)
+        hobj = object_frames.decode_opened(replied.reader).hobj
         made = PutFrames(self.conversation, PUT_REQUEST, hobj, self._options, self._md, self._body_bytes)
         self._puts[self._wanted] = made
         return made.filled(self._ids, self._body)

@@ -12,7 +12,7 @@ from ostler.lab.load.mq.client import MqTerms
 from ostler.lab.load.mq.frames import LEAVE_REQUEST, MqReader
 from ostler.lab.load.mq.request_reply import MqRequester
 from ostler.lab.runner.contract import CONNECT, ROUND_TRIP
-from ostler.wire import exchanges, frames
+from ostler.wire import frames, payload_codec
 
 _CLOSE_REPLY: Final = frames.CLOSE | frames.REPLY
 _DISCONNECT_REPLY: Final = frames.DISCONNECT | frames.REPLY
@@ -70,7 +70,7 @@ class MqSession(MqRequester):
         """MQCLOSE of the next queue; MQDISC when none is open."""
         if not self._to_close:
             # One: commit what is open.
-            payload = exchanges.numbers_payload([1])
+            payload = payload_codec.numbers_payload([1])
             return frames.frame(frames.DISCONNECT, self.conversation, LEAVE_REQUEST, payload)
-        closed = exchanges.numbers_payload([self._to_close.pop(), 0])
+        closed = payload_codec.numbers_payload([self._to_close.pop(), 0])
         return frames.frame(frames.CLOSE, self.conversation, LEAVE_REQUEST, closed)

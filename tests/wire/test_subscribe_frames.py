@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.wire.exchanges import Opened
 from ostler.wire.frames import MalformedFrame
-from ostler.wire.payloads import PayloadReader
-from ostler.wire.subscriptions import (
+from ostler.wire.object_frames import Opened
+from ostler.wire.payload_codec import PayloadReader
+from ostler.wire.subscribe_frames import (
     TOPIC_BYTES_MAX,
     SubscribeArguments,
     Subscribed,

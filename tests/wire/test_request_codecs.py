@@ -8,19 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.wire import exchanges
-from ostler.wire.exchanges import (
-    Connect,
-    Connected,
-    Hello,
-    Inquiry,
-    OpenArguments,
-    Opened,
-    Put1,
-    PutStatus,
-)
+from ostler.wire import connect_frames, object_frames, payload_codec, put_get_frames, replies
+from ostler.wire.connect_frames import Connect, Connected, Hello
 from ostler.wire.frames import MAGIC, MalformedFrame
-from ostler.wire.payloads import PayloadReader
+from ostler.wire.object_frames import Inquiry, OpenArguments, Opened, Put1, PutStatus
+from ostler.wire.payload_codec import PayloadReader
 
 NUMBERS = st.integers(-(1 << 31), (1 << 31) - 1)
 NAMES = st.text(st.sampled_from("ABCDEFXYZ.%/_019"), max_size=48)
@@ -39,19 +31,19 @@ def test_hello(version: int, numbers: list[int], channel: str) -> None:
     hello.version = version
     hello.segment_bytes, hello.message_bytes_max, hello.heartbeat_seconds, hello.conversations_max = numbers
     names = ["version", "segment_bytes", "message_bytes_max", "heartbeat_seconds", "conversations_max", "channel"]
-    same(exchanges.decode_hello(hello.encode()), hello, names)
+    same(connect_frames.decode_hello(hello.encode()), hello, names)
 
 
 def test_a_peer_of_another_kind() -> None:
     with pytest.raises(MalformedFrame, match="does not speak this protocol"):
-        exchanges.decode_hello(b"TSH " + Hello().encode()[len(MAGIC) :])
+        connect_frames.decode_hello(b"TSH " + Hello().encode()[len(MAGIC) :])
 
 
 @pytest.mark.parametrize("at", [4, 8, 12, 16, 20])
 def test_negative_wishes(at: int) -> None:
     whole = Hello().encode()
     with pytest.raises(MalformedFrame):
-        exchanges.decode_hello(whole[:at] + b"\xff\xff\xff\xff" + whole[at + 4 :])
+        connect_frames.decode_hello(whole[:at] + b"\xff\xff\xff\xff" + whole[at + 4 :])
 
 
 @given(NUMBERS, NUMBERS, NAMES, TEXTS, TEXTS, TEXTS)
@@ -60,7 +52,7 @@ def test_connect(options: int, kind: int, manager: str, application: str, user: 
     asked.options, asked.application_type, asked.queue_manager = options, kind, manager
     asked.application, asked.user, asked.password = application, user, password
     names = ["options", "application_type", "queue_manager", "application", "user", "password"]
-    same(exchanges.decode_connect(asked.encode()), asked, names)
+    same(connect_frames.decode_connect(asked.encode()), asked, names)
 
 
 @given(st.binary(min_size=24, max_size=24), NAMES, st.lists(NUMBERS, min_size=3, max_size=3), TEXTS)
@@ -69,7 +61,7 @@ def test_connected(connection_id: bytes, manager: str, numbers: list[int], user:
     told.connection_id, told.queue_manager, told.user = connection_id, manager, user
     told.ccsid, told.message_bytes_max, told.handles_max = numbers
     names = ["connection_id", "queue_manager", "ccsid", "message_bytes_max", "handles_max", "user"]
-    same(exchanges.decode_connected(PayloadReader(told.encode())), told, names)
+    same(connect_frames.decode_connected(PayloadReader(told.encode())), told, names)
 
 
 OPEN_NAMES = ["object_type", "options", "name", "manager_name", "dynamic_name", "alternate_user", "selection"]
@@ -94,7 +86,7 @@ OPENINGS = st.builds(
 @given(OPENINGS)
 def test_open(asked: OpenArguments) -> None:
     reader = PayloadReader(asked.encode())
-    same(exchanges.read_open(reader), asked, OPEN_NAMES)
+    same(object_frames.read_open(reader), asked, OPEN_NAMES)
     reader.done()
 
 
@@ -106,14 +98,14 @@ def test_opened(numbers: list[int], name: str, backout: str, resolved: bytes) ->
     found.name, found.backout_queue, found.resolved_names = name, backout, resolved
     names = ["hobj", "flags", "object_type", "name", "resolved_names", "default_persistence", "default_priority"]
     names += ["backout_threshold", "backout_queue"]
-    same(exchanges.decode_opened(PayloadReader(found.encode())), found, names)
+    same(object_frames.decode_opened(PayloadReader(found.encode())), found, names)
 
 
 @given(OPENINGS, NUMBERS, NUMBERS, st.binary(max_size=20), st.binary(max_size=20))
 def test_put1(target: OpenArguments, options: int, context: int, block: bytes, body: bytes) -> None:
     asked = Put1(target, options, context, MD, block, body)
     data = asked.encode()
-    found = exchanges.decode_put1(b"before" + data + b"behind", 6, 6 + len(data))
+    found = object_frames.decode_put1(b"before" + data + b"behind", 6, 6 + len(data))
     same(found, asked, ["options", "context", "md", "block", "body"])
     same(found.target, target, OPEN_NAMES)
 
@@ -121,7 +113,7 @@ def test_put1(target: OpenArguments, options: int, context: int, block: bytes, b
 @given(NUMBERS, st.lists(NUMBERS, max_size=9), st.lists(NUMBERS, max_size=9), st.binary(max_size=30))
 def test_inquiry(hobj: int, selectors: list[int], integers: list[int], characters: bytes) -> None:
     asked = Inquiry(hobj, selectors, integers, characters)
-    found = exchanges.decode_inquiry(PayloadReader(asked.encode()))
+    found = object_frames.decode_inquiry(PayloadReader(asked.encode()))
     same(found, asked, ["hobj", "selectors", "integers", "characters"])
 
 
@@ -131,55 +123,55 @@ def test_put_status(numbers: list[int], name: str) -> None:
     status.succeeded, status.warned, status.failed, status.completion, status.reason, status.object_type = numbers
     status.object_name = name
     names = ["succeeded", "warned", "failed", "completion", "reason", "object_type", "object_name"]
-    same(exchanges.decode_put_status(PayloadReader(status.encode())), status, names)
+    same(object_frames.decode_put_status(PayloadReader(status.encode())), status, names)
 
 
 @given(NUMBERS, st.text(max_size=600))
 def test_reasons_for_people(reason: int, text: str) -> None:
-    payload = exchanges.reason_payload(reason, text)
-    assert exchanges.decode_reason(PayloadReader(payload)) == (reason, text[:512])
+    payload = replies.reason_payload(reason, text)
+    assert replies.decode_reason(PayloadReader(payload)) == (reason, text[:512])
 
 
 @given(st.lists(NUMBERS, max_size=5))
 def test_numbers(values: list[int]) -> None:
-    reader = PayloadReader(exchanges.numbers_payload(values))
+    reader = PayloadReader(payload_codec.numbers_payload(values))
     assert [int(reader.integer()) for _ in values] == values
     reader.done()
 
 
-def test_look() -> None:
-    payload = exchanges.look_payload(500, [b"one", b"other"])
+def test_get_any() -> None:
+    payload = put_get_frames.get_any_payload(500, [b"one", b"other"])
     assert payload == bytes.fromhex("f4010000 02000000") + b"oneother"
 
 
 def test_replies_begin_with_completion_and_reason() -> None:
-    found = exchanges.decode_reply(bytes.fromhex("01000000 21080000") + b"rest")
+    found = replies.decode_reply(bytes.fromhex("01000000 21080000") + b"rest")
     assert (found.completion, found.reason, found.reader.rest()) == (1, 2081, b"rest")
     with pytest.raises(MalformedFrame):
-        exchanges.decode_reply(bytes(7))
+        replies.decode_reply(bytes(7))
 
 
 def decode_open(data: bytes) -> object:
     reader = PayloadReader(data)
-    found = exchanges.read_open(reader)
+    found = object_frames.read_open(reader)
     reader.done()
     return found
 
 
 WHOLE: list[tuple[str, bytes, Callable[[bytes], object]]] = [
-    ("hello", Hello("A.CHANNEL").encode(), exchanges.decode_hello),
-    ("connect", Connect().encode(), exchanges.decode_connect),
-    ("connected", Connected().encode(), lambda data: exchanges.decode_connected(PayloadReader(data))),
+    ("hello", Hello("A.CHANNEL").encode(), connect_frames.decode_hello),
+    ("connect", Connect().encode(), connect_frames.decode_connect),
+    ("connected", Connected().encode(), lambda data: connect_frames.decode_connected(PayloadReader(data))),
     ("open", OpenArguments(1, "A.QUEUE", 16).encode(), decode_open),
-    ("opened", Opened().encode(), lambda data: exchanges.decode_opened(PayloadReader(data))),
+    ("opened", Opened().encode(), lambda data: object_frames.decode_opened(PayloadReader(data))),
     (
         "inquiry",
         Inquiry(2, [3, 2016], [1], b"text").encode(),
-        lambda data: exchanges.decode_inquiry(PayloadReader(data)),
+        lambda data: object_frames.decode_inquiry(PayloadReader(data)),
     ),
-    ("status", PutStatus().encode(), lambda data: exchanges.decode_put_status(PayloadReader(data))),
-    ("opened 1", Opened().encode(1), lambda data: exchanges.decode_opened(PayloadReader(data), 1)),
-    ("status 1", PutStatus().encode(1), lambda data: exchanges.decode_put_status(PayloadReader(data), 1)),
+    ("status", PutStatus().encode(), lambda data: object_frames.decode_put_status(PayloadReader(data))),
+    ("opened 1", Opened().encode(1), lambda data: object_frames.decode_opened(PayloadReader(data), 1)),
+    ("status 1", PutStatus().encode(1), lambda data: object_frames.decode_put_status(PayloadReader(data), 1)),
 ]
 
 
@@ -195,13 +187,13 @@ def test_parts_and_excess_are_refused(name: str, whole: bytes, decode: Callable[
 
 def test_a_put1_without_its_data_is_whole_and_one_without_more_is_not() -> None:
     whole = Put1(OpenArguments(1, "A.QUEUE", 16), 0, 0, MD, b"block", b"").encode()
-    assert exchanges.decode_put1(whole, 0, len(whole)).body == b""
+    assert object_frames.decode_put1(whole, 0, len(whole)).body == b""
     for size in range(len(whole)):
         with pytest.raises(MalformedFrame):
-            exchanges.decode_put1(whole, 0, size)
+            object_frames.decode_put1(whole, 0, size)
 
 
 def test_too_many_attributes() -> None:
-    asked = Inquiry(2, [1] * (exchanges.ATTRIBUTES_MAX + 1), [], b"")
+    asked = Inquiry(2, [1] * (object_frames.ATTRIBUTES_MAX + 1), [], b"")
     with pytest.raises(MalformedFrame, match="announces 1025"):
-        exchanges.decode_inquiry(PayloadReader(asked.encode()))
+        object_frames.decode_inquiry(PayloadReader(asked.encode()))

@@ -6,8 +6,8 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
-from ostler.wire.exchanges import NAME_BYTES, SELECTION_BYTES_MAX, Opened, read_opened
-from ostler.wire.payloads import PayloadReader, PayloadWriter
+from ostler.wire.object_frames import SELECTION_BYTES_MAX, Opened, read_opened
+from ostler.wire.payload_codec import NAME_BYTES, PayloadReader, PayloadWriter
 
 SUBSCRIPTIONS_VERSION: Final = 2
 USER_BYTES: Final = 12

@@ -5,13 +5,16 @@ Every read is checked against the end of the payload: what a peer sends may be s
 
 from __future__ import annotations
 
-from typing import final
+from typing import Final, final
 
 from librt.strings import BytesWriter, read_i32_le
 from mypy_extensions import i64
 
 from ostler.wire.frames import MalformedFrame, signed, write_number
 
+# Widths of name fields.
+NAME_BYTES: Final = 48
+CHANNEL_BYTES: Final = 20
 _TEXT_BYTES_MAX = 0xFFFF
 
 
@@ -96,3 +99,12 @@ class PayloadWriter:
 
     def getvalue(self) -> bytes:
         return self._writer.getvalue()
+
+
+def numbers_payload(values: list[int]) -> bytes:
+    """CLOSE (handle, options), CANCEL (request), SETTLE (request, 1 to keep or 0 to give back), CREDIT (request,
+    messages), UNSTREAM (request), STATUS (type), SUBSCRIPTION_REQUEST (handle, action, options)."""
+    writer = PayloadWriter()
+    for value in values:
+        writer.integer(value)
+    return writer.getvalue()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostler.wire.frames import MalformedFrame
-from ostler.wire.payloads import PayloadReader, PayloadWriter
+from ostler.wire.payload_codec import PayloadReader, PayloadWriter
 
 NUMBERS = st.integers(-(1 << 31), (1 << 31) - 1)
 

@@ -1,7 +1,7 @@
-"""The frames that set a link up and work on objects: what each carries, and how it is laid out.
+"""Payloads of the frames that work on objects: OPEN, PUT1, INQUIRE and SET, STATUS.
 
-Each class has `encode`, the payload, and `decode`, which raises MalformedFrame for what cannot be one. Texts are UTF-8
-behind a length of four bytes; names are in fields of fixed width, padded with blanks.
+Each class has `encode`, which returns the payload. Its `decode_...` function raises MalformedFrame for bytes that no
+correct peer sends.
 """
 
 from __future__ import annotations
@@ -10,128 +10,12 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
-from ostler.wire.frames import MAGIC, PROTOCOL_VERSION, SEGMENT_BYTES, MalformedFrame
-from ostler.wire.payloads import PayloadReader, PayloadWriter
+from ostler.wire.frames import PROTOCOL_VERSION
+from ostler.wire.payload_codec import NAME_BYTES, PayloadReader, PayloadWriter
 
-NAME_BYTES: Final = 48
-CHANNEL_BYTES: Final = 20
-USER_BYTES_MAX: Final = 1024
-PASSWORD_BYTES_MAX: Final = 1024
 SELECTION_BYTES_MAX: Final = 10240
 ATTRIBUTES_MAX: Final = 1024
 CHARACTERS_MAX: Final = 1 << 20
-CONSUMERS_MAX: Final = 256
-TEXT_BYTES_MAX: Final = 512
-
-
-@final
-class Hello:
-    """What both sides say of a link first: the client its wishes, the queue manager what it is going to be."""
-
-    def __init__(self, channel: str = "") -> None:
-        self.version: i64 = PROTOCOL_VERSION
-        self.segment_bytes: i64 = SEGMENT_BYTES  # the longest frame
-        self.message_bytes_max: i64 = 0
-        self.heartbeat_seconds: i64 = 0
-        self.conversations_max: i64 = 1
-        self.channel = channel  # none on the local socket
-
-    def encode(self) -> bytes:
-        writer = PayloadWriter()
-        writer.fixed(MAGIC)
-        writer.integer(self.version)
-        writer.integer(self.segment_bytes)
-        writer.integer(self.message_bytes_max)
-        writer.integer(self.heartbeat_seconds)
-        writer.integer(self.conversations_max)
-        writer.name(self.channel, CHANNEL_BYTES)
-        return writer.getvalue()
-
-
-def decode_hello(payload: bytes) -> Hello:
-    reader = PayloadReader(payload)
-    if reader.fixed(4) != MAGIC:
-        raise MalformedFrame("the peer does not speak this protocol")
-    hello = Hello()
-    hello.version = reader.count(1 << 16)
-    hello.segment_bytes = reader.count(1 << 30)
-    hello.message_bytes_max = reader.count(1 << 30)
-    hello.heartbeat_seconds = reader.count(1 << 30)
-    hello.conversations_max = reader.count((1 << 31) - 1)
-    hello.channel = reader.name(CHANNEL_BYTES)
-    reader.done()
-    return hello
-
-
-@final
-class Connect:
-    """MQCONNX: who wants a conversation to be a connection."""
-
-    def __init__(self) -> None:
-        self.options: i64 = 0
-        self.application_type: i64 = 0
-        self.application = ""
-        self.queue_manager = ""
-        self.user = ""
-        self.password = ""
-
-    def encode(self) -> bytes:
-        writer = PayloadWriter()
-        writer.integer(self.options)
-        writer.integer(self.application_type)
-        writer.name(self.queue_manager, NAME_BYTES)
-        writer.text(self.application)
-        writer.text(self.user)
-        writer.text(self.password)
-        return writer.getvalue()
-
-
-def decode_connect(payload: bytes) -> Connect:
-    reader = PayloadReader(payload)
-    asked = Connect()
-    asked.options = reader.integer()
-    asked.application_type = reader.integer()
-    asked.queue_manager = reader.name(NAME_BYTES)
-    asked.application = reader.text(USER_BYTES_MAX)
-    asked.user = reader.text(USER_BYTES_MAX)
-    asked.password = reader.text(PASSWORD_BYTES_MAX)
-    reader.done()
-    return asked
-
-
-@final
-class Connected:
-    """What a client is told of its new connection."""
-
-    def __init__(self) -> None:
-        self.connection_id = bytes(24)
-        self.queue_manager = ""
-        self.ccsid: i64 = 0
-        self.message_bytes_max: i64 = 0
-        self.handles_max: i64 = 0
-        self.user = ""
-
-    def encode(self) -> bytes:
-        writer = PayloadWriter()
-        writer.fixed(self.connection_id)
-        writer.name(self.queue_manager, NAME_BYTES)
-        writer.integer(self.ccsid)
-        writer.integer(self.message_bytes_max)
-        writer.integer(self.handles_max)
-        writer.text(self.user)
-        return writer.getvalue()
-
-
-def decode_connected(reader: PayloadReader) -> Connected:
-    told = Connected()
-    told.connection_id = reader.fixed(24)
-    told.queue_manager = reader.name(NAME_BYTES)
-    told.ccsid = reader.integer()
-    told.message_bytes_max = reader.integer()
-    told.handles_max = reader.integer()
-    told.user = reader.text(USER_BYTES_MAX)
-    reader.done()
-    return told
 
 
 @final
@@ -348,51 +232,3 @@ def decode_put_status(reader: PayloadReader, version: i64 = PROTOCOL_VERSION) ->
         status.object_string = reader.text(SELECTION_BYTES_MAX)
     reader.done()
     return status
-
-
-def look_payload(wait_ms: i64, gets: list[bytes]) -> bytes:
-    """LOOK: gets of several consumers; the first that has a message is answered, the others take nothing."""
-    writer = PayloadWriter()
-    writer.integer(wait_ms)
-    writer.integer(len(gets))
-    for get in gets:
-        writer.fixed(get)
-    return writer.getvalue()
-
-
-def numbers_payload(values: list[int]) -> bytes:
-    """CLOSE (handle, options), CANCEL (request), SETTLE (request, 1 to keep or 0 to give back), CREDIT (request,
-    messages), UNSTREAM (request), STATUS (type), SUBSCRIPTION_REQUEST (handle, action, options)."""
-    writer = PayloadWriter()
-    for value in values:
-        writer.integer(value)
-    return writer.getvalue()
-
-
-def reason_payload(reason: i64, text: str) -> bytes:
-    """NOTICE and FAREWELL: why, for programs and for people."""
-    writer = PayloadWriter()
-    writer.integer(reason)
-    writer.text(text[:TEXT_BYTES_MAX])
-    return writer.getvalue()
-
-
-def decode_reason(reader: PayloadReader) -> tuple[int, str]:
-    reason: i64 = reader.integer()
-    return reason, reader.text(4 * TEXT_BYTES_MAX)
-
-
-@final
-class Replied:
-    """Where a reply's own part begins, behind completion and reason."""
-
-    def __init__(self, completion: i64, reason: i64, reader: PayloadReader) -> None:
-        self.completion: i64 = completion
-        self.reason: i64 = reason
-        self.reader = reader
-
-
-def decode_reply(buffer: bytes, start: i64 = 0, end: i64 = -1) -> Replied:
-    reader = PayloadReader(buffer, start, end)
-    completion: i64 = reader.integer()
-    return Replied(completion, reader.integer(), reader)

@@ -21,6 +21,8 @@ from librt.strings import BytesWriter, read_i32_le
 from mypy_extensions import i64
 
 from ostler.wire.frames import GET, HEADER_BYTES, PUT, REPLY, MalformedFrame, write_header, write_number
+from ostler.wire.payload_codec import PayloadWriter
+from ostler.wire.replies import REPLY_FIXED_BYTES
 
 MD_BYTES: Final = 364
 
@@ -48,6 +50,7 @@ GET_TOKEN: Final = 112
 GET_SELECTOR_BYTES: Final = 128
 GET_FIXED_BYTES: Final = 132
 SELECTOR_BYTES_MAX: Final = 10240
+CONSUMERS_MAX: Final = 256  # gets of one GET_ANY
 
 # Flags of GET.
 WANTS_PROPERTIES: Final = 1  # the MQGMO has a message handle: properties come as a block
@@ -57,7 +60,6 @@ HELD: Final = 8  # the message is taken for good only when SETTLE says so
 AS_STORED: Final = 16  # properties come as they were put, whatever PROPCTL says
 HELD_IF_PERSISTENT: Final = 32  # as HELD, for a persistent message; any other is taken at once
 
-REPLY_FIXED_BYTES: Final = 8
 GOT_DATA_BYTES: Final = 8
 GOT_STATUS: Final = 12
 GOT_TOKEN: Final = 16
@@ -226,34 +228,24 @@ def get_reply_frame(
     return writer.getvalue()
 
 
-def reply_frame(type: i64, conversation: i64, request: i64, completion: i64, reason: i64) -> bytes:
-    """A reply that says no more than how it went."""
-    writer = BytesWriter()
-    write_header(writer, HEADER_BYTES + REPLY_FIXED_BYTES, type | REPLY, conversation, request)
-    write_number(writer, completion)
-    write_number(writer, reason)
-    return writer.getvalue()
-
-
-def failure_frame(type: i64, conversation: i64, request: i64, completion: i64, reason: i64, detail: str) -> bytes:
-    """A reply that failed, with a text for people."""
-    text = detail.encode("utf-8")[:512]
-    writer = BytesWriter()
-    write_header(writer, HEADER_BYTES + REPLY_FIXED_BYTES + len(text), type | REPLY, conversation, request)
-    write_number(writer, completion)
-    write_number(writer, reason)
-    writer.write(text)
-    return writer.getvalue()
-
-
 def check_get(buffer: bytes, start: i64, end: i64) -> i64:
-    """Whether a GET, or one of those in a LOOK, is whole; its length."""
+    """Whether a GET, or one of those in a GET_ANY, is whole; its length."""
     if end - start < GET_FIXED_BYTES:
         raise MalformedFrame("a GET is too short")
     selector: i64 = i64(read_i32_le(buffer, start + GET_SELECTOR_BYTES))
     if selector < 0 or selector > SELECTOR_BYTES_MAX or start + GET_FIXED_BYTES + selector > end:
         raise MalformedFrame("the selector of a GET has a wrong length")
     return GET_FIXED_BYTES + selector
+
+
+def get_any_payload(wait_ms: i64, gets: list[bytes]) -> bytes:
+    """GET_ANY: gets of several consumers; the first that has a message is answered, the others take nothing."""
+    writer = PayloadWriter()
+    writer.integer(wait_ms)
+    writer.integer(len(gets))
+    for get in gets:
+        writer.fixed(get)
+    return writer.getvalue()
 
 
 def get_frame(conversation: i64, request: i64, payload: bytes) -> bytes:
