@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from fnmatch import fnmatch
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -48,7 +47,7 @@ HOT_MODULES: tuple[str, ...] = (
     "lab/store/recorder.py",
 )
 # Big tables that gain nothing from being compiled and cost a long build.
-INTERPRETED = ("constants.py", "reasons*.py", "attribute_table*.py", "system_objects*.py")
+INTERPRETED = ("constants.py", "reasons.py", "system_objects.py", "tables/*.py")
 
 
 BUILD_COMMANDS = ("build", "build_ext", "bdist_wheel", "install", "develop", "editable_wheel")
@@ -71,7 +70,7 @@ def hot_sources() -> list[str]:
     return [
         str(path)
         for path in sources
-        if path.name != "__init__.py" and not any(fnmatch(path.name, pattern) for pattern in INTERPRETED)
+        if path.name != "__init__.py" and not any(path.match(pattern) for pattern in INTERPRETED)
     ]
 
 

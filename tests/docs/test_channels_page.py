@@ -13,8 +13,8 @@ from ostler.command.status.channel_rows import channel_row
 from ostler.command.status.channel_status import ChannelStatus
 from ostler.engine.events import channel_events
 from ostler.model import constants
-from ostler.model.attribute_table_channels import ATTRIBUTES
 from ostler.model.attributes import ObjectType
+from ostler.model.tables.channels import ATTRIBUTES
 
 PAGE = ProtocolPage(Path(__file__).resolve().parents[2] / "docs" / "reference" / "channels.md")
 TYPES = ("SDR", "SVR", "RCVR", "RQSTR")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from ostler.model.attribute_table import ATTRIBUTES
 from ostler.model.attribute_types import Attribute, ObjectType, Shown, Value, ValueKind
 from ostler.model.constants import (
     MQRCCF_CFIN_PARM_ID_ERROR,
@@ -17,6 +16,7 @@ from ostler.model.constants import (
     MQRCCF_OBJECT_NAME_ERROR,
 )
 from ostler.model.errors import MQError
+from ostler.model.tables.attributes import ATTRIBUTES
 
 __all__ = [
     "Attribute",

@@ -1,9 +1,9 @@
-"""Every reason a verb or command can give: its number, its name, what happened and what to do next.
+"""Every reason code of a verb or command: its number, its name, what happened and what to do next.
 
-There is one table. The sentences stand in `reasons_mqi` and `reasons_pcf`, three lines to a reason: a line with the
-number, the name and the completion it usually comes with (nothing said means failed), then what happened, then what
-to do next. Reasons that MQ pairs with a warning in one case and a failure in another stand with the milder one; the
-verb that gives them says which it is.
+There is one table. Its text is in `tables/reasons_mqi.py` and `tables/reasons_pcf.py`, three lines a reason: the number,
+the name and the usual completion code (`failed` unless given), then what happened, then what to do next. A reason that
+MQ returns with a warning in one case and a failure in another is listed as a warning; the verb that returns it sets the
+completion code.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from ostler.model.constants import MQCC_FAILED, MQCC_OK, MQCC_WARNING
-from ostler.model.reasons_mqi import SENTENCES as MQI_SENTENCES
-from ostler.model.reasons_pcf import SENTENCES as PCF_SENTENCES
+from ostler.model.tables.reasons_mqi import SENTENCES as MQI_SENTENCES
+from ostler.model.tables.reasons_pcf import SENTENCES as PCF_SENTENCES
 
 _COMPLETIONS: Final = {"ok": MQCC_OK, "warning": MQCC_WARNING, "failed": MQCC_FAILED}
 

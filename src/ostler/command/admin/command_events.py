@@ -10,8 +10,8 @@ from ostler.command.mqsc.grammar import OBJECT_NOUNS, STATUS_NOUNS, VERBS
 from ostler.command.mqsc.statements import parse
 from ostler.command.mqsc.tokens import SyntaxProblem
 from ostler.model import constants
-from ostler.model.attribute_table import ATTRIBUTES
 from ostler.model.attributes import Shown
+from ostler.model.tables.attributes import ATTRIBUTES
 
 # What PCF calls the verbs and nouns of MQSC.
 _VERBS: Final = {"ALTER": "CHANGE", "DEFINE": "CREATE", "DISPLAY": "INQUIRE"}

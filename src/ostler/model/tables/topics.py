@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ostler.model.attribute_table_rows import read_rows
 from ostler.model.attribute_types import Attribute
+from ostler.model.tables.row_reader import read_rows
 
 ATTRIBUTES: Final[tuple[Attribute, ...]] = read_rows("""\
 * TOPIC
