@@ -1,7 +1,7 @@
 """Every reason code of a verb or command: its number, its name, what happened and what to do next.
 
-There is one table. Its text is in `tables/reasons_mqi.py` and `tables/reasons_pcf.py`, three lines a reason: the number,
-the name and the usual completion code (`failed` unless given), then what happened, then what to do next. A reason that
+There is one table. Its text is in `tables/reasons_mqi.py` and `tables/reasons_pcf.py`, three lines a reason: number,
+name and usual completion code (`failed` unless given), then what happened, then what to do next. A reason that
 MQ returns with a warning in one case and a failure in another is listed as a warning; the verb that returns it sets the
 completion code.
 """
