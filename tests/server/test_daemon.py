@@ -145,7 +145,7 @@ def test_who_hurries_before_the_wait_has_begun_is_heard(directory: QueueManagerD
     manager = QueueManager(directory)
     manager.start()
     connection = manager.connect("user", "stays")
-    manager.hurry()
+    manager.limit_end_wait()
     manager.end("quiesce", FOR_EVER)
     assert connection.broken
 

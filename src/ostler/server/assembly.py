@@ -24,7 +24,7 @@ from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.admin.command_server import CommandServer
 from ostler.server.admin.command_target import ServerTarget, UserTarget
-from ostler.server.admin.executor import Action, CommandRuns
+from ostler.server.admin.executor import Action, CommandExecutor
 from ostler.server.admin.mqsc_action import run_mqsc
 from ostler.server.channels.admission import ChannelAdmission
 from ostler.server.channels.commands import ChannelCommands
@@ -52,7 +52,7 @@ from ostler.server.net.local_socket import bind_local, socket_path, unlink_local
 from ostler.server.net.reactor import Reactor
 from ostler.server.net.reactor_handler import Policy
 from ostler.server.queue_manager import QueueManager
-from ostler.server.rate_limited_log import SeldomNotes
+from ostler.server.rate_limited_log import RateLimitedLog
 from ostler.server.security.admission import Admission
 from ostler.server.services import Services
 from ostler.server.storage.memory_limits import link_bytes_max
@@ -97,7 +97,7 @@ class Server(Policy):
         manager.housekeeping.has_freed_much = self.reactor.memory.has_freed_much
         self.target = ServerTarget(self)
         manager.statistics_writer.channels.links = self._links
-        self._runs = CommandRuns(self.reactor, self.actions, manager.note)
+        self._executor = CommandExecutor(self.reactor, self.actions, manager.note)
         self._tls = TlsContexts(self._repository, self._channel_tls)
         self.admission = Admission(self)
         self._partners = ChannelAdmission(self, self.admission)
@@ -112,7 +112,7 @@ class Server(Policy):
         self._stopped_channels: set[str] = set()
         self._instances = Instances()
         self._newcomers = Newcomers(self)
-        self.notes = SeldomNotes(manager.note)
+        self.notes = RateLimitedLog(manager.note)
         self._is_ending = False
         self._thread = SupervisedThread(
             "ostler-reactor",
@@ -173,7 +173,7 @@ class Server(Policy):
         """End the queue manager; see `QueueManager.end`. Applications are told first, and sockets closed at the end."""
         self._is_ending = True
         if mode == "quiesce" and wait_seconds > 0:
-            self.manager.hurry(wait_seconds)  # its time begins now, and services have no more than that
+            self.manager.limit_end_wait(wait_seconds)  # its time begins now, and services have no more than that
         for listener in list(self._listeners.values()):
             if not listener.is_local:
                 self._unlisten(listener)
@@ -410,7 +410,7 @@ class Server(Policy):
 
     def _break(self, number: int, conversation: Conversation, told: threading.Event) -> None:
         """On the reactor's thread: its program learns of it with the next verb, and what it waits for is answered."""
-        self.manager.break_held(number)
+        self.manager.break_connection_locked(number)
         link = conversation.link
         if len(link.conversations) <= 1:
             link.farewell(MQRC_CONNECTION_BROKEN, "The connection was ended by an administrator.")
@@ -565,7 +565,7 @@ class Server(Policy):
         return self.manager.release(conversation.connection, commits)
 
     def command(self, link: ServerLink, conversation: int, request: int, payload: bytes) -> None:
-        self._runs.begin(link, conversation, request, payload)
+        self._executor.submit(link, conversation, request, payload)
 
     def closed(self, link: ServerLink) -> None:
         self.admission.forget(link)
@@ -579,10 +579,10 @@ class Server(Policy):
 
     def note_link(self, link: ServerLink, why: str) -> None:
         number = "" if why.startswith("AMQ") else "AMQ9999E: "
-        self.notes.tell(why, f"{number}{why} The connection came from {link.address}.")
+        self.notes.write(why, f"{number}{why} The connection came from {link.address}.")
 
     def note(self, text: str) -> None:
-        self.notes.tell(text, text)
+        self.notes.write(text, text)
 
     def make_room(self, then: Callable[[], None]) -> None:
         self._wanting_room.append(then)
@@ -591,14 +591,14 @@ class Server(Policy):
         try:
             threading.Thread(target=self._make_room, name="ostler-room", daemon=True).start()
         except RuntimeError as error:
-            self.notes.tell("room", f"AMQ6118E: Room in the log could not be made: {error}.")
+            self.notes.write("room", f"AMQ6118E: Room in the log could not be made: {error}.")
             self.reactor.post(self._room_tried)
 
     def _make_room(self) -> None:
         try:
             self.manager.make_room()
         except Exception as error:
-            self.notes.tell("room", f"AMQ7463E: There is no room in the log: {str(error) or repr(error)}")
+            self.notes.write("room", f"AMQ7463E: There is no room in the log: {str(error) or repr(error)}")
         finally:
             self.reactor.post(self._room_tried)
 

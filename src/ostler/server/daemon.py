@@ -253,11 +253,11 @@ class Daemon:
                 if request.mode == PREEMPTIVE:
                     self._note_end()
                     return self._leave([])
-                manager.hurry()
+                manager.limit_end_wait()
             elif request.mode == QUIESCE and self._mode == QUIESCE and request.wait_seconds < FOR_EVER:
                 # As gentle as the one that waits, but with a limit of time: endmqm -t.
                 self._log_end(request)
-                manager.hurry(request.wait_seconds)
+                manager.limit_end_wait(request.wait_seconds)
         return self._leave(failures)
 
     def _next_request(self, ender: threading.Thread | None) -> EndRequest | None:

@@ -253,9 +253,9 @@ class QueueManager:
             raise
         engine.journal = self.log
         replay.finish()
-        self._sweep(replay)
+        self._remove_leftover_directories(replay)
         engine.space.hold(engine)
-        self._no_longer_orderly(replay.manifest)
+        self._clear_orderly_flag(replay.manifest)
         self.housekeeping = Housekeeping(self)
         self.writer = JournalWriter(self.log, self.lock, self.make_room, self.housekeeping.ask, self.fail)
         self.guard.load(engine)
@@ -274,7 +274,7 @@ class QueueManager:
         self.housekeeping.start()
         self.search = SearchThread(self)
         engine.bell.waker = self.search.ring
-        self.take_notices()
+        self.collect_notices()
         report = self.log.restart_report
         if report.dropped_bytes:
             self.note(
@@ -291,7 +291,7 @@ class QueueManager:
             time.monotonic() - began,
         )
 
-    def _sweep(self, replay: Replay) -> None:
+    def _remove_leftover_directories(self, replay: Replay) -> None:
         """Remove what temporary queues left, and directories of queues that a record of the log says are deleted.
 
         Nothing else is removed: what belongs to no queue is told, and left for somebody to look at.
@@ -319,7 +319,7 @@ class QueueManager:
                 f"It was left alone. Look with `ostler check {self.name}`; remove it if it is not needed."
             )
 
-    def _no_longer_orderly(self, manifest: Manifest) -> None:
+    def _clear_orderly_flag(self, manifest: Manifest) -> None:
         """Non-persistent messages kept by the last orderly end must not come back a second time."""
         if manifest.orderly:
             manifest.orderly = False
@@ -355,8 +355,8 @@ class QueueManager:
         else:
             self._break_all("The queue manager was ended.")
         self.running = False
-        for tell in self.on_stopping:
-            tell()
+        for callback in self.on_stopping:
+            callback()
         self.housekeeping.stop()
         self.search.stop()
         if mode != "preemptive" and not self.writer.failure:
@@ -368,8 +368,8 @@ class QueueManager:
         self.writer.stop()
         try:
             self.close_files(mode == "preemptive")
-            for tell in self.on_end:
-                tell()
+            for callback in self.on_end:
+                callback()
         finally:
             # Last: what is told at the end is told before another process can start it.
             self._instance.release()
@@ -378,7 +378,7 @@ class QueueManager:
         """Tell whether it quiesces, stops, has ended or has failed: nobody can connect any more."""
         return not self.running or self.engine.state != 0 or bool(self.writer.failure)
 
-    def hurry(self, seconds: float = 0.0) -> None:
+    def limit_end_wait(self, seconds: float = 0.0) -> None:
         """An end that waits for applications, or will, waits so much longer at most. Any thread may say so."""
         self._end_deadline = min(self._end_deadline, time.monotonic() + seconds)
 
@@ -400,7 +400,7 @@ class QueueManager:
         self.engine.space.close()
 
     def _quiesce(self, mode: str, wait_seconds: float) -> None:
-        self.hurry(wait_seconds)
+        self.limit_end_wait(wait_seconds)
         with self.lock:
             self.engine.state = QUIESCING if mode == "quiesce" else STOPPING
             for queue in self.engine.queues_by_id.values():
@@ -413,8 +413,8 @@ class QueueManager:
         while mode == "quiesce" and self.engine.connections and time.monotonic() < self._end_deadline:
             time.sleep(0.01)
         if mode == "quiesce" and self.engine.connections:
-            for tell in self.on_escalation:
-                tell()
+            for callback in self.on_escalation:
+                callback()
         with self.lock:
             self.engine.state = STOPPING
             # All of them first: what one application gives back is not for another one that is about to go.
@@ -492,11 +492,11 @@ class QueueManager:
     def break_connection(self, number: int) -> bool:
         """End a connection whatever its program does; what is not committed is backed out. False: it is gone."""
         with self.lock:
-            is_there = self.break_held(number)
+            is_connected = self.break_connection_locked(number)
             self.wake()
-        return is_there
+        return is_connected
 
-    def break_held(self, number: int) -> bool:
+    def break_connection_locked(self, number: int) -> bool:
         """As `break_connection`, with the lock held."""
         connection = self.engine.connections.get(number)
         if connection is None:
@@ -564,8 +564,8 @@ class QueueManager:
                 log_counts(self.log.status(), self.log.figures, self.writer.counters),
             )
 
-    def take_notices(self) -> None:
-        """Take over what the engine has to tell the operator."""
+    def collect_notices(self) -> None:
+        """Take over what the engine has to callback the operator."""
         self.notices.extend(self.engine.notices)
         self.engine.notices = []
 

@@ -80,7 +80,7 @@ class Writer:
     def needs_checkpoint(self) -> bool:
         return False
 
-    def when_durable(self, lsn: int, tell: Callable[[], None]) -> None:
+    def call_when_durable(self, lsn: int, tell: Callable[[], None]) -> None:
         self.told.append(tell)
 
 

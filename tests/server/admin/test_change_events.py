@@ -151,5 +151,5 @@ def test_refused_opens(qm: RunningQueueManager) -> None:
     (refused,) = events(qm, MANAGER)
     assert value(refused.parameters, mq.MQIACF_REASON_QUALIFIER) == mq.MQRQ_OPEN_NOT_AUTHORIZED
     assert value(refused.parameters, mq.MQCA_Q_NAME) == "Q"
-    qm.manager.take_notices()
+    qm.manager.collect_notices()
     assert any("AMQ8077W" in note and "PUT" in note for note in qm.manager.notices)

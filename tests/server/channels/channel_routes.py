@@ -71,7 +71,7 @@ class Route:
         self.here.mqsc(f"START CHANNEL({self.channel})")
         return self
 
-    def hurry(self) -> None:
+    def limit_end_wait(self) -> None:
         """Do not wait for the next retry."""
         with contextlib.suppress(MqscError):  # it may have begun
             self.start()

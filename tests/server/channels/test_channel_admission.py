@@ -386,7 +386,7 @@ def names_stand_still(door: Door, name: str) -> Iterator[threading.Event]:
         go_on.wait(60)
         return name
 
-    door.shared.inquiries.host_name = answer  # type: ignore[method-assign]
+    door.shared.lookups.host_name = answer  # type: ignore[method-assign]
     try:
         yield go_on
     finally:
@@ -472,5 +472,5 @@ def test_a_name_that_cannot_be_found_out_brings_nobody_down(door: Door, qm: Runn
     def fail(address: str) -> str:
         raise RuntimeError("no names today")
 
-    door.shared.inquiries.host_name = fail  # type: ignore[method-assign]
+    door.shared.lookups.host_name = fail  # type: ignore[method-assign]
     assert "is refused by" in door.refused()

@@ -125,7 +125,7 @@ def test_a_stopped_receiver_keeps_its_sender_trying(route: Routes) -> None:
     way.until("RETRYING")
     way.put(b"waits")
     way.until_noted("AMQ9558E")
-    way.hurry()
+    way.limit_end_wait()
     way.until_noted("is stopped at FAR")
     way.there.mqsc(f"START CHANNEL({way.channel})")
     way.until("RUNNING")
@@ -148,7 +148,7 @@ def test_a_receiver_is_stopped_at_once(route: Routes, mode: str) -> None:
     assert way.there.depth(way.target) == 0
     way.alter("BATCHINT(0)")
     way.there.mqsc(f"START CHANNEL({way.channel})")
-    way.hurry()
+    way.limit_end_wait()
     assert way.get().data == b"under way"
 
 

@@ -104,7 +104,7 @@ def test_a_partner_that_comes_again_has_lost_its_connection(route: Routes) -> No
         way.until("RETRYING")
         assert way.state(way.there) == "RUNNING"
         way.put(b"after")
-        way.hurry()
+        way.limit_end_wait()
         assert way.get().data == b"after"
         assert "AMQ9543I" in way.notes(way.there)
         assert way.figures(way.there).messages == 1

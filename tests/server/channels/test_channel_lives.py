@@ -83,7 +83,7 @@ def test_a_sender_finds_its_partner_again(route: Routes, mode: str) -> None:
     way.put(b"meanwhile")
     route.there.start()
     if mode != "immediate":
-        way.hurry()
+        way.limit_end_wait()
     assert way.get().data == b"meanwhile"
 
 
@@ -96,7 +96,7 @@ def test_a_stopped_receiver_stays_stopped(route: Routes) -> None:
     way.until("STOPPED", way.there)
     way.start().until("RETRYING")
     route.there.mqsc(f"START CHANNEL({way.channel})")
-    way.hurry()
+    way.limit_end_wait()
     way.until("RUNNING")
 
 
@@ -144,7 +144,7 @@ def test_what_is_in_doubt_survives(route: Routes, arrived: bool, who: str) -> No
             end(qm, "preemptive")
         for qm in reversed(ended):
             qm.start()
-        way.hurry()
+        way.limit_end_wait()
         assert way.bodies(3) == [b"1", b"2", b"3"]
         way.until("RUNNING").settled()
         assert way.there.depth(way.target) == 0
@@ -176,7 +176,7 @@ def test_a_restart_in_the_middle_of_a_batch(route: Routes) -> None:
     assert way.here.depth(way.transmission) == 2
     way.alter("BATCHINT(0)")
     route.there.start()
-    way.hurry()
+    way.limit_end_wait()
     assert way.bodies(2) == [b"1", b"2"]
 
 
@@ -274,7 +274,7 @@ def test_both_end_under_load(route: Routes) -> None:
     for qm in (route.here, route.there):
         qm.start()
     for way in (there, back):
-        way.hurry()
+        way.limit_end_wait()
     for way in (there, back):
         way.until("RUNNING").settled()
         assert way.there.depth(way.target) == 200

@@ -370,7 +370,7 @@ def test_who_comes_again_needs_no_place_of_its_own(route: Routes) -> None:
         proxy.abandon()
         way.until("RETRYING")
         way.put(b"again")
-        way.hurry()
+        way.limit_end_wait()
         assert way.get().data == b"again"
         assert "AMQ9543I" in way.notes(way.there)
 

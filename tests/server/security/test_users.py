@@ -207,9 +207,9 @@ def test_the_file_belongs_to_its_owner_alone(directory: QueueManagerDirectory) -
 def test_a_file_that_others_may_use_lets_nobody_in(directory: QueueManagerDirectory, users: Users, mode: int) -> None:
     give(directory, "app", "secret", "mqm")
     os.chmod(password_path(directory), mode)
-    verdict = users.check_password("os", "app", "secret")
-    assert not verdict.ok
-    assert "chmod 600" in verdict.why
+    check = users.check_password("os", "app", "secret")
+    assert not check.ok
+    assert "chmod 600" in check.why
     assert not users.is_administrator("app")
     os.chmod(password_path(directory), 0o600)
     assert users.check_password("os", "app", "secret").ok
@@ -221,10 +221,10 @@ def test_a_damaged_file_lets_nobody_in(directory: QueueManagerDirectory, users: 
     path = password_path(directory)
     with open(path, "ab") as file:
         file.write(b"\xff\n")
-    verdict = users.check_password("os", "app", "secret")
-    assert not verdict.ok
-    assert "line 3" in verdict.why
-    assert users.problem == verdict.why
+    check = users.check_password("os", "app", "secret")
+    assert not check.ok
+    assert "line 3" in check.why
+    assert users.problem == check.why
 
 
 def test_what_is_no_file_holds_nobody_up(directory: QueueManagerDirectory, users: Users) -> None:

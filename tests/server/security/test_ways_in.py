@@ -194,7 +194,7 @@ def test_a_name_too_long_for_the_protocol_ends_the_link(site: RunningQueueManage
 def checks_stand_still(site: RunningQueueManager) -> Iterator[None]:
     """Nobody finds out about a password meanwhile, nor about a user."""
     connect(peer(site), "ann", "wrong")  # so that there are threads
-    pool = site.server.admission.inquiries.pool
+    pool = site.server.admission.lookups.pool
     assert pool is not None
     site.manager.users.forget()
     begun, go_on = threading.Semaphore(0), threading.Event()
@@ -383,7 +383,7 @@ def test_a_host_is_called_what_the_owner_of_the_name_says(
     answer = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1" if has_it else "192.0.2.1", 0))]
     monkeypatch.setattr(socket, "getnameinfo", lambda address, flags: ("welcome.example", "0"))
     monkeypatch.setattr(socket, "getaddrinfo", lambda *asked, **options: answer)
-    monkeypatch.setattr(site.server.admission.inquiries, "names", {})
+    monkeypatch.setattr(site.server.admission.lookups, "names", {})
     site.mqsc("SET CHLAUTH('*') TYPE(ADDRESSMAP) ADDRESS('*') USERSRC(NOACCESS)")
     site.mqsc("SET CHLAUTH('*') TYPE(ADDRESSMAP) ADDRESS('welcome.example') USERSRC(CHANNEL)")
     assert connect(peer(site), "ann").reason == (mq.MQRC_NONE if has_it else mq.MQRC_NOT_AUTHORIZED)

@@ -43,8 +43,8 @@ def use(repository: KeyRepository, label: str = "") -> ssl.SSLContext:
     certificate = repository.find(label, default_labels("QM1"))
     assert certificate is not None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    repository.give_certificate(context, certificate)
-    repository.give_trust(context)
+    repository.load_certificate(context, certificate)
+    repository.load_trust(context)
     return context
 
 

@@ -28,7 +28,7 @@ from ostler.model.constants import (
 from ostler.model.definitions import new_definition
 from ostler.model.errors import MQError
 from ostler.server.tls.certificate_maker import Authority
-from ostler.server.tls.contexts import ChannelTls, RepositorySettings, TlsContexts, channel_mismatch, plain_refused
+from ostler.server.tls.contexts import ChannelTls, RepositorySettings, TlsContexts, channel_mismatch, plaintext_refusal
 from ostler.server.tls.suites import choose_suites_1_3, new_context
 from ostler.wire.tls_stream import TlsFailed, TlsRules, TlsStream
 
@@ -236,7 +236,7 @@ def test_the_conversation_must_be_on_the_channel_of_the_handshake(original: Test
     _, server = world(original).connect(ANY)
     assert channel_mismatch(server, NAME) == ""
     assert "named channel APP.SVRCONN, the conversation is for OTHER" in channel_mismatch(server, "OTHER")
-    assert "OTHER does not speak TLS" in plain_refused("OTHER")
+    assert "OTHER does not speak TLS" in plaintext_refusal("OTHER")
 
 
 def test_the_label_of_the_channel_comes_before_the_queue_managers(original: TestCertificates) -> None:
@@ -289,28 +289,28 @@ def test_a_refresh_takes_new_certificates_and_leaves_connections_alone(made: Tes
     assert str(client.peer_subject()) == str(before)
 
 
-def spoil_key(place: Path) -> None:
-    shutil.copyfile(place / f"{ELLIPTIC_LABEL}.key", place / f"{DEFAULT}.key")
+def spoil_key(path: Path) -> None:
+    shutil.copyfile(path / f"{ELLIPTIC_LABEL}.key", path / f"{DEFAULT}.key")
 
 
-def spoil_certificate(place: Path) -> None:
-    (place / f"{DEFAULT}.crt").write_text("spoilt")
+def spoil_certificate(path: Path) -> None:
+    (path / f"{DEFAULT}.crt").write_text("spoilt")
 
 
-def spoil_authority(place: Path) -> None:
-    (place / "ca.crt").write_text("spoilt")
+def spoil_authority(path: Path) -> None:
+    (path / "ca.crt").write_text("spoilt")
 
 
-def remove_certificate(place: Path) -> None:
-    (place / f"{DEFAULT}.crt").unlink()
+def remove_certificate(path: Path) -> None:
+    (path / f"{DEFAULT}.crt").unlink()
 
 
-def remove_all(place: Path) -> None:
-    shutil.rmtree(place)
+def remove_all(path: Path) -> None:
+    shutil.rmtree(path)
 
 
-def spoil_another(place: Path) -> None:
-    (place / f"{ELLIPTIC_LABEL}.key").write_text("spoilt")
+def spoil_another(path: Path) -> None:
+    (path / f"{ELLIPTIC_LABEL}.key").write_text("spoilt")
 
 
 @pytest.mark.parametrize(
@@ -415,6 +415,6 @@ def test_rules_from_definitions(tmp_path: Path) -> None:
     assert ChannelTls.of(plain) == ChannelTls(NAME)
     manager = new_definition(ObjectType.QMGR, "QM1", {"SSLKEYR": "/certs/key", "CERTLABL": "y"})
     settings = RepositorySettings.of(manager, tmp_path)
-    assert (settings.place, settings.certificate_label) == (Path("/certs/key"), "y")
+    assert (settings.path, settings.certificate_label) == (Path("/certs/key"), "y")
     blank = RepositorySettings.of(new_definition(ObjectType.QMGR, "QM1", {}), tmp_path)
-    assert blank.place == tmp_path / "ssl" / "key"
+    assert blank.path == tmp_path / "ssl" / "key"

@@ -84,7 +84,7 @@ def commit_then(bound: Bound, callback: Callable[[], None]) -> int:
         lsn = bound.connection.after_lsn
         waits = reason == 0 and lsn > bound.writer.log.durable_lsn()
         if waits:
-            bound.writer.when_durable(lsn, callback)
+            bound.writer.call_when_durable(lsn, callback)
         if bound.engine.woken:
             bound.manager.wake()
     finally:

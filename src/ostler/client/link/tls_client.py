@@ -76,16 +76,16 @@ def _make_context(spec: CipherSpec, settings: TlsSettings, user: str) -> ssl.SSL
         certificate = repository.find(settings.certificate_label, default_labels(user or _who()))
         if certificate is None and settings.certificate_label:
             raise RepositoryError(
-                f"{repository.place} holds no certificate with its key under label {settings.certificate_label!r}"
+                f"{repository.path} holds no certificate with its key under label {settings.certificate_label!r}"
             )
     if not repository.authorities:
         raise RepositoryError(
-            f"{repository.place} holds no certificate of an authority (ca.crt) to judge the queue manager by"
+            f"{repository.path} holds no certificate of an authority (ca.crt) to judge the queue manager by"
         )
     context = new_context(spec, is_server=False)
-    repository.give_trust(context)
+    repository.load_trust(context)
     if certificate is not None:
-        repository.give_certificate(context, certificate)
+        repository.load_certificate(context, certificate)
     return context
 
 
@@ -96,7 +96,7 @@ def _repository(settings: TlsSettings) -> KeyRepository:
         if not settings.ca_file:
             return found
         other = from_files(settings.ca_file, "", "", "")
-        return dataclasses.replace(found, place=other.place, authorities=other.authorities)
+        return dataclasses.replace(found, path=other.path, authorities=other.authorities)
     if not settings.ca_file:
         raise RepositoryError(
             "TLS needs certificates to trust: give ca_file (a PEM file) or key_repository, or set MQSSLKEYR"

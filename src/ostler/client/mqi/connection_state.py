@@ -147,4 +147,4 @@ def with_room(bound: Bound, verb: Callable[[Engine], T]) -> T:
 
 def wait_durable(bound: Bound, lsn: int) -> None:
     if lsn > bound.writer.log.durable_lsn():
-        bound.writer.settle(lsn)
+        bound.writer.wait_durable_throttled(lsn)

@@ -231,9 +231,9 @@ def _put(bound: Bound, handle: Handle, md: bytes, pmo: bytes, buffer: bytes, pro
         tries += 1
         bound.manager.make_room()
     if lsn != 0 and lsn > bound.writer.log.durable_lsn():
-        bound.writer.settle(lsn)
+        bound.writer.wait_durable_throttled(lsn)
     elif bound.writer.log.buffer_is_full():
-        bound.writer.settle(bound.writer.log.end_lsn())
+        bound.writer.wait_durable_throttled(bound.writer.log.end_lsn())
     return reason
 
 
@@ -401,7 +401,7 @@ def run_get(bound: Bound, request: GetRequest) -> None:
         request.reason = 0
         request.done = False
     if request.after_lsn > bound.writer.log.durable_lsn():
-        bound.writer.settle(request.after_lsn)
+        bound.writer.wait_durable_throttled(request.after_lsn)
 
 
 def _try_get(bound: Bound, request: GetRequest) -> None:
@@ -472,7 +472,7 @@ def MQCMIT(hconn: int) -> Result:
         finally:
             bound.lock.release()
         if lsn > bound.writer.log.durable_lsn():
-            bound.writer.settle(lsn)
+            bound.writer.wait_durable_throttled(lsn)
     except MQError as error:
         return failed(error)
     return completion(reason), reason
@@ -495,9 +495,9 @@ def MQBACK(hconn: int) -> Result:
             bound.lock.release()
         # A back-out promises next to nothing, but who makes many of them must let the log keep up.
         if bound.writer.log.needs_checkpoint():
-            bound.writer.settle(bound.writer.log.end_lsn())
+            bound.writer.wait_durable_throttled(bound.writer.log.end_lsn())
         elif lsn > bound.writer.log.durable_lsn():
-            bound.writer.settle(lsn)
+            bound.writer.wait_durable_throttled(lsn)
     except MQError as error:
         return failed(error)
     return completion(reason), reason

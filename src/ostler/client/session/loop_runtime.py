@@ -169,7 +169,7 @@ class LoopWaits(Waits):
         try:
             with bound.lock:
                 if not self._over:
-                    writer.when_durable(lsn, partial(bridge(loop).post, future))
+                    writer.call_when_durable(lsn, partial(bridge(loop).post, future))
             if not self._over:
                 await future
         finally:

@@ -130,7 +130,7 @@ class BlockingWaits(Waits):
 
     async def durable(self, bound: Bound, lsn: int) -> None:
         if lsn > bound.writer.log.durable_lsn():
-            bound.writer.settle(lsn)
+            bound.writer.wait_durable_throttled(lsn)
 
     async def room(self, bound: Bound) -> None:
         bound.manager.make_room()

@@ -88,7 +88,8 @@ class Submitter:
             (each.hconn, handle, each.bound.connection, partial(self.told.put, number))
             for number, (each, handle) in enumerate(zip(self._applications, self._handles, strict=True))
         ]
-        self._lock, self._engine, self._when_durable = manager.lock, manager.engine, manager.writer.when_durable
+        self._lock, self._engine = manager.lock, manager.engine
+        self._call_when_durable = manager.writer.call_when_durable
         self._limit = len(body)
         if self._gets:
             for each, handle in zip(self._applications, self._handles, strict=True):
@@ -105,7 +106,7 @@ class Submitter:
             raise MQError(reason)
         with self._lock:
             syncpoint.commit(self._engine, connection)
-            self._when_durable(connection.after_lsn, tell)
+            self._call_when_durable(connection.after_lsn, tell)
 
     def round(self, seconds: float) -> Round:
         figures = self._manager.log.figures

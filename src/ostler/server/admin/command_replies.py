@@ -172,7 +172,7 @@ class Replies:
                 self._pause()
                 continue
             if lsn:
-                self._manager.writer.settle(lsn)
+                self._manager.writer.wait_durable_throttled(lsn)
             self._sent += 1
             return reason
 

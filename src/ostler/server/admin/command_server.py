@@ -191,7 +191,7 @@ class CommandServer:
             if request.reason == MQRC_NO_MSG_AVAILABLE:
                 return None
             raise MQError(request.reason)
-        manager.writer.settle(request.after_lsn)
+        manager.writer.wait_durable_throttled(request.after_lsn)
         return request
 
     def _do(self, connection: Connection, request: GetRequest) -> None:
@@ -226,4 +226,4 @@ class CommandServer:
             lsn = connection.after_lsn
             manager.wake()
         if lsn:
-            manager.writer.settle(lsn)
+            manager.writer.wait_durable_throttled(lsn)

@@ -45,14 +45,14 @@ class Identity:
 Action = Callable[[Arguments, Identity], Answers]
 
 
-class CommandRuns:
+class CommandExecutor:
     def __init__(self, reactor: Reactor, actions: dict[str, Action], note: Callable[[str], None]) -> None:
         self._reactor = reactor
         self._actions = actions
         self._note = note
         self._running = 0
 
-    def begin(self, link: ServerLink, conversation: int, request: int, payload: bytes) -> None:
+    def submit(self, link: ServerLink, conversation: int, request: int, payload: bytes) -> None:
         """Start what a COMMAND asks for. On the reactor's thread."""
         try:
             arguments = self._arguments(link, payload)

@@ -95,7 +95,7 @@ class ChannelAdmission:
             self._require(wanted)
             if self._admission.needs_name(link, channel):
                 question = partial(self._ask_name, wanted)
-                self._admission.inquiries.ask(host_of(link), question, partial(self._named, wanted))
+                self._admission.lookups.submit(host_of(link), question, partial(self._named, wanted))
                 self._pending[link] = wanted
                 return
             user = self._decide(wanted)
@@ -117,7 +117,7 @@ class ChannelAdmission:
     def _ask_name(self, wanted: Partner) -> None:
         """On a thread of the pool, without the lock."""
         if wanted.link.state < CLOSING:
-            wanted.host = self._admission.inquiries.host_name(host_of(wanted.link))
+            wanted.host = self._admission.lookups.host_name(host_of(wanted.link))
 
     def _named(self, wanted: Partner) -> None:
         link = wanted.link
@@ -217,7 +217,7 @@ class ChannelAdmission:
     def _tell(self, wanted: Partner, decision: Decision, peer: str) -> None:
         """What a rule refuses, or would, is an event and a note."""
         address = host_of(wanted.link)
-        self._admission.tell_blocked(
+        self._admission.send_blocked_event(
             decision, MQRQ_CHANNEL_BLOCKED_NOACCESS, wanted.channel, address, "", peer, wanted.name
         )
         verb = "is refused" if decision.refused else "would be refused, but for WARN(YES),"

@@ -45,7 +45,7 @@ from ostler.model.structures.layout import trim
 from ostler.server.net.reactor import Reactor
 from ostler.server.net.timers import Timer
 from ostler.server.queue_manager import QueueManager
-from ostler.server.rate_limited_log import SeldomNotes
+from ostler.server.rate_limited_log import RateLimitedLog
 from ostler.server.security.os_users import user_name
 
 DEFAULT_QUEUE: Final = "SYSTEM.CHANNEL.INITQ"
@@ -76,7 +76,7 @@ class ChannelInitiator:
         self.manager = manager
         self.reactor = reactor
         self.start_channel = start_channel
-        self.notes = SeldomNotes(manager.note)  # whoever puts messages there has some say in them
+        self.notes = RateLimitedLog(manager.note)  # whoever puts messages there has some say in them
         self._watches: dict[str, Watch] = {}
 
     @property
@@ -260,18 +260,18 @@ class Watch(Timer):
             if not name:
                 queue = _text(data, "QName")
                 why = f"no sender or server channel has XMITQ({queue}): define one, or name it in TRIGDATA of the queue"
-                self._initiator.notes.tell(
+                self._initiator.notes.write(
                     queue if queue in self._engine.queues else "",
                     f"AMQ9519E: Nothing was started for queue {queue}: {why}.",
                 )
                 return
             self._initiator.start_channel(name)
         except MQError as error:
-            self._initiator.notes.tell(
+            self._initiator.notes.write(
                 "no trigger", f"AMQ9999E: A message on {self._queue} is no trigger message: {error}"
             )
         except Exception as error:
-            self._initiator.notes.tell("failed", f"AMQ9999E: A channel could not be started by its trigger: {error!r}")
+            self._initiator.notes.write("failed", f"AMQ9999E: A channel could not be started by its trigger: {error!r}")
 
 
 def channel_of(engine: Engine, message: bytes) -> str:

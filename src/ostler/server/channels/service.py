@@ -80,7 +80,7 @@ from ostler.server.channels.settings import exits_refusal
 from ostler.server.net.link import ServerLink
 from ostler.server.net.link_keys import begin_tls
 from ostler.server.net.outgoing_sockets import keep_alive_seconds
-from ostler.server.rate_limited_log import SeldomNotes, printable
+from ostler.server.rate_limited_log import RateLimitedLog, printable
 from ostler.server.security.os_users import user_name
 from ostler.server.tls.contexts import ChannelTls, TlsContexts
 from ostler.wire.channel_frames import REQUESTS, SENDS, decode_channel_hello, hello_frame
@@ -119,7 +119,7 @@ class MessageChannels(ChannelOwner):
         self._called_back: dict[str, int] = {}  # when a sender that waited was last called out of turn
         self.is_ending = False
         self._agents = 0  # of channels that have a link
-        self._notes = SeldomNotes(server.manager.note, _NOTES_MAX)
+        self._notes = RateLimitedLog(server.manager.note, _NOTES_MAX)
         self.places = ChannelPlaces(self, self._call)
         self.admission = admission
         self.callers = Callers(self, admission)
@@ -517,7 +517,7 @@ class MessageChannels(ChannelOwner):
 
     def note_now_and_then(self, key: str, text: str) -> None:
         """Tell the operator, unless something with the same key was told a moment ago."""
-        self._notes.tell(key, text[:_NOTE_LENGTH_MAX])
+        self._notes.write(key, text[:_NOTE_LENGTH_MAX])
 
     def _note_end(self, instance: Instance, what: str, text: str) -> None:
         if instance.is_called:

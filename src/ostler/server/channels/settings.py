@@ -22,7 +22,7 @@ from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.channels.limits import Census
 from ostler.server.net.link import ServerLink
-from ostler.server.tls.contexts import ChannelTls, channel_mismatch, plain_refused
+from ostler.server.tls.contexts import ChannelTls, channel_mismatch, plaintext_refusal
 from ostler.wire.connect_frames import Hello
 from ostler.wire.frames import MESSAGE_BYTES_MAX, PROTOCOL_VERSION, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN
 
@@ -125,7 +125,7 @@ def check_tls(channel: Definition, link: ServerLink) -> None:
     """MQError when a link does not speak TLS as its channel asks."""
     if link.tls is None:
         if text_of(channel, "SSLCIPH"):
-            raise MQError(MQRC_SSL_INITIALIZATION_ERROR, plain_refused(channel.name))
+            raise MQError(MQRC_SSL_INITIALIZATION_ERROR, plaintext_refusal(channel.name))
         return
     mismatch = channel_mismatch(link.tls, channel.name)
     if mismatch:

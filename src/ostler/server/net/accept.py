@@ -104,7 +104,7 @@ class Newcomers:
                     self._strangers[link] = None
             except OSError as error:
                 # It may be gone already, or the kernel is short of something.
-                self._server.notes.tell(
+                self._server.notes.write(
                     "accept", f"AMQ9208E: A connection could not be taken: {error.strerror or error}."
                 )
                 self.reactor.links.pop(sock.fileno(), None)
@@ -158,7 +158,7 @@ class Newcomers:
             if not self._server.is_considering(link) and _says_nothing(link):
                 del self._strangers[link]
                 link.lost("others needed its place, and nothing had come from it")
-                self._server.notes.tell(
+                self._server.notes.write(
                     "evicted", "AMQ9513E: Connections that say nothing are ended: others need their places."
                 )
                 return True
@@ -189,7 +189,7 @@ class Newcomers:
         if decision is None:
             return False
         verb = "is turned away" if decision.refused else "would be turned away, but for WARN(YES)"
-        self._server.notes.tell(f"blocked {address}", f"AMQ9778E: A connection from {address} {verb}: {decision.why}.")
+        self._server.notes.write(f"blocked {address}", f"AMQ9778E: A connection from {address} {verb}: {decision.why}.")
         return decision.refused
 
     def _accept_failed(self, listener: ListenerSocket, error: OSError) -> None:
@@ -197,7 +197,9 @@ class Newcomers:
             return
         self.drop_strangers()
         if self._reserve < 0:
-            self._server.notes.tell("reserve", "AMQ9513E: Connections wait: the queue manager has no descriptors left.")
+            self._server.notes.write(
+                "reserve", "AMQ9513E: Connections wait: the queue manager has no descriptors left."
+            )
             self._pause(listener)
         # One descriptor was kept for this: it lets the application be told.
         if self._reserve >= 0:
@@ -215,7 +217,7 @@ class Newcomers:
 
     def _refuse(self, sock: socket.socket, why: str) -> None:
         self.reactor.counters.refused += 1
-        self._server.notes.tell(
+        self._server.notes.write(
             "refused", f"AMQ9513E: Connections are refused: {why}. End some applications, or raise the limit."
         )
         try:

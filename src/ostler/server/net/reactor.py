@@ -408,7 +408,7 @@ class Reactor:
             elif wanted > self._asked_lsn:
                 self.lock.acquire()
                 try:
-                    self.writer.when_durable(wanted, self._forced)
+                    self.writer.call_when_durable(wanted, self._forced)
                 finally:
                     self.lock.release()
                 self._asked_lsn = wanted

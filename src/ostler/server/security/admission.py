@@ -47,7 +47,7 @@ from ostler.security.connection_authentication import (
 from ostler.server.channels.settings import host_of
 from ostler.server.net.link import CLOSING, ServerLink
 from ostler.server.net.timers import Timer
-from ostler.server.security.lookups import Inquiries
+from ostler.server.security.lookups import Lookups
 from ostler.wire.connect_frames import Connect
 from ostler.wire.frames import CONNECT, MalformedFrame
 from ostler.wire.replies import failure_frame
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 REFUSED: Final = "Not authorized. The error log of the queue manager says why."
 
 
-class Request:
+class AdmissionRequest:
     """An application that wants in, and what is known of it so far."""
 
     def __init__(self, link: ServerLink, number: int, request: int, asked: Connect) -> None:
@@ -71,7 +71,7 @@ class Request:
         self.failure = ""  # why a password was not taken
 
 
-class _HeldBack(Timer):
+class _DelayedRefusal(Timer):
     """A refusal whose time has not come."""
 
     def __init__(self, tell: Callable[[], None]) -> None:
@@ -88,10 +88,10 @@ class Admission:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._manager = server.manager
-        self.inquiries = Inquiries(server.reactor.post)
+        self.lookups = Lookups(server.reactor.post)
         self._pending: dict[ServerLink, set[int]] = {}
         self.terms: Terms | None = None
-        self._trouble = ""  # why nobody can be asked for a password as CONNAUTH says
+        self._configuration_problem = ""  # why nobody can be asked for a password as CONNAUTH says
         self.configure()
 
     def configure(self) -> None:
@@ -101,10 +101,10 @@ class Admission:
         definition = engine.of_type(ObjectType.AUTHINFO).get(name) if isinstance(name, str) else None
         self.terms = terms_of(definition)
         missing = f"the queue manager's CONNAUTH({name}) names no object that checks passwords"
-        self._trouble = missing if name and self.terms is None else ""
+        self._configuration_problem = missing if name and self.terms is None else ""
 
     def close(self) -> None:
-        self.inquiries.close()
+        self.lookups.close()
 
     def forget(self, link: ServerLink) -> None:
         """A link is gone; what it waits for will find that out."""
@@ -120,28 +120,28 @@ class Admission:
             return None
         decision = self._manager.guard.rules.address_blocked(address)
         if decision is not None:
-            self.tell_blocked(decision, MQRQ_CHANNEL_BLOCKED_ADDRESS, "", address, "", "")
+            self.send_blocked_event(decision, MQRQ_CHANNEL_BLOCKED_ADDRESS, "", address, "", "")
         return decision
 
     # -- the way in ----------------------------------------------------------------------------------------------------
 
     def consider(self, link: ServerLink, number: int, request: int, asked: Connect) -> None:
         """An application wants to connect: answered now or later. MQError when it is refused at once."""
-        pending = self._pending.get(link)
-        if pending is not None:
-            if number in pending:
+        on_link = self._pending.get(link)
+        if on_link is not None:
+            if number in on_link:
                 raise MalformedFrame("a second CONNECT for a conversation that is being made")
-            if len(link.conversations) + len(pending) >= link.conversations_max:
+            if len(link.conversations) + len(on_link) >= link.conversations_max:
                 raise MalformedFrame(f"more than {link.conversations_max} conversations on one connection")
-        wanted = Request(link, number, request, asked)
+        pending = AdmissionRequest(link, number, request, asked)
         checks = is_password_checked(self.terms, link.is_local, bool(asked.password)) if self.terms else False
         asks_name = bool(link.channel) and self.needs_name(link, link.channel)
         # Peers choose names, and the operating system may ask somebody far away about them.
         is_unknown = not link.is_local and not self._manager.users.is_remembered(asked.user)
         if checks or asks_name or is_unknown:
-            self._check_elsewhere(wanted, checks, asks_name)
+            self._start_lookups(pending, checks, asks_name)
             return
-        self._admit(wanted)
+        self._admit(pending)
 
     def needs_name(self, link: ServerLink, channel: str) -> bool:
         """Whether a rule for a channel wants to know the name of the host that a link comes from."""
@@ -157,103 +157,103 @@ class Admission:
 
     # -- elsewhere -----------------------------------------------------------------------------------------------------
 
-    def _check_elsewhere(self, wanted: Request, checks_password: bool, asks_name: bool) -> None:
-        question = partial(self._check, wanted, checks_password, asks_name)
-        self.inquiries.ask(host_of(wanted.link), question, partial(self._checked, wanted))
-        self._pending.setdefault(wanted.link, set()).add(wanted.number)
+    def _start_lookups(self, pending: AdmissionRequest, checks_password: bool, asks_name: bool) -> None:
+        question = partial(self._check, pending, checks_password, asks_name)
+        self.lookups.submit(host_of(pending.link), question, partial(self._on_lookups_done, pending))
+        self._pending.setdefault(pending.link, set()).add(pending.number)
 
-    def _check(self, wanted: Request, checks_password: bool, asks_name: bool) -> None:
+    def _check(self, pending: AdmissionRequest, checks_password: bool, asks_name: bool) -> None:
         """On a thread of the pool, without the lock."""
         try:
-            if wanted.link.state >= CLOSING:
+            if pending.link.state >= CLOSING:
                 checks_password = asks_name = False  # nobody waits for the answer
             if checks_password and self.terms is not None:
-                asked = wanted.asked
-                verdict = self._manager.users.check_password(self.terms.source, asked.user, asked.password)
-                if verdict.ok:
-                    wanted.authenticated = asked.user
+                asked = pending.asked
+                check = self._manager.users.check_password(self.terms.source, asked.user, asked.password)
+                if check.ok:
+                    pending.authenticated = asked.user
                 else:
-                    wanted.failure = verdict.why
+                    pending.failure = check.why
             if asks_name:
-                wanted.host = self.inquiries.host_name(host_of(wanted.link))
-            self._manager.users.groups_of(wanted.link.user if wanted.link.is_local else wanted.asked.user)
+                pending.host = self.lookups.host_name(host_of(pending.link))
+            self._manager.users.groups_of(pending.link.user if pending.link.is_local else pending.asked.user)
         except Exception as error:
             # Its words may have the password among them.
-            wanted.failure = f"the check failed unexpectedly: {type(error).__name__}"
+            pending.failure = f"the check failed unexpectedly: {type(error).__name__}"
 
-    def _checked(self, wanted: Request) -> None:
-        link = wanted.link
+    def _on_lookups_done(self, pending: AdmissionRequest) -> None:
+        link = pending.link
         if link.state >= CLOSING or link not in self._pending:
             self.forget(link)
             return
         try:
             self._server.check_open(link)  # much may have happened meanwhile
-            if self._admit(wanted):
-                self._no_longer_pending(wanted)
+            if self._admit(pending):
+                self._remove_pending(pending)
         except MQError as error:
-            self._answer(wanted, error.reason, error.detail)
+            self._answer(pending, error.reason, error.detail)
         except Exception as error:
             # Nobody brings the queue manager down by what they say of themselves.
-            self._no_longer_pending(wanted)
+            self._remove_pending(pending)
             link.broke_down(error)
 
-    def _no_longer_pending(self, wanted: Request) -> None:
-        pending = self._pending.get(wanted.link)
-        if pending is not None:
-            pending.discard(wanted.number)
-            if not pending:
-                del self._pending[wanted.link]
+    def _remove_pending(self, pending: AdmissionRequest) -> None:
+        on_link = self._pending.get(pending.link)
+        if on_link is not None:
+            on_link.discard(pending.number)
+            if not on_link:
+                del self._pending[pending.link]
 
-    def _answer(self, wanted: Request, reason: int, text: str) -> None:
-        link = wanted.link
+    def _answer(self, pending: AdmissionRequest, reason: int, text: str) -> None:
+        link = pending.link
         self._manager.statistics_writer.refused()
-        self._no_longer_pending(wanted)
+        self._remove_pending(pending)
         if link.state < CLOSING:
-            link.send(failure_frame(CONNECT, wanted.number, wanted.request, MQCC_FAILED, reason, text))
+            link.send(failure_frame(CONNECT, pending.number, pending.request, MQCC_FAILED, reason, text))
 
     # -- the decision --------------------------------------------------------------------------------------------------
 
-    def _admit(self, wanted: Request) -> bool:
+    def _admit(self, pending: AdmissionRequest) -> bool:
         """Let an application in, or MQError. False: it is refused, and told so later."""
-        link = wanted.link
-        asked = wanted.asked
+        link = pending.link
+        asked = pending.asked
         guard = self._manager.guard
         asserted = link.user if link.is_local else asked.user or link.user
-        if wanted.failure:
-            text = f"AMQ5534E: The password of user {asked.user} was not taken: {wanted.failure}."
-            self._refuse_password(wanted, text)
+        if pending.failure:
+            text = f"AMQ5534E: The password of user {asked.user} was not taken: {pending.failure}."
+            self._refuse_password(pending, text)
             return False
         terms = self.terms
         adopts = terms is not None and terms.adopts
         is_early = self._manager.settings.channels.chlauth_early_adopt
         decision: Decision | None = None
         if not link.is_local and self.applies_rules():
-            decision = self._map(wanted, mapped_user(asserted, wanted.authenticated, adopts, is_early))
+            decision = self._map(pending, mapped_user(asserted, pending.authenticated, adopts, is_early))
         mapped = decision.user if decision is not None else ""
-        user = final_user(asserted, wanted.authenticated, adopts, link.channel_user, mapped, is_early)
-        self._check_name(wanted, user)
+        user = final_user(asserted, pending.authenticated, adopts, link.channel_user, mapped, is_early)
+        self._check_name(pending, user)
         user = user or EVERYBODY
-        self._check_password_given(wanted, user, decision)
+        self._check_password_given(pending, user, decision)
         if not link.is_local and self.applies_rules():
-            self._check_blocked(wanted, user)
+            self._check_blocked(pending, user)
         is_privileged = guard.is_administrator(user)
         if not is_privileged:
-            self._check_connect(wanted, user)
-        self._server.enter(link, wanted.number, wanted.request, asked, user, is_privileged)
+            self._check_connect(pending, user)
+        self._server.enter(link, pending.number, pending.request, asked, user, is_privileged)
         return True
 
-    def _map(self, wanted: Request, user: str) -> Decision:
+    def _map(self, pending: AdmissionRequest, user: str) -> Decision:
         """The rule for a channel, an address, a certificate and a user."""
-        link = wanted.link
+        link = pending.link
         tls = link.tls
         known = tls is not None and tls.has_certificate
         subject = tls.peer_subject() if tls is not None and known else None
         issuer = tls.peer_issuer() if tls is not None and known else None
         rules = self._manager.guard.rules
-        decision = rules.decide(link.channel, host_of(link), wanted.host, user, subject, issuer)
+        decision = rules.decide(link.channel, host_of(link), pending.host, user, subject, issuer)
         if decision.warned or decision.refused:
             peer = str(subject) if subject is not None else ""
-            self.tell_blocked(decision, MQRQ_CHANNEL_BLOCKED_NOACCESS, link.channel, host_of(link), user, peer)
+            self.send_blocked_event(decision, MQRQ_CHANNEL_BLOCKED_NOACCESS, link.channel, host_of(link), user, peer)
             who = f"user {user} from {host_of(link)}"
             verb = "is refused" if decision.refused else "would be refused, but for WARN(YES),"
             self._server.note_link(
@@ -264,68 +264,68 @@ class Admission:
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
         return decision
 
-    def _check_name(self, wanted: Request, user: str) -> None:
+    def _check_name(self, pending: AdmissionRequest, user: str) -> None:
         """Messages carry the name in a field with blanks behind it: no name may look like another one there.
 
         Who has no name is `nobody`; a queue manager may belong to a user of that name, who is somebody.
         """
         is_taken = not user and self._manager.guard.is_administrator(EVERYBODY)
         if is_taken or not user.isprintable() or user != user.strip():
-            self._server.note_link(wanted.link, f"AMQ5540E: User {user[:64]!r} is refused: that is no name of a user.")
-            self._tell_refused(wanted, user)
+            self._server.note_link(pending.link, f"AMQ5540E: User {user[:64]!r} is refused: that is no name of a user.")
+            self._send_refused_event(pending, user)
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
 
-    def _check_password_given(self, wanted: Request, user: str, decision: Decision | None) -> None:
-        if wanted.authenticated:
+    def _check_password_given(self, pending: AdmissionRequest, user: str, decision: Decision | None) -> None:
+        if pending.authenticated:
             return
-        link = wanted.link
+        link = pending.link
         check = decision.check if decision is not None else MQCHK_AS_Q_MGR
         is_administrator = self._manager.guard.is_administrator(user)
-        has_password = bool(wanted.asked.password)
-        why = self._trouble or refusal(self.terms, link.is_local, is_administrator, has_password, check)
+        has_password = bool(pending.asked.password)
+        why = self._configuration_problem or refusal(self.terms, link.is_local, is_administrator, has_password, check)
         if not why and is_password_checked(self.terms, link.is_local, has_password):
             why = "passwords were not checked when it came, and are now; it may try again"
         if why:
             self._server.note_link(link, f"AMQ5540E: User {user} is refused: {why}.")
-            self._tell_refused(wanted, user)
+            self._send_refused_event(pending, user)
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
 
-    def _refuse_password(self, wanted: Request, text: str) -> None:
-        self._server.note_link(wanted.link, text)
-        self._tell_refused(wanted, wanted.asked.user, wanted.asked.user)
+    def _refuse_password(self, pending: AdmissionRequest, text: str) -> None:
+        self._server.note_link(pending.link, text)
+        self._send_refused_event(pending, pending.asked.user, pending.asked.user)
         delay = self.terms.delay_seconds if self.terms is not None else 0
         if delay <= 0:
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
-        link = wanted.link
-        self._pending.setdefault(link, set()).add(wanted.number)
-        timer = _HeldBack(partial(self._answer, wanted, MQRC_NOT_AUTHORIZED, REFUSED))
+        link = pending.link
+        self._pending.setdefault(link, set()).add(pending.number)
+        timer = _DelayedRefusal(partial(self._answer, pending, MQRC_NOT_AUTHORIZED, REFUSED))
         reactor = self._server.reactor
         reactor.wheel.add(timer, reactor.now_ms + delay * 1000)
 
-    def _check_blocked(self, wanted: Request, user: str) -> None:
-        link = wanted.link
+    def _check_blocked(self, pending: AdmissionRequest, user: str) -> None:
+        link = pending.link
         guard = self._manager.guard
         decision = guard.rules.user_blocked(link.channel, user, guard.is_administrator(user))
         if decision is None:
             return
-        self.tell_blocked(decision, MQRQ_CHANNEL_BLOCKED_USERID, link.channel, host_of(link), user, "")
+        self.send_blocked_event(decision, MQRQ_CHANNEL_BLOCKED_USERID, link.channel, host_of(link), user, "")
         verb = "is blocked" if decision.refused else "would be blocked, but for WARN(YES)"
         self._server.note_link(link, f"AMQ9776E: Channel {link.channel}: user {user} {verb}: {decision.why}.")
         if decision.refused:
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
 
-    def _check_connect(self, wanted: Request, user: str) -> None:
+    def _check_connect(self, pending: AdmissionRequest, user: str) -> None:
         engine = self._manager.engine
         try:
             authority.require(engine, user, MQOT_Q_MGR, engine.name, CONNECT_AUTHORITY)
         except MQError as error:
-            self._server.note_link(wanted.link, f"AMQ8077W: {error.detail}")
-            self._tell_refused(wanted, user)
+            self._server.note_link(pending.link, f"AMQ8077W: {error.detail}")
+            self._send_refused_event(pending, user)
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED) from None
 
     # -- events --------------------------------------------------------------------------------------------------------
 
-    def tell_blocked(
+    def send_blocked_event(
         self, decision: Decision, qualifier: int, channel: str, address: str, user: str, peer: str, partner: str = ""
     ) -> None:
         """Send the event of a rule that turned somebody away, or would have but for WARN(YES)."""
@@ -336,10 +336,10 @@ class Admission:
         )
         send_reports(engine, made, None)
 
-    def _tell_refused(self, wanted: Request, user: str, wrong_user: str = "") -> None:
+    def _send_refused_event(self, pending: AdmissionRequest, user: str, wrong_user: str = "") -> None:
         engine = self._manager.engine
         self._manager.clock.tell(engine)
-        link, asked = wanted.link, wanted.asked
+        link, asked = pending.link, pending.asked
         address = "" if link.is_local else host_of(link)
         made = change_events.on_connect_refused(
             engine, user, asked.application_type, asked.application, address, link.channel, wrong_user

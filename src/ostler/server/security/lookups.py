@@ -1,7 +1,7 @@
-"""What is asked of others before somebody comes in: passwords and host names, on threads of their own.
+"""Slow look-ups before a connection is admitted: password checks and host names, on a small pool of threads.
 
-A question may take long, and those who cause it are strangers: how many of them wait is limited, and how many of those
-come from one address. Answers are heard on the reactor's thread.
+A look-up may take long and is caused by an unauthenticated peer, so the number that may wait is limited, in total and
+per address. Results are delivered on the reactor's thread.
 """
 
 from __future__ import annotations
@@ -19,72 +19,75 @@ from ostler.model.errors import MQError
 from ostler.security.addresses import read_address
 
 _THREADS: Final = 2  # a check takes a core and 16 megabytes for some time
-_CHECKS_MAX: Final = 512  # that wait for a thread
-_CHECKS_OF_ONE_MAX: Final = 384  # of those from one address: whoever guesses leaves room for others
+_LOOKUPS_MAX: Final = 512  # that wait for a thread
+_LOOKUPS_PER_ADDRESS_MAX: Final = 384  # an address that guesses passwords leaves room for others
 _NAMES_MAX: Final = 4096
 _NAME_SECONDS: Final = 300.0
 
 
-class _Question:
-    """Something that is asked on a thread of the pool."""
+class _Lookup:
+    """One look-up: `run` is called on a thread of the pool, `then` on the reactor's thread."""
 
-    def __init__(self, address: str, ask: Callable[[], None], then: Callable[[], None]) -> None:
+    def __init__(self, address: str, run: Callable[[], None], then: Callable[[], None]) -> None:
         self.address = address
-        self.ask = ask
+        self.run = run
         self.then = then
-        self.is_given_up = False
+        self.is_abandoned = False
 
 
-class Inquiries:
-    """Asks on threads of its own. All but `host_name` is for the reactor's thread."""
+class Lookups:
+    """The pool and its limits. All methods but `host_name` are for the reactor's thread."""
 
     def __init__(self, post: Callable[[Callable[[], None]], None]) -> None:
-        """`post` has something done on the reactor's thread."""
+        """`post` schedules a call on the reactor's thread."""
         self._post = post
         self.pool: ThreadPoolExecutor | None = None
         self._waiting: Counter[str] = Counter()  # by address
         self.names: dict[str, tuple[str, float]] = {}
 
-    def ask(self, address: str, question: Callable[[], None], then: Callable[[], None]) -> None:
-        """Run `question` elsewhere, without the lock, and `then` on the reactor's thread. MQError: too many wait."""
-        if self._waiting.total() >= _CHECKS_MAX or self._waiting[address] >= _CHECKS_OF_ONE_MAX:
+    def submit(self, address: str, run: Callable[[], None], then: Callable[[], None]) -> None:
+        """Call `run` on a thread of the pool, without the lock, and then `then` on the reactor's thread.
+
+        Raises MQError when too many look-ups wait already.
+        """
+        if self._waiting.total() >= _LOOKUPS_MAX or self._waiting[address] >= _LOOKUPS_PER_ADDRESS_MAX:
             raise MQError(MQRC_RESOURCE_PROBLEM, "Too many applications wait to be let in. Try again later.")
         if self.pool is None:
             self.pool = ThreadPoolExecutor(_THREADS, "ostler-admission")
         self._waiting[address] += 1
-        asked = _Question(address, question, then)
+        lookup = _Lookup(address, run, then)
         try:
-            self.pool.submit(self._run, asked)
+            self.pool.submit(self._run, lookup)
         except RuntimeError as error:
-            # The pool keeps it all the same, for the next thread that it gets.
-            asked.is_given_up = True
-            self._no_longer_waiting(address)
+            # The pool has queued it all the same, for the next thread that it gets.
+            lookup.is_abandoned = True
+            self._count_finished(address)
             raise MQError(MQRC_RESOURCE_PROBLEM, f"There is no thread to let applications in: {error}.") from None
 
-    def _run(self, asked: _Question) -> None:
-        if asked.is_given_up:
+    def _run(self, lookup: _Lookup) -> None:
+        if lookup.is_abandoned:
             return
         try:
-            asked.ask()
+            lookup.run()
         finally:
-            self._post(partial(self._answered, asked))
+            self._post(partial(self._finish, lookup))
 
-    def _answered(self, asked: _Question) -> None:
-        self._no_longer_waiting(asked.address)
-        asked.then()
+    def _finish(self, lookup: _Lookup) -> None:
+        self._count_finished(lookup.address)
+        lookup.then()
 
-    def _no_longer_waiting(self, address: str) -> None:
+    def _count_finished(self, address: str) -> None:
         self._waiting[address] -= 1
         if not self._waiting[address]:
             del self._waiting[address]
 
     def host_name(self, address: str) -> str:
-        """The name of the host with an address, empty when there is none to rely on. On a thread of the pool."""
+        """Return the verified host name of an address, or an empty string. Call it on a thread of the pool."""
         known = self.names.get(address)
         now = time.monotonic()
         if known is not None and now - known[1] < _NAME_SECONDS:
             return known[0]
-        name = _name_of(address)
+        name = _verified_host_name(address)
         if len(self.names) >= _NAMES_MAX:
             self.names.clear()
         self.names[address] = (name, now)
@@ -95,13 +98,13 @@ class Inquiries:
             self.pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _name_of(address: str) -> str:
-    """The host name of an address; empty when it has none, or none that can be relied on."""
+def _verified_host_name(address: str) -> str:
+    """Return the host name of an address if it resolves back to that address, else an empty string."""
     try:
         name = socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
         found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return ""
-    # Whoever has an address says what it is called. That counts only if whoever has the name says so, too.
+    # The owner of an address chooses its reverse name. It counts only if the name resolves to the address, too.
     known = read_address(address)
     return name if any(read_address(str(each[4][0])) == known for each in found) else ""

@@ -35,17 +35,17 @@ from ostler.server.security.password_store import MISSING, Signature, password_p
 ADMINISTRATORS: Final = "mqm"
 """The group whose members administer queue managers, and the user that does so everywhere."""
 
-_LOOK_SECONDS: Final = 0.1
+_POLL_SECONDS: Final = 0.1
 _GROUPS_SECONDS: Final = 300.0
 _VERIFIED_SECONDS: Final = 300.0
 # The operating system does not tell when a password of its changes.
-_VERIFIED_ELSEWHERE_SECONDS: Final = 30.0
+_VERIFIED_BY_OS_SECONDS: Final = 30.0
 _REMEMBERED_MAX: Final = 10_000
 # Each check takes 16 MB and a processor for tens of milliseconds.
 _CHECKS_AT_ONCE: Final = 4
 
 
-class Verdict(NamedTuple):
+class PasswordCheck(NamedTuple):
     """Whether a password is right, and why not."""
 
     ok: bool
@@ -68,7 +68,7 @@ class Users:
         self._checking = threading.BoundedSemaphore(_CHECKS_AT_ONCE)
         self._file = PasswordFile()
         self._signature: Signature = MISSING
-        self._looked_at = clock() - _LOOK_SECONDS
+        self._polled_at = clock() - _POLL_SECONDS
         self.problem = ""
         """Why the password file cannot be used: its users cannot come in, and their groups are not known."""
         self._groups: dict[str, tuple[float, tuple[str, ...]]] = {}
@@ -80,7 +80,7 @@ class Users:
 
     def groups_of(self, user: str) -> tuple[str, ...]:
         """The groups of a user: those of the operating system, then those of the password file."""
-        self._look(is_urgent=False)
+        self._reload_if_changed(is_urgent=False)
         now = self._clock()
         kept = self._groups.get(user)
         if kept is not None and kept[0] > now:
@@ -114,37 +114,37 @@ class Users:
         """
         if self._security.takes_any_entity:
             return True
-        self._look(is_urgent=True)
+        self._reload_if_changed(is_urgent=True)
         users = self._file.users
         if is_group:
             is_here = name in (EVERYBODY, ADMINISTRATORS) or any(name in each.groups for each in users.values())
             return is_here or operating_system.has_group(name)
         return name in users or name in self._owners or name == EVERYBODY or operating_system.has_user(name)
 
-    def check_password(self, source: str, user: str, password: str) -> Verdict:
+    def check_password(self, source: str, user: str, password: str) -> PasswordCheck:
         """Whether it is the user's password. `source` is that of the connection's Terms."""
         if source == SOURCE_LDAP:
-            return Verdict(False, LDAP_REFUSED)
+            return PasswordCheck(False, LDAP_REFUSED)
         if self._security.password_source == PasswordSource.FILE:
             source = SOURCE_FILE
-        self._look(is_urgent=True)
+        self._reload_if_changed(is_urgent=True)
         generation = self._generation
         proof = hashlib.blake2b(password.encode("utf-8", "replace"), key=self._key).digest()
         kept = self._verified.get((source, user))
         if kept is not None and kept[0] > self._clock() and hmac.compare_digest(kept[1], proof):
-            return Verdict(True, "")
+            return PasswordCheck(True, "")
         with self._checking:
             why = self._check(source, user, password)
         if why:
-            return Verdict(False, why)
+            return PasswordCheck(False, why)
         self._remember(source, user, proof, generation)
-        return Verdict(True, "")
+        return PasswordCheck(True, "")
 
     def forget(self) -> None:
         """Drop all that is remembered, and read the password file again at the next question."""
         with self._changing:
             self._drop()
-            self._looked_at = self._clock() - _LOOK_SECONDS
+            self._polled_at = self._clock() - _POLL_SECONDS
 
     # -- below ---------------------------------------------------------------------------------------------------------
 
@@ -168,7 +168,7 @@ class Users:
         return "" if verify(entry.hash, password) else operating_system.WRONG
 
     def _remember(self, source: str, user: str, proof: bytes, generation: int) -> None:
-        seconds = _VERIFIED_SECONDS if source == SOURCE_FILE else _VERIFIED_ELSEWHERE_SECONDS
+        seconds = _VERIFIED_SECONDS if source == SOURCE_FILE else _VERIFIED_BY_OS_SECONDS
         with self._changing:
             # A file that changed while the hash was computed may have another password for the user.
             if generation != self._generation:
@@ -177,13 +177,13 @@ class Users:
                 self._verified.clear()
             self._verified[source, user] = (self._clock() + seconds, proof)
 
-    def _look(self, is_urgent: bool) -> None:
+    def _reload_if_changed(self, is_urgent: bool) -> None:
         """Read the password file if it is another than it was."""
         now = self._clock()
-        if not is_urgent and now - self._looked_at < _LOOK_SECONDS:
+        if not is_urgent and now - self._polled_at < _POLL_SECONDS:
             return
         with self._changing:
-            self._looked_at = now
+            self._polled_at = now
             try:
                 state = signature(self._path)
                 if state == self._signature:

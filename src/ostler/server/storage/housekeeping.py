@@ -11,7 +11,7 @@ from ostler.engine.queue.expiry import ExpiryScan
 from ostler.log.settings import LogManagement, LogType
 from ostler.model.disk import DiskFailed, DiskFull
 from ostler.model.errors import MQError
-from ostler.server.rate_limited_log import SeldomNotes
+from ostler.server.rate_limited_log import RateLimitedLog
 from ostler.server.storage.checkpointer import shortage
 from ostler.server.storage.media_recovery import record_all_images
 from ostler.server.storage.memory_limits import give_memory_back
@@ -39,7 +39,7 @@ class Housekeeping:
         self.scavenger = Scavenger(manager, self._stop)
         self.has_freed_much: Callable[[], bool] = _has_not  # memory of links; the server says so
         self._gave_back_at = time.monotonic()
-        self._notes = SeldomNotes(manager.note)
+        self._notes = RateLimitedLog(manager.note)
         self._thread = SupervisedThread(
             "ostler-housekeeping", "housekeeping", self._run, self._is_over, manager.note, stopping=self._stop
         )
@@ -83,7 +83,7 @@ class Housekeeping:
 
     def _pass(self) -> None:
         manager = self._manager
-        manager.take_notices()
+        manager.collect_notices()
         self._do("statistics and accounting", manager.statistics_writer.turn)
         # What nobody waits for, such as puts with an asynchronous response, is not left in memory for long.
         end = manager.log.end_lsn()
@@ -115,7 +115,7 @@ class Housekeeping:
         except (DiskFull, DiskFailed, MQError, MemoryError):
             raise
         except Exception as error:
-            self._notes.tell(what, f"AMQ6109E: Housekeeping goes on after an error in {what}: {error!r}.")
+            self._notes.write(what, f"AMQ6109E: Housekeeping goes on after an error in {what}: {error!r}.")
 
     def _space_is_wanted(self) -> bool:
         """Somebody was refused for want of space on the disk, and a checkpoint would give some back."""
@@ -154,7 +154,7 @@ class Housekeeping:
                 manager.wake()
                 lsn = manager.log.end_lsn()
             if lsn > manager.log.durable_lsn():
-                manager.writer.settle(lsn)
+                manager.writer.wait_durable_throttled(lsn)
 
 
 def _has_not() -> bool:

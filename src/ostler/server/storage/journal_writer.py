@@ -18,11 +18,11 @@ from mypy_extensions import i64
 from ostler.log.errors import LogSpace
 from ostler.log.log_writer import Batch
 from ostler.log.recovery_log import RecoveryLog
+from ostler.model.constants import MQRC_Q_MGR_NOT_AVAILABLE
 from ostler.model.counters import ForceCounters
 from ostler.model.errors import MQError
 from ostler.server.thread_names import show_thread_name
 
-_MQRC_Q_MGR_NOT_AVAILABLE = 2059
 # Bounded, so that one force never waits behind many steps of extent keeping.
 _STEPS_AHEAD_MAX = 4
 # A batch that finds no space is tried again for half a minute: a checkpoint may give extents back.
@@ -35,12 +35,12 @@ _NO_MEMORY = "there is no memory to write it with. Let the queue manager have mo
 
 
 @final
-class Waiting:
+class DurabilityWaiter:
     """Somebody to be told when the log is durable up to an LSN."""
 
-    def __init__(self, lsn: i64, tell: Callable[[], None]) -> None:
+    def __init__(self, lsn: i64, notify: Callable[[], None]) -> None:
         self.lsn: i64 = lsn
-        self.tell = tell
+        self.notify = notify
 
 
 @final
@@ -62,35 +62,35 @@ class JournalWriter:
         self.counters = ForceCounters()
         self._turn = threading.Lock()
         self._kept: Batch | None = None  # a batch that found no space, or no memory
-        self._lacks = ""  # which of them
-        self._waiting: list[Waiting] = []
+        self._shortage = ""  # which of them
+        self._waiting: list[DurabilityWaiter] = []
         self._kick = threading.Event()
         self._stopping = False
         self._stopped = threading.Event()
         self._runner = threading.Thread(target=self._run, name="ostler-log", daemon=True)
-        self._noter = threading.Thread(target=self._run_notes, name="ostler-log-note", daemon=True)
+        self._end_noter = threading.Thread(target=self._run_end_notes, name="ostler-log-note", daemon=True)
         self._runner.start()
-        self._noter.start()
+        self._end_noter.start()
 
     # -- waiting ---------------------------------------------------------------
 
     def wait_durable(self, lsn: i64) -> None:
         """Return when the log is durable up to here. Call without the engine's lock."""
-        patience: i64 = _SPACE_TRIES
+        tries_left: i64 = _SPACE_TRIES
         while self.log.durable_lsn() < lsn:
             with self._turn:
                 if self.failure:
-                    raise MQError(_MQRC_Q_MGR_NOT_AVAILABLE, self.failure)
+                    raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, self.failure)
                 if self.log.durable_lsn() < lsn and not self._force():
-                    patience -= 1
-                    if patience == 0:
-                        self._fail(self._lacks)
+                    tries_left -= 1
+                    if tries_left == 0:
+                        self._fail(self._shortage)
             if self._waiting:
-                self._tell()
-            if patience < _SPACE_TRIES and self.log.durable_lsn() < lsn:
+                self._notify_durable()
+            if tries_left < _SPACE_TRIES and self.log.durable_lsn() < lsn:
                 sleep(_SPACE_PAUSE_SECONDS)
 
-    def settle(self, lsn: i64) -> None:
+    def wait_durable_throttled(self, lsn: i64) -> None:
         """As `wait_durable`, for applications: who writes to a log that fills helps to make room before going on."""
         self.wait_durable(lsn)
         log = self.log
@@ -100,13 +100,13 @@ class JournalWriter:
             else:
                 self.ask_for_checkpoint()
 
-    def when_durable(self, lsn: i64, tell: Callable[[], None]) -> None:
+    def call_when_durable(self, lsn: i64, notify: Callable[[], None]) -> None:
         """Have somebody told, from another thread, when the log is durable up to here. Call with the engine's lock."""
-        self._waiting.append(Waiting(lsn, tell))
+        self._waiting.append(DurabilityWaiter(lsn, notify))
         if not self._kick.is_set():
             self._kick.set()
 
-    def _tell(self) -> None:
+    def _notify_durable(self) -> None:
         self.engine_lock.acquire()
         try:
             durable: i64 = self.log.durable_lsn()
@@ -116,14 +116,14 @@ class JournalWriter:
         finally:
             self.engine_lock.release()
         for each in due:
-            each.tell()
+            each.notify()
 
     # -- forcing ---------------------------------------------------------------
 
     def _fail(self, why: str) -> None:
         self.failure = f"The recovery log cannot be written: {why}"
         self.on_failure(self.failure)
-        raise MQError(_MQRC_Q_MGR_NOT_AVAILABLE, self.failure)
+        raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, self.failure)
 
     def _force(self) -> bool:
         """Write and force all that was appended. The turn is held, the engine's lock is not.
@@ -143,11 +143,11 @@ class JournalWriter:
         try:
             self.log.writer.write_batch(batch)
         except LogSpace:
-            self._lacks = "there is no space for it on the disk"
+            self._shortage = "there is no space for it on the disk"
             return False
         except MemoryError:
             # Nothing was forced: the same blocks are written again to the same places.
-            self._lacks = _NO_MEMORY
+            self._shortage = _NO_MEMORY
             return False
         except Exception as error:
             self._fail(str(error))
@@ -195,7 +195,7 @@ class JournalWriter:
                         self.ask_for_checkpoint()
                     lsn = self._wanted_lsn()
                 if self._waiting:
-                    self._tell()
+                    self._notify_durable()
                 self.allocate_ahead()
             except MQError:
                 pass  # told below
@@ -206,9 +206,9 @@ class JournalWriter:
                 self.failure = f"The log's thread cannot go on: {error}"
                 self.on_failure(self.failure)
             if self.failure:
-                self._tell_all()
+                self._notify_all()
 
-    def _run_notes(self) -> None:
+    def _run_end_notes(self) -> None:
         """Have the control file know how far the log must reach: once a second while busy, and when it falls idle.
 
         A thread of its own, and without the turn: nobody who forces the log waits for this, and no reply does.
@@ -243,14 +243,14 @@ class JournalWriter:
         finally:
             self.engine_lock.release()
 
-    def _tell_all(self) -> None:
+    def _notify_all(self) -> None:
         self.engine_lock.acquire()
         waiting = self._waiting
         self._waiting = []
         self.engine_lock.release()
         for each in waiting:
             try:
-                each.tell()
+                each.notify()
             except Exception as error:
                 # The others wait too, and would wait for ever.
                 self.on_failure(f"{self.failure}; a program that waits could not be told: {error}")
@@ -261,4 +261,4 @@ class JournalWriter:
         self._stopped.set()
         self._kick.set()
         self._runner.join()
-        self._noter.join()
+        self._end_noter.join()

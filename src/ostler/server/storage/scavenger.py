@@ -89,7 +89,7 @@ class Scavenger:
                 manager.wake()
                 lsn = manager.log.end_lsn()
             if ended and lsn > manager.log.durable_lsn():
-                manager.writer.settle(lsn)
+                manager.writer.wait_durable_throttled(lsn)
 
 
 def _round_seconds(life_seconds: int) -> float:

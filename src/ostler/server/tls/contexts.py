@@ -36,7 +36,7 @@ from ostler.server.tls.key_repository import (
     default_labels,
     load_repository,
 )
-from ostler.server.tls.self_test import try_out, try_out_as_client
+from ostler.server.tls.self_test import self_test_client, self_test_server
 from ostler.server.tls.suites import check_suite, new_context
 from ostler.wire.tls_stream import (
     ALERT_ACCESS_DENIED,
@@ -102,7 +102,7 @@ class RepositorySettings:
         )
 
     @property
-    def place(self) -> Path:
+    def path(self) -> Path:
         """The path that SSLKEYR gives; a relative one begins in the queue manager's `ssl` directory."""
         return self.directory / (self.key_repository or DEFAULT_REPOSITORY)
 
@@ -119,7 +119,7 @@ class _Loaded:
     def __init__(self, settings: RepositorySettings, sessions_max: int) -> None:
         self.settings = settings
         self.sessions_max = sessions_max
-        self.repository: KeyRepository = load_repository(settings.place, settings.password)
+        self.repository: KeyRepository = load_repository(settings.path, settings.password)
         self.contexts: dict[_Key, ssl.SSLContext] = {}
 
     def context(self, key: _Key) -> ssl.SSLContext:
@@ -138,45 +138,45 @@ class _Loaded:
     def _make_server(self, cipher_spec: str, client_authentication: str, label: str) -> ssl.SSLContext:
         certificate = self._certificate(label)
         if certificate is None:
-            raise RepositoryError(self._no_certificate(label))
+            raise RepositoryError(self._missing_certificate_text(label))
         context = new_context(require(cipher_spec), is_server=True)
-        self.repository.give_certificate(context, certificate)
-        try_out(context, cipher_spec, certificate)
+        self.repository.load_certificate(context, certificate)
+        self_test_server(context, cipher_spec, certificate)
         if client_authentication == "REQUIRED" and not self.repository.authorities:
             raise RepositoryError(
-                f"{self.repository.place} holds no certificate of an authority (ca.crt) to judge clients by, "
+                f"{self.repository.path} holds no certificate of an authority (ca.crt) to judge clients by, "
                 f"and SSLCAUTH is REQUIRED"
             )
-        self.repository.give_trust(context)
+        self.repository.load_trust(context)
         context.verify_mode = _VERIFY_MODES.get(client_authentication, ssl.CERT_REQUIRED)
         return context
 
     def _make_client(self, cipher_spec: str, label: str) -> ssl.SSLContext:
         certificate = self._certificate(label)
         if certificate is None and (label or self.settings.certificate_label):
-            raise RepositoryError(self._no_certificate(label))
+            raise RepositoryError(self._missing_certificate_text(label))
         if not self.repository.authorities:
             raise RepositoryError(
-                f"{self.repository.place} holds no certificate of an authority (ca.crt) to judge the partner by"
+                f"{self.repository.path} holds no certificate of an authority (ca.crt) to judge the partner by"
             )
         context = new_context(require(cipher_spec), is_server=False)
         # Without a certificate of our own the partner decides: it may have SSLCAUTH(OPTIONAL).
         if certificate is not None:
-            self.repository.give_certificate(context, certificate)
-            try_out_as_client(self.repository, certificate)
-        self.repository.give_trust(context)
+            self.repository.load_certificate(context, certificate)
+            self_test_client(self.repository, certificate)
+        self.repository.load_trust(context)
         return context
 
     def _certificate(self, label: str) -> OwnCertificate | None:
         wanted = label or self.settings.certificate_label
         return self.repository.find(wanted, default_labels(self.settings.queue_manager))
 
-    def _no_certificate(self, label: str) -> str:
+    def _missing_certificate_text(self, label: str) -> str:
         wanted = label or self.settings.certificate_label
         defaults = default_labels(self.settings.queue_manager)
         names = repr(wanted) if wanted else " or ".join([repr(each) for each in defaults])
         there = ", ".join(sorted(self.repository.certificates)) or "none"
-        return f"{self.repository.place} holds no certificate with its key under label {names}; there are: {there}"
+        return f"{self.repository.path} holds no certificate with its key under label {names}; there are: {there}"
 
 
 class TlsContexts(TlsRules):
@@ -245,16 +245,16 @@ class TlsContexts(TlsRules):
             for key in self._loaded.contexts if self._loaded is not None else ():
                 fresh.context(key)
             for certificate in fresh.repository.certificates.values():
-                fresh.repository.give_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), certificate)
+                fresh.repository.load_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), certificate)
         except (RepositoryError, MQError) as error:
-            if self._loaded is None and not _is_there(settings.place):
-                return f"There is no key repository {settings.place}; no channel uses TLS yet."
+            if self._loaded is None and not _exists(settings.path):
+                return f"There is no key repository {settings.path}; no channel uses TLS yet."
             detail = error.detail if isinstance(error, MQError) else f"{error}."
             kept = "The certificates that were loaded before stay in use." if self._loaded is not None else ""
             raise MQError(MQRC_KEY_REPOSITORY_ERROR, f"AMQ9657E: {detail} {kept}".strip()) from None
         self._loaded = fresh
         count = len(fresh.repository.certificates)
-        return f"{count} certificate{'' if count == 1 else 's'} loaded from {fresh.repository.place}."
+        return f"{count} certificate{'' if count == 1 else 's'} loaded from {fresh.repository.path}."
 
     def _channel(self, name: str) -> ChannelTls:
         if not name:
@@ -296,7 +296,7 @@ def check_peer_name(pattern: str, stream: TlsStream) -> None:
         )
 
 
-def plain_refused(channel: str) -> str:
+def plaintext_refusal(channel: str) -> str:
     """What to say of somebody who came without TLS to a channel that has a CipherSpec."""
     return (
         f"AMQ9639E: the other side of channel {channel} does not speak TLS, and the channel has a CipherSpec here. "
@@ -337,5 +337,5 @@ def _text(definition: Definition, name: str) -> str:
     return str(definition.attributes.get(name, "")).strip()
 
 
-def _is_there(place: Path) -> bool:
-    return place.exists() or place.with_name(place.name + ".pem").exists()
+def _exists(path: Path) -> bool:
+    return path.exists() or path.with_name(path.name + ".pem").exists()

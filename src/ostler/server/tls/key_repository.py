@@ -53,7 +53,7 @@ class OwnCertificate:
 class KeyRepository:
     """What was in a repository when it was loaded."""
 
-    place: Path
+    path: Path
     certificates: dict[str, OwnCertificate]
     authorities: bytes
     revocations: bytes
@@ -68,23 +68,23 @@ class KeyRepository:
                 return self.certificates[each]
         return next(iter(self.certificates.values())) if len(self.certificates) == 1 else None
 
-    def give_certificate(self, context: ssl.SSLContext, certificate: OwnCertificate) -> None:
+    def load_certificate(self, context: ssl.SSLContext, certificate: OwnCertificate) -> None:
         """Let a context show a certificate. RepositoryError when certificate and key cannot be used."""
         password = _Password(self.password)
-        with _as_file(certificate.chain + b"\n" + certificate.key) as path:
+        with _as_file(certificate.chain + b"\n" + certificate.key) as in_memory:
             try:
-                context.load_cert_chain(path, password=password.ask)
+                context.load_cert_chain(in_memory, password=password.ask)
             except _NoPassword:
                 raise RepositoryError(f"{certificate.files}: the key is encrypted, and there is no password") from None
             except (ssl.SSLError, ValueError) as error:
                 raise RepositoryError(f"{certificate.files}: {_explain(error, password.is_asked)}") from None
 
-    def give_trust(self, context: ssl.SSLContext) -> None:
+    def load_trust(self, context: ssl.SSLContext) -> None:
         """Let a context accept certificates that the authorities vouch for and that are not revoked."""
         if self.authorities:
-            _load_trust(context, self.authorities, self.place, "certificates of authorities")
+            _load_trust(context, self.authorities, self.path, "certificates of authorities")
         if self.revocations:
-            _load_trust(context, self.revocations, self.place, "revocation lists")
+            _load_trust(context, self.revocations, self.path, "revocation lists")
             context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
 
 
@@ -111,10 +111,10 @@ def default_labels(name: str) -> tuple[str, ...]:
     return (DEFAULT_LABEL_PREFIX + name.lower(), name.lower())
 
 
-def load_repository(place: Path, password: str = "") -> KeyRepository:
-    """Read a repository; `place` is the path that SSLKEYR gives. RepositoryError if it is not there or not readable."""
+def load_repository(path: Path, password: str = "") -> KeyRepository:
+    """Read a repository; `path` is the path that SSLKEYR gives. RepositoryError if it is not there or not readable."""
     # A queue manager that moves here may still have key.kdb in SSLKEYR; what counts is what stands beside it.
-    stem = place.with_suffix("") if place.suffix in _FOREIGN_ENDINGS else place
+    stem = path.with_suffix("") if path.suffix in _FOREIGN_ENDINGS else path
     try:
         if stem.is_dir():
             return _from_directory(stem, password)
@@ -122,8 +122,8 @@ def load_repository(place: Path, password: str = "") -> KeyRepository:
             if bundle.is_file() and bundle.suffix == BUNDLE_ENDING:
                 return _from_bundle(bundle, password)
     except OSError as error:
-        raise RepositoryError(f"{error.filename or place} cannot be read: {error.strerror}") from None
-    raise RepositoryError(_not_there(stem))
+        raise RepositoryError(f"{error.filename or path} cannot be read: {error.strerror}") from None
+    raise RepositoryError(_missing_text(stem))
 
 
 def from_files(ca_file: str, certificate_file: str, key_file: str, password: str) -> KeyRepository:
@@ -148,33 +148,33 @@ def file_name(label: str) -> str:
     return name
 
 
-def _from_directory(place: Path, password: str) -> KeyRepository:
-    names = sorted(os.listdir(place))
+def _from_directory(path: Path, password: str) -> KeyRepository:
+    names = sorted(os.listdir(path))
     if len(names) > _FILES_MAX:
-        raise RepositoryError(f"{place} has {len(names)} files; {_FILES_MAX} are allowed")
+        raise RepositoryError(f"{path} has {len(names)} files; {_FILES_MAX} are allowed")
     certificates: dict[str, OwnCertificate] = {}
     trusted: list[bytes] = []
     for name in names:
         stem, ending = os.path.splitext(name)
         if ending != CERTIFICATE_ENDING or name == AUTHORITIES_FILE or stem.startswith("."):
             continue
-        certificate, key = place / name, place / (stem + KEY_ENDING)
+        certificate, key = path / name, path / (stem + KEY_ENDING)
         if not key.exists():
             trusted.append(_read(certificate))
             continue
         label = stem.replace("&", "/")
         certificates[label] = OwnCertificate(label, _read(certificate), _read(key), f"{certificate} and {key}")
-    authorities, revocations = place / AUTHORITIES_FILE, place / REVOCATIONS_FILE
+    authorities, revocations = path / AUTHORITIES_FILE, path / REVOCATIONS_FILE
     if authorities.exists():
         trusted.append(_read(authorities))
     return KeyRepository(
-        place, certificates, b"\n".join(trusted), _read(revocations) if revocations.exists() else b"", password
+        path, certificates, b"\n".join(trusted), _read(revocations) if revocations.exists() else b"", password
     )
 
 
-def _from_bundle(place: Path, password: str) -> KeyRepository:
+def _from_bundle(path: Path, password: str) -> KeyRepository:
     """Take a bundle apart. Which certificate belongs to a key is found by trying."""
-    data = _read(place)
+    data = _read(path)
     keys: list[tuple[str, bytes]] = []
     others: list[tuple[str, bytes]] = []
     revocations: list[bytes] = []
@@ -191,24 +191,26 @@ def _from_bundle(place: Path, password: str) -> KeyRepository:
         elif kind in (b"CERTIFICATE", b"TRUSTED CERTIFICATE"):
             others.append((label, match[0]))
     if not others:
-        raise RepositoryError(f"{place} holds no certificate")
+        raise RepositoryError(f"{path} holds no certificate")
     certificates: dict[str, OwnCertificate] = {}
     for label, key in keys:
-        owner = _owner(place, key, others, password)
+        owner = _certificate_of_key(path, key, others, password)
         others.remove(owner)
-        chosen = owner[0] or label or place.stem
-        certificates[chosen] = OwnCertificate(chosen, owner[1], key, str(place))
+        chosen = owner[0] or label or path.stem
+        certificates[chosen] = OwnCertificate(chosen, owner[1], key, str(path))
     authorities = b"\n".join([pem for _, pem in others])
-    return KeyRepository(place, certificates, authorities, b"\n".join(revocations), password)
+    return KeyRepository(path, certificates, authorities, b"\n".join(revocations), password)
 
 
-def _owner(place: Path, key: bytes, candidates: list[tuple[str, bytes]], password: str) -> tuple[str, bytes]:
-    probe = KeyRepository(place, {}, b"", b"", password)
-    problem = RepositoryError(f"{place} holds a key, but not the certificate that belongs to it")
+def _certificate_of_key(
+    path: Path, key: bytes, candidates: list[tuple[str, bytes]], password: str
+) -> tuple[str, bytes]:
+    probe = KeyRepository(path, {}, b"", b"", password)
+    problem = RepositoryError(f"{path} holds a key, but not the certificate that belongs to it")
     for label, certificate in candidates:
         try:
-            probe.give_certificate(
-                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), OwnCertificate(label, certificate, key, str(place))
+            probe.load_certificate(
+                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), OwnCertificate(label, certificate, key, str(path))
             )
         except RepositoryError as error:
             # A wrong password is wrong for all of them; a wrong certificate is not worth a word.
@@ -219,15 +221,15 @@ def _owner(place: Path, key: bytes, candidates: list[tuple[str, bytes]], passwor
     raise problem
 
 
-def _not_there(place: Path) -> str:
+def _missing_text(path: Path) -> str:
     for ending in _FOREIGN_ENDINGS:
-        foreign = place.with_name(place.name + ending)
+        foreign = path.with_name(path.name + ending)
         if foreign.exists():
             return (
-                f"{foreign} is a key database of another kind. Write it as {place}{BUNDLE_ENDING}: export it to PKCS "
-                f"#12 if it is not that already, then openssl pkcs12 -in FILE.p12 -nodes -out {place}{BUNDLE_ENDING}"
+                f"{foreign} is a key database of another kind. Write it as {path}{BUNDLE_ENDING}: export it to PKCS "
+                f"#12 if it is not that already, then openssl pkcs12 -in FILE.p12 -nodes -out {path}{BUNDLE_ENDING}"
             )
-    return f"there is no key repository {place}: neither a directory of that name nor {place}{BUNDLE_ENDING}"
+    return f"there is no key repository {path}: neither a directory of that name nor {path}{BUNDLE_ENDING}"
 
 
 def _read(path: Path) -> bytes:
@@ -250,12 +252,12 @@ def _as_file(data: bytes) -> Iterator[str]:
         os.close(descriptor)
 
 
-def _load_trust(context: ssl.SSLContext, data: bytes, place: Path, what: str) -> None:
-    with _as_file(data) as path:
+def _load_trust(context: ssl.SSLContext, data: bytes, path: Path, what: str) -> None:
+    with _as_file(data) as in_memory:
         try:
-            context.load_verify_locations(cafile=path)
+            context.load_verify_locations(cafile=in_memory)
         except ssl.SSLError as error:
-            raise RepositoryError(f"{place}: the {what} are not PEM that OpenSSL reads ({error.reason})") from None
+            raise RepositoryError(f"{path}: the {what} are not PEM that OpenSSL reads ({error.reason})") from None
 
 
 def _explain(error: Exception, is_password_asked: bool) -> str:

@@ -15,7 +15,7 @@ _TURNS: Final = 4
 _ANY_SPEC: Final = "ANY_TLS12_OR_HIGHER"
 
 
-class _TrialRules(TlsRules):
+class _SelfTestRules(TlsRules):
     """Rules for a handshake with ourselves."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
@@ -28,23 +28,23 @@ class _TrialRules(TlsRules):
         return
 
 
-def try_out(context: ssl.SSLContext, cipher_spec: str, certificate: OwnCertificate) -> None:
+def self_test_server(context: ssl.SSLContext, cipher_spec: str, certificate: OwnCertificate) -> None:
     """A handshake in memory: certificate, key and CipherSpec go together, and the certificate is valid today."""
     other = new_context(require(cipher_spec), is_server=False)
     _trust_only(other, certificate)
-    _shake_hands(other, context, certificate, f" with CipherSpec {cipher_spec}")
+    _handshake(other, context, certificate, f" with CipherSpec {cipher_spec}")
 
 
-def try_out_as_client(repository: KeyRepository, certificate: OwnCertificate) -> None:
+def self_test_client(repository: KeyRepository, certificate: OwnCertificate) -> None:
     """The same for a certificate that a client shows. Which suites its key goes with is the server's concern."""
     client = new_context(require(_ANY_SPEC), is_server=False)
     client.verify_mode = ssl.CERT_NONE
     server = new_context(require(_ANY_SPEC), is_server=True)
     server.verify_mode = ssl.CERT_REQUIRED
-    repository.give_certificate(client, certificate)
-    repository.give_certificate(server, certificate)
+    repository.load_certificate(client, certificate)
+    repository.load_certificate(server, certificate)
     _trust_only(server, certificate)
-    _shake_hands(client, server, certificate, "")
+    _handshake(client, server, certificate, "")
 
 
 def _trust_only(context: ssl.SSLContext, certificate: OwnCertificate) -> None:
@@ -55,12 +55,12 @@ def _trust_only(context: ssl.SSLContext, certificate: OwnCertificate) -> None:
         raise RepositoryError(f"{certificate.files}: {error.reason}") from None
 
 
-def _shake_hands(
+def _handshake(
     client_context: ssl.SSLContext, server_context: ssl.SSLContext, certificate: OwnCertificate, how: str
 ) -> None:
     try:
-        server = TlsStream(_TrialRules(server_context), is_server=True)
-        client = TlsStream(_TrialRules(client_context), is_server=False, channel="TRIAL")
+        server = TlsStream(_SelfTestRules(server_context), is_server=True)
+        client = TlsStream(_SelfTestRules(client_context), is_server=False, channel="TRIAL")
         for _ in range(_TURNS):
             server.received(client.take_output())
             client.received(server.take_output())
