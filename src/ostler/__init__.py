@@ -6,7 +6,8 @@
         qm.define("QLOCAL", "Q1", replace=True)
         qm.put("Q1", "Hello")
 
-What stands here is loaded when it is first used: importing the package alone costs next to nothing.
+The names of this package are loaded on first use, so importing it alone costs next to nothing. The public modules are
+listed in `docs/reference/public-api.md`; all others are private.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ostler._version import __version__ as __version__
+
 if TYPE_CHECKING:
+    from ostler import aio as aio
     from ostler import mqi as mqi
-    from ostler.client.aio import aio as aio
     from ostler.client.api.connection import Connection as Connection
     from ostler.client.api.connection import connect as connect
     from ostler.client.api.consumer import Consumer as Consumer
+    from ostler.client.api.dead_letters import DeadLetterQueue as DeadLetterQueue
     from ostler.client.api.message import Message as Message
     from ostler.client.api.property_types import Float32 as Float32
     from ostler.client.api.property_types import Int8 as Int8
@@ -34,12 +38,33 @@ if TYPE_CHECKING:
     from ostler.client.locate.embedded import start as start
     from ostler.model.errors import MQError as MQError
 
-__version__ = "0.1.0"
+__all__ = [
+    "Connection",
+    "Consumer",
+    "DeadLetterQueue",
+    "Float32",
+    "Int8",
+    "Int16",
+    "Int32",
+    "Int64",
+    "MQError",
+    "Message",
+    "Queue",
+    "Subscription",
+    "TlsSettings",
+    "Topic",
+    "TriggerMonitor",
+    "aio",
+    "connect",
+    "mqi",
+    "start",
+]
 
-# Where each public name is: a module, or something in one.
+# The module that defines each public name.
 _PUBLIC = {
     "Connection": "ostler.client.api.connection",
     "Consumer": "ostler.client.api.consumer",
+    "DeadLetterQueue": "ostler.client.api.dead_letters",
     "Float32": "ostler.client.api.property_types",
     "Int16": "ostler.client.api.property_types",
     "Int32": "ostler.client.api.property_types",
@@ -55,12 +80,12 @@ _PUBLIC = {
     "connect": "ostler.client.api.connection",
     "start": "ostler.client.locate.embedded",
 }
-_MODULES = {"aio": "ostler.client.aio.aio", "mqi": "ostler.mqi"}
+_MODULES = ("aio", "mqi")
 
 
 def __getattr__(name: str) -> object:
     if name in _MODULES:
-        found: object = import_module(_MODULES[name])
+        found: object = import_module(f"ostler.{name}")
     elif name in _PUBLIC:
         found = getattr(import_module(_PUBLIC[name]), name)
     else:

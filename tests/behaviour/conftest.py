@@ -18,7 +18,6 @@ from typing import Any
 
 import pytest
 from tests.free_ports import free_port
-from tests.world.unguarded import unguarded
 
 from ostler import mqi
 from ostler.client.locate import registry as running
@@ -38,6 +37,7 @@ from ostler.model.structures.od import OD_SELECTION_STRING
 from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.testing.without_security import disable_security
 
 FieldValue = int | str | bytes
 
@@ -251,7 +251,7 @@ class Site:
         """Have programs connect in this way from now on."""
         self.binding = binding
         if binding != HERE and self._server is None:
-            self._server = Server(unguarded(self.manager))
+            self._server = Server(disable_security(self.manager))
             self._server.start()
             # What the queue manager's own programs do first is no part of a test: figures would have it.
             for queue in _OWN_QUEUES:
@@ -370,7 +370,7 @@ def new_site(directory: Path, log: LogSection | None = None, tuning: str = "") -
         made.ini.write_text(made.ini.read_text() + tuning)
     manager = QueueManager(made)
     manager.start()
-    unguarded(manager)
+    disable_security(manager)
     running.announce(manager)
     return Site(manager)
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from tests.free_ports import free_port
-from tests.world.unguarded import unguarded
 
 import ostler
 from ostler import mqi
@@ -27,6 +26,7 @@ from ostler.model.structures.catalogue import LAYOUTS
 from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.testing.without_security import disable_security
 
 _numbers = itertools.count(1)
 
@@ -116,7 +116,7 @@ def module_manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QueueMa
 @pytest.fixture(scope="module")
 def module_port(module_manager: QueueManager) -> int:
     """Where the module's queue manager listens; with this it has its own socket, too."""
-    server = Server(unguarded(module_manager))
+    server = Server(disable_security(module_manager))
     server.start()
     attributes: dict[str, Value] = {"PORT": free_port(), "IPADDR": "127.0.0.1"}
     module_manager.define(new_definition(ObjectType.LISTENER, "RAW", attributes))
@@ -179,7 +179,7 @@ class Site:
         self.data = data
         self.name = name
         self.manager = ostler.start(name, data, create=True, log=LogSection(file_pages=64))
-        self.server = Server(unguarded(self.manager))
+        self.server = Server(disable_security(self.manager))
         self.server.start()
         self.admin = ostler.connect(self.manager)
         self.admin.define("LISTENER", "TCP", TRPTYPE="TCP", IPADDR="127.0.0.1", PORT=free_port(), CONTROL="MANUAL")

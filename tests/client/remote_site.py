@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from tests.free_ports import free_port
-from tests.world.unguarded import unguarded
 
 from ostler import mqi
 from ostler.client.locate.binding import connect_handle
@@ -22,6 +21,7 @@ from ostler.model.structures.catalogue import LAYOUTS
 from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.testing.without_security import disable_security
 
 PATIENCE_SECONDS = 60.0
 OK = (mqc.MQCC_OK, mqc.MQRC_NONE)
@@ -64,7 +64,7 @@ class RemoteSite:
         """Start it, for the first time or again."""
         self.manager = QueueManager(self.directory)
         self.manager.start()
-        self.server = Server(unguarded(self.manager))
+        self.server = Server(disable_security(self.manager))
         self.server.start(with_listeners=False)
         attributes: dict[str, Value] = {"PORT": self.port, "IPADDR": "127.0.0.1", "CONTROL": "MANUAL"}
         self.manager.define(new_definition(ObjectType.LISTENER, "SITE", attributes), replace=True)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from tests.world.unguarded import take_any_entity
 
 from ostler.command.admin.context import (
     CHANNEL_NOT_ACTIVE,
@@ -35,6 +34,7 @@ from ostler.model.attributes import ObjectType
 from ostler.model.structures.catalogue import LAYOUTS
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.testing.without_security import allow_any_principal
 
 T = TypeVar("T")
 STARTED_MS = 1_700_000_000_000  # 2023-11-14 22.13.20
@@ -216,7 +216,7 @@ LOG = LogSection(file_pages=64)
 
 @pytest.fixture
 def manager(tmp_path: Path) -> Iterator[QueueManager]:
-    manager = QueueManager(take_any_entity(create_queue_manager(tmp_path, "TEST", LOG)))
+    manager = QueueManager(allow_any_principal(create_queue_manager(tmp_path, "TEST", LOG)))
     manager.start()
     yield manager
     manager.end("immediate")

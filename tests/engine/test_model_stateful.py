@@ -9,8 +9,8 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
-from tests.world.compared_verbs import APPLICATIONS
-from tests.world.compared_world import ComparedWorld
+from tests.world.model_checked_verbs import APPLICATIONS
+from tests.world.model_checked_world import ComparedWorld
 from tests.world.naive_model import ANY_ID
 from tests.world.world import World
 

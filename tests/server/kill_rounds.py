@@ -33,7 +33,7 @@ from ostler.server.net.local_socket import socket_path
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.assembly import Server
-from tests.world.unguarded import unguarded
+from ostler.testing.without_security import disable_security
 
 root = Path(sys.argv[1])
 directory = QueueManagerDirectory(root, "KILLED")
@@ -41,7 +41,7 @@ if not directory.exists():
     directory = create_queue_manager(root, "KILLED", LogSection(primary_files=3, secondary_files=2, file_pages=128))
 manager = QueueManager(directory)
 manager.start()
-server = Server(unguarded(manager))
+server = Server(disable_security(manager))
 if sys.argv[2] == "slow":  # leave the forces to the thread of the log
     server.reactor.inline_us_max = -1
 server.start()

@@ -10,12 +10,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.world.unguarded import unguarded
 
 import ostler
 from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager
+from ostler.testing.without_security import disable_security
 
 HOUR_MS = 3_600_000
 SECONDS_MAX = 60.0
@@ -24,7 +24,7 @@ SECONDS_MAX = 60.0
 @pytest.fixture
 def manager(tmp_path: Path) -> Iterator[QueueManager]:
     made = ostler.start("CLOCK", tmp_path, create=True, log=LogSection(file_pages=64))
-    server = Server(unguarded(made))
+    server = Server(disable_security(made))
     server.start()
     yield made
     server.end("immediate")

@@ -11,7 +11,6 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.free_ports import free_port
-from tests.world.unguarded import unguarded
 from tests.world.wire_bench import Answer, Peer, dial, get, numbers, put
 
 from ostler.model.attributes import ObjectType, Value
@@ -31,6 +30,7 @@ from ostler.model.definitions import new_definition
 from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.testing.without_security import disable_security
 from ostler.wire import frames as wire
 from ostler.wire import segments
 from ostler.wire.payload_codec import PayloadReader
@@ -57,7 +57,7 @@ class Site:
     def start(self) -> None:
         self.manager = QueueManager(self.directory)
         self.manager.start()
-        self.server = Server(unguarded(self.manager))
+        self.server = Server(disable_security(self.manager))
         self.server.start()
 
     def peer(self) -> Peer:

@@ -31,12 +31,12 @@ from ostler.engine.queue.slots import (
 )
 
 
-class BooksWrong(AssertionError):
+class InvariantViolated(AssertionError):
     """Two counts of the same thing differ."""
 
 
 def audit_engine(engine: Engine) -> None:
-    """Audit all queues, and the units of work against them. Raises BooksWrong."""
+    """Audit all queues, and the units of work against them. Raises InvariantViolated."""
     holders: dict[tuple[int, int], int] = {}
     for unit in engine.units_of_work.values():
         for entry in unit.entries:
@@ -59,7 +59,7 @@ def audit_engine(engine: Engine) -> None:
 
 
 def audit(queue: Queue) -> None:
-    """Count everything about one queue again. Raises BooksWrong, with the queue's name and both counts."""
+    """Count everything about one queue again. Raises InvariantViolated, with the queue's name and both counts."""
     used = _audit_slots(queue)
     linked = _audit_order(queue, used)
     _audit_index(queue, queue.slots.by_message_id, linked, "message id")
@@ -236,9 +236,9 @@ def state_names(queue: Queue) -> list[str]:
 
 def _same(what: str, found: object, expected: object) -> None:
     if found != expected:
-        raise BooksWrong(f"{what}: {found}, but counted again {expected}")
+        raise InvariantViolated(f"{what}: {found}, but counted again {expected}")
 
 
 def _that(holds: bool, otherwise: str) -> None:
     if not holds:
-        raise BooksWrong(otherwise)
+        raise InvariantViolated(otherwise)

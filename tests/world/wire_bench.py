@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from librt.strings import read_i32_le
-from tests.world.unguarded import unguarded
 
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (
@@ -27,6 +26,7 @@ from ostler.model.structures.md import MQMD
 from ostler.server.assembly import Server
 from ostler.server.net.link import ServerLink
 from ostler.server.queue_manager import QueueManager
+from ostler.testing.without_security import disable_security
 from ostler.wire import frames as wire
 from ostler.wire.connect_frames import Connect, Hello
 from ostler.wire.frames import FrameReader
@@ -221,7 +221,7 @@ class WireBench:
 
     def __init__(self, manager: QueueManager, server: Server | None = None) -> None:
         self.manager = manager
-        self.server = server if server is not None else Server(unguarded(manager))
+        self.server = server if server is not None else Server(disable_security(manager))
         self.reactor = self.server.reactor
         self.reactor.inline_bytes_max = 1 << 40
         self.reactor.inline_us_max = 1 << 40  # each turn waits for its forces, however long they take

@@ -17,6 +17,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
+from tests.world.simulated_disk import SimulatedDisk
 from tests.world.world_lives import Visitor, WorldLives
 
 from ostler.engine import objects
@@ -50,7 +51,6 @@ from ostler.model.definitions import new_definition
 from ostler.model.disk import Disk, DiskFull
 from ostler.model.errors import MQError
 from ostler.model.structures.md import MD_DEFAULT
-from ostler.testing.simulated_disk import SimulatedDisk
 
 _ROOM_TRIES = 3
 

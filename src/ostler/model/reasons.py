@@ -14,6 +14,8 @@ from ostler.model.constants import MQCC_FAILED, MQCC_OK, MQCC_WARNING
 from ostler.model.tables.reasons_mqi import SENTENCES as MQI_SENTENCES
 from ostler.model.tables.reasons_pcf import SENTENCES as PCF_SENTENCES
 
+__all__ = ["TABLE", "WARNINGS", "Reason", "describe", "name_of"]
+
 _COMPLETIONS: Final = {"ok": MQCC_OK, "warning": MQCC_WARNING, "failed": MQCC_FAILED}
 
 

@@ -3,7 +3,7 @@
     with ostler.testing.queue_manager(mqsc="DEFINE QLOCAL(ORDERS)") as qm:
         ...
 
-What stands here is loaded when it is first used: pytest loads this package in every run.
+The names of this package are loaded on first use, because pytest loads the package in every run.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ostler.testing.running import MqscError as MqscError
     from ostler.testing.running import RunningQueueManager as RunningQueueManager
     from ostler.testing.running import queue_manager as queue_manager
+
+__all__ = ["IsolationError", "MqscError", "RunningQueueManager", "queue_manager"]
 
 _PUBLIC = {
     "IsolationError": "ostler.testing.isolation",

@@ -94,18 +94,17 @@ class RunningQueueManager:
 
     def start(self) -> None:
         """Start it. After an `end` it comes back at the same address, with what is persistent."""
-        from tests.world.unguarded import take_any_entity, unguarded
-
         from ostler.server.assembly import Server
         from ostler.server.queue_manager import create_queue_manager
+        from ostler.testing.without_security import allow_any_principal, disable_security
 
         directory = QueueManagerDirectory(self.data, self.name)
         if not directory.exists():
-            take_any_entity(create_queue_manager(self.data, self.name, _LOG))
+            allow_any_principal(create_queue_manager(self.data, self.name, _LOG))
         self._manager = ostler.start(self.name, self.data, progress=False)
         try:
             if not self.guarded and not self.port:
-                unguarded(self._manager)
+                disable_security(self._manager)
             self._server = Server(self._manager)
             self._server.start()
             if self.port:

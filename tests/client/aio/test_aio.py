@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import ostler
-from ostler.client.aio.aio import Connection, commit_then
+from ostler.aio import Connection, commit_then
 from ostler.client.api.message import Message
 from ostler.client.mqi.put_get import bound_connection
 from ostler.model import constants as mq

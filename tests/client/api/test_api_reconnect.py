@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 from tests.client.session.losing_proxy import Proxy
-from tests.world.unguarded import unguarded
 
 import ostler
 from ostler.client.api.connection import Connection
 from ostler.client.api.queue import Queue
 from ostler.model import constants as mq
 from ostler.server.assembly import Server
+from ostler.testing.without_security import disable_security
 
 CHANNEL = "APP.SVRCONN"
 SECONDS_MAX = 60.0
@@ -221,7 +221,7 @@ def test_a_queue_manager_that_comes_back(own_site: Any, mode: str) -> None:
         own_site.until_waiting("Q1")
         own_site.server.end(mode)
         manager = ostler.start(own_site.name, own_site.data)
-        own_site.manager, own_site.server = manager, Server(unguarded(manager))
+        own_site.manager, own_site.server = manager, Server(disable_security(manager))
         own_site.server.start()
         own_site.admin = ostler.connect(manager)
         own_site.until_waiting("Q1")

@@ -38,7 +38,7 @@ from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.assembly import Server
-from tests.world.unguarded import unguarded
+from ostler.testing.without_security import disable_security
 
 root, port = Path(sys.argv[1]), int(sys.argv[2])
 directory = QueueManagerDirectory(root, "KILLED")
@@ -53,7 +53,7 @@ if is_new:
     manager.define(new_definition(ObjectType.CHANNEL, "APP.SVRCONN", {"CHLTYPE": "SVRCONN", "TRPTYPE": "TCP"}))
     attributes = {"PORT": port, "IPADDR": "127.0.0.1", "CONTROL": "MANUAL"}
     manager.define(new_definition(ObjectType.LISTENER, "TCP", attributes))
-server = Server(unguarded(manager))
+server = Server(disable_security(manager))
 server.start()
 server.start_listener("TCP")
 print(json.dumps({"runs": True}), flush=True)

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mypy_extensions import i64
 from tests.searching import examples
+from tests.world.simulated_disk import SimulatedDisk
 
 from ostler.command.admin.context import ChannelStatus, ListenerStatus, ManagerStatus, Target
 from ostler.command.dump.dump import Dump, Layout, dump
@@ -24,7 +25,6 @@ from ostler.model.journal import Journal
 from ostler.model.system_objects import system_definitions
 from ostler.security.authorities import default_records
 from ostler.security.channel_authentication import default_rules
-from ostler.testing.simulated_disk import SimulatedDisk
 
 T = TypeVar("T")
 DESTINATION = "SYSTEM.DEAD.LETTER.QUEUE"  # of subscriptions: it has to be there

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
+from tests.world.simulated_disk import SimulatedDisk
 
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
@@ -17,7 +18,6 @@ from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import Definition, new_definition
 from ostler.model.journal import Journal
 from ostler.model.pcf import Header, Integer, PcfMessage, String, decode
-from ostler.testing.simulated_disk import SimulatedDisk
 
 ON, OFF = mq.MQEVR_ENABLED, mq.MQEVR_DISABLED
 HIGH, LOW, FULL = mq.MQRC_Q_DEPTH_HIGH, mq.MQRC_Q_DEPTH_LOW, mq.MQRC_Q_FULL

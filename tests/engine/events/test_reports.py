@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.world.simulated_disk import SimulatedDisk
 
 from ostler.engine.core import Engine
 from ostler.engine.events import reports
@@ -23,7 +24,6 @@ from ostler.model.journal import Journal
 from ostler.model.structures.headers import MQDLH, MQMDE, MQRFH2
 from ostler.model.structures.layout import Layout
 from ostler.model.structures.md import MQMD
-from ostler.testing.simulated_disk import SimulatedDisk
 
 
 class MemoryJournal(Journal):

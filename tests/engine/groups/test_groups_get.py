@@ -6,6 +6,7 @@ import struct
 from dataclasses import dataclass
 
 import pytest
+from tests.world.simulated_disk import SimulatedDisk
 
 from ostler.engine.connection import QUEUE, Connection, Handle
 from ostler.engine.core import Engine
@@ -48,7 +49,6 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import Definition
 from ostler.model.journal import Journal
-from ostler.testing.simulated_disk import SimulatedDisk
 
 LOGICAL = MQGMO_LOGICAL_ORDER
 COMPLETE = MQGMO_COMPLETE_MSG

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
+from tests.world.simulated_disk import SimulatedDisk
 
 from ostler.engine.connection import QUEUE, Handle
 from ostler.engine.core import Engine
@@ -35,7 +36,6 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import Definition
 from ostler.model.journal import Journal
-from ostler.testing.simulated_disk import SimulatedDisk
 
 ALLOWED = MQMF_SEGMENTATION_ALLOWED
 IN_GROUP = MQMF_MSG_IN_GROUP

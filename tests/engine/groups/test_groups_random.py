@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.searching import examples
+from tests.world.simulated_disk import SimulatedDisk
 
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
@@ -41,7 +42,6 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import new_definition
 from ostler.model.journal import Journal
-from ostler.testing.simulated_disk import SimulatedDisk
 
 SEGMENT, LAST_SEGMENT, IN_GROUP, LAST_IN_GROUP = 2, 4, 8, 16
 LOGICAL = MQGMO_LOGICAL_ORDER

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.world.simulated_disk import SimulatedDisk
 from tests.world.world import World
 
 from ostler.engine.connection import Connection, Handle
@@ -13,7 +14,6 @@ from ostler.engine.selectors.selector import compile_selector
 from ostler.log import LogSettings
 from ostler.model import constants as mq
 from ostler.model.disk import DescriptorsExhausted, File
-from ostler.testing.simulated_disk import SimulatedDisk
 
 WAIT = mq.MQGMO_WAIT | mq.MQGMO_NO_SYNCPOINT
 

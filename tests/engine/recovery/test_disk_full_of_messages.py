@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.world.audit import audit_engine
+from tests.world.simulated_disk import SimulatedDisk
 from tests.world.world import World
 
 from ostler.engine.connection import Connection, Handle
@@ -20,7 +21,6 @@ from ostler.model.constants import (
 )
 from ostler.model.disk import DiskFull
 from ostler.model.errors import MQError
-from ostler.testing.simulated_disk import SimulatedDisk
 
 LOG = LogSettings(primary_files=2, secondary_files=2, file_pages=64)
 LARGE_LOG = LogSettings(primary_files=4, secondary_files=4, file_pages=1024)

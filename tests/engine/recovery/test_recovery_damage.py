@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.world.audit import audit_engine
+from tests.world.simulated_disk import SimulatedDisk
 from tests.world.world import World, damage
 
 from ostler.engine.recovery.snapshot import SnapshotDamaged
@@ -18,7 +19,6 @@ from ostler.model.constants import (
 )
 from ostler.model.disk import Disk
 from ostler.model.errors import MQError
-from ostler.testing.simulated_disk import SimulatedDisk
 
 SLOTS = "queues/Q.1/slots"
 MESSAGES = "queues/Q.1/messages"

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.world.unguarded import take_any_entity
 
 from ostler.command.mqsc.script import Counts, run_script
 from ostler.engine.connection import Connection, Handle
@@ -17,6 +16,7 @@ from ostler.model.errors import MQError
 from ostler.server.admin.command_target import ManagerTarget
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.testing.without_security import allow_any_principal
 
 SETUP = """
 DEFINE QLOCAL(BASE)
@@ -67,7 +67,7 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
-    manager = QueueManager(take_any_entity(create_queue_manager(tmp_path, "AUTHS", LogSection(file_pages=64))))
+    manager = QueueManager(allow_any_principal(create_queue_manager(tmp_path, "AUTHS", LogSection(file_pages=64))))
     manager.start()
     made = Site(manager)
     made.mqsc(SETUP)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.world.unguarded import take_any_entity
 
 from ostler.command.admin.context import Target
 from ostler.model.attributes import ObjectType
@@ -18,6 +17,7 @@ from ostler.server.admin.authority_actions import authority_actions
 from ostler.server.admin.command_target import ManagerTarget
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.testing.without_security import allow_any_principal
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Asking:
 
 @pytest.fixture
 def ask(tmp_path: Path) -> Iterator[Asking]:
-    manager = QueueManager(take_any_entity(create_queue_manager(tmp_path, "TEST", LogSection(file_pages=64))))
+    manager = QueueManager(allow_any_principal(create_queue_manager(tmp_path, "TEST", LogSection(file_pages=64))))
     manager.start()
     yield Asking(manager)
     manager.end("immediate")

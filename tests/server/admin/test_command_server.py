@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from tests.world.unguarded import take_any_entity
 
 import ostler
 from ostler.client.api.connection import Connection
@@ -21,6 +20,7 @@ from ostler.server.admin.command_target import ManagerTarget
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.testing import queue_manager
+from ostler.testing.without_security import allow_any_principal
 
 COMMANDS = "SYSTEM.ADMIN.COMMAND.QUEUE"
 WAIT = 60.0
@@ -95,7 +95,7 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
-    manager = QueueManager(take_any_entity(create_queue_manager(tmp_path, "SITE", LogSection(file_pages=256))))
+    manager = QueueManager(allow_any_principal(create_queue_manager(tmp_path, "SITE", LogSection(file_pages=256))))
     manager.start()
     made = Site(manager)
     made.server.start()

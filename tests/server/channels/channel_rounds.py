@@ -36,13 +36,13 @@ from ostler.command.mqsc.script import Counts, run_script
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.assembly import Server
-from tests.world.unguarded import unguarded
+from ostler.testing.without_security import disable_security
 
 root, name, port = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 is_first = not QueueManagerDirectory(root, name).exists()
 manager = ostler.start(name, root, create=True, log=LogSection(file_pages=512), progress=False)
 if is_first:
-    unguarded(manager)
+    disable_security(manager)
 server = Server(manager)
 server.start()
 

@@ -28,11 +28,11 @@ from ostler.server.net.local_socket import socket_path
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.assembly import Server
-from tests.world.unguarded import unguarded
+from ostler.testing.without_security import disable_security
 
 manager = QueueManager(create_queue_manager(Path(sys.argv[1]), "FEW", LogSection(primary_files=3, file_pages=64)))
 manager.start()
-server = Server(unguarded(manager))
+server = Server(disable_security(manager))
 server.start()
 taken = []
 print(json.dumps({"path": str(socket_path(manager.directory))}), flush=True)

@@ -12,7 +12,6 @@ import psutil
 import pytest
 from tests.world import hostile_frames
 from tests.world.hostile_frames import Mangler
-from tests.world.unguarded import unguarded
 
 from ostler.cli.flavour import is_compiled
 from ostler.model.attributes import ObjectType
@@ -21,6 +20,7 @@ from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.net.link import ServerLink
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.testing.without_security import disable_security
 from ostler.wire import frames as wire
 from ostler.wire import segments
 from ostler.wire.frames import FrameReader
@@ -40,7 +40,7 @@ class Bench:
 
     def __init__(self, manager: QueueManager) -> None:
         self.manager = manager
-        self.server = Server(unguarded(manager))
+        self.server = Server(disable_security(manager))
         self.reactor = self.server.reactor
         self.reactor.slow.rest_ns_max = 0
 

@@ -9,7 +9,6 @@ import socket
 from pathlib import Path
 
 import pytest
-from tests.world.unguarded import unguarded
 from tests.world.wire_bench import Peer, WireBench, get, numbers, put
 
 from ostler.model.constants import (
@@ -39,6 +38,7 @@ from ostler.server.net.link_limits import (
     UNADMITTED_FRAME_BYTES,
 )
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.testing.without_security import disable_security
 from ostler.wire import frames as wire
 from ostler.wire import segments
 from ostler.wire.connect_frames import Hello, decode_hello
@@ -286,7 +286,7 @@ class BrokenServer(Server):
 def test_a_breakdown_ends_one_link_only(tmp_path: Path) -> None:
     manager = QueueManager(create_queue_manager(tmp_path, "BROKEN", LogSection(primary_files=3, file_pages=64)))
     manager.start()
-    bench = WireBench(manager, BrokenServer(unguarded(manager)))
+    bench = WireBench(manager, BrokenServer(disable_security(manager)))
     bench.define("Q")
     bystander = bench.peer("Q")
     peer = bench.peer("Q")

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from tests.free_ports import free_port
-from tests.world.unguarded import unguarded
 from tests.world.wire_bench import dial, numbers, put
 
 from ostler.model.attributes import ObjectType, Value
@@ -21,6 +20,7 @@ from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.net.listeners import ListenerRefused
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.testing.without_security import disable_security
 from ostler.wire import frames as wire
 
 HOST = "127.0.0.1"
@@ -32,7 +32,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
     manager.start()
     manager.define(new_definition(ObjectType.CHANNEL, "APP", {"CHLTYPE": MQCHT_SVRCONN}))
     manager.define(new_definition(ObjectType.QLOCAL, "Q", {}))
-    made = Server(unguarded(manager))
+    made = Server(disable_security(manager))
     made.start()
     yield made
     made.end("immediate")

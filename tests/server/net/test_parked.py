@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.world.unguarded import unguarded
 from tests.world.wire_bench import Peer, WireBench, get, numbers, put
 
 from ostler.model.constants import MQCC_OK, MQPMO_SYNCPOINT, MQRC_BACKED_OUT, MQRC_RESOURCE_PROBLEM
 from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.testing.without_security import disable_security
 from ostler.wire import frames as wire
 
 BODY = bytes(30_000)
@@ -33,7 +33,7 @@ class Full:
         section = LogSection(primary_files=2, secondary_files=1, file_pages=64)
         manager = QueueManager(create_queue_manager(root, "FULL", section))
         manager.start()
-        self.server = NoRoomServer(unguarded(manager))
+        self.server = NoRoomServer(disable_security(manager))
         self.bench = WireBench(manager, self.server)
         self.bench.define("Q")
         manager.housekeeping.stop()  # it would make room by itself

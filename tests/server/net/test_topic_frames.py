@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from tests.world.hostile_frames import descriptor
-from tests.world.unguarded import unguarded
 from tests.world.wire_bench import EVERYTHING, Answer, Peer, WireBench, get, numbers, put
 
 from ostler.engine.properties.property_block import decode_block
@@ -31,6 +30,7 @@ from ostler.model.constants import (
 from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.testing.without_security import disable_security
 from ostler.wire import frames as wire
 from ostler.wire import segments
 from ostler.wire.connect_frames import Connect, Hello
@@ -281,7 +281,7 @@ def test_publications_and_subscriptions_wait_for_room(tmp_path: Path) -> None:
     section = LogSection(primary_files=2, secondary_files=1, file_pages=64)
     manager = QueueManager(create_queue_manager(tmp_path, "FULL", section))
     manager.start()
-    server = NoRoomServer(unguarded(manager))
+    server = NoRoomServer(disable_security(manager))
     bench = WireBench(manager, server)
     try:
         manager.housekeeping.stop()  # it would make room by itself

@@ -29,7 +29,7 @@ from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.assembly import Server
 from ostler.model.constants import MQCHT_SVRCONN
 from ostler.server.storage.memory_limits import bound_malloc_arenas
-from tests.world.unguarded import unguarded
+from ostler.testing.without_security import disable_security
 
 bound_malloc_arenas()
 log = LogSection(primary_files=3, file_pages=int(sys.argv[2]))
@@ -38,7 +38,7 @@ manager.start()
 manager.define(new_definition(ObjectType.QLOCAL, "Q", {"MAXMSGL": 100 << 20}))
 manager.define(new_definition(ObjectType.CHANNEL, "IN", {"CHLTYPE": MQCHT_SVRCONN, "MAXMSGL": 100 << 20}))
 manager.define(new_definition(ObjectType.LISTENER, "L", {"PORT": int(sys.argv[3]), "CONTROL": 1}))
-server = Server(unguarded(manager))
+server = Server(disable_security(manager))
 server.start()
 manager.engine.message_bytes_max = 100 << 20
 print(json.dumps({"path": str(socket_path(manager.directory))}), flush=True)

@@ -8,13 +8,13 @@ from typing import Final, Unpack
 
 from ostler.client.aio.async_queue import AsyncQueue, put_options, put_parts, queue_request
 from ostler.client.aio.async_topic import AsyncSubscription, AsyncTopic, open_topic, publish_once, subscribe
-from ostler.client.api import administration
-from ostler.client.api.administration import Given
 from ostler.client.api.keywords import NOT_GIVEN, NotGiven, wait_or_timeout
 from ostler.client.api.message import Message, MessageFields, as_message, unpacked
 from ostler.client.api.subscribe_options import SubscribeOptions
 from ostler.client.api.transaction import WAIT_SECONDS, Transaction, check_owner
 from ostler.client.session.session import Session
+from ostler.command.admin import objects as administration
+from ostler.command.admin.objects import Given
 from ostler.engine.open import OpenRequest
 from ostler.model.attributes import Value
 from ostler.model.constants import (

@@ -19,7 +19,6 @@ from typing import Unpack
 
 from ostler.client.aio.async_connection import MODEL, AsyncConnection
 from ostler.client.aio.async_topic import publish_once
-from ostler.client.api.administration import Given
 from ostler.client.api.keywords import NOT_GIVEN, NotGiven, wait_or_timeout
 from ostler.client.api.message import Message, MessageFields
 from ostler.client.api.queue import Queue
@@ -31,6 +30,7 @@ from ostler.client.locate.connect_parameters import Binding, Reconnect
 from ostler.client.locate.connecting import Tls, open_session, parameters_of
 from ostler.client.session.runtime import run
 from ostler.client.session.session import Session
+from ostler.command.admin.objects import Given
 from ostler.model.attributes import Value
 from ostler.server.queue_manager import QueueManager
 from ostler.wire.subscribe_frames import LEVEL_HIGHEST

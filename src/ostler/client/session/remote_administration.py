@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from ostler.client.api.administration import Given
 from ostler.client.link.link import checked
-from ostler.command.admin.objects import values
+from ostler.command.admin.objects import Given, values
 from ostler.command.mqsc.display.layout import COLUMN_WIDTH, GAP_WIDTH
 from ostler.command.mqsc.grammar import OBJECT_NOUNS
 from ostler.model.attributes import Attribute, ObjectType, Value, ValueKind, attributes_of, find, from_text, to_text

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from ostler.client.api.administration import Given
 from ostler.client.link.link import Asked, Link, Listener, checked, disconnect_conversation, malformed
 from ostler.client.locate.routes import Joined, Route
 from ostler.client.session import remote_administration, remote_subscription
@@ -26,6 +25,7 @@ from ostler.client.session.remote_queue import RemoteQueue, arguments_of, put_re
 from ostler.client.session.remote_subscription import RemoteSubscription
 from ostler.client.session.runtime import Waits
 from ostler.client.session.session import OpenQueue, OpenSubscription, Put, Session
+from ostler.command.admin.objects import Given
 from ostler.engine.open import OpenRequest
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (

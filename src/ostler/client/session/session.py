@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ostler.client.api.administration import Given
 from ostler.client.session.runtime import Waits
+from ostler.command.admin.objects import Given
 from ostler.engine.open import OpenRequest
 from ostler.model.attributes import ObjectType, Value
 from ostler.server.queue_manager import QueueManager

@@ -6,7 +6,7 @@ A day that goes wrong names its number; the same number gives the same day.
 from __future__ import annotations
 
 import pytest
-from tests.world.random_work import RandomDay
+from tests.world.random_workload import RandomWorkload
 from tests.world.world_lives import SMALL_LOG
 
 from ostler.log import LogSettings, LogType, WriteIntegrity
@@ -17,7 +17,7 @@ KINDS = {"circular": SMALL_LOG, "linear": LINEAR, "packed": PACKED}
 
 
 def live_through(kind: str, seed: int, steps: int) -> None:
-    day = RandomDay(seed, KINDS[kind])
+    day = RandomWorkload(seed, KINDS[kind])
     try:
         day.run(steps)
     except BaseException as error:

@@ -11,7 +11,7 @@ from ostler.server.config.qm_ini import QueueManagerIni
 from ostler.server.queue_manager import QueueManager
 
 
-def take_any_entity(directory: QueueManagerDirectory) -> QueueManagerDirectory:
+def allow_any_principal(directory: QueueManagerDirectory) -> QueueManagerDirectory:
     """The same directory of a queue manager that does not run: any user and group may have authorities from now on.
 
     Tests make users up that neither the operating system nor the password file knows.
@@ -22,7 +22,7 @@ def take_any_entity(directory: QueueManagerDirectory) -> QueueManagerDirectory:
     return directory
 
 
-def unguarded(manager: QueueManager) -> QueueManager:
+def disable_security(manager: QueueManager) -> QueueManager:
     """The same queue manager, which asks for no passwords, applies no channel rules, and lets everybody do everything.
 
     A server that runs already goes on asking for passwords until its security is refreshed (CONNAUTH).

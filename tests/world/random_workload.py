@@ -1,14 +1,14 @@
 """A long day of a queue manager from one number: the same seed, the same day.
 
-RandomDay(7).run(500)
+RandomWorkload(7).run(500)
 """
 
 from __future__ import annotations
 
 from random import Random
 
-from tests.world.compared_verbs import APPLICATIONS
-from tests.world.compared_world import ComparedWorld
+from tests.world.model_checked_verbs import APPLICATIONS
+from tests.world.model_checked_world import ComparedWorld
 from tests.world.naive_model import ANY_ID
 from tests.world.world import World
 from tests.world.world_lives import SMALL_LOG
@@ -26,7 +26,7 @@ _CRASHES = ["kill", "power", "garbage", "lost", "kept"]
 Verb = tuple[str, dict[str, object]]
 
 
-class RandomDay:
+class RandomWorkload:
     """Verbs, commands, checkpoints and troubles in a random order, compared with the model after each."""
 
     def __init__(self, seed: int, settings: LogSettings = SMALL_LOG) -> None:
