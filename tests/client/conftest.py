@@ -13,8 +13,7 @@ import pytest
 from tests.free_ports import free_port
 
 import ostler
-from ostler import mqi
-from ostler.client.aio import aio
+from ostler import aio, mqi
 from ostler.client.api.connection import Connection
 from ostler.client.locate import registry as running
 from ostler.client.locate.binding import connect_handle
