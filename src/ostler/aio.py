@@ -79,7 +79,7 @@ def commit_then(bound: Bound, callback: Callable[[], None]) -> int:
     try:
         if bound.connection.broken:
             raise MQError(bound.connection.broken)
-        bound.clock.tell(bound.engine)
+        bound.clock.update(bound.engine)
         reason = syncpoint.commit(bound.engine, bound.connection)
         lsn = bound.connection.after_lsn
         waits = reason == 0 and lsn > bound.writer.log.durable_lsn()

@@ -111,11 +111,11 @@ def test_the_time_of_a_run_never_goes_back(manager: QueueManager) -> None:
     engine, clock = manager.engine, manager.clock
     began = time.monotonic()
     with manager.lock:
-        clock.tell(engine)
+        clock.update(engine)
         first = last = int(engine.now_ms)
         for _ in range(2_000):
             clock.skew_ms = chance.choice((0, 0, 0, -HOUR_MS, HOUR_MS, -1, chance.randint(-9_999_999, 9_999_999)))
-            clock.tell(engine)
+            clock.update(engine)
             assert engine.now_ms >= last
             last = int(engine.now_ms)
             assert abs(engine.wall_ms() - clock.wall_ms()) < 2_000

@@ -1,12 +1,11 @@
-"""The time of one run of a queue manager.
+"""The clock of one run of a queue manager.
 
-It begins as the wall clock stands, and then goes on evenly, whatever is done to the wall clock: setting that back does
-not prolong the lives of messages, and setting it forward does not end them. Deadlines, ages and intervals are in this
-time (`engine.now_ms`). What people read, such as PutDate and PutTime, is the wall clock's (`engine.wall_ms()`).
+It starts at the wall clock's time and then advances evenly, whatever happens to the wall clock: setting that back does
+not prolong message expiry, and setting it forward does not expire messages early. Deadlines, ages and intervals use this
+time (`engine.now_ms`). Times shown to people, such as PutDate and PutTime, are the wall clock's (`engine.wall_ms()`).
 
-A verb reads the wall clock alone, which is the cheaper one. Only when that seems to have gone back, or on by more than
-a second, the steady clock of the system says how much time has really passed. It counts the time that the machine
-slept.
+A verb reads only the wall clock, which is cheaper. The system's steady clock is consulted only when the wall clock has
+gone back, or has advanced by more than a second. The steady clock includes the time that the machine was suspended.
 """
 
 from __future__ import annotations
@@ -20,40 +19,40 @@ from mypy_extensions import i64
 from ostler.engine.core import Engine
 
 _MILLISECONDS: Final = 1000.0
-_NOTICED_MS: Final = 1000  # a wall clock that goes on by less within one step of ours is believed
+_JUMP_MS: Final = 1000  # an advance of the wall clock by less than this between two updates is believed
 
 
 @final
-class Clock:
-    """Sets the time of an engine. Used with the engine's lock held."""
+class EngineClock:
+    """Sets the time of an engine. The caller holds the engine's lock."""
 
     def __init__(self) -> None:
         self.skew_ms: i64 = 0  # the wall clock is set this far forward, for tests
-        self._begun_ms: i64 = 0  # what the steady clock lacks to this run's time
+        self._begun_ms: i64 = 0  # this run's time less the steady clock
 
     def begin(self, engine: Engine) -> None:
-        """A run begins: its time is the wall clock's."""
+        """Start a run at the wall clock's time."""
         engine.now_ms = self.wall_ms()
         engine.wall_offset_ms = 0
         self._begun_ms = engine.now_ms - _steady_ms()
 
-    def tell(self, engine: Engine) -> None:
+    def update(self, engine: Engine) -> None:
         """Set the engine's time to now. It never goes back."""
         now_ms: i64 = i64(time() * _MILLISECONDS) + self.skew_ms - engine.wall_offset_ms
         passed_ms: i64 = now_ms - engine.now_ms
-        if passed_ms < 0 or passed_ms >= _NOTICED_MS:
-            self._look(engine)
+        if passed_ms < 0 or passed_ms >= _JUMP_MS:
+            self._update_from_steady_clock(engine)
         else:
             engine.now_ms = now_ms
 
-    def _look(self, engine: Engine) -> None:
+    def _update_from_steady_clock(self, engine: Engine) -> None:
         now_ms: i64 = _steady_ms() + self._begun_ms
         if now_ms > engine.now_ms:
             engine.now_ms = now_ms
         engine.wall_offset_ms = self.wall_ms() - engine.now_ms
 
     def wall_ms(self) -> i64:
-        """The wall clock, in milliseconds since 1970."""
+        """Return the wall clock's time in milliseconds since 1970."""
         return i64(time() * _MILLISECONDS) + self.skew_ms
 
 

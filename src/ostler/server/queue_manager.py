@@ -50,7 +50,7 @@ from ostler.model.system_objects import system_definitions
 from ostler.observe.statistics import Statistics, counts, queue_counts
 from ostler.security.authorities import default_records
 from ostler.security.channel_authentication import default_rules
-from ostler.server.clock import Clock
+from ostler.server.clock import EngineClock
 from ostler.server.config import directories
 from ostler.server.config.directories import InstanceLock, QueueManagerDirectory, QueueManagerNotFoundError
 from ostler.server.config.qm_ini import LogSection, QueueManagerIni, QueueManagerSettings, new_qm_ini
@@ -186,7 +186,7 @@ class QueueManager:
         self.lock = Lock()
         self.disk: Disk = RealDisk(directory.path)
         self.settings = QueueManagerIni.read(directory.ini).settings
-        self.clock = Clock()
+        self.clock = EngineClock()
         self.engine = Engine(name, self.disk, NoJournal(), new_definition(ObjectType.QMGR, name, {}))
         self.users = Users(directory, self.settings)
         self.guard = ServerGuard(self.users)
@@ -453,7 +453,7 @@ class QueueManager:
         """MQDISC, or with commit_work False the end of an application that never said it."""
         with self.lock:
             engine = self.engine
-            self.clock.tell(engine)
+            self.clock.update(engine)
             connection.has_said_goodbye = True
             reason = self.release(connection, commit_work)
             self.wake()
@@ -501,7 +501,7 @@ class QueueManager:
         connection = self.engine.connections.get(number)
         if connection is None:
             return False
-        self.clock.tell(self.engine)
+        self.clock.update(self.engine)
         self._drop(connection, MQRC_CONNECTION_BROKEN)
         return True
 
@@ -583,7 +583,7 @@ class QueueManager:
         tries = 0
         while True:
             with self.lock:
-                self.clock.tell(engine)
+                self.clock.update(engine)
                 engine.journal_full = False
                 try:
                     lsn = change(engine)

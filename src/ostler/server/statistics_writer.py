@@ -85,7 +85,7 @@ class StatisticsWriter:
         """The queue manager has started: intervals begin now."""
         with self._manager.lock:
             engine = self._engine
-            self._manager.clock.tell(engine)
+            self._manager.clock.update(engine)
             self._began_ms = int(engine.now_ms)
             self._figures = self._process_figures()
             if engine.statistics.verbs_base is not None:
@@ -106,7 +106,7 @@ class StatisticsWriter:
         statistics_ms = _seconds(attributes.get("STATINT")) * 1000
         accounts_ms = _seconds(attributes.get("ACCTINT")) * 1000
         with self._manager.lock:
-            self._manager.clock.tell(self._engine)
+            self._manager.clock.update(self._engine)
             now_ms = int(self._engine.now_ms)
             self.channels.switch(_is_on(attributes.get("STATCHL")))
         if now_ms - self._began_ms >= statistics_ms:
@@ -129,7 +129,7 @@ class StatisticsWriter:
         """With the lock held: a connection has ended and its objects are closed. `how` is an MQDISCONNECT number."""
         accounting.disconnected(self._engine, how)
         if connection.account is not None:
-            self._manager.clock.tell(self._engine)
+            self._manager.clock.update(self._engine)
             self._write_account(connection, how)
             connection.account = None
 
@@ -138,7 +138,7 @@ class StatisticsWriter:
     def write_statistics(self) -> None:
         """Write all statistics now and begin a new interval: RESET QMGR TYPE(STATISTICS)."""
         with self._manager.lock:
-            self._manager.clock.tell(self._engine)
+            self._manager.clock.update(self._engine)
             ended_ms = int(self._engine.now_ms)
             about = self._about(self._began_ms, ended_ms)
             self._began_ms = ended_ms
@@ -151,7 +151,7 @@ class StatisticsWriter:
         messages.extend(channel_statistics(about, traffic, limit))
         if messages:
             with self._manager.lock:
-                self._manager.clock.tell(self._engine)
+                self._manager.clock.update(self._engine)
                 self._send(STATISTICS_QUEUE, messages)
                 self._manager.wake()
 
@@ -207,7 +207,7 @@ class StatisticsWriter:
                     connection = self._engine.connections.get(number)
                     account = connection.account if connection is not None else None
                     if connection is not None and account is not None and account.started_ms <= before_ms:
-                        self._manager.clock.tell(self._engine)
+                        self._manager.clock.update(self._engine)
                         self._write_account(connection, -1)
                 self._manager.wake()
 

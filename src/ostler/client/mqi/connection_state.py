@@ -118,7 +118,7 @@ def turn(bound: Bound, even_if_broken: bool = False) -> Iterator[Engine]:
     try:
         if bound.connection.broken and not even_if_broken:
             raise MQError(bound.connection.broken)
-        bound.clock.tell(bound.engine)
+        bound.clock.update(bound.engine)
         yield bound.engine
     finally:
         if bound.engine.woken:

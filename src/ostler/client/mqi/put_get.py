@@ -54,7 +54,7 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
-from ostler.server.clock import Clock
+from ostler.server.clock import EngineClock
 from ostler.server.queue_manager import QueueManager
 from ostler.server.storage.journal_writer import JournalWriter
 
@@ -83,7 +83,7 @@ class Bound:
     def __init__(self, manager: QueueManager, connection: Connection) -> None:
         self.manager = manager
         self.engine: Engine = manager.engine
-        self.clock: Clock = manager.clock
+        self.clock: EngineClock = manager.clock
         self.lock: Lock = manager.lock
         self.writer: JournalWriter = manager.writer
         self.connection = connection
@@ -215,7 +215,7 @@ def _put(bound: Bound, handle: Handle, md: bytes, pmo: bytes, buffer: bytes, pro
         try:
             if connection.broken:
                 raise MQError(connection.broken)
-            bound.clock.tell(engine)
+            bound.clock.update(engine)
             engine.journal_full = False
             connection.publish_level = level
             reason: i64 = putting.put(engine, connection, handle, md, options, properties, buffer, source)
@@ -410,7 +410,7 @@ def _try_get(bound: Bound, request: GetRequest) -> None:
     try:
         if bound.connection.broken:
             raise MQError(bound.connection.broken)
-        bound.clock.tell(bound.engine)
+        bound.clock.update(bound.engine)
         done: bool = getting.get(bound.engine, request)
         if bound.engine.woken:
             bound.manager.wake()
@@ -464,7 +464,7 @@ def MQCMIT(hconn: int) -> Result:
         try:
             if connection.broken:
                 raise MQError(connection.broken)
-            bound.clock.tell(bound.engine)
+            bound.clock.update(bound.engine)
             reason: i64 = syncpoint.commit(bound.engine, connection)
             lsn: i64 = connection.after_lsn
             if bound.engine.woken:
@@ -486,7 +486,7 @@ def MQBACK(hconn: int) -> Result:
         try:
             if bound.connection.broken:
                 raise MQError(bound.connection.broken)
-            bound.clock.tell(bound.engine)
+            bound.clock.update(bound.engine)
             reason: i64 = syncpoint.back_out(bound.engine, bound.connection)
             lsn: i64 = bound.connection.after_lsn
             if bound.engine.woken:

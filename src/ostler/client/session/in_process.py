@@ -226,7 +226,7 @@ class LocalSession(Session, Follower):
         try:
             if checked:
                 self.check()
-            bound.clock.tell(bound.engine)
+            bound.clock.update(bound.engine)
             yield bound.engine
         finally:
             if bound.engine.woken:

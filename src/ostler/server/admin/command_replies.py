@@ -193,7 +193,7 @@ class Replies:
         with manager.lock:
             if connection.broken:
                 raise MQError(connection.broken)
-            manager.clock.tell(engine)
+            manager.clock.update(engine)
             engine.journal_full = False
             try:
                 handle = self._opened(engine)
@@ -220,7 +220,7 @@ class Replies:
         manager = self._manager
         engine = manager.engine
         with manager.lock:
-            manager.clock.tell(engine)
+            manager.clock.update(engine)
             if not request.may_be_discarded:
                 item = Outgoing(request.reply_queue, request.reply_manager, self._stamped(engine, md), reply, True)
                 to_dead_letter_queue(engine, item, reason, None)
@@ -243,7 +243,7 @@ def bury(manager: QueueManager, request: RequestDescriptor, body: bytes, reason:
     """
     engine = manager.engine
     with manager.lock:
-        manager.clock.tell(engine)
+        manager.clock.update(engine)
         name = engine.manager.attributes.get("COMMANDQ", "")
         item = Outgoing(str(name), engine.name, request.bytes, body, True)
         is_kept = to_dead_letter_queue(engine, item, reason, None)

@@ -174,7 +174,7 @@ class CommandServer:
         with manager.lock:
             if connection.broken:
                 raise MQError(connection.broken)
-            manager.clock.tell(manager.engine)
+            manager.clock.update(manager.engine)
             request.waker = woken.set
             is_answered = getting.get(manager.engine, request)
             manager.wake()
@@ -221,7 +221,7 @@ class CommandServer:
         with manager.lock:
             if connection.broken:
                 raise MQError(connection.broken)
-            manager.clock.tell(manager.engine)
+            manager.clock.update(manager.engine)
             syncpoint.commit(manager.engine, connection)
             lsn = connection.after_lsn
             manager.wake()

@@ -78,7 +78,7 @@ class ManagerTarget(Target):
 
     def look(self, question: Callable[[Engine], Answer]) -> Answer:
         with self._manager.lock:
-            self._manager.clock.tell(self._manager.engine)
+            self._manager.clock.update(self._manager.engine)
             return question(self._manager.engine)
 
     def change(self, change: Callable[[Engine], int]) -> None:
@@ -87,7 +87,7 @@ class ManagerTarget(Target):
         tries = 0
         while True:
             with manager.lock:
-                self._manager.clock.tell(engine)
+                self._manager.clock.update(engine)
                 engine.journal_full = False
                 engine.actor = self.user
                 engine.actor_origin = self.origin
@@ -180,7 +180,7 @@ class ManagerTarget(Target):
             found = [each for kind in kinds for each in objects.of_kind(engine, kind) if matches(each.name, pattern)]
         for first in range(0, len(found), _EVENTS_AT_ONCE):
             with manager.lock:
-                self._manager.clock.tell(engine)
+                self._manager.clock.update(engine)
                 engine.actor, engine.actor_origin = self.user, self.origin
                 for definition in found[first : first + _EVENTS_AT_ONCE]:
                     if altered_at(definition) >= since:
@@ -196,7 +196,7 @@ class ManagerTarget(Target):
         manager = self._manager
         with manager.lock:
             engine = manager.engine
-            self._manager.clock.tell(engine)
+            self._manager.clock.update(engine)
             made = change_events.on_command(engine, self.user, self.origin, command, is_display, text, parameters)
             send_reports(engine, made, None)
             manager.wake()
@@ -205,7 +205,7 @@ class ManagerTarget(Target):
         manager = self._manager
         with manager.lock:
             engine = manager.engine
-            self._manager.clock.tell(engine)
+            self._manager.clock.update(engine)
             send_reports(engine, change_events.on_command_refused(engine, self.user, command), None)
             manager.wake()
 

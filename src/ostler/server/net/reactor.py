@@ -24,7 +24,7 @@ from ostler.log.recovery_log import RecoveryLog
 from ostler.model.constants import MQCC_FAILED
 from ostler.model.errors import MQError
 from ostler.server.channels.agents import Agent
-from ostler.server.clock import Clock
+from ostler.server.clock import EngineClock
 from ostler.server.net.conversation import Conversation, Waiting
 from ostler.server.net.held_back import HeldReply, Parked
 from ostler.server.net.link import CLOSED, CLOSING, ServerLink
@@ -77,7 +77,7 @@ class ReactorCounters:
 
 @final
 class Reactor:
-    def __init__(self, engine: Engine, clock: Clock, lock: Lock, writer: JournalWriter, policy: Policy) -> None:
+    def __init__(self, engine: Engine, clock: EngineClock, lock: Lock, writer: JournalWriter, policy: Policy) -> None:
         self.engine = engine
         self.clock = clock
         self.lock = lock
@@ -491,7 +491,7 @@ class Reactor:
         self.counters.events += len(events)
         self.lock.acquire()
         try:
-            self.clock.tell(self.engine)
+            self.clock.update(self.engine)
             if self.engine.share_left < self.engine.share_cost:
                 self.engine.renew_share()
             self._serve(events, now_ns)

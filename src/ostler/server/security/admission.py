@@ -330,7 +330,7 @@ class Admission:
     ) -> None:
         """Send the event of a rule that turned somebody away, or would have but for WARN(YES)."""
         engine = self._manager.engine
-        self._manager.clock.tell(engine)
+        self._manager.clock.update(engine)
         made = change_events.on_channel_blocked(
             engine, not decision.refused, qualifier, channel, address, user, peer, partner
         )
@@ -338,7 +338,7 @@ class Admission:
 
     def _send_refused_event(self, pending: AdmissionRequest, user: str, wrong_user: str = "") -> None:
         engine = self._manager.engine
-        self._manager.clock.tell(engine)
+        self._manager.clock.update(engine)
         link, asked = pending.link, pending.asked
         address = "" if link.is_local else host_of(link)
         made = change_events.on_connect_refused(

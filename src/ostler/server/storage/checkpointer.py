@@ -83,7 +83,7 @@ class Checkpointer:
         """Take a checkpoint now. Raises DiskFull when queue files cannot grow; nothing is lost then."""
         with self.turn:
             with self._manager.lock:
-                self._manager.clock.tell(self._manager.engine)
+                self._manager.clock.update(self._manager.engine)
                 relog_prepared(self._manager.engine)
                 taken = Checkpoint(self._manager.engine, orderly)
                 pending = taken.pending()

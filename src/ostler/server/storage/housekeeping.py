@@ -149,7 +149,7 @@ class Housekeeping:
         more = True
         while more and not self._stop.is_set():
             with manager.lock:
-                manager.clock.tell(manager.engine)
+                manager.clock.update(manager.engine)
                 more = scan.step()
                 manager.wake()
                 lsn = manager.log.end_lsn()

@@ -67,7 +67,7 @@ class Scavenger:
                 return False
             if len(topics.nodes) > topics.places_kept:
                 life_seconds = 0  # there are so many that those not needed do not stay
-            manager.clock.tell(manager.engine)
+            manager.clock.update(manager.engine)
             self.removed += topics.sweep(_PLACES_AT_ONCE, int(manager.engine.now_ms) - life_seconds * 1000)
         self._left -= _PLACES_AT_ONCE
         return True
@@ -84,7 +84,7 @@ class Scavenger:
         ended = _ENDS_AT_ONCE
         while ended == _ENDS_AT_ONCE and not self._stop.is_set():
             with manager.lock:
-                manager.clock.tell(manager.engine)
+                manager.clock.update(manager.engine)
                 ended = end_expired(manager.engine, _ENDS_AT_ONCE)
                 manager.wake()
                 lsn = manager.log.end_lsn()

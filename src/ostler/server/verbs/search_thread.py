@@ -63,7 +63,7 @@ class SearchThread:
             if manager.writer.failure:
                 return False
             engine = manager.engine
-            manager.clock.tell(engine)
+            manager.clock.update(engine)
             go_on_looking(engine)
             manager.wake()
             return engine.is_looking()
