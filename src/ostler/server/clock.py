@@ -1,8 +1,9 @@
 """The clock of one run of a queue manager.
 
 It starts at the wall clock's time and then advances evenly, whatever happens to the wall clock: setting that back does
-not prolong message expiry, and setting it forward does not expire messages early. Deadlines, ages and intervals use this
-time (`engine.now_ms`). Times shown to people, such as PutDate and PutTime, are the wall clock's (`engine.wall_ms()`).
+not prolong message expiry, and setting it forward does not expire messages early. Deadlines, ages and intervals use
+this time (`engine.now_ms`). Times shown to people, such as PutDate and PutTime, are the wall clock's
+(`engine.wall_ms()`).
 
 A verb reads only the wall clock, which is cheaper. The system's steady clock is consulted only when the wall clock has
 gone back, or has advanced by more than a second. The steady clock includes the time that the machine was suspended.
