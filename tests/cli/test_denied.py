@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import SMALL_LOG, Command, Said
 
-from ostler.cli.exit_statuses import Status
+from ostler.cli.framework.exit_statuses import Status
 from ostler.server.config.directories import QueueManagerDirectory
 
 # Root may do everything, but for this: without these capabilities it is a user like others.

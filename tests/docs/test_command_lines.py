@@ -12,7 +12,7 @@ from typing import Protocol
 
 import pytest
 
-from ostler.cli.commands import CommandFailed
+from ostler.cli.framework.commands import CommandFailed
 from ostler.cli.main import COMMANDS, build_parser
 
 ROOT = Path(__file__).resolve().parents[2]

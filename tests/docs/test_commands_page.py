@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ostler.cli.control_messages import MESSAGES, message
-from ostler.cli.exit_statuses import Status
+from ostler.cli.framework.control_messages import MESSAGES, message
+from ostler.cli.framework.exit_statuses import Status
 from ostler.cli.main import COMMANDS, build_parser
 
 ROOT = Path(__file__).resolve().parents[2]

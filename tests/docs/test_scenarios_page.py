@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.cli.commands import CommandParser
+from ostler.cli.framework.commands import CommandParser
 from ostler.cli.lab import catalogue as lab_catalogue
 from ostler.lab.scenarios import model
 from ostler.lab.scenarios.features import Feature, State, Verdict

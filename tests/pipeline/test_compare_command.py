@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ostler.cli.commands import CommandParser
+from ostler.cli.framework.commands import CommandParser
 from ostler.cli.main import main
 from ostler.cli.pipeline import compare as pipeline_compare
 from ostler.pipeline.lake.tables import COMPARISON

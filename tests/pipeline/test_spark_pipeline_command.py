@@ -10,7 +10,7 @@ import pytest
 from tests.pipeline.lab_run_samples import change_manifest, make_part_of_run
 from tests.pipeline.lake.test_lake import change_once
 
-from ostler.cli.commands import CommandParser
+from ostler.cli.framework.commands import CommandParser
 from ostler.cli.pipeline.command import add_command
 from ostler.pipeline.lake.lake import open_lake
 from ostler.pipeline.lake.quality import FILE_RULES, RULES

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from ostler.cli.commands import CommandParser, existing, whole_number
+from ostler.cli.framework.commands import CommandParser, existing_manager, whole_number
 from ostler.model.distinguished_names import parse_name
 from ostler.server.tls.certificate_maker import (
     CERTIFICATE_DAYS,
@@ -77,7 +77,7 @@ def run_create(arguments: argparse.Namespace) -> int:
 
 
 def _create(arguments: argparse.Namespace) -> int:
-    manager = existing(arguments.manager)
+    manager = existing_manager(arguments.manager)
     is_client = arguments.client is not None
     name = arguments.client if is_client else manager.name
     label = arguments.label or default_labels(name)[0]
@@ -131,7 +131,7 @@ def _certificates(what: str) -> list[Path]:
     path = Path(what)
     if what and path.is_file():
         return [path]
-    directory = path if what and path.is_dir() else existing(what).path / "ssl" / "key"
+    directory = path if what and path.is_dir() else existing_manager(what).path / "ssl" / "key"
     bundle = directory.with_name(directory.name + ".pem")
     if not directory.is_dir() and bundle.is_file():
         return [bundle]

@@ -9,10 +9,10 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
-from ostler.cli import commands
-from ostler.cli.commands import CommandFailed, existing
-from ostler.cli.control_messages import message
-from ostler.cli.exit_statuses import Status
+from ostler.cli.framework import commands
+from ostler.cli.framework.commands import CommandFailed, existing_manager
+from ostler.cli.framework.control_messages import message
+from ostler.cli.framework.exit_statuses import Status
 from ostler.model.disk import DiskFailed
 from ostler.server.config.directories import QueueManagerRunningError, ReadingLock, describe_process
 from ostler.server.config.ini_file import ConfigurationError
@@ -44,7 +44,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 def run(arguments: argparse.Namespace) -> int:
     from ostler.server.storage.file_check import FileCheck
 
-    directory = existing(arguments.name)
+    directory = existing_manager(arguments.name)
     try:
         with ReadingLock(directory), CheckBar(directory.name) as bar:
             report = FileCheck(directory, bar).run()

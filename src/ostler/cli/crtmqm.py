@@ -1,36 +1,33 @@
-"""`ostler crtmqm` and `ostler dltmqm`: queue managers come into being and go."""
+"""`ostler crtmqm`: creates a queue manager with its log, its default objects and optionally a TCP listener."""
 
 from __future__ import annotations
 
 import argparse
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from ostler.cli import commands
-from ostler.cli.commands import CommandFailed, Speaker, existing, named, refuse_options, whole_number
-from ostler.cli.exit_statuses import Status
+from ostler.cli.dltmqm import remove_files
+from ostler.cli.framework import commands
+from ostler.cli.framework.commands import CommandFailed, CommandOutput, manager_directory, refuse_options, whole_number
+from ostler.cli.framework.exit_statuses import Status
 from ostler.log.errors import LogRefused, LogSpace
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import new_definition
 from ostler.model.disk import DiskFailed, DiskFull
 from ostler.model.errors import MQError
 from ostler.server.config import directories
-from ostler.server.config.default_manager import clear_default, mqs_ini, set_default
+from ostler.server.config.default_manager import mqs_ini, set_default
 from ostler.server.config.directories import (
     QueueManagerDirectory,
     QueueManagerExistsError,
-    QueueManagerNotFoundError,
-    QueueManagerRunningError,
-    describe_process,
 )
 from ostler.server.config.ini_file import ConfigurationError
-from ostler.server.config.qm_ini import LogManagement, LogSection, LogType, QueueManagerIni, new_qm_ini
+from ostler.server.config.qm_ini import LogManagement, LogSection, LogType, new_qm_ini
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 
 LISTENER: Final = "SYSTEM.LISTENER.TCP.1"
-"""The listener that crtmqm -p makes."""
+"""The listener that crtmqm -p defines."""
 _LOOPBACK: Final = "127.0.0.1"
 
 _LOG_KINDS: Final = {
@@ -40,7 +37,7 @@ _LOG_KINDS: Final = {
     "lln": (LogType.LINEAR, LogManagement.ARCHIVE),
 }
 
-# Attributes of the queue manager that have an option: the option, the attribute, the word for its value, the help.
+# Attributes of the queue manager that have an option: option, attribute, placeholder of the value, help, conversion.
 _ATTRIBUTES: Final[tuple[tuple[str, str, str, str, Callable[[str], object]], ...]] = (
     ("-c", "DESCR", "TEXT", "a description, up to 64 characters", str),
     ("-d", "DEFXMITQ", "QUEUE", "the default transmission queue", str),
@@ -70,11 +67,6 @@ _REFUSED_WITH_VALUE: Final = {
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    _add_create(subparsers)
-    _add_delete(subparsers)
-
-
-def _add_create(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_command(
         subparsers,
         "crtmqm",
@@ -86,8 +78,8 @@ def _add_create(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     )
     parser.add_argument("--help", action="help", help="show this help and exit")
     parser.add_argument("name", metavar="QMGR", help="its name")
-    for option, attribute, word, purpose, kind in _ATTRIBUTES:
-        parser.add_argument(option, dest=attribute, type=kind, metavar=word, help=purpose)
+    for option, attribute, placeholder, purpose, convert in _ATTRIBUTES:
+        parser.add_argument(option, dest=attribute, type=convert, metavar=placeholder, help=purpose)
     parser.add_argument("-q", dest="is_default", action="store_true", help="make it the default queue manager")
     parser.add_argument("-z", dest="is_quiet", action="store_true", help="say nothing but errors")
     parser.add_argument("-oa", dest="entities", metavar="user", help="users have authorities of their own: always so")
@@ -114,54 +106,38 @@ def _add_create(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     )
     refuse_options(parser, _REFUSED_ALONE, 0)
     refuse_options(parser, _REFUSED_WITH_VALUE, "?")
-    parser.set_defaults(run=create, log_kind="lc")
+    parser.set_defaults(run=run, log_kind="lc")
 
 
-def _add_delete(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_command(
-        subparsers,
-        "dltmqm",
-        "delete a queue manager",
-        "Delete a queue manager that is not running, with all it has.",
-        39,
-    )
-    parser.add_argument("name", metavar="QMGR", help="its name")
-    parser.add_argument("-z", dest="is_quiet", action="store_true", help="say nothing but errors")
-    parser.set_defaults(run=delete)
-
-
-# -- crtmqm ------------------------------------------------------------------------------------------------------------
-
-
-def create(arguments: argparse.Namespace) -> int:
-    speaker = Speaker(arguments.is_quiet)
-    directory = named(arguments.name)
+def run(arguments: argparse.Namespace) -> int:
+    output = CommandOutput(arguments.is_quiet)
+    directory = manager_directory(arguments.name)
     if directory.path.exists():
         raise CommandFailed(Status.EXISTS, "AMQ8110E", name=directory.name)
     if arguments.entities not in (None, "user"):
         why = "users have authorities of their own, beside those of their groups."
         raise CommandFailed(Status.PARAMETER_WRONG, "AMQ5203E", option=f"-oa {arguments.entities}", why=why)
-    changes = _changes(directory.name, arguments)
-    listener = _listener(arguments)
-    _make_files(directory, _log(directory.name, arguments))
-    speaker.say("AMQ8001I", name=directory.name)
-    speaker.say("directory-created", path=directory.path)
+    changes = _manager_attributes(directory.name, arguments)
+    listener = _listener_attributes(arguments)
+    _make_files(directory, _log_section(directory.name, arguments))
+    output.message("AMQ8001I", name=directory.name)
+    output.message("directory-created", path=directory.path)
     try:
         count = _make_objects(directory, changes, listener)
     except BaseException:
-        # Half a queue manager is none.
-        _remove(directory)
+        # No half-made queue manager is left behind.
+        remove_files(directory)
         raise
-    speaker.say("default-objects", count=count)
+    output.message("default-objects", count=count)
     if arguments.port is not None:
-        speaker.say("will-listen", listener=LISTENER, address=arguments.address, port=arguments.port)
+        output.message("will-listen", listener=LISTENER, address=arguments.address, port=arguments.port)
     if arguments.is_default:
-        return _make_default(directory, speaker)
+        return _make_default(directory, output)
     return Status.DONE
 
 
-def _changes(name: str, arguments: argparse.Namespace) -> dict[str, Value]:
-    """The attributes that were given, checked before anything is made."""
+def _manager_attributes(name: str, arguments: argparse.Namespace) -> dict[str, Value]:
+    """Returns the attributes given as options, checked before anything is created."""
     given: dict[str, Value] = {}
     for _, attribute, _, _, _ in _ATTRIBUTES:
         value = getattr(arguments, attribute)
@@ -174,11 +150,12 @@ def _changes(name: str, arguments: argparse.Namespace) -> dict[str, Value]:
     return given
 
 
-def _listener(arguments: argparse.Namespace) -> dict[str, Value] | None:
+def _listener_attributes(arguments: argparse.Namespace) -> dict[str, Value] | None:
     if arguments.port is None:
         return None
     if not 1 <= arguments.port <= 65_535:
-        raise CommandFailed(Status.PARAMETER_WRONG, "AMQ7076E", why=f"-p {arguments.port} is no port: 1 to 65535 are.")
+        why = f"-p {arguments.port} is not a port: ports are 1 to 65535."
+        raise CommandFailed(Status.PARAMETER_WRONG, "AMQ7076E", why=why)
     from ostler.model.constants import MQSVC_CONTROL_Q_MGR
 
     address = str(arguments.address)
@@ -190,7 +167,7 @@ def _listener(arguments: argparse.Namespace) -> dict[str, Value] | None:
     return listener
 
 
-def _log(name: str, arguments: argparse.Namespace) -> LogSection:
+def _log_section(name: str, arguments: argparse.Namespace) -> LogSection:
     kind, management = _LOG_KINDS[arguments.log_kind]
     default = LogSection()
     section = LogSection(
@@ -224,7 +201,7 @@ def _make_files(directory: QueueManagerDirectory, log: LogSection) -> None:
     except (LogRefused, DiskFull, LogSpace, DiskFailed, OSError) as error:
         is_made = directory.exists()
         if is_made:
-            _remove(directory)
+            remove_files(directory)
         if isinstance(error, (DiskFull, LogSpace)):
             raise CommandFailed(Status.STORAGE_NOT_AVAILABLE, "AMQ7065E", why=error) from error
         if is_made and log.path:
@@ -236,7 +213,7 @@ def _make_files(directory: QueueManagerDirectory, log: LogSection) -> None:
 def _make_objects(
     directory: QueueManagerDirectory, changes: dict[str, Value], listener: dict[str, Value] | None
 ) -> int:
-    """Start it once, so that its objects are there and the first real start has little to do. How many there are."""
+    """Starts the queue manager once to define its objects, and ends it; returns the number of objects."""
     manager = QueueManager(directory)
     try:
         manager.start()
@@ -255,50 +232,12 @@ def _make_objects(
         raise CommandFailed(Status.UNEXPECTED, "AMQ7019E", name=directory.name, why=error) from error
 
 
-def _make_default(directory: QueueManagerDirectory, speaker: Speaker) -> int:
+def _make_default(directory: QueueManagerDirectory, output: CommandOutput) -> int:
     try:
         set_default(directory.root, directory.name)
     except ConfigurationError as error:
         raise CommandFailed(
             Status.DEFAULT_NOT_SET, "done-but", name=directory.name, file=mqs_ini(directory.root), why=error
         ) from error
-    speaker.say("is-default", name=directory.name)
+    output.message("is-default", name=directory.name)
     return Status.DONE
-
-
-# -- dltmqm ------------------------------------------------------------------------------------------------------------
-
-
-def delete(arguments: argparse.Namespace) -> int:
-    speaker = Speaker(arguments.is_quiet)
-    directory = existing(arguments.name, Status.DOES_NOT_EXIST)
-    try:
-        _remove(directory)
-    except QueueManagerRunningError as error:
-        where = f" in {describe_process(error.process)}"
-        raise CommandFailed(Status.RUNNING, "end-it-first", name=directory.name, where=where) from error
-    except QueueManagerNotFoundError as error:
-        raise CommandFailed(Status.DOES_NOT_EXIST, "AMQ8118E", name=directory.name) from error
-    except PermissionError as error:
-        raise CommandFailed(Status.NOT_AUTHORIZED, "AMQ7021E", name=directory.name, why=error) from error
-    except OSError as error:
-        raise CommandFailed(Status.REMOVAL_FAILED, "AMQ7021E", name=directory.name, why=error) from error
-    speaker.say("AMQ8002I", name=directory.name)
-    try:
-        clear_default(directory.root, directory.name)
-    except ConfigurationError as error:
-        raise CommandFailed(
-            Status.DEFAULT_NOT_CLEARED, "done-but", name=directory.name, file=mqs_ini(directory.root), why=error
-        ) from error
-    return Status.DONE
-
-
-def _remove(directory: QueueManagerDirectory) -> None:
-    """The queue manager's tree, and its log where qm.ini places that elsewhere."""
-    try:
-        log_path = QueueManagerIni.read(directory.ini).settings.log.path
-    except ConfigurationError:
-        log_path = ""  # a damaged qm.ini must not keep anybody from deleting; the log stays where it is
-    directories.remove_queue_manager(directory.root, directory.name)
-    if log_path:
-        shutil.rmtree(Path(log_path) / directories.directory_name(directory.name), ignore_errors=True)

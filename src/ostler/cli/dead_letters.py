@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from ostler.cli import commands
-from ostler.cli.commands import CommandParser
+from ostler.cli.framework import commands
+from ostler.cli.framework.commands import CommandParser
 from ostler.cli.samples import connection as sample_connection
 from ostler.cli.samples.bodies import positive, shown_properties
 from ostler.cli.samples.connection import UsageError, connect

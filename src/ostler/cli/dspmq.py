@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from ostler import __version__
-from ostler.cli import commands
-from ostler.cli.commands import CommandFailed, existing, refuse_options, root
-from ostler.cli.exit_statuses import Status
+from ostler.cli.framework import commands
+from ostler.cli.framework.commands import CommandFailed, existing_manager, refuse_options, root
+from ostler.cli.framework.exit_statuses import Status
 from ostler.server.config.default_manager import default_name
 from ostler.server.config.directories import QueueManagerDirectory, program_name, queue_managers, running_process
 from ostler.server.config.ini_file import ConfigurationError
@@ -66,7 +66,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 def run(arguments: argparse.Namespace) -> int:
     base = root()
     if arguments.name:
-        names = [existing(arguments.name).name]
+        names = [existing_manager(arguments.name).name]
     else:
         names = [entry.name for entry in queue_managers(base)]
     try:

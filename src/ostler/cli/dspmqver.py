@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 import ostler
-from ostler.cli import commands
-from ostler.cli.commands import whole_number
-from ostler.cli.exit_statuses import Status
+from ostler.cli.framework import commands
+from ostler.cli.framework.commands import whole_number
+from ostler.cli.framework.exit_statuses import Status
 
 _FIELDS: Final[tuple[tuple[int, str], ...]] = (
     (1, "Name"),
@@ -112,7 +112,7 @@ def _components(numbers: int) -> list[dict[str, str]]:
 
 
 def _server() -> dict[str, str]:
-    from ostler.cli.flavour import is_compiled
+    from ostler.cli.framework.flavour import is_compiled
     from ostler.model.attributes import ObjectType, require
 
     return {

@@ -9,9 +9,16 @@ import threading
 import time
 from typing import Final
 
-from ostler.cli import commands
-from ostler.cli.commands import CommandFailed, Speaker, ask, existing, refuse_options, whole_number
-from ostler.cli.exit_statuses import Status
+from ostler.cli.framework import commands
+from ostler.cli.framework.commands import (
+    CommandFailed,
+    CommandOutput,
+    existing_manager,
+    refuse_options,
+    request_action,
+    whole_number,
+)
+from ostler.cli.framework.exit_statuses import Status
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory, running_process
 from ostler.server.config.process_file import ENDING, state_of
@@ -60,8 +67,8 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def run(arguments: argparse.Namespace) -> int:
-    directory = existing(arguments.name, Status.DOES_NOT_EXIST)
-    speaker = Speaker(arguments.is_quiet)
+    directory = existing_manager(arguments.name, Status.DOES_NOT_EXIST)
+    output = CommandOutput(arguments.is_quiet)
     is_running, process = running_process(directory)
     if not is_running:
         raise CommandFailed(Status.NOT_AVAILABLE, "AMQ7028E", name=directory.name)
@@ -70,12 +77,12 @@ def run(arguments: argparse.Namespace) -> int:
     patience = arguments.limit_seconds if arguments.limit_seconds is not None else _patience(mode)
     wait_seconds = _FOR_EVER if limit is None else limit * _QUIESCE_SHARE
     if not _ask_end(directory, mode, wait_seconds, arguments.reconnects, patience):
-        _give_up(directory, process, patience, speaker)
+        _give_up(directory, process, patience, output)
         return Status.DONE
     if arguments.mode == "c" and limit is None:
-        speaker.say("quiescing", name=directory.name)
+        output.message("quiescing", name=directory.name)
         return Status.DONE
-    return _await_end(directory, process, mode, patience, speaker)
+    return _await_end(directory, process, mode, patience, output)
 
 
 def _patience(mode: str) -> float | None:
@@ -92,7 +99,7 @@ def _ask_end(
 
     def wait_for_answer() -> None:
         try:
-            answers = ask(directory, "end", mode=mode, wait_seconds=wait_seconds, reconnect=reconnects)
+            answers = request_action(directory, "end", mode=mode, wait_seconds=wait_seconds, reconnect=reconnects)
             accepted.extend(True for answer in answers if answer.get("accepted"))
         except MQError:
             # It hangs, or it was too busy with its end to answer. The record of its process knows.
@@ -109,28 +116,30 @@ def _ask_end(
     return bool(accepted)
 
 
-def _give_up(directory: QueueManagerDirectory, process: int, patience_seconds: float | None, speaker: Speaker) -> None:
+def _give_up(
+    directory: QueueManagerDirectory, process: int, patience_seconds: float | None, output: CommandOutput
+) -> None:
     """It did not answer. Either it has just ended, or it is killed if that was wanted, or nothing can be done."""
     if _has_ended(directory, process, _MOMENT_SECONDS):
-        speaker.say("AMQ8004I", name=directory.name)
+        output.message("AMQ8004I", name=directory.name)
     elif patience_seconds is None:
         why = f"it does not answer. `ostler endmqm -p {directory.name}` ends it all the same."
         raise CommandFailed(Status.UNEXPECTED, "AMQ8146E", name=directory.name, why=why)
     else:
-        _kill(directory, process, speaker)
+        _kill(directory, process, output)
 
 
 def _await_end(
-    directory: QueueManagerDirectory, process: int, mode: str, patience_seconds: float | None, speaker: Speaker
+    directory: QueueManagerDirectory, process: int, mode: str, patience_seconds: float | None, output: CommandOutput
 ) -> int:
-    speaker.say("waiting-to-end", name=directory.name)
+    output.message("waiting-to-end", name=directory.name)
     if not _has_ended(directory, process, patience_seconds):
         if mode != "preemptive":
-            speaker.say("not-in-time", name=directory.name)
+            output.message("not-in-time", name=directory.name)
             _ask_end(directory, "preemptive", 0.0, False, _MOMENT_SECONDS)
         if not _has_ended(directory, process, _MOMENT_SECONDS):
-            _kill(directory, process, speaker)
-    speaker.say("AMQ8004I", name=directory.name)
+            _kill(directory, process, output)
+    output.message("AMQ8004I", name=directory.name)
     return Status.DONE
 
 
@@ -146,7 +155,7 @@ def _has_ended(directory: QueueManagerDirectory, process: int, patience_seconds:
         time.sleep(_LOOK_SECONDS)
 
 
-def _kill(directory: QueueManagerDirectory, process: int, speaker: Speaker) -> None:
+def _kill(directory: QueueManagerDirectory, process: int, output: CommandOutput) -> None:
     is_running, now = running_process(directory)
     if not is_running or now != process or process <= 0:
         return
@@ -157,4 +166,4 @@ def _kill(directory: QueueManagerDirectory, process: int, speaker: Speaker) -> N
     except PermissionError as error:
         raise CommandFailed(Status.NOT_AUTHORIZED, "AMQ7077E", why=error) from error
     _has_ended(directory, process, _PATIENCE_SECONDS)
-    speaker.say("killed", name=directory.name, process=process)
+    output.message("killed", name=directory.name, process=process)

@@ -14,8 +14,8 @@ from importlib import import_module
 from typing import Final
 
 from ostler import __version__
-from ostler.cli.commands import CommandFailed, CommandParser, expected_failure, operating_system_failure
-from ostler.cli.exit_statuses import Status
+from ostler.cli.framework.commands import CommandFailed, CommandParser, expected_failure, operating_system_failure
+from ostler.cli.framework.exit_statuses import Status
 from ostler.model.errors import MQError
 
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -25,19 +25,19 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "crtmqm": ("ostler.cli.crtmqm", "create a queue manager"),
     "strmqm": ("ostler.cli.strmqm", "start a queue manager"),
     "endmqm": ("ostler.cli.endmqm", "end a queue manager"),
-    "dltmqm": ("ostler.cli.crtmqm", "delete a queue manager"),
+    "dltmqm": ("ostler.cli.dltmqm", "delete a queue manager"),
     "dspmq": ("ostler.cli.dspmq", "list queue managers and how they are"),
     "check": ("ostler.cli.check", "look through the files of a queue manager"),
     "dspmqver": ("ostler.cli.dspmqver", "show the version of this program"),
-    "dspmqini": ("ostler.cli.mqini", "show the configuration of a queue manager"),
-    "setmqini": ("ostler.cli.mqini", "change the configuration of a queue manager"),
+    "dspmqini": ("ostler.cli.dspmqini", "show the configuration of a queue manager"),
+    "setmqini": ("ostler.cli.setmqini", "change the configuration of a queue manager"),
     "runmqsc": ("ostler.cli.runmqsc.runmqsc", "run MQSC commands"),
-    "setmqaut": ("ostler.cli.mqaut", "change what users and groups may do"),
-    "dspmqaut": ("ostler.cli.mqaut", "show what a user or group may do to an object"),
-    "dmpmqaut": ("ostler.cli.mqaut", "list authority records"),
+    "setmqaut": ("ostler.cli.setmqaut", "change what users and groups may do"),
+    "dspmqaut": ("ostler.cli.dspmqaut", "show what a user or group may do to an object"),
+    "dmpmqaut": ("ostler.cli.dmpmqaut", "list authority records"),
     "dmpmqcfg": ("ostler.cli.dmpmqcfg", "write all definitions as a script"),
-    "rcdmqimg": ("ostler.cli.media", "record media images of queues in the log"),
-    "rcrmqobj": ("ostler.cli.media", "recover damaged queues from their media images"),
+    "rcdmqimg": ("ostler.cli.rcdmqimg", "record media images of queues in the log"),
+    "rcrmqobj": ("ostler.cli.rcrmqobj", "recover damaged queues from their media images"),
     "run-trusted": ("ostler.cli.run_trusted", "run an application in the queue manager's process"),
     "users": ("ostler.cli.users", "users and passwords"),
     "certs": ("ostler.cli.certs", "make and show certificates for TLS"),
@@ -51,7 +51,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "publish": ("ostler.cli.samples.samples", "publish messages to a topic"),
     "subscribe": ("ostler.cli.samples.samples", "show what is published to topics"),
     "stats": ("ostler.cli.stats", "show statistics and accounting"),
-    "dev": ("ostler.cli.dev", "a developer's queue manager in one command"),
+    "dev": ("ostler.cli.dev.dev", "a developer's queue manager in one command"),
     "demo": ("ostler.cli.demo.demo", "see a queue manager survive kill -9"),
     "bench": ("ostler.cli.lab.bench", "measure"),
     "lab": ("ostler.cli.lab.command", "scenarios of performance reports: list, show, and run them"),
@@ -77,7 +77,7 @@ def build_parser(command: str = "") -> CommandParser:
 
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from ostler.cli.flavour import flavour
+        from ostler.cli.framework.flavour import flavour
 
         print(f"ostler {__version__} ({flavour()})")
         parser.exit(0)

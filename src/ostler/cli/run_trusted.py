@@ -6,9 +6,9 @@ import argparse
 import os
 import sys
 
-from ostler.cli import commands
-from ostler.cli.commands import CommandFailed, Speaker, ask, existing
-from ostler.cli.exit_statuses import Status
+from ostler.cli.framework import commands
+from ostler.cli.framework.commands import CommandFailed, CommandOutput, existing_manager, request_action
+from ostler.cli.framework.exit_statuses import Status
 from ostler.model.constants import MQRC_OPTIONS_ERROR
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory, running_process
@@ -36,7 +36,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def run(arguments: argparse.Namespace) -> int:
-    directory = existing(arguments.name)
+    directory = existing_manager(arguments.name)
     path = [os.path.abspath(each) for each in arguments.path or ["."]]
     is_running, process = running_process(directory)
     if arguments.here and is_running:
@@ -48,10 +48,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run_there(directory: QueueManagerDirectory, path: list[str], arguments: argparse.Namespace) -> int:
-    speaker = Speaker(arguments.is_quiet)
+    output = CommandOutput(arguments.is_quiet)
     status = int(Status.DONE)
     try:
-        for answer in ask(
+        for answer in request_action(
             directory,
             "run_trusted",
             target=arguments.target,
@@ -60,7 +60,7 @@ def _run_there(directory: QueueManagerDirectory, path: list[str], arguments: arg
             background=arguments.background,
         ):
             if "line" in answer:
-                speaker.line(str(answer["line"]))
+                output.line(str(answer["line"]))
             if "failure" in answer:
                 print(answer["failure"], file=sys.stderr)
             found = answer.get("status")
@@ -74,7 +74,7 @@ def _run_there(directory: QueueManagerDirectory, path: list[str], arguments: arg
 
 
 def _run_here(directory: QueueManagerDirectory, path: list[str], arguments: argparse.Namespace) -> int:
-    from ostler.cli.strmqm_foreground import run_here
+    from ostler.cli.strmqm import run_in_foreground
     from ostler.server.daemon import QUIESCE, Daemon, EndRequest
     from ostler.server.queue_manager import QueueManager
     from ostler.server.trusted_applications import Application, ApplicationRefused
@@ -95,4 +95,4 @@ def _run_here(directory: QueueManagerDirectory, path: list[str], arguments: argp
 
         daemon.when_ready.append(begin)
 
-    return run_here(directory, started=started)
+    return run_in_foreground(directory, started=started)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from ostler.cli import commands
+from ostler.cli.framework import commands
 from ostler.cli.samples import connection as sample_connection
 from ostler.cli.samples.bodies import seconds
 from ostler.cli.samples.connection import UsageError

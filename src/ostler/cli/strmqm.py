@@ -1,4 +1,10 @@
-"""`ostler strmqm`: start a queue manager, in the background or here."""
+"""`ostler strmqm`: starts a queue manager, in a process of its own or in the foreground.
+
+In the background the command starts this module as a process (`main`) and reads its reports from a pipe, one JSON
+object a line: {"progress": [done, total]} now and then during a long replay, then either {"ready": {...}} or
+{"failed": "...", "status": n}. In the foreground the queue manager runs in this process and its error log is shown on
+the console.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +15,38 @@ import json
 import os
 import subprocess
 import sys
-from typing import Any, BinaryIO, Final
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from ostler.cli import commands
-from ostler.cli.commands import CommandFailed, Speaker, existing, operating_system_failure, refuse_options
-from ostler.cli.exit_statuses import Status
+from ostler import __version__
+from ostler.cli.framework import commands
+from ostler.cli.framework.commands import (
+    CommandFailed,
+    CommandOutput,
+    existing_manager,
+    operating_system_failure,
+    refuse_options,
+)
+from ostler.cli.framework.exit_statuses import Status
 from ostler.server.config.directories import QueueManagerDirectory, describe_process, running_process
 from ostler.server.config.environment import without_secrets
 from ostler.server.config.process_file import ENDING, state_of
 
+if TYPE_CHECKING:
+    # Loaded where they are used: the command itself needs no queue manager.
+    from ostler.client.locate.embedded import ReplayBar
+    from ostler.server.daemon import Daemon, Reporter, StartFailure
+    from ostler.server.error_log import Echo
+    from ostler.server.queue_manager import QueueManager
+
 _OUTPUT: Final = "output.log"
 _OUTPUT_SHOWN_BYTES: Final = 2000
+_PIPE_PROGRESS_SECONDS: Final = 0.2
+_CONSOLE_PROGRESS_SECONDS: Final = 5.0
+_COLOURS: Final = {"W": "\x1b[33m", "E": "\x1b[31m", "S": "\x1b[31;1m"}
+_PLAIN: Final = "\x1b[0m"
 _STANDBY: Final = "there are no standby instances here"
 _BACKUP: Final = "there are no backup queue managers here"
 _REFUSED_ALONE: Final = {
@@ -66,17 +93,15 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def run(arguments: argparse.Namespace) -> int:
-    directory = existing(arguments.name)
-    speaker = Speaker(arguments.is_quiet or arguments.detail == "none")
+    directory = existing_manager(arguments.name)
+    output = CommandOutput(arguments.is_quiet or arguments.detail == "none")
     _check_not_running(directory)
     if arguments.only_define:
-        return _redefine(directory, speaker)
+        return _redefine(directory, output)
     if arguments.foreground:
-        from ostler.cli.strmqm_foreground import forget_secrets, run_here
-
         forget_secrets(_foreground_command(directory, arguments))
-        return run_here(directory, not arguments.no_services, arguments.stop_seconds)
-    return _start(directory, arguments, speaker)
+        return run_in_foreground(directory, not arguments.no_services, arguments.stop_seconds)
+    return _start(directory, arguments, output)
 
 
 def _foreground_command(directory: QueueManagerDirectory, arguments: argparse.Namespace) -> list[str]:
@@ -93,8 +118,8 @@ def _check_not_running(directory: QueueManagerDirectory) -> None:
         raise CommandFailed(Status.RUNNING, "AMQ7005E", name=directory.name, where=where)
 
 
-def _redefine(directory: QueueManagerDirectory, speaker: Speaker) -> int:
-    """strmqm -c: the default objects as they were when the queue manager was new."""
+def _redefine(directory: QueueManagerDirectory, output: CommandOutput) -> int:
+    """Defines the default objects as those of a new queue manager (strmqm -c)."""
     from ostler.model.system_objects import system_definitions
     from ostler.server.daemon import start_failure
     from ostler.server.queue_manager import QueueManager
@@ -109,46 +134,46 @@ def _redefine(directory: QueueManagerDirectory, speaker: Speaker) -> int:
         failure = start_failure(directory.name, error)
         print(failure.text, file=sys.stderr)
         return failure.status
-    speaker.say("default-objects", count=len(definitions))
+    output.message("default-objects", count=len(definitions))
     return Status.DONE
 
 
 # -- in the background -------------------------------------------------------------------------------------------------
 
 
-def _start(directory: QueueManagerDirectory, arguments: argparse.Namespace, speaker: Speaker) -> int:
+def _start(directory: QueueManagerDirectory, arguments: argparse.Namespace, output: CommandOutput) -> int:
     process, pipe = _spawn(directory, arguments)
     with pipe:
-        verdict = _await(directory.name, pipe, sys.stderr.isatty() and arguments.detail == "all")
-    if verdict is None:
-        raise _vanished(directory, process)
-    if "failed" in verdict:
-        print(verdict["failed"], file=sys.stderr)
-        return int(verdict["status"])
-    ready = verdict["ready"]
+        report = _await_report(directory.name, pipe, sys.stderr.isatty() and arguments.detail == "all")
+    if report is None:
+        raise _died(directory, process)
+    if "failed" in report:
+        print(report["failed"], file=sys.stderr)
+        return int(report["status"])
+    ready = report["ready"]
     if arguments.detail == "all":
-        speaker.say("AMQ7230I", records=ready["records"], seconds=ready["seconds"], messages=ready["messages"])
+        output.message("AMQ7230I", records=ready["records"], seconds=ready["seconds"], messages=ready["messages"])
         for notice in ready["notices"]:
-            speaker.line(str(notice))
-    speaker.say("AMQ8003I", name=directory.name, details=f" in process {ready['pid']}")
-    # It goes on without us: nobody is to wait for it.
+            output.line(str(notice))
+    output.message("AMQ8003I", name=directory.name, details=f" in process {ready['pid']}")
+    # The process goes on by itself; Popen must not wait for it.
     process.returncode = 0
     return Status.DONE
 
 
 def _spawn(directory: QueueManagerDirectory, arguments: argparse.Namespace) -> tuple[subprocess.Popen[bytes], BinaryIO]:
-    command = [sys.executable, "-P", "-m", "ostler.cli.strmqm_process"]
+    command = [sys.executable, "-P", "-m", "ostler.cli.strmqm"]
     command += ["--root", str(directory.root), "--name", directory.name, "--stop-seconds", str(arguments.stop_seconds)]
     if arguments.no_services:
         command.append("--no-services")
     reading, writing = os.pipe()
     try:
-        with _output(directory) as output:
+        with _output(directory) as file:
             process = subprocess.Popen(
                 [*command, "--pipe", str(writing)],
                 stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
+                stdout=file,
+                stderr=file,
                 pass_fds=(writing,),
                 env=without_secrets(os.environ),
                 start_new_session=True,
@@ -163,7 +188,7 @@ def _spawn(directory: QueueManagerDirectory, arguments: argparse.Namespace) -> t
 
 
 def _output(directory: QueueManagerDirectory) -> BinaryIO:
-    """The output file, or nowhere when the disk has no space for one: a queue manager starts without it."""
+    """Opens the output file; /dev/null if the disk is full, as a queue manager starts without one."""
     try:
         return _output_file(directory)
     except OSError as error:
@@ -173,7 +198,7 @@ def _output(directory: QueueManagerDirectory) -> BinaryIO:
 
 
 def _output_file(directory: QueueManagerDirectory) -> BinaryIO:
-    """Where the process prints to: nothing, as a rule, but trusted applications may, and a crash does."""
+    """Opens the file for standard output and error of the process: of trusted applications, and of a crash."""
     directory.errors.mkdir(mode=0o700, exist_ok=True)
     path = directory.errors / _OUTPUT
     if path.exists() and path.stat().st_size:
@@ -182,27 +207,192 @@ def _output_file(directory: QueueManagerDirectory) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb")
 
 
-def _await(name: str, pipe: BinaryIO, shows_progress: bool) -> dict[str, Any] | None:
-    """What the process says at last: ready or failed; None when it is gone without a word."""
+def _await_report(name: str, pipe: BinaryIO, shows_progress: bool) -> dict[str, Any] | None:
+    """Returns the last report of the process, ready or failed; None if it ended without one."""
     with contextlib.ExitStack() as open_bars:
         bar = None
         for line in pipe:
-            told: dict[str, Any] = json.loads(line)
-            if "progress" not in told:
-                return told
+            report: dict[str, Any] = json.loads(line)
+            if "progress" not in report:
+                return report
             if shows_progress:
                 if bar is None:
                     from ostler.client.locate.embedded import ReplayBar
 
                     bar = open_bars.enter_context(ReplayBar(name))
-                bar(*told["progress"])
+                bar(*report["progress"])
     return None
 
 
-def _vanished(directory: QueueManagerDirectory, process: subprocess.Popen[bytes]) -> CommandFailed:
+def _died(directory: QueueManagerDirectory, process: subprocess.Popen[bytes]) -> CommandFailed:
     status = process.wait()
     how = f"signal {-status}" if status < 0 else f"status {status}"
     path = directory.errors / _OUTPUT
     output = path.read_bytes()[-_OUTPUT_SHOWN_BYTES:].decode(errors="replace").strip() if path.exists() else ""
-    shown = f" It said:\n{output}" if output else ""
+    shown = f" Its output:\n{output}" if output else ""
     return CommandFailed(Status.UNEXPECTED, "did-not-start", name=directory.name, how=how, output=shown)
+
+
+# -- the process in the background -------------------------------------------------------------------------------------
+
+
+class PipeReporter:
+    """Reports the progress and the outcome of a start to strmqm over a pipe."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._reported_at = time.monotonic()
+
+    def progress(self, done_bytes: int, total_bytes: int) -> None:
+        now = time.monotonic()
+        if now - self._reported_at >= _PIPE_PROGRESS_SECONDS:
+            self._reported_at = now
+            self._write({"progress": [done_bytes, total_bytes]})
+
+    def ready(self, manager: QueueManager) -> None:
+        summary = manager.restart
+        self._write(
+            {
+                "ready": {
+                    "pid": os.getpid(),
+                    "records": summary.records,
+                    "messages": summary.messages,
+                    "seconds": summary.seconds,
+                    "notices": list(manager.notices),
+                }
+            }
+        )
+        self.close()
+
+    def failed(self, failure: StartFailure) -> None:
+        self._write({"failed": failure.text, "status": failure.status})
+        self.close()
+
+    def close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def _write(self, report: dict[str, object]) -> None:
+        if self._descriptor >= 0:
+            # strmqm may have been interrupted. The queue manager starts all the same.
+            with contextlib.suppress(OSError):
+                os.write(self._descriptor, json.dumps(report).encode() + b"\n")
+
+
+def main() -> int:
+    """Runs a queue manager in this process, which strmqm has started in the background."""
+    parser = argparse.ArgumentParser(prog="ostler-queue-manager")
+    parser.add_argument("--root", type=Path, required=True)
+    parser.add_argument("--name", required=True)
+    parser.add_argument("--pipe", type=int, required=True)
+    parser.add_argument("--no-services", action="store_true")
+    parser.add_argument("--stop-seconds", type=float, default=5.0)
+    arguments = parser.parse_args()
+    os.set_inheritable(arguments.pipe, False)
+    os.umask(0o077)
+    # The working directory of the caller can be unmounted while the queue manager runs.
+    os.chdir(arguments.root)
+    directory = QueueManagerDirectory(arguments.root, arguments.name)
+    reporter = PipeReporter(arguments.pipe)
+    daemon = make_daemon(directory, reporter, not arguments.no_services, arguments.stop_seconds)
+    return daemon.run()
+
+
+# -- in the foreground -------------------------------------------------------------------------------------------------
+
+
+class Console:
+    """Shows the error log with times, coloured by severity on a terminal, and reports the progress of the start."""
+
+    def __init__(self, name: str) -> None:
+        from ostler.client.locate.embedded import ReplayBar
+
+        self._is_terminal = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        self._bar: ReplayBar | None = ReplayBar(name) if sys.stderr.isatty() else None
+        self._reported_at = time.monotonic()
+
+    def echo(self, line: str) -> None:
+        number = line.partition(":")[0]
+        colour = _COLOURS.get(number[-1:], "") if self._is_terminal else ""
+        shown = f"{colour}{line}{_PLAIN}" if colour else line
+        print(f"{time.strftime('%H:%M:%S')} {shown}", flush=True)
+
+    def progress(self, done_bytes: int, total_bytes: int) -> None:
+        if self._bar is not None:
+            self._bar(done_bytes, total_bytes)
+        elif time.monotonic() - self._reported_at >= _CONSOLE_PROGRESS_SECONDS:
+            self._reported_at = time.monotonic()
+            self.echo(f"AMQ7229I: {done_bytes >> 20} of {total_bytes >> 20} MB of the log are replayed.")
+
+    def ready(self, manager: QueueManager) -> None:
+        self._close_bar()
+
+    def failed(self, failure: StartFailure) -> None:
+        self._close_bar()
+        print(failure.text, file=sys.stderr, flush=True)
+
+    def _close_bar(self) -> None:
+        if self._bar is not None:
+            self._bar.__exit__(None, None, None)
+
+
+def forget_secrets(command: list[str], is_on_command_line: bool = False) -> None:
+    """Replaces this process by `command` without passwords in its environment, if it has or was given some.
+
+    The environment and the arguments of a process can be read for as long as it runs, and this process is about to
+    run the queue manager.
+    """
+    kept = without_secrets(os.environ)
+    if is_on_command_line or len(kept) != len(os.environ):
+        sys.stdout.flush()
+        os.execve(sys.executable, [sys.executable, "-P", "-m", "ostler.cli.main", *command], kept)
+
+
+def run_in_foreground(
+    directory: QueueManagerDirectory,
+    starts_services: bool = True,
+    stop_seconds: float = 5.0,
+    started: Callable[[QueueManager, Daemon], None] | None = None,
+) -> int:
+    """Runs a queue manager in this process until it ends; returns the exit status."""
+    os.umask(0o077)
+    console = Console(directory.name)
+    return make_daemon(directory, console, starts_services, stop_seconds, console.echo, started).run()
+
+
+# -- both --------------------------------------------------------------------------------------------------------------
+
+
+def make_daemon(
+    directory: QueueManagerDirectory,
+    reporter: Reporter,
+    starts_services: bool = True,
+    stop_seconds: float = 5.0,
+    echo: Echo | None = None,
+    started: Callable[[QueueManager, Daemon], None] | None = None,
+) -> Daemon:
+    """Returns a daemon that runs a queue manager with sockets. Applications in this process can connect to it, too."""
+    from ostler.cli.framework.flavour import is_compiled
+    from ostler.client.locate import registry
+    from ostler.server.admin.authority_actions import authority_actions
+    from ostler.server.admin.control_actions import control_actions
+    from ostler.server.daemon import Daemon, ServerPart
+
+    def make_server(manager: QueueManager, daemon: Daemon) -> ServerPart:
+        from ostler.server.assembly import Server
+
+        registry.announce(manager)
+        server = Server(manager)
+        server.actions.update(control_actions(manager, daemon))
+        server.actions.update(authority_actions(server.target_for))
+        if started is not None:
+            started(manager, daemon)
+        return server
+
+    flavour = "compiled" if is_compiled() else "interpreted"
+    return Daemon(directory, reporter, make_server, __version__, flavour, stop_seconds, echo, starts_services)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

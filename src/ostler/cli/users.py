@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from ostler.cli.commands import CommandFailed, CommandParser, existing
-from ostler.cli.control_messages import message
-from ostler.cli.exit_statuses import Status
+from ostler.cli.framework.commands import CommandFailed, CommandParser, existing_manager
+from ostler.cli.framework.control_messages import message
+from ostler.cli.framework.exit_statuses import Status
 from ostler.security.connection_authentication import SOURCE_OPERATING_SYSTEM, SOURCE_PAM
 from ostler.security.passwords import (
     SALT_BYTES,
@@ -88,7 +88,7 @@ def _take_password(parser: CommandParser) -> argparse._MutuallyExclusiveGroup:
 
 
 def _add(arguments: argparse.Namespace) -> int:
-    directory = existing(arguments.manager)
+    directory = existing_manager(arguments.manager)
     user, groups = _name(arguments.user), _groups(arguments.groups)
     # A user that is there is told before anybody types a password.
     if user in _read(directory).users:
@@ -103,7 +103,7 @@ def _add(arguments: argparse.Namespace) -> int:
 
 
 def _set_password(arguments: argparse.Namespace) -> int:
-    directory = existing(arguments.manager)
+    directory = existing_manager(arguments.manager)
     _found(directory, _read(directory), arguments.user)
     kept = new_hash(_new_password(arguments))
     with changing(directory) as passwords:
@@ -114,7 +114,7 @@ def _set_password(arguments: argparse.Namespace) -> int:
 
 
 def _set_groups(arguments: argparse.Namespace) -> int:
-    directory = existing(arguments.manager)
+    directory = existing_manager(arguments.manager)
     groups = _groups(arguments.groups)
     with changing(directory) as passwords:
         entry = _found(directory, passwords, arguments.user)
@@ -124,7 +124,7 @@ def _set_groups(arguments: argparse.Namespace) -> int:
 
 
 def _delete(arguments: argparse.Namespace) -> int:
-    directory = existing(arguments.manager)
+    directory = existing_manager(arguments.manager)
     with changing(directory) as passwords:
         _found(directory, passwords, arguments.user)
         passwords.delete_user(arguments.user)
@@ -133,7 +133,7 @@ def _delete(arguments: argparse.Namespace) -> int:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    directory = existing(arguments.manager)
+    directory = existing_manager(arguments.manager)
     entries = sorted(_read(directory).users.values(), key=lambda each: each.name)
     if arguments.is_json:
         rows = [{"user": each.name, "groups": list(each.groups), "password": each.hash is not None} for each in entries]
@@ -147,7 +147,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    directory = existing(arguments.manager)
+    directory = existing_manager(arguments.manager)
     try:
         settings = QueueManagerIni.read(directory.ini).settings
     except ConfigurationError as error:

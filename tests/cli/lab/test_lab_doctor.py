@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from ostler.cli.commands import CommandParser
+from ostler.cli.framework.commands import CommandParser
 from ostler.cli.lab import doctor as lab_doctor
 from ostler.cli.main import main
 from ostler.lab.sampling.doctor import CHECKS, Finding, Verdict

@@ -492,7 +492,7 @@ def test_a_real_browser_prints_every_section(tables: Tables, tmp_path: Path) -> 
 
 
 def _run_command(*arguments: str) -> int:
-    from ostler.cli.commands import CommandParser
+    from ostler.cli.framework.commands import CommandParser
     from ostler.cli.pipeline import report as pipeline_report
 
     parser = CommandParser(prog="ostler")

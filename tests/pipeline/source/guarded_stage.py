@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.world.tls_pairs import APPLICATION_LABEL, make_certificates
 
-from ostler.cli.dev_configuration import APPLICATION_CHANNEL, APPLICATION_USER, SCRIPT
+from ostler.cli.dev.configuration import APPLICATION_CHANNEL, APPLICATION_USER, SCRIPT
 from ostler.testing import RunningQueueManager, queue_manager
 
 PASSWORD = "hay-and-oats-81"

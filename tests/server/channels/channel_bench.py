@@ -15,7 +15,7 @@ from tests.world.hostile_channels import (
 )
 
 from ostler.channel.sync_records import batches_in_doubt
-from ostler.cli.flavour import is_compiled
+from ostler.cli.framework.flavour import is_compiled
 from ostler.engine.objects import clear
 from ostler.engine.open import OpenRequest, open_object
 from ostler.engine.put import put

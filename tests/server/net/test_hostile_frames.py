@@ -13,7 +13,7 @@ import pytest
 from tests.world import hostile_frames
 from tests.world.hostile_frames import Mangler
 
-from ostler.cli.flavour import is_compiled
+from ostler.cli.framework.flavour import is_compiled
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import new_definition
 from ostler.server.assembly import Server

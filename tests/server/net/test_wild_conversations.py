@@ -14,7 +14,7 @@ from tests.world.hostile_channels import confirm, hello, message
 from tests.world.hostile_frames import descriptor, subscribing
 from tests.world.wire_bench import EVERYTHING, WireBench, get, numbers, put
 
-from ostler.cli.flavour import is_compiled
+from ostler.cli.framework.flavour import is_compiled
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
     MQGMO_BROWSE_FIRST,

@@ -21,7 +21,7 @@ from ostler import __version__
 from ostler.cli.demo.account import NAME, PERSISTENT, judge
 from ostler.cli.demo.server import ServerFailed
 from ostler.cli.demo.story import BINDINGS, RESPONDERS, DemoFailed, Findings, Story
-from ostler.cli.flavour import is_compiled
+from ostler.cli.framework.flavour import is_compiled
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory
 

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ostler.cli import commands
+from ostler.cli.framework import commands
 
 if TYPE_CHECKING:
     from ostler.lab.scenarios.features import Readiness

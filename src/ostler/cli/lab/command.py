@@ -6,7 +6,7 @@ import argparse
 from importlib import import_module
 from typing import Final
 
-from ostler.cli import commands
+from ostler.cli.framework import commands
 
 USAGE: Final = 2
 

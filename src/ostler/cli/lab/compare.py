@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-from ostler.cli import commands
+from ostler.cli.framework import commands
 from ostler.cli.lab.runs import add_runs_option, find_run
 
 if TYPE_CHECKING:

@@ -1,37 +1,42 @@
-"""`ostler lab run` and `ostler lab resume`: measure scenarios, and go on with runs that ended early.
+"""`ostler lab run` and `ostler lab resume`: measure scenarios, and resume runs that ended early.
 
-Both end with 0 when all was measured, 1 when something was not, 2 when it cannot be done as asked, and 130 after
-control-C.
+Exit statuses: 0 when everything was measured, 1 when something was not, 2 for wrong usage, 130 after control-C, 143
+after SIGTERM or SIGHUP.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ostler.cli import commands
+from ostler.cli.framework import commands
 from ostler.cli.lab.runs import RUNS, add_runs_option, find_run
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ostler.cli.lab.sitting import Account
-    from ostler.lab.runner.contract import Settings
+    from ostler.lab.runner.contract import Settings, View
     from ostler.lab.scenarios.model import Scenario
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 USAGE: Final = 2
+FAILED: Final = 1
+INTERRUPTED: Final = 130
+TERMINATED: Final = 143
 _SECONDS_MAX: Final = 3600.0
 _REPETITIONS_MAX: Final = 100
 _DRIVERS_MAX: Final = 64
 _PACKAGES: Final = ("psutil", "pyarrow")
+_WIDTH_WITHOUT_TERMINAL: Final = 200
 
 _DESCRIPTION: Final = """\
 Measure scenarios: Ostler, other brokers and the limits of this machine in turn, step after step. Each run is kept in a
@@ -42,8 +47,8 @@ Go on with a run that ended early, in the way it was begun. What was measured is
 measured now."""
 
 
-class Refused(Exception):
-    """It cannot be done as asked; the words say why and what can."""
+class RunRefused(Exception):
+    """The command line asks for something impossible; the text gives the reason and the alternatives."""
 
 
 def add_command(subparsers: Subparsers) -> None:
@@ -84,7 +89,7 @@ def _within(text: str, least: float, most: float, what: str) -> float:
         value = float(text)
     except ValueError:
         value = float("nan")
-    # Whatever is no number is not between two numbers either.
+    # NaN is not between the two either.
     if not least <= value <= most:
         raise argparse.ArgumentTypeError(f"{text!r} is not {what} from {least:g} to {most:g}")
     return value
@@ -119,18 +124,17 @@ def _drivers(text: str) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     if not _has_packages():
         return 1
-    from ostler.cli.lab.sitting import consoles, sit
     from ostler.lab.scenarios.steps import ParametersError
     from ostler.lab.store.manifest import RunUnreadable
 
-    console, out = consoles(arguments.is_json)
+    console, out = _consoles(arguments.is_json)
     try:
         scenarios = _scenarios(arguments.scenarios)
         chosen = _chosen(arguments.set)
         settings = _settings(arguments)
         plans = [_plan(each, settings, chosen) for each in scenarios]
         settings = replace(settings, peers=_peers(arguments.peers, arguments.fetch, console))
-    except (Refused, ParametersError) as refused:
+    except (RunRefused, ParametersError) as refused:
         print(f"ostler lab run: {refused}", file=sys.stderr)
         return USAGE
     command = ("ostler", *sys.argv[1:])
@@ -138,15 +142,15 @@ def _run(arguments: argparse.Namespace) -> int:
     for number, scenario in enumerate(scenarios):
         console.print(plans[number], soft_wrap=True, markup=False)
         try:
-            account = sit(scenario, settings, chosen, arguments.output.absolute(), console, command)
+            outcome = run(scenario, settings, chosen, arguments.output.absolute(), console, command)
         except (ParametersError, RunUnreadable) as refused:
             print(f"ostler lab run: {refused}", file=sys.stderr)
             return USAGE
-        worst = max(worst, _tell("run", account, console, out))
+        worst = max(worst, _report("run", outcome, console, out))
         rest = ", ".join(each.id for each in scenarios[number + 1 :])
-        if account.is_over_for_all and rest:
+        if outcome.ends_all and rest:
             print(f"Not begun: {rest}.", file=sys.stderr)
-        if account.is_over_for_all:
+        if outcome.ends_all:
             break
     return worst
 
@@ -168,14 +172,14 @@ def _scenarios(names: Sequence[str]) -> list[Scenario]:
             scenario = known.find(name)
         except UnknownScenario as unknown:
             hint = f"Did you mean {' or '.join(unknown.near)}?" if unknown.near else "ostler lab list shows all."
-            raise Refused(f"there is no scenario {unknown.name!r}. {hint}") from None
+            raise RunRefused(f"there is no scenario {unknown.name!r}. {hint}") from None
         readiness = known.readiness(scenario)
         if not scenario.is_measured:
-            raise Refused(f"{name} is not measured: it is kept as {scenario.kind.value}. ostler lab show {name}")
+            raise RunRefused(f"{name} is not measured: it is kept as {scenario.kind.value}. ostler lab show {name}")
         if readiness.verdict == "foreign":
-            raise Refused(f"{name} belongs to another platform: it needs {readiness.missing[0].name}.")
+            raise RunRefused(f"{name} belongs to another platform: it needs {readiness.missing[0].name}.")
         if not readiness.can_run:
-            raise Refused(f"{name} cannot run yet: it needs {', '.join(readiness.needs())}. ostler lab show {name}")
+            raise RunRefused(f"{name} cannot run yet: it needs {', '.join(readiness.needs())}. ostler lab show {name}")
         found.append(scenario)
     return found
 
@@ -185,9 +189,9 @@ def _chosen(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
     for text in texts:
         name, equals, points = text.partition("=")
         if not equals or not name or not all(points.split(",")):
-            raise Refused(f"--set {text}: NAME=V,V... is wanted, such as requesters=1,20.")
+            raise RunRefused(f"--set {text}: expected NAME=V,V..., such as requesters=1,20.")
         if name in found:
-            raise Refused(f"--set {name} is there twice: give all its points at once.")
+            raise RunRefused(f"--set {name} is given twice: give all its points at once.")
         found[name] = tuple(points.split(","))
     return found
 
@@ -212,7 +216,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
 
 
 def _plan(scenario: Scenario, settings: Settings, chosen: Mapping[str, Sequence[str]]) -> str:
-    """What is going to happen, in a sentence. ParametersError when it cannot."""
+    """Returns a sentence on steps and duration. Raises ParametersError for points that the scenario does not have."""
     from ostler.lab.runner.figure_text import duration
     from ostler.lab.scenarios.loader import catalogue
     from ostler.lab.scenarios.steps import steps
@@ -226,7 +230,7 @@ def _plan(scenario: Scenario, settings: Settings, chosen: Mapping[str, Sequence[
 
 
 def _peers(text: str | None, fetch: bool, console: Console) -> tuple[str, ...]:
-    """Who takes part beside Ostler. Peers that were named must be here; of all others, those that are."""
+    """Returns the peers that take part. Peers that are named must be usable here; without names, those that are."""
     from ostler.lab.peers.registry import KNOWN, NAMES, look
     from ostler.lab.scenarios.loader import near_names
 
@@ -237,7 +241,7 @@ def _peers(text: str | None, fetch: bool, console: Console) -> tuple[str, ...]:
         if name not in NAMES:
             near = near_names(name, NAMES)
             hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(NAMES)}; all; none."
-            raise Refused(f"there is no peer {name!r}. {hint}")
+            raise RunRefused(f"there is no peer {name!r}. {hint}")
     wanted = [each for each in KNOWN if each.name in named]
     if fetch:
         for peer in wanted:
@@ -247,7 +251,7 @@ def _peers(text: str | None, fetch: bool, console: Console) -> tuple[str, ...]:
         if found.is_usable:
             usable.append(found.peer.name)
         elif text not in (None, "all"):
-            raise Refused(f"{found.peer.name} cannot take part: {found.state}. Do this first: {found.advice}")
+            raise RunRefused(f"{found.peer.name} cannot take part: {found.state}. Do this first: {found.advice}")
         elif text == "all":
             console.print(f"Without {found.peer.name}: {found.state}. {found.advice}", soft_wrap=True, markup=False)
     return tuple(usable)
@@ -262,7 +266,7 @@ def _fetch(name: str, is_named: bool, console: Console) -> None:
         fetch(peer)
     except PeerUnavailable as why:
         if is_named:
-            raise Refused(str(why)) from None
+            raise RunRefused(str(why)) from None
         console.print(f"Without {name}: {why}", soft_wrap=True, markup=False)
 
 
@@ -272,32 +276,145 @@ def _fetch(name: str, is_named: bool, console: Console) -> None:
 def _resume(arguments: argparse.Namespace) -> int:
     if not _has_packages():
         return 1
-    from ostler.cli.lab.sitting import consoles, sit_again
     from ostler.lab.scenarios.steps import ParametersError
     from ostler.lab.store.manifest import RunUnreadable
 
-    console, out = consoles(arguments.is_json)
+    console, out = _consoles(arguments.is_json)
     try:
-        account = sit_again(find_run(arguments.directory, arguments.runs).absolute(), console)
+        outcome = resume(find_run(arguments.directory, arguments.runs).absolute(), console)
     except (ParametersError, RunUnreadable) as refused:
         print(f"ostler lab resume: {refused}", file=sys.stderr)
         return USAGE
-    return _tell("resume", account, console, out)
+    return _report("resume", outcome, console, out)
 
 
-def _tell(task: str, account: Account, console: Console, out: Console | None) -> int:
-    """What a run came to: a table for people, or an object on standard output. The exit status."""
+def _report(task: str, outcome: RunOutcome, console: Console, out: Console | None) -> int:
+    """Shows the outcome of a run, as a table or as a JSON object; returns the exit status."""
     from ostler.lab.runner.run_table import as_json, show_run, shown_path
     from ostler.lab.store.run_reader import read_run
 
-    run = read_run(account.directory) if account.directory is not None else None
-    if run is not None and run.keys:
-        show_run(run, console)
-    if run is not None and out is not None:
-        out.print(json.dumps(as_json(run)), soft_wrap=True, markup=False, highlight=False)
-    if account.why:
-        began = "Ended early" if run is not None and run.keys else "Nothing measured"
-        print(f"ostler lab {task}: {began}: {account.why}", file=sys.stderr)
-    if run is not None and run.is_partial:
-        print(f"resume with: ostler lab resume {shown_path(run.directory)}", file=sys.stderr)
-    return account.status or (1 if run is None or run.is_partial else 0)
+    stored = read_run(outcome.directory) if outcome.directory is not None else None
+    if stored is not None and stored.keys:
+        show_run(stored, console)
+    if stored is not None and out is not None:
+        out.print(json.dumps(as_json(stored)), soft_wrap=True, markup=False, highlight=False)
+    if outcome.why:
+        began = "Ended early" if stored is not None and stored.keys else "Nothing measured"
+        print(f"ostler lab {task}: {began}: {outcome.why}", file=sys.stderr)
+    if stored is not None and stored.is_partial:
+        print(f"resume with: ostler lab resume {shown_path(stored.directory)}", file=sys.stderr)
+    return outcome.status or (1 if stored is None or stored.is_partial else 0)
+
+
+# -- one run, with a view and signals ----------------------------------------------------------------------------------
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM or SIGHUP: handled as control-C, but for the exit status."""
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """The end of a run. `directory` is None if none was created; `status` is 0 if the run came to its end."""
+
+    directory: Path | None
+    status: int = 0
+    why: str = ""
+    ends_all: bool = False
+    """Other scenarios would end in the same way, and are not begun."""
+
+
+def _consoles(is_json: bool) -> tuple[Console, Console | None]:
+    """Returns the console for people, and that for JSON if wanted; people then get standard error."""
+    from rich.console import Console
+
+    console = Console(highlight=False, emoji=False, stderr=is_json)
+    if not console.is_terminal:
+        console.width = _WIDTH_WITHOUT_TERMINAL
+    return console, Console(highlight=False, emoji=False, file=sys.stdout) if is_json else None
+
+
+def run(
+    scenario: Scenario,
+    settings: Settings,
+    chosen: Mapping[str, Sequence[str]],
+    output: Path,
+    console: Console,
+    command: tuple[str, ...],
+) -> RunOutcome:
+    """Runs a scenario."""
+    from ostler.lab.runner.runner import run_scenario
+
+    # Other runs may write to the same directory, so a new one there need not be of this run.
+    created: list[Path] = []
+
+    def start(view: View) -> Path:
+        return run_scenario(scenario, settings, chosen, output, view, command, made=created.append)
+
+    return _run_with_view(start, lambda: created[-1] if created else None, scenario, settings.repetitions, console)
+
+
+def resume(directory: Path, console: Console) -> RunOutcome:
+    """Resumes a run. Raises RunUnreadable for a run that cannot be resumed."""
+    from ostler.lab.runner.run_parameters import settings_from
+    from ostler.lab.runner.runner import resume_run
+    from ostler.lab.scenarios.loader import UnknownScenario, catalogue
+    from ostler.lab.store.manifest import RunUnreadable, read_manifest
+
+    manifest = read_manifest(directory)
+    try:
+        scenario = catalogue().find(manifest.scenario)
+    except UnknownScenario as unknown:
+        raise RunUnreadable(f"{directory.name} is of a scenario {unknown.name!r} that is not known here.") from None
+    repetitions = settings_from(manifest.parameters).repetitions
+
+    def start(view: View) -> Path:
+        return resume_run(directory, view)
+
+    return _run_with_view(start, lambda: directory, scenario, repetitions, console)
+
+
+def _run_with_view(
+    start: Callable[[View], Path],
+    directory: Callable[[], Path | None],
+    scenario: Scenario,
+    repetitions: int,
+    console: Console,
+) -> RunOutcome:
+    from ostler.lab.runner.contract import SittingOver
+    from ostler.lab.runner.live_view import view_for
+    from ostler.lab.sampling.observer import ObservingFailed
+    from ostler.lab.store.segments import RunNotWritten
+
+    try:
+        with _signals_as_interrupts(), view_for(console, scenario, repetitions) as view:
+            return RunOutcome(start(view))
+    except KeyboardInterrupt as interruption:
+        status = TERMINATED if isinstance(interruption, Terminated) else INTERRUPTED
+        return RunOutcome(directory(), status, "interrupted.", ends_all=True)
+    except SittingOver as over:
+        return RunOutcome(directory(), FAILED, str(over))
+    except RunNotWritten as failure:
+        return RunOutcome(directory(), FAILED, str(failure), ends_all=True)
+    except ObservingFailed as failure:
+        return RunOutcome(directory(), FAILED, f"{failure}.")
+    except OSError as failure:
+        # The directory of runs cannot be created or written.
+        return RunOutcome(directory(), FAILED, f"{failure}.", ends_all=True)
+
+
+@contextmanager
+def _signals_as_interrupts() -> Iterator[None]:
+    """Ends a run at SIGTERM and SIGHUP as control-C does."""
+
+    def end(_number: int, _frame: object) -> None:
+        raise Terminated
+
+    # A signal that is ignored, as under nohup, stays ignored.
+    handled = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, end) for number in handled}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ostler.cli import commands
+from ostler.cli.framework import commands
 from ostler.cli.pipeline.options import USAGE, add_spark_options, is_about_java, need_packages
 from ostler.cli.pipeline.statuses import JAVA_MISSING
 

@@ -12,7 +12,7 @@ from functools import partial
 from importlib import import_module
 from typing import Final
 
-from ostler.cli import commands
+from ostler.cli.framework import commands
 from ostler.cli.pipeline.statuses import REFUSED, TaskFailed
 
 USAGE: Final = REFUSED

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ostler.cli import commands
+from ostler.cli.framework import commands
 from ostler.cli.pipeline.options import USAGE, add_lake_option, need_packages
 from ostler.cli.pipeline.statuses import DONE, FOUND, NOTHING_TO_COMPARE
 from ostler.pipeline.errors import counted

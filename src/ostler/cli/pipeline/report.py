@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from ostler.cli import commands
+from ostler.cli.framework import commands
 from ostler.cli.pipeline.options import USAGE, add_lake_option, need_packages
 
 REPORT: Final = Path("report")

@@ -15,7 +15,7 @@ from threading import Event
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
-from ostler.cli import commands
+from ostler.cli.framework import commands
 from ostler.cli.pipeline.options import USAGE, add_lake_option, add_spark_options, need_packages, spark_opener
 from ostler.cli.pipeline.watch_options import source_options
 from ostler.cli.pipeline.watch_view import WatchView

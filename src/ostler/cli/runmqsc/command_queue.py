@@ -49,7 +49,7 @@ class CommandQueue:
         self._wait_seconds = wait_seconds
         self._replies = connection.open_dynamic(model, _REPLY_NAME, "r")
 
-    def ask(self, command: int, parameters: Sequence[Parameter]) -> Iterator[PcfMessage]:
+    def request(self, command: int, parameters: Sequence[Parameter]) -> Iterator[PcfMessage]:
         """Send a command; its replies, each when it comes. MQError when the next one does not come in time."""
         sent = self._connection.put(
             COMMAND_QUEUE,
@@ -91,7 +91,7 @@ class CommandQueue:
         parameters = (Integer(MQIACF_ESCAPE_TYPE, MQET_MQSC), String(MQCACF_ESCAPE_TEXT, command))
         outcome = Outcome.DONE
         try:
-            for reply in self.ask(MQCMD_ESCAPE, parameters):
+            for reply in self.request(MQCMD_ESCAPE, parameters):
                 lines = [line for text in _texts(reply) for line in text.split("\n")]
                 yield from lines
                 if any(line.startswith(_SYNTAX) for line in lines):

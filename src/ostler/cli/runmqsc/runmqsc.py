@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ostler.cli import commands
-from ostler.cli.commands import CommandFailed, existing, refuse_options, whole_number
-from ostler.cli.exit_statuses import Status
+from ostler.cli.framework import commands
+from ostler.cli.framework.commands import CommandFailed, existing_manager, refuse_options, whole_number
+from ostler.cli.framework.exit_statuses import Status
 from ostler.cli.runmqsc.runners import LocalRunner, QueuedRunner, Runner, Verifier
 from ostler.cli.runmqsc.script import NotText, first_line, pieces_of
 from ostler.model.constants import MQRC_NOT_AUTHORIZED
@@ -116,10 +116,10 @@ def _runner(arguments: argparse.Namespace, is_typed: bool, descriptor: int) -> R
     # One who types commands sees them anyway.
     echoes = not arguments.no_echo and not is_typed
     if arguments.verifies:
-        name = existing(arguments.name).name if arguments.name else ""
+        name = existing_manager(arguments.name).name if arguments.name else ""
         return Verifier(name, echoes)
     if not arguments.is_client and arguments.wait is None and arguments.user is None:
-        return LocalRunner(existing(arguments.name), echoes)
+        return LocalRunner(existing_manager(arguments.name), echoes)
     return _queued(arguments, echoes, is_typed, descriptor)
 
 
@@ -149,11 +149,11 @@ def _queued(arguments: argparse.Namespace, echoes: bool, is_typed: bool, descrip
 def _sender(arguments: argparse.Namespace) -> str:
     """The queue manager that sends the messages: -m, else the default one, else the one that they are for."""
     if arguments.by is not None or arguments.wait is None:
-        return existing(arguments.by or arguments.name).name
+        return existing_manager(arguments.by or arguments.name).name
     try:
-        return existing(None).name
+        return existing_manager(None).name
     except CommandFailed:
-        return existing(arguments.name).name
+        return existing_manager(arguments.name).name
 
 
 def _password(user: str, is_typed: bool, descriptor: int) -> str:

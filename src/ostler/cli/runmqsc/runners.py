@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ostler.cli.commands import ask
-from ostler.cli.exit_statuses import Status
+from ostler.cli.framework.commands import request_action
+from ostler.cli.framework.exit_statuses import Status
 from ostler.cli.runmqsc.script import Piece
 from ostler.command.mqsc.interpreter import Outcome, refusal_lines, understand
 from ostler.command.mqsc.script import Counts
@@ -103,7 +103,7 @@ class LocalRunner(Runner):
         self._directory = directory
 
     def check(self) -> None:
-        for _ in ask(self._directory, "mqsc", Status.NOT_DONE, text=""):
+        for _ in request_action(self._directory, "mqsc", Status.NOT_DONE, text=""):
             pass
 
     def close(self) -> None:
@@ -127,7 +127,7 @@ class LocalRunner(Runner):
         text = "".join(f"{mark}\n{each}\n" for each in texts) + mark
         repeated = [sum(max(1, len(line.splitlines())) for line in piece.lines) for piece in pieces]
         at, skipped, read = -1, 0, self.counts.read
-        for answer in ask(self._directory, "mqsc", Status.NOT_DONE, text=text, echo=True):
+        for answer in request_action(self._directory, "mqsc", Status.NOT_DONE, text=text, echo=True):
             line = answer.get("line")
             counts = answer.get("counts")
             if isinstance(counts, dict):

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ostler.cli import commands
+from ostler.cli.framework import commands
 from ostler.cli.samples import bodies as sample_bodies
 from ostler.cli.samples import connection as sample_connection
 from ostler.cli.samples import output as sample_output

@@ -13,11 +13,17 @@ import threading
 from dataclasses import dataclass
 from typing import Final
 
-from ostler.cli import commands
-from ostler.cli import dev_configuration as configuration
-from ostler.cli.commands import CommandFailed, ask, existing, named, whole_number
-from ostler.cli.exit_statuses import Status
-from ostler.cli.strmqm_foreground import forget_secrets
+from ostler.cli.dev import configuration
+from ostler.cli.framework import commands
+from ostler.cli.framework.commands import (
+    CommandFailed,
+    existing_manager,
+    manager_directory,
+    request_action,
+    whole_number,
+)
+from ostler.cli.framework.exit_statuses import Status
+from ostler.cli.strmqm import forget_secrets
 from ostler.cli.users import changing, new_hash
 from ostler.security.passwords import UserEntry, verify
 from ostler.server.config.directories import QueueManagerDirectory, describe_process, running_process
@@ -73,7 +79,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def run(arguments: argparse.Namespace) -> int:
-    directory = named(arguments.name)
+    directory = manager_directory(arguments.name)
     _check_place(arguments)
     is_running, process = running_process(directory)
     if is_running and arguments.foreground:
@@ -85,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
         # Its rules for channels and passwords would be replaced, and an administrator added.
         raise CommandFailed(Status.EXISTS, "not-for-developers", name=directory.name)
     # The users are there before anybody can connect.
-    _settle_users(existing(directory.name), arguments)
+    _settle_users(existing_manager(directory.name), arguments)
     if arguments.foreground:
         is_given = arguments.app_password is not None or arguments.admin_password is not None
         forget_secrets(_without_passwords(directory, arguments), is_given)
@@ -212,7 +218,7 @@ def _ask(directory: QueueManagerDirectory, text: str) -> tuple[list[str], int]:
     """What a queue manager answers to MQSC, and how many commands failed."""
     lines: list[str] = []
     failures = 0
-    for answer in ask(directory, "mqsc", text=text, verify=False, echo=False):
+    for answer in request_action(directory, "mqsc", text=text, verify=False, echo=False):
         if "line" in answer:
             lines.append(str(answer["line"]))
         counts = answer.get("counts")
@@ -226,8 +232,7 @@ def _ask(directory: QueueManagerDirectory, text: str) -> tuple[list[str], int]:
 
 def _stay(directory: QueueManagerDirectory, arguments: argparse.Namespace) -> int:
     """Be the queue manager's process. A thread configures it as soon as it is ready, as any client would."""
-    from ostler.cli.strmqm_foreground import Console
-    from ostler.cli.strmqm_process import make_daemon
+    from ostler.cli.strmqm import Console, make_daemon
 
     failed: list[CommandFailed] = []
 
@@ -236,7 +241,7 @@ def _stay(directory: QueueManagerDirectory, arguments: argparse.Namespace) -> in
             _configure(directory, arguments)
         except CommandFailed as failure:
             failed.append(failure)
-            for _ in ask(directory, "end", mode="immediate"):
+            for _ in request_action(directory, "end", mode="immediate"):
                 pass
 
     class DeveloperConsole(Console):

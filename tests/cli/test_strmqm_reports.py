@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.cli.strmqm_foreground import Console
-from ostler.cli.strmqm_process import PipeReporter
+from ostler.cli.strmqm import Console, PipeReporter
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.daemon import StartFailure
 from ostler.server.queue_manager import QueueManager, create_queue_manager

@@ -12,7 +12,7 @@ import pytest
 from tests.world.tls_pairs import shake_hands
 
 from ostler.cli import certs as certificates
-from ostler.cli.commands import CommandFailed, CommandParser
+from ostler.cli.framework.commands import CommandFailed, CommandParser
 from ostler.client.link.tls_client import ClientTls
 from ostler.client.locate.connect_parameters import TlsSettings
 from ostler.server.config.directories import QueueManagerDirectory, create_queue_manager

@@ -1,13 +1,13 @@
-"""`ostler rcdmqimg` and `ostler rcrmqobj`: media images of queues, and queues rebuilt from them."""
+"""`ostler rcdmqimg`: records media images of queues in a linear log. `rcrmqobj` recovers queues from them."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Final
 
-from ostler.cli import commands
-from ostler.cli.commands import CommandFailed, Speaker, ask, existing
-from ostler.cli.exit_statuses import Status
+from ostler.cli.framework import commands
+from ostler.cli.framework.commands import CommandFailed, CommandOutput, existing_manager, request_action
+from ostler.cli.framework.exit_statuses import Status
 from ostler.model.constants import (
     MQRC_NOT_AUTHORIZED,
     MQRC_OBJECT_DAMAGED,
@@ -17,7 +17,7 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 
-_STATUS_OF: Final = {
+_STATUS_BY_REASON: Final = {
     MQRC_NOT_AUTHORIZED: Status.NOT_AUTHORIZED,
     MQRC_OBJECT_DAMAGED: Status.OBJECT_DAMAGED,
     MQRC_OBJECT_IN_USE: Status.OBJECT_IN_USE,
@@ -27,28 +27,19 @@ _STATUS_OF: Final = {
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    records = commands.add_command(
+    parser = commands.add_command(
         subparsers,
         "rcdmqimg",
         "record media images of queues in the log",
         "Record images of queues in a linear log, so that they can be recovered and older extents are not needed.",
         Status.ARGUMENTS_WRONG,
     )
-    _add_objects(records)
-    records.add_argument("-l", dest="shows_extents", action="store_true", help="say which log extents are still needed")
-    records.set_defaults(run=record)
-    recovers = commands.add_command(
-        subparsers,
-        "rcrmqobj",
-        "recover damaged queues from their media images",
-        "Recover a queue, or with a pattern all damaged ones that match, from its image and the log behind it.",
-        Status.ARGUMENTS_WRONG,
-    )
-    _add_objects(recovers)
-    recovers.set_defaults(run=recover)
+    add_object_arguments(parser)
+    parser.add_argument("-l", dest="shows_extents", action="store_true", help="show which log extents are still needed")
+    parser.set_defaults(run=run)
 
 
-def _add_objects(parser: argparse.ArgumentParser) -> None:
+def add_object_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("object", metavar="NAME", nargs="?", default="*", help="a name or a pattern with * (all)")
     parser.add_argument("-m", dest="name", metavar="QMGR", help="the queue manager (the default one)")
     parser.add_argument(
@@ -57,45 +48,37 @@ def _add_objects(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-z", dest="is_quiet", action="store_true", help="say nothing but errors")
 
 
-def record(arguments: argparse.Namespace) -> int:
-    speaker = Speaker(arguments.is_quiet)
-    last = _do("record_image", arguments, speaker)
+def run(arguments: argparse.Namespace) -> int:
+    output = CommandOutput(arguments.is_quiet)
+    last = process_objects("record_image", arguments, output)
     if arguments.shows_extents:
-        speaker.say("AMQ7467I", extent=last["restart_extent"])
-        speaker.say("AMQ7468I", extent=last["media_extent"])
+        output.message("AMQ7467I", extent=last["restart_extent"])
+        output.message("AMQ7468I", extent=last["media_extent"])
     if not last["processed"]:
         raise CommandFailed(Status.NOTHING_PROCESSED, "AMQ7080W")
-    speaker.say("AMQ7459I", count=last["processed"])
+    output.message("AMQ7459I", count=last["processed"])
     return Status.DONE
 
 
-def recover(arguments: argparse.Namespace) -> int:
-    speaker = Speaker(arguments.is_quiet)
-    last = _do("recover_object", arguments, speaker)
-    if not last["processed"]:
-        raise CommandFailed(Status.NOTHING_PROCESSED, "AMQ7080W")
-    speaker.say("AMQ7081I", count=last["processed"])
-    return Status.DONE
-
-
-def _do(action: str, arguments: argparse.Namespace, speaker: Speaker) -> dict[str, object]:
-    directory = existing(arguments.name)
+def process_objects(action: str, arguments: argparse.Namespace, output: CommandOutput) -> dict[str, object]:
+    """Runs a control action on the objects chosen; returns its last answer, which has the counts."""
+    directory = existing_manager(arguments.name)
     last: dict[str, object] = {"processed": 0}
     try:
-        for answer in ask(directory, action, type=arguments.type, name=arguments.object):
+        for answer in request_action(directory, action, type=arguments.type, name=arguments.object):
             if "line" in answer:
-                speaker.line(str(answer["line"]))
+                output.line(str(answer["line"]))
             else:
                 last = answer
     except MQError as error:
-        raise _failed(error) from error
+        raise _as_failure(error) from error
     return last
 
 
-def _failed(error: MQError) -> CommandFailed:
+def _as_failure(error: MQError) -> CommandFailed:
     if "AMQ7044E" in error.detail:
         return CommandFailed(Status.NO_MEDIA_RECOVERY, "AMQ7044E", why=error.detail.removeprefix("AMQ7044E: "))
     if "media image" in error.detail:
         return CommandFailed(Status.NO_IMAGE, "AMQ7042E", why=error.detail)
-    status = _STATUS_OF.get(error.reason, Status.RESOURCE_PROBLEM)
+    status = _STATUS_BY_REASON.get(error.reason, Status.RESOURCE_PROBLEM)
     return CommandFailed(status, "AMQ7076E" if status == Status.PARAMETER_WRONG else "AMQ8146E", name="", why=error)

@@ -1,4 +1,4 @@
-"""What all commands on queue managers share: options, names, refusals and talking to a running one."""
+"""Shared by all commands on queue managers: parser, names, failures, and requests to a running queue manager."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ostler.cli.control_messages import message
-from ostler.cli.exit_statuses import Status
+from ostler.cli.framework.control_messages import message
+from ostler.cli.framework.exit_statuses import Status
 from ostler.model.constants import MQRC_NOT_AUTHORIZED
 from ostler.model.errors import MQError
 from ostler.server.config.default_manager import default_name
@@ -25,7 +25,7 @@ from ostler.server.config.ini_file import ConfigurationError
 
 
 class CommandFailed(Exception):
-    """A command cannot be done: what to say, and the status to exit with."""
+    """A command fails: the message to print and the exit status."""
 
     def __init__(self, status: int, number: str, **inserts: object) -> None:
         super().__init__(message(number, **inserts))
@@ -38,10 +38,10 @@ class CommandParser(argparse.ArgumentParser):
     usage_status = 2
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """What a command does not know is its own mistake to tell, not that of the whole program."""
+        """Reports unknown arguments with the usage and exit status of the command, not of the whole program."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            self.error(f"what is {' '.join(unknown)}?")
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return found, unknown
 
     def error(self, text: str) -> NoReturn:
@@ -49,8 +49,8 @@ class CommandParser(argparse.ArgumentParser):
         self.exit(self.usage_status, f"{self.prog}: {text}\n")
 
 
-class Refuse(argparse.Action):
-    """An option of MQ's command that has no meaning here; `const` says why. It is refused, never ignored."""
+class RefuseOption(argparse.Action):
+    """Rejects an option of MQ's command that has no meaning here, instead of ignoring it; `const` is the reason."""
 
     def __call__(
         self,
@@ -71,7 +71,7 @@ def add_command(
     usage_status: int,
     add_help: bool = True,
 ) -> CommandParser:
-    """A subcommand whose wrong options have a status of their own."""
+    """Adds a subcommand that exits with `usage_status` when its options are wrong."""
     parser = subparsers.add_parser(name, help=help, description=description, add_help=add_help, allow_abbrev=False)
     assert isinstance(parser, CommandParser)
     parser.usage_status = usage_status
@@ -79,17 +79,18 @@ def add_command(
 
 
 def refuse_options(parser: argparse.ArgumentParser, options: dict[str, str], nargs: int | str) -> None:
-    """Options that MQ has and that cannot mean anything here, each with the reason."""
+    """Adds options of MQ's command that have no meaning here, each with the reason it is refused for."""
     for option, why in options.items():
-        parser.add_argument(option, action=Refuse, nargs=nargs, const=why, help=argparse.SUPPRESS)
+        parser.add_argument(option, action=RefuseOption, nargs=nargs, const=why, help=argparse.SUPPRESS)
 
 
 def root() -> Path:
+    """Returns the directory that holds the queue managers (OSTLER_DATA)."""
     return data_root(os.environ)
 
 
-def named(given: str | None, default: bool = True) -> QueueManagerDirectory:
-    """The queue manager that a command means, there or not: the one named, or the default one."""
+def manager_directory(given: str | None, default: bool = True) -> QueueManagerDirectory:
+    """Returns the directory of the queue manager named, or of the default one. It need not exist."""
     name = given or ""
     if not name and default:
         try:
@@ -105,9 +106,9 @@ def named(given: str | None, default: bool = True) -> QueueManagerDirectory:
     return QueueManagerDirectory(root(), name)
 
 
-def existing(given: str | None, missing: Status = Status.NAME_ERROR) -> QueueManagerDirectory:
-    """The queue manager that a command means. Refused with `missing` when there is none."""
-    directory = named(given)
+def existing_manager(given: str | None, missing: Status = Status.NAME_ERROR) -> QueueManagerDirectory:
+    """Returns the directory of the queue manager named, or of the default one; fails with `missing` without one."""
+    directory = manager_directory(given)
     if not directory.exists():
         if missing == Status.DOES_NOT_EXIST:
             raise CommandFailed(missing, "AMQ8118E", name=directory.name)
@@ -115,31 +116,31 @@ def existing(given: str | None, missing: Status = Status.NAME_ERROR) -> QueueMan
     return directory
 
 
-def ask(
+def request_action(
     directory: QueueManagerDirectory, action: str, not_running: Status = Status.NOT_AVAILABLE, **arguments: object
 ) -> Iterator[dict[str, object]]:
-    """Have a running queue manager do something; its answers. Refused with `not_running` when nobody answers there."""
+    """Yields the answers of a running queue manager to a control action; fails with `not_running` without one."""
     from ostler.client.link.control import NotRunningError, control
 
     try:
         yield from control(directory, action, **arguments)
     except NotRunningError:
-        raise CommandFailed(not_running, "AMQ8146E", name=directory.name, why=_why_silent(directory)) from None
+        raise CommandFailed(not_running, "AMQ8146E", name=directory.name, why=_why_no_answer(directory)) from None
     except MQError as error:
         if error.reason != MQRC_NOT_AUTHORIZED:
             raise
         raise CommandFailed(Status.NOT_AUTHORIZED, "AMQ7077E", why=error.detail) from error
 
 
-def _why_silent(directory: QueueManagerDirectory) -> str:
+def _why_no_answer(directory: QueueManagerDirectory) -> str:
     is_running, process = running_process(directory)
     if not is_running:
         return f"it is not running. Start it: ostler strmqm {directory.name}"
-    return f"it is inside {describe_process(process)}, which takes no commands, or has not finished to start."
+    return f"it is inside {describe_process(process)}, which accepts no commands, or has not finished starting."
 
 
 def operating_system_failure(error: OSError) -> CommandFailed | None:
-    """What to say when the operating system refuses something; None where no file and no reason is named: a bug."""
+    """Returns the failure to report for an operating system error; None if it names no reason, which is a bug."""
     if not error.strerror:
         return None
     where = f"{error.filename}: {error.strerror}." if error.filename is not None else f"{error.strerror}."
@@ -152,9 +153,9 @@ def operating_system_failure(error: OSError) -> CommandFailed | None:
 
 
 def expected_failure(error: Exception) -> CommandFailed | None:
-    """What to say of damage, wrong configuration, and queue managers that are not as a command needs them.
+    """Returns the failure to report for damage, wrong configuration, or a queue manager in the wrong state.
 
-    None for what nobody has foreseen.
+    None for unexpected exceptions.
     """
     from ostler.log.errors import LogError
     from ostler.model.disk import DiskFailed, DiskFull
@@ -182,13 +183,13 @@ def expected_failure(error: Exception) -> CommandFailed | None:
     return None
 
 
-class Speaker:
-    """Says what a command did, unless it was told to be quiet (-z)."""
+class CommandOutput:
+    """Prints the messages of a command, unless it is quiet (-z)."""
 
     def __init__(self, is_quiet: bool = False) -> None:
         self._is_quiet = is_quiet
 
-    def say(self, number: str, **inserts: object) -> None:
+    def message(self, number: str, **inserts: object) -> None:
         self.line(message(number, **inserts))
 
     def line(self, text: str) -> None:
@@ -197,7 +198,7 @@ class Speaker:
 
 
 def whole_number(text: str) -> int:
-    """For argparse: digits only."""
+    """Converts an argument of digits only, for argparse."""
     if not (text.isascii() and text.isdigit() and len(text) < 12):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)

@@ -7,7 +7,7 @@ import shlex
 import pytest
 from tests.cli.conftest import SMALL_LOG, Command
 
-from ostler.cli.exit_statuses import Status
+from ostler.cli.framework.exit_statuses import Status
 from ostler.server.config.directories import QueueManagerDirectory
 
 DONE = "AMQ7024I: The authorities are set.\n"

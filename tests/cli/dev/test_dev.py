@@ -18,7 +18,7 @@ from tests.cli.conftest import Command, Said
 from tests.free_ports import free_port
 
 import ostler as library
-from ostler.cli.dev_configuration import hints, is_loopback, listener, moved
+from ostler.cli.dev.configuration import hints, is_loopback, listener, moved
 from ostler.model.constants import MQRC_NOT_AUTHORIZED
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory, running_process

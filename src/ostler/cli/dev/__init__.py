@@ -1,0 +1,1 @@
+"""`ostler dev`: a queue manager with the configuration MQ developers know."""
