@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hypothesis import HealthCheck, given, settings
-from ostler.cli.mqini_sources import queued_definitions
 from tests.command.dump.test_dump_round_trip import RECORDS, RULES, World, worlds
 from tests.searching import examples
 
+from ostler.cli.dmpmqcfg import queued_definitions
 from ostler.cli.runmqsc.command_queue import CommandQueue
 from ostler.command.dump.dump import Dump, Layout, dump
 from ostler.command.pcf.dispatch import answer
@@ -24,7 +24,7 @@ class Answering(CommandQueue):
     def __init__(self, world: World) -> None:
         self._world = world
 
-    def ask(self, command: int, parameters: Sequence[Parameter]) -> Iterator[PcfMessage]:
+    def request(self, command: int, parameters: Sequence[Parameter]) -> Iterator[PcfMessage]:
         for reply in answer(self._world, encode(Header(MQCFT_COMMAND, command), parameters)):
             yield decode(reply)
 

@@ -136,7 +136,7 @@ def _definitions(arguments: argparse.Namespace) -> Iterator[Definition]:
             if not any(os.environ.get(name) for name in _CLIENT_VARIABLES):
                 raise
         else:
-            yield from _local_definitions(directory)
+            yield from local_definitions(directory)
             return
     try:
         yield from _definitions_by_message(arguments)
@@ -163,7 +163,7 @@ def _definitions_by_message(arguments: argparse.Namespace) -> Iterator[Definitio
     )
     queue = CommandQueue(connection, arguments.remote or "", model=arguments.model)
     try:
-        yield from _queued_definitions(queue)
+        yield from queued_definitions(queue)
     finally:
         queue.close()
 
@@ -216,7 +216,7 @@ def _attribute_text(name: str, value: Value | None) -> str:
 # -- the definitions of a queue manager --------------------------------------------------------------------------------
 
 
-def _local_definitions(directory: QueueManagerDirectory) -> Iterator[Definition]:
+def local_definitions(directory: QueueManagerDirectory) -> Iterator[Definition]:
     """Yields all definitions of a queue manager that runs on this machine."""
     for answer in request_action(directory, "definitions"):
         encoded = answer.get("definition")
@@ -227,7 +227,7 @@ def _local_definitions(directory: QueueManagerDirectory) -> Iterator[Definition]
             yield Definition(decoded.object_type, decoded.name, attributes)
 
 
-def _queued_definitions(queue: CommandQueue) -> Iterator[Definition]:
+def queued_definitions(queue: CommandQueue) -> Iterator[Definition]:
     """Yields the definitions by PCF, one type after the other. Attributes of z/OS have no PCF here and are left out."""
     name = ""
     for reply in _replies(queue, MQCMD_INQUIRE_Q_MGR, ()):
