@@ -254,7 +254,7 @@ def test_more_than_a_hundred_queues_take_several_messages(statistics: Any) -> No
 
 def test_what_a_channel_carried(own_site: Any) -> None:
     own_site.alter_manager(STATCHL=mq.MQMON_HIGH)
-    own_site.manager.statistics_writer.turn()
+    own_site.manager.statistics_writer.write_due()
     program = own_site.program()
     program.put1(own_site.local(), bytes(1000))
     program.disconnect()
@@ -356,13 +356,13 @@ def test_how_the_log_does(own_site: Any) -> None:
         program.put1(name, bytes(1000), Persistence=1)
     manager = own_site.manager
     with manager.lock:
-        figures = log_performance(manager.log.status(), manager.log.figures, manager.writer.counters)
-    assert figures.write_bytes_last > 1000
-    assert 0 < figures.write_bytes_average <= figures.write_bytes_highest
-    assert 0 < figures.write_latency_short_us <= figures.write_latency_highest_us
-    assert 0 < figures.write_latency_long_us <= figures.write_latency_highest_us
-    assert figures.write_latency_last_us <= figures.write_latency_highest_us
-    assert 0 <= figures.in_use_percent <= 100
+        performance = log_performance(manager.log.status(), manager.log.metrics, manager.writer.counters)
+    assert performance.write_bytes_last > 1000
+    assert 0 < performance.write_bytes_average <= figures.write_bytes_highest
+    assert 0 < performance.write_latency_short_us <= figures.write_latency_highest_us
+    assert 0 < performance.write_latency_long_us <= figures.write_latency_highest_us
+    assert performance.write_latency_last_us <= figures.write_latency_highest_us
+    assert 0 <= performance.in_use_percent <= 100
 
 
 def test_the_log_and_the_processor_are_told_with_the_verbs(statistics: Any) -> None:

@@ -414,21 +414,21 @@ def test_a_failed_force_is_not_swallowed(log_life):
         life.log.batch_durable(batch)
 
 
-# -- figures
+# -- metrics
 
 
 def test_what_the_log_counts(log_life):
     life = log_life(SimulatedDisk())
     life.commit(b"a" * 1000, b"b" * 1000)
     life.commit(b"c" * 5000)
-    figures = life.log.figures
-    assert (figures.records, figures.logical_bytes, figures.writes, figures.forces) == (3, 7000, 2, 2)
-    assert (figures.physical_bytes, figures.write_bytes_last, figures.write_bytes_highest) == (12288, 8192, 8192)
-    assert 4096 <= figures.write_bytes_average <= 8192
+    metrics = life.log.metrics
+    assert (metrics.records, metrics.logical_bytes, metrics.writes, metrics.forces) == (3, 7000, 2, 2)
+    assert (metrics.physical_bytes, metrics.write_bytes_last, metrics.write_bytes_highest) == (12288, 8192, 8192)
+    assert 4096 <= metrics.write_bytes_average <= 8192
     life.commit(b"d" * 20_000)
     life.checkpoint()
-    assert figures.checkpoints == 1
-    assert figures.utilisation_percent == life.log.end_lsn() * 100 // (3 * EXTENT_BYTES)
+    assert metrics.checkpoints == 1
+    assert metrics.utilisation_percent == life.log.end_lsn() * 100 // (3 * EXTENT_BYTES)
     status = life.log.status()
     assert status.extent_bytes == EXTENT_FILE_BYTES
     assert status.capacity_bytes == 5 * EXTENT_BYTES

@@ -116,7 +116,7 @@ def test_one_force_for_all_that_waits(log_life):
     before = life.disk.forces
     life.commit(*[b"record"] * 100)
     assert life.disk.forces - before == 1
-    assert (life.log.figures.records, life.log.figures.writes, life.log.figures.forces) == (100, 1, 1)
+    assert (life.log.metrics.records, life.log.metrics.writes, life.log.metrics.forces) == (100, 1, 1)
 
 
 def test_a_durable_page_is_not_written_again_unless_single_write(log_life):

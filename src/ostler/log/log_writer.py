@@ -14,7 +14,7 @@ from mypy_extensions import i64
 from ostler.log.control_file import ControlFile, ControlState, EndNotes
 from ostler.log.errors import LogRefused, LogSpace
 from ostler.log.extents import ExtentStore
-from ostler.log.log_figures import LogFigures
+from ostler.log.metrics import LogMetrics
 from ostler.log.settings import LogManagement, LogType
 from ostler.log.stream_format import Block, StreamShape, block_image, extent_name
 
@@ -37,7 +37,7 @@ class LogWriter:
         shape: StreamShape,
         control: ControlFile,
         store: ExtentStore,
-        figures: LogFigures,
+        metrics: LogMetrics,
         end_lsn: i64,
         notes: EndNotes,
     ) -> None:
@@ -46,7 +46,7 @@ class LogWriter:
         self._notes = notes
         self._noted_extent: i64 = control.state.last_extent
         self._store = store
-        self._figures = figures
+        self._metrics = metrics
         settings = control.state.settings
         self._primary_files: Final[int] = settings.primary_files
         self._capacity_extents: Final[int] = settings.primary_files + settings.secondary_files
@@ -84,7 +84,7 @@ class LogWriter:
         self.forced_lsn = batch.end_lsn
         if batch.end_lsn + self._shape.payload_bytes > self._shape.start_of(self._store.last + 1):
             self._publish_reach()  # what was counted on may have been taken by others
-        self._figures.count_write(size, forces)
+        self._metrics.count_write(size, forces)
 
     def _allocate_through(self, extent: i64) -> None:
         while self._store.last < extent:
@@ -183,7 +183,7 @@ class LogWriter:
         state = self._control.state
         assert state.restart_lsn <= restart_lsn <= checkpoint_lsn <= self.forced_lsn
         in_use = self.forced_lsn - self._shape.start_of(self.restart_extent)
-        self._figures.count_checkpoint(in_use * 100 // self._primary_bytes)
+        self._metrics.count_checkpoint(in_use * 100 // self._primary_bytes)
         state.restart_lsn = restart_lsn
         state.checkpoint_lsn = checkpoint_lsn
         state.checkpoint_number = number

@@ -20,8 +20,8 @@ from librt.strings import BytesWriter, write_i64_le
 from mypy_extensions import i64
 
 from ostler.log.control_file import ControlState
-from ostler.log.log_figures import LogFigures, LogStatus, RestartReport
 from ostler.log.log_writer import Batch, LogWriter
+from ostler.log.metrics import LogMetrics, LogStatus, RestartReport
 from ostler.log.reader import BlockCursor, LogVisitor, RecordReader, pass_over, read_blocks
 from ostler.log.settings import LogManagement, LogSettings, LogType
 from ostler.log.stream_format import (
@@ -58,7 +58,7 @@ class RecoveryLog(Journal):
         shape: StreamShape,
         control: ControlState,
         writer: LogWriter,
-        figures: LogFigures,
+        metrics: LogMetrics,
         report: RestartReport,
     ) -> None:
         self._disk = disk
@@ -68,7 +68,7 @@ class RecoveryLog(Journal):
         self.writer: Final[LogWriter] = writer
         """What the writer thread calls, without the lock."""
         self.settings: Final[LogSettings] = control.settings
-        self.figures: Final[LogFigures] = figures
+        self.metrics: Final[LogMetrics] = metrics
         self.restart_report: Final[RestartReport] = report
         settings = control.settings
         self._pages_are_final: Final[bool] = settings.pages_are_final()
@@ -109,8 +109,8 @@ class RecoveryLog(Journal):
             parts.append(body)
         write_i64_le(self._table, length | (kind << 32) | (WHOLE << 40))
         self._end = end
-        self.figures.records += 1
-        self.figures.logical_bytes += length
+        self.metrics.records += 1
+        self.metrics.logical_bytes += length
         return end
 
     def _append_in_pieces(self, kind: i64, sources: list[bytes], length: i64) -> i64:
@@ -133,8 +133,8 @@ class RecoveryLog(Journal):
             if missing == 0:
                 break
             flags = 0
-        self.figures.records += 1
-        self.figures.logical_bytes += length
+        self.metrics.records += 1
+        self.metrics.logical_bytes += length
         return self._end
 
     def _move(self, views: list[memoryview], length: i64) -> None:
@@ -255,7 +255,7 @@ class RecoveryLog(Journal):
             media_bytes=end - shape.start_of(media_extent) if linear else 0,
             reusable_bytes=writer.reusable_extents * shape.file_bytes,
             in_use_percent=restart_bytes * 100 // self._primary_bytes,
-            utilisation_percent=self.figures.utilisation_percent,
+            utilisation_percent=self.metrics.utilisation_percent,
             active_extents=shape.extent_of(end) - writer.restart_extent + 1,
             allocated_extents=writer.allocated_extents,
             capacity_bytes=self._capacity_bytes,

@@ -11,8 +11,8 @@ from ostler.log.control_file import CONTROL_NAME, ControlFile, ControlState, cre
 from ostler.log.errors import LogDamaged, LogRefused
 from ostler.log.extents import ExtentStore, check_extents, numbers_on_disk
 from ostler.log.log_end import EndJudge, force_extents
-from ostler.log.log_figures import LogFigures, RestartReport
 from ostler.log.log_writer import LogWriter, reusable_before
+from ostler.log.metrics import LogMetrics, RestartReport
 from ostler.log.reader import BlockCursor, LogVisitor, RecordReader, pass_over, read_blocks
 from ostler.log.recovery_log import RecoveryLog
 from ostler.log.settings import LogSettings
@@ -212,6 +212,6 @@ class RestartableLog:
         # Twice, so that the other slot knows of this life as well.
         self._control.write()
         self._control.write()
-        figures = LogFigures()
-        writer = LogWriter(self._shape, self._control, store, figures, report.end_lsn, notes)
-        return RecoveryLog(self._disk, self._active, self._shape, state, writer, figures, report)
+        metrics = LogMetrics()
+        writer = LogWriter(self._shape, self._control, store, metrics, report.end_lsn, notes)
+        return RecoveryLog(self._disk, self._active, self._shape, state, writer, metrics, report)

@@ -1,10 +1,10 @@
-"""The recovery log's figures under the names the statistics use."""
+"""The recovery log's metrics under the names the statistics use."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ostler.log.log_figures import LogFigures, LogStatus
+from ostler.log.metrics import LogMetrics, LogStatus
 from ostler.model.counters import ForceCounters
 
 
@@ -23,11 +23,11 @@ class LogPerformance:
     utilisation_percent: int  # LOGUTIL
 
 
-def log_performance(status: LogStatus, figures: LogFigures, forces: ForceCounters) -> LogPerformance:
+def log_performance(status: LogStatus, metrics: LogMetrics, forces: ForceCounters) -> LogPerformance:
     return LogPerformance(
-        int(figures.write_bytes_last),
-        int(figures.write_bytes_average),
-        int(figures.write_bytes_highest),
+        int(metrics.write_bytes_last),
+        int(metrics.write_bytes_average),
+        int(metrics.write_bytes_highest),
         int(forces.last_us),
         int(forces.short_average) >> 10,
         int(forces.long_average) >> 10,
@@ -37,16 +37,16 @@ def log_performance(status: LogStatus, figures: LogFigures, forces: ForceCounter
     )
 
 
-def log_counts(status: LogStatus, figures: LogFigures, forces: ForceCounters) -> dict[str, int]:
+def log_counts(status: LogStatus, metrics: LogMetrics, forces: ForceCounters) -> dict[str, int]:
     return {
-        "records": figures.records,
-        "logical_bytes": figures.logical_bytes,
-        "physical_bytes": figures.physical_bytes,
-        "writes": figures.writes,
-        "forces": figures.forces,
-        "checkpoints": figures.checkpoints,
-        "write_bytes_last": figures.write_bytes_last,
-        "write_bytes_average": figures.write_bytes_average,
+        "records": metrics.records,
+        "logical_bytes": metrics.logical_bytes,
+        "physical_bytes": metrics.physical_bytes,
+        "writes": metrics.writes,
+        "forces": metrics.forces,
+        "checkpoints": metrics.checkpoints,
+        "write_bytes_last": metrics.write_bytes_last,
+        "write_bytes_average": metrics.write_bytes_average,
         "force_total_us": forces.total_us,
         "force_max_us": forces.max_us,
         "force_last_us": forces.last_us,

@@ -561,7 +561,7 @@ class QueueManager:
                 counts(engine.counters),
                 {name: queue_counts(queue.counters, queue.depth) for name, queue in engine.queues.items()},
                 {number: counts(each.counters) for number, each in engine.connections.items()},
-                log_counts(self.log.status(), self.log.figures, self.writer.counters),
+                log_counts(self.log.status(), self.log.metrics, self.writer.counters),
             )
 
     def collect_notices(self) -> None:

@@ -1,4 +1,4 @@
-"""Writes statistics and accounts: at their intervals, when connections end, when asked to, and at the end.
+"""Writes statistics and accounts: at their intervals, when connections end, on request, and at the end.
 
 The messages go to SYSTEM.ADMIN.STATISTICS.QUEUE and SYSTEM.ADMIN.ACCOUNTING.QUEUE as the queue manager's own. One that
 cannot be put is lost: whoever does not empty these queues does not want to know.
@@ -43,10 +43,10 @@ STATISTICS_QUEUE: Final = "SYSTEM.ADMIN.STATISTICS.QUEUE"
 ACCOUNTING_QUEUE: Final = "SYSTEM.ADMIN.ACCOUNTING.QUEUE"
 _OWN_QUEUES: Final = frozenset((STATISTICS_QUEUE, ACCOUNTING_QUEUE))
 
-# How many queues or connections are looked at before others get their turn at the engine.
+# How many queues or connections are looked at before others get their write_due at the engine.
 _QUEUES_AT_ONCE: Final = 500
 _CONNECTIONS_AT_ONCE: Final = 200
-_ACCOUNTS_LOOK_MS: Final = 1000
+_ACCOUNTS_CHECK_MS: Final = 1000
 _INTERVAL_SECONDS: Final = 1800
 
 # What makes a queue active in an interval. What the queue manager itself puts on its own queues does not.
@@ -70,8 +70,8 @@ class StatisticsWriter:
     def __init__(self, manager: QueueManager) -> None:
         self._manager = manager
         self._began_ms = 0
-        self._looked_ms = 0
-        self._figures: Counts = {}  # of the process and the log, when the interval began
+        self._accounts_checked_ms = 0
+        self._counts_before: Counts = {}  # of the process and the log, when the interval began
         self.channels = ChannelTraffic()
         self.message_channels = MessageTraffic()
 
@@ -87,7 +87,7 @@ class StatisticsWriter:
             engine = self._engine
             self._manager.clock.update(engine)
             self._began_ms = int(engine.now_ms)
-            self._figures = self._process_figures()
+            self._counts_before = self._process_counts()
             if engine.statistics.verbs_base is not None:
                 engine.begin_verb_statistics()
             for queue in engine.queues_by_id.values():
@@ -100,19 +100,19 @@ class StatisticsWriter:
         if not self._manager.writer.failure:
             self.write_statistics()
 
-    def turn(self) -> None:
+    def write_due(self) -> None:
         """Called now and then: writes what is due."""
         attributes = self._engine.manager.attributes
-        statistics_ms = _seconds(attributes.get("STATINT")) * 1000
-        accounts_ms = _seconds(attributes.get("ACCTINT")) * 1000
+        statistics_ms = _interval_seconds(attributes.get("STATINT")) * 1000
+        accounts_ms = _interval_seconds(attributes.get("ACCTINT")) * 1000
         with self._manager.lock:
             self._manager.clock.update(self._engine)
             now_ms = int(self._engine.now_ms)
             self.channels.switch(_is_on(attributes.get("STATCHL")))
         if now_ms - self._began_ms >= statistics_ms:
             self.write_statistics()
-        if now_ms - self._looked_ms >= _ACCOUNTS_LOOK_MS:
-            self._looked_ms = now_ms
+        if now_ms - self._accounts_checked_ms >= _ACCOUNTS_CHECK_MS:
+            self._accounts_checked_ms = now_ms
             self._write_due_accounts(now_ms - accounts_ms)
 
     # -- connections: with the lock held -------------------------------------------------------------------------------
@@ -158,9 +158,9 @@ class StatisticsWriter:
     def _verb_messages(self, about: About) -> list[bytes]:
         with self._manager.lock:
             engine = self._engine
-            figures = self._process_figures()
-            extras = difference(figures, self._figures)
-            self._figures = figures
+            counts = self._process_counts()
+            extras = difference(counts, self._counts_before)
+            self._counts_before = counts
             before = engine.statistics.verbs_base
             if before is None:
                 return []
@@ -173,7 +173,7 @@ class StatisticsWriter:
         return [verb_statistics(about, verbs, manager, high, extras)]
 
     def _queue_intervals(self) -> list[QueueInterval]:
-        """The queues that were active, and a new interval for all. Others get their turn in between."""
+        """The queues that were active, and a new interval for all. Others get their write_due in between."""
         with self._manager.lock:
             numbers = list(self._engine.queues_by_id)
         found: list[QueueInterval] = []
@@ -188,12 +188,12 @@ class StatisticsWriter:
                             found.append(interval)
         return found
 
-    def _process_figures(self) -> Counts:
+    def _process_counts(self) -> Counts:
         used = resource.getrusage(resource.RUSAGE_SELF)
-        figures = log_counts(self._manager.log.status(), self._manager.log.figures, self._manager.writer.counters)
-        figures["cpu_user_us"] = int(used.ru_utime * 1_000_000)
-        figures["cpu_system_us"] = int(used.ru_stime * 1_000_000)
-        return figures
+        counts = log_counts(self._manager.log.status(), self._manager.log.metrics, self._manager.writer.counters)
+        counts["cpu_user_us"] = int(used.ru_utime * 1_000_000)
+        counts["cpu_system_us"] = int(used.ru_stime * 1_000_000)
+        return counts
 
     # -- accounts ------------------------------------------------------------------------------------------------------
 
@@ -218,7 +218,7 @@ class StatisticsWriter:
         now_ms = self._engine.now_ms
         limit = self._bytes_max(ACCOUNTING_QUEUE)
         about = self._about(account.started_ms, now_ms)
-        party = _party(connection, account.sequence, self._engine.wall_ms(), how)
+        party = _connection_party(connection, account.sequence, self._engine.wall_ms(), how)
         messages: list[bytes] = []
         if account.counts_verbs:
             now = verb_counts(connection.counters)
@@ -290,7 +290,7 @@ def _interval_of(queue: Queue, before: Counts) -> QueueInterval | None:
     )
 
 
-def _party(connection: Connection, sequence: int, now_ms: int, how: int) -> Party:
+def _connection_party(connection: Connection, sequence: int, now_ms: int, how: int) -> Party:
     process_id = os.getpid()
     channel = ""
     address = ""
@@ -314,7 +314,7 @@ def _party(connection: Connection, sequence: int, now_ms: int, how: int) -> Part
     )
 
 
-def _seconds(value: object) -> int:
+def _interval_seconds(value: object) -> int:
     return value if isinstance(value, int) and value > 0 else _INTERVAL_SECONDS
 
 

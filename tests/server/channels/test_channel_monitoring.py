@@ -253,7 +253,7 @@ def test_whose_statistics_are_written(route: Routes, manager: str, channel: str,
 def test_clients_that_have_gone_count_once(pair: list[RunningQueueManager]) -> None:
     near = pair[0]
     near.mqsc("ALTER QMGR STATCHL(LOW)")
-    near.manager.statistics_writer.turn()
+    near.manager.statistics_writer.write_due()
     with ostler.connect(near.name, channel=near.channel, connection_name=near.connection_name) as connection:
         link = next(each for each in list(near.server.reactor.links.values()) if each.channel == near.channel)
         connection.put("SYSTEM.DEFAULT.LOCAL.QUEUE", bytes(5000))

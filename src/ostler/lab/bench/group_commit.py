@@ -109,7 +109,7 @@ class Submitter:
             self._call_when_durable(connection.after_lsn, tell)
 
     def round(self, seconds: float) -> Round:
-        figures = self._manager.log.figures
+        figures = self._manager.log.metrics
         forces, written, cpu = figures.forces, figures.physical_bytes, time.process_time()
         done, took = keep_in_flight(len(self._applications), seconds, self.submit, self.told)
         spent = time.process_time() - cpu

@@ -106,7 +106,7 @@ class DefineTask(Task):
 
     def _sizes(self) -> tuple[int, int, int]:
         """Resident memory, files but for the log, which is there from the beginning, and what was logged."""
-        logged = int(self._manager.log.figures.logical_bytes)
+        logged = int(self._manager.log.metrics.logical_bytes)
         self._manager.checkpoint()
         return own_memory(), file_bytes(self._manager.directory.path), logged
 

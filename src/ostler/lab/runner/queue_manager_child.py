@@ -236,7 +236,7 @@ def figures(manager: QueueManager | None) -> Found:
     found.append(("queue-manager", TOPIC_ROUNDS, scavenger.rounds))
     found.append(("queue-manager", TOPICS_REMOVED, int(scavenger.removed)))
     status = manager.log.status()
-    logged = log_counts(status, manager.log.figures, manager.writer.counters)
+    logged = log_counts(status, manager.log.metrics, manager.writer.counters)
     found += [("log", ours, int(logged[theirs])) for theirs, ours in _LOG_COUNTERS.items()]
     found.append(("log", "extents", int(status.current_extent[1:8])))
     totals = dict.fromkeys(_QUEUE_COUNTERS, 0)

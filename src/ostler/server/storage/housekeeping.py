@@ -84,7 +84,7 @@ class Housekeeping:
     def _pass(self) -> None:
         manager = self._manager
         manager.collect_notices()
-        self._do("statistics and accounting", manager.statistics_writer.turn)
+        self._do("statistics and accounting", manager.statistics_writer.write_due)
         # What nobody waits for, such as puts with an asynchronous response, is not left in memory for long.
         end = manager.log.end_lsn()
         if end > manager.log.durable_lsn():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mypy_extensions import i64
 
 
-class LogFigures:
+class LogMetrics:
     """Plain counters since the start. Each is written by one thread only, so reading them needs no lock."""
 
     def __init__(self) -> None:
