@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import gc
 import secrets
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-
-from librt.threading import Lock
 
 from ostler.command.admin.objects import put_in_place
 from ostler.engine import objects
@@ -29,7 +26,6 @@ from ostler.engine.syncpoint import back_out, commit
 from ostler.log.control_file import CONTROL_NAME
 from ostler.log.errors import LogRefused
 from ostler.log.reader import LogVisitor
-from ostler.log.recovery_log import RecoveryLog
 from ostler.log.restart import create_log, open_log
 from ostler.log.settings import LogManagement, LogSettings, LogType, WriteIntegrity
 from ostler.model.accounts import DISCONNECTED, ENDED_BY_MANAGER, LOST
@@ -45,17 +41,15 @@ from ostler.model.constants import (
 from ostler.model.definitions import Definition, new_definition
 from ostler.model.disk import Disk, DiskFull
 from ostler.model.errors import MQError
-from ostler.model.journal import Journal
 from ostler.model.system_objects import system_definitions
 from ostler.observe.statistics import Statistics, counts, queue_counts
 from ostler.security.authorities import default_records
 from ostler.security.channel_authentication import default_rules
-from ostler.server.clock import EngineClock
 from ostler.server.config import directories
-from ostler.server.config.directories import InstanceLock, QueueManagerDirectory, QueueManagerNotFoundError
-from ostler.server.config.qm_ini import LogSection, QueueManagerIni, QueueManagerSettings, new_qm_ini
+from ostler.server.config.directories import InstanceLock, QueueManagerDirectory
+from ostler.server.config.qm_ini import LogSection, QueueManagerSettings, new_qm_ini
 from ostler.server.log_statistics import log_counts
-from ostler.server.net.timers import Timer
+from ostler.server.manager_core import ManagerCore
 from ostler.server.security.guard import ServerGuard
 from ostler.server.security.users import Users
 from ostler.server.statistics_writer import StatisticsWriter
@@ -84,22 +78,6 @@ class RestartSummary:
     units_in_doubt: int
     bytes_dropped: int
     seconds: float
-
-
-class NoJournal(Journal):
-    """Stands in until the log has been replayed; nothing may be appended before that."""
-
-    def append(self, kind: int, head: bytes, descriptor: bytes, body: bytes) -> int:
-        raise AssertionError("appended before the log was replayed")
-
-    def end_lsn(self) -> int:
-        return 0
-
-    def durable_lsn(self) -> int:
-        return 0
-
-    def room_bytes(self) -> int:
-        return 0
 
 
 class _Visitor(LogVisitor):
@@ -170,38 +148,22 @@ def log_disk(directory: QueueManagerDirectory, settings: QueueManagerSettings) -
     return RealDisk(directory.path), LOG_DIRECTORY
 
 
-class QueueManager:
-    """A running queue manager. Applications reach it through the client package; commands through the methods here.
-
-    `lock` is the one lock of the engine: hold it for each call into the engine, and never while waiting for anything.
-    """
+class QueueManager(ManagerCore):
+    """A running queue manager. Applications reach it through the client package; commands through the methods here."""
 
     def __init__(self, directory: QueueManagerDirectory) -> None:
         """Raises ConfigurationError when qm.ini is damaged, QueueManagerNotFoundError when there is none."""
-        name = directory.name
-        if not directory.exists():
-            raise QueueManagerNotFoundError(f"there is no queue manager {name} in {directory.root}")
-        self.name = name
-        self.directory = directory
-        self.lock = Lock()
-        self.disk: Disk = RealDisk(directory.path)
-        self.settings = QueueManagerIni.read(directory.ini).settings
-        self.clock = EngineClock()
-        self.engine = Engine(name, self.disk, NoJournal(), new_definition(ObjectType.QMGR, name, {}))
+        super().__init__(directory)
         self.users = Users(directory, self.settings)
         self.guard = ServerGuard(self.users)
         self.running = False
-        self.notices: list[str] = list(self.settings.notices)
         self.restart = RestartSummary(0, 0, 0, 0, 0, 0.0)
         self.checkpointer = Checkpointer(self)
         self.statistics_writer = StatisticsWriter(self)
-        self.media_turn = threading.Lock()
-        # Called when all connections are broken, before the last checkpoint.
-        self.on_stopping: list[Callable[[], None]] = []
         self.on_end: list[Callable[[], None]] = []
         self.end_mode = ""  # once it ends: "quiesce", "immediate" or "preemptive"
         self.started_at = 0.0
-        # Called when an end that waits for applications waits no longer, and breaks their connections.
+        # Called when a quiesce has waited long enough and breaks the connections of applications.
         self.on_escalation: list[Callable[[], None]] = []
         self._end_deadline = float("inf")
 
@@ -244,7 +206,7 @@ class QueueManager:
         restartable = open_log(disk, log_directory, log_settings(self.settings.log))
         try:
             replay.begin(restartable.identity(), restartable.checkpoint_number(), restartable.restart_lsn())
-            self.log: RecoveryLog = restartable.replay(_Visitor(replay, progress))
+            self.log = restartable.replay(_Visitor(replay, progress))
         except BaseException as error:
             restartable.close()
             if isinstance(error, JournalInconsistent):
@@ -256,7 +218,7 @@ class QueueManager:
         self._remove_leftover_directories(replay)
         engine.space.hold(engine)
         self._clear_orderly_flag(replay.manifest)
-        self.housekeeping = Housekeeping(self)
+        self.housekeeping = Housekeeping(self, self.statistics_writer)
         self.writer = JournalWriter(self.log, self.lock, self.make_room, self.housekeeping.ask, self.fail)
         self.guard.load(engine)
         engine.guard = self.guard
@@ -353,7 +315,7 @@ class QueueManager:
         if mode != "preemptive":
             self._quiesce(mode, wait_seconds)
         else:
-            self._break_all("The queue manager was ended.")
+            self.break_all("The queue manager was ended.")
         self.running = False
         for callback in self.on_stopping:
             callback()
@@ -505,21 +467,6 @@ class QueueManager:
         self._drop(connection, MQRC_CONNECTION_BROKEN)
         return True
 
-    def wake(self) -> None:
-        """Wake those whose get was answered. Call with the lock held."""
-        woken = self.engine.woken
-        if woken:
-            self.engine.woken = []
-            for request in woken:
-                waker = request.waker
-                if isinstance(waker, Timer):
-                    waker.ring()
-                elif callable(waker):
-                    try:
-                        waker()
-                    except Exception as error:
-                        self.note(f"AMQ6109E: A waiting program could not be told of its message: {error}")
-
     # -- log space and checkpoints ---------------------------------------------------------------
 
     def make_room(self) -> None:
@@ -529,28 +476,6 @@ class QueueManager:
     def checkpoint(self, orderly: bool = False) -> None:
         """Take a checkpoint now. Raises DiskFull when queue files cannot grow; nothing is lost then."""
         self.checkpointer.checkpoint(orderly)
-
-    def note(self, text: str) -> None:
-        """Something for the operator to read, once."""
-        if not self.notices or self.notices[-1] != text:
-            self.notices.append(text)
-
-    def fail(self, why: str) -> None:
-        """Stable storage cannot be trusted any more: nothing is promised from now on. Only a restart helps."""
-        self.note(f"AMQ7017S: The queue manager ends at once. {why}. Find out what is wrong there, then start it.")
-        self._break_all(why)
-
-    def _break_all(self, why: str) -> None:
-        """No verb may succeed, and nothing may be written to the log, from now on."""
-        self.writer.failure = why
-        with self.lock:
-            engine = self.engine
-            engine.state = STOPPING
-            for connection in engine.connections.values():
-                connection.broken = MQRC_CONNECTION_BROKEN
-            for queue in engine.queues_by_id.values():
-                fail_waiting(engine, queue, MQRC_CONNECTION_BROKEN)
-            self.wake()
 
     def statistics(self) -> Statistics:
         """All counters as they stand now."""
@@ -564,35 +489,35 @@ class QueueManager:
                 log_counts(self.log.status(), self.log.metrics, self.writer.counters),
             )
 
-    def collect_notices(self) -> None:
-        """Take over what the engine has to callback the operator."""
-        self.notices.extend(self.engine.notices)
-        self.engine.notices = []
-
     def define(self, definition: Definition, replace: bool = False) -> None:
-        """Make or change an object, durably."""
-        self._change(lambda engine: put_in_place(engine, definition, replace))
+        """Create or change an object, durably."""
+        self.writer.wait_durable(self.change(lambda engine: put_in_place(engine, definition, replace)))
 
     def delete(self, object_type: ObjectType, name: str, purge: bool = False) -> None:
         """Delete an object, durably."""
-        self._change(lambda engine: objects.delete(engine, object_type, name, purge))
+        self.writer.wait_durable(self.change(lambda engine: objects.delete(engine, object_type, name, purge)))
 
-    def _change(self, change: Callable[[Engine], int]) -> None:
-        """Change definitions, and make room in the log when it is full. `change` returns the LSN to wait for."""
+    def change(self, change: Callable[[Engine], int], user: str = "", origin: int = 0) -> int:
+        """Change definitions in the name of a user, and make room in the log when it is full.
+
+        `origin` is an MQEVO number for events. `change` returns the LSN that makes it durable, which is returned.
+        """
         engine = self.engine
         tries = 0
         while True:
             with self.lock:
                 self.clock.update(engine)
                 engine.journal_full = False
+                engine.actor = user
+                engine.actor_origin = origin
                 try:
-                    lsn = change(engine)
-                    break
+                    return change(engine)
                 except MQError:
                     if not engine.journal_full or tries == _ROOM_TRIES:
                         raise
                 finally:
+                    engine.actor = ""
+                    engine.actor_origin = 0
                     self.wake()
             tries += 1
             self.make_room()
-        self.writer.wait_durable(lsn)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import resource
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ostler.engine import accounting
 from ostler.engine.connection import Connection
@@ -34,10 +34,8 @@ from ostler.server.channels.message_traffic import MessageTraffic
 from ostler.server.channels.settings import host_of
 from ostler.server.channels.statistics import ChannelTraffic
 from ostler.server.log_statistics import log_counts
+from ostler.server.manager_core import ManagerCore
 from ostler.server.net.conversation import Conversation
-
-if TYPE_CHECKING:
-    from ostler.server.queue_manager import QueueManager
 
 STATISTICS_QUEUE: Final = "SYSTEM.ADMIN.STATISTICS.QUEUE"
 ACCOUNTING_QUEUE: Final = "SYSTEM.ADMIN.ACCOUNTING.QUEUE"
@@ -67,7 +65,7 @@ _ACTIVITY_OF_OWN: Final = _ACTIVITY[1:]
 class StatisticsWriter:
     """One for a queue manager. What says so is called with the engine's lock held, all else without."""
 
-    def __init__(self, manager: QueueManager) -> None:
+    def __init__(self, manager: ManagerCore) -> None:
         self._manager = manager
         self._began_ms = 0
         self._accounts_checked_ms = 0

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from ostler.server.assembly import Server
     from ostler.server.queue_manager import QueueManager
 
-_ROOM_TRIES: Final = 3
 _EVENTS_AT_ONCE: Final = 100
 _MEGABYTE: Final = 1024 * 1024
 _STATES: Final = {RUNNING: "RUNNING", QUIESCING: "QUIESCING"}
@@ -82,31 +81,11 @@ class ManagerTarget(Target):
             return question(self._manager.engine)
 
     def change(self, change: Callable[[Engine], int]) -> None:
-        manager = self._manager
-        engine = manager.engine
-        tries = 0
-        while True:
-            with manager.lock:
-                self._manager.clock.update(engine)
-                engine.journal_full = False
-                engine.actor = self.user
-                engine.actor_origin = self.origin
-                try:
-                    lsn = change(engine)
-                    break
-                except MQError:
-                    if not engine.journal_full or tries == _ROOM_TRIES:
-                        raise
-                finally:
-                    engine.actor = ""
-                    engine.actor_origin = 0
-                    manager.wake()
-            tries += 1
-            manager.make_room()
+        lsn = self._manager.change(change, self.user, self.origin)
         if self._is_pipelined:
             self._owed_lsn = max(self._owed_lsn, lsn)
         elif lsn:  # several threads share it: each waits for its own
-            manager.writer.wait_durable(lsn)
+            self._manager.writer.wait_durable(lsn)
 
     def start_listener(self, name: str) -> None:
         raise _no_server()

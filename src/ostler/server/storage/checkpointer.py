@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from ostler.engine.core import Engine
 from ostler.engine.recovery.checkpoint import Checkpoint, relog_prepared
 from ostler.engine.recovery.snapshot import Snapshot
 from ostler.engine.syncpoint import back_out_oldest
+from ostler.log.recovery_log import RecoveryLog
 from ostler.model.constants import MQRC_Q_MGR_NOT_AVAILABLE
 from ostler.model.disk import DescriptorsExhausted, DiskFailed, DiskFull
 from ostler.model.errors import MQError
+from ostler.server.manager_core import ManagerCore
 from ostler.server.storage.memory_limits import give_memory_back
-
-if TYPE_CHECKING:
-    from ostler.engine.core import Engine
-    from ostler.log.recovery_log import RecoveryLog
-    from ostler.server.queue_manager import QueueManager
-
 
 # The copy of so many slots is worth giving back to the operating system at once.
 _ROWS_MANY = 100_000
@@ -45,17 +41,16 @@ def needs_room(engine: Engine, log: RecoveryLog) -> bool:
 class Checkpointer:
     """One checkpoint at a time. The engine's lock is held only for the steps that need the engine to stand still."""
 
-    def __init__(self, manager: QueueManager) -> None:
+    def __init__(self, manager: ManagerCore) -> None:
         self._manager = manager
-        self.turn = threading.Lock()
         self._room_turn = threading.Lock()
 
     def make_room(self) -> None:
         """The log fills: take a checkpoint, and if a unit of work still holds the log back, back out the oldest one."""
         with self._room_turn:
             if self._manager.engine.space.is_giving:
-                self.turn.acquire()  # a checkpoint is using the reserve: it ends first
-                self.turn.release()
+                self._manager.checkpoint_turn.acquire()  # a checkpoint is using the reserve: it ends first
+                self._manager.checkpoint_turn.release()
             if not needs_room(self._manager.engine, self._manager.log):
                 return  # somebody else has just done it
             try:
@@ -81,7 +76,7 @@ class Checkpointer:
 
     def checkpoint(self, orderly: bool = False) -> None:
         """Take a checkpoint now. Raises DiskFull when queue files cannot grow; nothing is lost then."""
-        with self.turn:
+        with self._manager.checkpoint_turn:
             with self._manager.lock:
                 self._manager.clock.update(self._manager.engine)
                 relog_prepared(self._manager.engine)

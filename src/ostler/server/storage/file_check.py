@@ -37,7 +37,8 @@ from ostler.model.definitions import new_definition
 from ostler.model.disk import Disk, DiskFailed
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.config.qm_ini import QueueManagerIni, QueueManagerSettings
-from ostler.server.queue_manager import LOG_DIRECTORY, NoJournal, log_settings
+from ostler.server.manager_core import NoJournal
+from ostler.server.queue_manager import LOG_DIRECTORY, log_settings
 from ostler.server.storage.real_disk import ReadOnlyDisk
 
 DAMAGE: Final = "damage"

@@ -5,21 +5,19 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from ostler.engine.queue.expiry import ExpiryScan
 from ostler.log.settings import LogManagement, LogType
 from ostler.model.disk import DiskFailed, DiskFull
 from ostler.model.errors import MQError
+from ostler.server.manager_core import ManagerCore
 from ostler.server.rate_limited_log import RateLimitedLog
+from ostler.server.statistics_writer import StatisticsWriter
 from ostler.server.storage.checkpointer import shortage
 from ostler.server.storage.media_recovery import record_all_images
 from ostler.server.storage.memory_limits import give_memory_back
 from ostler.server.storage.scavenger import Scavenger
 from ostler.server.supervised_thread import SupervisedThread
-
-if TYPE_CHECKING:
-    from ostler.server.queue_manager import QueueManager
 
 _PERIOD_SECONDS = 0.25
 _EXPIRY_PERIOD_SECONDS = 1.0
@@ -28,8 +26,9 @@ _GIVE_BACK_SECONDS = 5.0
 
 
 class Housekeeping:
-    def __init__(self, manager: QueueManager) -> None:
+    def __init__(self, manager: ManagerCore, statistics_writer: StatisticsWriter) -> None:
         self._manager = manager
+        self._statistics_writer = statistics_writer
         self._stop = threading.Event()
         self._asked = threading.Event()
         self._scanned_at = 0.0
@@ -84,7 +83,7 @@ class Housekeeping:
     def _pass(self) -> None:
         manager = self._manager
         manager.collect_notices()
-        self._do("statistics and accounting", manager.statistics_writer.write_due)
+        self._do("statistics and accounting", self._statistics_writer.write_due)
         # What nobody waits for, such as puts with an asynchronous response, is not left in memory for long.
         end = manager.log.end_lsn()
         if end > manager.log.durable_lsn():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ostler.engine.queue.queue import Queue
 from ostler.engine.recovery.media import ImageWriter, Rebuild, media_lsn
@@ -12,9 +11,7 @@ from ostler.log.reader import LogVisitor
 from ostler.log.settings import LogType
 from ostler.model.constants import MQRC_RESOURCE_PROBLEM, MQRC_UNKNOWN_OBJECT_NAME
 from ostler.model.errors import MQError
-
-if TYPE_CHECKING:
-    from ostler.server.queue_manager import QueueManager
+from ostler.server.manager_core import ManagerCore
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ class _Visitor(LogVisitor):
         pass
 
 
-def record_image(manager: QueueManager, name: str) -> Recorded:
+def record_image(manager: ManagerCore, name: str) -> Recorded:
     """rcdmqimg for one queue: copy it into the log in slices, while work goes on."""
     _check_linear(manager)
     began = time.monotonic()
@@ -51,7 +48,7 @@ def record_image(manager: QueueManager, name: str) -> Recorded:
     return Recorded(name, writer.messages, time.monotonic() - began)
 
 
-def _step(manager: QueueManager, writer: ImageWriter) -> bool:
+def _step(manager: ManagerCore, writer: ImageWriter) -> bool:
     try:
         with manager.lock:
             return writer.step()
@@ -62,14 +59,14 @@ def _step(manager: QueueManager, writer: ImageWriter) -> bool:
             return writer.step()
 
 
-def record_all_images(manager: QueueManager) -> list[Recorded]:
+def record_all_images(manager: ManagerCore) -> list[Recorded]:
     """rcdmqimg for every queue that a restart keeps, and the log's media recovery point moved up behind them."""
     _check_linear(manager)
     with manager.media_turn:
         return _record_all(manager)
 
 
-def _record_all(manager: QueueManager) -> list[Recorded]:
+def _record_all(manager: ManagerCore) -> list[Recorded]:
     with manager.lock:
         names = [queue.name for queue in manager.engine.queues_by_id.values() if not queue.is_temporary]
     recorded = []
@@ -86,7 +83,7 @@ def _record_all(manager: QueueManager) -> list[Recorded]:
     return recorded
 
 
-def recover_queue(manager: QueueManager, name: str) -> int:
+def recover_queue(manager: ManagerCore, name: str) -> int:
     """rcrmqobj: rebuild a queue from its image and the log behind it. Returns how many messages it has.
 
     Nobody may have the queue open. The engine stands still meanwhile: the queue is of no use before that anyway.
@@ -97,9 +94,9 @@ def recover_queue(manager: QueueManager, name: str) -> int:
         return _recover(manager, name)
 
 
-def _recover(manager: QueueManager, name: str) -> int:
+def _recover(manager: ManagerCore, name: str) -> int:
     # No checkpoint may be half way through this queue.
-    with manager.checkpointer.turn:
+    with manager.checkpoint_turn:
         while True:
             with manager.lock:
                 end = manager.log.end_lsn()
@@ -111,7 +108,7 @@ def _recover(manager: QueueManager, name: str) -> int:
     return messages
 
 
-def _rebuild(manager: QueueManager, queue: Queue) -> int:
+def _rebuild(manager: ManagerCore, queue: Queue) -> int:
     if queue.media_lsn < 0:
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"No media image of {queue.name} is in the log.")
     until = manager.log.durable_lsn()
@@ -126,14 +123,14 @@ def _rebuild(manager: QueueManager, queue: Queue) -> int:
     return messages
 
 
-def _queue(manager: QueueManager, name: str) -> Queue:
+def _queue(manager: ManagerCore, name: str) -> Queue:
     queue = manager.engine.queues.get(name)
     if queue is None or queue.is_temporary:
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no local queue {name} that is kept over a restart.")
     return queue
 
 
-def _check_linear(manager: QueueManager) -> None:
+def _check_linear(manager: ManagerCore) -> None:
     if manager.log.settings.log_type is not LogType.LINEAR:
         raise MQError(
             MQRC_RESOURCE_PROBLEM,

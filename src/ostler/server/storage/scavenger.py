@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
 
 from ostler.engine.pubsub.end_subscription import end_expired
-
-if TYPE_CHECKING:
-    from ostler.server.queue_manager import QueueManager
+from ostler.server.manager_core import ManagerCore
 
 _PLACES_AT_ONCE = 256
 _ENDS_AT_ONCE = 16
@@ -28,7 +25,7 @@ _ROUNDS_IN_LIFE = 10
 
 
 class Scavenger:
-    def __init__(self, manager: QueueManager, stop: threading.Event) -> None:
+    def __init__(self, manager: ManagerCore, stop: threading.Event) -> None:
         self._manager = manager
         self._stop = stop
         self._left = 0  # places to look at in this round

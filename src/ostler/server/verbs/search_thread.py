@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
 
 from ostler.engine.get import go_on_looking
+from ostler.server.manager_core import ManagerCore
 from ostler.server.supervised_thread import SupervisedThread
-
-if TYPE_CHECKING:
-    from ostler.server.queue_manager import QueueManager
 
 # Between two shares, so that whoever waits for the engine's lock gets it.
 _BREATH_SECONDS = 0.0001
@@ -22,7 +19,7 @@ _BREATH_SECONDS = 0.0001
 class SearchThread:
     """A thread that is started when there is something to go on with for the first time."""
 
-    def __init__(self, manager: QueueManager) -> None:
+    def __init__(self, manager: ManagerCore) -> None:
         self._manager = manager
         self._asked = threading.Event()
         self._stopping = threading.Event()

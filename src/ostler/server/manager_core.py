@@ -1,0 +1,118 @@
+"""The core of a running queue manager: the engine with its lock, the recovery log, and messages to the operator.
+
+The parts that `QueueManager` is assembled from (checkpoints, housekeeping, statistics, media recovery) work on this.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from librt.threading import Lock
+
+from ostler.engine.core import STOPPING, Engine
+from ostler.engine.objects import fail_waiting
+from ostler.log.recovery_log import RecoveryLog
+from ostler.model.attributes import ObjectType
+from ostler.model.constants import MQRC_CONNECTION_BROKEN
+from ostler.model.definitions import new_definition
+from ostler.model.disk import Disk
+from ostler.model.journal import Journal
+from ostler.server.clock import EngineClock
+from ostler.server.config.directories import QueueManagerDirectory, QueueManagerNotFoundError
+from ostler.server.config.qm_ini import QueueManagerIni
+from ostler.server.net.timers import Timer
+from ostler.server.storage.journal_writer import JournalWriter
+from ostler.server.storage.real_disk import RealDisk
+
+
+class NoJournal(Journal):
+    """The journal of an engine whose log has not been replayed yet. Nothing may be appended to it."""
+
+    def append(self, kind: int, head: bytes, descriptor: bytes, body: bytes) -> int:
+        raise AssertionError("appended before the log was replayed")
+
+    def end_lsn(self) -> int:
+        return 0
+
+    def durable_lsn(self) -> int:
+        return 0
+
+    def room_bytes(self) -> int:
+        return 0
+
+
+class ManagerCore(ABC):
+    """`lock` is the one lock of the engine: hold it for each call into the engine, and never while waiting."""
+
+    log: RecoveryLog
+    writer: JournalWriter
+
+    def __init__(self, directory: QueueManagerDirectory) -> None:
+        """Raises ConfigurationError when qm.ini is damaged, QueueManagerNotFoundError when there is none."""
+        name = directory.name
+        if not directory.exists():
+            raise QueueManagerNotFoundError(f"there is no queue manager {name} in {directory.root}")
+        self.name = name
+        self.directory = directory
+        self.lock = Lock()
+        self.disk: Disk = RealDisk(directory.path)
+        self.settings = QueueManagerIni.read(directory.ini).settings
+        self.clock = EngineClock()
+        self.engine = Engine(name, self.disk, NoJournal(), new_definition(ObjectType.QMGR, name, {}))
+        self.notices: list[str] = list(self.settings.notices)
+        self.checkpoint_turn = threading.Lock()  # held while a checkpoint is taken
+        self.media_turn = threading.Lock()  # held while media images are recorded or used
+        # Called when all connections are broken, before the last checkpoint.
+        self.on_stopping: list[Callable[[], None]] = []
+
+    @abstractmethod
+    def checkpoint(self, orderly: bool = False) -> None:
+        """Take a checkpoint now. Raises DiskFull when queue files cannot grow; nothing is lost then."""
+
+    @abstractmethod
+    def make_room(self) -> None:
+        """Free space in a log that is filling: take a checkpoint, and back out the oldest units of work if needed."""
+
+    def wake(self) -> None:
+        """Wake the applications whose waiting get was satisfied. Call with the lock held."""
+        woken = self.engine.woken
+        if woken:
+            self.engine.woken = []
+            for request in woken:
+                waker = request.waker
+                if isinstance(waker, Timer):
+                    waker.ring()
+                elif callable(waker):
+                    try:
+                        waker()
+                    except Exception as error:
+                        self.note(f"AMQ6109E: An application could not be woken for its message: {error}")
+
+    def note(self, text: str) -> None:
+        """Write a message to the operator. A repetition of the last message is dropped."""
+        if not self.notices or self.notices[-1] != text:
+            self.notices.append(text)
+
+    def collect_notices(self) -> None:
+        """Take over the messages that the engine has for the operator."""
+        self.notices.extend(self.engine.notices)
+        self.engine.notices = []
+
+    def fail(self, why: str) -> None:
+        """End at once because stable storage cannot be trusted any more. Only a restart helps."""
+        self.note(f"AMQ7017S: The queue manager ends at once. {why}. Find out what is wrong there, then start it.")
+        self.break_all(why)
+
+    def break_all(self, why: str) -> None:
+        """Break all connections: from now on no verb succeeds and nothing is written to the log."""
+        self.writer.failure = why
+        with self.lock:
+            engine = self.engine
+            engine.state = STOPPING
+            for connection in engine.connections.values():
+                connection.broken = MQRC_CONNECTION_BROKEN
+            for queue in engine.queues_by_id.values():
+                fail_waiting(engine, queue, MQRC_CONNECTION_BROKEN)
+            self.wake()
