@@ -38,7 +38,6 @@ HOT_MODULES: tuple[str, ...] = (
     "client/mqi/remote/connections.py",
     "client/mqi/remote/put_get.py",
     "client/link/blocking_link.py",
-    "client/link/conversation.py",
     "client/link/waiters.py",
     "client/link/writer.py",
     "lab/load/drivers/connection_flood.py",

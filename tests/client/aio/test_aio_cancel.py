@@ -17,10 +17,10 @@ import ostler
 from ostler.client.aio.async_connection import AsyncConnection
 from ostler.client.aio.async_queue import AsyncQueue
 from ostler.client.api.property_types import PropertyValue
-from ostler.client.link.link import Asked
+from ostler.client.link.link import PendingRequest
 from ostler.client.mqi.put_get import Bound
 from ostler.client.session.in_process import LocalSession
-from ostler.client.session.loop_runtime import LoopWaits
+from ostler.client.session.loop_runtime import LoopRuntime
 from ostler.model import constants as mq
 from ostler.server.queue_manager import QueueManager
 
@@ -62,7 +62,7 @@ async def cancelled(task: asyncio.Task[Any]) -> None:
     assert task.cancelled()
 
 
-class GatedWaits(LoopWaits):
+class GatedRuntime(LoopRuntime):
     """Nothing is durable before the gate is opened."""
 
     gate: asyncio.Event
@@ -72,11 +72,11 @@ class GatedWaits(LoopWaits):
         self.gate = asyncio.Event()
         self.begun = asyncio.Event()
 
-    async def durable(self, bound: Bound, lsn: int) -> None:
+    async def wait_durable(self, bound: Bound, lsn: int) -> None:
         if lsn > bound.writer.log.durable_lsn():
             self.begun.set()
             await self.gate.wait()
-        await super().durable(bound, lsn)
+        await super().wait_durable(bound, lsn)
 
 
 def test_a_cancelled_wait_leaves_nothing_behind(connect: Connect, manager: QueueManager, name: str) -> None:
@@ -142,9 +142,9 @@ def test_cancelled_while_the_removal_is_forced_to_disk(
     properties: dict[str, PropertyValue] = {"n": 1, "t": "x"}
 
     async def test() -> None:
-        qm = AsyncConnection(LocalSession(manager, "me", "test", GatedWaits))
-        waits = qm.session.waits
-        assert isinstance(waits, GatedWaits)
+        qm = AsyncConnection(LocalSession(manager, "me", "test", GatedRuntime))
+        runtime = qm.session.runtime
+        assert isinstance(runtime, GatedRuntime)
         q = await qm.open(name)
         with ostler.connect(manager) as other:
             if not waits_first:
@@ -155,12 +155,12 @@ def test_cancelled_while_the_removal_is_forced_to_disk(
                 await asyncio.sleep(0)
                 for text in ("one", "two", "three"):
                     other.put(name, text, persistent=True, properties=properties, priority=4)
-            await waits.begun.wait()
+            await runtime.begun.wait()
             other.put(name, "four", persistent=True, priority=4)
         assert await q.depth() == 3
         await cancelled(getting)
         assert await q.depth() == 4
-        waits.gate.set()
+        runtime.gate.set()
         assert [body for body, _ in on_queue(manager, name)] == ["one", "two", "three", "four"]
         assert manager.engine.queues[name].counters.gets == 0
         await qm.close()
@@ -241,13 +241,13 @@ def test_a_cancelled_transaction_is_backed_out(connect: Connect, manager: QueueM
 
 def test_a_put_whose_task_is_cancelled_stands(manager: QueueManager, name: str) -> None:
     async def test() -> None:
-        qm = AsyncConnection(LocalSession(manager, "me", "test", GatedWaits))
-        waits = qm.session.waits
-        assert isinstance(waits, GatedWaits)
+        qm = AsyncConnection(LocalSession(manager, "me", "test", GatedRuntime))
+        runtime = qm.session.runtime
+        assert isinstance(runtime, GatedRuntime)
         putting = asyncio.create_task(qm.put(name, "there", persistent=True))
-        await waits.begun.wait()
+        await runtime.begun.wait()
         await cancelled(putting)
-        waits.gate.set()
+        runtime.gate.set()
         assert on_queue(manager, name) == [("there", 0)]
         await qm.close()
 
@@ -340,31 +340,31 @@ def test_timeouts_at_any_moment_lose_and_double_nothing(
 # -- while the removal is made durable over a link ---------------------------------------------------------------------
 
 
-class GatedAsked(Asked):
+class GatedRequest(PendingRequest):
     """A request whose reply is not read before the gate is opened."""
 
-    def __init__(self, inner: Asked, waits: GatedSettling) -> None:
+    def __init__(self, inner: PendingRequest, runtime: GatedSettling) -> None:
         self.number = inner.number
         self._inner = inner
-        self._waits = waits
+        self._runtime = runtime
 
     async def reply(self) -> bytes:
-        self._waits.begun.set()
-        await self._waits.gate.wait()
+        self._runtime.begun.set()
+        await self._runtime.gate.wait()
         return await self._inner.reply()
 
     def forget(self) -> None:
         self._inner.forget()
 
 
-class GatedSettling(LoopWaits):
+class GatedSettling(LoopRuntime):
     def __init__(self) -> None:
         super().__init__()
         self.gate = asyncio.Event()
         self.begun = asyncio.Event()
 
-    async def defer_interrupts(self, asked: Asked) -> bytes:
-        return await super().defer_interrupts(GatedAsked(asked, self))
+    async def defer_interrupts(self, asked: PendingRequest) -> bytes:
+        return await super().defer_interrupts(GatedRequest(asked, self))
 
 
 @pytest.mark.parametrize("far_way", ["local", "client"])
@@ -378,13 +378,13 @@ def test_a_cancelled_task_has_the_message_whose_removal_is_under_way(own_site: A
 
     async def test() -> None:
         async with await own_site.connect_task(far_way) as qm, await qm.open(name, "r") as queue:
-            waits = qm.session.waits = GatedSettling()
+            runtime = qm.session.runtime = GatedSettling()
             task = asyncio.create_task(work(queue))
-            await waits.begun.wait()
+            await runtime.begun.wait()
             task.cancel()
             await asyncio.sleep(0)
             assert not task.done()
-            waits.gate.set()
+            runtime.gate.set()
             await asyncio.wait([task])
             assert task.cancelled()
             assert [message.body for message in got] == ["one"]
@@ -398,16 +398,16 @@ def test_a_timeout_is_content_with_the_message_whose_removal_is_under_way(own_si
 
     async def test() -> None:
         async with await own_site.connect_task("local") as qm, await qm.open(name, "r") as queue:
-            waits = qm.session.waits = GatedSettling()
+            runtime = qm.session.runtime = GatedSettling()
             task = asyncio.current_task()
             assert task is not None
 
             async def expire(limit: asyncio.Timeout) -> None:
-                await waits.begun.wait()
+                await runtime.begun.wait()
                 limit.reschedule(asyncio.get_running_loop().time())
                 while not task.cancelling():
                     await asyncio.sleep(0)
-                waits.gate.set()
+                runtime.gate.set()
 
             async with asyncio.timeout(None) as limit:
                 expiring = asyncio.create_task(expire(limit))
@@ -426,9 +426,9 @@ def test_a_second_cancellation_does_not_wait(own_site: Any, name: str) -> None:
 
     async def test() -> None:
         async with await own_site.connect_task("local") as qm, await qm.open(name, "r") as queue:
-            waits = qm.session.waits = GatedSettling()
+            runtime = qm.session.runtime = GatedSettling()
             task = asyncio.create_task(queue.get(wait=None))
-            await waits.begun.wait()
+            await runtime.begun.wait()
             task.cancel()
             await asyncio.sleep(0)
             await cancelled(task)

@@ -18,9 +18,9 @@ import ostler
 from ostler.client.aio.async_connection import AsyncConnection
 from ostler.client.api.connection import Connection
 from ostler.client.api.queue import Queue
-from ostler.client.link.link import Asked
+from ostler.client.link.link import PendingRequest
 from ostler.client.session.in_process import LocalSession
-from ostler.client.session.runtime import BlockingWaiter, BlockingWaits, Waiter
+from ostler.client.session.runtime import BlockingEvent, BlockingRuntime, WakeEvent
 from ostler.model import constants as mq
 from ostler.server.config.qm_ini import LogSection
 
@@ -349,17 +349,17 @@ def test_a_transaction_does_not_wait_for_ever_for_another(qm: Connection) -> Non
 # -- interrupts ------------------------------------------------------------------------------------------------------
 
 
-class InterruptedWaits(BlockingWaits):
+class InterruptedRuntime(BlockingRuntime):
     """Waits that end with KeyboardInterrupt, after something was done meanwhile."""
 
     meanwhile = staticmethod(lambda: None)
 
-    def waiter(self) -> Waiter:
-        waits = self
+    def new_event(self) -> WakeEvent:
+        runtime = self
 
-        class Interrupted(BlockingWaiter):
+        class Interrupted(BlockingEvent):
             async def wait(self, seconds: float | None) -> None:
-                type(waits).meanwhile()
+                type(runtime).meanwhile()
                 raise KeyboardInterrupt
 
         return Interrupted()
@@ -372,9 +372,9 @@ class InterruptedWaits(BlockingWaits):
 def test_an_interrupted_wait_loses_no_message(
     site: Any, q: Queue, arrives: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    connection = Connection(AsyncConnection(LocalSession(site.manager, "me", "test", InterruptedWaits)))
+    connection = Connection(AsyncConnection(LocalSession(site.manager, "me", "test", InterruptedRuntime)))
     if arrives:
-        monkeypatch.setattr(InterruptedWaits, "meanwhile", staticmethod(lambda: q.put("first")))
+        monkeypatch.setattr(InterruptedRuntime, "meanwhile", staticmethod(lambda: q.put("first")))
     with connection, connection.open(q.name) as queue:
         with pytest.raises(KeyboardInterrupt):
             queue.get(wait=None)
@@ -404,10 +404,10 @@ def test_an_interrupt_from_the_keyboard_loses_no_message(site: Any, qm: Connecti
         assert next(iter(queue)).body == "first"
 
 
-class InterruptedAsked(Asked):
+class InterruptedRequest(PendingRequest):
     """A request whose wait is interrupted as often as told."""
 
-    def __init__(self, inner: Asked, times: int) -> None:
+    def __init__(self, inner: PendingRequest, times: int) -> None:
         self.number = inner.number
         self._inner = inner
         self._times = times
@@ -422,11 +422,11 @@ class InterruptedAsked(Asked):
         self._inner.forget()
 
 
-class InterruptedSettling(BlockingWaits):
+class InterruptedSettling(BlockingRuntime):
     times = 1
 
-    async def defer_interrupts(self, asked: Asked) -> bytes:
-        return await super().defer_interrupts(InterruptedAsked(asked, self.times))
+    async def defer_interrupts(self, asked: PendingRequest) -> bytes:
+        return await super().defer_interrupts(InterruptedRequest(asked, self.times))
 
 
 @pytest.mark.parametrize("far_way", ["local", "client"])
@@ -434,22 +434,22 @@ def test_an_interrupt_waits_for_the_removal_that_is_under_way(site: Any, q: Queu
     for text in ("one", "two", "three"):
         q.put(text, persistent=True)
     with site.connect(far_way) as qm, qm.open(q.name, "r") as queue:
-        waits = qm.inner.session.waits = InterruptedSettling()
+        runtime = qm.inner.session.runtime = InterruptedSettling()
         got = queue.get()
         assert got is not None
         assert got.body == "one"
         with pytest.raises(KeyboardInterrupt):
             queue.get()
-        waits.times = 0
+        runtime.times = 0
         assert [message.body for message in queue] == ["two", "three"]
 
 
 def test_a_second_interrupt_does_not_wait(site: Any, q: Queue) -> None:
     q.put("one", persistent=True)
     with site.connect("local") as qm, qm.open(q.name, "r") as queue:
-        waits = qm.inner.session.waits = InterruptedSettling()
-        waits.times = 2
+        runtime = qm.inner.session.runtime = InterruptedSettling()
+        runtime.times = 2
         with pytest.raises(KeyboardInterrupt):
             queue.get()
-        waits.times = 0
+        runtime.times = 0
         assert queue.get() is None

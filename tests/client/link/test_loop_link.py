@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ostler.client.link.link import Listener, checked
+from ostler.client.link.link import LinkListener, check_reply
 from ostler.client.link.loop_link import HIGH_WATER_BYTES, LoopLink
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
@@ -73,15 +73,15 @@ class Peer:
                 return conversation, request, parts
 
 
-class Ear(Listener):
+class Ear(LinkListener):
     def __init__(self) -> None:
         self.heard: list[tuple[int, str]] = []
         self.ends: list[MQError] = []
 
-    def noticed(self, reason: int, text: str) -> None:
+    def on_notice(self, reason: int, text: str) -> None:
         self.heard.append((reason, text))
 
-    def link_broke(self, error: MQError) -> None:
+    def on_link_broken(self, error: MQError) -> None:
         self.ends.append(error)
 
 
@@ -130,8 +130,8 @@ def test_a_request_gets_its_reply_and_no_other() -> None:
         assert [conversation for conversation, _, _ in asked] == [1, 2]
         for conversation, request, _ in reversed(asked):
             await peer.send(reply_frame(COMMIT, conversation, request, 1, 2000 + conversation))
-        assert checked(await first).reason == 2001
-        assert checked(await second).reason == 2002
+        assert check_reply(await first).reason == 2001
+        assert check_reply(await second).reason == 2002
 
     scripted(test)
 
@@ -245,7 +245,7 @@ def test_what_comes_before_the_reply_is_passed_on() -> None:
     async def test(link: LoopLink, peer: Peer) -> None:
         link.attach(Ear())
         seen: list[tuple[int, bytes]] = []
-        asked = await link.ask(1, COMMAND, b"{}", lambda *heard: seen.append(heard))
+        asked = await link.send_request(1, COMMAND, b"{}", lambda *heard: seen.append(heard))
         _, request, _ = await peer.expect(COMMAND)
         for piece in frames_of(OUTPUT, 1, request, b"x" * 20_000, SEGMENT_BYTES):
             await peer.send(piece)
@@ -259,7 +259,7 @@ def test_what_comes_before_the_reply_is_passed_on() -> None:
 def test_a_reply_that_was_not_waited_for_can_be_asked_for_again() -> None:
     async def test(link: LoopLink, peer: Peer) -> None:
         link.attach(Ear())
-        asked = await link.ask(1, GET, b"")
+        asked = await link.send_request(1, GET, b"")
         waiting = asyncio.create_task(asked.reply())
         _, request, _ = await peer.expect(GET)
         waiting.cancel()

@@ -151,7 +151,7 @@ class AsyncQueue:
         message = await self._get(asked)
         while message is not None:
             yield message
-            await self._session.waits.breathe()
+            await self._session.runtime.checkpoint()
             message = await self._get(asked)
 
     def __aiter__(self) -> AsyncIterator[Message]:
@@ -206,7 +206,7 @@ class AsyncBrowser:
             message = await self.next()
             while message is not None:
                 yield message
-                await self._session.waits.breathe()
+                await self._session.runtime.checkpoint()
                 message = await self.next()
         finally:
             await self.close()

@@ -78,7 +78,7 @@ async def consume(queue: AsyncQueue, handler: AsyncHandler, asked: GetOptions) -
     async with own.connection:
         while True:
             await step(own, handler, asked, tally)
-            await own.connection.session.waits.breathe()
+            await own.connection.session.runtime.checkpoint()
 
 
 async def step(queue: AsyncQueue, handler: AsyncHandler, asked: GetOptions, tally: Tally) -> bool:
@@ -127,7 +127,7 @@ async def _pause(session: Session, handle: OpenQueue, failures: int) -> None:
     rules = await handle.backout_rules()
     if rules is None or rules.threshold == 0:
         doublings = min(failures, _DOUBLINGS_MAX)
-        await session.waits.waiter().wait(min(_PAUSE_SECONDS * 2**doublings, _PAUSE_SECONDS_MAX))
+        await session.runtime.new_event().wait(min(_PAUSE_SECONDS * 2**doublings, _PAUSE_SECONDS_MAX))
 
 
 # -- poison ------------------------------------------------------------------------------------------------------------

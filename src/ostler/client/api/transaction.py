@@ -33,14 +33,14 @@ class Transaction:
         session.check()
         if in_transaction(session):
             raise MQError(MQRC_UOW_IN_PROGRESS, "Transactions of one connection do not nest.")
-        if not await session.waits.take_turn(self._wait):
+        if not await session.runtime.acquire_unit(self._wait):
             raise MQError(
                 MQRC_CALL_IN_PROGRESS,
                 f"Another transaction of this connection did not end within {self._wait} seconds. "
                 "Give each thread or task a connection of its own.",
             )
         if session.has_unit():
-            session.waits.give_turn()
+            session.runtime.release_unit()
             raise MQError(MQRC_UOW_IN_PROGRESS, "Commit or back out what was done under syncpoint first.")
         session.transaction = self
         self._outer = _current.get()
@@ -58,7 +58,7 @@ class Transaction:
         finally:
             self._live = False
             session.transaction = None
-            session.waits.give_turn()
+            session.runtime.release_unit()
             if _current.get() is self:
                 _current.set(self._outer)
 

@@ -21,14 +21,15 @@ from typing import Final, final
 from librt.threading import Lock
 from mypy_extensions import i64
 
-from ostler.client.link.conversation import Conversation
 from ostler.client.link.interrupts import LOOK_UP_SECONDS, notice_signals
-from ostler.client.link.waiters import LinkBroken, Stream, Waiter
+from ostler.client.link.waiters import LinkBroken, PayloadStream, ReplyWaiter
 from ostler.client.link.writer import DONT_WAIT, LinkWriter, is_ready
 from ostler.model.constants import MQRC_CONNECTION_BROKEN
 from ostler.wire.connect_frames import Hello
 from ostler.wire.frames import (
+    DISCONNECT,
     FAREWELL,
+    HEADER_BYTES,
     HEARTBEAT,
     MESSAGE,
     MORE,
@@ -50,6 +51,95 @@ RECEIVE_BYTES_MAX: Final = 512 * 1024
 NO_DEADLINE: Final = -1.0
 _SILENCE_SECONDS: Final = 60
 _RECEIVE_TIMEOUT: Final = struct.pack("@ll", int(LOOK_UP_SECONDS), 0)
+
+
+@final
+class ClientConversation:
+    """One of those that share a link."""
+
+    def __init__(self, link: BlockingLink, number: i64) -> None:
+        self.link = link
+        self.number: i64 = number
+        self._last_request: i64 = 0
+        self.notice: i64 = 0  # the reason the queue manager gave last: it quiesces, say
+        self.on_notice: Callable[[], None] | None = None  # must not block
+        self.is_open = True
+
+    def register_request(self, type: i64) -> ReplyWaiter:
+        """Be ready for a reply, under a request number that nothing else has. Raises LinkBroken."""
+        link = self.link
+        link.state.acquire()
+        try:
+            waiter = ReplyWaiter(self._new_key(), type | REPLY)
+            link.waiting[waiter.key] = waiter
+            return waiter
+        finally:
+            link.state.release()
+
+    def open_stream(self, type: i64, credit: i64) -> PayloadStream:
+        """Be ready for many payloads under one request number. Raises LinkBroken."""
+        link = self.link
+        link.state.acquire()
+        try:
+            stream = PayloadStream(self._new_key(), type, credit)
+            link.streams[stream.key] = stream
+            return stream
+        finally:
+            link.state.release()
+
+    def _new_key(self) -> i64:
+        link = self.link
+        if link.broken:
+            raise LinkBroken(link.broken, link.broken_text)
+        while True:
+            self._last_request = (self._last_request & 0x3FFFFFFF) + 1
+            key: i64 = self.number << 32 | self._last_request
+            if key not in link.waiting and key not in link.streams:
+                return key
+
+    def exchange_frame(self, waiter: ReplyWaiter, data: bytes) -> None:
+        """Send a request that is one frame, and wait for the reply. Raises LinkBroken."""
+        link = self.link
+        link.writer.send_frame(waiter, data)
+        link.finish(waiter)
+
+    def exchange(self, type: i64, payload: bytes) -> ReplyWaiter:
+        """Send a request of any length, and wait for the reply. Raises LinkBroken."""
+        waiter = self.send_request(type, payload)
+        self.link.finish(waiter)
+        return waiter
+
+    def send_request(self, type: i64, payload: bytes) -> ReplyWaiter:
+        """Send a request; `link.finish` waits for its reply. Raises LinkBroken."""
+        waiter = self.register_request(type)
+        self.send(waiter, waiter.request(), type, [payload])
+        return waiter
+
+    def send(self, waiter: ReplyWaiter | None, request: i64, type: i64, parts: list[bytes]) -> None:
+        """Send a payload of any length, given in parts."""
+        link = self.link
+        length: i64 = HEADER_BYTES
+        for part in parts:
+            length += len(part)
+        if length <= link.segment_bytes:
+            link.writer.send_frame(waiter, frame(type, self.number, request, b"".join(parts)))
+        else:
+            link.writer.send_segments(waiter, type, self.number, request, parts)
+
+    def post(self, type: i64, payload: bytes) -> None:
+        """Send what needs no reply, without waiting: now, or behind what others are sending."""
+        self.link.writer.post(frame(type, self.number, 0, payload))
+
+    def abandon(self) -> None:
+        """Leave the link when the queue manager may think that the connection goes on."""
+        # It needs no reply, and concerns nobody if there is no connection.
+        self.post(DISCONNECT, bytes(4))
+        self.close()
+
+    def close(self) -> None:
+        """Leave the link; the last one closes it."""
+        self.is_open = False
+        self.link.leave(self)
 
 
 @final
@@ -79,10 +169,10 @@ class BlockingLink:
         self.broken_text = ""
         self.forked = False
         self.state = Lock()  # held for a moment only
-        self.waiting: dict[int, Waiter] = {}
-        self._followers: dict[int, Waiter] = {}
-        self.streams: dict[int, Stream] = {}
-        self._conversations: dict[int, Conversation] = {}
+        self.waiting: dict[int, ReplyWaiter] = {}
+        self._followers: dict[int, ReplyWaiter] = {}
+        self.streams: dict[int, PayloadStream] = {}
+        self._conversations: dict[int, ClientConversation] = {}
         self._next_conversation: i64 = 0
         self._left: set[int] = set()  # conversations that are over, but may be answered yet
         self._reading = False
@@ -97,7 +187,7 @@ class BlockingLink:
 
     # -- conversations ------------------------------------------------------------------------------------------------
 
-    def join(self) -> Conversation | None:
+    def join(self) -> ClientConversation | None:
         """A new conversation; None when there are as many as were agreed upon, or the link is on its way out."""
         self.state.acquire()
         try:
@@ -107,13 +197,13 @@ class BlockingLink:
                 self._next_conversation = (self._next_conversation & 0x3FFFFFFF) + 1
                 if self._next_conversation not in self._conversations:
                     break
-            conversation = Conversation(self, self._next_conversation)
+            conversation = ClientConversation(self, self._next_conversation)
             self._conversations[conversation.number] = conversation
             return conversation
         finally:
             self.state.release()
 
-    def leave(self, conversation: Conversation) -> None:
+    def leave(self, conversation: ClientConversation) -> None:
         """A conversation is over; what still waits on it will not be answered."""
         self.state.acquire()
         self._conversations.pop(conversation.number, None)
@@ -141,13 +231,13 @@ class BlockingLink:
 
     # -- waiting ------------------------------------------------------------------------------------------------------
 
-    def finish(self, waiter: Waiter) -> None:
+    def finish(self, waiter: ReplyWaiter) -> None:
         """Wait for a reply. Raises LinkBroken. After any other exception the reply is dropped when it comes."""
         self.wait(waiter, NO_DEADLINE)
         if waiter.broken:
             raise self.gone()
 
-    def wait(self, waiter: Waiter, deadline: float) -> bool:
+    def wait(self, waiter: ReplyWaiter, deadline: float) -> bool:
         """Wait until a waiter is done, or (by the monotonic clock) time is up: False."""
         event: threading.Lock | None = None
         self.state.acquire()
@@ -170,7 +260,7 @@ class BlockingLink:
             self._lead(waiter, deadline)
         return waiter.is_done()
 
-    def _follow(self, waiter: Waiter, event: threading.Lock, deadline: float) -> None:
+    def _follow(self, waiter: ReplyWaiter, event: threading.Lock, deadline: float) -> None:
         """Sleep until somebody has read what this waits for, or it has to lead, or the time is up."""
         try:
             self._sleep(event, deadline)
@@ -193,7 +283,7 @@ class BlockingLink:
                 return
             notice_signals()
 
-    def _unfollow(self, waiter: Waiter) -> bool:
+    def _unfollow(self, waiter: ReplyWaiter) -> bool:
         """Whether the lead was handed to it meanwhile."""
         self.state.acquire()
         self._followers.pop(waiter.key, None)
@@ -211,7 +301,7 @@ class BlockingLink:
         self.state.release()
         return leads
 
-    def _lead(self, waiter: Waiter, deadline: float) -> None:
+    def _lead(self, waiter: ReplyWaiter, deadline: float) -> None:
         """Read the socket until a waiter is done."""
         try:
             while not waiter.done:
@@ -340,7 +430,7 @@ class BlockingLink:
         else:
             raise MalformedFrame(f"a frame of type {kind}, which no queue manager sends")
 
-    def _answer(self, waiter: Waiter) -> None:
+    def _answer(self, waiter: ReplyWaiter) -> None:
         """A reply, or a segment of one."""
         reader = self._reader
         if reader.flags & MORE or waiter.assembly is not None:
@@ -361,7 +451,7 @@ class BlockingLink:
             raise MalformedFrame("a reply without completion and reason")
         self._wake(waiter)
 
-    def _stream(self, stream: Stream) -> None:
+    def _stream(self, stream: PayloadStream) -> None:
         reader = self._reader
         part = reader.buffer[reader.start : reader.end]
         if reader.flags & MORE or stream.assembly is not None:
@@ -380,13 +470,13 @@ class BlockingLink:
         if waiter is not None:
             self._wake(waiter)
 
-    def _wake(self, waiter: Waiter) -> None:
+    def _wake(self, waiter: ReplyWaiter) -> None:
         self.state.acquire()
         self.waiting.pop(waiter.key, None)
         self._release(waiter)
         self.state.release()
 
-    def _release(self, waiter: Waiter) -> None:
+    def _release(self, waiter: ReplyWaiter) -> None:
         """Let the thread of a waiter go on. Under the state lock."""
         waiter.done = True
         self._followers.pop(waiter.key, None)
@@ -406,10 +496,10 @@ class BlockingLink:
                 if tell is not None:
                     tell()
 
-    def wait_stream(self, stream: Stream, deadline: float) -> bool:
+    def wait_stream(self, stream: PayloadStream, deadline: float) -> bool:
         """Wait until a stream has a payload; False when the time is up, or it was rung. Raises LinkBroken."""
         # Its key is that of no request, so that it never is taken for one.
-        waiter = Waiter(-1 - stream.key, 0)
+        waiter = ReplyWaiter(-1 - stream.key, 0)
         self.state.acquire()
         stream.waiter = waiter
         over: bool = self.broken != 0 or stream.broken or stream.rung or stream.count() > 0
@@ -426,7 +516,7 @@ class BlockingLink:
             raise self.gone()
         return False
 
-    def ring_stream(self, stream: Stream) -> None:
+    def ring_stream(self, stream: PayloadStream) -> None:
         """Have the thread that waits for a stream, or is about to, return at once. Never blocks for long."""
         self.state.acquire()
         may_lead = self._ring(stream)
@@ -435,7 +525,7 @@ class BlockingLink:
             # It may be the one that reads, and notices when something comes.
             self.writer.post(frame(HEARTBEAT, 0, 1))
 
-    def _ring(self, stream: Stream) -> bool:
+    def _ring(self, stream: PayloadStream) -> bool:
         """Under the state lock. Whether the thread that waits for it may be the one that reads."""
         stream.rung = True
         waiter = stream.waiter
@@ -445,7 +535,7 @@ class BlockingLink:
         self._release(waiter)
         return reads
 
-    def close_stream(self, stream: Stream) -> None:
+    def close_stream(self, stream: PayloadStream) -> None:
         self.state.acquire()
         self.streams.pop(stream.key, None)
         self.state.release()
@@ -460,12 +550,12 @@ class BlockingLink:
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
-    def drop(self, waiter: Waiter) -> None:
+    def drop(self, waiter: ReplyWaiter) -> None:
         self.state.acquire()
         self.waiting.pop(waiter.key, None)
         self.state.release()
 
-    def _fail(self, waiter: Waiter) -> None:
+    def _fail(self, waiter: ReplyWaiter) -> None:
         self.state.acquire()
         self.waiting.pop(waiter.key, None)
         waiter.broken = True

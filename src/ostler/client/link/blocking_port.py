@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
-from ostler.client.link.conversation import Conversation
+from ostler.client.link.blocking_link import ClientConversation
 from ostler.client.link.dial import client_conversation, local_conversation
-from ostler.client.link.link import Asked, Link, Listener, More
-from ostler.client.link.waiters import LinkBroken, Stream, Waiter
+from ostler.client.link.link import Link, LinkListener, PartHandler, PendingRequest
+from ostler.client.link.waiters import LinkBroken, PayloadStream, ReplyWaiter
 from ostler.client.locate.connect_parameters import Endpoint, TlsSettings
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory
@@ -18,13 +18,19 @@ from ostler.wire.frames import OUTPUT
 _OUTPUTS_MAX: Final = 1 << 20
 
 
-class _BlockingAsked(Asked):
-    def __init__(self, conversation: Conversation, waiter: Waiter, stream: Stream | None, more: More | None) -> None:
+class _BlockingRequest(PendingRequest):
+    def __init__(
+        self,
+        conversation: ClientConversation,
+        waiter: ReplyWaiter,
+        stream: PayloadStream | None,
+        on_part: PartHandler | None,
+    ) -> None:
         self.number = int(waiter.request())
         self._conversation = conversation
         self._waiter = waiter
         self._stream = stream
-        self._more = more
+        self._on_part = on_part
 
     async def reply(self) -> bytes:
         waiter = self._waiter
@@ -32,10 +38,10 @@ class _BlockingAsked(Asked):
             self._conversation.link.finish(waiter)
         except LinkBroken as error:
             raise MQError(error.reason, error.text) from None
-        if self._stream is not None and self._more is not None:
+        if self._stream is not None and self._on_part is not None:
             self._conversation.link.close_stream(self._stream)
             while self._stream.count() > 0:
-                self._more(OUTPUT, self._stream.take())
+                self._on_part(OUTPUT, self._stream.take())
         return waiter.buffer[waiter.start : waiter.end]
 
     def forget(self) -> None:
@@ -46,9 +52,9 @@ class _BlockingAsked(Asked):
 class BlockingPort(Link):
     """One conversation of a blocking link, which the link shares out itself."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: ClientConversation) -> None:
         self._conversation = conversation
-        self._listener: Listener | None = None
+        self._listener: LinkListener | None = None
         self._is_attached = False
         link = conversation.link
         self.agreed = Hello()
@@ -61,7 +67,7 @@ class BlockingPort(Link):
         link = self._conversation.link
         return MQError(int(link.broken), link.broken_text) if link.broken else None
 
-    def attach(self, listener: Listener) -> int | None:
+    def attach(self, listener: LinkListener) -> int | None:
         if self._is_attached:
             return None
         self._is_attached = True
@@ -75,38 +81,40 @@ class BlockingPort(Link):
             return
         if failure is not None:
             self._listener = None
-            listener.link_broke(failure)
+            listener.on_link_broken(failure)
         else:
-            listener.noticed(int(self._conversation.notice), "")
+            listener.on_notice(int(self._conversation.notice), "")
 
     def detach(self, conversation: int) -> None:
         self._listener = None
         self._conversation.close()
 
-    async def ask(self, conversation: int, type: int, payload: bytes, more: More | None = None) -> Asked:
+    async def send_request(
+        self, conversation: int, type: int, payload: bytes, on_part: PartHandler | None = None
+    ) -> PendingRequest:
         own = self._conversation
         try:
-            if more is None:
-                return _BlockingAsked(own, own.begin(type, payload), None, None)
-            waiter = own.expect(type)
-            stream = Stream(waiter.key, OUTPUT, _OUTPUTS_MAX)
+            if on_part is None:
+                return _BlockingRequest(own, own.send_request(type, payload), None, None)
+            waiter = own.register_request(type)
+            stream = PayloadStream(waiter.key, OUTPUT, _OUTPUTS_MAX)
             link = own.link
             link.state.acquire()
             link.streams[stream.key] = stream
             link.state.release()
             own.send(waiter, waiter.request(), type, [payload])
-            return _BlockingAsked(own, waiter, stream, more)
+            return _BlockingRequest(own, waiter, stream, on_part)
         except LinkBroken as error:
             raise MQError(error.reason, error.text) from None
 
     async def exchange(self, conversation: int, type: int, payload: bytes = b"") -> bytes:
         try:
-            waiter = self._conversation.ask(type, payload)
+            waiter = self._conversation.exchange(type, payload)
         except LinkBroken as error:
             raise MQError(error.reason, error.text) from None
         return waiter.buffer[waiter.start : waiter.end]
 
-    def look(self) -> None:
+    def poll(self) -> None:
         self._conversation.link.read_available()
 
     def send(self, conversation: int, type: int, payload: bytes) -> None:
@@ -114,7 +122,7 @@ class BlockingPort(Link):
 
     def send_numbered(self, conversation: int, type: int, payload: bytes) -> None:
         with suppress(LinkBroken):
-            self._conversation.begin(type, payload)
+            self._conversation.send_request(type, payload)
 
     def close(self) -> None:
         self.detach(0)

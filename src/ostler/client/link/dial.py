@@ -13,8 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from ostler.client.link.blocking_link import RECEIVE_BYTES, BlockingLink
-from ostler.client.link.conversation import Conversation
+from ostler.client.link.blocking_link import RECEIVE_BYTES, BlockingLink, ClientConversation
 from ostler.client.link.keeper import keep
 from ostler.client.link.tls_client import ClientTls, as_error
 from ostler.client.locate.connect_parameters import MESSAGE_BYTES_MAX, Endpoint, TlsSettings
@@ -60,7 +59,7 @@ class LinkPool:
         self._lock = threading.Lock()
         self._links: dict[Hashable, list[BlockingLink]] = {}
 
-    def join(self, place: Hashable) -> Conversation | None:
+    def join(self, place: Hashable) -> ClientConversation | None:
         """A conversation on a link that is there already."""
         with self._lock:
             links = [each for each in self._links.get(place, []) if not each.broken]
@@ -92,7 +91,7 @@ os.register_at_fork(after_in_child=_forked)
 class Reached(NamedTuple):
     """A conversation that is no connection yet. Whether its link is one that others use already."""
 
-    conversation: Conversation
+    conversation: ClientConversation
     is_shared: bool
 
 

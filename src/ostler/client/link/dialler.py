@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ostler.client.locate.connect_parameters import Endpoint, TlsSettings
-from ostler.client.session.runtime import BlockingWaits, Waits
+from ostler.client.session.runtime import BlockingRuntime, Runtime
 from ostler.server.config.directories import QueueManagerDirectory
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Dialler(ABC):
     """Makes links."""
 
-    waits: Callable[[], Waits]
+    runtime: Callable[[], Runtime]
 
     @abstractmethod
     async def local(self, directory: QueueManagerDirectory) -> Link:
@@ -34,7 +34,7 @@ class Dialler(ABC):
 class BlockingDialler(Dialler):
     """For threads. Every connection has a link of its own: those that share one have to wake one another."""
 
-    waits = BlockingWaits
+    runtime = BlockingRuntime
 
     async def local(self, directory: QueueManagerDirectory) -> Link:
         from ostler.client.link.blocking_port import local_port

@@ -17,24 +17,24 @@ from ostler.wire.frames import CONNECT, DISCONNECT, MalformedFrame
 from ostler.wire.payload_codec import numbers_payload
 from ostler.wire.replies import ReplyHead, decode_reply
 
-More = Callable[[int, bytes], None]
+PartHandler = Callable[[int, bytes], None]
 """Is told type and payload of what comes under a request's number before its reply: MESSAGE, OUTPUT."""
 
 
-class Listener(ABC):
+class LinkListener(ABC):
     """Whom a link tells what nobody asked for. Called by whoever reads the link, from any thread: be short, do not
     raise, and do not wait."""
 
     @abstractmethod
-    def noticed(self, reason: int, text: str) -> None:
+    def on_notice(self, reason: int, text: str) -> None:
         """NOTICE: the queue manager quiesces, or the connection does."""
 
     @abstractmethod
-    def link_broke(self, error: MQError) -> None:
+    def on_link_broken(self, error: MQError) -> None:
         """The link is gone. Comes once, also when the queue manager said farewell; not after `detach` or `close`."""
 
 
-class Asked(ABC):
+class PendingRequest(ABC):
     """A request under way."""
 
     number: int
@@ -67,7 +67,7 @@ class Link(ABC):
         return False
 
     @abstractmethod
-    def attach(self, listener: Listener) -> int | None:
+    def attach(self, listener: LinkListener) -> int | None:
         """Have a conversation number that is free; None when the link carries as many as were agreed."""
 
     @abstractmethod
@@ -75,7 +75,9 @@ class Link(ABC):
         """Give a conversation number back. The link closes itself behind the last one."""
 
     @abstractmethod
-    async def ask(self, conversation: int, type: int, payload: bytes, more: More | None = None) -> Asked:
+    async def send_request(
+        self, conversation: int, type: int, payload: bytes, on_part: PartHandler | None = None
+    ) -> PendingRequest:
         """Send a request. It waits only while the socket takes no more; interrupted then, nothing is sent, or all is.
 
         MQError when the link is broken.
@@ -83,7 +85,7 @@ class Link(ABC):
 
     async def exchange(self, conversation: int, type: int, payload: bytes = b"") -> bytes:
         """Send a request and wait for its reply. Interrupted, the reply is forgotten: not for gets."""
-        asked = await self.ask(conversation, type, payload)
+        asked = await self.send_request(conversation, type, payload)
         try:
             return await asked.reply()
         except BaseException:
@@ -91,7 +93,7 @@ class Link(ABC):
             raise
 
     @abstractmethod
-    def look(self) -> None:
+    def poll(self) -> None:
         """Take in what has come while nobody waited: perhaps the link is no more."""
 
     @abstractmethod
@@ -107,11 +109,11 @@ class Link(ABC):
         """Close the socket. Those who wait get MQRC_CONNECTION_BROKEN."""
 
 
-def broken(text: str, reason: int = MQRC_CONNECTION_BROKEN) -> MQError:
+def connection_broken(text: str, reason: int = MQRC_CONNECTION_BROKEN) -> MQError:
     return MQError(reason, text)
 
 
-def checked(payload: bytes) -> ReplyHead:
+def check_reply(payload: bytes) -> ReplyHead:
     """A reply that did not fail. Raises MQError for one that did."""
     try:
         replied = decode_reply(payload)
@@ -120,24 +122,24 @@ def checked(payload: bytes) -> ReplyHead:
         detail = replied.reader.rest().decode("utf-8", "replace")
         raise MQError(replied.reason, detail)
     except MalformedFrame as error:
-        raise malformed(error) from None
+        raise protocol_error(error) from None
 
 
-def malformed(error: MalformedFrame) -> MQError:
+def protocol_error(error: MalformedFrame) -> MQError:
     return MQError(MQRC_CONNECTION_BROKEN, f"The queue manager sent what this client does not understand: {error}.")
 
 
-async def connect_conversation(link: Link, asked: Connect, listener: Listener) -> tuple[int, Connected] | None:
+async def connect_conversation(link: Link, asked: Connect, listener: LinkListener) -> tuple[int, Connected] | None:
     """Make a conversation of the link a connection; None when the link has no room for another one."""
     conversation = link.attach(listener)
     if conversation is None:
         return None
     try:
-        replied = checked(await link.exchange(conversation, CONNECT, asked.encode()))
+        replied = check_reply(await link.exchange(conversation, CONNECT, asked.encode()))
         return conversation, decode_connected(replied.reader)
     except MalformedFrame as error:
         link.detach(conversation)
-        raise malformed(error) from None
+        raise protocol_error(error) from None
     except MQError:
         link.detach(conversation)
         raise
@@ -151,6 +153,6 @@ async def connect_conversation(link: Link, asked: Connect, listener: Listener) -
 async def disconnect_conversation(link: Link, conversation: int, commit: bool) -> None:
     """MQDISC. The conversation is over, whatever comes of it. Raises MQError when the commit failed."""
     try:
-        checked(await link.exchange(conversation, DISCONNECT, numbers_payload([int(commit)])))
+        check_reply(await link.exchange(conversation, DISCONNECT, numbers_payload([int(commit)])))
     finally:
         link.detach(conversation)

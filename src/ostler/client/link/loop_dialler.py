@@ -14,7 +14,7 @@ from ostler.client.link.link import Link
 from ostler.client.link.loop_link import LoopLink
 from ostler.client.link.tls_client import ClientTls
 from ostler.client.locate.connect_parameters import Endpoint, TlsSettings
-from ostler.client.session.loop_runtime import LoopWaits
+from ostler.client.session.loop_runtime import LoopRuntime
 from ostler.model.connection_names import parse_local_address
 from ostler.model.constants import MQRC_HOST_NOT_AVAILABLE, MQRC_Q_MGR_NOT_AVAILABLE
 from ostler.model.errors import MQError
@@ -29,7 +29,7 @@ _links: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, _Places]] = WeakKeyDi
 
 
 class LoopDialler(Dialler):
-    waits = LoopWaits
+    runtime = LoopRuntime
 
     async def local(self, directory: QueueManagerDirectory) -> Link:
         loop = asyncio.get_running_loop()

@@ -12,7 +12,15 @@ from collections import deque
 from contextlib import suppress
 from typing import Final, cast
 
-from ostler.client.link.link import Asked, Link, Listener, More, broken, checked, malformed
+from ostler.client.link.link import (
+    Link,
+    LinkListener,
+    PartHandler,
+    PendingRequest,
+    check_reply,
+    connection_broken,
+    protocol_error,
+)
 from ostler.model.constants import MQRC_CONNECTION_BROKEN
 from ostler.model.errors import MQError
 from ostler.wire.connect_frames import Hello, decode_hello
@@ -44,12 +52,12 @@ SIGN_OF_LIFE_SECONDS: Final = 60
 _NUMBERS: Final = 0x7FFFFFFF
 
 
-class _LoopAsked(Asked):
-    def __init__(self, link: LoopLink, key: int, type: int, more: More | None) -> None:
+class _LoopRequest(PendingRequest):
+    def __init__(self, link: LoopLink, key: int, type: int, on_part: PartHandler | None) -> None:
         self.number = key & 0xFFFFFFFF
         self.key = key
         self.type = type
-        self.more = more
+        self.on_part = on_part
         self.assembly: IncomingPayload | None = None
         self._link = link
         self._payload: bytes | None = None
@@ -113,8 +121,8 @@ class LoopLink(Link, asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._reader = FrameReader(FIRST_FRAME_BYTES_MAX)
         self._failure: MQError | None = None
-        self._listeners: dict[int, Listener] = {}
-        self._asked: dict[int, _LoopAsked] = {}
+        self._listeners: dict[int, LinkListener] = {}
+        self._asked: dict[int, _LoopRequest] = {}
         self._last_conversation = 0
         self._last_request = 0
         self._out: list[bytes] = []
@@ -133,10 +141,10 @@ class LoopLink(Link, asyncio.Protocol):
         """Exchange HELLO. MQError with what the queue manager says when it refuses."""
         try:
             payload = await self.exchange(0, HELLO, wishes.encode())
-            self.agreed = decode_hello(checked(payload).reader.rest())
+            self.agreed = decode_hello(check_reply(payload).reader.rest())
         except MalformedFrame as error:
             self.close()
-            raise malformed(error) from None
+            raise protocol_error(error) from None
         except BaseException:
             self.close()
             raise
@@ -156,7 +164,7 @@ class LoopLink(Link, asyncio.Protocol):
     def has_room(self) -> bool:
         return self._failure is None and len(self._listeners) < max(1, self.agreed.conversations_max)
 
-    def attach(self, listener: Listener) -> int | None:
+    def attach(self, listener: LinkListener) -> int | None:
         if not self.has_room:
             return None
         self._last_conversation += 1
@@ -168,18 +176,22 @@ class LoopLink(Link, asyncio.Protocol):
         if not self._listeners:
             self.close()
 
-    async def ask(self, conversation: int, type: int, payload: bytes, more: More | None = None) -> Asked:
+    async def send_request(
+        self, conversation: int, type: int, payload: bytes, on_part: PartHandler | None = None
+    ) -> PendingRequest:
         while self._is_paused and self._failure is None:
             room: asyncio.Future[None] = self.loop.create_future()
             self._room.append(room)
             await room
         if self._failure is not None:
             raise MQError(self._failure.reason, self._failure.detail)
-        return self._ask(conversation, type, payload, more)
+        return self._send_request(conversation, type, payload, on_part)
 
-    def _ask(self, conversation: int, type: int, payload: bytes, more: More | None) -> Asked:
+    def _send_request(
+        self, conversation: int, type: int, payload: bytes, on_part: PartHandler | None
+    ) -> PendingRequest:
         key = conversation << 32 | self._next_request(conversation)
-        asked = _LoopAsked(self, key, type | REPLY, more)
+        asked = _LoopRequest(self, key, type | REPLY, on_part)
         self._asked[key] = asked
         if len(payload) <= self._room_bytes:
             self._write(frame(type, conversation, asked.number, payload))
@@ -194,7 +206,7 @@ class LoopLink(Link, asyncio.Protocol):
             if conversation << 32 | self._last_request not in self._asked:
                 return self._last_request
 
-    def look(self) -> None:
+    def poll(self) -> None:
         # The loop does so all the time.
         pass
 
@@ -204,11 +216,11 @@ class LoopLink(Link, asyncio.Protocol):
 
     def send_numbered(self, conversation: int, type: int, payload: bytes) -> None:
         if self._failure is None:
-            self._ask(conversation, type, payload, None)
+            self._send_request(conversation, type, payload, None)
 
     def close(self) -> None:
         self._listeners.clear()
-        self._break(broken("The connection was closed."))
+        self._break(connection_broken("The connection was closed."))
 
     # -- sending -------------------------------------------------------------------------------------------------------
 
@@ -287,7 +299,7 @@ class LoopLink(Link, asyncio.Protocol):
                 while self._failure is None and reader.next():
                     self._take(reader)
         except MalformedFrame as error:
-            self._break(malformed(error))
+            self._break(protocol_error(error))
         except TlsFailed as error:
             # The last output tells the peer why.
             self._send_tls_output()
@@ -320,22 +332,24 @@ class LoopLink(Link, asyncio.Protocol):
                     raise MalformedFrame("a reply without completion and reason")
                 del self._asked[key]
                 asked.answered(payload)
-            elif asked.more is not None:
-                asked.more(kind, payload)
+            elif asked.on_part is not None:
+                asked.on_part(kind, payload)
         elif kind == HEARTBEAT:
             self._write(reply_frame(HEARTBEAT, 0, reader.request, 0, 0))
         elif kind == NOTICE:
             reason, text = decode_reason(PayloadReader(reader.buffer, reader.start, reader.end))
             for number, listener in list(self._listeners.items()):
                 if reader.conversation in (0, number):
-                    listener.noticed(reason, text)
+                    listener.on_notice(reason, text)
         elif kind == FAREWELL:
             reason, text = decode_reason(PayloadReader(reader.buffer, reader.start, reader.end))
-            self._break(broken(text or f"{self.peer} ended the connection.", reason or MQRC_CONNECTION_BROKEN))
+            self._break(
+                connection_broken(text or f"{self.peer} ended the connection.", reason or MQRC_CONNECTION_BROKEN)
+            )
         elif kind != HEARTBEAT | REPLY:
             raise MalformedFrame(f"a frame of type {kind} that nobody asked for")
 
-    def _whole(self, reader: FrameReader, asked: _LoopAsked) -> bytes | None:
+    def _whole(self, reader: FrameReader, asked: _LoopRequest) -> bytes | None:
         """The payload, once its last segment has come."""
         part = reader.buffer[reader.start : reader.end]
         if not reader.flags & MORE and asked.assembly is None:
@@ -356,7 +370,7 @@ class LoopLink(Link, asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         why = f": {error}" if error is not None else ""
-        self._break(broken(f"{self.peer} closed the connection{why}."))
+        self._break(connection_broken(f"{self.peer} closed the connection{why}."))
 
     def _break(self, error: MQError) -> None:
         if self._failure is not None:
@@ -371,7 +385,7 @@ class LoopLink(Link, asyncio.Protocol):
             each.failed(error)
         listeners, self._listeners = self._listeners, {}
         for listener in listeners.values():
-            listener.link_broke(error)
+            listener.on_link_broken(error)
         self._let_go()
         if self._transport is not None:
             # What is still to be sent is sent, unless nobody takes it.
@@ -389,7 +403,7 @@ class LoopLink(Link, asyncio.Protocol):
         silent = self.loop.time() - self._heard
         if silent >= interval + SIGN_OF_LIFE_SECONDS:
             transport = self._transport
-            self._break(broken(f"{self.peer} gave no sign of life for {silent:.0f} seconds."))
+            self._break(connection_broken(f"{self.peer} gave no sign of life for {silent:.0f} seconds."))
             with suppress(OSError):
                 if transport is not None:
                     transport.abort()

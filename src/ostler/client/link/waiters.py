@@ -20,7 +20,7 @@ class LinkBroken(Exception):
 
 
 @final
-class Waiter:
+class ReplyWaiter:
     """A request that waits for its reply. Once it is done, the payload is `buffer[start:end]`."""
 
     def __init__(self, key: i64, type: i64) -> None:
@@ -43,7 +43,7 @@ class Waiter:
 
 
 @final
-class Stream:
+class PayloadStream:
     """Payloads that come under one request number until it is ended, in order."""
 
     def __init__(self, key: i64, type: i64, credit: i64) -> None:
@@ -53,7 +53,7 @@ class Stream:
         self.broken = False
         self.rung = False  # who waits for it is wanted elsewhere
         self.assembly: IncomingPayload | None = None
-        self.waiter: Waiter | None = None
+        self.waiter: ReplyWaiter | None = None
         self._payloads: list[bytes] = []
         self._taken: i64 = 0  # of those
 

@@ -18,7 +18,7 @@ from librt.threading import Lock
 from mypy_extensions import i64
 
 from ostler.client.link.interrupts import LOOK_UP_SECONDS, notice_signals
-from ostler.client.link.waiters import LinkBroken, Waiter
+from ostler.client.link.waiters import LinkBroken, ReplyWaiter
 from ostler.model.constants import MQRC_CONNECTION_BROKEN
 from ostler.wire.frames import HEADER_BYTES
 from ostler.wire.segments import segment
@@ -73,7 +73,7 @@ class LinkWriter:
         if self.owes() and self._lock.acquire(False):
             self.release()
 
-    def send_frame(self, waiter: Waiter | None, data: bytes) -> None:
+    def send_frame(self, waiter: ReplyWaiter | None, data: bytes) -> None:
         """Send a whole frame. Raises LinkBroken; the waiter then waits no longer."""
         if not self._lock.acquire(False):
             self._wait_for_turn(waiter)
@@ -86,7 +86,7 @@ class LinkWriter:
         finally:
             self.release()
 
-    def _wait_for_turn(self, waiter: Waiter | None) -> None:
+    def _wait_for_turn(self, waiter: ReplyWaiter | None) -> None:
         """Take the lock when others have sent. The waiter of one that is interrupted waits no longer."""
         try:
             while not self._lock.acquire(True, LOOK_UP_SECONDS):
@@ -97,7 +97,7 @@ class LinkWriter:
             raise
 
     def send_segments(
-        self, waiter: Waiter | None, type: i64, conversation: i64, request: i64, parts: list[bytes]
+        self, waiter: ReplyWaiter | None, type: i64, conversation: i64, request: i64, parts: list[bytes]
     ) -> None:
         """Send a payload that is given in parts, as the frames that carry it; others may send in between."""
         left: i64 = 0

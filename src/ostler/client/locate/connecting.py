@@ -123,7 +123,7 @@ def _embedded(
         raise MQError(MQRC_OPTIONS_ERROR, "A queue manager in this process asks for no password.")
     manager = queue_manager_for(queue_manager, parameters.data, create)
     user = parameters.user or user_name()
-    return LocalSession(manager, user, parameters.application or application_name(), dialler.waits)
+    return LocalSession(manager, user, parameters.application or application_name(), dialler.runtime)
 
 
 def _directory(parameters: ConnectParameters) -> QueueManagerDirectory | None:

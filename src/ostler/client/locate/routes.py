@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from ostler.client.link.dialler import Dialler
-from ostler.client.link.link import Link, Listener, connect_conversation
+from ostler.client.link.link import Link, LinkListener, connect_conversation
 from ostler.client.locate.connect_parameters import ConnectParameters
 from ostler.client.locate.embedded import application_name, user_name
 from ostler.client.locate.endpoints import endpoints, tls_settings
@@ -50,7 +50,7 @@ class Route:
         self._directory = directory
         self.reconnect = parameters.reconnect
 
-    async def join(self, listener: Listener) -> Joined:
+    async def join(self, listener: LinkListener) -> Joined:
         """Connect to the first of the addresses that lets us. MQError says why none does."""
         if self._directory is not None:
             directory = self._directory
@@ -69,7 +69,7 @@ class Route:
                     break
         raise _most_telling(failures)
 
-    async def _join(self, dial: Callable[[], Awaitable[Link]], listener: Listener, is_private: bool) -> Joined:
+    async def _join(self, dial: Callable[[], Awaitable[Link]], listener: LinkListener, is_private: bool) -> Joined:
         asked = self._asked(is_private)
         tries = 0
         while tries < _JOIN_TRIES:

@@ -1,6 +1,6 @@
 """One connection to a queue manager of this process: its verbs, each written once for both flavours.
 
-Every verb does its work under the engine's lock and then waits, through the connection's `Waits`, for what it
+Every verb does its work under the engine's lock and then waits, through the connection's `Runtime`, for what it
 promises. The lock is never held while waiting, and every waiting get has its own waker, so threads and tasks that
 share a connection do not hold one another up.
 
@@ -18,8 +18,8 @@ from typing import Final, TypeVar
 
 from ostler.client.api.get_options import GetOptions, new_request, wait_of
 from ostler.client.mqi import put_get as mqi
-from ostler.client.session.manager_listeners import Follower, follow
-from ostler.client.session.runtime import Waiter, Waits
+from ostler.client.session.manager_listeners import EndListener, listen_for_end
+from ostler.client.session.runtime import Runtime, WakeEvent
 from ostler.client.session.session import BackoutRules, OpenQueue, OpenSubscription, Put, Session, Taken
 from ostler.command.admin import objects as administration
 from ostler.command.admin.objects import Given
@@ -164,11 +164,11 @@ class LocalSubscription(OpenSubscription):
         return await self._session.close_handle(self.handle, options)
 
 
-class LocalSession(Session, Follower):
-    def __init__(self, manager: QueueManager, user: str, application: str, waits: Callable[[], Waits]) -> None:
+class LocalSession(Session, EndListener):
+    def __init__(self, manager: QueueManager, user: str, application: str, runtime: Callable[[], Runtime]) -> None:
         self._manager = manager
-        self._new_waits = waits
-        self.waits = waits()
+        self._new_runtime = runtime
+        self.runtime = runtime()
         self._hconn = mqi.bind(manager, user, application)
         self.bound = mqi.bound_connection(self._hconn)
         self.connection: Connection = self.bound.connection
@@ -178,7 +178,7 @@ class LocalSession(Session, Follower):
         self._waiting: set[GetRequest] = set()
         self._stand_ins: list[Connection] = []
         self._interrupted = False
-        follow(manager, self)
+        listen_for_end(manager, self)
 
     @property
     def name(self) -> str:
@@ -201,7 +201,7 @@ class LocalSession(Session, Follower):
         return self.bound.engine.ccsid
 
     async def clone(self) -> Session:
-        return LocalSession(self._manager, self.connection.user, self.connection.application, self._new_waits)
+        return LocalSession(self._manager, self.connection.user, self.connection.application, self._new_runtime)
 
     # -- turns at the engine -------------------------------------------------------------------------------------------
 
@@ -245,13 +245,13 @@ class LocalSession(Session, Follower):
                     if not engine.journal_full or error.reason != MQRC_RESOURCE_PROBLEM or tries == _ROOM_TRIES:
                         raise
             tries += 1
-            await self.waits.room(self.bound)
+            await self.runtime.make_room(self.bound)
 
     # -- objects -------------------------------------------------------------------------------------------------------
 
     async def administer(self, change: Callable[[Engine], int]) -> None:
         """Change objects, durably. `change` returns the LSN behind its record."""
-        await self.waits.durable(self.bound, await self.with_room(change))
+        await self.runtime.wait_durable(self.bound, await self.with_room(change))
 
     async def define(
         self, kind: ObjectType, name: str, given: Mapping[str, Given], like: str | None, replace: bool
@@ -283,7 +283,7 @@ class LocalSession(Session, Follower):
             return handle, engine.journal.end_lsn() if handle.created_dynamic else 0
 
         handle, lsn = await self.with_room(verb)
-        await self.waits.durable(self.bound, lsn)
+        await self.runtime.wait_durable(self.bound, lsn)
         return LocalQueue(self, handle)
 
     async def subscribe(self, asked: SubscribeArguments, destination: OpenQueue | None) -> OpenSubscription:
@@ -295,7 +295,7 @@ class LocalSession(Session, Follower):
             return made, connection.after_lsn
 
         made, lsn = await self.with_room(verb)
-        await self.waits.durable(self.bound, lsn)
+        await self.runtime.wait_durable(self.bound, lsn)
         return LocalSubscription(self, made)
 
     async def request_publications(self, handle: Handle, action: int, options: int) -> int:
@@ -307,7 +307,7 @@ class LocalSession(Session, Follower):
             return count, connection.after_lsn
 
         count, lsn = await self.with_room(verb)
-        await self.waits.durable(self.bound, lsn)
+        await self.runtime.wait_durable(self.bound, lsn)
         return count
 
     async def close_handle(self, handle: Handle, options: int = 0) -> int:
@@ -319,7 +319,7 @@ class LocalSession(Session, Follower):
             lsn = engine.journal.end_lsn() if options else 0
             if handle.subscription is not None:
                 lsn = self.connection.after_lsn
-        await self.waits.durable(self.bound, lsn)
+        await self.runtime.wait_durable(self.bound, lsn)
         return warning
 
     # -- putting -------------------------------------------------------------------------------------------------------
@@ -384,7 +384,7 @@ class LocalSession(Session, Follower):
         log = self.bound.writer.log
         if log.buffer_is_full():
             lsn = log.end_lsn()
-        await self.waits.durable(self.bound, lsn)
+        await self.runtime.wait_durable(self.bound, lsn)
         return done
 
     # -- getting -------------------------------------------------------------------------------------------------------
@@ -397,7 +397,7 @@ class LocalSession(Session, Follower):
         while True:
             await self._keep_room(0)
             request = new_request(self, self.connection, handle, asked, browse)
-            waiter: Waiter | None = None
+            event: WakeEvent | None = None
             stand_in: Connection | None = None
             with self.turn() as engine:
                 self.check_handle(request.handle)
@@ -411,15 +411,15 @@ class LocalSession(Session, Follower):
                 if not is_answered and self._interrupted:
                     getting.cancel(engine, request, MQRC_NO_MSG_AVAILABLE)
                 elif not is_answered:
-                    waiter = self.waits.waiter()
-                    request.waker = waiter.wake
+                    event = self.runtime.new_event()
+                    request.waker = event.wake
                     self._waiting.add(request)
-                    if not request.options & (_IN_UNIT | BROWSE) and self.waits.may_be_cancelled():
+                    if not request.options & (_IN_UNIT | BROWSE) and self.runtime.may_be_cancelled():
                         stand_in = self._lend(engine, request)
-            if waiter is not None:
+            if event is not None:
                 # One that does not wait is answered when it has looked through the queue.
                 waits = request.options & MQGMO_WAIT and request.wait_ms != 0
-                await self._wait(request, waiter, wait_of(asked) if waits else None)
+                await self._wait(request, event, wait_of(asked) if waits else None)
             if stand_in is None or self._settle(request, stand_in):
                 break
         if request.reason == MQRC_NO_MSG_AVAILABLE:
@@ -445,10 +445,10 @@ class LocalSession(Session, Follower):
         request.options = request.options | MQGMO_SYNCPOINT
         return stand_in
 
-    async def _wait(self, request: GetRequest, waiter: Waiter, wait: float | None) -> None:
+    async def _wait(self, request: GetRequest, event: WakeEvent, wait: float | None) -> None:
         """Wait until the request is answered or its time is up."""
         try:
-            await waiter.wait(wait)
+            await event.wait(wait)
         except BaseException:
             self._abandon(request)
             raise
@@ -511,7 +511,7 @@ class LocalSession(Session, Follower):
         if request.after_lsn <= self.bound.writer.log.durable_lsn():
             return
         try:
-            await self.waits.durable(self.bound, request.after_lsn)
+            await self.runtime.wait_durable(self.bound, request.after_lsn)
         except MQError:
             raise
         except BaseException:
@@ -537,7 +537,7 @@ class LocalSession(Session, Follower):
         tries = 0
         while self.bound.engine.journal.room_bytes() < size_bytes + _ROOM_BYTES and tries < _ROOM_TRIES:
             tries += 1
-            await self.waits.room(self.bound)
+            await self.runtime.make_room(self.bound)
 
     def interrupt(self) -> None:
         with self.turn(checked=False) as engine:
@@ -558,7 +558,7 @@ class LocalSession(Session, Follower):
             lsn = self.connection.after_lsn
         if reason != MQRC_NONE:
             raise MQError(reason)
-        await self.waits.durable(self.bound, lsn)
+        await self.runtime.wait_durable(self.bound, lsn)
 
     async def back_out(self) -> None:
         # There is nothing to wait for: what is not committed is backed out by a restart, too.
@@ -583,7 +583,7 @@ class LocalSession(Session, Follower):
             if self._manager.running:
                 self._manager.disconnect(self.connection, commit_work=False)
 
-    def manager_ended(self) -> None:
+    def on_manager_ended(self) -> None:
         """The queue manager is gone, perhaps without a word to anybody."""
         with self.bound.lock:
             if not self.connection.broken:
@@ -593,7 +593,7 @@ class LocalSession(Session, Follower):
                     request.reason = MQRC_CONNECTION_BROKEN
                     request.done = True
                     _wake(request)
-        self.waits.ended()
+        self.runtime.on_manager_ended()
 
 
 def check_level(level: int) -> None:

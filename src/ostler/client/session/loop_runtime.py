@@ -1,7 +1,7 @@
-"""Waiting in an event loop: tasks are suspended, and other threads wake them through the loop.
+"""The runtime for tasks of an event loop: waits suspend the task, and other threads wake it through the loop.
 
-The log's thread tells of durable records, and other threads' puts answer waiting gets. All that becomes ready before
-the loop gets round to it is handed over with one wake-up of the loop, so a force that ends fifty waits costs one.
+The log's thread reports durable records, and puts of other threads satisfy waiting gets. Everything that becomes ready
+before the loop runs again is delivered with one wake-up of the loop, so a force that ends fifty waits costs one.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from ostler.client.mqi.put_get import Bound
-from ostler.client.session.runtime import Waiter, Waits
+from ostler.client.session.runtime import Runtime, WakeEvent
 from ostler.model.constants import MQRC_CONNECTION_BROKEN, MQRC_Q_MGR_NOT_AVAILABLE
 from ostler.model.errors import MQError
 
 if TYPE_CHECKING:
-    from ostler.client.link.link import Asked
+    from ostler.client.link.link import PendingRequest
 
-# The longest time a timer takes; a wait that is longer is as good as endless.
+# The longest interval that a timer accepts. Longer waits are cut to it.
 _SECONDS_MAX: Final = 86_400.0 * 365
 
-# Verbs on messages that are not persistent never suspend a task. Loops over them do, after so many.
-_MESSAGES_PER_BREATH: Final = 16
+# Verbs on nonpersistent messages never suspend a task. Loops over them yield to other tasks after so many messages.
+_MESSAGES_PER_YIELD: Final = 16
 
-# A cancelled task waits so long for the reply to a request that cannot be undone.
+# A cancelled task waits at most so long for the reply to a request that cannot be undone.
 _DEFER_SECONDS_MAX: Final = 10.0
 
 
 class Bridge:
-    """From any thread into one loop."""
+    """Completes futures of one loop from any thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -42,9 +42,9 @@ class Bridge:
         self._scheduled = False
 
     def post(self, future: asyncio.Future[None]) -> None:
-        """Have the loop finish a future. Never raises: it is called in the middle of other people's work."""
+        """Have the loop complete a future. Never raises: callers are in the middle of a put or a force of the log."""
         self._ready.append(future)
-        # Set before the call and cleared before the queue is emptied: what is posted between is seen by one of the two.
+        # Set before the call and cleared before the queue is emptied: a post in between is seen by one of the two.
         if self._scheduled:
             return
         self._scheduled = True
@@ -54,7 +54,7 @@ class Bridge:
             else:
                 self._loop.call_soon_threadsafe(self._deliver)
         except RuntimeError:
-            # The loop is closed, and so nobody waits any more.
+            # The loop is closed, so no task waits any more.
             self._scheduled = False
             self._ready.clear()
 
@@ -71,7 +71,7 @@ _bridges: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, Bridge]] = WeakKeyD
 
 
 def bridge(loop: asyncio.AbstractEventLoop) -> Bridge:
-    """The bridge into a loop, made by the loop's own thread."""
+    """Return the bridge of a loop. Called by the loop's own thread."""
     found = _bridges.get(loop)
     if found is None:
         found = Bridge(loop)
@@ -79,7 +79,7 @@ def bridge(loop: asyncio.AbstractEventLoop) -> Bridge:
     return found
 
 
-class LoopWaiter(Waiter):
+class LoopEvent(WakeEvent):
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._future: asyncio.Future[None] = loop.create_future()
@@ -105,52 +105,52 @@ def _finish(future: asyncio.Future[None]) -> None:
 
 
 def _cancel_soon() -> None:
-    """Cancel the running task when it next waits."""
+    """Cancel the running task at its next wait."""
     task = asyncio.current_task()
     if task is not None:
         asyncio.get_running_loop().call_soon(_cancel_again, task)
 
 
 def _cancel_again(task: asyncio.Task[object]) -> None:
-    """Cancel a task whose cancellation was kept back, unless whoever cancelled it has been satisfied.
+    """Cancel a task whose cancellation was deferred, unless the cancellation has been withdrawn.
 
-    A timeout takes its cancellation back when its block ends, and the task goes on with what it got.
+    A timeout withdraws its cancellation when its block ends, and the task goes on with its result.
     """
     if not task.done() and task.cancelling() > 0:
         task.uncancel()
         task.cancel()
 
 
-class LoopWaits(Waits):
-    """The task is suspended. All calls come from the thread of the loop, except `ended`."""
+class LoopRuntime(Runtime):
+    """Waits suspend the task. All calls come from the loop's thread, except `on_manager_ended`."""
 
     def __init__(self) -> None:
-        self._turn = asyncio.Lock()
+        self._unit = asyncio.Lock()
         self._pending: set[asyncio.Future[None]] = set()
-        self._over = False
-        self._breaths = 0
+        self._has_ended = False
+        self._checkpoints = 0
 
-    def waiter(self) -> Waiter:
-        return LoopWaiter(asyncio.get_running_loop())
+    def new_event(self) -> WakeEvent:
+        return LoopEvent(asyncio.get_running_loop())
 
     def may_be_cancelled(self) -> bool:
         return True
 
-    async def defer_interrupts(self, asked: Asked) -> bytes:
+    async def defer_interrupts(self, asked: PendingRequest) -> bytes:
         try:
             return await asked.reply()
         except asyncio.CancelledError as cancelled:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_DEFER_SECONDS_MAX):
-                    return await self._answered(asked)
+                    return await self._reply_then_cancel(asked)
             raise cancelled
 
-    def raise_deferred(self) -> None:
+    def raise_deferred_interrupt(self) -> None:
         # The loop cancels the task again.
         pass
 
-    async def _answered(self, asked: Asked) -> bytes:
-        """A reply that a cancelled task waits for, and its cancellation after that."""
+    async def _reply_then_cancel(self, asked: PendingRequest) -> bytes:
+        """Return a reply that a cancelled task waits for. The task is cancelled again afterwards."""
         try:
             reply = await asked.reply()
         except MQError:
@@ -159,7 +159,7 @@ class LoopWaits(Waits):
         _cancel_soon()
         return reply
 
-    async def durable(self, bound: Bound, lsn: int) -> None:
+    async def wait_durable(self, bound: Bound, lsn: int) -> None:
         writer = bound.writer
         if lsn <= writer.log.durable_lsn():
             return
@@ -168,9 +168,9 @@ class LoopWaits(Waits):
         self._pending.add(future)
         try:
             with bound.lock:
-                if not self._over:
+                if not self._has_ended:
                     writer.call_when_durable(lsn, partial(bridge(loop).post, future))
-            if not self._over:
+            if not self._has_ended:
                 await future
         finally:
             self._pending.discard(future)
@@ -182,35 +182,35 @@ class LoopWaits(Waits):
             await self._help(bound)
 
     async def _help(self, bound: Bound) -> None:
-        """Who writes to a log that fills helps to make room before going on. What was asked for is done in any case."""
+        """Help to make room in a log that fills. Failures are ignored, as the verb itself has succeeded."""
         if bound.writer.log.is_filling():
             with suppress(MQError):
-                await self.room(bound)
+                await self.make_room(bound)
         else:
             bound.writer.ask_for_checkpoint()
 
-    async def room(self, bound: Bound) -> None:
-        # Rare and slow: it takes a checkpoint. The one thing that is done on another thread.
+    async def make_room(self, bound: Bound) -> None:
+        # Rare and slow, as it takes a checkpoint: the only work that is done on another thread.
         await asyncio.get_running_loop().run_in_executor(None, bound.manager.make_room)
 
-    async def breathe(self) -> None:
-        self._breaths += 1
-        if self._breaths % _MESSAGES_PER_BREATH == 0:
+    async def checkpoint(self) -> None:
+        self._checkpoints += 1
+        if self._checkpoints % _MESSAGES_PER_YIELD == 0:
             await asyncio.sleep(0)
 
-    async def take_turn(self, seconds: float | None) -> bool:
+    async def acquire_unit(self, seconds: float | None) -> bool:
         try:
             # Not wait_for: before Python 3.12 that can swallow a cancellation.
-            async with asyncio.timeout(seconds if self._turn.locked() else None):
-                await self._turn.acquire()
+            async with asyncio.timeout(seconds if self._unit.locked() else None):
+                await self._unit.acquire()
         except TimeoutError:
             return False
         return True
 
-    def give_turn(self) -> None:
-        self._turn.release()
+    def release_unit(self) -> None:
+        self._unit.release()
 
-    def ended(self) -> None:
-        self._over = True
+    def on_manager_ended(self) -> None:
+        self._has_ended = True
         for future in list(self._pending):
             bridge(future.get_loop()).post(future)

@@ -1,4 +1,4 @@
-"""Who is to be told when a queue manager of this process ends, in good order or not."""
+"""Listeners for the end of a queue manager of this process, orderly or not."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from weakref import WeakKeyDictionary, WeakSet
 from ostler.server.queue_manager import QueueManager
 
 
-class Follower(ABC):
+class EndListener(ABC):
     @abstractmethod
-    def manager_ended(self) -> None:
-        """The queue manager is gone, perhaps without a word to anybody."""
+    def on_manager_ended(self) -> None:
+        """The queue manager has ended, perhaps without notice."""
 
 
 _lock: Final = threading.Lock()
-_followers: Final[WeakKeyDictionary[QueueManager, WeakSet[Follower]]] = WeakKeyDictionary()
+_listeners: Final[WeakKeyDictionary[QueueManager, WeakSet[EndListener]]] = WeakKeyDictionary()
 
 
-def follow(manager: QueueManager, follower: Follower) -> None:
-    """Have somebody told of the end, who is not kept alive by that."""
+def listen_for_end(manager: QueueManager, listener: EndListener) -> None:
+    """Notify a listener when the queue manager ends. The registration does not keep the listener alive."""
     with _lock:
-        followers = _followers.get(manager)
-        if followers is None:
-            followers = WeakSet()
-            _followers[manager] = followers
-            manager.on_end.append(partial(_tell, followers))
-        followers.add(follower)
+        listeners = _listeners.get(manager)
+        if listeners is None:
+            listeners = WeakSet()
+            _listeners[manager] = listeners
+            manager.on_end.append(partial(_notify, listeners))
+        listeners.add(listener)
 
 
-def _tell(followers: WeakSet[Follower]) -> None:
+def _notify(listeners: WeakSet[EndListener]) -> None:
     with _lock:
-        told = list(followers)
-    for follower in told:
-        follower.manager_ended()
+        notified = list(listeners)
+    for listener in notified:
+        listener.on_manager_ended()

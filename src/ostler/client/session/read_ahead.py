@@ -15,7 +15,7 @@ from typing import Final
 
 from librt.strings import read_i32_le
 
-from ostler.client.link.waiters import LinkBroken, Stream
+from ostler.client.link.waiters import LinkBroken, PayloadStream
 from ostler.client.mqi.put_get import check_structure
 from ostler.client.mqi.remote.connections import Got, ReadAhead, RemoteConnection, RemoteHandle
 from ostler.client.mqi.remote.put_get import answered, get_now, request_payload
@@ -66,7 +66,7 @@ class MessagesAhead(ReadAhead):
         self._state = _UNDECIDED
         self._asked = b""  # the GET that the stream was begun with
         self._agreed: tuple[bytes, bytes] = (b"", b"")  # the structures of a consumer that can be served
-        self._stream: Stream | None = None
+        self._stream: PayloadStream | None = None
         self._is_sending = False  # the queue manager may send more on it
         self._is_ending = False  # it was asked not to
         self._fails_if_quiescing = 0  # the option that it was begun with
@@ -184,7 +184,7 @@ class MessagesAhead(ReadAhead):
 
     # -- messages -----------------------------------------------------------------------------------------------------
 
-    def _awaited(self, remote: RemoteConnection, options: int, deadline: float, at_once: bool) -> Stream | None:
+    def _awaited(self, remote: RemoteConnection, options: int, deadline: float, at_once: bool) -> PayloadStream | None:
         """For a get: the stream, when it has a message; None when the time is up."""
         remote.waiting = not at_once
         try:
@@ -197,7 +197,7 @@ class MessagesAhead(ReadAhead):
 
     def _with_message(
         self, remote: RemoteConnection, options: int, deadline: float, at_once: bool, is_rung: Callable[[], bool]
-    ) -> Stream | None:
+    ) -> PayloadStream | None:
         """The stream, when it has a message; None when the time is up, or it was rung."""
         if self._is_ending or options & MQGMO_FAIL_IF_QUIESCING != self._fails_if_quiescing:
             # The queue manager has to know whether its end concerns who waits.
@@ -214,7 +214,7 @@ class MessagesAhead(ReadAhead):
             remote.conversation.link.wait_stream(stream, deadline)
         return stream if stream.count() else None
 
-    def _begin(self, remote: RemoteConnection, fails_if_quiescing: int) -> Stream:
+    def _begin(self, remote: RemoteConnection, fails_if_quiescing: int) -> PayloadStream:
         conversation = remote.conversation
         stream = conversation.open_stream(MESSAGE, self._window)
         options = int(read_i32_le(self._asked, GET_OPTIONS)) | fails_if_quiescing
@@ -233,12 +233,12 @@ class MessagesAhead(ReadAhead):
         stream = self._stream
         if stream is not None and self._is_sending and self._generation == remote.generation:
             self._is_ending = True
-            remote.conversation.ask(UNSTREAM, numbers_payload([stream.request()]))
+            remote.conversation.exchange(UNSTREAM, numbers_payload([stream.request()]))
             remote.conversation.link.close_stream(stream)
             self._is_sending = False
             self._is_ending = False
 
-    def _delivered(self, remote: RemoteConnection, stream: Stream, gmo: bytes, options: int, length: int) -> Got:
+    def _delivered(self, remote: RemoteConnection, stream: PayloadStream, gmo: bytes, options: int, length: int) -> Got:
         payload = stream.first()
         if len(payload) < REPLY_FIXED_BYTES:
             raise remote.nonsense("a message that is none")
@@ -259,7 +259,7 @@ class MessagesAhead(ReadAhead):
         self._account(remote, stream, md, len(payload))
         return body, md, filled, data_bytes, code, reason
 
-    def _account(self, remote: RemoteConnection, stream: Stream, md: bytes | None, length: int) -> None:
+    def _account(self, remote: RemoteConnection, stream: PayloadStream, md: bytes | None, length: int) -> None:
         """A message is taken: give credit for others, or stop where messages must not be lost."""
         if md is not None and int(read_i32_le(md, MD_PERSISTENCE)) != MQPER_NOT_PERSISTENT:
             self._state = _OFF
@@ -275,7 +275,7 @@ class MessagesAhead(ReadAhead):
         elif not self._is_sending and not stream.count():
             self._stream = None
 
-    def _is_persistent_next(self, stream: Stream) -> bool:
+    def _is_persistent_next(self, stream: PayloadStream) -> bool:
         """Whether a persistent message is here: it is the last one, as the queue manager stops behind it by itself."""
         if not stream.count():
             return False

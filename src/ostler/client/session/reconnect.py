@@ -1,4 +1,4 @@
-"""Making a link anew that broke: once for all threads or tasks that need it, with longer and longer pauses."""
+"""Reconnection of a session of the Python API: one thread or task does it for all, with growing delays."""
 
 from __future__ import annotations
 
@@ -9,44 +9,47 @@ from collections.abc import Awaitable, Callable
 
 from ostler.client.link.backoff import Backoff
 from ostler.client.mqi.remote.connect import FINAL_REASONS
-from ostler.client.session.runtime import Waiter, Waits
+from ostler.client.session.runtime import Runtime, WakeEvent
 from ostler.model.constants import MQRC_CONNECTION_BROKEN, MQRC_RECONNECT_FAILED
 from ostler.model.errors import MQError
 
 
-class Mender:
-    """`generation` counts the links of a connection. Whoever finds one broken says which one it was."""
+class SessionReconnector:
+    """Replaces the broken link of a session. `generation` counts its links; callers name the one that broke."""
 
-    def __init__(self, waits: Waits) -> None:
+    def __init__(self, runtime: Runtime) -> None:
         self.generation = 0
-        self._waits = waits
+        self._runtime = runtime
         self._lock = threading.Lock()
-        self._is_mending = False
-        self._patient: list[Waiter] = []
-        self._sleeper: Waiter | None = None  # between two attempts
+        self._is_reconnecting = False
+        self._waiting: list[WakeEvent] = []
+        self._sleeper: WakeEvent | None = None  # between two attempts
         self._is_stopped = False
 
-    async def mend(self, cause: MQError, generation: int, rejoin: Callable[[], Awaitable[None]]) -> None:
-        """Return when there is another link than that of this generation, or perhaps is: whoever waited for somebody
-        else's attempts finds out by trying. MQRC_RECONNECT_FAILED when it is hopeless."""
-        waiter: Waiter | None = None
+    async def reconnect(self, cause: MQError, generation: int, rejoin: Callable[[], Awaitable[None]]) -> None:
+        """Return when the link of this generation has been replaced.
+
+        A caller that waited for the attempts of another thread or task returns when those end, and finds out the result
+        by using the link. Raises MQRC_RECONNECT_FAILED when reconnection is given up.
+        """
+        event: WakeEvent | None = None
         with self._lock:
             if self.generation != generation:
                 return
-            if self._is_mending:
-                waiter = self._waits.waiter()
-                self._patient.append(waiter)
-            self._is_mending = True
-        if waiter is not None:
-            await waiter.wait(None)
+            if self._is_reconnecting:
+                event = self._runtime.new_event()
+                self._waiting.append(event)
+            self._is_reconnecting = True
+        if event is not None:
+            await event.wait(None)
             return
         try:
             await self._try(cause, rejoin)
         finally:
             with self._lock:
-                self._is_mending = False
-                patient, self._patient = self._patient, []
-            for each in patient:
+                self._is_reconnecting = False
+                waiting, self._waiting = self._waiting, []
+            for each in waiting:
                 each.wake()
 
     async def _try(self, cause: MQError, rejoin: Callable[[], Awaitable[None]]) -> None:
@@ -64,12 +67,12 @@ class Mender:
             delay = backoff.next_delay(time.monotonic() - began)
             if delay is None or cause.reason in FINAL_REASONS:
                 raise MQError(MQRC_RECONNECT_FAILED, f"{cause}")
-            self._sleeper = self._waits.waiter()
+            self._sleeper = self._runtime.new_event()
             await self._sleeper.wait(0 if self._is_stopped else delay)
         raise MQError(MQRC_CONNECTION_BROKEN, f"{cause}")
 
     def stop(self) -> None:
-        """No further attempts: the connection is being given up."""
+        """End the attempts: the connection is being closed."""
         self._is_stopped = True
         if self._sleeper is not None:
             self._sleeper.wake()

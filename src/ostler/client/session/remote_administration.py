@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from ostler.client.link.link import checked
+from ostler.client.link.link import check_reply
 from ostler.command.admin.objects import Given, values
 from ostler.command.mqsc.display.layout import COLUMN_WIDTH, GAP_WIDTH
 from ostler.command.mqsc.grammar import OBJECT_NOUNS
@@ -57,14 +57,14 @@ async def run(session: RemoteSession, text: str) -> list[str]:
     """The lines that a command is answered with. MQError when it was not done."""
     lines: list[str] = []
 
-    def more(_: int, payload: bytes) -> None:
+    def on_part(_: int, payload: bytes) -> None:
         lines.extend(json.loads(payload).get("lines", ()))
 
     await session.ready()
     payload = json.dumps({"action": "mqsc", "text": text, "echo": False}).encode()
-    asked = await session.link.ask(session.conversation, COMMAND, payload, more)
+    asked = await session.link.send_request(session.conversation, COMMAND, payload, on_part)
     try:
-        checked(await asked.reply())
+        check_reply(await asked.reply())
     except MQError as error:
         if error.reason == MQRC_NOT_AUTHORIZED:
             detail = f"Objects are defined and displayed over the queue manager's own socket only. {error.detail}"

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from ostler.client.api.get_options import GetOptions, Terms, limit_of, terms_of
-from ostler.client.link.link import Asked, checked, malformed
+from ostler.client.link.link import PendingRequest, check_reply, protocol_error
 from ostler.client.locate.routes import Joined
 from ostler.client.session.session import BackoutRules, OpenQueue, Put, Taken
 from ostler.engine.message.message import MESSAGE_ID_AT, PERSISTENCE_AT
@@ -105,10 +105,10 @@ def _is_persistent(reply: bytes) -> bool:
 
 def put_reply(payload: bytes) -> Put:
     """What a PUT or PUT1 came to."""
-    replied = checked(payload)
+    replied = check_reply(payload)
     md = payload[REPLY_FIXED_BYTES : REPLY_FIXED_BYTES + MD_BYTES]
     if len(md) != MD_BYTES:
-        raise malformed(MalformedFrame("a reply to a put without a descriptor"))
+        raise protocol_error(MalformedFrame("a reply to a put without a descriptor"))
     return Put(md, replied.reason)
 
 
@@ -161,9 +161,9 @@ class RemoteQueue(OpenQueue):
             arguments.dynamic_name = self._opened.name
         payload = await joined.link.exchange(joined.conversation, OPEN, arguments.encode())
         try:
-            self._opened = decode_opened(checked(payload).reader, joined.link.agreed.version)
+            self._opened = decode_opened(check_reply(payload).reader, joined.link.agreed.version)
         except MalformedFrame as error:
-            raise malformed(error) from None
+            raise protocol_error(error) from None
         except MQError as error:
             self._lost = MQError(MQRC_OBJECT_CHANGED, f"After reconnecting {self.name} cannot be opened: {error}")
 
@@ -196,7 +196,7 @@ class RemoteQueue(OpenQueue):
         in_unit = bool(terms.options & _IN_UNIT)
         held = 0
         if not terms.options & (_IN_UNIT | BROWSE):
-            held = HELD if session.waits.may_be_cancelled() else HELD_IF_PERSISTENT
+            held = HELD if session.runtime.may_be_cancelled() else HELD_IF_PERSISTENT
         selector = (asked.get("selector") or "").encode("utf-8", "replace")
         if len(selector) > SELECTOR_BYTES_MAX:
             raise MQError(MQRC_SELECTION_STRING_ERROR, f"A selector has at most {SELECTOR_BYTES_MAX} bytes.")
@@ -210,17 +210,17 @@ class RemoteQueue(OpenQueue):
                 await session.before_unit_verb(True)
                 session.check_unit()
             generation = session.generation
-            settling: Asked | None = None
+            settling: PendingRequest | None = None
             try:
                 payload, settling = await self._exchange(
                     self._payload(terms, wait_ms, limit, held, selector), in_unit, held
                 )
             except MQError as error:
-                await session.mend(error, generation)
+                await session.reconnect(error, generation)
             else:
                 going = session.going(payload)
                 if going is not None:
-                    await session.mend(going, generation)
+                    await session.reconnect(going, generation)
                 elif settling is None or await self._is_settled(settling, payload, generation):
                     return self._taken(payload)
             if wait_ms > 0:
@@ -247,14 +247,14 @@ class RemoteQueue(OpenQueue):
             selector,
         )
 
-    async def _exchange(self, payload: bytes, in_unit: bool, held: int) -> tuple[bytes, Asked | None]:
+    async def _exchange(self, payload: bytes, in_unit: bool, held: int) -> tuple[bytes, PendingRequest | None]:
         """Have a GET answered: the reply, and the SETTLE that has to be waited for.
 
         Whoever is interrupted meanwhile sees no message, so the queue keeps it.
         """
         session = self._session
         link, conversation = session.link, session.conversation
-        request = await link.ask(conversation, GET, payload)
+        request = await link.send_request(conversation, GET, payload)
         session.waiting.add(request)
         try:
             if session.is_interrupted:
@@ -264,7 +264,7 @@ class RemoteQueue(OpenQueue):
                 return reply, None
             session.unit_size += in_unit
             if held and _is_persistent(reply):
-                return reply, await link.ask(conversation, SETTLE, numbers_payload([request.number, 1]))
+                return reply, await link.send_request(conversation, SETTLE, numbers_payload([request.number, 1]))
             if held == HELD:
                 link.send(conversation, SETTLE, numbers_payload([request.number, 1]))
             return reply, None
@@ -282,19 +282,19 @@ class RemoteQueue(OpenQueue):
         finally:
             session.waiting.discard(request)
 
-    async def _is_settled(self, settling: Asked, got: bytes, generation: int) -> bool:
+    async def _is_settled(self, settling: PendingRequest, got: bytes, generation: int) -> bool:
         """Wait until the removal of a persistent message is durable. False: the message is back on the queue.
 
         MQError when nobody knows: the link broke before the queue manager answered.
         """
         session = self._session
         try:
-            reply = await session.waits.defer_interrupts(settling)
+            reply = await session.runtime.defer_interrupts(settling)
         except MQError as error:
             identifier = got[GOT_MD + MESSAGE_ID_AT : GOT_MD + MESSAGE_ID_AT + 24].hex()
             doubt = f"The link broke in the middle of a get: message {identifier} is off the queue, or comes again."
             try:
-                await session.mend(error, generation)
+                await session.reconnect(error, generation)
             except MQError as gone:
                 raise MQError(gone.reason, f"{gone.detail} {doubt}".strip()) from error
             raise MQError(MQRC_CALL_INTERRUPTED, doubt) from error
@@ -303,9 +303,9 @@ class RemoteQueue(OpenQueue):
             return False  # to make room in the log
         going = session.going(reply)
         if going is not None:
-            await session.mend(going, generation)
+            await session.reconnect(going, generation)
             return False
-        checked(reply)
+        check_reply(reply)
         return True
 
     def _taken(self, payload: bytes) -> Taken | None:
@@ -319,7 +319,7 @@ class RemoteQueue(OpenQueue):
             raise MQError(reason, payload[REPLY_FIXED_BYTES:].decode("utf-8", "replace"))
         if len(payload) < GOT_FIXED_BYTES:
             if reason == 0:
-                raise malformed(MalformedFrame("a reply to a get without a message"))
+                raise protocol_error(MalformedFrame("a reply to a get without a message"))
             raise MQError(reason, completion=completion)
         if reason == MQRC_TRUNCATED_MSG_FAILED:
             length = int.from_bytes(payload[GOT_DATA_BYTES : GOT_DATA_BYTES + 4], "little")
@@ -327,7 +327,7 @@ class RemoteQueue(OpenQueue):
         block_bytes = int.from_bytes(payload[GOT_BLOCK_BYTES:GOT_MD], "little")
         body_at = GOT_FIXED_BYTES + block_bytes
         if body_at > len(payload):
-            raise malformed(MalformedFrame("the properties of a message have a wrong length"))
+            raise protocol_error(MalformedFrame("the properties of a message have a wrong length"))
         return Taken(
             payload[GOT_MD:GOT_FIXED_BYTES],
             payload[body_at:],
@@ -347,7 +347,7 @@ class RemoteQueue(OpenQueue):
             return numbers_payload([self._opened.hobj, options])
 
         if self._lost is None and session.is_usable():
-            replied = checked(await session.call(CLOSE, build))
+            replied = check_reply(await session.call(CLOSE, build))
             reason = replied.reason
         else:
             reason = 0
@@ -370,12 +370,12 @@ class RemoteQueue(OpenQueue):
             self._check()
             return Inquiry(self._opened.hobj, selectors, [], b"").encode()
 
-        replied = checked(await self._session.call(INQUIRE, build))
+        replied = check_reply(await self._session.call(INQUIRE, build))
         try:
             integers = replied.reader.integers(len(selectors))
             return integers, _texts(replied.reader, len(selectors))
         except MalformedFrame as error:
-            raise malformed(error) from None
+            raise protocol_error(error) from None
 
     async def depth(self) -> int:
         if self._arguments.name != self._opened.name and not self._opened.flags & CREATED:

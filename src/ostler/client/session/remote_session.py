@@ -17,13 +17,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from ostler.client.link.link import Asked, Link, Listener, checked, disconnect_conversation, malformed
+from ostler.client.link.link import (
+    Link,
+    LinkListener,
+    PendingRequest,
+    check_reply,
+    disconnect_conversation,
+    protocol_error,
+)
 from ostler.client.locate.routes import Joined, Route
 from ostler.client.session import remote_administration, remote_subscription
-from ostler.client.session.reconnect import Mender
+from ostler.client.session.reconnect import SessionReconnector
 from ostler.client.session.remote_queue import RemoteQueue, arguments_of, put_reply
 from ostler.client.session.remote_subscription import RemoteSubscription
-from ostler.client.session.runtime import Waits
+from ostler.client.session.runtime import Runtime
 from ostler.client.session.session import OpenQueue, OpenSubscription, Put, Session
 from ostler.command.admin.objects import Given
 from ostler.engine.open import OpenRequest
@@ -78,7 +85,7 @@ async def connect_session(route: Route) -> RemoteSession:
     return session
 
 
-class RemoteSession(Session, Listener):
+class RemoteSession(Session, LinkListener):
     """Made by `connect_session`."""
 
     link: Link
@@ -86,20 +93,20 @@ class RemoteSession(Session, Listener):
 
     def __init__(self, route: Route) -> None:
         self._route = route
-        self.waits: Waits = route.dialler.waits()
+        self.runtime: Runtime = route.dialler.runtime()
         self.closed = False
         self.transaction: object = None
         self.connected = Connected()
-        self.waiting: set[Asked] = set()  # gets
+        self.waiting: set[PendingRequest] = set()  # gets
         self.is_interrupted = False
         # Gets of the unit of work that were given up before their answer was seen.
-        self.orphans: list[Asked] = []
+        self.orphans: list[PendingRequest] = []
         self.unit_size = 0
         self._is_backed_out = False
         self._broken: MQError | None = None
         self._queues: set[RemoteQueue] = set()
         self._subscriptions: set[RemoteSubscription] = set()
-        self._mender = Mender(self.waits)
+        self._reconnector = SessionReconnector(self.runtime)
         self._has_left = False  # the last link, and there is no other yet
 
     def adopt(self, joined: Joined) -> None:
@@ -108,8 +115,8 @@ class RemoteSession(Session, Listener):
 
     @property
     def generation(self) -> int:
-        """Of links; see `mend`."""
-        return self._mender.generation
+        """Of links; see `reconnect`."""
+        return self._reconnector.generation
 
     @property
     def name(self) -> str:
@@ -167,16 +174,16 @@ class RemoteSession(Session, Listener):
                 raise MQError(MQRC_MSG_TOO_BIG_FOR_CHANNEL)
             if is_doubtful and self._reconnects():
                 # What is not sent to a link that is gone is in no doubt.
-                self.link.look()
+                self.link.poll()
             try:
-                asked = await self.link.ask(self.conversation, type, payload)
+                asked = await self.link.send_request(self.conversation, type, payload)
             except MQError as error:
-                await self.mend(error, generation)
+                await self.reconnect(error, generation)
                 continue
             try:
                 reply = await asked.reply()
             except MQError as error:
-                await self.mend(error, generation)
+                await self.reconnect(error, generation)
                 if is_doubtful:
                     raise MQError(MQRC_CALL_INTERRUPTED) from error
                 continue
@@ -188,7 +195,7 @@ class RemoteSession(Session, Listener):
             going = self.going(reply)
             if going is None:
                 return reply
-            await self.mend(going, generation)
+            await self.reconnect(going, generation)
 
     def going(self, reply: bytes) -> MQError | None:
         """Whether a reply says that the queue manager is going, so that the connection is to be made elsewhere, or
@@ -203,13 +210,13 @@ class RemoteSession(Session, Listener):
 
     async def ready(self) -> None:
         """Raise what every verb of a connection that is gone raises; wait for a link if there is none."""
-        self.waits.raise_deferred()
+        self.runtime.raise_deferred_interrupt()
         self.check()
         if self._has_left:
-            await self.mend(MQError(MQRC_CONNECTION_BROKEN), self.generation)
+            await self.reconnect(MQError(MQRC_CONNECTION_BROKEN), self.generation)
             self.check()
 
-    async def mend(self, error: MQError, generation: int) -> None:
+    async def reconnect(self, error: MQError, generation: int) -> None:
         """A link broke: return when there is another one, or raise."""
         if self.closed:
             raise MQError(MQRC_CONNECTION_BROKEN, "The connection was closed.")
@@ -217,7 +224,7 @@ class RemoteSession(Session, Listener):
             self._broken = error
             raise error
         try:
-            await self._mender.mend(error, generation, self._rejoin)
+            await self._reconnector.reconnect(error, generation, self._rejoin)
         except MQError as hopeless:
             if hopeless.reason == MQRC_RECONNECT_FAILED:
                 self._broken = hopeless
@@ -254,11 +261,11 @@ class RemoteSession(Session, Listener):
             self.link.send_numbered(self.conversation, DISCONNECT, numbers_payload([0]))
             self.link.detach(self.conversation)
 
-    def noticed(self, reason: int, text: str) -> None:
+    def on_notice(self, reason: int, text: str) -> None:
         # The queue manager fails the waits that are to fail; there is nothing to do here.
         pass
 
-    def link_broke(self, error: MQError) -> None:
+    def on_link_broken(self, error: MQError) -> None:
         if not self._reconnects():
             self._broken = error
 
@@ -271,11 +278,11 @@ class RemoteSession(Session, Listener):
         return queue
 
     async def _open(self, arguments: OpenArguments) -> Opened:
-        replied = checked(await self.call(OPEN, arguments.encode))
+        replied = check_reply(await self.call(OPEN, arguments.encode))
         try:
             return decode_opened(replied.reader, self.link.agreed.version)
         except MalformedFrame as error:
-            raise malformed(error) from None
+            raise protocol_error(error) from None
 
     def forget_queue(self, queue: RemoteQueue) -> None:
         self._queues.discard(queue)
@@ -340,7 +347,7 @@ class RemoteSession(Session, Listener):
 
     def interrupt(self) -> None:
         self.is_interrupted = True
-        self._mender.stop()
+        self._reconnector.stop()
         for asked in list(self.waiting):
             self.link.send(self.conversation, CANCEL, numbers_payload([asked.number]))
 
@@ -369,7 +376,7 @@ class RemoteSession(Session, Listener):
                 # The link is gone, and the message is back on its queue.
                 return
         if took:
-            checked(await self.call(BACK, bytes))
+            check_reply(await self.call(BACK, bytes))
             self._is_backed_out = self.unit_size > 0
             self.unit_size = 0
         self.orphans.clear()
@@ -377,7 +384,7 @@ class RemoteSession(Session, Listener):
     async def commit(self) -> None:
         try:
             await self.before_unit_verb(True)
-            replied = checked(await self.call(COMMIT, bytes, in_unit=True, is_doubtful=True))
+            replied = check_reply(await self.call(COMMIT, bytes, in_unit=True, is_doubtful=True))
             if replied.reason:
                 raise MQError(replied.reason)
         finally:
@@ -388,7 +395,7 @@ class RemoteSession(Session, Listener):
         was_lost = self._is_backed_out
         self._unit_ended()
         if not was_lost:
-            checked(await self.call(BACK, bytes))
+            check_reply(await self.call(BACK, bytes))
 
     def _unit_ended(self) -> None:
         self.unit_size = 0

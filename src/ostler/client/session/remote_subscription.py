@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ostler.client.link.link import Link, checked, malformed
+from ostler.client.link.link import Link, check_reply, protocol_error
 from ostler.client.locate.routes import Joined
 from ostler.client.mqi.remote.topics import again, managed_arguments
 from ostler.client.session.remote_queue import RemoteQueue
@@ -42,11 +42,11 @@ async def subscribe(
         asked.destination = destination.number if destination is not None else 0
         return asked.encode()
 
-    replied = checked(await session.call(SUBSCRIBE, build))
+    replied = check_reply(await session.call(SUBSCRIBE, build))
     try:
         found = decode_subscribed(replied.reader)
     except MalformedFrame as error:
-        raise malformed(error) from None
+        raise protocol_error(error) from None
     return RemoteSubscription(session, asked, destination, found, replied.reason)
 
 
@@ -107,9 +107,9 @@ class RemoteSubscription(OpenSubscription):
             check_version(joined.link)
             asked.destination = self._provided.number if self._provided is not None else 0
             payload = await joined.link.exchange(joined.conversation, SUBSCRIBE, asked.encode())
-            found = decode_subscribed(checked(payload).reader)
+            found = decode_subscribed(check_reply(payload).reader)
         except MalformedFrame as error:
-            raise malformed(error) from None
+            raise protocol_error(error) from None
         except MQError as error:
             if error.reason in (MQRC_SUBSCRIPTION_IN_USE, MQRC_SUB_ALREADY_EXISTS):
                 # The queue manager may not have noticed yet that the old link is gone.
@@ -136,11 +136,11 @@ class RemoteSubscription(OpenSubscription):
             self._check()
             return numbers_payload([self.number, action, options])
 
-        replied = checked(await self._session.call(SUBSCRIPTION_REQUEST, build))
+        replied = check_reply(await self._session.call(SUBSCRIPTION_REQUEST, build))
         try:
             return replied.reader.count(_COUNT_MAX)
         except MalformedFrame as error:
-            raise malformed(error) from None
+            raise protocol_error(error) from None
 
     async def close(self, options: int = 0) -> int:
         session = self._session
@@ -152,7 +152,7 @@ class RemoteSubscription(OpenSubscription):
             def build() -> bytes:
                 return numbers_payload([self.number, options])
 
-            reason = checked(await session.call(CLOSE, build)).reason
+            reason = check_reply(await session.call(CLOSE, build)).reason
         self._is_open = False
         session.forget_subscription(self)
         return reason

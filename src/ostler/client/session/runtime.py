@@ -1,6 +1,6 @@
-"""The ways a verb can wait: blocking its thread here, suspending its task in `loop_waits`.
+"""The runtime of a connection: how its verbs wait. Blocking a thread here, suspending a task in `loop_runtime`.
 
-The verbs are written once, as coroutines that wait through a `Waits`. With blocking waits such a coroutine never
+Each verb is written once, as a coroutine that waits through a `Runtime`. On the blocking runtime the coroutine never
 suspends, so `run` gets its result by starting it.
 """
 
@@ -15,13 +15,13 @@ from ostler.client.mqi.put_get import Bound
 from ostler.model.errors import MQError
 
 if TYPE_CHECKING:
-    from ostler.client.link.link import Asked
+    from ostler.client.link.link import PendingRequest
 
 T = TypeVar("T")
 
 
 def run(coroutine: Coroutine[object, None, T]) -> T:
-    """The result of a coroutine whose waits block."""
+    """Return the result of a coroutine that waits by blocking."""
     try:
         coroutine.send(None)
     except StopIteration as finished:
@@ -30,63 +30,64 @@ def run(coroutine: Coroutine[object, None, T]) -> T:
     raise AssertionError("a blocking verb was suspended")
 
 
-class Waiter(ABC):
-    """Waits for one event, once. `wake` is called under the engine's lock, from any thread, perhaps more than once."""
+class WakeEvent(ABC):
+    """An event to wait for once. `wake` is called under the engine's lock, by any thread, perhaps more than once."""
 
     @abstractmethod
     def wake(self) -> None: ...
 
     @abstractmethod
     async def wait(self, seconds: float | None) -> None:
-        """Return when woken or when the time is up; None waits for ever. Who called finds out which it was."""
+        """Return when woken or when the time is up; None waits for ever. The caller finds out which it was."""
 
 
-class Waits(ABC):
-    """How the verbs of one connection wait."""
+class Runtime(ABC):
+    """The waits of one connection, and the lock of its unit of work."""
 
     @abstractmethod
-    def waiter(self) -> Waiter: ...
+    def new_event(self) -> WakeEvent: ...
 
     @abstractmethod
     def may_be_cancelled(self) -> bool:
-        """Whether a wait begun now can end with an exception of somebody else's making."""
+        """Return whether a wait begun now can end with a cancellation or a KeyboardInterrupt."""
 
     @abstractmethod
-    async def defer_interrupts(self, asked: Asked) -> bytes:
-        """The reply to a request that cannot be undone. An interruption waits until the caller has the reply.
+    async def defer_interrupts(self, asked: PendingRequest) -> bytes:
+        """Return the reply to a request that cannot be undone. An interruption is deferred until the caller has it.
 
-        Only a second interruption ends the wait. MQError when the link breaks first.
+        Only a second interruption ends the wait. Raises MQError when the link breaks first.
         """
 
     @abstractmethod
-    def raise_deferred(self) -> None:
-        """Raise an interruption that `defer_interrupts` has kept back and nobody else raises."""
+    def raise_deferred_interrupt(self) -> None:
+        """Raise an interruption that `defer_interrupts` has deferred, unless the event loop raises it."""
 
     @abstractmethod
-    async def durable(self, bound: Bound, lsn: int) -> None:
-        """Return when the log is durable up to here; MQError when it never will be."""
+    async def wait_durable(self, bound: Bound, lsn: int) -> None:
+        """Return when the log is durable up to an LSN. Raises MQError when it never will be."""
 
     @abstractmethod
-    async def room(self, bound: Bound) -> None:
-        """The log is full: have the queue manager make room."""
+    async def make_room(self, bound: Bound) -> None:
+        """Have the queue manager make room in a log that is full."""
 
     @abstractmethod
-    async def breathe(self) -> None:
-        """Between two messages of a long loop: let others run, if they cannot run beside."""
+    async def checkpoint(self) -> None:
+        """Let other tasks run, between two messages of a long loop. Does nothing for threads."""
 
     @abstractmethod
-    async def take_turn(self, seconds: float | None) -> bool:
-        """Become the one user of the connection's unit of work. False: the time is up."""
+    async def acquire_unit(self, seconds: float | None) -> bool:
+        """Acquire the connection's unit of work for a transaction. Returns False when the time is up."""
 
     @abstractmethod
-    def give_turn(self) -> None: ...
+    def release_unit(self) -> None:
+        """Release the unit of work to the next transaction."""
 
     @abstractmethod
-    def ended(self) -> None:
-        """The queue manager has ended: nobody may wait any longer."""
+    def on_manager_ended(self) -> None:
+        """End all waits: the queue manager has ended."""
 
 
-class BlockingWaiter(Waiter):
+class BlockingEvent(WakeEvent):
     def __init__(self) -> None:
         self._event = threading.Lock()
         self._event.acquire()
@@ -99,21 +100,21 @@ class BlockingWaiter(Waiter):
         self._event.acquire(timeout=-1 if seconds is None else max(0.0, seconds))
 
 
-class BlockingWaits(Waits):
-    """The thread sleeps."""
+class BlockingRuntime(Runtime):
+    """Waits block the thread."""
 
     def __init__(self) -> None:
-        self._turn = threading.Lock()
+        self._unit = threading.Lock()
         self._deferred: BaseException | None = None
 
-    def waiter(self) -> Waiter:
-        return BlockingWaiter()
+    def new_event(self) -> WakeEvent:
+        return BlockingEvent()
 
     def may_be_cancelled(self) -> bool:
-        # Only the main thread gets KeyboardInterrupt and what signal handlers raise.
+        # Only the main thread gets KeyboardInterrupt and the exceptions of signal handlers.
         return threading.current_thread() is threading.main_thread()
 
-    async def defer_interrupts(self, asked: Asked) -> bytes:
+    async def defer_interrupts(self, asked: PendingRequest) -> bytes:
         try:
             return await asked.reply()
         except MQError:
@@ -123,26 +124,26 @@ class BlockingWaits(Waits):
             self._deferred = interruption
             return reply
 
-    def raise_deferred(self) -> None:
+    def raise_deferred_interrupt(self) -> None:
         if self._deferred is not None and self.may_be_cancelled():
             deferred, self._deferred = self._deferred, None
             raise deferred
 
-    async def durable(self, bound: Bound, lsn: int) -> None:
+    async def wait_durable(self, bound: Bound, lsn: int) -> None:
         if lsn > bound.writer.log.durable_lsn():
             bound.writer.wait_durable_throttled(lsn)
 
-    async def room(self, bound: Bound) -> None:
+    async def make_room(self, bound: Bound) -> None:
         bound.manager.make_room()
 
-    async def breathe(self) -> None:
+    async def checkpoint(self) -> None:
         pass
 
-    async def take_turn(self, seconds: float | None) -> bool:
-        return self._turn.acquire(timeout=-1 if seconds is None else max(0.0, seconds))
+    async def acquire_unit(self, seconds: float | None) -> bool:
+        return self._unit.acquire(timeout=-1 if seconds is None else max(0.0, seconds))
 
-    def give_turn(self) -> None:
-        self._turn.release()
+    def release_unit(self) -> None:
+        self._unit.release()
 
-    def ended(self) -> None:
+    def on_manager_ended(self) -> None:
         pass

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ostler.client.session.runtime import Waits
+from ostler.client.session.runtime import Runtime
 from ostler.command.admin.objects import Given
 from ostler.engine.open import OpenRequest
 from ostler.model.attributes import ObjectType, Value
@@ -133,7 +133,7 @@ class OpenSubscription(ABC):
 class Session(ABC):
     """One connection."""
 
-    waits: Waits
+    runtime: Runtime
     closed: bool
     transaction: object  # the transaction block that owns the unit of work
 

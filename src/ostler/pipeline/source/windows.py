@@ -13,7 +13,7 @@ from typing import Final
 
 from ostler.client.api.queue import Queue
 from ostler.client.api.topic import Topic
-from ostler.client.link.link import Asked, checked, malformed
+from ostler.client.link.link import PendingRequest, check_reply, protocol_error
 from ostler.client.session.remote_session import RemoteSession
 from ostler.client.session.runtime import run
 from ostler.client.session.session import Taken
@@ -66,7 +66,7 @@ class Window:
         assert isinstance(session, RemoteSession), "the data source has its queue managers in other processes"
         self._session = session
         self._hobj = queue.hobj
-        self._asked: deque[Asked] = deque()
+        self._asked: deque[PendingRequest] = deque()
         self._verbs_max = _VERBS_AT_FIRST
         self._is_in_unit = False
         self.message_bytes = 0
@@ -108,7 +108,7 @@ class Window:
         self._send(PUT, put_payload(hobj, _PUT | options, 0, message.md, message.block, message.body))
 
     def _send(self, verb: int, payload: bytes) -> None:
-        self._asked.append(run(self._session.link.ask(self._session.conversation, verb, payload)))
+        self._asked.append(run(self._session.link.send_request(self._session.conversation, verb, payload)))
 
     def got(self) -> Taken | None:
         """What the oldest get came to; None when there was no message. Raises MQError."""
@@ -124,7 +124,7 @@ class Window:
             raise MQError(reason, f"The message has {length} bytes.", MQCC_WARNING)
         body_at = GOT_FIXED_BYTES + int.from_bytes(payload[GOT_BLOCK_BYTES:GOT_MD], "little")
         if body_at > len(payload):
-            raise malformed(MalformedFrame("a reply to a get without a message"))
+            raise protocol_error(MalformedFrame("a reply to a get without a message"))
         self._session.unit_size += self._is_in_unit
         self._note(len(payload))
         return Taken(
@@ -137,7 +137,7 @@ class Window:
 
     def has_put(self) -> None:
         """See that the oldest put was done. Raises MQError."""
-        checked(run(self._asked.popleft().reply()))
+        check_reply(run(self._asked.popleft().reply()))
         self._session.unit_size += 1
 
     def _note(self, length: int) -> None:

@@ -12,8 +12,7 @@ import pytest
 from tests.client.remote_site import eventually, structure
 
 from ostler import mqi
-from ostler.client.link.blocking_link import BlockingLink
-from ostler.client.link.conversation import Conversation
+from ostler.client.link.blocking_link import BlockingLink, ClientConversation
 from ostler.client.link.keeper import keep
 from ostler.client.link.waiters import LinkBroken
 from ostler.client.locate.binding import connect_handle
@@ -55,7 +54,7 @@ class Bench:
         self.link = BlockingLink(ours, FrameReader(), agreed(), None, "the peer")
         joined = self.link.join()
         assert joined is not None
-        self.conversation: Conversation = joined
+        self.conversation: ClientConversation = joined
         self.remote: RemoteConnection = register(joined)
         self.hobj = 2
         asked = OpenArguments(mqc.MQOT_Q, "Q", mqc.MQOO_INPUT_SHARED | mqc.MQOO_OUTPUT)
@@ -200,7 +199,7 @@ def test_more_messages_than_were_asked_for(bench: Bench) -> None:
     bench.peer.sendall(3 * bench.got(kind=wire.MESSAGE))
     assert bench.link.wait_stream(stream, 0.0) or stream.count() == 2
     with pytest.raises(LinkBroken, match="more messages"):
-        bench.conversation.ask(wire.COMMIT, b"")
+        bench.conversation.exchange(wire.COMMIT, b"")
 
 
 def test_heartbeats_are_answered_by_whoever_reads(bench: Bench) -> None:
@@ -291,7 +290,7 @@ def test_a_notice_concerns_one_conversation_or_all(bench: Bench) -> None:
 def test_answers_for_who_has_left_concern_nobody(bench: Bench) -> None:
     other = bench.link.join()
     assert other is not None
-    other.begin(wire.CONNECT, b"")
+    other.send_request(wire.CONNECT, b"")
     other.open_stream(wire.MESSAGE, 1)
     other.close()
     bench.peer.sendall(reply_frame(wire.CONNECT, other.number, 1, 0, 0))
@@ -306,8 +305,8 @@ def test_answers_find_their_conversations_in_any_order(bench: Bench) -> None:
     conversations = [bench.conversation, *[each for each in others if each is not None]]
     answers: dict[int, int] = {}
 
-    def ask(conversation: Conversation) -> None:
-        waiter = conversation.ask(wire.COMMIT, b"")
+    def ask(conversation: ClientConversation) -> None:
+        waiter = conversation.exchange(wire.COMMIT, b"")
         answers[conversation.number] = int.from_bytes(waiter.buffer[waiter.start + 4 : waiter.end], "little")
 
     threads = [threading.Thread(target=ask, args=(each,)) for each in conversations]

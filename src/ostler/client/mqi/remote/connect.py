@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ostler.client.link.conversation import Conversation
+from ostler.client.link.blocking_link import ClientConversation
 from ostler.client.link.dial import CONNECT_SECONDS, Reached, client_conversation, local_conversation
-from ostler.client.link.waiters import LinkBroken, Waiter
+from ostler.client.link.waiters import LinkBroken, ReplyWaiter
 from ostler.client.locate.connect_parameters import ConnectParameters, Endpoint, Reconnect
 from ostler.client.locate.endpoints import endpoints, tls_settings
 from ostler.client.mqi import message_handles
@@ -74,7 +74,7 @@ FINAL_REASONS: Final = frozenset(
 class Made(NamedTuple):
     """A conversation that has become a connection, and what its channel's definition says of reconnecting."""
 
-    conversation: Conversation
+    conversation: ClientConversation
     told: Connected
     default_reconnect: Reconnect
 
@@ -122,7 +122,7 @@ class Destination:
         reach = partial(client_conversation, endpoint, tls, self._shares)
         return Made(*self._join(reach, endpoint.queue_manager), endpoint.reconnect)
 
-    def _join(self, reach: Callable[[], Reached], queue_manager: str) -> tuple[Conversation, Connected]:
+    def _join(self, reach: Callable[[], Reached], queue_manager: str) -> tuple[ClientConversation, Connected]:
         """Become a connection on a link that others use already, or else on one of its own.
 
         Nobody may have noticed yet that a link in use is dead. What comes of a fresh one is the truth.
@@ -135,7 +135,7 @@ class Destination:
                 if not is_shared:
                     raise MQError(broken.reason, broken.text) from None
 
-    def _introduce(self, conversation: Conversation, queue_manager: str) -> Connected:
+    def _introduce(self, conversation: ClientConversation, queue_manager: str) -> Connected:
         """CONNECT: say who wants to be connected to whom. Raises LinkBroken."""
         asked = Connect()
         asked.options = self.parameters.accounting
@@ -151,10 +151,10 @@ class Destination:
             raise
 
 
-def _answer_to_connect(conversation: Conversation, asked: Connect) -> Connected:
+def _answer_to_connect(conversation: ClientConversation, asked: Connect) -> Connected:
     link = conversation.link
     try:
-        waiter = conversation.begin(CONNECT, asked.encode())
+        waiter = conversation.send_request(CONNECT, asked.encode())
         if not link.wait(waiter, time.monotonic() + CONNECT_SECONDS):
             raise MQError(MQRC_CONNECTION_BROKEN, f"{link.peer} does not answer.")
         if waiter.broken:
@@ -252,9 +252,9 @@ def refusal(answer: ReplyHead) -> MQError:
     return MQError(answer.reason, text, answer.completion)
 
 
-def ask(remote: RemoteConnection, kind: int, payload: bytes) -> Waiter:
+def exchange(remote: RemoteConnection, kind: int, payload: bytes) -> ReplyWaiter:
     """Send a request and wait for its reply. Raises LinkBroken."""
-    return remote.conversation.ask(kind, payload)
+    return remote.conversation.exchange(kind, payload)
 
 
 def request(remote: RemoteConnection, kind: int, payload: bytes) -> ReplyHead:
@@ -262,7 +262,7 @@ def request(remote: RemoteConnection, kind: int, payload: bytes) -> ReplyHead:
     while True:
         generation = remote.generation
         try:
-            waiter = ask(remote, kind, payload)
+            waiter = exchange(remote, kind, payload)
             return decode_reply(waiter.buffer, waiter.start, waiter.end)
         except LinkBroken as broken:
             remote.lost(generation, broken)
@@ -305,7 +305,7 @@ def _disconnect(remote: RemoteConnection, commits: bool) -> int:
     """Tell the queue manager, and leave the link; 0 or the reason."""
     conversation = remote.conversation
     try:
-        waiter = ask(remote, DISCONNECT, numbers_payload([1 if commits else 0]))
+        waiter = exchange(remote, DISCONNECT, numbers_payload([1 if commits else 0]))
         reason = decode_reply(waiter.buffer, waiter.start, waiter.end).reason
     except LinkBroken:
         reason = MQRC_CONNECTION_BROKEN

@@ -14,7 +14,7 @@ from typing import Final, final
 
 from mypy_extensions import i64, mypyc_attr
 
-from ostler.client.link.conversation import Conversation
+from ostler.client.link.blocking_link import ClientConversation
 from ostler.client.link.waiters import LinkBroken
 from ostler.engine.properties.properties import PropertySet
 from ostler.model.constants import (
@@ -105,7 +105,7 @@ class RemoteHandle:
 class RemoteConnection:
     """A connection over a link, as this process holds it."""
 
-    def __init__(self, hconn: int, conversation: Conversation) -> None:
+    def __init__(self, hconn: int, conversation: ClientConversation) -> None:
         self.hconn = hconn
         self.conversation = conversation
         self.generation: i64 = 0  # how often it has been made anew
@@ -165,7 +165,7 @@ _last_hconn: list[int] = [FIRST_REMOTE - 1]
 _registry_lock: Final = threading.Lock()
 
 
-def register(conversation: Conversation) -> RemoteConnection:
+def register(conversation: ClientConversation) -> RemoteConnection:
     """A connection handle for a conversation."""
     with _registry_lock:
         _last_hconn[0] += 1

@@ -18,7 +18,7 @@ from typing import Final
 
 from librt.strings import read_i32_le
 
-from ostler.client.link.waiters import LinkBroken, Waiter
+from ostler.client.link.waiters import LinkBroken, ReplyWaiter
 from ostler.client.mqi.consumer_port import Answers, ConsumerPort
 from ostler.client.mqi.consumers import BROWSE, Consumer, Delivery
 from ostler.client.mqi.remote.connections import Got, RemoteConnection, RemoteHandle
@@ -61,7 +61,7 @@ class LinkPort(ConsumerPort):
         super().__init__(remote.hconn)
         self._remote = remote
         self._bell = threading.Event()
-        self._look: Waiter | None = None
+        self._look: ReplyWaiter | None = None
         self._ahead: MessagesAhead | None = None  # what the queue manager sends to before it is asked
 
     def open(self, is_inside: Callable[[], bool]) -> None:
@@ -141,13 +141,13 @@ class LinkPort(ConsumerPort):
             raise MQError(MQRC_HOBJ_ERROR)
         return handle
 
-    def _ask(self, gets: list[bytes], seconds: float | None) -> Waiter:
+    def _ask(self, gets: list[bytes], seconds: float | None) -> ReplyWaiter:
         """Have the queue manager look; the answer. Rung meanwhile, or before, it is asked to come to an end."""
         conversation = self._remote.conversation
         wait_ms = -1 if seconds is None else min(math.ceil(seconds * 1000), _WAIT_MS_MAX)
         if self._bell.is_set():
             wait_ms = 0
-        look = conversation.begin(GET_ANY, get_any_payload(wait_ms, gets))
+        look = conversation.send_request(GET_ANY, get_any_payload(wait_ms, gets))
         self._look = look
         if self._bell.is_set():
             conversation.post(CANCEL, numbers_payload([look.request()]))
@@ -163,7 +163,7 @@ class LinkPort(ConsumerPort):
             self._bell.clear()
         return look
 
-    def _take(self, active: list[Consumer], look: Waiter) -> Answers:
+    def _take(self, active: list[Consumer], look: ReplyWaiter) -> Answers:
         buffer, start, end = look.buffer, look.start, look.end
         code = int(read_i32_le(buffer, start))
         reason = int(read_i32_le(buffer, start + 4))

@@ -150,7 +150,7 @@ def _close(remote: RemoteConnection, handle: RemoteHandle, options: int) -> Repl
         try:
             if handle.read_ahead is not None:
                 handle.read_ahead.discard(remote)
-            waiter = remote.conversation.ask(CLOSE, numbers_payload([handle.hobj, options]))
+            waiter = remote.conversation.exchange(CLOSE, numbers_payload([handle.hobj, options]))
             return decode_reply(waiter.buffer, waiter.start, waiter.end)
         except LinkBroken as broken:
             remote.lost(generation, broken)
@@ -214,7 +214,7 @@ def _exchange_put1(remote: RemoteConnection, put: Put1, level: int) -> ReplyHead
         was_in_unit = remote.in_unit
         remote.in_unit = remote.in_unit or in_syncpoint
         try:
-            waiter = remote.conversation.ask(kind, payload)
+            waiter = remote.conversation.exchange(kind, payload)
             return decode_reply(waiter.buffer, waiter.start, waiter.end)
         except LinkBroken as broken:
             remote.lost(generation, broken)
@@ -269,7 +269,7 @@ def _about(
         generation = remote.generation
         try:
             inquiry = Inquiry(handle.hobj, selectors, integers, characters)
-            waiter = remote.conversation.ask(kind, inquiry.encode())
+            waiter = remote.conversation.exchange(kind, inquiry.encode())
             return decode_reply(waiter.buffer, waiter.start, waiter.end)
         except LinkBroken as broken:
             remote.lost(generation, broken)

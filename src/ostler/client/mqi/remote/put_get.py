@@ -13,8 +13,8 @@ from librt.strings import BytesWriter, read_i32_le, read_i64_le, write_i32_le
 from librt.vecs import vec
 from mypy_extensions import i32, i64
 
-from ostler.client.link.conversation import Conversation
-from ostler.client.link.waiters import LinkBroken, Waiter
+from ostler.client.link.blocking_link import ClientConversation
+from ostler.client.link.waiters import LinkBroken, ReplyWaiter
 from ostler.client.mqi import message_handles
 from ostler.client.mqi.put_get import check_structure, completion, publish_level, put_parts, return_descriptor
 from ostler.client.mqi.remote.connections import Got, RemoteConnection, RemoteHandle, usable_remote
@@ -225,7 +225,7 @@ def _put_once(
 ) -> tuple[bytes, int, int]:
     conversation = remote.conversation
     link = conversation.link
-    waiter = conversation.expect(PUT if level == LEVEL_HIGHEST else PUBLISH)
+    waiter = conversation.register_request(PUT if level == LEVEL_HIGHEST else PUBLISH)
     _transmit_put(conversation, waiter, waiter.request(), handle.hobj, options, source, level, md, block, body)
     link.finish(waiter)
     buffer = waiter.buffer
@@ -240,8 +240,8 @@ def _put_once(
 
 
 def _transmit_put(
-    conversation: Conversation,
-    waiter: Waiter | None,
+    conversation: ClientConversation,
+    waiter: ReplyWaiter | None,
     request: i64,
     hobj: i64,
     options: i64,
@@ -361,14 +361,14 @@ def get_now(remote: RemoteConnection, handle: RemoteHandle, md: bytes, gmo: byte
                 wait_ms = max(0, i64((until - monotonic()) * _MILLISECONDS))
 
 
-def _get_once(remote: RemoteConnection, payload: bytes, options: i64) -> Waiter:
+def _get_once(remote: RemoteConnection, payload: bytes, options: i64) -> ReplyWaiter:
     conversation = remote.conversation
-    waiter = conversation.expect(GET)
+    waiter = conversation.register_request(GET)
     waits: bool = options & MQGMO_WAIT != 0
     if waits:
         remote.waiting = True
     try:
-        conversation.exchange(waiter, get_frame(conversation.number, waiter.request(), payload))
+        conversation.exchange_frame(waiter, get_frame(conversation.number, waiter.request(), payload))
     except LinkBroken:
         raise
     except BaseException:
@@ -527,7 +527,7 @@ def MQBACK(hconn: int) -> Result:
 
 def _end_unit(remote: RemoteConnection, kind: i64) -> Result:
     conversation = remote.conversation
-    waiter = conversation.expect(kind)
-    conversation.exchange(waiter, frame(kind, conversation.number, waiter.request()))
+    waiter = conversation.register_request(kind)
+    conversation.exchange_frame(waiter, frame(kind, conversation.number, waiter.request()))
     remote.in_unit = False
     return i64(read_i32_le(waiter.buffer, waiter.start)), i64(read_i32_le(waiter.buffer, waiter.start + 4))

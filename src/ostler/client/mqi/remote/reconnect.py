@@ -14,7 +14,7 @@ import time
 from typing import Final
 
 from ostler.client.link.backoff import STEPS, TIMEOUT_SECONDS, Backoff, parse_delays
-from ostler.client.link.waiters import LinkBroken, Waiter
+from ostler.client.link.waiters import LinkBroken, ReplyWaiter
 from ostler.client.locate.connect_parameters import Reconnect
 from ostler.client.mqi.remote.connect import FINAL_REASONS, Made, RemoteState, refusal, take_over
 from ostler.client.mqi.remote.connections import Recovery, RemoteConnection, RemoteHandle
@@ -201,7 +201,7 @@ class Reconnector(Recovery):
         asked.options = again(asked, handle.is_durable)
         asked.destination = numbers.get(was[1], 0)
         try:
-            waiter = made.conversation.ask(SUBSCRIBE, asked.encode())
+            waiter = made.conversation.exchange(SUBSCRIBE, asked.encode())
             answer = _answer(made, waiter)
             try:
                 return decode_subscribed(answer.reader)
@@ -233,14 +233,14 @@ def _renamed(asked: OpenArguments, name: str, dynamic_name: str) -> OpenArgument
 
 
 def _opened(made: Made, asked: OpenArguments) -> Opened:
-    waiter = made.conversation.ask(OPEN, asked.encode())
+    waiter = made.conversation.exchange(OPEN, asked.encode())
     try:
         return decode_opened(_answer(made, waiter).reader, made.conversation.link.version)
     except MalformedFrame as error:
         raise _nonsense(made, "OPEN", error) from None
 
 
-def _answer(made: Made, waiter: Waiter) -> ReplyHead:
+def _answer(made: Made, waiter: ReplyWaiter) -> ReplyHead:
     try:
         answer = decode_reply(waiter.buffer, waiter.start, waiter.end)
     except MalformedFrame as error:

@@ -83,7 +83,7 @@ def _exchange(remote: RemoteConnection, asked: SubscribeArguments, provided: Rem
             check_version(remote)
             if provided is not None:
                 asked.destination = provided.hobj
-            waiter = remote.conversation.ask(SUBSCRIBE, asked.encode())
+            waiter = remote.conversation.exchange(SUBSCRIBE, asked.encode())
             return decode_reply(waiter.buffer, waiter.start, waiter.end)
         except LinkBroken as broken:
             remote.lost(generation, broken)
@@ -170,7 +170,7 @@ def _request(remote: RemoteConnection, handle: RemoteHandle, action: int, option
         generation = remote.generation
         try:
             check_version(remote)
-            waiter = remote.conversation.ask(SUBSCRIPTION_REQUEST, numbers_payload([handle.hobj, action, options]))
+            waiter = remote.conversation.exchange(SUBSCRIPTION_REQUEST, numbers_payload([handle.hobj, action, options]))
             return decode_reply(waiter.buffer, waiter.start, waiter.end)
         except LinkBroken as broken:
             remote.lost(generation, broken)

@@ -11,7 +11,7 @@ import pytest
 
 import ostler
 from ostler.client.mqi.put_get import Bound
-from ostler.client.session.loop_runtime import LoopWaits, bridge
+from ostler.client.session.loop_runtime import LoopRuntime, bridge
 from ostler.model import constants as mq
 
 
@@ -95,13 +95,13 @@ def test_who_waits_for_the_disk_learns_that_it_is_in_vain(failure: str, reason: 
     async def test() -> None:
         stand_in = StandIn()
         bound = cast(Bound, stand_in)
-        waits = LoopWaits()
-        await waits.durable(bound, 10)
-        waiting = asyncio.create_task(waits.durable(bound, 11))
+        runtime = LoopRuntime()
+        await runtime.wait_durable(bound, 10)
+        waiting = asyncio.create_task(runtime.wait_durable(bound, 11))
         await asyncio.sleep(0)
         assert len(stand_in.writer.told) == 1
         stand_in.writer.failure = failure
-        thread = threading.Thread(target=waits.ended if not failure else stand_in.writer.told[0])
+        thread = threading.Thread(target=runtime.on_manager_ended if not failure else stand_in.writer.told[0])
         thread.start()
         thread.join()
         with pytest.raises(ostler.MQError) as caught:
@@ -109,6 +109,6 @@ def test_who_waits_for_the_disk_learns_that_it_is_in_vain(failure: str, reason: 
         assert caught.value.reason == reason
         if not failure:
             with pytest.raises(ostler.MQError):
-                await waits.durable(bound, 11)
+                await runtime.wait_durable(bound, 11)
 
     asyncio.run(asyncio.wait_for(test(), 60))
